@@ -1,0 +1,56 @@
+//! A triangulated mesh.
+
+use super::Material;
+
+/// Triangles with what is needed to draw them.
+///
+/// Points are in metres in the mesh's own frame, exactly as URDF means it: a `scale` of the geometry is not applied. Winding is
+/// counter-clockwise seen from outside. Points are welded; normals and texture coordinates belong to corners, so a hard edge
+/// does not tear the surface.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mesh {
+    /// Positions.
+    pub points: Vec<[f32; 3]>,
+    /// Indices into `points`, three per triangle, none repeated within one.
+    pub triangles: Vec<[u32; 3]>,
+    /// Unit normals of the corners.
+    pub normals: Corners<[f32; 3]>,
+    /// Texture coordinates of the corners, (0, 0) at the lower left of the image, if the source has any.
+    pub uvs: Option<Corners<[f32; 2]>>,
+    /// Runs of triangles with one material, in order, covering all triangles; at least one.
+    pub parts: Vec<Part>,
+    /// The mesh's own materials, which `parts` refer to.
+    pub materials: Vec<Material>,
+}
+
+/// A value per corner of every triangle, shared where equal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Corners<T> {
+    /// The distinct values.
+    pub values: Vec<T>,
+    /// Indices into `values`, as many as `Mesh::triangles`.
+    pub indices: Vec<[u32; 3]>,
+}
+
+/// A run of triangles with one material.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The triangles, as indices into [`Mesh::triangles`].
+    pub triangles: std::ops::Range<usize>,
+    /// An index into [`Mesh::materials`]; `None` where the source assigns none, so that the robot's own material shows.
+    pub material: Option<usize>,
+}
+
+impl Mesh {
+    /// The smallest and largest coordinates; `None` if there are no points.
+    pub fn bounds(&self) -> Option<([f32; 3], [f32; 3])> {
+        let first = *self.points.first()?;
+        Some(self.points.iter().fold((first, first), |(mut low, mut high), p| {
+            for k in 0..3 {
+                low[k] = low[k].min(p[k]);
+                high[k] = high[k].max(p[k]);
+            }
+            (low, high)
+        }))
+    }
+}

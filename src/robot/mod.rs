@@ -1,0 +1,304 @@
+//! The hub: a robot as it is meant, free of any file format.
+//!
+//! Readers build a [`Robot`], writers empty it, tools look at it. Everything that a source left out has been settled by the
+//! reader: a writer never asks what an absent attribute means. Lengths are metres, angles radians, masses kilograms, frames are
+//! right-handed with x forward, y left, z up (REP 103). Colours are linear.
+//!
+//! This module must not know URDF, USD, glTF, files, ROS or HTTP.
+
+pub mod kinematics;
+mod material;
+mod mesh;
+pub mod names;
+mod tree;
+
+use std::sync::Arc;
+
+pub use material::{ImageFormat, Material, Texture};
+pub use mesh::{Corners, Mesh, Part};
+use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
+pub use tree::Tree;
+
+use crate::diagnostic::Place;
+
+/// A rigid transform of a child frame in its parent: metres and a unit quaternion.
+pub type Pose = Isometry3<f64>;
+
+macro_rules! index {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub usize);
+    };
+}
+index!(/** An index into [`Robot::links`]. */ LinkId);
+index!(/** An index into [`Robot::joints`]. */ JointId);
+index!(/** An index into [`Robot::materials`]. */ MaterialId);
+index!(/** An index into [`Robot::meshes`]. */ MeshId);
+
+/// A robot: links joined by joints, with what hangs on them.
+#[derive(Clone, Debug)]
+pub struct Robot {
+    /// The name as the source gives it, or a stand-in if it gives none; never empty.
+    pub name: String,
+    /// Links in the source's order.
+    pub links: Vec<Link>,
+    /// Joints in the source's order. Every reference to a link or joint has been checked.
+    pub joints: Vec<Joint>,
+    /// How joints connect links: roots, parents, children, depth-first order.
+    pub tree: Tree,
+    /// Named and inline materials, each once.
+    pub materials: Vec<Material>,
+    /// Every mesh file that the robot refers to, once per distinct reference.
+    pub meshes: Vec<MeshSource>,
+    /// Attributes and elements of the robot element that the hub has no word for: transmissions, gazebo, ros2_control, sensors.
+    pub custom: Custom,
+    /// Where the robot element stands.
+    pub place: Place,
+}
+
+/// A rigid part of a robot, with its own frame.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The name as the source gives it; unique in the robot.
+    pub name: String,
+    /// Mass properties, if the source gives any.
+    pub inertial: Option<Inertial>,
+    /// What is seen.
+    pub visuals: Vec<Shape>,
+    /// What collides. `Shape::material` is unused.
+    pub collisions: Vec<Shape>,
+    /// What the hub has no word for.
+    pub custom: Custom,
+    /// Where the link stands.
+    pub place: Place,
+}
+
+/// Mass properties of a link.
+#[derive(Clone, Debug)]
+pub struct Inertial {
+    /// The inertial frame in the link frame: its origin is the centre of mass.
+    pub origin: Pose,
+    /// kg. As given: it may be zero or negative.
+    pub mass: f64,
+    /// kg·m² about the centre of mass, along the axes of the inertial frame. Symmetric, as given: it may be non-physical.
+    pub inertia: Matrix3<f64>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// A piece of geometry on a link.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// The name, if it has one.
+    pub name: Option<String>,
+    /// The shape's frame in the link frame.
+    pub origin: Pose,
+    /// What it is.
+    pub geometry: Geometry,
+    /// The material of the source. A mesh's own materials take precedence over it.
+    pub material: Option<MaterialId>,
+    /// What the hub has no word for.
+    pub custom: Custom,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// The form of a shape, centred on the shape's frame.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Geometry {
+    /// Edge lengths along x, y, z in metres.
+    Box {
+        /// Metres.
+        size: Vector3<f64>,
+    },
+    /// Along z.
+    Cylinder {
+        /// Metres.
+        radius: f64,
+        /// Metres.
+        length: f64,
+    },
+    /// A ball.
+    Sphere {
+        /// Metres.
+        radius: f64,
+    },
+    /// Along z; `length` is that of the cylindrical part.
+    Capsule {
+        /// Metres.
+        radius: f64,
+        /// Metres.
+        length: f64,
+    },
+    /// A mesh with a scale per axis (1, 1, 1 if none was given; may be negative, never zero).
+    Mesh {
+        /// Which mesh.
+        mesh: MeshId,
+        /// Factors along the mesh's own axes.
+        scale: Vector3<f64>,
+    },
+}
+
+/// A mesh file that the robot refers to, and what was read from it.
+#[derive(Clone, Debug)]
+pub struct MeshSource {
+    /// The reference as written.
+    pub uri: String,
+    /// The first place that refers to it.
+    pub place: Place,
+    /// What the file holds; `None` until it is loaded and if it could not be.
+    pub mesh: Option<Arc<Mesh>>,
+}
+
+/// How one link moves in another.
+#[derive(Clone, Debug)]
+pub struct Joint {
+    /// The name as the source gives it; unique in the robot.
+    pub name: String,
+    /// What motion it allows.
+    pub kind: JointKind,
+    /// The link that it hangs on.
+    pub parent: LinkId,
+    /// The link that it moves.
+    pub child: LinkId,
+    /// The joint frame, which is the child's frame at zero, in the parent's frame.
+    pub origin: Pose,
+    /// The axis of motion in the joint frame, of unit length (the normal of a planar joint's plane).
+    pub axis: Unit<Vector3<f64>>,
+    /// Limits, if the source gives the element.
+    pub limit: Option<Limit>,
+    /// Passive behaviour, if the source gives the element.
+    pub dynamics: Option<Dynamics>,
+    /// The joint that this one follows.
+    pub mimic: Option<Mimic>,
+    /// Soft limits, if the source gives the element.
+    pub safety: Option<Safety>,
+    /// Reference positions, if the source gives the element.
+    pub calibration: Option<Calibration>,
+    /// Whether the joint closes a loop: its child already has a parent in the tree.
+    pub closes_loop: bool,
+    /// What the hub has no word for.
+    pub custom: Custom,
+    /// Where the joint stands.
+    pub place: Place,
+}
+
+/// The motion of a joint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JointKind {
+    /// No motion.
+    Fixed,
+    /// About the axis, within limits.
+    Revolute,
+    /// About the axis, without limits.
+    Continuous,
+    /// Along the axis, within limits.
+    Prismatic,
+    /// In the plane across the axis.
+    Planar,
+    /// Any motion.
+    Floating,
+}
+
+impl JointKind {
+    /// URDF's word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Revolute => "revolute",
+            Self::Continuous => "continuous",
+            Self::Prismatic => "prismatic",
+            Self::Planar => "planar",
+            Self::Floating => "floating",
+        }
+    }
+}
+
+/// Limits of a joint, in radians or metres and their rates.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limit {
+    /// Lowest position, if given.
+    pub lower: Option<f64>,
+    /// Highest position, if given.
+    pub upper: Option<f64>,
+    /// Largest torque or force in N·m or N, if given.
+    pub effort: Option<f64>,
+    /// Largest speed in rad/s or m/s, if given.
+    pub velocity: Option<f64>,
+}
+
+/// Passive behaviour of a joint.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Dynamics {
+    /// N·m·s/rad or N·s/m, if given.
+    pub damping: Option<f64>,
+    /// N·m or N, if given.
+    pub friction: Option<f64>,
+}
+
+/// `position = multiplier · position(joint) + offset`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mimic {
+    /// The joint that is followed. Never the joint itself, and never round in a circle.
+    pub joint: JointId,
+    /// Factor.
+    pub multiplier: f64,
+    /// Radians or metres.
+    pub offset: f64,
+}
+
+/// The safety controller of a joint.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Safety {
+    /// Radians or metres, if given.
+    pub soft_lower_limit: Option<f64>,
+    /// Radians or metres, if given.
+    pub soft_upper_limit: Option<f64>,
+    /// Gain, if given.
+    pub k_position: Option<f64>,
+    /// Gain, if given.
+    pub k_velocity: Option<f64>,
+}
+
+/// Reference positions of a joint, in radians or metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Calibration {
+    /// At a rising edge, if given.
+    pub rising: Option<f64>,
+    /// At a falling edge, if given.
+    pub falling: Option<f64>,
+    /// The old `reference_position`, if given.
+    pub reference_position: Option<f64>,
+}
+
+/// What a source says in words that the hub does not have, kept as it was.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Custom {
+    /// Attributes, in the source's order, with their qualified names.
+    pub attributes: Vec<(String, String)>,
+    /// Elements, in the source's order.
+    pub elements: Vec<Element>,
+}
+
+impl Custom {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.attributes.is_empty() && self.elements.is_empty()
+    }
+}
+
+/// An element of a source, kept as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Element {
+    /// The qualified name.
+    pub name: String,
+    /// Attributes in the source's order, with their qualified names.
+    pub attributes: Vec<(String, String)>,
+    /// Text directly inside it, trimmed; empty if there is none.
+    pub text: String,
+    /// Elements inside it, in the source's order.
+    pub children: Vec<Element>,
+    /// Where it stands.
+    pub place: Place,
+}

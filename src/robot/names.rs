@@ -1,0 +1,91 @@
+//! Names that USD can hold (identifiers), for names that may be anything.
+
+use std::collections::HashMap;
+
+use sha2::{Digest, Sha256};
+
+/// Whether `name` is an identifier as OpenUSD ≥ 24.03 defines it: `_` or XID_Start, then XID_Continue.
+pub fn is_identifier(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c)) && chars.all(unicode_ident::is_xid_continue)
+}
+
+/// The nearest identifier to `name`: every other character becomes `_`, a leading digit gets one in front. `fallback` stands
+/// in for a name with nothing in it.
+fn nearest(name: &str, fallback: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 1);
+    for c in name.chars() {
+        if out.is_empty() && c != '_' && !unicode_ident::is_xid_start(c) && unicode_ident::is_xid_continue(c) {
+            out.push('_');
+        }
+        out.push(if unicode_ident::is_xid_continue(c) { c } else { '_' });
+    }
+    if out.is_empty() { fallback.to_owned() } else { out }
+}
+
+/// Identifiers for the siblings `names`, all in one pass: distinct from each other and from `reserved`.
+///
+/// A name that is an identifier already is kept. Others become the nearest identifier; where that is taken or wanted by two,
+/// they get a tail made from the name itself, so that they don't change when unrelated siblings do. Equal names are told apart
+/// by a number.
+pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<String> {
+    let mut wanted: HashMap<String, usize> = HashMap::new();
+    let near: Vec<String> = names.iter().map(|name| nearest(name, fallback)).collect();
+    for (name, near) in names.iter().zip(&near) {
+        // An exact name has the first right to itself; count only those that would have to share.
+        if name != near {
+            *wanted.entry(near.clone()).or_default() += 1;
+        }
+    }
+    let exact: std::collections::HashSet<&str> = names.iter().copied().filter(|name| is_identifier(name)).collect();
+    let mut taken: std::collections::HashSet<String> = reserved.iter().map(|&r| r.to_owned()).collect();
+    let mut out = Vec::with_capacity(names.len());
+    for (name, near) in names.iter().zip(near) {
+        let contested = *name != near
+            && !name.is_empty()
+            && (wanted[&near] > 1 || exact.contains(near.as_str()) || reserved.contains(&near.as_str()));
+        let base = if contested { format!("{near}_{}", tail(name)) } else { near };
+        let mut candidate = base.clone();
+        let mut number = 1;
+        while taken.contains(&candidate) || (candidate != *name && exact.contains(candidate.as_str())) {
+            candidate = format!("{base}_{number}");
+            number += 1;
+        }
+        taken.insert(candidate.clone());
+        out.push(candidate);
+    }
+    out
+}
+
+/// Six hex digits that depend on nothing but the name.
+fn tail(name: &str) -> String {
+    Sha256::digest(name.as_bytes()).iter().take(3).map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::identifiers;
+
+    #[test]
+    fn identifiers_are_kept_and_others_encoded() {
+        assert_eq!(
+            identifiers(&["base", "arm/left", "0wheel", "größe", "", "base-2", "a b"], "link", &[]),
+            ["base", "arm_left", "_0wheel", "größe", "link", "base_2", "a_b"]
+        );
+    }
+
+    #[test]
+    fn collisions_do_not_depend_on_order_or_on_others() {
+        let one = identifiers(&["a-b", "a b", "a_b"], "link", &[]);
+        let two = identifiers(&["a_b", "x", "a b", "a-b"], "link", &[]);
+        assert_eq!(one[2], "a_b");
+        assert_eq!((&one[0], &one[1]), (&two[3], &two[2]));
+        assert_ne!(one[0], one[1]);
+    }
+
+    #[test]
+    fn equal_names_and_reserved_ones_are_told_apart() {
+        let names = identifiers(&["visual", "", "", "visual"], "shape", &["visual"]);
+        assert_eq!(names, ["visual_1", "shape", "shape_1", "visual_2"]);
+    }
+}
