@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
-use ros2_client::{Context, MessageTypeName, Name, NodeOptions, ServiceTypeName};
+use ros2_client::{Context, MessageTypeName, Name, NodeOptions, RmwRequestId, ServiceTypeName};
 use rustdds::{DomainParticipantBuilder, Topic, TopicKind};
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::AbortHandle;
@@ -207,6 +207,9 @@ impl Inner {
                 wire::service(),
             )
             .map_err(|e| transport(&format!("can't serve {name}"), e))?;
+        // An answer to nobody, so that every new reader lacks something and is sent heartbeats; see `Graph::reader`.
+        let nobody = RmwRequestId::default();
+        server.send_response(nobody, Wire(S::Response::default())).map_err(|e| transport(&format!("can't serve {name}"), e))?;
         let server = Arc::new(server);
         let (sender, receiver) = queue::keep_last(SERVICE_DEPTH);
         let (handle, graph, asked) = (self.handle.clone(), self.graph.clone(), name.clone());
