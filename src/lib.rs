@@ -6,3 +6,5 @@
 pub mod diagnostic;
 pub mod resolve;
 pub mod robot;
+pub mod ros;
+pub mod usd;
