@@ -49,6 +49,9 @@ pub struct Robot {
     pub tree: Tree,
     /// Named and inline materials, each once.
     pub materials: Vec<Material>,
+    /// Image files that materials refer to: the material, the reference as written, where it stands. Whoever loads them sets
+    /// [`Material::base_color_texture`].
+    pub textures: Vec<(MaterialId, String, Place)>,
     /// Every mesh file that the robot refers to, once per distinct reference.
     pub meshes: Vec<MeshSource>,
     /// Attributes and elements of the robot element that the hub has no word for: transmissions, gazebo, ros2_control, sensors.
