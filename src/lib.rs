@@ -4,4 +4,5 @@
 //! reader ([`urdf::read`]) → [`robot::Robot`] → writer ([`usd::write`], [`gltf::write`]) → files.
 
 pub mod diagnostic;
+pub mod gltf;
 pub mod robot;
