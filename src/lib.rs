@@ -5,4 +5,7 @@
 
 pub mod diagnostic;
 pub mod gltf;
+pub mod resolve;
 pub mod robot;
+pub mod ros;
+pub mod usd;

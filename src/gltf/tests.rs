@@ -67,6 +67,7 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
             MeshSource { uri: "package://p/meshes/sheet.stl".into(), place: Place::default(), mesh: Some(Arc::new(sheet())) },
             MeshSource { uri: "package://p/meshes/lost.stl".into(), place: Place::default(), mesh: None },
         ],
+        textures: Vec::new(),
         custom: Custom { attributes: vec![("version".into(), "1.0".into())], elements: Vec::new() },
         place: Place::default(),
     }
