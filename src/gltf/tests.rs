@@ -64,13 +64,17 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
         tree,
         materials: vec![Material::plain("red", [1.0, 0.0, 0.0, 1.0]), textured],
         meshes: vec![
-            MeshSource { uri: "package://p/meshes/sheet.stl".into(), place: Place::default(), mesh: Some(Arc::new(sheet())) },
-            MeshSource { uri: "package://p/meshes/lost.stl".into(), place: Place::default(), mesh: None },
+            mesh_source("package://p/meshes/sheet.stl", Some(sheet())),
+            mesh_source("package://p/meshes/lost.stl", None),
         ],
         textures: Vec::new(),
         custom: Custom { attributes: vec![("version".into(), "1.0".into())], elements: Vec::new() },
         place: Place::default(),
     }
+}
+
+fn mesh_source(uri: &str, mesh: Option<Mesh>) -> MeshSource {
+    MeshSource { uri: uri.into(), place: Place::default(), mesh: mesh.map(Arc::new), hull: None }
 }
 
 /// Two triangles: one of no material, one of the mesh's own.
