@@ -194,7 +194,9 @@ impl Joint {
     /// a bound that the element leaves out is 0 (URDF, "limit").
     pub fn position_limits(&self) -> (f64, f64) {
         match (self.kind, &self.limit) {
-            (JointKind::Revolute | JointKind::Prismatic, Some(limit)) => (limit.lower.unwrap_or(0.0), limit.upper.unwrap_or(0.0)),
+            (JointKind::Revolute | JointKind::Prismatic, Some(limit)) => {
+                (limit.lower.unwrap_or(0.0), limit.upper.unwrap_or(0.0))
+            }
             _ => (f64::NEG_INFINITY, f64::INFINITY),
         }
     }
