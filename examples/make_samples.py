@@ -284,7 +284,7 @@ def arc(centre, radius, start, end, steps):
     ]
 
 
-def rounded_rectangle(width, height, radius, steps=4):
+def rounded_rectangle(width, height, radius, steps=3):
     x, y = width / 2 - radius, height / 2 - radius
     centres = [((x, y), 0), ((-x, y), 1), ((-x, -y), 2), ((x, -y), 3)]
     return [p for centre, quarter in centres for p in arc(centre, radius, quarter * TAU / 4, (quarter + 1) * TAU / 4, steps)]
@@ -717,7 +717,7 @@ def element(tag, /, *children, **attributes):
 def origin(xyz=(0, 0, 0), rpy=(0, 0, 0)):
     if not any(xyz) and not any(rpy):
         return ""
-    return element("origin", xyz=numbers(xyz), rpy=numbers(rpy) if any(rpy) else None)
+    return element("origin", xyz=numbers(xyz), rpy=numbers(rpy, 10) if any(rpy) else None)
 
 
 def inertial(i):
@@ -805,8 +805,8 @@ def puck(radius, low, high, cap="", segments=28):
 def tapered(radius_low, radius_high, low, high, waist=0.9, segments=28):
     """A casing along z, slightly waisted."""
     profile = []
-    for k in range(9):
-        t = k / 8
+    for k in range(7):
+        t = k / 6
         radius = radius_low + (radius_high - radius_low) * t
         profile.append((radius * (1 - (1 - waist) * math.sin(t * TAU / 2)), low + (high - low) * t))
     return lathe([(0, low), *profile, (0, high)], segments)
@@ -1142,7 +1142,7 @@ def corners(out):
     name = "sample_corners"
     # A bracket without any symmetry, so that every mistake of axis, sign or order shows.
     bracket = prism(polygon([(0, 0, 0.004), (0.2, 0, 0.01), (0.2, 0.03, 0.01), (0.05, 0.05, 0.03), (0.03, 0.12, 0.01), (0, 0.12, 0.01)]), 0, 0.04, 0.004)
-    bracket = bracket + bolts(3, 0.012, 0.039, 0.004, 0.004).moved((0.17, 0.015, 0))
+    bracket = bracket + bolts(1, 0.012, 0.039, 0.004, 0.004).moved((0.17, 0.015, 0))
     out.write("meshes/bracket é.stl", stl_binary(bracket, "solid bracket: a binary file whose header says solid"))
     out.write("meshes/bracket_ascii.STL", stl_ascii(bracket, "bracket"))
     flat = Mesh([(0, 0, 0), (0.1, 0, 0), (0.1, 0.05, 0), (0, 0.05, 0)], [Face((0, 1, 2, 3))])
@@ -1154,7 +1154,7 @@ def corners(out):
     out.write("meshes/tile.mtl", mtl(paints))
     checks = lambda x, y: ((0.9, 0.35, 0.2) if x < 16 else (0.85, 0.85, 0.8)) if (x // 8 + y // 8) % 2 else (0.2, 0.22, 0.25)
     out.write("textures/tiles.png", draw(64, 64, checks, 1))
-    geometries, scene = wheel_parts(0.05, 0.03, 8, 12)
+    geometries, scene = wheel_parts(0.05, 0.03, 3, 12)
     half = [Node("assembly", (0.01, 0.02, 0.03), (0.3, -0.2, 0.5), None, [Node("lower", (0, 0, 0), (0, 0, 0), None, scene)])]
     out.write("meshes/nested.dae", dae({k: v.painted("alloy" if k in ("rim", "spoke") else "rubber") for k, v in geometries.items()}, half, ROVER_PAINTS, 0.0254, "inch"))
 
