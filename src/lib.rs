@@ -5,3 +5,5 @@
 
 pub mod diagnostic;
 pub mod robot;
+pub mod ros;
+pub mod usd;

@@ -149,6 +149,8 @@ pub struct MeshSource {
     pub place: Place,
     /// What the file holds; `None` until it is loaded and if it could not be.
     pub mesh: Option<Arc<Mesh>>,
+    /// Its convex hull, if it collides and has one: closed, wound outwards, in the same coordinates.
+    pub hull: Option<Arc<Mesh>>,
 }
 
 /// How one link moves in another.

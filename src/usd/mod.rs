@@ -1,0 +1,3 @@
+//! OpenUSD: robot → layers.
+
+pub mod author;
