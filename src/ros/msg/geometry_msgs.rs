@@ -1,0 +1,57 @@
+//! `geometry_msgs`.
+
+use serde::{Deserialize, Serialize};
+
+use super::std_msgs::Header;
+
+/// `geometry_msgs/msg/Vector3`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Vector3 {
+    /// Along x.
+    pub x: f64,
+    /// Along y.
+    pub y: f64,
+    /// Along z.
+    pub z: f64,
+}
+
+/// `geometry_msgs/msg/Quaternion`; the default is the identity, as in ROS.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quaternion {
+    /// The imaginary part i.
+    pub x: f64,
+    /// The imaginary part j.
+    pub y: f64,
+    /// The imaginary part k.
+    pub z: f64,
+    /// The real part.
+    pub w: f64,
+}
+
+impl Default for Quaternion {
+    fn default() -> Self {
+        Self { x: 0.0, y: 0.0, z: 0.0, w: 1.0 }
+    }
+}
+
+/// `geometry_msgs/msg/Transform`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Transform {
+    /// In metres.
+    pub translation: Vector3,
+    /// The rotation.
+    pub rotation: Quaternion,
+}
+
+/// `geometry_msgs/msg/TransformStamped`: the pose of `child_frame_id` in `header.frame_id`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TransformStamped {
+    /// When it holds, and the parent frame.
+    pub header: Header,
+    /// The frame placed.
+    pub child_frame_id: String,
+    /// Its pose in the parent.
+    pub transform: Transform,
+}
+
+super::message!("geometry_msgs": Vector3, Quaternion, Transform, TransformStamped);

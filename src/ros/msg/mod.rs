@@ -1,0 +1,67 @@
+//! ROS messages and services as plain structs, one module per ROS package, fields as in the `.msg` and `.srv` files and in their
+//! order (the order is the wire format).
+//!
+//! They name no ROS client. A client that has generated types of its own converts.
+
+use std::fmt::Debug;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub mod builtin_interfaces;
+pub mod diagnostic_msgs;
+pub mod geometry_msgs;
+pub mod rcl_interfaces;
+pub mod sensor_msgs;
+pub mod std_msgs;
+pub mod tf2_msgs;
+pub mod urdf_usd;
+
+/// The name of a ROS type: package and name, without the `msg` or `srv` between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TypeName {
+    /// The ROS package: `std_msgs`.
+    pub package: &'static str,
+    /// The type: `String`.
+    pub name: &'static str,
+}
+
+/// What can travel: a message, or a half of a service.
+pub trait Payload: Serialize + DeserializeOwned + Clone + Debug + Default + Send + Sync + 'static {}
+impl<T: Serialize + DeserializeOwned + Clone + Debug + Default + Send + Sync + 'static> Payload for T {}
+
+/// A message type, for topics.
+pub trait Message: Payload {
+    /// Its ROS name.
+    const TYPE: TypeName;
+}
+
+/// A service type.
+pub trait Service: Send + Sync + 'static {
+    /// Its ROS name.
+    const TYPE: TypeName;
+    /// What callers ask.
+    type Request: Payload;
+    /// What they get.
+    type Response: Payload;
+}
+
+macro_rules! message {
+    ($package:literal: $($name:ident),+ $(,)?) => {
+        $(impl $crate::ros::msg::Message for $name {
+            const TYPE: $crate::ros::msg::TypeName = $crate::ros::msg::TypeName { package: $package, name: stringify!($name) };
+        })+
+    };
+}
+pub(crate) use message;
+
+macro_rules! service {
+    ($package:literal: $name:ident($request:ty) -> $response:ty) => {
+        impl $crate::ros::msg::Service for $name {
+            const TYPE: $crate::ros::msg::TypeName = $crate::ros::msg::TypeName { package: $package, name: stringify!($name) };
+            type Request = $request;
+            type Response = $response;
+        }
+    };
+}
+pub(crate) use service;
