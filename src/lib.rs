@@ -7,4 +7,5 @@ pub mod diagnostic;
 pub mod resolve;
 pub mod robot;
 pub mod ros;
+pub mod urdf;
 pub mod usd;
