@@ -49,5 +49,5 @@ fn attributes_and_elements_stay_with_their_owner() {
         ["material name=m kind=metal[]", "gazebo[plugin name=p[a < b]]", "gazebo reference=a[mu1[0.2]]"]
     );
     let mu = &robot.custom.elements[2].children[0];
-    assert_eq!((mu.place.line, mu.place.element.as_str()), (15, "gazebo \"a\" / mu1"));
+    assert_eq!((mu.place.line, mu.place.element.as_str()), (14, "gazebo \"a\" / mu1"));
 }

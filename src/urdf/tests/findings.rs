@@ -69,7 +69,7 @@ fn texts_that_are_no_robot() {
 #[test]
 fn texts_that_need_mending() {
     let robot =
-        one("<robot name='r'>\n <link name='a'/>\n <ignition:x ignition:y='z'/></robot>", "urdf-unbound-prefix", 3, 3, "");
+        one("<robot name='r'>\n <link name='a'/>\n <ignition:x ignition:y='z'/></robot>", "urdf-unbound-prefix", 3, 14, "");
     let custom = robot.unwrap().custom;
     assert_eq!((custom.elements[0].name.as_str(), custom.elements[0].place.line), ("ignition:x", 3));
     assert_eq!(custom.elements[0].attributes, [("ignition:y".to_owned(), "z".to_owned())]);
@@ -264,15 +264,15 @@ fn mimics() {
         text(&format!("{joints}<link name='l{}'/>", mimics.len()))
     };
     let leaders = |robot: Option<Robot>| robot.unwrap().joints.iter().map(|j| j.mimic.map(|m| m.joint.0)).collect::<Vec<_>>();
-    let found = one(&robot(&["<mimic joint='none'/>"]), "urdf-dangling-mimic", 2, 83, "joint \"j0\" / mimic").unwrap();
+    let found = one(&robot(&["<mimic joint='none'/>"]), "urdf-dangling-mimic", 2, 80, "joint \"j0\" / mimic").unwrap();
     assert_eq!(found.joints[0].custom.elements[0].attributes, [("joint".to_owned(), "none".to_owned())]);
     assert_eq!(found.joints[0].mimic, None);
-    one(&robot(&["<mimic/>"]), "urdf-dangling-mimic", 2, 76, "joint \"j0\" / mimic");
-    one(&robot(&["<mimic joint='j0'/>"]), "urdf-mimic-cycle", 2, 83, "joint \"j0\" / mimic");
+    one(&robot(&["<mimic/>"]), "urdf-dangling-mimic", 2, 73, "joint \"j0\" / mimic");
+    one(&robot(&["<mimic joint='j0'/>"]), "urdf-mimic-cycle", 2, 80, "joint \"j0\" / mimic");
     let ring = robot(&["<mimic joint='j1'/>", "<mimic joint='j2'/>", "<mimic joint='j0'/>", "<mimic joint='j2'/>"]);
-    assert_eq!(leaders(one(&ring, "urdf-mimic-cycle", 2, 76, "joint \"j0\" / mimic")), [None, Some(2), Some(0), Some(2)]);
+    assert_eq!(leaders(one(&ring, "urdf-mimic-cycle", 2, 73, "joint \"j0\" / mimic")), [None, Some(2), Some(0), Some(2)]);
     let still = robot(&["<mimic joint='j1'/>", ""]).replace("j1' type='continuous'", "j1' type='fixed'");
-    one(&still, "urdf-mimic-without-position", 2, 76, "joint \"j0\" / mimic");
+    one(&still, "urdf-mimic-without-position", 2, 73, "joint \"j0\" / mimic");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use nalgebra::{Point3, Vector3};
 
+use super::super::read;
 use super::{clean, text};
 use crate::robot::{Calibration, Dynamics, Geometry, JointKind, Limit, Safety};
 
@@ -106,8 +107,10 @@ fn a_default_namespace_changes_nothing() {
 
 #[test]
 fn entities_are_expanded() {
-    let robot = clean(
+    let outcome = read(
         "<!DOCTYPE robot [<!ENTITY l '<link name=\"b\"/>'><!ENTITY n 'x'>]>\n<robot name='r&n;&amp;'><link name='a'/>&l;</robot>",
+        None,
     );
+    let robot = outcome.robot.unwrap();
     assert_eq!((robot.name.as_str(), robot.links[1].name.as_str()), ("rx&", "b"));
 }
