@@ -8,4 +8,5 @@ pub mod gltf;
 pub mod resolve;
 pub mod robot;
 pub mod ros;
+pub mod urdf;
 pub mod usd;
