@@ -5,6 +5,7 @@
 
 pub mod diagnostic;
 pub mod gltf;
+pub mod mesh;
 pub mod resolve;
 pub mod robot;
 pub mod ros;
