@@ -42,6 +42,24 @@ pub struct Part {
 }
 
 impl Mesh {
+    /// The mesh with the marked axes turned round, its winding kept counter-clockwise. So a scale can be positive.
+    #[must_use]
+    pub fn mirrored(&self, axes: [bool; 3]) -> Self {
+        let mut mesh = self.clone();
+        for vector in mesh.points.iter_mut().chain(&mut mesh.normals.values) {
+            for k in (0..3).filter(|&k| axes[k]) {
+                vector[k] = -vector[k];
+            }
+        }
+        if axes.iter().filter(|&&axis| axis).count() % 2 == 1 {
+            let uvs = mesh.uvs.iter_mut().flat_map(|uvs| &mut uvs.indices);
+            for corners in mesh.triangles.iter_mut().chain(&mut mesh.normals.indices).chain(uvs) {
+                corners.swap(1, 2);
+            }
+        }
+        mesh
+    }
+
     /// The smallest and largest coordinates; `None` if there are no points.
     pub fn bounds(&self) -> Option<([f32; 3], [f32; 3])> {
         let first = *self.points.first()?;

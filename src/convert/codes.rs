@@ -1,0 +1,25 @@
+//! The findings of the pipeline itself.
+
+use crate::diagnostic::{Code, Severity};
+
+pub const SOURCE_KIND: Code = Code {
+    id: "source-kind",
+    severity: Severity::Error,
+    meaning: "The input is of a kind that cannot be converted.",
+    outcome: "Nothing is converted.",
+};
+pub const OUTPUT: Code = Code {
+    id: "output-unwritable",
+    severity: Severity::Error,
+    meaning: "The asset cannot be written.",
+    outcome: "Nothing is published; the last revision stays.",
+};
+pub const INTERNAL: Code = Code {
+    id: "internal-error",
+    severity: Severity::Error,
+    meaning: "A defect of urdf_usd.",
+    outcome: "Nothing is published; the last revision stays.",
+};
+
+/// All codes of this module.
+pub const ALL: &[&Code] = &[&SOURCE_KIND, &OUTPUT, &INTERNAL];

@@ -1,0 +1,139 @@
+//! Fills a robot with what its references point to: meshes, hulls for colliders, textures.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::diagnostic::{Diagnostic, Place};
+use crate::mesh;
+use crate::resolve::{self, Files};
+use crate::robot::{Geometry, Material, Mesh, MeshId, Robot, Texture};
+
+/// Loads every mesh and texture of `robot`, all cores at once. What can't be loaded is reported and left out.
+pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    // References that lead to one file are one mesh.
+    let opened: Vec<Result<resolve::File, Diagnostic>> = robot
+        .meshes
+        .par_iter()
+        .map(|source| {
+            files.open(&source.uri, base).map_err(|error| error.at(source.place.clone()))
+        })
+        .collect();
+    let mut by_path: HashMap<PathBuf, usize> = HashMap::new();
+    let mut jobs: Vec<(usize, &resolve::File)> = Vec::new();
+    let mut job_of: Vec<Option<usize>> = vec![None; opened.len()];
+    for (index, result) in opened.iter().enumerate() {
+        match result {
+            Ok(file) => {
+                job_of[index] = Some(*by_path.entry(file.path.clone()).or_insert_with(|| {
+                    jobs.push((index, file));
+                    jobs.len() - 1
+                }));
+            }
+            Err(diagnostic) => diagnostics.push(diagnostic.clone()),
+        }
+    }
+    let places: Vec<Place> = robot.meshes.iter().map(|m| m.place.clone()).collect();
+    let loaded: Vec<(Option<Arc<Mesh>>, Vec<Diagnostic>)> = jobs
+        .par_iter()
+        .map(|&(index, file)| match mesh::read(file, files) {
+            Ok((mesh, found)) => {
+                let found = found.into_iter().map(|d| at_reference(d, &places[index])).collect();
+                (Some(Arc::new(mesh)), found)
+            }
+            Err(error) => (None, vec![unreadable(error.code, &error, file, &places[index])]),
+        })
+        .collect();
+    let mut meshes: Vec<Option<Arc<Mesh>>> = Vec::with_capacity(loaded.len());
+    for (mesh, found) in loaded {
+        diagnostics.extend(found);
+        // Equal geometry from different files is one mesh too.
+        let same = mesh.as_ref().and_then(|m| meshes.iter().flatten().find(|other| other.triangles.len() == m.triangles.len() && **other == *m));
+        meshes.push(same.cloned().or(mesh));
+    }
+    for (source, job) in robot.meshes.iter_mut().zip(job_of) {
+        source.mesh = job.and_then(|job| meshes[job].clone());
+    }
+    diagnostics.extend(hulls(robot));
+    diagnostics.extend(textures(robot, files, base));
+    diagnostics
+}
+
+/// A finding inside a mesh file that has no place of its own stands where the URDF refers to the file.
+fn at_reference(mut diagnostic: Diagnostic, reference: &Place) -> Diagnostic {
+    if diagnostic.place == Place::default() {
+        diagnostic.place = reference.clone();
+    }
+    diagnostic
+}
+
+fn unreadable(code: &'static crate::diagnostic::Code, error: &mesh::Error, file: &resolve::File, place: &Place) -> Diagnostic {
+    Diagnostic::new(code, place.clone(), format!("{}: {error}", file.path.display()))
+        .help("the link keeps its other geometry; repair or replace the file")
+}
+
+/// Convex hulls of the meshes that collide. A mesh without a hull (flat, collinear) keeps colliding as it is.
+fn hulls(robot: &mut Robot) -> Vec<Diagnostic> {
+    let colliding: HashSet<MeshId> = robot
+        .links
+        .iter()
+        .flat_map(|link| &link.collisions)
+        .filter_map(|shape| match shape.geometry {
+            Geometry::Mesh { mesh, .. } => Some(mesh),
+            _ => None,
+        })
+        .collect();
+    let mut distinct: HashMap<*const Mesh, (Arc<Mesh>, Place)> = HashMap::new();
+    for (index, source) in robot.meshes.iter().enumerate() {
+        if let Some(mesh) = source.mesh.as_ref().filter(|_| colliding.contains(&MeshId(index))) {
+            distinct.entry(Arc::as_ptr(mesh)).or_insert_with(|| (mesh.clone(), source.place.clone()));
+        }
+    }
+    let made: Vec<(Arc<Mesh>, Result<Arc<Mesh>, Diagnostic>)> = distinct
+        .into_values()
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .map(|(mesh, place)| {
+            let hull = mesh::convex_hull(&mesh.points).map(Arc::new).map_err(|error| {
+                Diagnostic::new(error.code, place, format!("no convex hull: {error}"))
+                    .help("the collider keeps the mesh as it is; give it some volume, or use a primitive")
+            });
+            (mesh, hull)
+        })
+        .collect();
+    let mut diagnostics = Vec::new();
+    for (mesh, hull) in made {
+        match hull {
+            Ok(hull) => {
+                for source in robot.meshes.iter_mut().filter(|s| s.mesh.as_ref().is_some_and(|m| Arc::ptr_eq(m, &mesh))) {
+                    source.hull = Some(hull.clone());
+                }
+            }
+            Err(diagnostic) => diagnostics.push(diagnostic),
+        }
+    }
+    diagnostics.sort_by(|a, b| (a.place.line, a.place.column).cmp(&(b.place.line, b.place.column)));
+    diagnostics
+}
+
+/// The textures of the robot's own materials, each file read once.
+fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut by_uri: HashMap<&str, Result<Arc<Texture>, ()>> = HashMap::new();
+    for (material, uri, place) in &robot.textures {
+        let texture = by_uri.entry(uri).or_insert_with(|| {
+            let file = files.open(uri, base).map_err(|error| diagnostics.push(error.at(place.clone())))?;
+            mesh::texture(&file).map_err(|error| {
+                diagnostics.push(unreadable(error.code, &error, &file, place));
+            })
+        });
+        if let Ok(texture) = texture {
+            let material: &mut Material = &mut robot.materials[material.0];
+            material.base_color_texture = Some(texture.clone());
+        }
+    }
+    diagnostics
+}

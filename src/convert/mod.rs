@@ -1,0 +1,332 @@
+//! The pipeline: source → [`Robot`] → files → a published revision and its report.
+//!
+//! This module knows the order of things and every reader and writer; it knows neither ROS nor HTTP, nor what is in a layer.
+
+pub mod codes;
+mod load;
+mod publish;
+mod report;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+pub use publish::Error as PublishError;
+pub use report::{Counts, FileInfo, Report, SourceInfo, Timings};
+use sha2::{Digest, Sha256};
+
+use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::robot::Robot;
+use crate::{gltf, resolve, urdf, usd};
+
+/// The name of the report in an asset's directory.
+pub const REPORT: &str = "report.json";
+
+/// Where a robot's description comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A URDF file.
+    File(PathBuf),
+    /// URDF text, with the file that relative references start from if there is one.
+    Text {
+        /// The description.
+        text: String,
+        /// Where it would be if it were a file.
+        file: Option<PathBuf>,
+    },
+}
+
+/// Which outputs to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formats {
+    /// The OpenUSD layers.
+    pub usd: bool,
+    /// The binary glTF.
+    pub glb: bool,
+}
+
+impl Formats {
+    /// Reads names as people write them: `usd`, `glb`.
+    ///
+    /// # Errors
+    /// The sentence to show, naming what is wrong.
+    pub fn parse<S: AsRef<str>>(names: &[S]) -> Result<Self, String> {
+        let mut formats = Self { usd: false, glb: false };
+        for name in names {
+            match name.as_ref().trim() {
+                "usd" => formats.usd = true,
+                "glb" => formats.glb = true,
+                "usdz" => return Err("format \"usdz\" is not written by this version; write \"usd\" or \"glb\"".to_owned()),
+                other => return Err(format!("unknown format {other:?}; formats are \"usd\" and \"glb\"")),
+            }
+        }
+        if formats == (Self { usd: false, glb: false }) {
+            return Err("no format given; formats are \"usd\" and \"glb\"".to_owned());
+        }
+        Ok(formats)
+    }
+}
+
+impl Default for Formats {
+    fn default() -> Self {
+        Self { usd: true, glb: true }
+    }
+}
+
+/// One conversion.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What to convert.
+    pub source: Source,
+    /// Where the asset's directory is to be; made if need be.
+    pub output_dir: PathBuf,
+    /// What to write.
+    pub formats: Formats,
+    /// How references to files are resolved.
+    pub resolve: resolve::Options,
+    /// `ros:context:namespace`; `None`: the robot's name.
+    pub namespace: Option<String>,
+    /// Whether the base is held to the world.
+    pub base: usd::Base,
+    /// How bodies are nested.
+    pub bodies: usd::Bodies,
+    /// Publish nothing if there is any warning.
+    pub strict: bool,
+}
+
+/// A conversion that published nothing.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Why, the worst first.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Every file that was read or looked for, so that a watcher can try again when one changes.
+    pub used: Vec<PathBuf>,
+}
+
+impl Failure {
+    fn one(diagnostic: Diagnostic, used: Vec<PathBuf>) -> Self {
+        Self { diagnostics: vec![diagnostic], used }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.diagnostics.first() {
+            Some(first) => write!(f, "{first}"),
+            None => f.write_str("not converted"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Converts a robot and publishes the result as one revision, unless the published one already holds the same bytes.
+///
+/// # Errors
+/// If nothing could be published: see [`Failure::diagnostics`]. A broken part of the robot is no failure (unless
+/// [`Job::strict`]): it is a diagnostic of the report.
+pub fn convert(job: &Job) -> Result<Report, Failure> {
+    let start = Instant::now();
+    let files = resolve::Files::new(Arc::new(resolve::Resolver::new(job.resolve.clone())));
+    let result = run(job, &files, start);
+    let mut used = files.used();
+    used.sort();
+    match result {
+        Ok(report) => Ok(Report { used, ..report }),
+        Err(mut diagnostics) => {
+            diagnostics.sort_by_key(|d| std::cmp::Reverse(d.severity));
+            Err(Failure { diagnostics, used })
+        }
+    }
+}
+
+fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<Diagnostic>> {
+    let source = read_source(job, files).map_err(|d| vec![d])?;
+    let urdf::Outcome { robot, mut diagnostics } = urdf::read(&source.text, source.file.as_deref());
+    let Some(mut robot) = robot else { return Err(diagnostics) };
+    let read = start.elapsed();
+
+    diagnostics.extend(load::load(&mut robot, files, source.file.as_deref().and_then(Path::parent)));
+    let meshes = start.elapsed();
+
+    let name = file_name(&robot.name);
+    let uri = source.file.as_deref().map(|file| identifying_uri(file));
+    let (outputs, materials) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &mut diagnostics);
+    let write = start.elapsed();
+
+    if job.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
+        return Err(diagnostics);
+    }
+    let distinct: HashSet<*const crate::robot::Mesh> = robot.meshes.iter().filter_map(|m| m.mesh.as_ref().map(Arc::as_ptr)).collect();
+    let mut seen = HashSet::new();
+    let triangles = robot.meshes.iter().filter_map(|m| m.mesh.as_ref()).filter(|m| seen.insert(Arc::as_ptr(m))).map(|m| m.triangles.len()).sum();
+    let counts = Counts { links: robot.links.len(), joints: robot.joints.len(), meshes: distinct.len(), triangles, materials };
+    let mut report = Report {
+        robot: robot.name.clone(),
+        source: SourceInfo { kind: "urdf", uri, sha256: source.sha256 },
+        revision: 0,
+        files: outputs.iter().map(|(path, bytes)| FileInfo { path: path.clone(), bytes: bytes.len() as u64, sha256: sha256(bytes) }).collect(),
+        counts,
+        timings_ms: Timings::default(),
+        diagnostics,
+        directory: job.output_dir.join(&name),
+        name,
+        changed: false,
+        used: Vec::new(),
+    };
+    let ms = |duration: std::time::Duration| (duration.as_secs_f64() * 1e5).round() / 100.0;
+    report.timings_ms = Timings { read: ms(read), meshes: ms(meshes - read), write: ms(write - meshes), ..Timings::default() };
+    publish(&mut report, outputs, write, start, ms)?;
+    Ok(report)
+}
+
+/// Puts the files in place under the next revision's number, if they differ from what is there.
+fn publish(
+    report: &mut Report,
+    mut outputs: publish::Files,
+    before: std::time::Duration,
+    start: Instant,
+    ms: impl Fn(std::time::Duration) -> f64,
+) -> Result<(), Vec<Diagnostic>> {
+    let parent = report.directory.parent().map(Path::to_owned).unwrap_or_default();
+    let failed = |error: publish::Error| {
+        let place = Place::file(error.path.clone());
+        vec![Diagnostic::new(&codes::OUTPUT, place, error.to_string()).help("choose another output directory, or make this one writable")]
+    };
+    let slot = publish::Slot::lock(&parent, &report.name).map_err(failed)?;
+    let previous = Previous::read(&slot.directory().join(REPORT));
+    report.changed = !(previous.revision > 0 && slot.holds(&outputs, &previous.files));
+    report.revision = previous.revision + u64::from(report.changed);
+    if !report.changed {
+        report.timings_ms.total = ms(start.elapsed());
+        return Ok(());
+    }
+    // The report is part of the revision, so its own publication is all that it can't time.
+    report.timings_ms.publish = ms(start.elapsed() - before);
+    report.timings_ms.total = ms(start.elapsed());
+    let text = serde_json::to_vec_pretty(report)
+        .map_err(|error| vec![Diagnostic::new(&codes::INTERNAL, Place::default(), format!("the report cannot be written: {error}"))])?;
+    outputs.insert(REPORT.to_owned(), text);
+    let mut ours = previous.files;
+    ours.push(REPORT.to_owned());
+    slot.publish(&outputs, &ours).map_err(failed)
+}
+
+/// What the last revision's report says of it.
+#[derive(Default)]
+struct Previous {
+    revision: u64,
+    files: Vec<String>,
+}
+
+impl Previous {
+    /// Nothing, if there is no report or it can't be understood: then everything is written anew.
+    fn read(path: &Path) -> Self {
+        let Some(json) = std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok()) else {
+            return Self::default();
+        };
+        let files = json["files"].as_array().into_iter().flatten().filter_map(|f| f["path"].as_str().map(str::to_owned)).collect();
+        Self { revision: json["revision"].as_u64().unwrap_or(0), files }
+    }
+}
+
+/// A source's text and what is known of it.
+struct SourceText {
+    text: String,
+    file: Option<PathBuf>,
+    sha256: String,
+}
+
+fn read_source(job: &Job, files: &resolve::Files) -> Result<SourceText, Diagnostic> {
+    match &job.source {
+        Source::Text { text, file } => {
+            if let Some(folder) = file.as_deref().and_then(Path::parent) {
+                files.allow(folder);
+            }
+            Ok(SourceText { sha256: sha256(text.as_bytes()), text: text.clone(), file: file.clone() })
+        }
+        Source::File(path) => {
+            refuse_other_kinds(path)?;
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            let file = files.input(&path).map_err(|error| error.at(Place::file(path.clone())))?;
+            let text = urdf::decode(&file.bytes).map_err(|mut d| {
+                d.place.file = Some(path.clone().into());
+                d
+            })?;
+            Ok(SourceText { text, sha256: sha256(&file.bytes), file: Some(path) })
+        }
+    }
+}
+
+/// A clear word about inputs that are known by their name and not read.
+fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
+    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let (kind, help) = match extension.as_str() {
+        "xacro" => ("a xacro file", format!("expand it first: `xacro {} > robot.urdf`", path.display())),
+        "usd" | "usda" | "usdc" | "usdz" => ("an OpenUSD file", "reading OpenUSD is not part of this version: give a URDF file".to_owned()),
+        "sdf" | "world" => ("an SDFormat file", "give a URDF file".to_owned()),
+        "mjcf" => ("a MuJoCo file", "give a URDF file".to_owned()),
+        _ => return Ok(()),
+    };
+    Err(Diagnostic::new(&codes::SOURCE_KIND, Place::file(path), format!("{} is {kind}, which is not converted", path.display())).help(help))
+}
+
+/// Makes the contents of all files. Returns them with the number of distinct materials.
+fn write(
+    job: &Job,
+    robot: &Robot,
+    name: &str,
+    uri: Option<&str>,
+    sha256: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (publish::Files, usize) {
+    let usd_options = usd::Options {
+        entry: name.to_owned(),
+        identifier: uri.map_or_else(|| robot.name.clone(), str::to_owned),
+        package_uri: uri.filter(|uri| uri.starts_with("package://")).map(str::to_owned),
+        version: "1.0.0".to_owned(),
+        namespace: job.namespace.clone(),
+        base: job.base,
+        bodies: job.bodies,
+    };
+    let source = gltf::Source { format: "urdf".to_owned(), uri: uri.map(str::to_owned), hash: Some(format!("sha256:{sha256}")) };
+    let gltf_options = gltf::Options { source: Some(source) };
+    // Both are made whichever is asked for: the findings and the counts do not depend on the formats.
+    let (asset, glb) = rayon::join(|| usd::write(robot, &usd_options), || gltf::write(robot, &gltf_options));
+    diagnostics.extend(asset.diagnostics);
+    diagnostics.extend(glb.diagnostics);
+    let mut files = publish::Files::new();
+    if job.formats.usd {
+        files.extend(asset.files);
+    }
+    if job.formats.glb {
+        files.insert(format!("{name}.glb"), glb.glb);
+    }
+    (files, asset.materials)
+}
+
+/// The robot's name as the name of a file: without separators and control characters, and not hidden.
+pub fn file_name(robot: &str) -> String {
+    let name: String =
+        robot.chars().map(|c| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c }).collect();
+    let name = name.trim().trim_start_matches('.');
+    // File systems allow 255 bytes, and endings and the staging directory's marks come on top.
+    let end = (0..=name.len().min(200)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
+    if end == 0 { "robot".to_owned() } else { name[..end].to_owned() }
+}
+
+/// A file's name that means the same on every machine: `package://` in a package, else without its folders.
+fn identifying_uri(file: &Path) -> String {
+    let in_package = file.parent().and_then(resolve::package_of).and_then(|package| {
+        let inside = file.strip_prefix(&package.folder).ok()?;
+        Some(format!("package://{}/{}", package.name, inside.to_string_lossy().replace('\\', "/")))
+    });
+    in_package.unwrap_or_else(|| file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default())
+}
+
+/// SHA-256 in lower-case hex.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
+}

@@ -1,0 +1,297 @@
+//! What becomes of each link and joint: body, frame or nothing, where its prim stands, and which bodies a joint connects.
+//!
+//! All layers are written from one plan, so that they agree on every path. This module decides; it authors nothing.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::{Base, Bodies};
+use crate::robot::{JointId, JointKind, Link, LinkId, Pose, Robot, names};
+
+/// Names of children of the default prim that links and joints must not take.
+pub(super) const ROOT_SCOPES: [&str; 4] = ["Materials", "PhysicsMaterials", "CollisionGroups", "Interfaces"];
+/// Names of children of a link that links and joints must not take.
+pub(super) const LINK_SCOPES: [&str; 2] = ["visual", "collision"];
+
+/// What a link is in USD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The default prim stands for it: an empty root link named `world`.
+    World,
+    /// A rigid body.
+    Body,
+    /// An Xform with RosFrameAPI, rigid in the prim that holds it.
+    Frame,
+}
+
+/// Where a link stands.
+#[derive(Clone, Debug)]
+pub(super) struct LinkPlan {
+    pub role: Role,
+    /// The prim's path; the default prim's for `Role::World`.
+    pub path: String,
+    /// The link whose prim holds this one's; `None` for the default prim.
+    pub holder: Option<LinkId>,
+    /// The pose in the prim that holds it.
+    pub local: Pose,
+    /// The pose in the default prim, all joints at zero.
+    pub rest: Pose,
+    /// The nearest body at or above it; `None` where only the world is.
+    pub body: Option<LinkId>,
+    /// Whether the inertial cannot be used as it is and a stand-in mass is written.
+    pub mass_missing: bool,
+}
+
+/// Where a joint stands and what it connects.
+#[derive(Clone, Debug)]
+pub(super) struct JointPlan {
+    pub path: String,
+    /// `None`: the world.
+    pub body0: Option<LinkId>,
+    pub body1: LinkId,
+    /// The joint frame (without the axis) in `body0`, or in the default prim.
+    pub local0: Pose,
+    /// The same frame in `body1`.
+    pub local1: Pose,
+}
+
+/// The decisions for a whole robot.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// The default prim's name.
+    pub name: String,
+    pub links: Vec<LinkPlan>,
+    /// `None` where a joint is not written: inside frames, and floating ones.
+    pub joints: Vec<Option<JointPlan>>,
+    /// Joints that hold bodies to the world where no URDF joint does (`--base fixed`): their paths and the bodies.
+    pub world_joints: Vec<(String, LinkId)>,
+}
+
+impl Plan {
+    pub(super) fn new(robot: &Robot, base: Base, bodies: Bodies) -> Self {
+        let name = names::identifiers(&[&robot.name], "robot", &[]).remove(0);
+        let roles = roles(robot, base);
+        let mut links = place_links(robot, &roles, bodies);
+        let written: Vec<bool> = (0..robot.joints.len()).map(|joint| is_written(robot, &links, base, joint)).collect();
+        let held = links_to_hold(robot, &links, &written, base);
+        let children = name_children(robot, &links, &written, held.len(), bodies);
+        for &link in &robot.tree.order {
+            let path = match links[link.0].role {
+                Role::World => format!("/{name}"),
+                _ => match links[link.0].holder {
+                    Some(holder) => format!("{}/{}", links[holder.0].path, children.links[link.0]),
+                    None => format!("/{name}/{}", children.links[link.0]),
+                },
+            };
+            links[link.0].path = path;
+        }
+        let mut joints: Vec<Option<JointPlan>> = vec![None; robot.joints.len()];
+        for (index, joint) in robot.joints.iter().enumerate() {
+            let Some(identifier) = &children.joints[index] else { continue };
+            let scope = joint_scope(robot, &links, JointId(index), bodies);
+            let holder = scope.map_or_else(|| format!("/{name}"), |link| links[link.0].path.clone());
+            let (parent, child) = (&links[joint.parent.0], &links[joint.child.0]);
+            let Some(body1) = child.body else { continue };
+            joints[index] = Some(JointPlan {
+                path: format!("{holder}/{identifier}"),
+                body0: parent.body,
+                body1,
+                local0: in_body(&links, joint.parent) * joint.origin,
+                local1: in_body(&links, joint.child),
+            });
+        }
+        let world_joints =
+            children.world_joints.iter().map(|identifier| format!("/{name}/{identifier}")).zip(held).collect();
+        Self { name, links, joints, world_joints }
+    }
+
+    /// The default prim's path.
+    pub(super) fn root(&self) -> String {
+        format!("/{}", self.name)
+    }
+}
+
+/// The pose of a link in its nearest body, or in the default prim.
+fn in_body(links: &[LinkPlan], link: LinkId) -> Pose {
+    match links[link.0].body {
+        Some(body) => links[body.0].rest.inverse() * links[link.0].rest,
+        None => links[link.0].rest,
+    }
+}
+
+/// Nothing to see, to touch or to weigh: only a frame.
+fn is_anchor(link: &Link) -> bool {
+    let weightless = link.inertial.as_ref().is_none_or(|i| i.mass == 0.0 && i.inertia.iter().all(|&v| v == 0.0));
+    weightless && link.visuals.is_empty() && link.collisions.is_empty()
+}
+
+/// Whether the base is held by a `world` root of the URDF.
+fn has_world_root(robot: &Robot) -> Option<LinkId> {
+    match robot.tree.roots[..] {
+        [root] if robot.links[root.0].name == "world" && is_anchor(&robot.links[root.0]) && robot.links.len() > 1 => Some(root),
+        _ => None,
+    }
+}
+
+fn roles(robot: &Robot, base: Base) -> Vec<Role> {
+    let tree = &robot.tree;
+    // Which subtrees hold anything physical: only those need a body above them.
+    let mut physical: Vec<bool> = robot.links.iter().map(|link| !is_anchor(link)).collect();
+    for &link in tree.order.iter().rev() {
+        if physical[link.0]
+            && let Some(joint) = tree.parent_joint[link.0]
+        {
+            physical[robot.joints[joint.0].parent.0] = true;
+        }
+    }
+    let physical_children = |link: LinkId| -> Vec<JointId> {
+        tree.child_joints[link.0].iter().copied().filter(|j| physical[robot.joints[j.0].child.0]).collect()
+    };
+    let moves = |j: &JointId| robot.joints[j.0].kind != JointKind::Fixed;
+    let mut roles = vec![Role::Body; robot.links.len()];
+    // Links that nothing but frames connect to the root, where a frame may have to carry bodies.
+    let mut loose: HashSet<LinkId> = HashSet::new();
+    let world = has_world_root(robot);
+    for &link in &tree.order {
+        let Some(joint) = tree.parent_joint[link.0] else {
+            loose.insert(link);
+            roles[link.0] = if Some(link) == world {
+                Role::World
+            } else if !is_anchor(&robot.links[link.0]) || carries(&physical_children(link), moves) {
+                Role::Body
+            } else {
+                Role::Frame
+            };
+            continue;
+        };
+        let parent = robot.joints[joint.0].parent;
+        let rigid = robot.joints[joint.0].kind == JointKind::Fixed;
+        if !is_anchor(&robot.links[link.0]) || !rigid {
+            // An anchor with nothing physical below it that moves is still a moving frame: it needs a body to move.
+            roles[link.0] = Role::Body;
+            continue;
+        }
+        let no_body_above = loose.contains(&parent) && roles[parent.0] != Role::Body;
+        let held = no_body_above && world.is_some() && base != Base::Floating;
+        if no_body_above {
+            loose.insert(link);
+        }
+        roles[link.0] =
+            if no_body_above && !held && carries(&physical_children(link), moves) { Role::Body } else { Role::Frame };
+    }
+    roles
+}
+
+/// Whether an empty link must be a body to hold together what hangs on it: something that moves, or several things.
+fn carries(children: &[JointId], moves: impl Fn(&JointId) -> bool) -> bool {
+    children.len() > 1 || children.iter().any(moves)
+}
+
+fn place_links(robot: &Robot, roles: &[Role], bodies: Bodies) -> Vec<LinkPlan> {
+    let rest = crate::robot::kinematics::link_poses(robot, &[]);
+    let mut plans: Vec<LinkPlan> = Vec::with_capacity(robot.links.len());
+    for (index, role) in roles.iter().copied().enumerate() {
+        let link = LinkId(index);
+        let parent = robot.tree.parent_joint[index].map(|j| robot.joints[j.0].parent);
+        let mut body = (role == Role::Body).then_some(link);
+        let mut above = parent;
+        while let (None, Some(at)) = (body, above) {
+            body = (roles[at.0] == Role::Body).then_some(at);
+            above = robot.tree.parent_joint[at.0].map(|j| robot.joints[j.0].parent);
+        }
+        let holder = match (bodies, role) {
+            (Bodies::Flat, Role::Body) => None,
+            _ => parent.filter(|p| roles[p.0] != Role::World),
+        };
+        let local = match holder {
+            Some(holder) => rest[holder.0].inverse() * rest[index],
+            None => rest[index],
+        };
+        // The joint's own numbers where they are what is asked for: no rounding through the root.
+        let local = match robot.tree.parent_joint[index] {
+            Some(joint) if holder == parent => robot.joints[joint.0].origin,
+            _ => local,
+        };
+        let mass_missing = role == Role::Body && !robot.links[index].inertial.as_ref().is_some_and(|i| i.mass > 0.0);
+        plans.push(LinkPlan { role, path: String::new(), holder, local, rest: rest[index], body, mass_missing });
+    }
+    plans
+}
+
+/// The link in whose prim a joint stands: beside the child, in the parent (REP-158 §1.3). With flat bodies: in the default prim.
+fn joint_scope(robot: &Robot, links: &[LinkPlan], joint: JointId, bodies: Bodies) -> Option<LinkId> {
+    let parent = robot.joints[joint.0].parent;
+    match bodies {
+        Bodies::Flat => None,
+        Bodies::Nested => Some(parent).filter(|p| links[p.0].role != Role::World),
+    }
+}
+
+/// Whether a joint of the URDF becomes a joint prim.
+fn is_written(robot: &Robot, links: &[LinkPlan], base: Base, joint: usize) -> bool {
+    let joint = &robot.joints[joint];
+    let (parent, child) = (&links[joint.parent.0], &links[joint.child.0]);
+    if joint.kind == JointKind::Floating || child.body.is_none() || child.body == parent.body {
+        return false;
+    }
+    if parent.body.is_some() || joint.closes_loop {
+        return joint.closes_loop || child.role == Role::Body;
+    }
+    // From here on the joint would hold a body to the world.
+    match base {
+        Base::Fixed => true,
+        Base::Floating => joint.kind != JointKind::Fixed,
+        Base::Auto => has_world_root(robot).is_some(),
+    }
+}
+
+/// The topmost bodies that `--base fixed` has to hold by itself, because no joint of the URDF does.
+fn links_to_hold(robot: &Robot, links: &[LinkPlan], written: &[bool], base: Base) -> Vec<LinkId> {
+    let is_topmost = |link: &LinkId| {
+        let joint = robot.tree.parent_joint[link.0];
+        links[link.0].role == Role::Body
+            && joint.is_none_or(|j| links[robot.joints[j.0].parent.0].body.is_none() && !written[j.0])
+    };
+    match base {
+        Base::Fixed => robot.tree.order.iter().copied().filter(is_topmost).collect(),
+        _ => Vec::new(),
+    }
+}
+
+struct Children {
+    links: Vec<String>,
+    joints: Vec<Option<String>>,
+    world_joints: Vec<String>,
+}
+
+/// Identifiers of links and joints, one pass per set of siblings. Links come first: where a link and a joint share a name the
+/// link keeps it, since its prim's name is its TF frame.
+fn name_children(robot: &Robot, links: &[LinkPlan], written: &[bool], world_joints: usize, bodies: Bodies) -> Children {
+    let mut out =
+        Children { links: vec![String::new(); links.len()], joints: vec![None; written.len()], world_joints: Vec::new() };
+    // Gathered in one pass each: a scan per holder would be quadratic in the links.
+    let mut by_holder: BTreeMap<Option<LinkId>, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+    by_holder.entry(None).or_default();
+    for (index, link) in links.iter().enumerate().filter(|(_, link)| link.role != Role::World) {
+        by_holder.entry(link.holder).or_default().0.push(index);
+    }
+    for (index, _) in written.iter().enumerate().filter(|(_, written)| **written) {
+        by_holder.entry(joint_scope(robot, links, JointId(index), bodies)).or_default().1.push(index);
+    }
+    for (holder, (held, joints)) in by_holder {
+        let mut siblings: Vec<&str> = held.iter().map(|&i| robot.links[i].name.as_str()).collect();
+        siblings.extend(joints.iter().map(|&j| robot.joints[j].name.as_str()));
+        if holder.is_none() {
+            siblings.extend(std::iter::repeat_n("world_joint", world_joints));
+        }
+        let reserved: &[&str] = if holder.is_none() { &ROOT_SCOPES } else { &LINK_SCOPES };
+        let mut identifiers = names::identifiers(&siblings, "link", reserved).into_iter();
+        for (&index, identifier) in held.iter().zip(identifiers.by_ref()) {
+            out.links[index] = identifier;
+        }
+        for (&index, identifier) in joints.iter().zip(identifiers.by_ref()) {
+            out.joints[index] = Some(identifier);
+        }
+        out.world_joints.extend(identifiers);
+    }
+    out
+}
