@@ -189,6 +189,19 @@ pub struct Joint {
     pub place: Place,
 }
 
+impl Joint {
+    /// Lowest and highest position in radians or metres: infinite for continuous joints and for those without the limit element;
+    /// a bound that the element leaves out is 0 (URDF, "limit").
+    pub fn position_limits(&self) -> (f64, f64) {
+        match (self.kind, &self.limit) {
+            (JointKind::Revolute | JointKind::Prismatic, Some(limit)) => {
+                (limit.lower.unwrap_or(0.0), limit.upper.unwrap_or(0.0))
+            }
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+}
+
 /// The motion of a joint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JointKind {
