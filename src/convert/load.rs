@@ -82,7 +82,8 @@ fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
                 robot.materials.push(Material { base_color_texture: None, ..robot.materials[id.0].clone() });
                 MaterialId(robot.materials.len() - 1)
             }));
-            let message = format!("the texture of material {name:?} cannot be put on this shape, which has no texture coordinates");
+            let message =
+                format!("the texture of material {name:?} cannot be put on this shape, which has no texture coordinates");
             diagnostics.push(
                 Diagnostic::new(&super::codes::TEXTURE_WITHOUT_COORDINATES, shape.place.clone(), message)
                     .help("give the visual a mesh with texture coordinates, or a material with a colour only"),

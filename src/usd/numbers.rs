@@ -32,7 +32,7 @@ pub(super) fn degrees(radians: f64) -> f32 {
 }
 
 /// The largest error in radians that single precision may bring into an orientation.
-const SINGLE_PRECISION_ERROR: f64 = 1e-7;
+const SINGLE_PRECISION_ERROR: f64 = 5e-7;
 
 /// An orientation as `quatf`, or as `quatd` where single precision would turn it by more than [`SINGLE_PRECISION_ERROR`].
 ///
