@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::binary::Binary;
 use super::document::{AlphaMode, Image, Index, Material, MetallicRoughness, Texture, TextureReference};
+use super::images;
 use crate::robot;
 
 /// The materials of a document in the making.
@@ -71,7 +72,7 @@ impl Paint {
 
     fn texture(&mut self, texture: &robot::Texture, binary: &mut Binary) -> Index {
         *self.textures_known.entry(texture.sha256.clone()).or_insert_with(|| {
-            let buffer_view = binary.view(&texture.bytes, None);
+            let buffer_view = binary.view(&images::fitted(texture), None);
             self.images.push(Image { name: texture.name.clone(), mime_type: texture.format.mime(), buffer_view });
             self.textures.push(Texture { source: self.images.len() - 1 });
             self.textures.len() - 1
