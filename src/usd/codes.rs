@@ -26,7 +26,7 @@ pub const INTERNAL: Code = Code {
     id: "usd-internal-error",
     severity: Severity::Error,
     meaning: "A layer could not be authored: a defect of urdf_usd.",
-    outcome: "The layer is written without the part that could not be authored, or is left out.",
+    outcome: "The layer is left out.",
 };
 
 /// All codes of this module.

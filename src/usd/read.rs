@@ -125,7 +125,7 @@ impl Opened {
     fn new(entry: &Path) -> Result<Self, ReadError> {
         let failed = |reason: String| ReadError::Open { path: entry.to_owned(), reason };
         let stage = Stage::builder()
-            .initial_load_set(InitialLoadSet::LoadNone)
+            .load(InitialLoadSet::LoadNone)
             .open(&entry.to_string_lossy())
             .map_err(|error| failed(error.to_string()))?;
         if let Some(error) = stage.composition_errors().first() {
