@@ -146,11 +146,13 @@ def test_limits(case):
             continue
         bounds = {} if kind == "continuous" else {"lower": "lower", "upper": "upper"}
         expected = _given(xml.find("limit"), **bounds, velocity="velocity", effort="effort")
+        expected |= {key: abs(expected[key]) for key in ("velocity", "effort") if key in expected}
         limit = dict(case.joints[name]["dofs"][0].get("limit", {}))
         if kind != "continuous" and xml.find("limit") is not None:
             # URDF: a bound that is not given is zero.
             expected = {"lower": 0.0, "upper": 0.0} | expected
             limit = {"lower": 0.0, "upper": 0.0} | limit
+            expected["lower"], expected["upper"] = sorted((expected["lower"], expected["upper"]))
         assert limit == pytest.approx(expected), name
 
 
@@ -263,11 +265,31 @@ def test_links_are_where_the_urdf_puts_them(case):
 # ---- Shapes -------------------------------------------------------------------------------------------------------------------
 
 
+#: What the README says a box or cylinder without thickness gets, in metres.
+LEAST_THICKNESS = 1e-4
+
+
+def _numbers(attributes, *names):
+    return np.concatenate([[abs(float(v)) for v in attributes[name].split()] for name in names])
+
+
+def _has_extent(kind, attributes):
+    """Whether there is anything to show or touch."""
+    match kind:
+        case "sphere" | "cylinder" | "capsule":
+            return _numbers(attributes, "radius")[0] > 0
+        case "box":
+            return np.count_nonzero(_numbers(attributes, "size")) >= 2
+        case _:
+            return True
+
+
 def _shapes(case):
     """Every visual and collision of the URDF with its node."""
     for link in case.links:
         expected = case.urdf.links[link["name"]]
         for kind, shapes in (("visual", expected.visuals), ("collision", expected.collisions)):
+            shapes = [shape for shape in shapes if _has_extent(shape.kind, shape.attributes)]
             nodes = link.get(f"{kind}Nodes", [])
             assert len(nodes) == len(shapes), (link["name"], kind)
             for n, (shape, node) in enumerate(zip(shapes, nodes, strict=True)):
@@ -327,8 +349,8 @@ def _collada_corners(path):
     import collada
 
     try:
-        document = collada.Collada(str(path), ignore=[collada.DaeUnsupportedError, collada.DaeBrokenRefError])
-    except collada.DaeError:
+        document = collada.Collada(str(path), ignore=[collada.common.DaeUnsupportedError, collada.common.DaeBrokenRefError])
+    except collada.common.DaeError:
         return None
     unit = document.assetInfo.unitmeter or 1.0
     corners = []
@@ -341,27 +363,21 @@ def _collada_corners(path):
     return np.concatenate(corners) * unit if corners else None
 
 
-def _numbers(shape, *names):
-    return [np.array([float(v) for v in shape.attributes[name].split()]) for name in names]
-
-
 def _expected_bounds(case, shape):
     """In the shape's frame, before its scale, in ROS axes."""
     match shape.kind:
         case "box":
-            (size,) = _numbers(shape, "size")
-            return -size / 2, size / 2
+            high = _numbers(shape.attributes, "size") / 2
         case "sphere":
-            (radius,) = _numbers(shape, "radius")
-            return -np.ones(3) * radius, np.ones(3) * radius
+            high = np.repeat(_numbers(shape.attributes, "radius"), 3)
         case "cylinder" | "capsule":
-            radius, length = _numbers(shape, "radius", "length")
-            end = length / 2 + (radius if shape.kind == "capsule" else 0)
-            high = np.concatenate([radius, radius, end])
-            return -high, high
+            radius, length = _numbers(shape.attributes, "radius", "length")
+            high = np.array([radius, radius, length / 2 + (radius if shape.kind == "capsule" else 0)])
         case "mesh":
             file = _file(case, shape.attributes["filename"])
             return _mesh_bounds(file) if file and file.is_file() else None
+    high = np.maximum(high, LEAST_THICKNESS / 2)
+    return -high, high
 
 
 def test_shapes_have_their_extent(case):
@@ -420,7 +436,8 @@ def test_colours_of_solids_and_stl_are_the_urdfs(case):
     """These have no materials of their own."""
     links = {link["name"]: link for link in case.links}
     for xml in case.xml.findall("link"):
-        visuals = [v for v in xml.findall("visual") if v.find("geometry") is not None and len(v.find("geometry"))]
+        forms = [(v, next(iter(v.find("geometry")), None)) for v in xml.findall("visual") if v.find("geometry") is not None]
+        visuals = [v for v, form in forms if form is not None and _has_extent(form.tag, form.attrib)]
         for visual, node in zip(visuals, links[xml.get("name")].get("visualNodes", []), strict=True):
             mesh = visual.find("geometry/mesh")
             own = mesh is not None and not mesh.get("filename", "").lower().endswith(".stl")

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Cursor;
 
 use image::codecs::jpeg::JpegEncoder;
-use image::codecs::png::PngEncoder;
+use image::codecs::png::{CompressionType, FilterType as RowFilter, PngEncoder};
 use image::imageops::FilterType;
 use image::{DynamicImage, ImageReader};
 
@@ -32,14 +32,20 @@ fn scaled(texture: &Texture) -> Option<Vec<u8>> {
     if (to_width, to_height) == (width, height) {
         return None;
     }
-    let image = reader().decode().ok()?.resize_exact(to_width, to_height, FilterType::CatmullRom);
+    let mut image = reader().decode().ok()?.resize_exact(to_width, to_height, FilterType::Triangle);
+    if !texture.has_alpha && image.color().has_alpha() {
+        image = image.into_rgb8().into();
+    }
     encode(&image, texture.format).ok()
 }
 
 fn encode(image: &DynamicImage, format: ImageFormat) -> image::ImageResult<Vec<u8>> {
     let mut bytes = Vec::new();
     match format {
-        ImageFormat::Png => image.write_with_encoder(PngEncoder::new(&mut bytes))?,
+        ImageFormat::Png => {
+            let encoder = PngEncoder::new_with_quality(&mut bytes, CompressionType::Default, RowFilter::Adaptive);
+            image.write_with_encoder(encoder)?;
+        }
         ImageFormat::Jpeg => image.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY))?,
     }
     Ok(bytes)
