@@ -233,7 +233,7 @@ impl JointKind {
     }
 }
 
-/// Limits of a joint, in radians or metres and their rates.
+/// Limits of a joint, in radians or metres and their rates. A side without a number is unlimited; lower is never above upper.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limit {
     /// Lowest position, if given.
