@@ -113,7 +113,7 @@ def _every_robot():
     yield from SAMPLE_ROBOTS
     for name in REAL_ROBOTS:
         absent = pytest.mark.skipif(not (ROBOTS / name).is_dir(), reason=f"{name} is not in {ROBOTS} (set URDF_USD_ROBOTS)")
-        yield pytest.param(name, marks=absent)
+        yield pytest.param(name, marks=[absent, pytest.mark.real_robot])
 
 
 @pytest.fixture(scope="session", params=_every_robot())

@@ -3,7 +3,7 @@
 import functools
 
 import numpy as np
-from pxr import Usd, UsdGeom, UsdPhysics
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 
 
 class Asset:
@@ -94,3 +94,11 @@ def quaternion(q):
         [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
     ])  # fmt: skip
+
+
+def assert_printed_as_by_openusd(path):
+    """A text layer is, byte for byte, what OpenUSD prints for it."""
+    layer = Sdf.Layer.FindOrOpen(str(path))
+    assert layer, f"OpenUSD cannot open {path}"
+    ours, theirs = path.read_bytes().decode().splitlines(True), layer.ExportToString().splitlines(True)
+    assert ours == theirs, f"{path} differs from what OpenUSD prints"
