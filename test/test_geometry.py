@@ -1,0 +1,101 @@
+"""Every visual of every converted robot stands where the URDF and its mesh files put it: in USD and in the GLB, against trimesh and
+pycollada."""
+
+import urllib.parse
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pxr import Usd, UsdGeom
+
+import kinematics
+import meshes
+from gltf import AXES, Glb
+from stage import Asset, value
+
+
+def resolve(uri, converted):
+    path = urllib.parse.unquote(uri)
+    if path.startswith("package://"):
+        package, _, rest = path.removeprefix("package://").partition("/")
+        return Path(converted.package_dirs[package]) / rest
+    return converted.urdf.parent / path.removeprefix("file://")
+
+
+def expected(shape, converted):
+    """Points of a URDF shape in its link, and triangles if it is a mesh."""
+    if shape.kind == "mesh":
+        points, triangles = meshes.read(resolve(shape.attributes["filename"], converted))
+        points = points * shape.scale
+    else:
+        points, triangles = meshes.primitive(shape.kind, shape.attributes), None
+    return points @ shape.origin[:3, :3].T + shape.origin[:3, 3], triangles
+
+
+def in_usd(asset, leaf, link):
+    points, triangles = [], 0
+    for prim in Usd.PrimRange(leaf, Usd.TraverseInstanceProxies()):
+        if not prim.IsA(UsdGeom.Gprim):
+            continue
+        if prim.IsA(UsdGeom.Mesh):
+            local = np.array(value(prim, "points"), dtype=float)[np.unique(value(prim, "faceVertexIndices"))]
+            triangles += int((np.array(value(prim, "faceVertexCounts")) - 2).sum())
+        elif prim.IsA(UsdGeom.Cube):
+            local = meshes.primitive("box", {"size": " ".join([str(value(prim, "size"))] * 3)})
+        elif prim.IsA(UsdGeom.Sphere):
+            local = meshes.capsule(value(prim, "radius"), 0)
+        else:
+            assert value(prim, "axis") == "Z"
+            local = (meshes.cylinder if prim.IsA(UsdGeom.Cylinder) else meshes.capsule)(value(prim, "radius"), value(prim, "height"))
+        at = asset.relative(prim, link)
+        points.append(local @ at[:3, :3].T + at[:3, 3])
+    return np.concatenate(points), triangles
+
+
+def assert_same(actual, wanted, what):
+    """The same bounds and the same middle, within single precision."""
+    size = max(np.abs(wanted).max(), 1e-3)
+    for measure in (lambda p: p.min(0), lambda p: p.max(0)):
+        assert np.abs(measure(actual) - measure(wanted)).max() < 2e-6 * size, f"{what}: {measure(actual)} instead of {measure(wanted)}"
+
+
+@pytest.mark.parametrize("kind", ["visual", "collision"])
+def test_usd(converted, kind):
+    asset, urdf = Asset(converted.entry), kinematics.read(converted.urdf)
+    if kind == "collision":
+        # The colliders' own meshes, not their hulls.
+        for prim in asset.prims:
+            if "collision_fidelity" in prim.GetVariantSets().GetNames():
+                prim.GetVariantSets().SetSelection("collision_fidelity", "trimesh")
+    for name, link in urdf.links.items():
+        for index, shape in enumerate(link.visuals if kind == "visual" else link.collisions):
+            prim = asset.link(name)
+            leaf = asset.stage.GetPrimAtPath(f"{prim.GetPath()}/{kind}/{kind}_{index}")
+            assert leaf, f"{prim.GetPath()}/{kind}/{kind}_{index} is missing"
+            points, triangles = in_usd(asset, leaf, prim)
+            wanted, count = expected(shape, converted)
+            assert_same(points, wanted, leaf.GetPath())
+            if count is not None:
+                assert triangles == count, f"{leaf.GetPath()}: {triangles} triangles instead of {count}"
+
+
+def test_glb(converted):
+    glb, urdf = Glb(converted.glb), kinematics.read(converted.urdf)
+    poses = glb.poses()
+    for name, link in urdf.links.items():
+        for node, shape in zip(glb.links[name].get("visualNodes", []), link.visuals, strict=True):
+            found = [(n, *glb.mesh_points(glb.nodes[n]["mesh"])) for n in glb.below(node) if "mesh" in glb.nodes[n]]
+            assert found, f"{name}: node {node} draws nothing"
+            points = []
+            for at, local, _ in found:
+                relative = AXES.T @ np.linalg.inv(poses[glb.links[name]["node"]]) @ poses[at]
+                points.append(local @ relative[:3, :3].T + relative[:3, 3])
+            wanted, count = expected(shape, converted)
+            if count is None:
+                # Round shapes are drawn with flat faces: inside the true one, and not by much.
+                size = np.abs(wanted).max()
+                assert np.abs(np.concatenate(points).min(0) - wanted.min(0)).max() < 0.03 * size, f"{name}: node {node}"
+                assert np.abs(np.concatenate(points).max(0) - wanted.max(0)).max() < 0.03 * size, f"{name}: node {node}"
+            else:
+                assert_same(np.concatenate(points), wanted, f"{name}: node {node}")
+                assert sum(n for _, _, n in found) == count, f"{name}: node {node}"
