@@ -18,9 +18,7 @@ pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec
     let opened: Vec<Result<resolve::File, Diagnostic>> = robot
         .meshes
         .par_iter()
-        .map(|source| {
-            files.open(&source.uri, base).map_err(|error| error.at(source.place.clone()))
-        })
+        .map(|source| files.open(&source.uri, base).map_err(|error| error.at(source.place.clone())))
         .collect();
     let mut by_path: HashMap<PathBuf, usize> = HashMap::new();
     let mut jobs: Vec<(usize, &resolve::File)> = Vec::new();
@@ -51,7 +49,9 @@ pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec
     for (mesh, found) in loaded {
         diagnostics.extend(found);
         // Equal geometry from different files is one mesh too.
-        let same = mesh.as_ref().and_then(|m| meshes.iter().flatten().find(|other| other.triangles.len() == m.triangles.len() && **other == *m));
+        let same = mesh
+            .as_ref()
+            .and_then(|m| meshes.iter().flatten().find(|other| other.triangles.len() == m.triangles.len() && **other == *m));
         meshes.push(same.cloned().or(mesh));
     }
     for (source, job) in robot.meshes.iter_mut().zip(job_of) {
