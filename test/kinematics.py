@@ -183,7 +183,9 @@ def _shapes(element, tag):
     out = []
     for shape in element.findall(tag):
         geometry = next(iter(shape.find("geometry")), None) if shape.find("geometry") is not None else None
-        if geometry is not None:
+        # A primitive without extent is nothing: some robots mark their frames so.
+        sizes = [float(v) for name in ("size", "radius", "length") for v in geometry.get(name, "").split()] if geometry is not None else []
+        if geometry is not None and all(size > 0 for size in sizes):
             material = shape.find("material")
             out.append(Shape(_origin(shape), geometry.tag, dict(geometry.attrib), None if material is None else material.get("name")))
     return out

@@ -1,6 +1,7 @@
 """What mesh files hold, as trimesh and pycollada read them: the points that triangles use and the number of triangles.
 
-Positions as RViz shows them: a DAE's nodes and unit count, its up_axis does not; everything else is taken as it is.
+Positions as RViz shows them: a DAE's nodes and unit count, its up_axis does not; glTF's y is up, so (x, y, z) becomes (x, -z, y);
+STL and OBJ are taken as they are.
 """
 
 import functools
@@ -9,6 +10,9 @@ import re
 import warnings
 
 import collada
+import collada.common as common
+import collada.lineset
+import collada.triangleset
 import numpy as np
 import trimesh
 
@@ -24,7 +28,8 @@ def read(path):
         if suffix == ".stl":
             return _used([trimesh.load(path, file_type="stl", process=False)])
         loaded = trimesh.load(path, process=False, skip_materials=True)
-        return _used(loaded.dump(concatenate=False) if isinstance(loaded, trimesh.Scene) else [loaded])
+        points, triangles = _used(loaded.dump(concatenate=False) if isinstance(loaded, trimesh.Scene) else [loaded])
+        return (points if suffix == ".obj" else points[:, [0, 2, 1]] * [1, -1, 1]), triangles
 
 
 def _used(meshes):
@@ -36,7 +41,7 @@ def _dae(path):
     data = path.read_bytes()
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         data = re.sub(rb'encoding="[^"]*"', b'encoding="utf-8"', data.decode("utf-16").encode(), count=1)
-    document = collada.Collada(io.BytesIO(data), ignore=[collada.DaeUnsupportedError, collada.DaeBrokenRefError, collada.DaeIncompleteError])
+    document = collada.Collada(io.BytesIO(data), ignore=[common.DaeUnsupportedError, common.DaeBrokenRefError, common.DaeIncompleteError])
     unit = document.assetInfo.unitmeter or 1.0
     points, triangles = [], 0
     for geometry in document.scene.objects("geometry"):

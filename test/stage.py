@@ -11,6 +11,8 @@ class Asset:
 
     def __init__(self, entry, load=Usd.Stage.LoadAll):
         self.stage = Usd.Stage.Open(str(entry), load)
+        # Layers are shared in a process: what a test changes must not reach the files' layers.
+        self.stage.SetEditTarget(self.stage.GetSessionLayer())
         self.root = self.stage.GetDefaultPrim()
 
     @functools.cached_property
@@ -52,13 +54,39 @@ class Asset:
         return self.bodies.get(name) or self.frames[name]
 
     def pose(self, prim):
-        """A prim's frame in the default prim."""
-        cache = UsdGeom.XformCache()
-        return matrix(cache.GetLocalToWorldTransform(prim)) if prim else np.eye(4)
+        """A prim's frame in the default prim.
+
+        From the attributes themselves: OpenUSD's own evaluation takes a quaternion's angle from its real part alone, which costs a
+        single-precision one digits where the angle is small."""
+        if not prim or prim == self.root or prim.IsPseudoRoot():
+            return np.eye(4)
+        return self.pose(prim.GetParent()) @ _local(prim)
+
+    def evaluated_pose(self, prim):
+        """The same as OpenUSD evaluates it."""
+        return matrix(UsdGeom.XformCache().GetLocalToWorldTransform(prim)) if prim else np.eye(4)
 
     def relative(self, prim, ancestor):
         """A prim's frame in another's."""
         return np.linalg.inv(self.pose(ancestor)) @ self.pose(prim)
+
+
+def _local(prim):
+    order = value(prim, "xformOpOrder") or []
+    out = np.eye(4)
+    for op in order:
+        step, given = np.eye(4), value(prim, op)
+        match op:
+            case "xformOp:translate":
+                step[:3, 3] = given
+            case "xformOp:orient":
+                step[:3, :3] = quaternion(given)
+            case "xformOp:scale":
+                step[:3, :3] = np.diag(given)
+            case _:
+                raise AssertionError(f"{prim.GetPath()} has the transform {op}")
+        out = out @ step
+    return out
 
 
 def matrix(gf):
@@ -87,8 +115,9 @@ def target(prim, name):
 
 def quaternion(q):
     """The matrix of a unit quaternion."""
-    w, (x, y, z) = q.GetReal(), q.GetImaginary()
-    assert abs(w * w + x * x + y * y + z * z - 1) < 1e-5, f"{q} is no unit quaternion"
+    parts = np.array([q.GetReal(), *q.GetImaginary()])
+    assert abs(np.linalg.norm(parts) - 1) < 1e-6, f"{q} is no unit quaternion"
+    w, x, y, z = parts / np.linalg.norm(parts)
     return np.array([
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
         [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],

@@ -138,14 +138,15 @@ def test_malformed_standard_input(tmp_path):
 
 
 def test_unknown_package(sample, tmp_path):
+    (tmp_path / "nothing").mkdir()
     done = run("convert", sample.urdf.rename(tmp_path / "alone.urdf"), "-o", tmp_path / "out", "--package-path", tmp_path / "nothing")
     assert "sample_arm" in done.stderr
     assert str(tmp_path / "nothing") in done.stderr, "where was it looked for?"
 
 
-def test_a_package_map_to_nowhere(tmp_path):
-    done = run("convert", URDF, "-o", tmp_path / "out", "--package", "sample_arm=/no/such/folder")
-    assert "/no/such/folder" in done.stderr
+@pytest.mark.parametrize("option", ["--package=sample_arm=/no/such/folder", "--package-path=/no/such/folder"])
+def test_packages_that_are_not_there(option, tmp_path):
+    message(run("convert", URDF, "-o", tmp_path / "out", option), 2, "/no/such/folder")
 
 
 def test_no_file_outside_the_packages_is_read(tmp_path):
