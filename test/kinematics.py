@@ -179,13 +179,18 @@ class Urdf:
         return 0 if joint is None else 1 + self.depth(self.joints[joint].parent)
 
 
+def _has_extent(geometry):
+    """A primitive without extent is nothing: some robots mark their frames so. A box may be flat, a cylinder short."""
+    if geometry.tag == "box":
+        return sum(float(v) != 0 for v in geometry.get("size", "").split()) >= 2
+    return geometry.tag == "mesh" or float(geometry.get("radius", 0)) > 0
+
+
 def _shapes(element, tag):
     out = []
     for shape in element.findall(tag):
         geometry = next(iter(shape.find("geometry")), None) if shape.find("geometry") is not None else None
-        # A primitive without extent is nothing: some robots mark their frames so.
-        sizes = [float(v) for name in ("size", "radius", "length") for v in geometry.get(name, "").split()] if geometry is not None else []
-        if geometry is not None and all(size > 0 for size in sizes):
+        if geometry is not None and _has_extent(geometry):
             material = shape.find("material")
             out.append(Shape(_origin(shape), geometry.tag, dict(geometry.attrib), None if material is None else material.get("name")))
     return out

@@ -1,4 +1,4 @@
-"""What mesh files hold, as trimesh and pycollada read them: the points that triangles use and the number of triangles.
+"""What mesh files hold, as trimesh and pycollada read them: the points that triangles use, and how many triangles there are.
 
 Positions as RViz shows them: a DAE's nodes and unit count, its up_axis does not; glTF's y is up, so (x, y, z) becomes (x, -z, y);
 STL and OBJ are taken as they are.
@@ -19,22 +19,32 @@ import trimesh
 
 @functools.cache
 def read(path):
-    """(points used by triangles, number of triangles)."""
+    """(points used by triangles that have an area, how many those are, how many triangles there are with those that have none)."""
     suffix = path.suffix.lower()
     if suffix == ".dae":
         return _dae(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if suffix == ".stl":
-            return _used([trimesh.load(path, file_type="stl", process=False)])
-        loaded = trimesh.load(path, process=False, skip_materials=True)
-        points, triangles = _used(loaded.dump(concatenate=False) if isinstance(loaded, trimesh.Scene) else [loaded])
-        return (points if suffix == ".obj" else points[:, [0, 2, 1]] * [1, -1, 1]), triangles
+        loaded = trimesh.load(path, file_type=suffix[1:], process=False, **({} if suffix == ".stl" else {"skip_materials": True}))
+    parts = loaded.dump(concatenate=False) if isinstance(loaded, trimesh.Scene) else [loaded]
+    points, least, most = _used((np.asarray(m.vertices), np.asarray(m.faces)) for m in parts)
+    return points @ _Z_UP.T if suffix in (".gltf", ".glb") else points, least, most
 
 
-def _used(meshes):
-    points = [np.asarray(m.vertices)[np.unique(m.faces)] for m in meshes if len(m.faces)]
-    return np.concatenate(points), sum(len(m.faces) for m in meshes)
+#: (x, y, z) with y up becomes (x, -z, y).
+_Z_UP = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])
+
+
+def _used(parts):
+    """From (points, triangles of indices)."""
+    used, least, most = [], 0, 0
+    for points, triangles in parts:
+        if len(triangles):
+            a, b, c = (points[triangles[:, k]] for k in range(3))
+            flat = ~np.cross(b - a, c - a).any(axis=1)
+            used.append(points[np.unique(triangles[~flat])])
+            least, most = least + int((~flat).sum()), most + len(triangles)
+    return np.concatenate(used), least, most
 
 
 def _dae(path):
@@ -42,18 +52,18 @@ def _dae(path):
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         data = re.sub(rb'encoding="[^"]*"', b'encoding="utf-8"', data.decode("utf-16").encode(), count=1)
     document = collada.Collada(io.BytesIO(data), ignore=[common.DaeUnsupportedError, common.DaeBrokenRefError, common.DaeIncompleteError])
-    unit = document.assetInfo.unitmeter or 1.0
-    points, triangles = [], 0
-    for geometry in document.scene.objects("geometry"):
-        for primitive in geometry.primitives():
-            if isinstance(primitive, collada.lineset.BoundLineSet):
-                continue
-            shape = primitive if isinstance(primitive, collada.triangleset.BoundTriangleSet) else primitive.triangleset()
-            if shape.vertex_index is None or not len(shape.vertex_index):
-                continue
-            points.append(np.asarray(shape.vertex)[np.unique(shape.vertex_index)])
-            triangles += len(shape.vertex_index)
-    return np.concatenate(points) * unit, triangles
+
+    def parts():
+        for geometry in document.scene.objects("geometry"):
+            for primitive in geometry.primitives():
+                if isinstance(primitive, collada.lineset.BoundLineSet):
+                    continue
+                shape = primitive if isinstance(primitive, collada.triangleset.BoundTriangleSet) else primitive.triangleset()
+                if shape.vertex_index is not None:
+                    yield np.asarray(shape.vertex), np.asarray(shape.vertex_index).reshape(-1, 3)
+
+    points, least, most = _used(parts())
+    return points * (document.assetInfo.unitmeter or 1.0), least, most
 
 
 def primitive(kind, attributes):

@@ -23,13 +23,13 @@ def resolve(uri, converted):
 
 
 def expected(shape, converted):
-    """Points of a URDF shape in its link, and triangles if it is a mesh."""
+    """Points of a URDF shape in its link; of a mesh, how many triangles it may have: those without area may be left out."""
     if shape.kind == "mesh":
-        points, triangles = meshes.read(resolve(shape.attributes["filename"], converted))
-        points = points * shape.scale
+        points, least, most = meshes.read(resolve(shape.attributes["filename"], converted))
+        points, counts = points * shape.scale, range(least, most + 1)
     else:
-        points, triangles = meshes.primitive(shape.kind, shape.attributes), None
-    return points @ shape.origin[:3, :3].T + shape.origin[:3, 3], triangles
+        points, counts = meshes.primitive(shape.kind, shape.attributes), None
+    return points @ shape.origin[:3, :3].T + shape.origin[:3, 3], counts
 
 
 def in_usd(asset, leaf, link):
@@ -73,10 +73,9 @@ def test_usd(converted, kind):
             leaf = asset.stage.GetPrimAtPath(f"{prim.GetPath()}/{kind}/{kind}_{index}")
             assert leaf, f"{prim.GetPath()}/{kind}/{kind}_{index} is missing"
             points, triangles = in_usd(asset, leaf, prim)
-            wanted, count = expected(shape, converted)
+            wanted, counts = expected(shape, converted)
             assert_same(points, wanted, leaf.GetPath())
-            if count is not None:
-                assert triangles == count, f"{leaf.GetPath()}: {triangles} triangles instead of {count}"
+            assert counts is None or triangles in counts, f"{leaf.GetPath()}: {triangles} triangles, not in {counts}"
 
 
 def test_glb(converted):
@@ -90,12 +89,12 @@ def test_glb(converted):
             for at, local, _ in found:
                 relative = AXES.T @ np.linalg.inv(poses[glb.links[name]["node"]]) @ poses[at]
                 points.append(local @ relative[:3, :3].T + relative[:3, 3])
-            wanted, count = expected(shape, converted)
-            if count is None:
+            wanted, counts = expected(shape, converted)
+            if counts is None:
                 # Round shapes are drawn with flat faces: inside the true one, and not by much.
                 size = np.abs(wanted).max()
                 assert np.abs(np.concatenate(points).min(0) - wanted.min(0)).max() < 0.03 * size, f"{name}: node {node}"
                 assert np.abs(np.concatenate(points).max(0) - wanted.max(0)).max() < 0.03 * size, f"{name}: node {node}"
             else:
                 assert_same(np.concatenate(points), wanted, f"{name}: node {node}")
-                assert sum(n for _, _, n in found) == count, f"{name}: node {node}"
+                assert sum(n for _, _, n in found) in counts, f"{name}: node {node}"
