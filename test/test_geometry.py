@@ -1,9 +1,11 @@
 """Every visual of every converted robot stands where the URDF and its mesh files put it: in USD and in the GLB, against trimesh and
 pycollada."""
 
+import json
 import urllib.parse
 from pathlib import Path
 
+import collada
 import numpy as np
 import pytest
 from pxr import Usd, UsdGeom
@@ -98,3 +100,83 @@ def test_glb(converted):
             else:
                 assert_same(np.concatenate(points), wanted, f"{name}: node {node}")
                 assert sum(n for _, _, n in found) in counts, f"{name}: node {node}"
+
+
+# ----------------------------------------------------------------------------------------------------- texture coordinates
+
+
+def _obj_corners(path, material):
+    points, uvs, out, active = [], [], set(), None
+    for line in path.read_text().splitlines():
+        word, *rest = line.split() or [""]
+        if word == "v":
+            points.append([float(v) for v in rest])
+        elif word == "vt":
+            uvs.append([float(v) for v in rest])
+        elif word == "usemtl":
+            active = rest[0]
+        elif word == "f" and active == material:
+            out |= {_corner(points[int(v) - 1], uvs[int(t) - 1]) for v, t, _ in (c.split("/") for c in rest)}
+    return out
+
+
+def _dae_corners(path, material):
+    document = collada.Collada(str(path))
+    out = set()
+    for geometry in document.scene.objects("geometry"):
+        for primitive in geometry.primitives():
+            if primitive.original.material == material:
+                shape = primitive.triangleset()
+                for points, uvs in zip(shape.vertex_index, shape.texcoord_indexset[0]):
+                    out |= {_corner(shape.vertex[p], shape.texcoordset[0][t]) for p, t in zip(points, uvs)}
+    return out
+
+
+def _glb_corners(path, material):
+    file, out = Glb.__new__(Glb), set()
+    data = path.read_bytes()
+    size = int.from_bytes(data[12:16], "little")
+    file.json, file.buffer = json.loads(data[20 : 20 + size]), data[28 + size :]
+    for primitive in (p for mesh in file.json["meshes"] for p in mesh["primitives"]):
+        if file.json["materials"][primitive["material"]]["name"] == material:
+            points = file.accessor(primitive["attributes"]["POSITION"])[:, [0, 2, 1]] * [1, -1, 1]
+            out |= {_corner(p, (u, 1 - v)) for p, (u, v) in zip(points, file.accessor(primitive["attributes"]["TEXCOORD_0"]))}
+    return out
+
+
+def _corner(point, uv):
+    """A corner to compare, v upwards; rounded, so that single precision is forgiven, and off the edge of a rounding step."""
+    return tuple(int(np.floor(float(x) * 5e3 + 0.317)) for x in (*point, *uv))
+
+
+@pytest.mark.parametrize(
+    ("robot", "link", "file", "material", "read"),
+    [
+        ("sample_arm", "base_link", "pedestal.obj", "band", _obj_corners),
+        ("sample_rover", "base_link", "chassis.dae", "deck", _dae_corners),
+        ("sample_rover", "head_link", "head.glb", "face", _glb_corners),
+    ],
+    ids=["obj", "dae", "glb"],
+)
+def test_texture_coordinates(conversions, robot, link, file, material, read):
+    """Pictures lie as their files say: v upwards in OBJ, DAE and USD, downwards in glTF."""
+    converted = conversions(robot)
+    wanted = read(converted.package_dirs[robot] / "meshes" / file, material)
+    assert len(wanted) > 20
+    asset = Asset(converted.entry)
+    leaf = asset.stage.GetPrimAtPath(f"{asset.link(link).GetPath()}/visual/visual_0")
+    (mesh,) = (p for p in Usd.PrimRange(leaf, Usd.TraverseInstanceProxies()) if p.IsA(UsdGeom.Mesh))
+    points = np.array(value(mesh, "points"))[np.array(value(mesh, "faceVertexIndices"))]
+    coordinates = UsdGeom.PrimvarsAPI(mesh).GetPrimvar("st").ComputeFlattened()
+    assert len(points) == len(coordinates)
+    missing = wanted - {_corner(p, t) for p, t in zip(points, coordinates)}
+    assert len(missing) <= 0.02 * len(wanted), f"USD: {len(missing)} of {len(wanted)} corners differ"
+
+    glb, found = Glb(converted.glb), set()
+    (node,) = (n for n in glb.below(glb.links[link]["visualNodes"][0]) if "mesh" in glb.nodes[n])
+    for primitive in glb.json["meshes"][glb.nodes[node]["mesh"]]["primitives"]:
+        if "TEXCOORD_0" in primitive["attributes"]:
+            points = glb.accessor(primitive["attributes"]["POSITION"]) @ AXES[:3, :3]
+            found |= {_corner(p, (u, 1 - v)) for p, (u, v) in zip(points, glb.accessor(primitive["attributes"]["TEXCOORD_0"]))}
+    missing = wanted - found
+    assert len(missing) <= 0.02 * len(wanted), f"GLB: {len(missing)} of {len(wanted)} corners differ"
