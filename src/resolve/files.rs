@@ -1,0 +1,239 @@
+//! Opening what references name.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::near::near_names;
+use super::package::Search;
+use super::roots::Roots;
+use super::uri::{Reference, join_inside, normalised, parse};
+use super::{Error, Package, Resolver, codes};
+
+/// The largest file that is read: 1 GiB.
+pub const MAX_BYTES: u64 = 1 << 30;
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Where it is, symbolic links resolved.
+    pub path: PathBuf,
+    /// What is in it.
+    pub bytes: Arc<[u8]>,
+}
+
+/// The files of one conversion: each is read once, so that all readers see the same content, and all are remembered.
+///
+/// It can be shared between threads; the answer to a reference does not depend on what was opened before it.
+#[derive(Debug)]
+pub struct Files {
+    resolver: Arc<Resolver>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    folders: Vec<PathBuf>,
+    read: HashMap<PathBuf, Arc<[u8]>>,
+    used: BTreeSet<PathBuf>,
+}
+
+impl Files {
+    /// No files yet.
+    pub fn new(resolver: Arc<Resolver>) -> Self {
+        Self { resolver, state: Mutex::default() }
+    }
+
+    /// Says that the URDF is in `folder`: what is in it, or in the package that it belongs to, may be read.
+    pub fn allow(&self, folder: &Path) {
+        let mut state = self.state();
+        // As given, for a package that was installed by links, and as the file system has it.
+        for folder in [absolute(folder), folder.canonicalize().unwrap_or_default()] {
+            let settled = !folder.components().any(|c| c == Component::ParentDir) && folder.is_absolute();
+            if settled && !state.folders.contains(&folder) {
+                state.folders.push(folder);
+            }
+        }
+    }
+
+    /// Opens the file that a person named as the input, wherever it is, and allows its folder (see [`Files::allow`]).
+    ///
+    /// # Errors
+    /// If it does not exist, is no file, is unreadable or too large.
+    pub fn input(&self, path: &Path) -> Result<File, Error> {
+        let path = &absolute(path);
+        let shown = path.display().to_string();
+        self.state().used.insert(path.clone());
+        let real = path.canonicalize().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => missing(&shown, path),
+            _ => unreadable(path, &error),
+        })?;
+        for folder in [path.parent(), real.parent()].into_iter().flatten() {
+            self.allow(folder);
+        }
+        self.read(&shown, real)
+    }
+
+    /// Opens the file that `uri` means: `package://NAME/path`, `file:///path`, an absolute path, or one relative to the folder
+    /// `base`. Percent-encoding is decoded; a file whose name really has it is found too.
+    ///
+    /// # Errors
+    /// Each kind of failure has its code in [`super::codes`]; the message names the reference and the places, the help the remedy.
+    pub fn open(&self, uri: &str, base: Option<&Path>) -> Result<File, Error> {
+        let folders = self.state().folders.clone();
+        let (candidates, package) = match parse(uri)? {
+            Reference::Package { name, spellings } => {
+                let package = self.package(&name, &folders, uri)?;
+                let inside: Option<Vec<PathBuf>> = spellings.iter().map(|path| join_inside(&package.folder, path)).collect();
+                let Some(inside) = inside else {
+                    let message = format!("\"{uri}\" leads out of the package \"{name}\"");
+                    return Err(Error::new(
+                        &codes::ESCAPE,
+                        message,
+                        "name the package that holds the file: package://NAME/path",
+                    ));
+                };
+                (inside, Some(package))
+            }
+            Reference::Path { spellings } => (located(uri, &spellings, base)?, None),
+        };
+        let roots = Roots { options: &self.resolver.options, folders: &folders };
+        let package_roots = package.map(|package| package.roots()).unwrap_or_default();
+        let allowed = |path: &Path| package_roots.iter().any(|root| path.starts_with(root)) || roots.allow(path);
+        for candidate in &candidates {
+            self.state().used.insert(normalised(candidate));
+            match candidate.canonicalize() {
+                Ok(real) if allowed(&real) => return self.read(uri, real),
+                Ok(real) => return Err(not_allowed(uri, &real, &roots)),
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+                Err(error) if existing_part(candidate).is_some_and(|real| allowed(&real)) => {
+                    return Err(unreadable(candidate, &error));
+                }
+                Err(_) => return Err(not_allowed(uri, &normalised(candidate), &roots)),
+            }
+        }
+        let candidate = normalised(candidates.first().map_or(Path::new(""), PathBuf::as_path));
+        // What exists outside is nobody's business: the answer there is the same for a missing file.
+        if existing_part(&candidate).is_some_and(|real| allowed(&real)) {
+            Err(missing(uri, &candidate))
+        } else {
+            Err(not_allowed(uri, &candidate, &roots))
+        }
+    }
+
+    /// All files that were opened, and those that were looked for and are not there, sorted: what to watch for changes. A file
+    /// that was reached through symbolic links is listed with both its paths.
+    pub fn used(&self) -> Vec<PathBuf> {
+        self.state().used.iter().cloned().collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // The state is whole between any two statements, so a panic elsewhere does not spoil it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn package(&self, name: &str, folders: &[PathBuf], uri: &str) -> Result<Package, Error> {
+        let mut search = Search { name, looked: Vec::new() };
+        search.run(&self.resolver.options, folders).ok_or_else(|| {
+            self.state().used.extend(search.looked.iter().map(|(place, _)| place.clone()));
+            search.error(uri)
+        })
+    }
+
+    /// Reads the file `real`, which is free of symbolic links and may be read.
+    fn read(&self, uri: &str, real: PathBuf) -> Result<File, Error> {
+        {
+            let mut state = self.state();
+            state.used.insert(real.clone());
+            if let Some(bytes) = state.read.get(&real) {
+                return Ok(File { bytes: bytes.clone(), path: real });
+            }
+        }
+        // Asked before it is opened: opening a pipe would wait for its other end.
+        let kind = fs::metadata(&real).map_err(|error| unreadable(&real, &error))?;
+        if !kind.is_file() {
+            let what = if kind.is_dir() { "a folder" } else { "no regular file" };
+            let message = format!("\"{uri}\" leads to {}, which is {what}", real.display());
+            return Err(Error::new(&codes::NOT_A_FILE, message, "name a file"));
+        }
+        let mut bytes = Vec::new();
+        let file = fs::File::open(&real).map_err(|error| unreadable(&real, &error))?;
+        if kind.len() <= MAX_BYTES {
+            file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&real, &error))?;
+        }
+        if kind.len().max(bytes.len() as u64) > MAX_BYTES {
+            let message = format!("{} is larger than the limit of 1 GiB", real.display());
+            return Err(Error::new(&codes::TOO_LARGE, message, "simplify the mesh or shrink the image"));
+        }
+        let bytes = self.state().read.entry(real.clone()).or_insert_with(|| bytes.into()).clone();
+        Ok(File { path: real, bytes })
+    }
+}
+
+/// Where the spellings of a path lead. A relative one starts from `base`, and `..` means what it means to the file system.
+fn located(uri: &str, spellings: &[String], base: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
+    let located = |path: &Path| match base {
+        _ if path.is_absolute() => Ok(path.to_owned()),
+        Some(base) => Ok(absolute(base).join(path)),
+        None => {
+            let message = format!("\"{uri}\" is relative, but the text that refers to it has no folder");
+            let help = "write package://NAME/path, or convert the file instead of its text";
+            Err(Error::new(&codes::NO_BASE, message, help))
+        }
+    };
+    spellings.iter().map(|spelling| located(Path::new(spelling))).collect()
+}
+
+/// `path` from the root; as it is if there is no current folder.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The deepest folder above `path` that exists, symbolic links resolved.
+fn existing_part(path: &Path) -> Option<PathBuf> {
+    normalised(path).ancestors().find_map(|folder| folder.canonicalize().ok())
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    let help = "check the file's permissions and those of the folders above it";
+    Error::new(&codes::UNREADABLE, format!("{} can't be read: {error}", path.display()), help)
+}
+
+fn not_allowed(uri: &str, path: &Path, roots: &Roots) -> Error {
+    let mut message = format!("\"{uri}\" leads to {}, outside the folders that may be read", path.display());
+    let names = roots.names();
+    if !names.is_empty() {
+        message.push(':');
+        for name in names {
+            message.push_str(&format!("\n  {}", name.display()));
+        }
+    }
+    let help = "refer to the file with package://NAME/path and give --package NAME=DIR, or add its folder to the allowed roots";
+    Error::new(&codes::NOT_ALLOWED, message, help)
+}
+
+/// The error for `path`, which is free of `..`, does not exist, and may be asked for.
+fn missing(uri: &str, path: &Path) -> Error {
+    let mut message = format!("\"{uri}\" does not exist: ");
+    let mut help = String::new();
+    let gap = path.ancestors().find(|part| part.parent().is_some_and(Path::is_dir)).unwrap_or(path);
+    if let (Some(folder), Some(name)) = (gap.parent(), gap.file_name()) {
+        let what = if gap == path { "file" } else { "folder" };
+        let name = name.to_string_lossy();
+        message.push_str(&format!("there is no {what} \"{name}\" in {}", folder.display()));
+        let near: Vec<String> = near_names(folder, &name).into_iter().map(|name| format!("\"{name}\"")).collect();
+        if !near.is_empty() {
+            help = format!("did you mean {}?", near.join(" or "));
+        } else if uri.contains('\\') {
+            "write / between folders, not \\".clone_into(&mut help);
+        }
+    } else {
+        message.push_str(&path.display().to_string());
+    }
+    if help.is_empty() {
+        "correct the reference, or put the file there".clone_into(&mut help);
+    }
+    Error::new(&codes::MISSING_FILE, message, help)
+}

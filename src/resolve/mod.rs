@@ -1,0 +1,96 @@
+//! Which file a reference means, and whether it may be read: the only door to the file system for assets.
+//!
+//! A package name is looked up in this order, and nowhere else:
+//! 1. the folder given for it ([`Options::packages`]; if that is no folder, the search ends there);
+//! 2. for each of [`Options::package_paths`]: that folder itself if its package.xml bears the name, or its subfolder `NAME`
+//!    unless the package.xml there bears another;
+//! 3. the ament index: the first of [`Options::ament_prefixes`] that has
+//!    `share/ament_index/resource_index/packages/NAME` has the package, in `share/NAME`;
+//! 4. the folder of the nearest package.xml at or above the URDF's folder, if it bears the name.
+//!
+//! A file may be read if, after symbolic links are resolved, it lies in the URDF's folder or the package that folder belongs
+//! to, in a package that is found in the way above, or in a folder that a person named in [`Options`]. A package installed with
+//! `colcon build --symlink-install` consists of links into its source folder; where its package.xml is such a link, the folder
+//! which that leads to counts as the package too, if the manifest there bears the package's name. No other link leads out.
+//!
+//! This module must not know what is in the files, apart from the name in a package.xml.
+
+pub mod codes;
+mod error;
+mod files;
+mod near;
+mod package;
+mod roots;
+mod uri;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+pub use error::Error;
+pub use files::{File, Files, MAX_BYTES};
+pub use package::{Package, package_of};
+
+/// Where to look for packages, and what else may be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Folders of packages by name (`--package NAME=DIR`); the first entry of a name counts.
+    pub packages: Vec<(String, PathBuf)>,
+    /// Folders that hold packages (`--package-path DIR`).
+    pub package_paths: Vec<PathBuf>,
+    /// Install prefixes with an ament index, the overlay first.
+    pub ament_prefixes: Vec<PathBuf>,
+    /// Further folders that may be read. The file system's root allows everything.
+    pub allowed_roots: Vec<PathBuf>,
+}
+
+impl Options {
+    /// The ament prefixes of this process's environment (`AMENT_PREFIX_PATH`), nothing else.
+    pub fn from_environment() -> Self {
+        Self { ament_prefixes: prefixes(&std::env::var_os("AMENT_PREFIX_PATH").unwrap_or_default()), ..Self::default() }
+    }
+}
+
+/// The folders in a value of `AMENT_PREFIX_PATH`.
+fn prefixes(value: &OsStr) -> Vec<PathBuf> {
+    std::env::split_paths(value).filter(|path| !path.as_os_str().is_empty()).collect()
+}
+
+/// Knows where packages are. It holds nothing of what it finds: every conversion looks anew, with its own [`Files`].
+#[derive(Debug)]
+pub struct Resolver {
+    options: Options,
+}
+
+impl Resolver {
+    /// A resolver for `options`. Relative folders in them start from the current one.
+    pub fn new(mut options: Options) -> Self {
+        let settle = |path: &mut PathBuf| {
+            if let Ok(absolute) = std::path::absolute(path.as_path()) {
+                *path = absolute;
+            }
+        };
+        options.packages.iter_mut().for_each(|(_, path)| settle(path));
+        options.package_paths.iter_mut().for_each(settle);
+        options.ament_prefixes.iter_mut().for_each(settle);
+        options.allowed_roots.iter_mut().for_each(settle);
+        Self { options }
+    }
+
+    /// The options, with absolute folders.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Finds the package `name`; `urdf_folder` is the folder of the URDF that asks, if there is one.
+    ///
+    /// # Errors
+    /// If it is in none of the places; the message lists them.
+    pub fn package(&self, name: &str, urdf_folder: Option<&Path>) -> Result<Package, Error> {
+        let folders: Vec<PathBuf> = urdf_folder.and_then(|folder| std::path::absolute(folder).ok()).into_iter().collect();
+        let mut search = package::Search { name, looked: Vec::new() };
+        search.run(&self.options, &folders).ok_or_else(|| search.error(&format!("package://{name}")))
+    }
+}
+
+#[cfg(test)]
+mod tests;

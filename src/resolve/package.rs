@@ -1,0 +1,157 @@
+//! ROS packages: which folder a package name means, and which package a folder belongs to.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::{Error, Options, codes};
+
+/// No package.xml is anywhere near this size.
+const MAX_MANIFEST: u64 = 1 << 20;
+
+/// A package that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its folder, as it was found.
+    pub folder: PathBuf,
+}
+
+impl Package {
+    /// The folders that belong to it, symbolic links resolved: its own, and its source folder where it was installed by links.
+    ///
+    /// `colcon build --symlink-install` makes every installed file, package.xml among them, a link to the file in the source
+    /// folder. So where package.xml is such a link, the folder that it leads to is the package too, provided that the manifest
+    /// there bears the package's name. Nothing else that a link in a package may lead to is part of it.
+    pub(super) fn roots(&self) -> Vec<PathBuf> {
+        let mut roots: Vec<PathBuf> = self.folder.canonicalize().into_iter().collect();
+        if let Ok(manifest) = self.folder.join("package.xml").canonicalize()
+            && manifest.file_name().is_some_and(|name| name == "package.xml")
+            && let Some(source) = manifest.parent()
+            && is_below_top(source)
+            && manifest_name(source).as_deref() == Some(&self.name)
+            && !roots.iter().any(|root| root == source)
+        {
+            roots.push(source.to_owned());
+        }
+        roots
+    }
+}
+
+/// The package that `folder` belongs to: that of the nearest package.xml in it or above it.
+pub fn package_of(folder: &Path) -> Option<Package> {
+    folder
+        .ancestors()
+        .take_while(|folder| is_below_top(folder))
+        .find(|folder| folder.join("package.xml").is_file())
+        .and_then(|folder| Some(Package { name: manifest_name(folder)?, folder: folder.to_owned() }))
+}
+
+/// A manifest in the topmost folder must not turn the whole file system into a package.
+fn is_below_top(folder: &Path) -> bool {
+    folder.parent().is_some()
+}
+
+/// The `<name>` in the package.xml of `folder`.
+fn manifest_name(folder: &Path) -> Option<String> {
+    let path = folder.join("package.xml");
+    if !path.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    fs::File::open(path).ok()?.take(MAX_MANIFEST).read_to_string(&mut text).ok()?;
+    let document = roxmltree::Document::parse(text.trim_start_matches('\u{feff}')).ok()?;
+    let package = Some(document.root_element()).filter(|root| root.has_tag_name("package"))?;
+    let name = package.children().find(|node| node.has_tag_name("name"))?.text()?.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// A search for a package: what was looked at so far.
+pub(super) struct Search<'a> {
+    pub name: &'a str,
+    /// What was looked at, and what was wrong with it.
+    pub looked: Vec<(PathBuf, String)>,
+}
+
+impl Search<'_> {
+    /// Goes through everything in the documented order. `folders` are those of the URDF.
+    pub fn run(&mut self, options: &Options, folders: &[PathBuf]) -> Option<Package> {
+        if let Some((_, folder)) = options.packages.iter().find(|(name, _)| name == self.name) {
+            // A mapping that a person gave stands: looking further would be a guess.
+            return self.folder(folder, "given for this package, but no folder");
+        }
+        let found = options.package_paths.iter().find_map(|path| self.in_package_path(path));
+        let found = found.or_else(|| self.in_ament_index(&options.ament_prefixes));
+        found.or_else(|| folders.iter().find_map(|folder| self.around(folder)))
+    }
+
+    fn found(&self, folder: &Path) -> Package {
+        Package { name: self.name.to_owned(), folder: folder.to_owned() }
+    }
+
+    fn miss(&mut self, place: PathBuf, why: impl Into<String>) -> Option<Package> {
+        self.looked.push((place, why.into()));
+        None
+    }
+
+    fn folder(&mut self, folder: &Path, otherwise: &str) -> Option<Package> {
+        if folder.is_dir() { Some(self.found(folder)) } else { self.miss(folder.to_owned(), otherwise) }
+    }
+
+    /// `path/NAME`, whether or not it has a package.xml, or `path` itself if its package.xml bears the name.
+    fn in_package_path(&mut self, path: &Path) -> Option<Package> {
+        if manifest_name(path).as_deref() == Some(self.name) {
+            return Some(self.found(path));
+        }
+        let folder = path.join(self.name);
+        match manifest_name(&folder) {
+            Some(other) if other != self.name => self.miss(folder, format!("its package.xml says \"{other}\"")),
+            _ => self.folder(&folder, "no such folder"),
+        }
+    }
+
+    /// As ament_index does it: the first prefix that has the package's marker has the package.
+    fn in_ament_index(&mut self, prefixes: &[PathBuf]) -> Option<Package> {
+        for prefix in prefixes {
+            let marker = marker(prefix, self.name);
+            if marker.is_file() {
+                return self.folder(&prefix.join("share").join(self.name), "in the ament index, but no such folder");
+            }
+            self.miss(marker, "no such file");
+        }
+        None
+    }
+
+    /// The package that holds the URDF, if it has the name.
+    fn around(&mut self, folder: &Path) -> Option<Package> {
+        match package_of(folder) {
+            Some(package) if package.name == self.name => Some(package),
+            Some(other) => self.miss(other.folder.join("package.xml"), format!("says \"{}\"", other.name)),
+            None => self.miss(folder.to_owned(), "no package.xml in it or above it"),
+        }
+    }
+
+    /// The error that lists every place.
+    pub fn error(self, uri: &str) -> Error {
+        let name = self.name;
+        let mut message = format!("the package \"{name}\" of \"{uri}\" was not found");
+        if self.looked.is_empty() {
+            message.push_str("; there was no place to look for it: no package, package path or ament prefix is set");
+        } else {
+            message.push_str("; looked at:");
+            for (place, why) in &self.looked {
+                message.push_str(&format!("\n  {}: {why}", place.display()));
+            }
+        }
+        let help = format!(
+            "say where it is with --package {name}=DIR, or --package-path with the folder that holds it, or source its ROS workspace"
+        );
+        Error::new(&codes::UNKNOWN_PACKAGE, message, help)
+    }
+}
+
+/// Where the ament index of `prefix` says that it has the package `name`.
+pub(super) fn marker(prefix: &Path, name: &str) -> PathBuf {
+    prefix.join("share/ament_index/resource_index/packages").join(name)
+}

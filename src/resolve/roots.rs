@@ -1,0 +1,72 @@
+//! Which files may be read.
+
+use std::path::{Path, PathBuf};
+
+use super::Options;
+use super::package::{Search, marker, package_of};
+
+/// The rule that decides which files may be read. All paths in it are free of symbolic links.
+///
+/// Allowed is what lies, after symbolic links are resolved, in
+/// - a folder that a person named: an allowed root, a `--package` folder, a `--package-path` folder;
+/// - the URDF's folder, or the package that it belongs to;
+/// - a package: one of the ament index, or one whose name leads to that very folder in the documented order.
+///
+/// The rule asks only for the file itself, never for what was read before it: parallel readers get the same answer.
+pub(super) struct Roots<'a> {
+    pub options: &'a Options,
+    /// The folders of the URDF, as they were given.
+    pub folders: &'a [PathBuf],
+}
+
+impl Roots<'_> {
+    /// Whether the file or folder `path`, which is free of symbolic links, may be read.
+    pub fn allow(&self, path: &Path) -> bool {
+        let options = self.options;
+        let named = options.allowed_roots.iter().chain(options.packages.iter().map(|(_, folder)| folder));
+        let mut named = named.chain(&options.package_paths).chain(self.folders);
+        let within = |root: &PathBuf| root.canonicalize().is_ok_and(|root| path.starts_with(root));
+        named.any(within)
+            || self
+                .options
+                .packages
+                .iter()
+                .any(|(name, folder)| super::Package { name: name.clone(), folder: folder.clone() }.roots().iter().any(within))
+            || self
+                .folders
+                .iter()
+                .filter_map(|folder| package_of(folder))
+                .flat_map(|package| package.roots())
+                .any(|root| within(&root))
+            || options.ament_prefixes.iter().any(|prefix| in_ament_share(prefix, path))
+            || self.in_known_package(path)
+    }
+
+    /// Whether the package that `path` lies in is the one that its name stands for.
+    fn in_known_package(&self, path: &Path) -> bool {
+        let Some(package) = package_of(path) else { return false };
+        let mut search = Search { name: &package.name, looked: Vec::new() };
+        let Some(known) = search.run(self.options, self.folders) else { return false };
+        known.roots().iter().any(|root| path.starts_with(root))
+    }
+
+    /// The folders that a person can do something about, for messages.
+    pub fn names(&self) -> Vec<PathBuf> {
+        let options = self.options;
+        let packages = self.folders.iter().filter_map(|folder| package_of(folder)).map(|package| package.folder);
+        let mut names: Vec<PathBuf> = self.folders.iter().cloned().chain(packages).collect();
+        names.extend(options.packages.iter().map(|(_, folder)| folder.clone()));
+        names.extend(options.package_paths.iter().chain(&options.allowed_roots).cloned());
+        names.extend(options.ament_prefixes.iter().map(|prefix| prefix.join("share/PACKAGE")));
+        let mut seen = std::collections::HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        names
+    }
+}
+
+/// Whether `path` lies in the share folder of a package that the ament index of `prefix` has.
+fn in_ament_share(prefix: &Path, path: &Path) -> bool {
+    let Ok(share) = prefix.join("share").canonicalize() else { return false };
+    let name = path.strip_prefix(&share).ok().and_then(|inside| inside.iter().next()).and_then(|name| name.to_str());
+    name.is_some_and(|name| share.join(name).is_dir() && marker(prefix, name).is_file())
+}
