@@ -4,6 +4,7 @@
 //! reader ([`urdf::read`]) → [`robot::Robot`] → writer ([`usd::write`], [`gltf::write`]) → files.
 
 pub mod diagnostic;
+pub mod gltf;
 pub mod resolve;
 pub mod robot;
 pub mod ros;

@@ -284,5 +284,5 @@ fn a_manifest_at_the_top_of_the_file_system_is_no_package() {
 #[test]
 fn the_environment_value_is_split() {
     assert_eq!(prefixes("/a::/b:".as_ref()), [PathBuf::from("/a"), PathBuf::from("/b")]);
-    assert_eq!(prefixes("".as_ref()), [PathBuf::new(); 0]);
+    assert!(prefixes("".as_ref()).is_empty());
 }

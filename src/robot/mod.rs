@@ -49,6 +49,9 @@ pub struct Robot {
     pub tree: Tree,
     /// Named and inline materials, each once.
     pub materials: Vec<Material>,
+    /// Image files that materials refer to: the material, the reference as written, where it stands. Whoever loads them sets
+    /// [`Material::base_color_texture`].
+    pub textures: Vec<(MaterialId, String, Place)>,
     /// Every mesh file that the robot refers to, once per distinct reference.
     pub meshes: Vec<MeshSource>,
     /// Attributes and elements of the robot element that the hub has no word for: transmissions, gazebo, ros2_control, sensors.
@@ -184,6 +187,19 @@ pub struct Joint {
     pub custom: Custom,
     /// Where the joint stands.
     pub place: Place,
+}
+
+impl Joint {
+    /// Lowest and highest position in radians or metres: infinite for continuous joints and for those without the limit element;
+    /// a bound that the element leaves out is 0 (URDF, "limit").
+    pub fn position_limits(&self) -> (f64, f64) {
+        match (self.kind, &self.limit) {
+            (JointKind::Revolute | JointKind::Prismatic, Some(limit)) => {
+                (limit.lower.unwrap_or(0.0), limit.upper.unwrap_or(0.0))
+            }
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
 }
 
 /// The motion of a joint.

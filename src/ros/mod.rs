@@ -16,6 +16,7 @@ pub mod args;
 pub mod codes;
 pub mod msg;
 pub mod names;
+pub mod overrides;
 pub mod parameter;
 pub mod queue;
 

@@ -1,3 +1,4 @@
 //! OpenUSD: robot → layers.
 
 pub mod author;
+pub mod text;

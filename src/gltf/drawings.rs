@@ -1,0 +1,224 @@
+//! Which glTF mesh each shape of a robot is drawn with. Geometry that recurs is built and stored once, whatever its materials.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::binary::{Binary, SurfaceAccessors};
+use super::document::{Attributes, Index, Mesh, Primitive};
+use super::paint::Paint;
+use super::surface::Surface;
+use super::{codes, solids, surface};
+use crate::diagnostic::Diagnostic;
+use crate::robot::{self, Geometry, Material, Robot, Shape};
+
+/// Linear grey of what has no material at all.
+const UNPAINTED: [f32; 4] = [0.6, 0.6, 0.6, 1.0];
+
+/// What shapes are drawn with, and all that it takes.
+#[derive(Default)]
+pub struct Drawings {
+    /// For each link and visual the mesh; `None` where there is nothing to draw.
+    pub visuals: Vec<Vec<Option<Index>>>,
+    /// The same for what collides.
+    pub collisions: Vec<Vec<Option<Index>>>,
+    pub meshes: Vec<Mesh>,
+    pub paint: Paint,
+    pub binary: Binary,
+}
+
+/// Builds what every shape of `robot` needs.
+pub fn draw(robot: &Robot, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
+    let forms = Forms::of(robot);
+    let surfaces: Vec<Vec<Option<Surface>>> = forms.list.par_iter().map(Form::surfaces).collect();
+    let mut drawings = Drawings::default();
+    let stored: Vec<Vec<Option<SurfaceAccessors>>> = surfaces
+        .iter()
+        .map(|parts| parts.iter().map(|part| part.as_ref().map(|part| drawings.binary.surface(part))).collect())
+        .collect();
+    let mut meshes = Meshes { robot, forms: &forms, stored: &stored, known: HashMap::new(), told: HashSet::new(), diagnostics };
+    for link in &robot.links {
+        let visuals = link.visuals.iter().map(|shape| meshes.visual(shape, &mut drawings)).collect();
+        drawings.visuals.push(visuals);
+        let collisions = link.collisions.iter().map(|shape| meshes.collision(shape, &mut drawings)).collect();
+        drawings.collisions.push(collisions);
+    }
+    drawings
+}
+
+/// A distinct geometry of the robot.
+struct Form<'a> {
+    name: String,
+    geometry: &'a Geometry,
+    /// What its file holds; `None` for a solid.
+    mesh: Option<&'a robot::Mesh>,
+    /// For each part, whether any shape shows a texture on it.
+    textured: Vec<bool>,
+}
+
+impl Form<'_> {
+    fn surfaces(&self) -> Vec<Option<Surface>> {
+        match self.mesh {
+            None => vec![solids::surface(self.geometry, self.textured.contains(&true))],
+            Some(mesh) => mesh
+                .parts
+                .par_iter()
+                .zip(&self.textured)
+                .map(|(part, &textured)| surface::of_part(mesh, part, textured))
+                .collect(),
+        }
+    }
+
+    /// The material of part `part` on `shape`: the mesh's own before the robot's.
+    fn material<'a>(&'a self, robot: &'a Robot, shape: &Shape, part: usize) -> Option<&'a Material> {
+        let own = self.mesh.and_then(|mesh| mesh.materials.get(mesh.parts.get(part)?.material?));
+        own.or_else(|| robot.materials.get(shape.material?.0))
+    }
+}
+
+/// What makes two geometries the same form. A scale does not tell them apart: it is the node's.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Mesh(*const robot::Mesh),
+    Solid(u8, [u64; 3]),
+}
+
+impl Key {
+    fn of(robot: &Robot, geometry: &Geometry) -> Option<Self> {
+        let solid = |kind, a: f64, b: f64, c: f64| Some(Self::Solid(kind, [a, b, c].map(f64::to_bits)));
+        match *geometry {
+            Geometry::Mesh { mesh, .. } => Some(Self::Mesh(Arc::as_ptr(robot.meshes.get(mesh.0)?.mesh.as_ref()?))),
+            Geometry::Box { size } => solid(0, size.x, size.y, size.z),
+            Geometry::Cylinder { radius, length } => solid(1, radius, length, 0.0),
+            Geometry::Sphere { radius } => solid(2, radius, 0.0, 0.0),
+            Geometry::Capsule { radius, length } => solid(3, radius, length, 0.0),
+        }
+    }
+}
+
+/// All distinct geometries, in the order of their first use.
+#[derive(Default)]
+struct Forms<'a> {
+    list: Vec<Form<'a>>,
+    index: HashMap<Key, usize>,
+}
+
+impl<'a> Forms<'a> {
+    fn of(robot: &'a Robot) -> Self {
+        let mut forms = Self::default();
+        for link in &robot.links {
+            for shape in &link.visuals {
+                let Some(form) = forms.add(robot, &shape.geometry).and_then(|index| forms.list.get_mut(index)) else {
+                    continue;
+                };
+                for part in 0..form.textured.len() {
+                    let material = form.material(robot, shape, part);
+                    form.textured[part] |= material.is_some_and(|material| material.base_color_texture.is_some());
+                }
+            }
+            for shape in &link.collisions {
+                forms.add(robot, &shape.geometry);
+            }
+        }
+        forms
+    }
+
+    fn add(&mut self, robot: &'a Robot, geometry: &'a Geometry) -> Option<usize> {
+        let key = Key::of(robot, geometry)?;
+        Some(*self.index.entry(key).or_insert_with(|| {
+            let (name, mesh) = match *geometry {
+                Geometry::Mesh { mesh, .. } => {
+                    let source = robot.meshes.get(mesh.0);
+                    (
+                        source.map(|source| stem(&source.uri)).unwrap_or_default(),
+                        source.and_then(|source| source.mesh.as_deref()),
+                    )
+                }
+                Geometry::Box { .. } => ("box", None),
+                Geometry::Cylinder { .. } => ("cylinder", None),
+                Geometry::Sphere { .. } => ("sphere", None),
+                Geometry::Capsule { .. } => ("capsule", None),
+            };
+            let textured = vec![false; mesh.map_or(1, |mesh| mesh.parts.len())];
+            self.list.push(Form { name: name.to_owned(), geometry, mesh, textured });
+            self.list.len() - 1
+        }))
+    }
+}
+
+/// The name of the file that `uri` means, without its ending.
+fn stem(uri: &str) -> &str {
+    let name = uri.rsplit(['/', '\\']).next().unwrap_or_default();
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// Makes glTF meshes: forms with materials.
+struct Meshes<'a> {
+    robot: &'a Robot,
+    forms: &'a Forms<'a>,
+    stored: &'a [Vec<Option<SurfaceAccessors>>],
+    known: HashMap<Vec<Primitive>, Index>,
+    /// Forms whose lack of texture coordinates has been reported.
+    told: HashSet<usize>,
+    diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+impl<'a> Meshes<'a> {
+    fn visual(&mut self, shape: &Shape, drawings: &mut Drawings) -> Option<Index> {
+        let (index, form) = self.form(shape)?;
+        let unpainted = Material::plain("", UNPAINTED);
+        let mut primitives = Vec::new();
+        for (part, accessors) in self.stored.get(index)?.iter().enumerate() {
+            let Some(accessors) = accessors else { continue };
+            let source = form.material(self.robot, shape, part).unwrap_or(&unpainted);
+            let has_texture = source.base_color_texture.is_some();
+            if has_texture && accessors.uv.is_none() && self.told.insert(index) {
+                self.diagnostics.push(texture_without_uvs(shape, &form.name, &source.name));
+            }
+            let uv = accessors.uv.filter(|_| has_texture);
+            // The sheets that mesh files are often made of have no inside; solids do.
+            let material = drawings.paint.material(source, uv.is_some(), form.mesh.is_some(), &mut drawings.binary);
+            primitives.push(primitive(accessors, uv, material));
+        }
+        self.mesh(primitives, &form.name, drawings)
+    }
+
+    fn collision(&mut self, shape: &Shape, drawings: &mut Drawings) -> Option<Index> {
+        let (index, form) = self.form(shape)?;
+        let stored: Vec<&SurfaceAccessors> = self.stored.get(index)?.iter().flatten().collect();
+        if stored.is_empty() {
+            return None;
+        }
+        let material = drawings.paint.unseen();
+        let primitives = stored.into_iter().map(|accessors| primitive(accessors, None, material)).collect();
+        self.mesh(primitives, &form.name, drawings)
+    }
+
+    fn form(&self, shape: &Shape) -> Option<(usize, &'a Form<'a>)> {
+        let index = *self.forms.index.get(&Key::of(self.robot, &shape.geometry)?)?;
+        Some((index, self.forms.list.get(index)?))
+    }
+
+    fn mesh(&mut self, primitives: Vec<Primitive>, name: &str, drawings: &mut Drawings) -> Option<Index> {
+        if primitives.is_empty() {
+            return None;
+        }
+        Some(*self.known.entry(primitives).or_insert_with_key(|primitives| {
+            drawings.meshes.push(Mesh { name: name.to_owned(), primitives: primitives.clone() });
+            drawings.meshes.len() - 1
+        }))
+    }
+}
+
+fn primitive(accessors: &SurfaceAccessors, uv: Option<Index>, material: Index) -> Primitive {
+    let attributes = Attributes { position: accessors.position, normal: accessors.normal, uv };
+    Primitive { attributes, indices: accessors.indices, material }
+}
+
+fn texture_without_uvs(shape: &Shape, mesh: &str, material: &str) -> Diagnostic {
+    let message =
+        format!("mesh \"{mesh}\" has no texture coordinates, so the texture of material \"{material}\" can't be placed on it");
+    Diagnostic::new(&codes::TEXTURE_WITHOUT_UVS, shape.place.clone(), message)
+        .help("export the mesh with texture coordinates, or give the material a plain colour")
+}

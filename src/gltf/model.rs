@@ -1,0 +1,206 @@
+//! The kinematic model of EXT_robot_kinematics: links, joints, their degrees of freedom and how they hang together.
+
+use std::collections::BTreeMap;
+
+use nalgebra::Vector3;
+
+use super::extension::{
+    Calibration, Configuration, Dof, Dynamics, Joint, Limit, Link, Mimic, Model, Motion, Positions, Safety,
+};
+use super::extras::{Custom, JointExtras, LinkExtras, Loop, ModelExtras, Placement};
+use super::nodes::{JointNodes, Nodes};
+use super::{Options, axes, codes, finite};
+use crate::diagnostic::Diagnostic;
+use crate::robot::{self, JointId, JointKind, Robot, kinematics};
+
+/// The model of `robot`, whose nodes are `nodes`.
+pub fn build(robot: &Robot, nodes: &Nodes, options: &Options, diagnostics: &mut Vec<Diagnostic>) -> Model {
+    // Joints that close loops have no nodes, so the model's numbers are not the robot's.
+    let present: Vec<(usize, &JointNodes)> =
+        nodes.joints.iter().enumerate().filter_map(|(id, n)| Some((id, n.as_ref()?))).collect();
+    let mut number = vec![None; robot.joints.len()];
+    for (index, &(id, _)) in present.iter().enumerate() {
+        number[id] = Some(index);
+    }
+    let mimics: Vec<Option<Mimic>> = present.iter().map(|&(id, _)| mimic(robot, JointId(id), &number, diagnostics)).collect();
+    let limits: Vec<Option<Limit>> = present.iter().map(|&(id, _)| limit(&robot.joints[id], diagnostics)).collect();
+    let home = home(&limits, &mimics);
+    let mut joints = Vec::with_capacity(present.len());
+    let mut positions = Vec::with_capacity(present.len());
+    for (((&(id, nodes), mimic), limit), home) in present.iter().zip(mimics).zip(limits).zip(home) {
+        let joint = &robot.joints[id];
+        let dofs = dofs(joint, limit, home);
+        positions.push(match dofs.len() {
+            1 => Positions::One(home),
+            n => Positions::Each(vec![0.0; n]),
+        });
+        joints.push(joint_entry(joint, nodes, dofs, mimic));
+    }
+    Model {
+        name: robot.name.clone(),
+        root_node: nodes.root,
+        links: links(robot, nodes),
+        joints,
+        configurations: BTreeMap::from([("home".to_owned(), Configuration { joint_positions: positions })]),
+        source: options.source.clone(),
+        extras: ModelExtras { loops: loops(robot, diagnostics), custom: Custom::of(&robot.custom) },
+    }
+}
+
+fn links(robot: &Robot, nodes: &Nodes) -> Vec<Link> {
+    let entry = |(link, nodes): (&robot::Link, &super::nodes::LinkNodes)| Link {
+        name: link.name.clone(),
+        node: nodes.frame,
+        visual_nodes: nodes.visuals.clone(),
+        collision_nodes: nodes.collisions.clone(),
+        extras: LinkExtras::of(link),
+    };
+    robot.links.iter().zip(&nodes.links).map(entry).collect()
+}
+
+fn joint_entry(joint: &robot::Joint, nodes: &JointNodes, dofs: Vec<Dof>, mimic: Option<Mimic>) -> Joint {
+    let dynamics = joint.dynamics.map(|d| Dynamics { damping: finite(d.damping), friction: finite(d.friction) });
+    let safety = joint.safety.map(|s| Safety {
+        soft_lower_limit: finite(s.soft_lower_limit),
+        soft_upper_limit: finite(s.soft_upper_limit),
+        k_position: finite(s.k_position),
+        k_velocity: finite(s.k_velocity),
+    });
+    let calibration = joint.calibration.map(|c| Calibration { rising: finite(c.rising), falling: finite(c.falling) });
+    Joint {
+        name: joint.name.clone(),
+        kind: joint.kind.as_str(),
+        parent_link: joint.parent.0,
+        child_link: joint.child.0,
+        origin_node: nodes.origin,
+        dof_nodes: nodes.dofs.clone(),
+        dofs,
+        mimic,
+        dynamics: dynamics.filter(|d| *d != Dynamics::default()),
+        safety: safety.filter(|s| *s != Safety::default()),
+        calibration: calibration.filter(|c| *c != Calibration::default()),
+        extras: JointExtras::of(joint),
+    }
+}
+
+/// The degrees of freedom, in the order in which their nodes are chained. `limit` and `default` are those of a joint with one.
+fn dofs(joint: &robot::Joint, limit: Option<Limit>, default: f64) -> Vec<Dof> {
+    use Motion::{Rotation, Translation};
+    let dof = |motion, axis: Vector3<f64>, limit, default| Dof { motion, axis: axes::vector(&axis), limit, default };
+    let free = |motion, axis| dof(motion, axis, None, 0.0);
+    let axis = joint.axis.into_inner();
+    match joint.kind {
+        JointKind::Fixed => Vec::new(),
+        JointKind::Revolute | JointKind::Continuous => vec![dof(Rotation, axis, limit, default)],
+        JointKind::Prismatic => vec![dof(Translation, axis, limit, default)],
+        JointKind::Planar => {
+            let (u, v) = kinematics::planar_basis(&joint.axis);
+            vec![free(Translation, u.into_inner()), free(Translation, v.into_inner())]
+        }
+        JointKind::Floating => [Translation, Rotation]
+            .into_iter()
+            .flat_map(|motion| [Vector3::x(), Vector3::y(), Vector3::z()].map(|axis| free(motion, axis)))
+            .collect(),
+    }
+}
+
+impl Limit {
+    /// All that is finite of `limit`.
+    pub fn of(limit: &robot::Limit) -> Self {
+        Self {
+            lower: finite(limit.lower),
+            upper: finite(limit.upper),
+            velocity: finite(limit.velocity),
+            effort: finite(limit.effort),
+        }
+    }
+}
+
+/// The limits of a joint's one degree of freedom.
+fn limit(joint: &robot::Joint, diagnostics: &mut Vec<Diagnostic>) -> Option<Limit> {
+    let mut limit = Limit::of(joint.limit.as_ref().filter(|_| has_one_position(joint))?);
+    let reversed = limit.lower.zip(limit.upper).filter(|(lower, upper)| lower > upper);
+    if let Some((lower, upper)) = reversed.filter(|_| joint.kind != JointKind::Continuous) {
+        let message = format!("joint \"{}\": the lower limit {lower} is above the upper limit {upper}", joint.name);
+        diagnostics.push(
+            Diagnostic::new(&codes::LIMITS_REVERSED, joint.place.clone(), message)
+                .help("swap `lower` and `upper` in the joint's limit"),
+        );
+    }
+    if joint.kind == JointKind::Continuous || reversed.is_some() {
+        (limit.lower, limit.upper) = (None, None);
+    }
+    Some(limit).filter(|limit| *limit != Limit::default())
+}
+
+fn has_one_position(joint: &robot::Joint) -> bool {
+    kinematics::position_count(joint.kind) == 1
+}
+
+/// The joint that sets joint `id` in the end, and how: chains are resolved, since a loader follows one step only.
+fn mimic(robot: &Robot, id: JointId, number: &[Option<usize>], diagnostics: &mut Vec<Diagnostic>) -> Option<Mimic> {
+    let follower = &robot.joints[id.0];
+    follower.mimic?;
+    let (mut multiplier, mut offset, mut leader) = (1.0, 0.0, id);
+    // The hub's mimics are never circular; the bound is for a hub that was made by hand.
+    for _ in 0..robot.joints.len() {
+        let Some(mimic) = robot.joints.get(leader.0).and_then(|joint| joint.mimic) else { break };
+        offset += multiplier * mimic.offset;
+        multiplier *= mimic.multiplier;
+        leader = mimic.joint;
+    }
+    let driver = robot.joints.get(leader.0)?;
+    match number.get(leader.0).copied().flatten() {
+        Some(joint) if leader != id && has_one_position(follower) && has_one_position(driver) => {
+            Some(Mimic { joint, multiplier, offset })
+        }
+        _ => {
+            let message = format!(
+                "joint \"{}\" ({}) can't follow joint \"{}\" ({}) in the GLB",
+                follower.name,
+                follower.kind.as_str(),
+                driver.name,
+                driver.kind.as_str()
+            );
+            let help = "a mimic needs two joints of one degree of freedom, and a driver that closes no loop";
+            diagnostics.push(Diagnostic::new(&codes::MIMIC_LEFT_OUT, follower.place.clone(), message).help(help));
+            None
+        }
+    }
+}
+
+/// The position nearest to zero that each joint's limits allow, with followers where their drivers put them. Counts only for
+/// joints with one degree of freedom.
+fn home(limits: &[Option<Limit>], mimics: &[Option<Mimic>]) -> Vec<f64> {
+    let nearest = |limit: &Option<Limit>| {
+        let (lower, upper) = limit.map_or((None, None), |limit| (limit.lower, limit.upper));
+        0_f64.max(lower.unwrap_or(0.0)).min(upper.unwrap_or(f64::INFINITY))
+    };
+    let alone: Vec<f64> = limits.iter().map(nearest).collect();
+    let follow = |(index, mimic): (usize, &Option<Mimic>)| match mimic {
+        Some(mimic) => mimic.multiplier * alone[mimic.joint] + mimic.offset + 0.0,
+        None => alone[index],
+    };
+    mimics.iter().enumerate().map(follow).collect()
+}
+
+fn loops(robot: &Robot, diagnostics: &mut Vec<Diagnostic>) -> Vec<Loop> {
+    let closing = robot.joints.iter().filter(|joint| joint.closes_loop);
+    let entry = |joint: &robot::Joint| {
+        let message = format!("joint \"{}\" closes a loop, which glTF can't hold: nothing moves by it", joint.name);
+        diagnostics.push(
+            Diagnostic::new(&codes::LOOP_JOINT, joint.place.clone(), message)
+                .help("nothing to do if a program of yours closes the loop; its joint is in the model's extras"),
+        );
+        Loop {
+            name: joint.name.clone(),
+            kind: joint.kind.as_str(),
+            parent_link: joint.parent.0,
+            child_link: joint.child.0,
+            origin: Placement::of(&joint.origin),
+            axis: axes::vector(&joint.axis),
+            limit: joint.limit.as_ref().map(Limit::of).filter(|limit| *limit != Limit::default()),
+        }
+    };
+    closing.map(entry).collect()
+}

@@ -1,0 +1,130 @@
+//! Materials, textures and images, each once.
+
+use std::collections::HashMap;
+
+use super::binary::Binary;
+use super::document::{AlphaMode, Image, Index, Material, MetallicRoughness, Texture, TextureReference};
+use crate::robot;
+
+/// The materials of a document in the making.
+#[derive(Default)]
+pub struct Paint {
+    pub materials: Vec<Material>,
+    pub textures: Vec<Texture>,
+    pub images: Vec<Image>,
+    materials_known: HashMap<String, Index>,
+    textures_known: HashMap<String, Index>,
+}
+
+impl Paint {
+    /// The material that shows `source`, new if there is none yet. `textured` says whether the surface has texture coordinates,
+    /// `double_sided` whether its inside may be seen.
+    pub fn material(&mut self, source: &robot::Material, textured: bool, double_sided: bool, binary: &mut Binary) -> Index {
+        let texture = source.base_color_texture.as_ref().filter(|_| textured);
+        let [r, g, b, a] = source.base_color.map(share);
+        let transparent = texture.is_some_and(|texture| texture.has_alpha);
+        let material = Material {
+            name: source.name.clone(),
+            pbr_metallic_roughness: MetallicRoughness {
+                // The factor multiplies the image, and the source's colour only stands in for it.
+                base_color_factor: match texture {
+                    None => [r, g, b, a],
+                    Some(_) if transparent => [1.0; 4],
+                    Some(_) => [1.0, 1.0, 1.0, a],
+                },
+                base_color_texture: texture.map(|texture| TextureReference { index: self.texture(texture, binary) }),
+                metallic_factor: share(source.metallic),
+                roughness_factor: share(source.roughness),
+            },
+            emissive_factor: Some(source.emissive.map(share)).filter(|emissive| *emissive != [0.0; 3]),
+            // Images with alpha are mostly cut-outs or opaque after all; blending them would put surfaces in the wrong order.
+            alpha_mode: if transparent { Some(AlphaMode::Mask) } else { (a < 1.0).then_some(AlphaMode::Blend) },
+            double_sided,
+        };
+        self.add(material)
+    }
+
+    /// The material of what collides. It is fully transparent and masked, so that a viewer without KHR_node_visibility draws
+    /// nothing either; whoever wants to show colliders gives them an opacity.
+    pub fn unseen(&mut self) -> Index {
+        self.add(Material {
+            name: "collision".to_owned(),
+            pbr_metallic_roughness: MetallicRoughness {
+                base_color_factor: [0.1, 0.4, 0.8, 0.0],
+                base_color_texture: None,
+                metallic_factor: 0.0,
+                roughness_factor: 1.0,
+            },
+            emissive_factor: None,
+            alpha_mode: Some(AlphaMode::Mask),
+            double_sided: false,
+        })
+    }
+
+    fn add(&mut self, material: Material) -> Index {
+        // Floats make no keys, but what they look like does.
+        *self.materials_known.entry(format!("{material:?}")).or_insert_with(|| {
+            self.materials.push(material);
+            self.materials.len() - 1
+        })
+    }
+
+    fn texture(&mut self, texture: &robot::Texture, binary: &mut Binary) -> Index {
+        *self.textures_known.entry(texture.sha256.clone()).or_insert_with(|| {
+            let buffer_view = binary.view(&texture.bytes, None);
+            self.images.push(Image { name: texture.name.clone(), mime_type: texture.format.mime(), buffer_view });
+            self.textures.push(Texture { source: self.images.len() - 1 });
+            self.textures.len() - 1
+        })
+    }
+}
+
+/// `value` as a share of one.
+fn share(value: f32) -> f32 {
+    if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) + 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn texture(has_alpha: bool) -> Arc<robot::Texture> {
+        Arc::new(robot::Texture {
+            name: "wood".into(),
+            format: robot::ImageFormat::Png,
+            bytes: Arc::from(*b"image"),
+            sha256: format!("{has_alpha}"),
+            has_alpha,
+        })
+    }
+
+    #[test]
+    fn opacity_blends_and_cut_outs_are_masked() {
+        let (mut paint, mut binary) = (Paint::default(), Binary::default());
+        let glass = robot::Material::plain("glass", [0.5, 2.0, f32::NAN, 0.25]);
+        let mut wood = robot::Material::plain("wood", [0.5, 0.5, 0.5, 1.0]);
+        wood.base_color_texture = Some(texture(false));
+        let mut leaf = wood.clone();
+        leaf.base_color_texture = Some(texture(true));
+        for source in [&glass, &wood, &leaf, &wood, &glass] {
+            paint.material(source, true, false, &mut binary);
+        }
+        let modes: Vec<_> = paint.materials.iter().map(|m| m.alpha_mode).collect();
+        assert_eq!(modes, [Some(AlphaMode::Blend), None, Some(AlphaMode::Mask)]);
+        assert_eq!(paint.materials[0].pbr_metallic_roughness.base_color_factor, [0.5, 1.0, 0.0, 0.25]);
+        assert_eq!(paint.materials[1].pbr_metallic_roughness.base_color_factor, [1.0; 4]);
+        assert_eq!((paint.images.len(), binary.views.len()), (2, 1), "one view for equal bytes");
+    }
+
+    #[test]
+    fn without_coordinates_the_colour_stands_in() {
+        let (mut paint, mut binary) = (Paint::default(), Binary::default());
+        let mut wood = robot::Material::plain("wood", [0.5, 0.25, 0.125, 1.0]);
+        wood.base_color_texture = Some(texture(false));
+        let index = paint.material(&wood, false, true, &mut binary);
+        assert_eq!(paint.materials[index].pbr_metallic_roughness.base_color_factor, [0.5, 0.25, 0.125, 1.0]);
+        assert!(paint.textures.is_empty() && paint.images.is_empty());
+    }
+}

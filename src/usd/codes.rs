@@ -1,0 +1,33 @@
+//! The findings of the USD writer.
+
+use crate::diagnostic::{Code, Severity};
+
+pub const NAME_ENCODED: Code = Code {
+    id: "usd-name-encoded",
+    severity: Severity::Warning,
+    meaning: "USD cannot hold the name of a link that becomes a rigid body, or a sibling has it already.",
+    outcome: "The prim gets the nearest name that USD can hold and the original as displayName. Simulators take a body's TF frame \
+              from the prim's name (REP-158 §2.7), so they publish the encoded one.",
+};
+pub const MASS_MISSING: Code = Code {
+    id: "link-without-mass",
+    severity: Severity::Warning,
+    meaning: "A link that must be a rigid body has no mass, or none above zero.",
+    outcome: "It gets the mass and inertia of a ball of 1 g and 5 cm radius, and never one computed from a density.",
+};
+pub const INERTIA_REPAIRED: Code = Code {
+    id: "inertia-repaired",
+    severity: Severity::Warning,
+    meaning: "A link has a mass, but its inertia tensor has a principal moment that is not above zero.",
+    outcome: "Such moments are replaced: by a thousandth of the largest one, or, if none is above zero, by those of a ball of \
+              the same mass and 5 cm radius.",
+};
+pub const INTERNAL: Code = Code {
+    id: "usd-internal-error",
+    severity: Severity::Error,
+    meaning: "A layer could not be authored: a defect of urdf_usd.",
+    outcome: "The layer is left out.",
+};
+
+/// All codes of this module.
+pub const ALL: &[&Code] = &[&NAME_ENCODED, &MASS_MISSING, &INERTIA_REPAIRED, &INTERNAL];

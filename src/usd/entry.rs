@@ -1,0 +1,27 @@
+//! The entry layer: what the asset is, and the layers that make it up.
+
+use super::Scene;
+use super::author::{Layer, Value, dictionary, string};
+
+/// The layers that the entry pulls in, strongest first.
+pub(super) const ORDER: [&str; 5] = ["ros.usda", "extended_physics.usda", "urdf.usda", "physics.usda", "base.usda"];
+
+pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str]) -> Layer {
+    let (mut layer, root) = super::layer(scene, &format!("The robot {}", scene.robot.name));
+    layer.sublayers(sublayers.iter().map(|path| format!("./{path}")));
+    let options = scene.options;
+    let mut info: Vec<(&str, Value)> = vec![
+        ("name", string(&scene.robot.name)),
+        ("identifier", string(&options.identifier)),
+        ("version", string(&options.version)),
+    ];
+    if let Some(uri) = &options.package_uri {
+        info.push(("ros", dictionary([("package_uri", string(uri))])));
+    }
+    let mut prim = layer.def(&root, "Xform");
+    prim.kind("component").asset_info(info);
+    if scene.plan.name != scene.robot.name {
+        prim.display_name(&scene.robot.name);
+    }
+    layer
+}

@@ -1,0 +1,110 @@
+//! `instances.usda`: what the payloads of visuals pull in, and how primitives are authored.
+
+use nalgebra::Vector3;
+
+use super::Scene;
+use super::author::{Attribute, Layer, Prim, Relationship, token};
+use super::library::{Form, MaterialIndex};
+use super::numbers::{place, vec3f};
+use crate::robot::{Geometry, Pose};
+
+pub(super) fn layer(scene: &Scene<'_>) -> Layer {
+    let mut layer = Layer::new("What the payloads of visuals pull in: geometry by reference", "Instances");
+    layer.def("/Instances", "Scope");
+    for instance in &scene.library.instances {
+        let root = format!("/Instances/{}", instance.name);
+        layer.def(&root, "Xform");
+        let geometry = format!("{root}/geometry");
+        match &instance.form {
+            Form::Primitive(shape) => {
+                let mut prim = layer.def(&geometry, "");
+                let scale = author_primitive(&mut prim, shape);
+                place(&mut prim, &Pose::identity(), scale.as_ref());
+            }
+            Form::Mesh { mesh, parts, triangles } => {
+                let name = &scene.library.meshes[*mesh].name;
+                layer.def(&geometry, "Mesh").reference("./geometries.usdc", &format!("/Geometries/{name}"));
+                author_parts(scene, &mut layer, &root, parts, *triangles);
+            }
+        }
+    }
+    layer
+}
+
+/// A mesh with several materials: a subset of faces per material. The materials stand inside the payload, since a binding cannot
+/// leave it.
+fn author_parts(
+    scene: &Scene<'_>,
+    layer: &mut Layer,
+    root: &str,
+    parts: &[(std::ops::Range<usize>, MaterialIndex)],
+    triangles: usize,
+) {
+    if parts.is_empty() {
+        return;
+    }
+    let mut by_material: Vec<(MaterialIndex, Vec<i32>)> = Vec::new();
+    for (range, material) in parts {
+        let faces = range.clone().filter_map(|face| i32::try_from(face).ok());
+        match by_material.iter_mut().find(|(other, _)| other == material) {
+            Some((_, all)) => all.extend(faces),
+            None => by_material.push((*material, faces.collect())),
+        }
+    }
+    let covered: usize = by_material.iter().map(|(_, faces)| faces.len()).sum();
+    let family = if covered == triangles { "partition" } else { "nonOverlapping" };
+    let geometry = format!("{root}/geometry");
+    layer.over(&geometry).attribute("subsetFamily:materialBind:familyType", Attribute::token(family).uniform());
+    let materials = format!("{root}/Materials");
+    layer.def(&materials, "Scope");
+    for (material, faces) in by_material {
+        let name = &scene.library.materials[material].name;
+        layer.def(&format!("{materials}/{name}"), "Material").reference("./materials.usda", &format!("/Materials/{name}"));
+        layer
+            .def(&format!("{geometry}/{name}"), "GeomSubset")
+            .apply(["MaterialBindingAPI"])
+            .attribute("elementType", Attribute::token("face").uniform())
+            .attribute("familyName", Attribute::token("materialBind").uniform())
+            .attribute("indices", Attribute::int_array(faces))
+            .relationship("material:binding", Relationship::to([format!("{materials}/{name}")]));
+    }
+}
+
+/// Gives a prim the type, dimensions and extent of a primitive. Returns the scale that a box needs on top (mapping, "Element: Box").
+pub(super) fn author_primitive(prim: &mut Prim<'_>, geometry: &Geometry) -> Option<Vector3<f64>> {
+    let mut shape = |type_name: &str, half: Vector3<f64>| {
+        prim.metadata("typeName", token(type_name))
+            .attribute("extent", Attribute::float3_array([vec3f(&-half), vec3f(&half)]));
+    };
+    match geometry {
+        Geometry::Box { size } => {
+            shape("Cube", Vector3::repeat(0.5));
+            prim.attribute("size", Attribute::double(1.0));
+            Some(*size)
+        }
+        Geometry::Cylinder { radius, length } => {
+            shape("Cylinder", Vector3::new(*radius, *radius, length / 2.0));
+            round(prim, *radius, Some(*length));
+            None
+        }
+        Geometry::Capsule { radius, length } => {
+            shape("Capsule", Vector3::new(*radius, *radius, length / 2.0 + radius));
+            round(prim, *radius, Some(*length));
+            None
+        }
+        Geometry::Sphere { radius } => {
+            shape("Sphere", Vector3::repeat(*radius));
+            round(prim, *radius, None);
+            None
+        }
+        // Meshes are no primitives: they come by reference.
+        Geometry::Mesh { .. } => None,
+    }
+}
+
+fn round(prim: &mut Prim<'_>, radius: f64, height: Option<f64>) {
+    prim.attribute("radius", Attribute::double(radius));
+    if let Some(height) = height {
+        prim.attribute("axis", Attribute::token("Z").uniform()).attribute("height", Attribute::double(height));
+    }
+}

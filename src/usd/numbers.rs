@@ -1,0 +1,139 @@
+//! Numbers as USD's physics and transforms want them: single precision, degrees, unit quaternions, principal axes.
+
+use nalgebra::{Matrix3, Rotation3, SymmetricEigen, Unit, UnitQuaternion, Vector3};
+
+use super::author::{Attribute, Prim};
+use crate::robot::Pose;
+
+/// A quaternion w, x, y, z in single precision, with w not negative so that equal rotations are equal numbers.
+pub(super) fn quatf(rotation: &UnitQuaternion<f64>) -> [f32; 4] {
+    let q = rotation.quaternion();
+    let sign = if q.w < 0.0 { -1.0 } else { 1.0 };
+    [q.w, q.i, q.j, q.k].map(|v| positive_zero((sign * v) as f32))
+}
+
+/// Three numbers in single precision.
+pub(super) fn vec3f(v: &Vector3<f64>) -> [f32; 3] {
+    [v.x, v.y, v.z].map(|v| positive_zero(v as f32))
+}
+
+/// Three numbers in double precision.
+pub(super) fn vec3d(v: &Vector3<f64>) -> [f64; 3] {
+    [v.x, v.y, v.z].map(|v| if v == 0.0 { 0.0 } else { v })
+}
+
+fn positive_zero(v: f32) -> f32 {
+    if v == 0.0 { 0.0 } else { v }
+}
+
+/// Degrees in single precision; infinities stay.
+pub(super) fn degrees(radians: f64) -> f32 {
+    radians.to_degrees() as f32
+}
+
+/// Authors exactly `xformOp:translate` and `xformOp:orient` (REP-158 §1.1), and `xformOp:scale` for leaf geometry.
+pub(super) fn place(prim: &mut Prim<'_>, pose: &Pose, scale: Option<&Vector3<f64>>) {
+    prim.attribute("xformOp:translate", Attribute::double3(vec3d(&pose.translation.vector)))
+        .attribute("xformOp:orient", Attribute::quatf(quatf(&pose.rotation)));
+    let mut order = vec!["xformOp:translate", "xformOp:orient"];
+    if let Some(scale) = scale {
+        prim.attribute("xformOp:scale", Attribute::float3(vec3f(scale)));
+        order.push("xformOp:scale");
+    }
+    prim.attribute("xformOpOrder", Attribute::token_array(order).uniform());
+}
+
+/// The token of USD's joint axis and the rotation that takes that axis to `axis`: none for the three positive axes.
+pub(super) fn joint_axis(axis: &Unit<Vector3<f64>>) -> (&'static str, UnitQuaternion<f64>) {
+    let half_turn = |about: Unit<Vector3<f64>>| UnitQuaternion::from_axis_angle(&about, std::f64::consts::PI);
+    let axes = [
+        ("X", Vector3::x_axis(), Vector3::z_axis()),
+        ("Y", Vector3::y_axis(), Vector3::x_axis()),
+        ("Z", Vector3::z_axis(), Vector3::x_axis()),
+    ];
+    for (token, unit, across) in axes {
+        if (axis.into_inner() - unit.into_inner()).norm() < 1e-9 {
+            return (token, UnitQuaternion::identity());
+        }
+        if (axis.into_inner() + unit.into_inner()).norm() < 1e-9 {
+            return (token, half_turn(across));
+        }
+    }
+    ("X", UnitQuaternion::rotation_between_axis(&Vector3::x_axis(), axis).unwrap_or_else(UnitQuaternion::identity))
+}
+
+/// The principal moments of a symmetric tensor, and the rotation from its principal axes to the axes that it is given in.
+///
+/// Of all the ways to order and direct the axes, the one nearest to no rotation is taken, so that a tensor that is diagonal
+/// already keeps its order.
+pub(super) fn principal_axes(tensor: &Matrix3<f64>) -> (Vector3<f64>, UnitQuaternion<f64>) {
+    let off_diagonal = [tensor[(0, 1)], tensor[(0, 2)], tensor[(1, 2)]];
+    if off_diagonal.iter().all(|&v| v == 0.0) {
+        return (tensor.diagonal(), UnitQuaternion::identity());
+    }
+    let eigen = SymmetricEigen::new(*tensor);
+    let mut best: Option<(f64, Vector3<f64>, Matrix3<f64>)> = None;
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let mut axes = Matrix3::from_columns(&order.map(|k| eigen.eigenvectors.column(k).into_owned()));
+        for k in 0..3 {
+            if axes[(k, k)] < 0.0 {
+                axes.column_mut(k).neg_mut();
+            }
+        }
+        if axes.determinant() < 0.0 {
+            let smallest = (0..3).min_by(|&a, &b| axes[(a, a)].total_cmp(&axes[(b, b)])).unwrap_or(0);
+            axes.column_mut(smallest).neg_mut();
+        }
+        let moments = Vector3::from(order.map(|k| eigen.eigenvalues[k]));
+        if best.as_ref().is_none_or(|(trace, ..)| axes.trace() > *trace + 1e-12) {
+            best = Some((axes.trace(), moments, axes));
+        }
+    }
+    match best {
+        Some((_, moments, axes)) => (moments, UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(axes))),
+        None => (tensor.diagonal(), UnitQuaternion::identity()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{joint_axis, principal_axes};
+    use nalgebra::{Matrix3, Rotation3, Unit, Vector3};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_tensor_is_rebuilt_from_its_principal_axes(m in prop::array::uniform9(-1.0..1.0f64)) {
+            let a = Matrix3::from_row_slice(&m);
+            let tensor = a * a.transpose();
+            let (moments, axes) = principal_axes(&tensor);
+            let rotation = Rotation3::from(axes).into_inner();
+            let rebuilt = rotation * Matrix3::from_diagonal(&moments) * rotation.transpose();
+            prop_assert!((rebuilt - tensor).norm() < 1e-9 * tensor.norm().max(1.0));
+        }
+
+        #[test]
+        fn the_token_axis_is_turned_onto_the_axis(v in prop::array::uniform3(-1.0..1.0f64)) {
+            prop_assume!(Vector3::from(v).norm() > 1e-3);
+            let axis = Unit::new_normalize(Vector3::from(v));
+            let (token, rotation) = joint_axis(&axis);
+            let unit = match token { "X" => Vector3::x(), "Y" => Vector3::y(), _ => Vector3::z() };
+            prop_assert!((rotation * unit - axis.into_inner()).norm() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn axes_along_the_frame_need_no_oblique_rotation() {
+        for (axis, token) in [([1., 0., 0.], "X"), ([0., -1., 0.], "Y"), ([0., 0., -1.], "Z")] {
+            let axis = Unit::new_normalize(Vector3::from(axis));
+            assert_eq!(joint_axis(&axis).0, token);
+        }
+    }
+
+    #[test]
+    fn a_diagonal_tensor_keeps_its_order() {
+        let (moments, axes) = principal_axes(&Matrix3::from_diagonal(&Vector3::new(3.0, 1.0, 2.0)));
+        assert_eq!(moments, Vector3::new(3.0, 1.0, 2.0));
+        assert!(axes.angle() < 1e-12);
+    }
+}

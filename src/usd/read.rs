@@ -1,0 +1,419 @@
+//! What the rest of the program reads back from a written asset: its TF frames (REP-158 §2.7), and a summary for people.
+//!
+//! Nothing here comes from memory: the asset is opened as any program would open it, without its payloads.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use nalgebra::{Quaternion, Translation3, UnitQuaternion};
+use openusd::usd::{InitialLoadSet, Prim, Stage};
+use openusd::{gf, sdf};
+use serde::Serialize;
+
+use crate::robot::Pose;
+
+/// Why an asset could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The entry or a layer that it needs is missing or broken.
+    #[error("{} cannot be opened as OpenUSD: {reason}", path.display())]
+    Open {
+        /// The entry.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// It opens, but is no robot.
+    #[error("{} has no default prim, so it is not a robot asset", path.display())]
+    NoDefaultPrim {
+        /// The entry.
+        path: PathBuf,
+    },
+}
+
+/// What a TF frame is in the asset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FrameKind {
+    /// A rigid body: an implicit frame.
+    Body,
+    /// A prim with RosFrameAPI: an explicit one.
+    Frame,
+}
+
+/// A TF frame that the asset declares.
+#[derive(Clone, Debug)]
+pub struct AssetFrame {
+    /// The frame's name: `ros:frame:id`, else the prim's name.
+    pub id: String,
+    /// The frame above it; `None` for the root of the robot, unless the asset holds it to a named frame.
+    pub parent: Option<String>,
+    /// Whether it belongs on `/tf_static`: an explicit static frame, or a body joined by a fixed joint or by nothing.
+    pub is_static: bool,
+    /// The pose in `parent` with all joints at zero (in the default prim for a root).
+    pub pose: Pose,
+    /// Body or frame.
+    pub kind: FrameKind,
+}
+
+/// A prim of the robot, as far as this module looks.
+struct Node {
+    name: String,
+    path: String,
+    type_name: String,
+    schemas: Vec<String>,
+    parent: Option<usize>,
+    /// The pose in the default prim.
+    pose: Pose,
+    prim: Prim,
+}
+
+impl Node {
+    fn has(&self, schema: &str) -> bool {
+        self.schemas.iter().any(|applied| applied == schema)
+    }
+
+    fn string(&self, attribute: &str) -> Option<String> {
+        match self.prim.attribute(attribute).get::<sdf::Value>() {
+            Ok(Some(sdf::Value::String(text))) => Some(text),
+            Ok(Some(sdf::Value::Token(text))) => Some(text.to_string()),
+            _ => None,
+        }
+    }
+
+    fn number(&self, attribute: &str) -> Option<f64> {
+        match self.prim.attribute(attribute).get::<sdf::Value>() {
+            Ok(Some(sdf::Value::Float(number))) => Some(f64::from(number)),
+            Ok(Some(sdf::Value::Double(number))) => Some(number),
+            _ => None,
+        }
+    }
+
+    fn flag(&self, attribute: &str) -> Option<bool> {
+        self.prim.attribute(attribute).get::<bool>().ok().flatten()
+    }
+
+    fn target(&self, relationship: &str) -> Option<String> {
+        self.prim.relationship(relationship).targets().ok()?.first().map(|path| path.as_str().to_owned())
+    }
+
+    fn frame_kind(&self) -> Option<FrameKind> {
+        if self.has("PhysicsRigidBodyAPI") {
+            Some(FrameKind::Body)
+        } else if self.has("RosFrameAPI") {
+            Some(FrameKind::Frame)
+        } else {
+            None
+        }
+    }
+
+    /// The name of the TF frame.
+    fn frame_id(&self) -> String {
+        self.string("ros:frame:id").filter(|id| !id.is_empty() && self.has("RosFrameAPI")).unwrap_or_else(|| self.name.clone())
+    }
+}
+
+/// A robot asset, opened.
+struct Opened {
+    nodes: Vec<Node>,
+    by_path: HashMap<String, usize>,
+    _stage: Stage,
+}
+
+impl Opened {
+    fn new(entry: &Path) -> Result<Self, ReadError> {
+        let failed = |reason: String| ReadError::Open { path: entry.to_owned(), reason };
+        let stage = Stage::builder()
+            .load(InitialLoadSet::LoadNone)
+            .open(&entry.to_string_lossy())
+            .map_err(|error| failed(error.to_string()))?;
+        if let Some(error) = stage.composition_errors().first() {
+            return Err(failed(format!("{error:?}")));
+        }
+        let Some(root) = stage.default_prim() else { return Err(ReadError::NoDefaultPrim { path: entry.to_owned() }) };
+        let root = stage.prim(format!("/{root}").as_str()).map_err(|error| failed(error.to_string()))?;
+        let mut opened = Self { nodes: Vec::new(), by_path: HashMap::new(), _stage: stage };
+        let mut stack = vec![(root, None)];
+        while let Some((prim, parent)) = stack.pop() {
+            let index = opened.nodes.len();
+            let children = prim.children().map_err(|error| failed(error.to_string()))?;
+            stack.extend(children.into_iter().rev().map(|child| (child, Some(index))));
+            opened.add(prim, parent).map_err(failed)?;
+        }
+        if let Some(error) = opened._stage.composition_errors().first() {
+            return Err(failed(format!("{error:?}")));
+        }
+        Ok(opened)
+    }
+
+    fn add(&mut self, prim: Prim, parent: Option<usize>) -> Result<(), String> {
+        let path = prim.path().as_str().to_owned();
+        let type_name = prim.type_name().map_err(|e| e.to_string())?.map(|t| t.to_string()).unwrap_or_default();
+        let schemas = prim.api_schemas().map_err(|e| e.to_string())?.iter().map(ToString::to_string).collect();
+        let above = parent.map_or(Pose::identity(), |p| self.nodes[p].pose);
+        let pose = if parent.is_some() { above * local_pose(&prim) } else { above };
+        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+        self.by_path.insert(path.clone(), self.nodes.len());
+        self.nodes.push(Node { name, path, type_name, schemas, parent, pose, prim });
+        Ok(())
+    }
+
+    fn node(&self, path: Option<String>) -> Option<usize> {
+        self.by_path.get(&path?).copied()
+    }
+
+    /// The nearest prim above that is a TF frame.
+    fn frame_above(&self, index: usize) -> Option<usize> {
+        let mut above = self.nodes[index].parent;
+        while let Some(at) = above {
+            if self.nodes[at].frame_kind().is_some() {
+                return Some(at);
+            }
+            above = self.nodes[at].parent;
+        }
+        None
+    }
+
+    fn joints(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|node| node.type_name.starts_with("Physics") && node.type_name.ends_with("Joint"))
+    }
+}
+
+/// The prim's own transform as the profile has it: `xformOp:translate` and `xformOp:orient`.
+fn local_pose(prim: &Prim) -> Pose {
+    let translation = match prim.attribute("xformOp:translate").get::<sdf::Value>() {
+        Ok(Some(sdf::Value::Vec3d(v))) => Translation3::new(v.x, v.y, v.z),
+        Ok(Some(sdf::Value::Vec3f(v))) => Translation3::new(f64::from(v.x), f64::from(v.y), f64::from(v.z)),
+        _ => Translation3::identity(),
+    };
+    let rotation = match prim.attribute("xformOp:orient").get::<sdf::Value>() {
+        Ok(Some(sdf::Value::Quatf(q))) => unit([q.w, q.x, q.y, q.z].map(f64::from)),
+        Ok(Some(sdf::Value::Quatd(gf::Quatd { w, x, y, z }))) => unit([w, x, y, z]),
+        _ => UnitQuaternion::identity(),
+    };
+    Pose::from_parts(translation, rotation)
+}
+
+fn unit([w, x, y, z]: [f64; 4]) -> UnitQuaternion<f64> {
+    UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-12).unwrap_or_else(UnitQuaternion::identity)
+}
+
+/// The TF frames that a written asset declares: its bodies, and its prims with RosFrameAPI.
+///
+/// A body inside another that no joint connects to it is free, and no frame of the robot's tree.
+///
+/// # Errors
+/// If the asset can't be opened, does not compose, or has no default prim.
+pub fn read_frames(entry: &Path) -> Result<Vec<AssetFrame>, ReadError> {
+    let asset = Opened::new(entry)?;
+    let world = asset.nodes.first().and_then(|root| {
+        root.prim.attribute("ros:context:parent_frame").has_authored_value().ok().filter(|&authored| authored)?;
+        root.string("ros:context:parent_frame")
+    });
+    // The joint that moves each body, loops left out.
+    let mut joint_of: HashMap<usize, &Node> = HashMap::new();
+    for joint in asset.joints().filter(|joint| joint.flag("physics:excludeFromArticulation") != Some(true)) {
+        if let Some(body) = asset.node(joint.target("physics:body1")) {
+            joint_of.entry(body).or_insert(joint);
+        }
+    }
+    let mut frames = Vec::new();
+    for (index, node) in asset.nodes.iter().enumerate().skip(1) {
+        let Some(kind) = node.frame_kind() else { continue };
+        let joint = joint_of.get(&index).filter(|_| kind == FrameKind::Body);
+        let above = asset.frame_above(index);
+        let parent = match joint {
+            // Flat bodies do not stand in the frame that they hang on.
+            Some(joint) => above.or_else(|| asset.node(joint.target("physics:body0"))),
+            None => above,
+        };
+        let in_a_body = parent.is_some_and(|p| asset.nodes[p].frame_kind() == Some(FrameKind::Body));
+        if kind == FrameKind::Body && joint.is_none() && in_a_body {
+            continue;
+        }
+        let is_static = match (kind, joint) {
+            (FrameKind::Frame, _) => node.flag("ros:frame:static") != Some(false),
+            (FrameKind::Body, Some(joint)) => joint.type_name == "PhysicsFixedJoint",
+            (FrameKind::Body, None) => true,
+        };
+        let held = kind == FrameKind::Frame || joint.is_some();
+        frames.push(AssetFrame {
+            id: node.frame_id(),
+            parent: parent.map(|p| asset.nodes[p].frame_id()).or_else(|| world.clone().filter(|_| held)),
+            is_static,
+            pose: parent.map_or(Pose::identity(), |p| asset.nodes[p].pose.inverse()) * node.pose,
+            kind,
+        });
+    }
+    Ok(frames)
+}
+
+/// What an asset holds, for people and scripts.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// The default prim.
+    pub name: String,
+    /// The namespace of its ROS interfaces.
+    pub namespace: String,
+    /// Bodies and frames, depth first.
+    pub links: Vec<LinkSummary>,
+    /// Joints, in the order of the prims.
+    pub joints: Vec<JointSummary>,
+    /// Topics, services and actions.
+    pub interfaces: Vec<InterfaceSummary>,
+}
+
+/// A body or a frame.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkSummary {
+    /// The TF frame's name.
+    pub frame: String,
+    /// The prim.
+    pub path: String,
+    /// How many bodies and frames stand above it.
+    pub depth: usize,
+    /// Body or frame.
+    pub kind: FrameKind,
+    /// kg.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mass: Option<f64>,
+    /// How many visuals it has.
+    pub visuals: usize,
+    /// How many colliders it has.
+    pub colliders: usize,
+}
+
+/// A joint.
+#[derive(Clone, Debug, Serialize)]
+pub struct JointSummary {
+    /// The ROS name.
+    pub name: String,
+    /// The prim.
+    pub path: String,
+    /// URDF's word where the asset keeps it, else the prim's type.
+    pub kind: String,
+    /// The body it hangs on; `None`: the world.
+    pub parent: Option<String>,
+    /// The body it moves.
+    pub child: Option<String>,
+    /// Degrees or metres; infinities are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lower: Option<f64>,
+    /// Degrees or metres; infinities are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upper: Option<f64>,
+    /// The joint that it follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mimics: Option<String>,
+}
+
+/// A topic, service or action.
+#[derive(Clone, Debug, Serialize)]
+pub struct InterfaceSummary {
+    /// `topic`, `service` or `action`.
+    pub kind: &'static str,
+    /// Publisher, subscription, server, client.
+    pub role: String,
+    /// As authored: relative to the namespace.
+    pub name: String,
+    /// The ROS type.
+    pub type_name: String,
+}
+
+/// Reads what an asset holds.
+///
+/// # Errors
+/// As [`read_frames`].
+pub fn inspect(entry: &Path) -> Result<Summary, ReadError> {
+    let asset = Opened::new(entry)?;
+    let (mut links, mut joints, mut interfaces) = (Vec::new(), Vec::new(), Vec::new());
+    let mut depth: HashMap<usize, usize> = HashMap::new();
+    let ros_name = |node: &Node| node.string("ros:joint:name").unwrap_or_else(|| node.name.clone());
+    for (index, node) in asset.nodes.iter().enumerate() {
+        if let Some(kind) = node.frame_kind() {
+            let at = asset.frame_above(index).and_then(|above| depth.get(&above)).map_or(0, |above| above + 1);
+            depth.insert(index, at);
+            let count = |scope: &str| {
+                let scope = asset.by_path.get(&format!("{}/{scope}", node.path));
+                scope.map_or(0, |scope| asset.nodes.iter().filter(|n| n.parent == Some(*scope) && n.type_name != "Scope").count())
+            };
+            links.push(LinkSummary {
+                frame: node.frame_id(),
+                path: node.path.clone(),
+                depth: at,
+                kind,
+                mass: node.number("physics:mass"),
+                visuals: count("visual"),
+                colliders: count("collision"),
+            });
+        }
+        for (schema, kind) in [("RosTopicAPI", "topic"), ("RosServiceAPI", "service"), ("RosActionAPI", "action")] {
+            if node.has(schema) {
+                let text = |field: &str| node.string(&format!("ros:{kind}:{field}")).unwrap_or_default();
+                interfaces.push(InterfaceSummary { kind, role: text("role"), name: text("name"), type_name: text("type") });
+            }
+        }
+    }
+    for node in asset.joints() {
+        let frame = |relationship: &str| asset.node(node.target(relationship)).map(|body| asset.nodes[body].frame_id());
+        let finite = |attribute: &str| node.number(attribute).filter(|limit| limit.is_finite());
+        joints.push(JointSummary {
+            name: ros_name(node),
+            path: node.path.clone(),
+            kind: node.string("urdf:type").unwrap_or_else(|| node.type_name.clone()),
+            parent: frame("physics:body0"),
+            child: frame("physics:body1"),
+            lower: finite("physics:lowerLimit"),
+            upper: finite("physics:upperLimit"),
+            mimics: asset.node(node.target("ext_physics:mimic:joint")).map(|leader| ros_name(&asset.nodes[leader])),
+        });
+    }
+    let root = asset.nodes.first();
+    Ok(Summary {
+        name: root.map(|root| root.name.clone()).unwrap_or_default(),
+        namespace: root.and_then(|root| root.string("ros:context:namespace")).unwrap_or_default(),
+        links,
+        joints,
+        interfaces,
+    })
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} (namespace {:?})", self.name, self.namespace)?;
+        writeln!(f, "\nlinks ({})", self.links.len())?;
+        for link in &self.links {
+            let indent = "  ".repeat(link.depth + 1);
+            write!(f, "{indent}{}", link.frame)?;
+            match link.kind {
+                FrameKind::Frame => write!(f, "  frame")?,
+                FrameKind::Body => write!(f, "  {} kg", link.mass.unwrap_or(0.0))?,
+            }
+            if link.visuals > 0 {
+                write!(f, ", visuals {}", link.visuals)?;
+            }
+            if link.colliders > 0 {
+                write!(f, ", colliders {}", link.colliders)?;
+            }
+            writeln!(f)?;
+        }
+        writeln!(f, "\njoints ({})", self.joints.len())?;
+        for joint in &self.joints {
+            let parent = joint.parent.as_deref().unwrap_or("(world)");
+            write!(f, "  {}  {}  {parent} -> {}", joint.name, joint.kind, joint.child.as_deref().unwrap_or("?"))?;
+            if let (Some(lower), Some(upper)) = (joint.lower, joint.upper) {
+                write!(f, "  {lower} .. {upper}")?;
+            }
+            if let Some(leader) = &joint.mimics {
+                write!(f, "  mimics {leader}")?;
+            }
+            writeln!(f)?;
+        }
+        writeln!(f, "\ninterfaces ({})", self.interfaces.len())?;
+        for interface in &self.interfaces {
+            writeln!(f, "  {} {}  {}  {}", interface.kind, interface.role, interface.name, interface.type_name)?;
+        }
+        Ok(())
+    }
+}
