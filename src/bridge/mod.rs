@@ -1,0 +1,9 @@
+//! The node
+pub mod codes;
+mod fingerprint;
+mod logging;
+mod ownership;
+mod schedule;
+pub mod tf;
+pub mod verdict;
+mod watch;
