@@ -20,8 +20,8 @@ pub struct Limits {
     pub timeout: Duration,
 }
 
-/// What is the matter with a frame, the gravest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// What is the matter with a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// On no TF topic.
     Missing,
