@@ -5,7 +5,9 @@
 
 pub mod diagnostic;
 pub mod gltf;
+pub mod mesh;
 pub mod resolve;
 pub mod robot;
 pub mod ros;
+pub mod urdf;
 pub mod usd;

@@ -2,12 +2,6 @@
 
 use crate::diagnostic::{Code, Severity};
 
-pub const SOURCE_UNREADABLE: Code = Code {
-    id: "source-unreadable",
-    severity: Severity::Error,
-    meaning: "The file to convert cannot be read.",
-    outcome: "Nothing is converted.",
-};
 pub const SOURCE_KIND: Code = Code {
     id: "source-kind",
     severity: Severity::Error,
@@ -28,4 +22,4 @@ pub const INTERNAL: Code = Code {
 };
 
 /// All codes of this module.
-pub const ALL: &[&Code] = &[&SOURCE_UNREADABLE, &SOURCE_KIND, &OUTPUT, &INTERNAL];
+pub const ALL: &[&Code] = &[&SOURCE_KIND, &OUTPUT, &INTERNAL];

@@ -19,9 +19,7 @@ pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec
         .meshes
         .par_iter()
         .map(|source| {
-            files.open(&source.uri, base).map_err(|error| {
-                Diagnostic::new(error.code(), source.place.clone(), format!("mesh {:?}: {error}", source.uri)).help(error.help())
-            })
+            files.open(&source.uri, base).map_err(|error| error.at(source.place.clone()))
         })
         .collect();
     let mut by_path: HashMap<PathBuf, usize> = HashMap::new();
@@ -127,11 +125,7 @@ fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagno
     let mut by_uri: HashMap<&str, Result<Arc<Texture>, ()>> = HashMap::new();
     for (material, uri, place) in &robot.textures {
         let texture = by_uri.entry(uri).or_insert_with(|| {
-            let file = files.open(uri, base).map_err(|error| {
-                diagnostics.push(
-                    Diagnostic::new(error.code(), place.clone(), format!("texture {uri:?}: {error}")).help(error.help()),
-                );
-            })?;
+            let file = files.open(uri, base).map_err(|error| diagnostics.push(error.at(place.clone())))?;
             mesh::texture(&file).map_err(|error| {
                 diagnostics.push(unreadable(error.code, &error, &file, place));
             })

@@ -152,7 +152,7 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
     let meshes = start.elapsed();
 
     let name = file_name(&robot.name);
-    let uri = source.file.as_deref().map(|file| files.package_uri(file).unwrap_or_else(|| file_name_of(file)));
+    let uri = source.file.as_deref().map(|file| identifying_uri(file));
     let (outputs, materials) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &mut diagnostics);
     let write = start.elapsed();
 
@@ -250,12 +250,7 @@ fn read_source(job: &Job, files: &resolve::Files) -> Result<SourceText, Diagnost
         Source::File(path) => {
             refuse_other_kinds(path)?;
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            if let Some(folder) = path.parent() {
-                files.allow(folder);
-            }
-            let file = files.open(&path.to_string_lossy(), None).map_err(|error| {
-                Diagnostic::new(&codes::SOURCE_UNREADABLE, Place::file(path.clone()), error.to_string()).help("give the path of a URDF file")
-            })?;
+            let file = files.input(&path).map_err(|error| error.at(Place::file(path.clone())))?;
             let text = urdf::decode(&file.bytes).map_err(|mut d| {
                 d.place.file = Some(path.clone().into());
                 d
@@ -296,7 +291,8 @@ fn write(
         base: job.base,
         bodies: job.bodies,
     };
-    let gltf_options = gltf::Options { source_uri: uri.map(str::to_owned), source_sha256: Some(sha256.to_owned()) };
+    let source = gltf::Source { format: "urdf".to_owned(), uri: uri.map(str::to_owned), hash: Some(format!("sha256:{sha256}")) };
+    let gltf_options = gltf::Options { source: Some(source) };
     // Both are made whichever is asked for: the findings and the counts do not depend on the formats.
     let (asset, glb) = rayon::join(|| usd::write(robot, &usd_options), || gltf::write(robot, &gltf_options));
     diagnostics.extend(asset.diagnostics);
@@ -321,8 +317,13 @@ pub fn file_name(robot: &str) -> String {
     if end == 0 { "robot".to_owned() } else { name[..end].to_owned() }
 }
 
-fn file_name_of(path: &Path) -> String {
-    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+/// A file's name that means the same on every machine: `package://` in a package, else without its folders.
+fn identifying_uri(file: &Path) -> String {
+    let in_package = file.parent().and_then(resolve::package_of).and_then(|package| {
+        let inside = file.strip_prefix(&package.folder).ok()?;
+        Some(format!("package://{}/{}", package.name, inside.to_string_lossy().replace('\\', "/")))
+    });
+    in_package.unwrap_or_else(|| file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default())
 }
 
 /// SHA-256 in lower-case hex.

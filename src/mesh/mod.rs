@@ -1,0 +1,249 @@
+//! Mesh files and images, read into the hub's terms: STL, OBJ, Collada and glTF become a [`Mesh`], images become a [`Texture`].
+//!
+//! A mesh comes out as URDF means it, as RViz and Gazebo show it:
+//!
+//! - **STL, OBJ**: coordinates as they are in the file.
+//! - **Collada**: the whole visual scene; `unit` is applied, `up_axis` is ignored, as RViz does.
+//! - **glTF**: the whole default scene, turned from glTF's y up to z up: (x, y, z) becomes (x, -z, y). RViz (since its change 1482,
+//!   of 2025), Drake, Meshcat and Blender turn it so, and robots that ship glTF meshes are made for it.
+//!
+//! This module knows neither robots nor outputs. It opens files through [`resolve`](crate::resolve) only, and works within limits
+//! that follow from the size of the file, whatever the file says.
+
+mod assembly;
+pub mod codes;
+mod dae;
+mod gltf;
+mod hull;
+mod normals;
+mod obj;
+mod polygon;
+mod reference;
+mod stl;
+#[cfg(test)]
+mod test;
+mod texture;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use self::hull::convex_hull;
+pub use self::texture::texture;
+use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::resolve::{File, Files};
+use crate::robot::{Mesh, Texture};
+
+/// Findings with one code beyond this many are counted only.
+const FINDINGS_PER_CODE: usize = 20;
+
+/// Why a mesh, an image or a hull can't be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// What kind of failure it is.
+    pub code: &'static Code,
+    /// What is wrong. The file is not named.
+    pub message: String,
+    /// What to do about it; may be empty.
+    pub help: String,
+    /// The line in the file, 0 if it has no lines or it is not known.
+    pub line: u32,
+}
+
+impl Error {
+    pub(crate) fn new(code: &'static Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), help: String::new(), line: 0 }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = help.into();
+        self
+    }
+
+    pub(crate) fn line(mut self, line: u32) -> Self {
+        self.line = line;
+        self
+    }
+
+    /// The finding to report, with its place in `file`.
+    pub fn diagnostic(&self, file: &Path) -> Diagnostic {
+        let place = Place { line: self.line, ..Place::file(file) };
+        Diagnostic::new(self.code, place, format!("{}: {}", file_name(file), self.message)).help(self.help.clone())
+    }
+}
+
+/// Reads a mesh file, whatever its name says it is, and what it refers to: images, material libraries, buffers.
+///
+/// What could not be used of it is in the diagnostics; their places are in the mesh file.
+///
+/// # Errors
+/// If nothing of it can be used: the codes are those of [`codes`] with severity error.
+pub fn read(file: &File, files: &Files) -> Result<(Mesh, Vec<Diagnostic>), Error> {
+    let mut source = Source::new(file, files);
+    let mesh = match Format::of(&file.path, &file.bytes)? {
+        Format::Stl => stl::read(&mut source),
+        Format::Obj => obj::read(&mut source),
+        Format::Dae => dae::read(&mut source),
+        Format::Gltf => gltf::read(&mut source),
+    }?;
+    Ok((mesh, source.finish()))
+}
+
+/// The formats that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Stl,
+    Obj,
+    Dae,
+    Gltf,
+}
+
+impl Format {
+    /// By content, then by the name's ending.
+    fn of(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
+        const FOREIGN: &[(&[u8], &str)] = &[
+            (b"ply", "PLY"),
+            (b"PK\x03\x04", "a zip archive (3MF, ZAE or USDZ)"),
+            (b"Kaydara FBX", "FBX"),
+            (b"#usda", "USD"),
+            (b"PXR-USDC", "USD"),
+            (b"#VRML", "VRML"),
+            (b"ISO-10303-21", "STEP"),
+            (b"BLENDER", "a Blender file"),
+            (b"OFF", "OFF"),
+        ];
+        let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
+        let begins = |with: &[u8]| text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
+        if text.is_empty() {
+            return Err(Error::new(&codes::UNREADABLE, "the file is empty"));
+        }
+        if begins(b"version https://git-lfs.github.com") {
+            return Err(Error::new(&codes::UNREADABLE, "the file is a pointer of Git LFS, not the mesh itself")
+                .help("run `git lfs pull` in the repository that the file came from"));
+        }
+        if bytes.starts_with(b"glTF") {
+            return Ok(Self::Gltf);
+        }
+        if stl::is_binary(bytes) || begins(b"solid") {
+            return Ok(Self::Stl);
+        }
+        if text.starts_with(b"{") {
+            return Ok(Self::Gltf);
+        }
+        if text.starts_with(b"<") || bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") || bytes.starts_with(b"\0<") {
+            return Ok(Self::Dae);
+        }
+        let foreign = FOREIGN.iter().find(|(magic, _)| begins(magic));
+        let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        match (extension.as_str(), foreign) {
+            ("stl" | "stlb", None) => Ok(Self::Stl),
+            ("obj", None) => Ok(Self::Obj),
+            (_, None) if obj::looks_like(text) => Ok(Self::Obj),
+            (_, Some((_, name))) => Err(Error::new(&codes::FORMAT, format!("the file is {name}, which is not read"))
+                .help("export the mesh as STL, OBJ, DAE or GLB")),
+            ("dae" | "gltf" | "glb", None) => {
+                Err(Error::new(&codes::UNREADABLE, format!("the file's content is not {}", extension.to_ascii_uppercase())))
+            }
+            _ => Err(Error::new(&codes::FORMAT, "the file is of no mesh format that is read")
+                .help("export the mesh as STL, OBJ, DAE or GLB")),
+        }
+    }
+}
+
+/// A mesh file that is being read: its content, the way to other files, and what is found on the way.
+struct Source<'a> {
+    file: &'a File,
+    files: &'a Files,
+    diagnostics: Vec<Diagnostic>,
+    /// Findings that were only counted.
+    more: Vec<(&'static Code, usize)>,
+    /// By reference; `None` if the image can't be used, which has been reported.
+    textures: HashMap<String, Option<Arc<Texture>>>,
+}
+
+impl<'a> Source<'a> {
+    fn new(file: &'a File, files: &'a Files) -> Self {
+        Self { file, files, diagnostics: Vec::new(), more: Vec::new(), textures: HashMap::new() }
+    }
+
+    /// Reports a finding about the file as a whole.
+    fn report(&mut self, code: &'static Code, message: impl Into<String>, help: &str) {
+        self.report_at(code, 0, message, help);
+    }
+
+    /// Whether further findings with this code are only counted.
+    fn has_many(&self, code: &'static Code) -> bool {
+        self.diagnostics.iter().filter(|d| d.code == code.id).count() >= FINDINGS_PER_CODE
+    }
+
+    /// Reports a finding at a line, 0 if there is none.
+    fn report_at(&mut self, code: &'static Code, line: u32, message: impl Into<String>, help: &str) {
+        if self.has_many(code) {
+            match self.more.iter_mut().find(|(c, _)| *c == code) {
+                Some((_, n)) => *n += 1,
+                None => self.more.push((code, 1)),
+            }
+            return;
+        }
+        let place = Place { line, ..Place::file(&self.file.path) };
+        let message = format!("{}: {}", file_name(&self.file.path), message.into());
+        self.diagnostics.push(Diagnostic::new(code, place, message).help(help));
+    }
+
+    /// All findings.
+    fn finish(mut self) -> Vec<Diagnostic> {
+        for (code, n) in std::mem::take(&mut self.more) {
+            let message = format!("{}: {n} more findings of this kind", file_name(&self.file.path));
+            self.diagnostics.push(Diagnostic::new(code, Place::file(&self.file.path), message));
+        }
+        self.diagnostics
+    }
+
+    /// The folder that relative references start from.
+    fn folder(&self) -> Option<&'a Path> {
+        self.file.path.parent()
+    }
+
+    /// Opens a file that the mesh refers to in one of the ways that exporters write.
+    fn open(&self, reference: &str) -> Result<File, String> {
+        reference::open(reference, self.folder(), self.files)
+    }
+
+    /// The image that the mesh refers to, loaded once. A failure is reported once.
+    fn texture(&mut self, reference: &str) -> Option<Arc<Texture>> {
+        if let Some(known) = self.textures.get(reference) {
+            return known.clone();
+        }
+        let loaded = match self.open(reference) {
+            Ok(file) => self.loaded(texture::texture(&file), reference),
+            Err(reason) => {
+                let help = "put the image where the mesh refers to it, or beside the mesh";
+                self.report(&codes::TEXTURE_MISSING, format!("the image `{reference}` can't be opened: {reason}"), help);
+                None
+            }
+        };
+        self.textures.insert(reference.to_owned(), loaded.clone());
+        loaded
+    }
+
+    /// The image in `bytes`, which the mesh holds itself under `name`.
+    fn embedded_texture(&mut self, name: &str, bytes: &[u8]) -> Option<Arc<Texture>> {
+        self.loaded(texture::from_bytes(Path::new(name), bytes), name)
+    }
+
+    fn loaded(&mut self, result: Result<Arc<Texture>, Error>, name: &str) -> Option<Arc<Texture>> {
+        result
+            .map_err(|error| self.report(error.code, format!("the image `{name}` can't be used: {error}"), &error.help))
+            .ok()
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// What stands before the ending of a file's name.
+fn stem(path: &Path) -> String {
+    PathBuf::from(path).file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,234 @@
+//! Normals from geometry, for corners whose source gives none.
+
+use nalgebra::Vector3;
+
+use super::assembly::NONE;
+
+/// How normals are made where the source gives none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shading {
+    /// Smooth across edges where the surface bends by less than [`CREASE_DEGREES`].
+    Smooth,
+    /// Every triangle by itself.
+    Flat,
+}
+
+/// The bend at an edge, in degrees, from which on it is seen as an edge. Large enough for a cylinder of ten sides to look round,
+/// small enough for an octagonal nut to keep its edges.
+pub(super) const CREASE_DEGREES: f64 = 40.0;
+
+/// Computed normals are rounded to this fraction, so that corners of one plane share one normal.
+const STEPS: f64 = (1 << 20) as f64;
+
+/// Edges at which more triangles meet than this are compared only with their neighbours in order, to bound the work.
+const PAIRWISE: usize = 8;
+
+/// Sets the entries of `corner_normals` that are [`NONE`]. `add` gives the index of a normal.
+///
+/// Around each point, triangles are joined into fans across edges that bend less than the crease angle; each fan has one normal,
+/// the mean of its triangles' weighted by their angles at the point. The work is linear in the number of corners, apart from
+/// sorting the corners of each point.
+pub(super) fn fill(
+    points: &[[f32; 3]],
+    triangles: &[[u32; 3]],
+    corner_normals: &mut [[u32; 3]],
+    shading: Shading,
+    mut add: impl FnMut([f32; 3]) -> Option<u32>,
+) {
+    let faces: Vec<Vector3<f64>> = triangles.iter().map(|t| face_normal(points, *t)).collect();
+    let mut rounded = |normal: Vector3<f64>| {
+        let normal = normal.map(|x| (x * STEPS).round() / STEPS);
+        add([normal.x as f32, normal.y as f32, normal.z as f32]).unwrap_or(0)
+    };
+    if shading == Shading::Flat {
+        for (face, corners) in faces.iter().zip(corner_normals) {
+            if corners.contains(&NONE) {
+                let normal = rounded(*face);
+                corners.iter_mut().filter(|i| **i == NONE).for_each(|i| *i = normal);
+            }
+        }
+        return;
+    }
+    let (starts, around) = corners_of_points(points.len(), triangles);
+    let cos_crease = CREASE_DEGREES.to_radians().cos();
+    let mut fans = Fans::default();
+    for point in 0..points.len() {
+        let corners = &around[starts[point] as usize..starts[point + 1] as usize];
+        if corners.iter().all(|c| corner_normals[c.triangle as usize][c.corner as usize] != NONE) {
+            continue;
+        }
+        fans.join(corners, &faces, triangles, cos_crease);
+        fans.sums.clear();
+        fans.sums.resize(corners.len(), Vector3::zeros());
+        for (i, corner) in corners.iter().enumerate() {
+            let fan = fans.root(i);
+            fans.sums[fan] += faces[corner.triangle as usize] * angle(points, triangles[corner.triangle as usize], corner.corner);
+        }
+        fans.normals.clear();
+        fans.normals.resize(corners.len(), NONE);
+        for (i, corner) in corners.iter().enumerate() {
+            let slot = &mut corner_normals[corner.triangle as usize][corner.corner as usize];
+            if *slot == NONE {
+                let fan = fans.root(i);
+                if fans.normals[fan] == NONE {
+                    // Triangles back to back cancel each other; any of them is then as good as another.
+                    let normal = fans.sums[fan].try_normalize(1e-9).unwrap_or(faces[corner.triangle as usize]);
+                    fans.normals[fan] = rounded(normal);
+                }
+                *slot = fans.normals[fan];
+            }
+        }
+    }
+}
+
+/// A triangle's corner at some point.
+#[derive(Clone, Copy)]
+struct Around {
+    triangle: u32,
+    corner: u8,
+}
+
+/// The corners at each point, in the order of triangles: those of point `i` are at `starts[i]..starts[i + 1]`.
+fn corners_of_points(points: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, Vec<Around>) {
+    let mut starts = vec![0_u32; points + 1];
+    for &point in triangles.iter().flatten() {
+        starts[point as usize + 1] += 1;
+    }
+    for i in 0..points {
+        starts[i + 1] += starts[i];
+    }
+    let mut next = starts.clone();
+    let mut around = vec![Around { triangle: 0, corner: 0 }; triangles.len() * 3];
+    for (triangle, corners) in triangles.iter().enumerate() {
+        for (corner, &point) in corners.iter().enumerate() {
+            let next = &mut next[point as usize];
+            around[*next as usize] = Around { triangle: triangle as u32, corner: corner as u8 };
+            *next += 1;
+        }
+    }
+    (starts, around)
+}
+
+/// Which corners of a point belong together; kept between points for its memory.
+#[derive(Default)]
+struct Fans {
+    parents: Vec<u32>,
+    /// The far end of an edge, and the corner that has it.
+    edges: Vec<(u32, u32)>,
+    sums: Vec<Vector3<f64>>,
+    normals: Vec<u32>,
+}
+
+impl Fans {
+    fn join(&mut self, corners: &[Around], faces: &[Vector3<f64>], triangles: &[[u32; 3]], cos_crease: f64) {
+        self.parents.clear();
+        self.parents.extend(0..corners.len() as u32);
+        self.edges.clear();
+        for (i, corner) in corners.iter().enumerate() {
+            let triangle = triangles[corner.triangle as usize];
+            let corner = usize::from(corner.corner);
+            self.edges.push((triangle[(corner + 1) % 3], i as u32));
+            self.edges.push((triangle[(corner + 2) % 3], i as u32));
+        }
+        self.edges.sort_unstable();
+        let mut start = 0;
+        while start < self.edges.len() {
+            let far = self.edges[start].0;
+            let end = start + self.edges[start..].iter().take_while(|edge| edge.0 == far).count();
+            let reach = if end - start <= PAIRWISE { PAIRWISE } else { 1 };
+            for a in start..end {
+                for b in a + 1..end.min(a + 1 + reach) {
+                    let (a, b) = (self.edges[a].1 as usize, self.edges[b].1 as usize);
+                    let (face_a, face_b) = (&faces[corners[a].triangle as usize], &faces[corners[b].triangle as usize]);
+                    if face_a.dot(face_b) >= cos_crease {
+                        let (a, b) = (self.root(a), self.root(b));
+                        self.parents[a.max(b)] = a.min(b) as u32;
+                    }
+                }
+            }
+            start = end;
+        }
+    }
+
+    fn root(&mut self, mut i: usize) -> usize {
+        while self.parents[i] as usize != i {
+            let up = self.parents[self.parents[i] as usize];
+            self.parents[i] = up;
+            i = up as usize;
+        }
+        i
+    }
+}
+
+fn edge(points: &[[f32; 3]], from: u32, to: u32) -> Vector3<f64> {
+    Vector3::from(points[to as usize].map(f64::from)) - Vector3::from(points[from as usize].map(f64::from))
+}
+
+/// Of unit length; along z if the triangle has no area that can be computed.
+fn face_normal(points: &[[f32; 3]], [a, b, c]: [u32; 3]) -> Vector3<f64> {
+    edge(points, a, b).cross(&edge(points, a, c)).try_normalize(0.0).unwrap_or_else(Vector3::z)
+}
+
+fn angle(points: &[[f32; 3]], triangle: [u32; 3], corner: u8) -> f64 {
+    let corner = usize::from(corner);
+    let [a, b, c] = [0, 1, 2].map(|k| triangle[(corner + k) % 3]);
+    edge(points, a, b).angle(&edge(points, a, c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(points: &[[f32; 3]], triangles: &[[u32; 3]], shading: Shading) -> Vec<[[f32; 3]; 3]> {
+        let mut values = Vec::new();
+        let mut corners = vec![[NONE; 3]; triangles.len()];
+        fill(points, triangles, &mut corners, shading, |n| {
+            values.push(n);
+            Some(values.len() as u32 - 1)
+        });
+        corners.into_iter().map(|c| c.map(|i| values[i as usize])).collect()
+    }
+
+    /// Two triangles that share an edge along x, the second bent up by `degrees`.
+    fn hinge(degrees: f32) -> ([[f32; 3]; 4], [[u32; 3]; 2]) {
+        let (sin, cos) = degrees.to_radians().sin_cos();
+        ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, cos, sin]], [[1, 0, 2], [0, 1, 3]])
+    }
+
+    #[test]
+    fn an_edge_is_smooth_below_the_crease_angle_only() {
+        let (points, triangles) = hinge(39.0);
+        let normals = filled(&points, &triangles, Shading::Smooth);
+        assert_eq!(normals[0][0], normals[1][1]);
+        assert!(normals[0][0][1] < -0.1, "{normals:?}");
+        assert_eq!(normals[0][2], [0.0, 0.0, 1.0]);
+        let (points, triangles) = hinge(41.0);
+        let normals = filled(&points, &triangles, Shading::Smooth);
+        assert_eq!(normals[0], [[0.0, 0.0, 1.0]; 3]);
+        assert_ne!(normals[1][0], normals[0][0]);
+    }
+
+    #[test]
+    fn flat_is_flat() {
+        let (points, triangles) = hinge(10.0);
+        let normals = filled(&points, &triangles, Shading::Flat);
+        assert_eq!(normals[0], [[0.0, 0.0, 1.0]; 3]);
+        assert_eq!(normals[1][0], normals[1][2]);
+        assert_ne!(normals[0][0], normals[1][0]);
+    }
+
+    #[test]
+    fn normals_that_are_there_stay() {
+        let (points, triangles) = hinge(10.0);
+        let mut corners = vec![[7, NONE, NONE], [NONE; 3]];
+        fill(&points, &triangles, &mut corners, Shading::Smooth, |_| Some(8));
+        assert_eq!(corners, [[7, 8, 8], [8; 3]]);
+    }
+
+    #[test]
+    fn the_sides_of_a_sheet_do_not_cancel() {
+        let points = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+        let normals = filled(&points, &[[0, 1, 2], [0, 2, 1]], Shading::Smooth);
+        assert_eq!(normals, [[[0.0, 0.0, 1.0]; 3], [[0.0, 0.0, -1.0]; 3]]);
+    }
+}

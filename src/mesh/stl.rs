@@ -1,0 +1,181 @@
+//! STL, binary and ASCII.
+//!
+//! Normals in the file are ignored, as they are in practice unreliable; they follow from the triangles. So are the colours that
+//! two dialects hide in the attribute bytes.
+
+use super::assembly::Assembly;
+use super::normals::Shading;
+use super::{Error, Source, codes};
+use crate::robot::Mesh;
+
+/// Bytes before the first binary triangle: a free text and the number of triangles.
+const HEADER: usize = 84;
+
+/// Bytes of a binary triangle: a normal and three points of three floats each, and two bytes of attributes.
+const RECORD: usize = 50;
+
+/// Whether `bytes` have exactly the size of a binary file of as many triangles as they declare.
+pub(super) fn is_binary(bytes: &[u8]) -> bool {
+    declared(bytes).is_some_and(|count| count > 0 && bytes.len() as u64 == HEADER as u64 + RECORD as u64 * u64::from(count))
+}
+
+/// The number of triangles that a binary file declares.
+fn declared(bytes: &[u8]) -> Option<u32> {
+    bytes.get(80..HEADER)?.try_into().ok().map(u32::from_le_bytes)
+}
+
+/// Reads the file.
+pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
+    let bytes = &source.file.bytes;
+    let mut assembly = Assembly::new(bytes.len());
+    if !is_binary(bytes) && is_text(bytes) {
+        read_ascii(bytes, &mut assembly);
+    } else {
+        read_binary(source, &mut assembly)?;
+    }
+    assembly.finish(source, Shading::Smooth)
+}
+
+/// Whether the beginning holds `solid` and no byte that a text can't have.
+fn is_text(bytes: &[u8]) -> bool {
+    let start = &bytes[..bytes.len().min(1024)];
+    let text = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start).trim_ascii_start();
+    text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"))
+        && text.iter().all(|&b| b >= b' ' || b.is_ascii_whitespace() || b == 0x0B)
+}
+
+fn read_binary(source: &mut Source, assembly: &mut Assembly) -> Result<(), Error> {
+    let bytes = source.file.bytes.clone();
+    let Some(declared) = declared(&bytes) else {
+        return Err(Error::new(&codes::UNREADABLE, format!("the file has only {} bytes, less than a binary STL's header", bytes.len())));
+    };
+    let body = &bytes[HEADER..];
+    let held = body.len() / RECORD;
+    // Of a size that fits triangles exactly, the count is what's wrong; otherwise bytes are missing or trail.
+    let exact = body.len() % RECORD == 0;
+    let count = if exact { held } else { held.min(if declared == 0 { held } else { declared as usize }) };
+    if declared as usize != held || !exact {
+        let message = format!("the file declares {declared} triangles, but its {} bytes hold {held}; {count} are read", bytes.len());
+        source.report(&codes::SIZE_MISMATCH, message, "if triangles are missing, export the mesh again");
+    }
+    for record in body.as_chunks::<RECORD>().0.iter().take(count) {
+        let float = |i: usize| f32::from_le_bytes([record[i], record[i + 1], record[i + 2], record[i + 3]]);
+        assembly.triangle([12, 24, 36].map(|i| [float(i), float(i + 4), float(i + 8)]));
+    }
+    Ok(())
+}
+
+/// Reads every loop of vertices, whatever stands around it: several solids, missing ends, any case and white space.
+fn read_ascii(bytes: &[u8], assembly: &mut Assembly) {
+    let mut corners: Vec<[f32; 3]> = Vec::new();
+    let mut rest = bytes;
+    while let Some(word) = next_word(&mut rest) {
+        if word.eq_ignore_ascii_case(b"vertex") {
+            corners.push([(); 3].map(|()| next_number(&mut rest)));
+        } else if word.eq_ignore_ascii_case(b"facet") || word.eq_ignore_ascii_case(b"endfacet") || word.eq_ignore_ascii_case(b"endloop") {
+            add_loop(&mut corners, assembly);
+        } else if word.eq_ignore_ascii_case(b"solid") || word.eq_ignore_ascii_case(b"endsolid") {
+            // A name follows, which may hold any word.
+            let end = rest.iter().position(|&b| b == b'\n' || b == b'\r').unwrap_or(rest.len());
+            rest = &rest[end..];
+        }
+    }
+    add_loop(&mut corners, assembly);
+}
+
+fn add_loop(corners: &mut Vec<[f32; 3]>, assembly: &mut Assembly) {
+    match corners.len() {
+        0 => {}
+        1 | 2 => assembly.unusable(1),
+        n => (2..n).for_each(|i| assembly.triangle([corners[0], corners[i - 1], corners[i]])),
+    }
+    corners.clear();
+}
+
+fn next_word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let start = rest.iter().position(|&b| b > b' ')?;
+    let from = &rest[start..];
+    let end = from.iter().position(|&b| b <= b' ').unwrap_or(from.len());
+    *rest = &from[end..];
+    Some(&from[..end])
+}
+
+/// Not a number if the next word is none; the triangle is then unusable.
+fn next_number(rest: &mut &[u8]) -> f32 {
+    let before = *rest;
+    let number = next_word(rest).and_then(|word| str::from_utf8(word).ok()).and_then(|word| word.parse().ok());
+    number.unwrap_or_else(|| {
+        *rest = before;
+        // A word that is no number may be the next keyword.
+        f32::NAN
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::test::{codes_of, read};
+
+    fn binary(header: &[u8], declared: u32, triangles: &[[[f32; 3]; 3]], trailing: usize) -> Vec<u8> {
+        let mut bytes = header.to_vec();
+        bytes.resize(80, b' ');
+        bytes.extend(declared.to_le_bytes());
+        for triangle in triangles {
+            bytes.extend([0; 12]);
+            bytes.extend(triangle.iter().flatten().flat_map(|x| x.to_le_bytes()));
+            bytes.extend([0; 2]);
+        }
+        bytes.resize(bytes.len() + trailing, 0);
+        bytes
+    }
+
+    const A: [[f32; 3]; 3] = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [2.0, 1.0, 0.0]];
+    const B: [[f32; 3]; 3] = [[0.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+    const POINTS: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+
+    #[test]
+    fn binary_in_all_states() {
+        for (header, declared, trailing, found) in [
+            (&b"solid of CAD"[..], 2, 0, &[][..]),
+            (b"", 0, 0, &["mesh-size-mismatch"]),
+            (b"solid", 9, 0, &["mesh-size-mismatch"]),
+            (b"", 2, 7, &["mesh-size-mismatch"]),
+            (b"{", 2, 0, &[]),
+        ] {
+            let (mesh, diagnostics) = read("a.stl", &binary(header, declared, &[A, B], trailing)).unwrap();
+            assert_eq!(mesh.points, POINTS);
+            assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
+            assert_eq!(mesh.normals.values, [[0.0, 0.0, 1.0]]);
+            assert_eq!(codes_of(&diagnostics), found, "{declared} {trailing}");
+        }
+        let cut = &binary(b"", 2, &[A, B], 0)[..84 + 60];
+        let (mesh, diagnostics) = read("a.stl", cut).unwrap();
+        assert_eq!((mesh.triangles.len(), codes_of(&diagnostics)), (1, vec!["mesh-size-mismatch"]));
+        assert_eq!(read("a.stl", b"\x01\x02\x03").unwrap_err().code.id, "mesh-unreadable");
+        assert_eq!(read("a.stl", &binary(b"", 0, &[], 0)).unwrap_err().code.id, "mesh-empty");
+    }
+
+    #[test]
+    fn ascii_in_any_spelling() {
+        let plain = "solid vertex 1 2 3 facet\n facet normal 0 0 1\n outer loop\n vertex 0 0 0\n vertex 2 0 0\n vertex 2e0 1 0\n \
+                     endloop\n endfacet\nendsolid facet\nsolid\nfacet normal 0 0 0 outer loop vertex 0 0 0 vertex 2 1 0 vertex 0 1 0 \
+                     endloop endfacet endsolid\n";
+        for text in [plain.to_owned(), plain.to_uppercase(), plain.replace('\n', "\r"), plain.replace('\n', "\r\n"), format!("\u{feff}{plain}")]
+        {
+            let (mesh, diagnostics) = read("a.stl", text.as_bytes()).unwrap();
+            assert_eq!(mesh.points, POINTS, "{text:?}");
+            assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
+            assert!(diagnostics.is_empty());
+        }
+    }
+
+    #[test]
+    fn ascii_with_faults() {
+        let text = "solid\nfacet\nvertex 0 0 0\nvertex 2 0 0\nvertex 2 1 0\nvertex 0 1 0\nfacet vertex 0 0\nvertex 1 nan 0 vertex 1 1 0\nendfacet\n\
+                    facet vertex 0 0 0 vertex 1 0 0";
+        let (mesh, diagnostics) = read("a.stl", text.as_bytes()).unwrap();
+        assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
+        assert_eq!(codes_of(&diagnostics), ["mesh-bad-values"]);
+        assert!(diagnostics[0].message.contains(" 2 faces"), "{}", diagnostics[0].message);
+    }
+}
