@@ -20,5 +20,7 @@ codes! {
     DEFECT = "bridge-defect", Error, "A conversion ended in a defect of urdf_usd.", "The last asset stays; the node goes on.";
     WATCH = "bridge-watch", Warning, "A folder cannot be watched for changes.",
         "The files in it are looked at every few seconds instead.";
-    SIGNALS = "bridge-signals", Error, "The process cannot receive signals, or cannot start its threads.", "The node does not start.";
+    DEMO = "bridge-demo", Error, "The demo could not show what it is for.", "It ends with exit code 1.";
+    SYSTEM = "bridge-system", Error, "The system refuses threads or signals.", "The node does not start.";
+    ARGUMENT = "bridge-argument", Error, "An argument that is none of the node's.", "The node does not start.";
 }

@@ -13,14 +13,14 @@ use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use super::name::robot_name;
+use super::parameters::Parameters;
 use super::robots::{self, Robot};
 use super::schedule::Schedule;
-use super::settings::Settings;
 use super::tf::{Topic, Tree};
-use super::verdict::{Finding, Verdict, judge_all};
+use super::verdict::{Finding, Limits, Verdict, judge_all};
 use super::watch::{Event, Watch};
 use super::work::{Attempt, Convert, attempt};
-use super::{codes, request};
+use super::{codes, request, work};
 use crate::convert::{self, Job, Source};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::ros::msg::diagnostic_msgs::DiagnosticArray;
@@ -28,11 +28,10 @@ use crate::ros::msg::std_msgs::{self, Header};
 use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::msg::urdf_usd as interfaces;
 use crate::ros::msg::urdf_usd::{Asset, CheckFramesRequest, CheckFramesResponse};
+use crate::ros::parameter::{Change, Changes};
 use crate::ros::{Node, Publisher, PublisherId, Qos, Request, Requests, Sample, Subscription};
 use crate::serve::Site;
 
-/// The largest description that is converted.
-const LARGEST_DESCRIPTION: usize = 16 << 20;
 /// How many descriptions may wait in the transport: several publishers may speak at once.
 const DESCRIPTIONS: usize = 16;
 /// How many calls of `convert` may wait.
@@ -67,7 +66,7 @@ struct Done {
 /// The node.
 pub(super) struct Engine<N> {
     node: Arc<N>,
-    settings: Settings,
+    parameters: Parameters,
     convert: Arc<Convert>,
     site: Arc<Site>,
     tree: Arc<Mutex<Tree>>,
@@ -88,6 +87,7 @@ pub(super) struct Engine<N> {
     first_announcer: Option<Publisher<Asset>>,
     diagnostics: Publisher<DiagnosticArray>,
     period: Interval,
+    changes: Changes,
     watch: Option<Watch>,
     events: UnboundedReceiver<Event>,
     _transforms: JoinSet<()>,
@@ -98,10 +98,16 @@ impl<N: Node> Engine<N> {
     ///
     /// # Errors
     /// If the transport refuses, or a remapped name is invalid.
-    pub(super) fn start(node: Arc<N>, settings: Settings, convert: Arc<Convert>, site: Arc<Site>) -> Result<Self, Diagnostic> {
+    pub(super) fn start(
+        node: Arc<N>,
+        parameters: Parameters,
+        changes: Changes,
+        convert: Arc<Convert>,
+        site: Arc<Site>,
+    ) -> Result<Self, Diagnostic> {
         let (sender, events) = tokio::sync::mpsc::unbounded_channel();
-        let watch = if settings.watch {
-            let failed = |error| Diagnostic::new(&codes::SIGNALS, Place::default(), format!("no thread for watching files: {error}"));
+        let watch = if parameters.watch_files {
+            let failed = |error| Diagnostic::new(&codes::SYSTEM, Place::default(), format!("no thread for watching files: {error}"));
             Some(Watch::start(sender).map_err(failed)?)
         } else {
             None
@@ -112,7 +118,6 @@ impl<N: Node> Engine<N> {
         let fixed = node.subscribe::<TFMessage>("/tf_static", Qos::latched(TRANSFORMS))?;
         transforms.spawn(follow(moving, Topic::Moving, tree.clone()));
         transforms.spawn(follow(fixed, Topic::Static, tree.clone()));
-        let workers = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 4));
         Ok(Self {
             descriptions: node.subscribe("robot_description", Qos::latched(DESCRIPTIONS))?,
             convert_calls: node.serve("convert")?,
@@ -120,8 +125,8 @@ impl<N: Node> Engine<N> {
             announcers: HashMap::new(),
             first_announcer: Some(node.advertise("~/asset", Qos::latched(1))?),
             diagnostics: node.advertise("/diagnostics", Qos::reliable(10))?,
-            period: period(settings.diagnostics_period),
-            schedule: Schedule::new(settings.settle, workers),
+            period: period(parameters.diagnostics_period),
+            schedule: Schedule::new(parameters.settle_time, parameters.workers),
             running: JoinSet::new(),
             calls: 0,
             attempts: 0,
@@ -130,7 +135,8 @@ impl<N: Node> Engine<N> {
             newest: None,
             heard: None,
             node,
-            settings,
+            parameters,
+            changes,
             convert,
             site,
             tree,
@@ -145,7 +151,7 @@ impl<N: Node> Engine<N> {
         tracing::info!(
             "listening to {}, writing to {}",
             self.descriptions.topic(),
-            self.settings.output_dir.display()
+            self.parameters.output_dir.display()
         );
         loop {
             self.start_due();
@@ -169,6 +175,7 @@ impl<N: Node> Engine<N> {
                     Err(error) => tracing::debug!("a conversion was abandoned: {error}"),
                 },
                 Some(event) = self.events.recv(), if self.watch.is_some() => self.note(event),
+                Some(change) = self.changes.next() => self.change(&change),
                 _ = self.period.tick() => self.look_at_frames(),
                 Some(()) = OptionFuture::from(due) => {}
             }
@@ -194,9 +201,9 @@ impl<N: Node> Engine<N> {
                 }
                 Order::Call { request, heard } => {
                     self.calls -= 1;
-                    let (settings, topic) = (self.settings.clone(), self.descriptions.topic().to_owned());
+                    let (parameters, topic) = (self.parameters.clone(), self.descriptions.topic().to_owned());
                     self.running.spawn_blocking(move || {
-                        Done { key, number, outcome: answer(request, heard, &settings, &topic, &convert) }
+                        Done { key, number, outcome: answer(request, heard, &parameters, &topic, &convert) }
                     });
                 }
             }
@@ -208,14 +215,15 @@ impl<N: Node> Engine<N> {
         let text = sample.message.data;
         let key = self.key_of(&text, sample.publisher);
         tracing::debug!("heard a description of {key:?} ({})", request::size(text.len() as u64));
-        if text.len() > LARGEST_DESCRIPTION {
-            let message = format!("the description is {} long, more than 16 MiB", request::size(text.len() as u64));
+        let most = self.parameters.max_description_bytes;
+        if text.len() > most {
+            let message = format!("the description has {} bytes, more than {most}", text.len());
             let diagnostic = Diagnostic::new(&codes::DESCRIPTION_TOO_LARGE, Place::default(), message)
-                .help("refer to meshes by package:// or file://; no description needs to be that long");
-            self.fail(key, text, sample.publisher, diagnostic);
+                .help("refer to meshes by package:// or file://, or raise the parameter max_description_bytes");
+            self.refuse(key, sample.publisher, diagnostic);
             return;
         }
-        let job = self.settings.job(Source::Text { text, file: None });
+        let job = Arc::new(work::job(&self.parameters, Source::Text { text, file: None }));
         self.heard = Some(job.clone());
         let order = Order::Source { job, heard_from: Some(sample.publisher) };
         if self.schedule.replace(key.clone(), order, Instant::now()).is_some() {
@@ -263,7 +271,7 @@ impl<N: Node> Engine<N> {
             Outcome::Refused => {}
             Outcome::Tried { attempt, heard_from, called } => match &attempt.result {
                 Ok(written) => {
-                    let key = asset_key(&self.settings.output_dir, &written.report.directory);
+                    let key = asset_key(&self.parameters.output_dir, &written.report.directory);
                     self.wrote(key, done.number, attempt, heard_from);
                 }
                 // The caller was told; nothing of the node's own has failed.
@@ -335,11 +343,11 @@ impl<N: Node> Engine<N> {
     }
 
     /// A description is refused before it is tried.
-    fn fail(&mut self, key: String, text: String, publisher: PublisherId, diagnostic: Diagnostic) {
+    fn refuse(&mut self, key: String, publisher: PublisherId, diagnostic: Diagnostic) {
         tracing::error!("{key:?}: {diagnostic}");
         let mut robot = self.robots.remove(&key).unwrap_or_else(|| Robot {
             name: key.clone(),
-            job: self.settings.job(Source::Text { text: String::new(), file: None }),
+            job: Arc::new(work::job(&self.parameters, Source::Text { text: String::new(), file: None })),
             attempt: 0,
             fingerprint: None,
             outcome: Ok(()),
@@ -349,7 +357,6 @@ impl<N: Node> Engine<N> {
             used: Vec::new(),
             asset: None,
         });
-        drop(text);
         // The last good description is taken again if it is published again.
         (robot.fingerprint, robot.outcome, robot.time) = (None, Err(vec![diagnostic]), self.node.now());
         self.settle(key, robot);
@@ -418,6 +425,22 @@ impl<N: Node> Engine<N> {
         self.site.tell("revision", &event);
     }
 
+    /// A parameter was changed: it holds from the next conversion, check or message on.
+    fn change(&mut self, change: &Change) {
+        tracing::debug!("{} is now {}", change.name, change.value);
+        let before = self.parameters.diagnostics_period;
+        self.parameters.apply(change);
+        self.schedule.set_settle(self.parameters.settle_time);
+        if self.parameters.diagnostics_period != before {
+            self.period = period(self.parameters.diagnostics_period);
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        let Parameters { position_tolerance: position, angle_tolerance: angle, frame_timeout: timeout, .. } = self.parameters;
+        Limits { position, angle, timeout }
+    }
+
     /// Something happened to files.
     fn note(&mut self, event: Event) {
         match event {
@@ -449,7 +472,7 @@ impl<N: Node> Engine<N> {
         if tree.is_empty() {
             return false;
         }
-        let findings = judge_all(frames, &[], &tree, &self.settings.limits, Instant::now());
+        let findings = judge_all(frames, &[], &tree, &self.limits(), Instant::now());
         drop(tree);
         let verdicts = |findings: &[Finding]| findings.iter().map(|f| (f.frame.clone(), f.verdict)).collect::<Vec<_>>();
         let changed = self.findings.get(key).is_none_or(|before| verdicts(before) != verdicts(&findings));
@@ -518,7 +541,7 @@ impl<N: Node> Engine<N> {
             Err(reason) => return refuse(format!("the frames of {:?} cannot be checked: {reason}", robot.name)),
         };
         let tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
-        let findings = judge_all(frames, &request.frames, &tree, &self.settings.limits, Instant::now());
+        let findings = judge_all(frames, &request.frames, &tree, &self.limits(), Instant::now());
         drop(tree);
         let wrong = findings.iter().filter(|finding| finding.verdict != Verdict::Ok).count();
         CheckFramesResponse {
@@ -539,12 +562,12 @@ impl<N: Node> Engine<N> {
 fn answer(
     call: Request<interfaces::Convert>,
     heard: Option<Arc<Job>>,
-    settings: &Settings,
+    parameters: &Parameters,
     topic: &str,
     convert: &Arc<Convert>,
 ) -> Outcome {
     let Request { request, responder } = call;
-    let job = match request::job(&request, settings, heard.as_ref(), topic) {
+    let job = match request::job(&request, parameters, heard.as_ref(), topic) {
         Ok(job) => job,
         Err(diagnostic) => {
             tracing::warn!("a call of convert is refused: {}", diagnostic.message);

@@ -8,12 +8,11 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::settings::Settings;
-use super::verdict::Limits;
-use crate::convert::Formats;
+use super::parameters::Parameters;
 use crate::diagnostic::Diagnostic;
 use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::{Message, Service};
+use crate::ros::parameter::Change;
 use crate::ros::{
     Changes, Declaration, Node, Publisher, PublisherId, Qos, Request, Requests, Responder, Sample, Subscription, Value, names, queue,
 };
@@ -25,6 +24,7 @@ type Ends = HashMap<String, Vec<Box<dyn Any + Send>>>;
 pub struct Fake {
     readers: Arc<Mutex<Ends>>,
     services: Mutex<Ends>,
+    changes: Mutex<Vec<queue::Sender<Change>>>,
 }
 
 impl Fake {
@@ -42,6 +42,13 @@ impl Fake {
         let (sender, receiver) = queue::keep_last(1000);
         self.readers.lock().unwrap().entry(topic.to_owned()).or_default().push(Box::new(sender));
         receiver
+    }
+
+    /// Changes a parameter.
+    pub fn set(&self, name: &str, value: Value) {
+        for changes in &*self.changes.lock().unwrap() {
+            changes.push(Change { name: name.to_owned(), value: value.clone() });
+        }
     }
 
     /// Calls a service.
@@ -117,8 +124,14 @@ impl Node for Fake {
         Ok(declaration.default)
     }
 
+    fn unused_overrides(&self) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
     fn changes(&self) -> Changes {
-        Changes::new(queue::keep_last(1).1)
+        let (sender, receiver) = queue::keep_last(100);
+        self.changes.lock().unwrap().push(sender);
+        Changes::new(receiver)
     }
 
     fn now(&self) -> Time {
@@ -128,22 +141,16 @@ impl Node for Fake {
     fn shutdown(&self) {
         self.readers.lock().unwrap().clear();
         self.services.lock().unwrap().clear();
+        self.changes.lock().unwrap().clear();
     }
 }
 
-/// Settings that write to `output_dir`, settle at once and look at frames often.
-pub fn settings(output_dir: &Path) -> Settings {
-    Settings {
-        output_dir: output_dir.to_owned(),
-        formats: Formats::default(),
-        resolve: crate::resolve::Options::default(),
-        namespace: None,
-        base: Default::default(),
-        bodies: Default::default(),
-        strict: false,
-        settle: Duration::from_millis(20),
-        watch: true,
-        diagnostics_period: Duration::from_millis(50),
-        limits: Limits { position: 1e-3, angle: 1e-2, timeout: Duration::from_secs(5) },
-    }
+/// The default parameters, but writing to `output_dir`, settling at once and looking at frames often.
+pub fn parameters(output_dir: &Path) -> Parameters {
+    let mut parameters = Parameters::declare(&Fake::default()).expect("the defaults are valid");
+    output_dir.clone_into(&mut parameters.output_dir);
+    parameters.settle_time = Duration::from_millis(20);
+    parameters.diagnostics_period = Duration::from_millis(50);
+    parameters.workers = 2;
+    parameters
 }

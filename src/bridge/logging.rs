@@ -14,14 +14,11 @@ use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::ros::msg::builtin_interfaces::Time;
 
-/// Starts logging for the node called `name`: our own lines from `level` on, those of libraries from warnings on. Later calls
+/// Starts logging for the node called `name`, as far as `filter` (in the syntax of [`EnvFilter`]) lets lines through. Later calls
 /// change nothing.
-pub fn start(name: &str, level: Level) {
+pub fn start(name: &str, filter: &str) {
     let name = name.trim_start_matches('/').replace('/', ".");
-    let crate_name = env!("CARGO_CRATE_NAME");
-    // Libraries say much that no one can act on; who asks for debugging gets their warnings.
-    let others = if level >= Level::DEBUG { "warn" } else { "error" };
-    let filter = EnvFilter::try_new(format!("{others},{crate_name}={level}")).unwrap_or_default();
+    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
     let format = Lines { name, colours: io::stderr().is_terminal() };
     let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr).event_format(format).with_filter(filter);
     let _ = tracing_subscriber::registry().with(layer).try_init();

@@ -5,18 +5,22 @@
 //! [`engine`] connects them. It must not know what is in an asset's files.
 
 pub mod codes;
+pub mod demo;
 mod engine;
 #[cfg(test)]
 mod fake;
 mod fingerprint;
+mod launch;
 mod logging;
 mod name;
 mod ownership;
+mod parameters;
 mod request;
 mod robots;
 mod schedule;
-mod settings;
 pub mod tf;
 pub mod verdict;
 mod watch;
 mod work;
+
+pub use launch::main;

@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::codes;
-use super::settings::Settings;
+use super::parameters::Parameters;
+use super::work;
 use crate::convert::{self, Failure, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::resolve::{Files, Resolver};
@@ -22,13 +23,13 @@ fn refuse(message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
 /// What is wrong with the call, and the remedy.
 pub(super) fn job(
     request: &ConvertRequest,
-    settings: &Settings,
+    parameters: &Parameters,
     heard: Option<&Arc<Job>>,
     topic: &str,
 ) -> Result<Arc<Job>, Diagnostic> {
-    let output_dir = output_dir(&request.output_dir, &settings.output_dir)?;
+    let output_dir = output_dir(&request.output_dir, &parameters.output_dir)?;
     let formats = if request.formats.is_empty() {
-        settings.formats
+        parameters.formats
     } else {
         Formats::parse(&request.formats).map_err(|message| refuse(message, ""))?
     };
@@ -37,19 +38,18 @@ pub(super) fn job(
             return Err(refuse("both urdf and uri are given", "give one of them, or neither for the last description heard"));
         }
         (false, true) => Source::Text { text: request.urdf.clone(), file: None },
-        (true, false) => Source::File(file(request.uri.trim(), settings)?),
+        (true, false) => Source::File(file(request.uri.trim(), parameters)?),
         (true, true) => {
             let help = "start its publisher (robot_state_publisher), or give urdf or uri";
             heard.ok_or_else(|| refuse(format!("no robot description was heard on {topic} yet"), help))?.source.clone()
         }
     };
-    let job = settings.job(source);
-    Ok(Arc::new(Job { output_dir, formats, ..Arc::unwrap_or_clone(job) }))
+    Ok(Arc::new(Job { output_dir, formats, ..work::job(parameters, source) }))
 }
 
 /// The file that a URI means, if it may be read.
-fn file(uri: &str, settings: &Settings) -> Result<PathBuf, Diagnostic> {
-    let files = Files::new(Arc::new(Resolver::new(settings.resolve.clone())));
+fn file(uri: &str, parameters: &Parameters) -> Result<PathBuf, Diagnostic> {
+    let files = Files::new(Arc::new(Resolver::new(parameters.resolve())));
     files.open(uri, None).map(|file| file.path).map_err(|error| error.at(Place::default()))
 }
 
@@ -162,7 +162,7 @@ mod tests {
     struct Bed {
         _folder: tempfile::TempDir,
         own: PathBuf,
-        settings: Settings,
+        parameters: Parameters,
     }
 
     fn bed() -> Bed {
@@ -173,13 +173,13 @@ mod tests {
         fs::create_dir(base.join("robots")).unwrap();
         fs::write(base.join("robots/arm.urdf"), "<robot name='arm'/>").unwrap();
         fs::write(base.join("secret.urdf"), "<robot name='secret'/>").unwrap();
-        let mut settings = super::super::fake::settings(&own);
-        settings.resolve.allowed_roots = vec![base.join("robots")];
-        Bed { _folder: folder, own, settings }
+        let mut parameters = super::super::fake::parameters(&own);
+        parameters.allowed_roots = vec![base.join("robots")];
+        Bed { _folder: folder, own, parameters }
     }
 
     fn ask(bed: &Bed, request: &ConvertRequest) -> Result<Arc<Job>, String> {
-        job(request, &bed.settings, None, "/robot_description").map_err(|d| format!("{} ({})", d.message, d.help))
+        job(request, &bed.parameters, None, "/robot_description").map_err(|d| format!("{} ({})", d.message, d.help))
     }
 
     #[test]
@@ -194,8 +194,8 @@ mod tests {
             assert_eq!(file.source, Source::File(uri.clone()));
             assert_eq!((file.output_dir.clone(), file.formats.usd), (bed.own.join("a/b"), false));
         }
-        let heard = bed.settings.job(Source::Text { text: "<robot name='heard'/>".into(), file: None });
-        let last = job(&ConvertRequest::default(), &bed.settings, Some(&heard), "/robot_description").unwrap();
+        let heard = Arc::new(work::job(&bed.parameters, Source::Text { text: "<robot name='heard'/>".into(), file: None }));
+        let last = job(&ConvertRequest::default(), &bed.parameters, Some(&heard), "/robot_description").unwrap();
         assert_eq!(last.source, heard.source);
     }
 

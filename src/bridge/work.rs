@@ -7,13 +7,28 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::codes;
 use super::fingerprint::Fingerprint;
+use super::parameters::Parameters;
 use super::robots::{self, Written};
-use crate::convert::{self, Failure, Job, Report};
+use crate::convert::{self, Failure, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::usd;
 
 /// How a job becomes an asset: [`convert::convert`], or what a test puts in its place.
 pub(super) type Convert = dyn Fn(&Job) -> Result<Report, Failure> + Send + Sync;
+
+/// The job for a source under the node's parameters.
+pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
+    Job {
+        source,
+        output_dir: parameters.output_dir.clone(),
+        formats: parameters.formats,
+        resolve: parameters.resolve(),
+        namespace: parameters.ros_namespace.clone(),
+        base: parameters.base,
+        bodies: parameters.bodies,
+        strict: parameters.strict,
+    }
+}
 
 /// A conversion that was tried.
 pub(super) struct Attempt {

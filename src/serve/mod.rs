@@ -31,36 +31,35 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    configured: String,
 }
 
 impl Server {
-    /// Listens on `address` (an IP address or a host name) and `port`.
+    /// Listens on `address`.
     ///
     /// # Errors
     /// [`codes::ADDRESS`], naming both and the parameters that set them.
-    pub async fn bind(address: &str, port: u16) -> Result<Self, Diagnostic> {
-        let bare = address.trim().trim_start_matches('[').trim_end_matches(']');
+    pub async fn bind(address: SocketAddr) -> Result<Self, Diagnostic> {
+        let (ip, port) = (address.ip(), address.port());
         let fault = |error: std::io::Error| {
             let (what, help) = match error.kind() {
                 std::io::ErrorKind::AddrInUse => (
-                    format!("port {port} of {address} is taken by another program"),
-                    "end that program, choose another port (--ros-args -p http_port:=8081), or do without HTTP (http_port:=0)",
+                    format!("port {port} of {ip} is taken by another program"),
+                    "end that program, choose another port (--ros-args -p http.port:=8643), or do without HTTP (http.port:=0)",
                 ),
                 std::io::ErrorKind::PermissionDenied => (
-                    format!("port {port} of {address} may not be used: {error}"),
-                    "choose a port from 1024 on with the parameter http_port, or 0 to do without HTTP",
+                    format!("port {port} of {ip} may not be used: {error}"),
+                    "choose a port from 1024 on with the parameter http.port, or 0 to do without HTTP",
                 ),
                 _ => (
-                    format!("{address} port {port} cannot be listened on: {error}"),
-                    "give an address of this machine with the parameter http_address: 127.0.0.1, or 0.0.0.0 for all",
+                    format!("{ip} port {port} cannot be listened on: {error}"),
+                    "give an address of this machine with the parameter http.address: 127.0.0.1, or 0.0.0.0 for all",
                 ),
             };
             Diagnostic::new(&codes::ADDRESS, Place::default(), what).help(help)
         };
-        let listener = TcpListener::bind((bare, port)).await.map_err(fault)?;
+        let listener = TcpListener::bind(address).await.map_err(fault)?;
         let address = listener.local_addr().map_err(fault)?;
-        Ok(Self { listener, address, configured: bare.to_owned() })
+        Ok(Self { listener, address })
     }
 
     /// The address and port that it listens on.
@@ -79,7 +78,7 @@ impl Server {
     /// # Errors
     /// If the socket fails for good.
     pub async fn serve(self, site: Arc<Site>) -> std::io::Result<()> {
-        let hosts = Arc::new(host::Hosts::new(self.configured, self.address.ip()));
+        let hosts = Arc::new(host::Hosts::new(self.address.ip()));
         axum::serve(self.listener, router(site, hosts)).await
     }
 }

@@ -9,6 +9,9 @@ use tokio::net::TcpStream;
 
 use super::{RobotState, RobotView, Server, Site};
 
+/// Any free port.
+const ANY: std::net::SocketAddr = std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+
 fn robot(key: &str, directory: &Path) -> RobotView {
     RobotView {
         name: key.to_owned(),
@@ -26,7 +29,7 @@ fn robot(key: &str, directory: &Path) -> RobotView {
 }
 
 async fn start(site: Arc<Site>) -> std::net::SocketAddr {
-    let server = Server::bind("127.0.0.1", 0).await.unwrap();
+    let server = Server::bind(ANY).await.unwrap();
     let address = server.address();
     tokio::spawn(server.serve(site));
     address
@@ -128,10 +131,10 @@ async fn events_are_told_as_they_happen() {
 
 #[tokio::test]
 async fn a_taken_port_is_named_with_the_parameter() {
-    let first = Server::bind("127.0.0.1", 0).await.unwrap();
+    let first = Server::bind(ANY).await.unwrap();
     let port = first.address().port();
-    let error = Server::bind("127.0.0.1", port).await.unwrap_err().to_string();
-    assert!(error.contains(&port.to_string()) && error.contains("127.0.0.1") && error.contains("http_port"), "{error}");
-    let error = Server::bind("203.0.113.7", 8080).await.unwrap_err().to_string();
-    assert!(error.contains("203.0.113.7") && error.contains("http_address"), "{error}");
+    let error = Server::bind(first.address()).await.unwrap_err().to_string();
+    assert!(error.contains(&port.to_string()) && error.contains("127.0.0.1") && error.contains("http.port"), "{error}");
+    let error = Server::bind("203.0.113.7:8080".parse().unwrap()).await.unwrap_err().to_string();
+    assert!(error.contains("203.0.113.7") && error.contains("http.address"), "{error}");
 }

@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
 use crate::ros::msg::std_msgs;
 use crate::ros::msg::urdf_usd::{Asset, CheckFrames, CheckFramesRequest, Convert as ConvertService, ConvertRequest};
-use crate::ros::{Sample, queue};
+use crate::ros::{Node, Sample, Value, queue};
 use crate::serve::Site;
 
 /// A stand-in for conversions: it can be held up, fails for a text with "broken" in it, and counts.
@@ -100,15 +100,15 @@ fn bed() -> Bed {
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().canonicalize().unwrap().join("out");
     fs::create_dir(&own).unwrap();
-    let mut settings = fake::settings(&own);
-    settings.resolve.allowed_roots = vec![folder.path().canonicalize().unwrap()];
+    let mut parameters = fake::parameters(&own);
+    parameters.allowed_roots = vec![folder.path().canonicalize().unwrap()];
     let (node, converter, site) = (Arc::new(Fake::default()), Arc::new(Converter::default()), Arc::new(Site::default()));
     let (assets, diagnostics) = (node.listen("/urdf_usd/asset"), node.listen("/diagnostics"));
     let convert: Arc<Convert> = Arc::new({
         let converter = converter.clone();
         move |job: &Job| converter.convert(job)
     });
-    let engine = Engine::start(node.clone(), settings, convert, site.clone()).unwrap();
+    let engine = Engine::start(node.clone(), parameters, node.changes(), convert, site.clone()).unwrap();
     tokio::spawn(engine.run());
     Bed { folder, node, converter, site, assets, diagnostics }
 }
@@ -226,9 +226,9 @@ async fn a_defect_costs_one_conversion_and_a_huge_description_none() {
     bed.describe("<robot name='arm'>panic</robot>");
     let status = bed.status(|s| s.level == DiagnosticStatus::ERROR).await;
     assert!(status.message.contains("a defect"), "{}", status.message);
-    bed.describe(&format!("<robot name='huge'><!--{}--></robot>", "x".repeat(super::LARGEST_DESCRIPTION)));
+    bed.describe(&format!("<robot name='huge'><!--{}--></robot>", "x".repeat(16 << 20)));
     let status = bed.status(|s| s.name.ends_with("of huge")).await;
-    assert!(status.message.contains("16 MiB") && status.level == DiagnosticStatus::ERROR, "{}", status.message);
+    assert!(status.message.contains("more than 16777216") && status.level == DiagnosticStatus::ERROR, "{}", status.message);
     bed.describe("<robot name='arm'/>");
     assert_eq!(bed.asset().await.robot, "arm");
     assert_eq!(bed.converter.count(), 2);
@@ -312,4 +312,16 @@ async fn frames_without_usd_or_robot_are_refused_with_the_reason() {
     assert!(!other.success && other.message.contains("\"rover\"") && other.message.contains("arm"), "{}", other.message);
     let no_usd = within(check("arm")).await;
     assert!(!no_usd.success && no_usd.message.contains("no USD"), "{}", no_usd.message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_parameter_holds_from_the_next_conversion() {
+    let mut bed = bed();
+    // Refused by the parameter's rule before it came here; a value that does not fit changes nothing.
+    bed.node.set("formats", Value::StringArray(vec!["stl".into()]));
+    bed.node.set("ros_namespace", Value::String("left".into()));
+    bed.node.set("diagnostics_period", Value::Double(0.1));
+    bed.describe("<robot name='arm'/>");
+    assert_eq!(bed.asset().await.ros_namespace, "left");
+    bed.status(|s| s.level == DiagnosticStatus::OK).await;
 }
