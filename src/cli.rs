@@ -115,7 +115,9 @@ fn package(text: &str) -> Result<(String, PathBuf), String> {
 fn namespace(text: &str) -> Result<String, String> {
     let segments = text.strip_prefix('/').unwrap_or(text).split('/');
     let is_segment = |s: &str| {
-        !s.is_empty() && !s.starts_with(|c: char| c.is_ascii_digit()) && s.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        !s.is_empty()
+            && !s.starts_with(|c: char| c.is_ascii_digit())
+            && s.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
     if segments.into_iter().all(is_segment) {
         Ok(text.to_owned())

@@ -33,10 +33,12 @@ mod tests {
     /// `docs/diagnostics.md` says what the code says. `UPDATE_DOCS=1 cargo test` writes it anew.
     #[test]
     fn the_documentation_lists_every_code() {
-        let mut text = String::from("# Diagnostics\n\nEvery finding has a severity, a stable code, a message, its place (file, line, \
+        let mut text = String::from(
+            "# Diagnostics\n\nEvery finding has a severity, a stable code, a message, its place (file, line, \
             column, element) and what to do. An *error* means that something of the input is missing from the output; a *warning*, \
             that the output stands on a repair, a default or an assumption; an *info*, that something is worth knowing.\n\nThis page is \
-            made from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version --lib codes`.\n");
+            made from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version --lib codes`.\n",
+        );
         for (group, codes) in GROUPS {
             let _ = write!(text, "\n## {group}\n\n| code | severity | what it means | what happens |\n|---|---|---|---|\n");
             for code in *codes {

@@ -105,12 +105,6 @@ pub struct Failure {
     pub used: Vec<PathBuf>,
 }
 
-impl Failure {
-    fn one(diagnostic: Diagnostic, used: Vec<PathBuf>) -> Self {
-        Self { diagnostics: vec![diagnostic], used }
-    }
-}
-
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.diagnostics.first() {
@@ -159,15 +153,25 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
     if job.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
         return Err(diagnostics);
     }
-    let distinct: HashSet<*const crate::robot::Mesh> = robot.meshes.iter().filter_map(|m| m.mesh.as_ref().map(Arc::as_ptr)).collect();
+    let distinct: HashSet<*const crate::robot::Mesh> =
+        robot.meshes.iter().filter_map(|m| m.mesh.as_ref().map(Arc::as_ptr)).collect();
     let mut seen = HashSet::new();
-    let triangles = robot.meshes.iter().filter_map(|m| m.mesh.as_ref()).filter(|m| seen.insert(Arc::as_ptr(m))).map(|m| m.triangles.len()).sum();
+    let triangles = robot
+        .meshes
+        .iter()
+        .filter_map(|m| m.mesh.as_ref())
+        .filter(|m| seen.insert(Arc::as_ptr(m)))
+        .map(|m| m.triangles.len())
+        .sum();
     let counts = Counts { links: robot.links.len(), joints: robot.joints.len(), meshes: distinct.len(), triangles, materials };
     let mut report = Report {
         robot: robot.name.clone(),
         source: SourceInfo { kind: "urdf", uri, sha256: source.sha256 },
         revision: 0,
-        files: outputs.iter().map(|(path, bytes)| FileInfo { path: path.clone(), bytes: bytes.len() as u64, sha256: sha256(bytes) }).collect(),
+        files: outputs
+            .iter()
+            .map(|(path, bytes)| FileInfo { path: path.clone(), bytes: bytes.len() as u64, sha256: sha256(bytes) })
+            .collect(),
         counts,
         timings_ms: Timings::default(),
         diagnostics,
@@ -193,7 +197,10 @@ fn publish(
     let parent = report.directory.parent().map(Path::to_owned).unwrap_or_default();
     let failed = |error: publish::Error| {
         let place = Place::file(error.path.clone());
-        vec![Diagnostic::new(&codes::OUTPUT, place, error.to_string()).help("choose another output directory, or make this one writable")]
+        vec![
+            Diagnostic::new(&codes::OUTPUT, place, error.to_string())
+                .help("choose another output directory, or make this one writable"),
+        ]
     };
     let slot = publish::Slot::lock(&parent, &report.name).map_err(failed)?;
     let previous = Previous::read(&slot.directory().join(REPORT));
@@ -206,8 +213,9 @@ fn publish(
     // The report is part of the revision, so its own publication is all that it can't time.
     report.timings_ms.publish = ms(start.elapsed() - before);
     report.timings_ms.total = ms(start.elapsed());
-    let text = serde_json::to_vec_pretty(report)
-        .map_err(|error| vec![Diagnostic::new(&codes::INTERNAL, Place::default(), format!("the report cannot be written: {error}"))])?;
+    let text = serde_json::to_vec_pretty(report).map_err(|error| {
+        vec![Diagnostic::new(&codes::INTERNAL, Place::default(), format!("the report cannot be written: {error}"))]
+    })?;
     outputs.insert(REPORT.to_owned(), text);
     let mut ours = previous.files;
     ours.push(REPORT.to_owned());
@@ -224,10 +232,12 @@ struct Previous {
 impl Previous {
     /// Nothing, if there is no report or it can't be understood: then everything is written anew.
     fn read(path: &Path) -> Self {
-        let Some(json) = std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok()) else {
+        let Some(json) = std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
+        else {
             return Self::default();
         };
-        let files = json["files"].as_array().into_iter().flatten().filter_map(|f| f["path"].as_str().map(str::to_owned)).collect();
+        let files =
+            json["files"].as_array().into_iter().flatten().filter_map(|f| f["path"].as_str().map(str::to_owned)).collect();
         Self { revision: json["revision"].as_u64().unwrap_or(0), files }
     }
 }
@@ -265,12 +275,19 @@ fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
     let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
     let (kind, help) = match extension.as_str() {
         "xacro" => ("a xacro file", format!("expand it first: `xacro {} > robot.urdf`", path.display())),
-        "usd" | "usda" | "usdc" | "usdz" => ("an OpenUSD file", "reading OpenUSD is not part of this version: give a URDF file".to_owned()),
+        "usd" | "usda" | "usdc" | "usdz" => {
+            ("an OpenUSD file", "reading OpenUSD is not part of this version: give a URDF file".to_owned())
+        }
         "sdf" | "world" => ("an SDFormat file", "give a URDF file".to_owned()),
         "mjcf" => ("a MuJoCo file", "give a URDF file".to_owned()),
         _ => return Ok(()),
     };
-    Err(Diagnostic::new(&codes::SOURCE_KIND, Place::file(path), format!("{} is {kind}, which is not converted", path.display())).help(help))
+    Err(Diagnostic::new(
+        &codes::SOURCE_KIND,
+        Place::file(path),
+        format!("{} is {kind}, which is not converted", path.display()),
+    )
+    .help(help))
 }
 
 /// Makes the contents of all files. Returns them with the number of distinct materials.
@@ -291,7 +308,8 @@ fn write(
         base: job.base,
         bodies: job.bodies,
     };
-    let source = gltf::Source { format: "urdf".to_owned(), uri: uri.map(str::to_owned), hash: Some(format!("sha256:{sha256}")) };
+    let source =
+        gltf::Source { format: "urdf".to_owned(), uri: uri.map(str::to_owned), hash: Some(format!("sha256:{sha256}")) };
     let gltf_options = gltf::Options { source: Some(source) };
     // Both are made whichever is asked for: the findings and the counts do not depend on the formats.
     let (asset, glb) = rayon::join(|| usd::write(robot, &usd_options), || gltf::write(robot, &gltf_options));
@@ -309,8 +327,7 @@ fn write(
 
 /// The robot's name as the name of a file: without separators and control characters, and not hidden.
 pub fn file_name(robot: &str) -> String {
-    let name: String =
-        robot.chars().map(|c| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c }).collect();
+    let name: String = robot.chars().map(|c| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c }).collect();
     let name = name.trim().trim_start_matches('.');
     // File systems allow 255 bytes, and endings and the staging directory's marks come on top.
     let end = (0..=name.len().min(200)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);

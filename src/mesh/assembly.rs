@@ -238,7 +238,9 @@ impl Assembly {
         self.corner_normals.resize(self.triangles.len(), [NONE; 3]);
         if self.corner_normals.iter().any(|corners| corners.contains(&NONE)) {
             let normals = &mut self.normals;
-            normals::fill(&self.points.values, &self.triangles, &mut self.corner_normals, shading, |normal| normals.add(normal));
+            normals::fill(&self.points.values, &self.triangles, &mut self.corner_normals, shading, |normal| {
+                normals.add(normal)
+            });
         }
     }
 

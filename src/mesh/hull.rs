@@ -126,8 +126,12 @@ impl Cloud {
             return false;
         }
         let step = self.unit.len().div_ceil(CHECKED_POINTS);
-        let checked: Vec<_> =
-            self.unit.iter().step_by(step).chain(corners.iter().step_by(corners.len().div_ceil(CHECKED_POINTS)).map(|&i| &self.unit[i as usize])).collect();
+        let checked: Vec<_> = self
+            .unit
+            .iter()
+            .step_by(step)
+            .chain(corners.iter().step_by(corners.len().div_ceil(CHECKED_POINTS)).map(|&i| &self.unit[i as usize]))
+            .collect();
         hull.iter().all(|t| {
             let [a, b, c] = t.map(|i| self.unit[i as usize]);
             let Some(normal) = (b - a).cross(&(c - a)).try_normalize(1e-14) else { return true };

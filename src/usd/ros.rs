@@ -8,9 +8,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let (mut layer, root) = super::layer(scene, "Ros*API: context, frames, joint names, interfaces");
     let namespace = scene.options.namespace.clone().unwrap_or_else(|| ros_name(&scene.plan.name));
     let mut context = layer.over(&root);
-    context
-        .apply(["RosContextAPI"])
-        .attribute("ros:context:namespace", Attribute::string(namespace).uniform());
+    context.apply(["RosContextAPI"]).attribute("ros:context:namespace", Attribute::string(namespace).uniform());
     if scene.plan.links.iter().any(|link| link.role == Role::World) {
         context.attribute("ros:context:parent_frame", Attribute::string("world").uniform());
     }
