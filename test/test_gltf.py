@@ -174,7 +174,6 @@ def _shapes(case):
     for link in case.glb.model["links"]:
         expected = case.urdf.links[link["name"]]
         for kind, shapes in (("visual", expected.visuals), ("collision", expected.collisions)):
-            shapes = [shape for shape in shapes if _has_extent(shape.kind, shape.attributes)]
             nodes = link.get(f"{kind}Nodes", [])
             assert len(nodes) == len(shapes), (link["name"], kind)
             for n, (shape, node) in enumerate(zip(shapes, nodes, strict=True)):
@@ -212,11 +211,7 @@ def _bounds(case, shape):
     file = folder and Path(folder) / (rest if uri.startswith("package://") else uri.removeprefix("file://"))
     if not file or not file.is_file():
         return None
-    if file.suffix.lower() in (".gltf", ".glb"):
-        # Turned from y up to z up: (x, y, z) → (x, -z, y).
-        points = meshes.read(file)[0] @ np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]])
-        return points.min(0), points.max(0)
-    points, _ = meshes.read(file)
+    points, *_ = meshes.read(file)
     return points.min(0), points.max(0)
 
 

@@ -146,7 +146,11 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
     let meshes = start.elapsed();
 
     let name = file_name(&robot.name);
-    let uri = source.file.as_deref().map(|file| identifying_uri(file));
+    // A text has no URI, even where it says which folder its references start from.
+    let uri = match &job.source {
+        Source::File(_) => source.file.as_deref().map(identifying_uri),
+        Source::Text { .. } => None,
+    };
     let (outputs, materials) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &mut diagnostics);
     let write = start.elapsed();
 
