@@ -238,7 +238,9 @@ impl Assembly {
         self.corner_normals.resize(self.triangles.len(), [NONE; 3]);
         if self.corner_normals.iter().any(|corners| corners.contains(&NONE)) {
             let normals = &mut self.normals;
-            normals::fill(&self.points.values, &self.triangles, &mut self.corner_normals, shading, |normal| normals.add(normal));
+            normals::fill(&self.points.values, &self.triangles, &mut self.corner_normals, shading, |normal| {
+                normals.add(normal)
+            });
         }
     }
 
@@ -403,7 +405,7 @@ mod tests {
         let mesh = assembly.finish(&mut source, Shading::Smooth).unwrap();
         assert_eq!(mesh.triangles, [[0, 1, 2]]);
         assert_eq!(mesh.points.len(), 3);
-        let found: Vec<_> = source.diagnostics.iter().map(|d| (d.code, d.message.chars().next())).collect();
+        let found: Vec<_> = source.diagnostics.iter().map(|d| (d.code, d.message.chars().find(char::is_ascii_digit))).collect();
         assert_eq!(found, [("mesh-bad-values", Some('2')), ("mesh-degenerate-triangles", Some('3'))]);
     }
 

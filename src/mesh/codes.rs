@@ -23,7 +23,6 @@ pub const ALL: &[&Code] = &[
     &TEXTURE_FORMAT,
     &TEXTURE_TOO_LARGE,
     &HULL_FLAT,
-    &HULL_FAILED,
 ];
 
 const GEOMETRY_LOST: &str = "The shape has no geometry; the rest of the robot goes on.";
@@ -150,12 +149,8 @@ pub const TEXTURE_MISSING: Code = Code {
 };
 
 /// Broken image.
-pub const TEXTURE_UNREADABLE: Code = Code {
-    id: "texture-unreadable",
-    severity: Severity::Warning,
-    meaning: "An image is damaged.",
-    outcome: COLOUR_STAYS,
-};
+pub const TEXTURE_UNREADABLE: Code =
+    Code { id: "texture-unreadable", severity: Severity::Warning, meaning: "An image is damaged.", outcome: COLOUR_STAYS };
 
 /// Unknown image format.
 pub const TEXTURE_FORMAT: Code = Code {
@@ -178,13 +173,5 @@ pub const HULL_FLAT: Code = Code {
     id: "hull-flat",
     severity: Severity::Warning,
     meaning: "The points of a mesh span no volume, so they have no convex hull.",
-    outcome: "The collider keeps its triangles.",
-};
-
-/// The computation failed.
-pub const HULL_FAILED: Code = Code {
-    id: "hull-failed",
-    severity: Severity::Warning,
-    meaning: "The convex hull of a mesh could not be computed soundly.",
     outcome: "The collider keeps its triangles.",
 };

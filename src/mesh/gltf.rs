@@ -81,7 +81,8 @@ fn broken(reason: impl Into<String>) -> Error {
 }
 
 fn is_version_1(text: &[u8]) -> bool {
-    let version = serde_json::from_slice(text).ok().and_then(|json: Value| Some(json.get("asset")?.get("version")?.as_str()?.to_owned()));
+    let version =
+        serde_json::from_slice(text).ok().and_then(|json: Value| Some(json.get("asset")?.get("version")?.as_str()?.to_owned()));
     version.is_some_and(|version| version.starts_with("0.") || version.starts_with("1."))
 }
 
@@ -96,8 +97,9 @@ fn refuse_extensions(root: &Root) -> Result<(), Error> {
 }
 
 fn unsupported(extensions: &str) -> Error {
-    Error::new(&codes::UNSUPPORTED, format!("the file needs what is not read: {extensions}"))
-        .help("export the mesh without compression, for instance with `gltf-transform dequantize` or `gltfpack -noq`, or as OBJ")
+    Error::new(&codes::UNSUPPORTED, format!("the file needs what is not read: {extensions}")).help(
+        "export the mesh without compression, for instance with `gltf-transform dequantize` or `gltfpack -noq`, or as OBJ",
+    )
 }
 
 /// A material as it is used.
@@ -241,7 +243,8 @@ impl<'a> Reader<'a, '_, '_> {
         let normals: Vec<[f64; 3]> = attribute(Semantic::Normals).map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
         let normals: Vec<[f32; 3]> = normals.into_iter().map(|n| n.map(|x| x as f32)).collect();
         let set = look.as_ref().map_or(0, |look| look.texcoord);
-        let uvs: Vec<[f64; 2]> = attribute(Semantic::TexCoords(set)).map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
+        let uvs: Vec<[f64; 2]> =
+            attribute(Semantic::TexCoords(set)).map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
         let placement = look.as_ref().and_then(|look| look.placement.as_ref());
         let uvs: Vec<[f32; 2]> = uvs.into_iter().map(|uv| lower_left(uv.map(|x| x as f32), placement)).collect();
         let indices: Vec<u32> = match primitive.indices {
@@ -311,8 +314,11 @@ impl<'a> Reader<'a, '_, '_> {
         result.base_color_texture = image.map(|image| if see_through { image } else { texture::opaque(image) });
         result.metallic = unit(metallic, 1.0);
         result.roughness = unit(roughness, 1.0);
-        let strength = extension("KHR_materials_emissive_strength").and_then(|e| e.get("emissiveStrength")?.as_f64()).unwrap_or(1.0) as f32;
-        result.emissive = material.emissive_factor.0.map(|x| (x * strength).max(0.0)).map(|x| if x.is_finite() { x } else { 0.0 });
+        let strength = extension("KHR_materials_emissive_strength")
+            .and_then(|e| e.get("emissiveStrength")?.as_f64())
+            .unwrap_or(1.0) as f32;
+        result.emissive =
+            material.emissive_factor.0.map(|x| (x * strength).max(0.0)).map(|x| if x.is_finite() { x } else { 0.0 });
         let (texcoord, placement) = info.map_or((0, None), |info| (info.texcoord, info.placement));
         Look { material: self.assembly.material(result), texcoord, placement }
     }
@@ -326,7 +332,11 @@ impl<'a> Reader<'a, '_, '_> {
         let index = usize::try_from(webp.unwrap_or(texture.source.value() as u64)).unwrap_or(usize::MAX);
         let Some(image) = self.root.images.get(index) else {
             let compressed = has_extension(texture.extensions.as_ref().map(|e| &e.others), "KHR_texture_basisu");
-            let message = if compressed { "an image is a KTX2 texture, which is not read".into() } else { format!("there is no image {index}") };
+            let message = if compressed {
+                "an image is a KTX2 texture, which is not read".into()
+            } else {
+                format!("there is no image {index}")
+            };
             self.source.report(&codes::TEXTURE_MISSING, message, "use PNG or JPEG images");
             return None;
         };
@@ -382,7 +392,11 @@ impl<'a> Reader<'a, '_, '_> {
         self.assembly.spend(count)?;
         let values = self.try_values(accessor, count);
         if values.is_none() {
-            self.source.report(&codes::REFERENCE, format!("accessor {index} is of the wrong kind or lies outside of its buffer"), "");
+            self.source.report(
+                &codes::REFERENCE,
+                format!("accessor {index} is of the wrong kind or lies outside of its buffer"),
+                "",
+            );
         }
         Ok(values.unwrap_or_default())
     }
@@ -483,7 +497,8 @@ impl TextureInfo {
 
     fn placed(mut self, transform: Option<&Value>) -> Self {
         let Some(transform) = transform else { return self };
-        self.texcoord = transform.get("texCoord").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).unwrap_or(self.texcoord);
+        self.texcoord =
+            transform.get("texCoord").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).unwrap_or(self.texcoord);
         self.placement = Some(Placement {
             offset: numbers(transform.get("offset")).unwrap_or([0.0; 2]),
             rotation: transform.get("rotation").and_then(Value::as_f64).unwrap_or(0.0) as f32,
@@ -523,7 +538,8 @@ fn has_extension(others: Option<&serde_json::Map<String, Value>>, name: &str) ->
 
 /// N finite numbers in a JSON array.
 fn numbers<const N: usize>(value: Option<&Value>) -> Option<[f32; N]> {
-    let list: Vec<f32> = value?.as_array()?.iter().filter_map(|n| n.as_f64().map(|n| n as f32)).filter(|n| n.is_finite()).collect();
+    let list: Vec<f32> =
+        value?.as_array()?.iter().filter_map(|n| n.as_f64().map(|n| n as f32)).filter(|n| n.is_finite()).collect();
     list.try_into().ok()
 }
 
@@ -537,3 +553,6 @@ fn decode_data(data: &str) -> Option<Vec<u8>> {
     let (head, body) = data.split_once(',')?;
     if head.ends_with(";base64") { BASE64.decode(body.trim()).ok() } else { Some(percent_decode_str(body).collect()) }
 }
+
+#[cfg(test)]
+mod tests;

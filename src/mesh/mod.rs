@@ -12,6 +12,8 @@
 
 mod assembly;
 pub mod codes;
+#[cfg(test)]
+mod corpus;
 mod dae;
 mod gltf;
 mod hull;
@@ -131,7 +133,11 @@ impl Format {
         if text.starts_with(b"{") {
             return Ok(Self::Gltf);
         }
-        if text.starts_with(b"<") || bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") || bytes.starts_with(b"\0<") {
+        if text.starts_with(b"<")
+            || bytes.starts_with(b"\xFF\xFE")
+            || bytes.starts_with(b"\xFE\xFF")
+            || bytes.starts_with(b"\0<")
+        {
             return Ok(Self::Dae);
         }
         let foreign = FOREIGN.iter().find(|(magic, _)| begins(magic));
@@ -233,9 +239,7 @@ impl<'a> Source<'a> {
     }
 
     fn loaded(&mut self, result: Result<Arc<Texture>, Error>, name: &str) -> Option<Arc<Texture>> {
-        result
-            .map_err(|error| self.report(error.code, format!("the image `{name}` can't be used: {error}"), &error.help))
-            .ok()
+        result.map_err(|error| self.report(error.code, format!("the image `{name}` can't be used: {error}"), &error.help)).ok()
     }
 }
 

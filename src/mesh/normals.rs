@@ -62,7 +62,8 @@ pub(super) fn fill(
         fans.sums.resize(corners.len(), Vector3::zeros());
         for (i, corner) in corners.iter().enumerate() {
             let fan = fans.root(i);
-            fans.sums[fan] += faces[corner.triangle as usize] * angle(points, triangles[corner.triangle as usize], corner.corner);
+            fans.sums[fan] +=
+                faces[corner.triangle as usize] * angle(points, triangles[corner.triangle as usize], corner.corner);
         }
         fans.normals.clear();
         fans.normals.resize(corners.len(), NONE);

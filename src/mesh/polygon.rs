@@ -27,7 +27,12 @@ impl Triangulator {
         let normal = newell(&corners[..outline]);
         let sound = holes.is_sorted() && holes.last().is_none_or(|&h| h as usize <= corners.len());
         let convex = holes.is_empty() && (outline <= 3 || is_convex(&corners[..outline], &normal));
-        if convex || !sound || corners.len() > CONCAVE_LIMIT || !normal.iter().all(|x| x.is_finite()) || normal == Vector3::zeros() {
+        if convex
+            || !sound
+            || corners.len() > CONCAVE_LIMIT
+            || !normal.iter().all(|x| x.is_finite())
+            || normal == Vector3::zeros()
+        {
             (2..outline).for_each(|i| emit([0, i - 1, i]));
             return;
         }

@@ -47,7 +47,10 @@ fn is_text(bytes: &[u8]) -> bool {
 fn read_binary(source: &mut Source, assembly: &mut Assembly) -> Result<(), Error> {
     let bytes = source.file.bytes.clone();
     let Some(declared) = declared(&bytes) else {
-        return Err(Error::new(&codes::UNREADABLE, format!("the file has only {} bytes, less than a binary STL's header", bytes.len())));
+        return Err(Error::new(
+            &codes::UNREADABLE,
+            format!("the file has only {} bytes, less than a binary STL's header", bytes.len()),
+        ));
     };
     let body = &bytes[HEADER..];
     let held = body.len() / RECORD;
@@ -55,7 +58,8 @@ fn read_binary(source: &mut Source, assembly: &mut Assembly) -> Result<(), Error
     let exact = body.len() % RECORD == 0;
     let count = if exact { held } else { held.min(if declared == 0 { held } else { declared as usize }) };
     if declared as usize != held || !exact {
-        let message = format!("the file declares {declared} triangles, but its {} bytes hold {held}; {count} are read", bytes.len());
+        let message =
+            format!("the file declares {declared} triangles, but its {} bytes hold {held}; {count} are read", bytes.len());
         source.report(&codes::SIZE_MISMATCH, message, "if triangles are missing, export the mesh again");
     }
     for record in body.as_chunks::<RECORD>().0.iter().take(count) {
@@ -68,11 +72,14 @@ fn read_binary(source: &mut Source, assembly: &mut Assembly) -> Result<(), Error
 /// Reads every loop of vertices, whatever stands around it: several solids, missing ends, any case and white space.
 fn read_ascii(bytes: &[u8], assembly: &mut Assembly) {
     let mut corners: Vec<[f32; 3]> = Vec::new();
-    let mut rest = bytes;
+    let mut rest = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     while let Some(word) = next_word(&mut rest) {
         if word.eq_ignore_ascii_case(b"vertex") {
             corners.push([(); 3].map(|()| next_number(&mut rest)));
-        } else if word.eq_ignore_ascii_case(b"facet") || word.eq_ignore_ascii_case(b"endfacet") || word.eq_ignore_ascii_case(b"endloop") {
+        } else if word.eq_ignore_ascii_case(b"facet")
+            || word.eq_ignore_ascii_case(b"endfacet")
+            || word.eq_ignore_ascii_case(b"endloop")
+        {
             add_loop(&mut corners, assembly);
         } else if word.eq_ignore_ascii_case(b"solid") || word.eq_ignore_ascii_case(b"endsolid") {
             // A name follows, which may hold any word.
@@ -113,7 +120,6 @@ fn next_number(rest: &mut &[u8]) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::mesh::test::{codes_of, read};
 
     fn binary(header: &[u8], declared: u32, triangles: &[[[f32; 3]; 3]], trailing: usize) -> Vec<u8> {
@@ -160,8 +166,13 @@ mod tests {
         let plain = "solid vertex 1 2 3 facet\n facet normal 0 0 1\n outer loop\n vertex 0 0 0\n vertex 2 0 0\n vertex 2e0 1 0\n \
                      endloop\n endfacet\nendsolid facet\nsolid\nfacet normal 0 0 0 outer loop vertex 0 0 0 vertex 2 1 0 vertex 0 1 0 \
                      endloop endfacet endsolid\n";
-        for text in [plain.to_owned(), plain.to_uppercase(), plain.replace('\n', "\r"), plain.replace('\n', "\r\n"), format!("\u{feff}{plain}")]
-        {
+        for text in [
+            plain.to_owned(),
+            plain.to_uppercase(),
+            plain.replace('\n', "\r"),
+            plain.replace('\n', "\r\n"),
+            format!("\u{feff}{plain}"),
+        ] {
             let (mesh, diagnostics) = read("a.stl", text.as_bytes()).unwrap();
             assert_eq!(mesh.points, POINTS, "{text:?}");
             assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);

@@ -29,11 +29,7 @@ pub(super) struct Set<'a> {
 
 impl<'a> Geometry<'a> {
     /// Reads a `geometry`. `texcoord_sets` says which texture coordinates a symbol is to have, if not the first.
-    pub fn read<'input>(
-        reader: &mut Reader<'a, 'input, '_, '_>,
-        node: Node<'a, 'input>,
-        texcoord_sets: &TexcoordSets,
-    ) -> Self {
+    pub fn read<'input>(reader: &mut Reader<'a, 'input, '_, '_>, node: Node<'a, 'input>, texcoord_sets: &TexcoordSets) -> Self {
         let name = node.attribute("name").or_else(|| node.attribute("id")).unwrap_or_default();
         let Some(mesh) = child(node, "mesh").or_else(|| child(node, "convex_mesh")) else {
             reader.report(&codes::SKIPPED, node, format!("the geometry `{name}` is no mesh"));
@@ -252,11 +248,13 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
                 match semantic {
                     "POSITION" if position.is_none() => {
                         let list = &mut self.geometry.positions;
-                        position = column(*self.positions.entry(source.id()).or_insert_with(|| append(list, source, ["X", "Y", "Z"])));
+                        position =
+                            column(*self.positions.entry(source.id()).or_insert_with(|| append(list, source, ["X", "Y", "Z"])));
                     }
                     "NORMAL" if normal.is_none() => {
                         let list = &mut self.geometry.normals;
-                        normal = column(*self.normals.entry(source.id()).or_insert_with(|| append(list, source, ["X", "Y", "Z"])));
+                        normal =
+                            column(*self.normals.entry(source.id()).or_insert_with(|| append(list, source, ["X", "Y", "Z"])));
                     }
                     "TEXCOORD" if uv.is_none() || (!uv_is_wanted && texcoord_set == Some(set)) => {
                         let list = &mut self.geometry.uvs;
@@ -297,7 +295,8 @@ fn append<const N: usize, T: Component>(list: &mut Vec<[T; N]>, source: Node, pa
     let (offset, stride, columns) = accessor.map_or_else(
         || (0, N, std::array::from_fn(|i| i)),
         |accessor| {
-            let names: Vec<&str> = children(accessor, "param").map(|param| param.attribute("name").unwrap_or_default()).collect();
+            let names: Vec<&str> =
+                children(accessor, "param").map(|param| param.attribute("name").unwrap_or_default()).collect();
             let stride = number(accessor, "stride").map_or(names.len().max(1), |stride| stride.max(1) as usize);
             (number(accessor, "offset").unwrap_or(0) as usize, stride, columns(&names, params))
         },

@@ -9,6 +9,8 @@
 
 mod effect;
 mod geometry;
+#[cfg(test)]
+mod tests;
 mod transform;
 
 use std::borrow::Cow;
@@ -55,14 +57,18 @@ pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
         patched.insert_str(root + "<COLLADA".len(), &format!(" xmlns:{prefix}=\"urn:undeclared:{prefix}\""));
         text = Cow::Owned(patched);
     }
-    Err(Error::new(&codes::UNREADABLE, "the XML uses many namespace prefixes without declaring them").help("export the mesh again"))
+    Err(Error::new(&codes::UNREADABLE, "the XML uses many namespace prefixes without declaring them")
+        .help("export the mesh again"))
 }
 
 fn read_document(source: &mut Source, document: &Document) -> Result<Mesh, Error> {
     let root = document.root_element();
     if root.tag_name().name() != "COLLADA" {
-        return Err(Error::new(&codes::UNREADABLE, format!("the file is XML, but of <{}>, not of <COLLADA>", root.tag_name().name()))
-            .help("export the mesh again"));
+        return Err(Error::new(
+            &codes::UNREADABLE,
+            format!("the file is XML, but of <{}>, not of <COLLADA>", root.tag_name().name()),
+        )
+        .help("export the mesh again"));
     }
     let mut reader = Reader {
         document,
@@ -223,8 +229,11 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
     fn node(&mut self, node: Node<'a, 'input>, parent: &Matrix4<f64>) -> Result<(), Error> {
         self.nodes += 1;
         if self.nodes > MAX_NODES || self.path.len() >= MAX_DEPTH {
-            return Err(Error::new(&codes::TOO_LARGE, format!("the scene has more than {MAX_NODES} nodes or {MAX_DEPTH} levels"))
-                .help("flatten the scene in the program that wrote the file"));
+            return Err(Error::new(
+                &codes::TOO_LARGE,
+                format!("the scene has more than {MAX_NODES} nodes or {MAX_DEPTH} levels"),
+            )
+            .help("flatten the scene in the program that wrote the file"));
         }
         if self.path.contains(&node.id()) {
             self.report(&codes::REFERENCE, node, "a node contains an instance of itself");

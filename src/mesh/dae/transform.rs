@@ -103,7 +103,10 @@ mod tests {
 
     #[test]
     fn in_document_order() {
-        assert_eq!(moved("<translate>1 0 0</translate><rotate>0 0 1 90</rotate><scale>2 2 2</scale>", [1.0, 0.0, 0.0]), [1.0, 2.0, 0.0]);
+        assert_eq!(
+            moved("<translate>1 0 0</translate><rotate>0 0 1 90</rotate><scale>2 2 2</scale>", [1.0, 0.0, 0.0]),
+            [1.0, 2.0, 0.0]
+        );
         assert_eq!(moved("<scale>2 2 2</scale><translate>1 0 0</translate>", [1.0, 0.0, 0.0]), [4.0, 0.0, 0.0]);
     }
 

@@ -37,7 +37,11 @@ pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
     }
     assembly.unusable(object.unusable);
     if object.skipped > 0 {
-        source.report(&codes::SKIPPED, format!("{} lines, points, curves or free-form surfaces are left out", object.skipped), "");
+        source.report(
+            &codes::SKIPPED,
+            format!("{} lines, points, curves or free-form surfaces are left out", object.skipped),
+            "",
+        );
     }
     let materials = object.bind_materials(source, &mut assembly);
     let runs: Vec<_> = object.runs.iter().map(|run| (run.triangles.clone(), materials[run.material])).collect();
@@ -165,7 +169,11 @@ impl Object {
             let Some((material, placement)) = library.material(name, source) else {
                 if complete {
                     let message = format!("the material `{name}` is defined in no material library of the file");
-                    source.report(&codes::MATERIAL, message, "export the OBJ with its materials, or name the library with mtllib");
+                    source.report(
+                        &codes::MATERIAL,
+                        message,
+                        "export the OBJ with its materials, or name the library with mtllib",
+                    );
                 }
                 bound.push(NONE);
                 continue;
