@@ -1,1 +1,7 @@
-fn main() {}
+//! The command `urdf_usd`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    urdf_usd::cli::main(std::env::args_os())
+}

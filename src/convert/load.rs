@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
 use crate::resolve::{self, Files};
-use crate::robot::{Geometry, Material, Mesh, MeshId, Robot, Texture};
+use crate::robot::{Geometry, Material, MaterialId, Mesh, MeshId, Robot, Texture};
 
 /// Loads every mesh and texture of `robot`, all cores at once. What can't be loaded is reported and left out.
 pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
@@ -18,11 +18,7 @@ pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec
     let opened: Vec<Result<resolve::File, Diagnostic>> = robot
         .meshes
         .par_iter()
-        .map(|source| {
-            files.open(&source.uri, base).map_err(|error| {
-                Diagnostic::new(error.code(), source.place.clone(), format!("mesh {:?}: {error}", source.uri)).help(error.help())
-            })
-        })
+        .map(|source| files.open(&source.uri, base).map_err(|error| error.at(source.place.clone())))
         .collect();
     let mut by_path: HashMap<PathBuf, usize> = HashMap::new();
     let mut jobs: Vec<(usize, &resolve::File)> = Vec::new();
@@ -53,7 +49,9 @@ pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec
     for (mesh, found) in loaded {
         diagnostics.extend(found);
         // Equal geometry from different files is one mesh too.
-        let same = mesh.as_ref().and_then(|m| meshes.iter().flatten().find(|other| other.triangles.len() == m.triangles.len() && **other == *m));
+        let same = mesh
+            .as_ref()
+            .and_then(|m| meshes.iter().flatten().find(|other| other.triangles.len() == m.triangles.len() && **other == *m));
         meshes.push(same.cloned().or(mesh));
     }
     for (source, job) in robot.meshes.iter_mut().zip(job_of) {
@@ -61,6 +59,37 @@ pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec
     }
     diagnostics.extend(hulls(robot));
     diagnostics.extend(textures(robot, files, base));
+    diagnostics.extend(untextured(robot));
+    diagnostics
+}
+
+/// Gives shapes that a picture cannot lie on the same material without it.
+fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut plain: HashMap<MaterialId, MaterialId> = HashMap::new();
+    for link in &mut robot.links {
+        for shape in &mut link.visuals {
+            let Some(id) = shape.material.filter(|id| robot.materials[id.0].base_color_texture.is_some()) else { continue };
+            if let Geometry::Mesh { mesh, .. } = shape.geometry {
+                // A mesh whose every part has a material of its own doesn't show the robot's; one that is missing shows none.
+                let shows_it = |m: &Arc<Mesh>| m.uvs.is_none() && m.parts.iter().any(|part| part.material.is_none());
+                if !robot.meshes[mesh.0].mesh.as_ref().is_some_and(shows_it) {
+                    continue;
+                }
+            }
+            let name = robot.materials[id.0].name.clone();
+            shape.material = Some(*plain.entry(id).or_insert_with(|| {
+                robot.materials.push(Material { base_color_texture: None, ..robot.materials[id.0].clone() });
+                MaterialId(robot.materials.len() - 1)
+            }));
+            let message =
+                format!("the texture of material {name:?} cannot be put on this shape, which has no texture coordinates");
+            diagnostics.push(
+                Diagnostic::new(&super::codes::TEXTURE_WITHOUT_COORDINATES, shape.place.clone(), message)
+                    .help("give the visual a mesh with texture coordinates, or a material with a colour only"),
+            );
+        }
+    }
     diagnostics
 }
 
@@ -127,11 +156,7 @@ fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagno
     let mut by_uri: HashMap<&str, Result<Arc<Texture>, ()>> = HashMap::new();
     for (material, uri, place) in &robot.textures {
         let texture = by_uri.entry(uri).or_insert_with(|| {
-            let file = files.open(uri, base).map_err(|error| {
-                diagnostics.push(
-                    Diagnostic::new(error.code(), place.clone(), format!("texture {uri:?}: {error}")).help(error.help()),
-                );
-            })?;
+            let file = files.open(uri, base).map_err(|error| diagnostics.push(error.at(place.clone())))?;
             mesh::texture(&file).map_err(|error| {
                 diagnostics.push(unreadable(error.code, &error, &file, place));
             })

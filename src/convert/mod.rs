@@ -25,7 +25,7 @@ use crate::{gltf, resolve, urdf, usd};
 pub const REPORT: &str = "report.json";
 
 /// Where a robot's description comes from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// A URDF file.
     File(PathBuf),
@@ -76,7 +76,7 @@ impl Default for Formats {
 }
 
 /// One conversion.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     /// What to convert.
     pub source: Source,
@@ -103,12 +103,6 @@ pub struct Failure {
     pub diagnostics: Vec<Diagnostic>,
     /// Every file that was read or looked for, so that a watcher can try again when one changes.
     pub used: Vec<PathBuf>,
-}
-
-impl Failure {
-    fn one(diagnostic: Diagnostic, used: Vec<PathBuf>) -> Self {
-        Self { diagnostics: vec![diagnostic], used }
-    }
 }
 
 impl fmt::Display for Failure {
@@ -152,22 +146,36 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
     let meshes = start.elapsed();
 
     let name = file_name(&robot.name);
-    let uri = source.file.as_deref().map(|file| files.package_uri(file).unwrap_or_else(|| file_name_of(file)));
+    // A text has no URI, even where it says which folder its references start from.
+    let uri = match &job.source {
+        Source::File(_) => source.file.as_deref().map(identifying_uri),
+        Source::Text { .. } => None,
+    };
     let (outputs, materials) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &mut diagnostics);
     let write = start.elapsed();
 
     if job.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
         return Err(diagnostics);
     }
-    let distinct: HashSet<*const crate::robot::Mesh> = robot.meshes.iter().filter_map(|m| m.mesh.as_ref().map(Arc::as_ptr)).collect();
+    let distinct: HashSet<*const crate::robot::Mesh> =
+        robot.meshes.iter().filter_map(|m| m.mesh.as_ref().map(Arc::as_ptr)).collect();
     let mut seen = HashSet::new();
-    let triangles = robot.meshes.iter().filter_map(|m| m.mesh.as_ref()).filter(|m| seen.insert(Arc::as_ptr(m))).map(|m| m.triangles.len()).sum();
+    let triangles = robot
+        .meshes
+        .iter()
+        .filter_map(|m| m.mesh.as_ref())
+        .filter(|m| seen.insert(Arc::as_ptr(m)))
+        .map(|m| m.triangles.len())
+        .sum();
     let counts = Counts { links: robot.links.len(), joints: robot.joints.len(), meshes: distinct.len(), triangles, materials };
     let mut report = Report {
         robot: robot.name.clone(),
         source: SourceInfo { kind: "urdf", uri, sha256: source.sha256 },
         revision: 0,
-        files: outputs.iter().map(|(path, bytes)| FileInfo { path: path.clone(), bytes: bytes.len() as u64, sha256: sha256(bytes) }).collect(),
+        files: outputs
+            .iter()
+            .map(|(path, bytes)| FileInfo { path: path.clone(), bytes: bytes.len() as u64, sha256: sha256(bytes) })
+            .collect(),
         counts,
         timings_ms: Timings::default(),
         diagnostics,
@@ -193,7 +201,10 @@ fn publish(
     let parent = report.directory.parent().map(Path::to_owned).unwrap_or_default();
     let failed = |error: publish::Error| {
         let place = Place::file(error.path.clone());
-        vec![Diagnostic::new(&codes::OUTPUT, place, error.to_string()).help("choose another output directory, or make this one writable")]
+        vec![
+            Diagnostic::new(&codes::OUTPUT, place, error.to_string())
+                .help("choose another output directory, or make this one writable"),
+        ]
     };
     let slot = publish::Slot::lock(&parent, &report.name).map_err(failed)?;
     let previous = Previous::read(&slot.directory().join(REPORT));
@@ -206,8 +217,9 @@ fn publish(
     // The report is part of the revision, so its own publication is all that it can't time.
     report.timings_ms.publish = ms(start.elapsed() - before);
     report.timings_ms.total = ms(start.elapsed());
-    let text = serde_json::to_vec_pretty(report)
-        .map_err(|error| vec![Diagnostic::new(&codes::INTERNAL, Place::default(), format!("the report cannot be written: {error}"))])?;
+    let text = serde_json::to_vec_pretty(report).map_err(|error| {
+        vec![Diagnostic::new(&codes::INTERNAL, Place::default(), format!("the report cannot be written: {error}"))]
+    })?;
     outputs.insert(REPORT.to_owned(), text);
     let mut ours = previous.files;
     ours.push(REPORT.to_owned());
@@ -224,10 +236,12 @@ struct Previous {
 impl Previous {
     /// Nothing, if there is no report or it can't be understood: then everything is written anew.
     fn read(path: &Path) -> Self {
-        let Some(json) = std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok()) else {
+        let Some(json) = std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
+        else {
             return Self::default();
         };
-        let files = json["files"].as_array().into_iter().flatten().filter_map(|f| f["path"].as_str().map(str::to_owned)).collect();
+        let files =
+            json["files"].as_array().into_iter().flatten().filter_map(|f| f["path"].as_str().map(str::to_owned)).collect();
         Self { revision: json["revision"].as_u64().unwrap_or(0), files }
     }
 }
@@ -250,12 +264,7 @@ fn read_source(job: &Job, files: &resolve::Files) -> Result<SourceText, Diagnost
         Source::File(path) => {
             refuse_other_kinds(path)?;
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            if let Some(folder) = path.parent() {
-                files.allow(folder);
-            }
-            let file = files.open(&path.to_string_lossy(), None).map_err(|error| {
-                Diagnostic::new(&codes::SOURCE_UNREADABLE, Place::file(path.clone()), error.to_string()).help("give the path of a URDF file")
-            })?;
+            let file = files.input(&path).map_err(|error| error.at(Place::file(path.clone())))?;
             let text = urdf::decode(&file.bytes).map_err(|mut d| {
                 d.place.file = Some(path.clone().into());
                 d
@@ -270,12 +279,19 @@ fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
     let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
     let (kind, help) = match extension.as_str() {
         "xacro" => ("a xacro file", format!("expand it first: `xacro {} > robot.urdf`", path.display())),
-        "usd" | "usda" | "usdc" | "usdz" => ("an OpenUSD file", "reading OpenUSD is not part of this version: give a URDF file".to_owned()),
+        "usd" | "usda" | "usdc" | "usdz" => {
+            ("an OpenUSD file", "reading OpenUSD is not part of this version: give a URDF file".to_owned())
+        }
         "sdf" | "world" => ("an SDFormat file", "give a URDF file".to_owned()),
         "mjcf" => ("a MuJoCo file", "give a URDF file".to_owned()),
         _ => return Ok(()),
     };
-    Err(Diagnostic::new(&codes::SOURCE_KIND, Place::file(path), format!("{} is {kind}, which is not converted", path.display())).help(help))
+    Err(Diagnostic::new(
+        &codes::SOURCE_KIND,
+        Place::file(path),
+        format!("{} is {kind}, which is not converted", path.display()),
+    )
+    .help(help))
 }
 
 /// Makes the contents of all files. Returns them with the number of distinct materials.
@@ -296,7 +312,9 @@ fn write(
         base: job.base,
         bodies: job.bodies,
     };
-    let gltf_options = gltf::Options { source_uri: uri.map(str::to_owned), source_sha256: Some(sha256.to_owned()) };
+    let source =
+        gltf::Source { format: "urdf".to_owned(), uri: uri.map(str::to_owned), hash: Some(format!("sha256:{sha256}")) };
+    let gltf_options = gltf::Options { source: Some(source) };
     // Both are made whichever is asked for: the findings and the counts do not depend on the formats.
     let (asset, glb) = rayon::join(|| usd::write(robot, &usd_options), || gltf::write(robot, &gltf_options));
     diagnostics.extend(asset.diagnostics);
@@ -313,16 +331,20 @@ fn write(
 
 /// The robot's name as the name of a file: without separators and control characters, and not hidden.
 pub fn file_name(robot: &str) -> String {
-    let name: String =
-        robot.chars().map(|c| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c }).collect();
+    let name: String = robot.chars().map(|c| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c }).collect();
     let name = name.trim().trim_start_matches('.');
     // File systems allow 255 bytes, and endings and the staging directory's marks come on top.
     let end = (0..=name.len().min(200)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
     if end == 0 { "robot".to_owned() } else { name[..end].to_owned() }
 }
 
-fn file_name_of(path: &Path) -> String {
-    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+/// A file's name that means the same on every machine: `package://` in a package, else without its folders.
+fn identifying_uri(file: &Path) -> String {
+    let in_package = file.parent().and_then(resolve::package_of).and_then(|package| {
+        let inside = file.strip_prefix(&package.folder).ok()?;
+        Some(format!("package://{}/{}", package.name, inside.to_string_lossy().replace('\\', "/")))
+    });
+    in_package.unwrap_or_else(|| file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default())
 }
 
 /// SHA-256 in lower-case hex.

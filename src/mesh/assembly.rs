@@ -204,7 +204,7 @@ impl Assembly {
             points: self.points.values,
             triangles: reorder(self.triangles),
             normals: Corners { values: self.normals.values, indices: reorder(self.corner_normals) },
-            uvs: uvs.map(|(values, indices)| Corners { values, indices: reorder(indices) }),
+            uvs: uvs.map(|uvs| Corners { values: uvs.values, indices: reorder(uvs.indices) }),
             parts,
             materials: self.materials,
         })
@@ -245,7 +245,7 @@ impl Assembly {
     }
 
     /// The texture coordinates, (0, 0) at corners that have none; `None` if none has.
-    fn filled_uvs(&mut self) -> Option<(Vec<[f32; 2]>, Vec<[u32; 3]>)> {
+    fn filled_uvs(&mut self) -> Option<Corners<[f32; 2]>> {
         let mut indices = std::mem::take(&mut self.corner_uvs);
         if indices.is_empty() {
             return None;
@@ -259,7 +259,7 @@ impl Assembly {
                 }
             }
         }
-        Some((std::mem::take(&mut self.uvs.values), indices))
+        Some(Corners { values: std::mem::take(&mut self.uvs.values), indices })
     }
 
     /// The runs of triangles by material, those without one last, and the order of triangles that they need, if it is another.

@@ -55,7 +55,7 @@ fn read_binary(source: &mut Source, assembly: &mut Assembly) -> Result<(), Error
     let body = &bytes[HEADER..];
     let held = body.len() / RECORD;
     // Of a size that fits triangles exactly, the count is what's wrong; otherwise bytes are missing or trail.
-    let exact = body.len() % RECORD == 0;
+    let exact = body.len().is_multiple_of(RECORD);
     let count = if exact { held } else { held.min(if declared == 0 { held } else { declared as usize }) };
     if declared as usize != held || !exact {
         let message =

@@ -150,11 +150,11 @@ impl Args {
     }
 
     /// These levels as a filter for `tracing_subscriber::EnvFilter`. A ROS logger `urdf_usd.frames` is the target
-    /// `urdf_usd::frames`. The network library speaks up only about errors unless it is asked for by name (`rustdds:=debug`):
-    /// peers that come and go are warnings to it.
+    /// `urdf_usd::frames`. The network library is silent unless it is asked for by name (`rustdds:=debug`): it calls peers that come
+    /// and go warnings, and the repair of lost packets errors; what matters comes back as an error of the call.
     pub fn log_filter(&self) -> String {
         let mut filter = self.log_level.unwrap_or(LogLevel::Info).as_filter().to_owned();
-        filter.push_str(",rustdds=error,ros2_client=error,mio=error");
+        filter.push_str(",rustdds=off,ros2_client=off,mio=off");
         for (logger, level) in &self.logger_levels {
             filter.push_str(&format!(",{}={}", logger.replace('.', "::"), level.as_filter()));
         }
@@ -315,7 +315,7 @@ mod tests {
             "--ros-args --log-level WARN --log-level urdf_usd.frames:=debug --log-level rustdds:=info --disable-rosout-logs \
              --enable-stdout-logs --log-file-name x -e /here",
         );
-        assert_eq!(args.log_filter(), "warn,rustdds=error,ros2_client=error,mio=error,urdf_usd::frames=debug,rustdds=info");
+        assert_eq!(args.log_filter(), "warn,rustdds=off,ros2_client=off,mio=off,urdf_usd::frames=debug,rustdds=info");
         assert_eq!((args.rosout_logs, args.stdout_logs), (Some(false), Some(true)));
         assert_eq!(args.without_effect, ["--log-file-name x"]);
         assert_eq!(args.enclave.as_deref(), Some("/here"));

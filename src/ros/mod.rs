@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 pub mod args;
 pub mod codes;
+pub mod embedded;
 pub mod msg;
 pub mod names;
 pub mod overrides;
@@ -81,10 +82,16 @@ pub trait Node: Send + Sync + 'static {
     /// [`codes::PARAMETER_TYPE`], [`codes::PARAMETER_VALUE`] for an override that does not fit the declaration.
     fn declare(&self, declaration: Declaration) -> Result<Value, Diagnostic>;
 
+    /// Values given for this very node, for parameters that it has not declared: misspelt, most likely. Ask after declaring. Clients
+    /// that can't tell return nothing.
+    fn unused_overrides(&self) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
     /// The parameter changes accepted from now on, in order, with the name of each. Call it before declaring to miss none.
     fn changes(&self) -> Changes;
 
-    /// The time in ROS terms: the system clock.
+    /// The time in ROS terms: the system clock, or `/clock` while the parameter `use_sim_time` is true (zero until it ticks).
     fn now(&self) -> Time;
 
     /// Leaves the ROS graph. Every [`Subscription`], [`Requests`] and [`Changes`] ends (its `next` returns `None`). Doing it twice is

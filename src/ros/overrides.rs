@@ -225,7 +225,7 @@ fn list(items: Vec<Yaml>, source: &Source) -> Result<Given, Diagnostic> {
             (Some(Value::DoubleArray(list)), Value::Double(v)) => list.push(v),
             (Some(Value::StringArray(list)), Value::String(v)) => list.push(v),
             (Some(list), Value::Bool(_) | Value::Integer(_) | Value::Double(_) | Value::String(_)) => {
-                let why = format!("a {kind} in a {}: all items of a list must have one type", list.kind());
+                let why = format!("{kind} in {}: all items of a list must have one type", list.kind());
                 return Err(source.fault(Some(at), why).help("quote texts; write whole numbers as 1.0 among doubles"));
             }
             _ => return Err(nested(source, at)),

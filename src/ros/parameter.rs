@@ -2,10 +2,13 @@
 //!
 //! Free of any ROS client: clients without parameters of their own keep a [`Store`], others map [`Declaration`] to theirs.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use super::queue;
+use super::overrides::{Given, Override};
+use super::{codes, queue};
+use crate::diagnostic::{Code, Diagnostic};
 
 /// The type of a parameter, numbered as in `rcl_interfaces/msg/ParameterType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -112,6 +115,22 @@ impl Value {
     }
 }
 
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(v) => write!(f, "{v}"),
+            Self::Integer(v) => write!(f, "{v}"),
+            Self::Double(v) => write!(f, "{v:?}"),
+            Self::String(v) => write!(f, "{v:?}"),
+            Self::ByteArray(v) => write!(f, "{v:?}"),
+            Self::BoolArray(v) => write!(f, "{v:?}"),
+            Self::IntegerArray(v) => write!(f, "{v:?}"),
+            Self::DoubleArray(v) => write!(f, "{v:?}"),
+            Self::StringArray(v) => write!(f, "{v:?}"),
+        }
+    }
+}
+
 /// The limits of a number, both included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
@@ -194,6 +213,156 @@ impl Declaration {
     }
 }
 
+/// Why a value does not fit a declaration.
+struct Misfit {
+    code: &'static Code,
+    why: String,
+    help: String,
+}
+
+impl Declaration {
+    /// Whether `value` may be the parameter's: its type, range and rule.
+    fn admit(&self, value: &Value) -> Result<(), Misfit> {
+        let (name, wanted, kind) = (&self.name, self.default.kind(), value.kind());
+        if kind != wanted {
+            let help = match (value, wanted) {
+                (Value::Integer(v), Type::Double) => format!("write {v}.0"),
+                (_, Type::String) => "put the value in quotes".to_owned(),
+                (Value::String(_), Type::StringArray) => format!("write a list: [{value}]"),
+                _ => format!("give a value like {}", self.default),
+            };
+            return Err(Misfit {
+                code: &codes::PARAMETER_TYPE,
+                why: format!("`{name}` takes a value of type {wanted}, not {kind}"),
+                help,
+            });
+        }
+        let outside = match (self.range, value) {
+            (Some(Range::Integer { from, to }), Value::Integer(v)) if !(from..=to).contains(v) => {
+                Some(format!("{from} … {to}"))
+            }
+            (Some(Range::Double { from, to }), Value::Double(v)) if !(from..=to).contains(v) => {
+                Some(format!("{from:?} … {to:?}"))
+            }
+            _ => None,
+        };
+        if let Some(range) = outside {
+            let why = format!("`{name}` can't be {value}");
+            return Err(Misfit { code: &codes::PARAMETER_VALUE, why, help: format!("its range is {range}") });
+        }
+        let Some(check) = &self.check else { return Ok(()) };
+        check(value).map_err(|why| Misfit {
+            code: &codes::PARAMETER_VALUE,
+            why: format!("`{name}` can't be {value}: {why}"),
+            help: self.constraints.clone(),
+        })
+    }
+
+    /// The value given by a person, if it may be the parameter's.
+    fn first_value(&self, given: &Given) -> Result<Value, Misfit> {
+        let value = match given {
+            Given::Value(value) => value.clone(),
+            Given::EmptyList => self.empty_list().ok_or_else(|| Misfit {
+                code: &codes::PARAMETER_TYPE,
+                why: format!("`{}` takes a value of type {}, not a list", self.name, self.default.kind()),
+                help: format!("give a value like {}", self.default),
+            })?,
+        };
+        self.admit(&value)?;
+        Ok(value)
+    }
+
+    /// `[]` as a value of this parameter's type.
+    fn empty_list(&self) -> Option<Value> {
+        Some(match self.default.kind() {
+            Type::ByteArray => Value::ByteArray(Vec::new()),
+            Type::BoolArray => Value::BoolArray(Vec::new()),
+            Type::IntegerArray => Value::IntegerArray(Vec::new()),
+            Type::DoubleArray => Value::DoubleArray(Vec::new()),
+            Type::StringArray => Value::StringArray(Vec::new()),
+            Type::Bool | Type::Integer | Type::Double | Type::String => return None,
+        })
+    }
+}
+
+/// The parameters of a node: what was declared, the values, and the rules for changing them. For clients that keep none themselves.
+#[derive(Default)]
+pub struct Store {
+    parameters: BTreeMap<String, (Declaration, Value)>,
+    overrides: BTreeMap<String, Override>,
+}
+
+impl Store {
+    /// A store that takes first values from `overrides`, by parameter name.
+    pub fn new(overrides: BTreeMap<String, Override>) -> Self {
+        Self { parameters: BTreeMap::new(), overrides }
+    }
+
+    /// Declares a parameter and returns its value. Declared again, it keeps its value and its first declaration.
+    ///
+    /// # Errors
+    /// [`codes::PARAMETER_TYPE`], [`codes::PARAMETER_VALUE`] if its override does not fit, with the place of the override.
+    pub fn declare(&mut self, declaration: Declaration) -> Result<Value, Diagnostic> {
+        if let Some((_, value)) = self.parameters.get(&declaration.name) {
+            return Ok(value.clone());
+        }
+        let value = match self.overrides.get(&declaration.name) {
+            None => declaration.default.clone(),
+            Some(given) => declaration.first_value(&given.value).map_err(|Misfit { code, why, help }| {
+                Diagnostic::new(code, given.place.clone(), format!("parameter {why}")).help(help)
+            })?,
+        };
+        self.parameters.insert(declaration.name.clone(), (declaration, value.clone()));
+        Ok(value)
+    }
+
+    /// A parameter's declaration and value.
+    pub fn get(&self, name: &str) -> Option<(&Declaration, &Value)> {
+        self.parameters.get(name).map(|(declaration, value)| (declaration, value))
+    }
+
+    /// Changes parameters, all or none.
+    ///
+    /// # Errors
+    /// The reason why not, in words for the person who tried.
+    pub fn set(&mut self, changes: &[Change]) -> Result<(), String> {
+        for Change { name, value } in changes {
+            let Some((declaration, _)) = self.get(name) else { return Err(format!("there is no parameter `{name}`")) };
+            if declaration.read_only {
+                return Err(format!("`{name}` is read-only: set it when the node is started"));
+            }
+            declaration.admit(value).map_err(|Misfit { why, help, .. }| format!("{why} ({help})"))?;
+        }
+        for Change { name, value } in changes {
+            if let Some((_, current)) = self.parameters.get_mut(name) {
+                current.clone_from(value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of parameters in the groups `prefixes` (all if empty), up to `depth` levels deep (0: any), and the groups that those
+    /// are in; as rclcpp counts.
+    pub fn list(&self, prefixes: &[String], depth: u64) -> (Vec<String>, Vec<String>) {
+        let shallow = |rest: &str| depth == 0 || (rest.matches('.').count() as u64) < depth;
+        let wanted = |name: &str| {
+            let under = |prefix: &String| {
+                name == prefix || name.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.starts_with('.') && shallow(rest))
+            };
+            if prefixes.is_empty() { shallow(name) } else { prefixes.iter().any(under) }
+        };
+        let names: Vec<String> = self.parameters.keys().filter(|name| wanted(name)).cloned().collect();
+        let groups: BTreeSet<&str> = names.iter().filter_map(|name| name.rsplit_once('.')).map(|(group, _)| group).collect();
+        let groups = groups.into_iter().map(str::to_owned).collect();
+        (names, groups)
+    }
+
+    /// Overrides that name this very node and no declared parameter: misspelt, most likely.
+    pub fn unused(&self) -> impl Iterator<Item = &Override> {
+        self.overrides.values().filter(|o| o.nodes.is_exact() && !self.parameters.contains_key(&o.parameter))
+    }
+}
+
 /// An accepted change of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
@@ -215,5 +384,87 @@ impl Changes {
     /// Waits for the next change; `None` when the node has shut down. Cancel-safe.
     pub async fn next(&mut self) -> Option<Change> {
         self.0.next().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ros::overrides::read_str;
+
+    fn store(text: &str) -> Store {
+        let text = format!("/n:\n  ros__parameters: {{{text}}}\n");
+        let read = read_str(&text, "f.yaml").expect("valid");
+        Store::new(read.into_iter().map(|o| (o.parameter.clone(), o)).collect())
+    }
+
+    fn rate() -> Declaration {
+        Declaration::new("rate", Value::Double(1.0), "how often").range(Range::Double { from: 0.0, to: 10.0 })
+    }
+
+    fn change(name: &str, value: Value) -> Change {
+        Change { name: name.into(), value }
+    }
+
+    #[test]
+    fn overrides_are_taken_if_they_fit() {
+        assert_eq!(store("").declare(rate()), Ok(Value::Double(1.0)));
+        assert_eq!(store("rate: 2.5").declare(rate()), Ok(Value::Double(2.5)));
+        let list = || Declaration::new("l", Value::StringArray(vec!["a".into()]), "");
+        assert_eq!(store("l: []").declare(list()), Ok(Value::StringArray(Vec::new())));
+        for (text, code, part) in [
+            ("rate: 5", codes::PARAMETER_TYPE, "write 5.0"),
+            ("rate: fast", codes::PARAMETER_TYPE, "`rate` takes a value of type double, not string"),
+            ("rate: 11.0", codes::PARAMETER_VALUE, "0.0 … 10.0"),
+            ("rate: .nan", codes::PARAMETER_VALUE, "NaN"),
+            ("rate: []", codes::PARAMETER_TYPE, "not a list"),
+        ] {
+            let fault = store(text).declare(rate()).expect_err(text);
+            assert_eq!(fault.code, code.id, "{fault}");
+            assert!(fault.to_string().contains(part) && fault.place.line == 2, "{fault}");
+        }
+        assert!(store("l: a").declare(list()).expect_err("type").help.contains("[\"a\"]"));
+    }
+
+    #[test]
+    fn changes_are_all_or_none_and_refusals_have_reasons() {
+        let mut store = store("");
+        let even = Declaration::new("even", Value::Integer(0), "").check("an even number", |v| match v.as_integer() {
+            Some(v) if v % 2 == 0 => Ok(()),
+            _ => Err("it is odd".into()),
+        });
+        for declaration in [rate(), even, Declaration::new("fixed", Value::Bool(true), "").read_only()] {
+            store.declare(declaration).expect("declared");
+        }
+        assert_eq!(store.set(&[change("rate", Value::Double(3.0)), change("even", Value::Integer(2))]), Ok(()));
+        for (bad, part) in [
+            (change("rate", Value::Double(99.0)), "its range is"),
+            (change("rate", Value::Integer(3)), "write 3.0"),
+            (change("even", Value::Integer(3)), "it is odd (an even number)"),
+            (change("fixed", Value::Bool(false)), "read-only"),
+            (change("nothing", Value::Bool(false)), "no parameter"),
+        ] {
+            let reason = store.set(&[change("rate", Value::Double(4.0)), bad]).expect_err(part);
+            assert!(reason.contains(part), "{reason}");
+        }
+        assert_eq!(store.get("rate").map(|(_, value)| value.clone()), Some(Value::Double(3.0)));
+    }
+
+    #[test]
+    fn lists_as_rclcpp_does_and_finds_misspelt_overrides() {
+        let mut store = store("a.x: 1, rat: 2.0, a: {y: 1}");
+        for name in ["b", "a.x", "a.c.d", "ab.z"] {
+            store.declare(Declaration::new(name, Value::Integer(0), "")).expect("declared");
+        }
+        let list = |prefixes: &[&str], depth| store.list(&prefixes.iter().map(|p| (*p).to_owned()).collect::<Vec<_>>(), depth);
+        assert_eq!(
+            list(&[], 0),
+            (vec!["a.c.d".into(), "a.x".into(), "ab.z".into(), "b".into()], vec!["a".into(), "a.c".into(), "ab".into()])
+        );
+        assert_eq!(list(&[], 1).0, ["b"]);
+        assert_eq!(list(&["a"], 0).0, ["a.c.d", "a.x"]);
+        assert_eq!(list(&["a"], 2).0, ["a.x"]);
+        let unused: Vec<_> = store.unused().map(|o| o.parameter.as_str()).collect();
+        assert_eq!(unused, ["a.y", "rat"]);
     }
 }

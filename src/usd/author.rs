@@ -229,12 +229,17 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// An empty layer with REP-158's stage metadata: metres, kilograms, Z up, one time code a second.
+    /// An empty layer with REP-158's stage metadata: metres, kilograms, Z up, one time code a second. What is empty of `doc` and
+    /// `default_prim` is left out.
     pub fn new(doc: &str, default_prim: &str) -> Self {
         let mut data = sdf::Data::new();
         let root = data.create_spec(sdf::Path::abs_root(), SpecType::PseudoRoot);
-        root.add(FieldKey::DefaultPrim, token(default_prim));
-        root.add(FieldKey::Documentation, string(doc));
+        if !default_prim.is_empty() {
+            root.add(FieldKey::DefaultPrim, token(default_prim));
+        }
+        if !doc.is_empty() {
+            root.add(FieldKey::Documentation, string(doc));
+        }
         root.add("kilogramsPerUnit", Value::Double(1.0));
         root.add("metersPerUnit", Value::Double(1.0));
         root.add(FieldKey::TimeCodesPerSecond, Value::Double(1.0));
@@ -435,7 +440,7 @@ impl Prim<'_> {
         })
     }
 
-    /// Prepends a reference to the prim `prim` (empty: its default prim) of the layer `asset` (empty: this layer).
+    /// Adds a reference, weaker than those added before, to the prim `prim` (empty: its default prim) of the layer `asset` (empty: this layer).
     pub fn reference(&mut self, asset: &str, prim: &str) -> &mut Self {
         let Some(prim_path) = self.arc_target(prim) else { return self };
         let reference = Reference { asset_path: asset.to_owned(), prim_path, ..Reference::default() };
@@ -445,7 +450,7 @@ impl Prim<'_> {
         })
     }
 
-    /// Prepends a payload: the prim `prim` (empty: its default prim) of the layer `asset` (empty: this layer).
+    /// Adds a payload, weaker than those added before: the prim `prim` (empty: its default prim) of the layer `asset` (empty: this layer).
     pub fn payload(&mut self, asset: &str, prim: &str) -> &mut Self {
         let Some(prim_path) = self.arc_target(prim) else { return self };
         let payload = Payload { asset_path: asset.to_owned(), prim_path, ..Payload::default() };
@@ -455,7 +460,7 @@ impl Prim<'_> {
         })
     }
 
-    /// Prepends an inherit of the class at `class`.
+    /// Adds an inherit, weaker than those added before, of the class at `class`.
     pub fn inherit(&mut self, class: &str) -> &mut Self {
         let Some(class) = self.arc_target(class) else { return self };
         self.edit(|spec| match spec.get_mut(FieldKey::InheritPaths.as_str()) {
@@ -587,8 +592,8 @@ fn prim_path(text: &str) -> Result<sdf::Path, Error> {
 /// An absolute path to a prim or a property whose every name OpenUSD accepts.
 fn target_path(text: &str) -> Result<sdf::Path, Error> {
     let path = sdf::Path::new(text).map_err(|e| error(text, e.reason))?;
-    if !path.is_abs() || path.is_abs_root() {
-        return Err(error(text, "it is no absolute path"));
+    if !path.is_abs() || path.is_abs_root() || path.contains_prim_variant_selection() {
+        return Err(error(text, "it is no absolute path outside variants"));
     }
     check_names(&path)?;
     if let Some((_, property)) = path.split_property()
@@ -655,4 +660,68 @@ fn relationship_spec(relationship: Relationship) -> Result<SpecData, Error> {
         spec.add(field, value);
     }
     Ok(spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use openusd::sdf::{Path, SpecType, Value};
+
+    use super::{Attribute, Layer, Relationship};
+
+    fn names(layer: &Layer, path: &str, field: &str) -> Vec<String> {
+        let spec = layer.data().unwrap().spec(&Path::new(path).unwrap()).unwrap();
+        match spec.get(field) {
+            Some(Value::TokenVec(names)) => names.iter().map(|name| name.as_str().to_owned()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn parents_and_variants_come_with_their_children() {
+        let mut layer = Layer::new("", "a");
+        layer.def("/a/b{set=one}c", "Xform").def("d", "Cube");
+        layer.def("/a/b{set=two}c", "Xform");
+        layer.over("/a/b").over("e");
+        assert_eq!(names(&layer, "/", "primChildren"), ["a"]);
+        assert_eq!(names(&layer, "/a/b", "variantSetChildren"), ["set"]);
+        assert_eq!(names(&layer, "/a/b", "primChildren"), ["e"]);
+        assert_eq!(names(&layer, "/a/b{set=}", "variantChildren"), ["one", "two"]);
+        assert_eq!(names(&layer, "/a/b{set=one}c", "primChildren"), ["d"]);
+        let spec = |path: &str| layer.data().unwrap().spec(&Path::new(path).unwrap()).unwrap().ty;
+        assert_eq!((spec("/a/b{set=}"), spec("/a/b{set=one}")), (SpecType::VariantSet, SpecType::Variant));
+    }
+
+    #[test]
+    fn what_is_set_twice_is_there_once() {
+        let mut layer = Layer::new("", "a");
+        layer.over("/a").attribute("x", Attribute::int(1)).apply(["A", "B"]);
+        layer.def("/a", "Xform").attribute("x", Attribute::double(2.0).custom()).apply(["B", "C"]);
+        layer.over("/a").relationship("x:y", Relationship::to(["/a"]));
+        assert_eq!(names(&layer, "/a", "propertyChildren"), ["x", "x:y"]);
+        let text = crate::usd::text::write(layer.data().unwrap()).unwrap();
+        assert!(text.contains("def Xform \"a\" (\n    prepend apiSchemas = [\"A\", \"B\", \"C\"]\n)"), "{text}");
+        assert!(text.contains("    custom double x = 2\n    rel x:y = </a>\n"), "{text}");
+    }
+
+    #[test]
+    fn what_usd_cannot_hold_is_remembered() {
+        for path in ["a", "/", "", "/a b", "/0", "/a.b", "/a{x=}b", "/a{x y=z}b", "/☃", "/a//b", "/a{x=a.b}c"] {
+            let mut layer = Layer::new("", "a");
+            layer.def(path, "Xform").attribute("x", Attribute::int(1)).def("child", "").kind("component");
+            assert!(layer.check().is_err(), "{path}");
+        }
+        for name in ["", "a b", ":a", "a:", "0", "a.b", "a:0"] {
+            let mut layer = Layer::new("", "a");
+            layer.def("/a", "").attribute(name, Attribute::int(1));
+            assert_eq!(layer.data().unwrap_err().path, format!("/a.{name}"));
+        }
+        for target in ["", "a", "/a b", "/a{x=y}b", "/a.0"] {
+            let mut layer = Layer::new("", "a");
+            layer.def("/a", "").relationship("r", Relationship::to([target]));
+            assert!(layer.check().is_err(), "{target}");
+        }
+        let mut layer = Layer::new("", "a");
+        layer.def("/größe_1/日本{x=.a|b-1}c", "Xform").relationship("r", Relationship::to(["/größe_1.α:β"]));
+        assert_eq!(layer.check(), Ok(()));
+    }
 }

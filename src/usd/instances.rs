@@ -73,8 +73,7 @@ fn author_parts(
 /// Gives a prim the type, dimensions and extent of a primitive. Returns the scale that a box needs on top (mapping, "Element: Box").
 pub(super) fn author_primitive(prim: &mut Prim<'_>, geometry: &Geometry) -> Option<Vector3<f64>> {
     let mut shape = |type_name: &str, half: Vector3<f64>| {
-        prim.metadata("typeName", token(type_name))
-            .attribute("extent", Attribute::float3_array([vec3f(&-half), vec3f(&half)]));
+        prim.metadata("typeName", token(type_name)).attribute("extent", Attribute::float3_array([vec3f(&-half), vec3f(&half)]));
     };
     match geometry {
         Geometry::Box { size } => {

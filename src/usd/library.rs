@@ -70,7 +70,10 @@ pub(super) struct Collider {
 pub(super) enum ColliderForm {
     Primitive(Geometry),
     /// The convex hull, or the mesh itself where it has none; and the mesh.
-    Mesh { convex_hull: MeshIndex, trimesh: MeshIndex },
+    Mesh {
+        convex_hull: MeshIndex,
+        trimesh: MeshIndex,
+    },
 }
 
 /// What the asset shares, and what each link has of it.
@@ -152,7 +155,9 @@ impl Builder<'_> {
                     .collect();
                 let covers_all = own.len() == source.parts.len() && own.iter().all(|(_, material)| *material == own[0].1);
                 match own.first() {
-                    Some(&(_, material)) if covers_all => (Form::Mesh { mesh, parts: Vec::new(), triangles }, scale, Some(material)),
+                    Some(&(_, material)) if covers_all => {
+                        (Form::Mesh { mesh, parts: Vec::new(), triangles }, scale, Some(material))
+                    }
                     _ => (Form::Mesh { mesh, parts: own, triangles }, scale, None),
                 }
             }
@@ -259,10 +264,13 @@ impl Builder<'_> {
             // File names: the encoding of identifiers is more than is needed, and safe everywhere.
             let stem = names::identifiers(&[&texture.name], "texture", &[]).remove(0);
             let extension = texture.format.extension();
-            let path = (0..)
-                .map(|n| if n == 0 { format!("textures/{stem}.{extension}") } else { format!("textures/{stem}_{n}.{extension}") })
-                .find(|path| !taken.contains(&path.as_str()))
-                .unwrap_or_default();
+            let path =
+                (0..)
+                    .map(|n| {
+                        if n == 0 { format!("textures/{stem}.{extension}") } else { format!("textures/{stem}_{n}.{extension}") }
+                    })
+                    .find(|path| !taken.contains(&path.as_str()))
+                    .unwrap_or_default();
             textures.push((path, texture.clone()));
             textures.len() - 1
         });

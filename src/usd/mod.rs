@@ -1,4 +1,178 @@
-//! OpenUSD: robot → layers.
+//! [`Robot`] → the layers of an OpenUSD asset (REP-158), and what the rest of the program reads back from a written asset.
+//!
+//! One file of code per layer; `plan` decides what becomes of links and joints, `library` what is shared. This module knows no
+//! URDF text and no file system but the one that `openusd` reads an asset from; it must not know ROS or HTTP.
 
 pub mod author;
+mod base;
+pub mod codes;
+mod crate_file;
+mod entry;
+mod extended_physics;
+mod geometries;
+mod instances;
+mod library;
+mod materials;
+mod numbers;
+mod physics;
+mod plan;
+mod read;
+mod ros;
 pub mod text;
+mod urdf;
+
+use std::collections::BTreeMap;
+
+use author::Layer;
+use library::Library;
+use plan::{Plan, Role};
+pub use read::{AssetFrame, FrameKind, ReadError, Summary, inspect, read_frames};
+
+use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::robot::{Robot, names};
+
+/// Whether the base is held to the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Base {
+    /// As the source says: held where its root is an empty link named `world`.
+    #[default]
+    Auto,
+    /// Held.
+    Fixed,
+    /// Free.
+    Floating,
+}
+
+/// How the prims of bodies are nested.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bodies {
+    /// Each in its parent link's.
+    #[default]
+    Nested,
+    /// All in the default prim, for engines that need it.
+    Flat,
+}
+
+/// How an asset is written.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The entry layer's name without its ending.
+    pub entry: String,
+    /// `assetInfo:identifier`.
+    pub identifier: String,
+    /// `assetInfo:ros:package_uri`, if the source lies in a package.
+    pub package_uri: Option<String>,
+    /// `assetInfo:version`.
+    pub version: String,
+    /// `ros:context:namespace`; `None`: the default prim's name (REP-158 §2.1.1).
+    pub namespace: Option<String>,
+    /// Whether the base is held to the world.
+    pub base: Base,
+    /// How bodies are nested.
+    pub bodies: Bodies,
+}
+
+/// An asset's files.
+#[derive(Debug)]
+pub struct Asset {
+    /// Contents by path relative to the asset's directory.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// How many distinct materials it has.
+    pub materials: usize,
+    /// What was found on the way.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Everything that the layers are written from.
+struct Scene<'a> {
+    robot: &'a Robot,
+    options: &'a Options,
+    plan: Plan,
+    library: Library,
+}
+
+/// Writes the asset of a robot: the layers of REP-158 §1.2.1 with the entry `<entry>.usda`, and its textures.
+///
+/// The same robot and options give the same bytes.
+pub fn write(robot: &Robot, options: &Options) -> Asset {
+    let plan = Plan::new(robot, options.base, options.bodies);
+    let scene = Scene { robot, options, plan, library: Library::new(robot) };
+    let mut diagnostics = findings(&scene);
+    let mut layers = vec![
+        ("base.usda".to_owned(), base::layer(&scene)),
+        ("physics.usda".to_owned(), physics::layer(&scene, &mut diagnostics)),
+        ("ros.usda".to_owned(), ros::layer(&scene)),
+        ("urdf.usda".to_owned(), urdf::layer(&scene)),
+    ];
+    // Layers that nothing would pull in are not written.
+    if !scene.library.instances.is_empty() {
+        layers.push(("instances.usda".to_owned(), instances::layer(&scene)));
+    }
+    if !scene.library.materials.is_empty() {
+        layers.push(("materials.usda".to_owned(), materials::layer(&scene)));
+    }
+    layers.extend(extended_physics::layer(&scene).map(|layer| ("extended_physics.usda".to_owned(), layer)));
+    let sublayers: Vec<&str> =
+        entry::ORDER.iter().copied().filter(|name| layers.iter().any(|(path, _)| path == name)).collect();
+    layers.push((format!("{}.usda", options.entry), entry::layer(&scene, &sublayers)));
+
+    let mut files = BTreeMap::new();
+    for (path, layer) in layers {
+        match layer.data().and_then(text::write) {
+            Ok(text) => {
+                files.insert(path, text.into_bytes());
+            }
+            Err(error) => diagnostics.push(internal(&scene, &path, &error)),
+        }
+    }
+    if !scene.library.meshes.is_empty() {
+        match geometries::layer(&scene).data().and_then(crate_file::write) {
+            Ok(bytes) => {
+                files.insert("geometries.usdc".to_owned(), bytes);
+            }
+            Err(error) => diagnostics.push(internal(&scene, "geometries.usdc", &error)),
+        }
+    }
+    for (path, texture) in &scene.library.textures {
+        files.insert(path.clone(), texture.bytes.to_vec());
+    }
+    Asset { files, materials: scene.library.materials.len(), diagnostics }
+}
+
+fn internal(scene: &Scene<'_>, path: &str, error: &impl std::fmt::Display) -> Diagnostic {
+    Diagnostic::new(&codes::INTERNAL, scene.robot.place.clone(), format!("{path}: {error}")).help("please report this")
+}
+
+/// What is worth saying about the plan.
+fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let mut note = |code: &'static Code, place: &Place, message: String, help: &str| {
+        found.push(Diagnostic::new(code, place.clone(), message).help(help));
+    };
+    for (link, plan) in scene.robot.links.iter().zip(&scene.plan.links) {
+        if plan.role != Role::Body {
+            continue;
+        }
+        let prim = plan.path.rsplit('/').next().unwrap_or_default();
+        if prim != link.name {
+            let why = if names::is_identifier(&link.name) { "is taken by a sibling" } else { "cannot be a prim's name" };
+            let message =
+                format!("link {:?} {why}; its prim is {prim:?}, and simulators will publish that as its TF frame", link.name);
+            note(&codes::NAME_ENCODED, &link.place, message, "rename the link if its TF frame matters");
+        }
+        if plan.mass_missing {
+            let message = match &link.inertial {
+                None => format!("link {:?} has no inertial", link.name),
+                Some(inertial) => format!("link {:?} has the mass {}", link.name, inertial.mass),
+            };
+            let place = link.inertial.as_ref().map_or(&link.place, |i| &i.place);
+            note(&codes::MASS_MISSING, place, message, "give the link an inertial with its true mass and inertia");
+        }
+    }
+    found
+}
+
+/// A layer of this asset, with the default prim's path.
+fn layer(scene: &Scene<'_>, doc: &str) -> (Layer, String) {
+    (Layer::new(doc, &scene.plan.name), scene.plan.root())
+}

@@ -51,8 +51,13 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         }
     }
     for (path, body) in &scene.plan.world_joints {
-        let plan =
-            JointPlan { path: path.clone(), body0: None, body1: *body, local0: scene.plan.links[body.0].rest, local1: Pose::identity() };
+        let plan = JointPlan {
+            path: path.clone(),
+            body0: None,
+            body1: *body,
+            local0: scene.plan.links[body.0].rest,
+            local1: Pose::identity(),
+        };
         connect(scene, &mut layer.def(path, "PhysicsFixedJoint"), &plan, &UnitQuaternion::identity());
     }
     if has_colliders {
@@ -88,7 +93,8 @@ fn author_body(layer: &mut Layer, path: &str, link: &Link, mass_missing: bool) -
     let orientation = quatf(&(inertial.origin.rotation * axes));
     author_mass(&mut prim, inertial.mass, &inertial.origin.translation.vector, &written, orientation);
     repaired.map(|_| {
-        let message = format!("link {:?}: principal moments of inertia {:?} are not all above zero", link.name, moments.as_slice());
+        let message =
+            format!("link {:?}: principal moments of inertia {:?} are not all above zero", link.name, moments.as_slice());
         Diagnostic::new(&codes::INERTIA_REPAIRED, inertial.place.clone(), message).help("give the link its true inertia tensor")
     })
 }

@@ -99,8 +99,7 @@ impl Plan {
                 local1: in_body(&links, joint.child),
             });
         }
-        let world_joints =
-            children.world_joints.iter().map(|identifier| format!("/{name}/{identifier}")).zip(held).collect();
+        let world_joints = children.world_joints.iter().map(|identifier| format!("/{name}/{identifier}")).zip(held).collect();
         Self { name, links, joints, world_joints }
     }
 

@@ -336,7 +336,9 @@ pub fn inspect(entry: &Path) -> Result<Summary, ReadError> {
             depth.insert(index, at);
             let count = |scope: &str| {
                 let scope = asset.by_path.get(&format!("{}/{scope}", node.path));
-                scope.map_or(0, |scope| asset.nodes.iter().filter(|n| n.parent == Some(*scope) && n.type_name != "Scope").count())
+                scope.map_or(0, |scope| {
+                    asset.nodes.iter().filter(|n| n.parent == Some(*scope) && n.type_name != "Scope").count()
+                })
             };
             links.push(LinkSummary {
                 frame: node.frame_id(),

@@ -6,11 +6,9 @@ use super::plan::Role;
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let (mut layer, root) = super::layer(scene, "Ros*API: context, frames, joint names, interfaces");
-    let namespace = scene.options.namespace.as_deref().unwrap_or(&scene.plan.name);
+    let namespace = scene.options.namespace.clone().unwrap_or_else(|| ros_name(&scene.plan.name));
     let mut context = layer.over(&root);
-    context
-        .apply(["RosContextAPI"])
-        .attribute("ros:context:namespace", Attribute::string(namespace).uniform());
+    context.apply(["RosContextAPI"]).attribute("ros:context:namespace", Attribute::string(namespace).uniform());
     if scene.plan.links.iter().any(|link| link.role == Role::World) {
         context.attribute("ros:context:parent_frame", Attribute::string("world").uniform());
     }
@@ -51,4 +49,13 @@ fn author_interfaces(layer: &mut Layer, root: &str) {
     };
     topic("joint_states", "sensor_msgs/msg/JointState", 50.0, false);
     topic("robot_description", "std_msgs/msg/String", 1.0, true);
+}
+
+/// The nearest name that ROS allows in a namespace (§2.1.1): letters, digits and underscores of ASCII, no digit in front.
+fn ros_name(name: &str) -> String {
+    let mut out: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if out.starts_with(|c: char| c.is_ascii_digit()) {
+        out.insert(0, '_');
+    }
+    out
 }

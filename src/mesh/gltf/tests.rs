@@ -109,7 +109,7 @@ fn buffers_of_every_kind() {
 #[test]
 fn nodes_are_walked_with_their_transforms() {
     let nodes = json!([
-        {"children": [1, 2], "translation": [0, 0, 2], "rotation": [0, 0.70710678, 0, 0.70710678]},
+        {"children": [1, 2], "translation": [0, 0, 2], "rotation": [0, 1, 0, 1]},
         {"mesh": 0, "scale": [2, 1, 1]},
         {"mesh": 0, "matrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 3, 0, 1]},
     ]);

@@ -12,6 +12,7 @@ pub mod builtin_interfaces;
 pub mod diagnostic_msgs;
 pub mod geometry_msgs;
 pub mod rcl_interfaces;
+pub mod rosgraph_msgs;
 pub mod sensor_msgs;
 pub mod std_msgs;
 pub mod tf2_msgs;

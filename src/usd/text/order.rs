@@ -72,17 +72,13 @@ mod tests {
 
     #[test]
     fn sorts_as_openusd_does() {
+        // In the order of usd-core 26.11's Tf.DictionaryStrcmp.
         let sorted =
-            ["_a", "a", "A_b", "a1", "a01", "a9", "a10", "aB", "ab", "ab:c", "ab1", "ab:", "v:9", "v:10", "z", "é", "日本"];
-        // The neighbours as usd-core 26.11's Tf.DictionaryStrcmp has them.
-        for pair in
-            [("a1", "a01"), ("a9", "a10"), ("aB", "ab"), ("_a", "a"), ("v:9", "v:10"), ("z", "é"), ("clips", "clipSets")]
-        {
-            assert!(dictionary_order(pair.0, pair.1).is_lt(), "{pair:?}");
-            assert!(dictionary_order(pair.1, pair.0).is_gt(), "{pair:?}");
-        }
-        for name in sorted {
-            assert!(dictionary_order(name, name).is_eq());
+            ["_a", "a", "a1", "a01", "a9", "a10", "a:b", "aB", "ab", "clips", "clipSets", "v:9", "v:10", "z", "é", "日本"];
+        for (i, left) in sorted.iter().enumerate() {
+            for (j, right) in sorted.iter().enumerate() {
+                assert_eq!(dictionary_order(left, right), i.cmp(&j), "{left} {right}");
+            }
         }
     }
 }

@@ -1,0 +1,568 @@
+//! The node's parameters: one table that they are declared from, that `config/bridge.yaml` is written from, and that says which of
+//! them may change while the node runs.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::convert::Formats;
+use crate::diagnostic::Diagnostic;
+use crate::resolve;
+use crate::ros::parameter::{Change, Range};
+use crate::ros::{Declaration, Node, Value};
+use crate::usd::{Base, Bodies};
+
+/// The default of a parameter, and with it its type.
+#[derive(Clone, Copy)]
+enum Initial {
+    Bool(bool),
+    Integer(i64),
+    Double(f64),
+    Text(&'static str),
+    Texts(&'static [&'static str]),
+}
+
+impl Initial {
+    fn value(self) -> Value {
+        match self {
+            Self::Bool(v) => Value::Bool(v),
+            Self::Integer(v) => Value::Integer(v),
+            Self::Double(v) => Value::Double(v),
+            Self::Text(v) => Value::String(v.to_owned()),
+            Self::Texts(v) => Value::StringArray(v.iter().map(|&text| text.to_owned()).collect()),
+        }
+    }
+
+    /// As a parameter file has it. Empty lists are left out: `rcl` can't read them.
+    fn yaml(self) -> Option<String> {
+        Some(match self {
+            Self::Texts([]) => return None,
+            Self::Bool(v) => v.to_string(),
+            Self::Integer(v) => v.to_string(),
+            Self::Double(v) => format!("{v:?}"),
+            Self::Text(v) => format!("{v:?}"),
+            Self::Texts(v) => format!("[{}]", v.join(", ")),
+        })
+    }
+}
+
+/// What a value must be beyond its type.
+#[derive(Clone, Copy)]
+enum Rule {
+    Any,
+    Integers(i64, i64),
+    Doubles(f64, f64),
+    /// In words, and as code.
+    Own(&'static str, fn(&Value) -> Result<(), String>),
+}
+
+/// One parameter.
+struct Row {
+    name: &'static str,
+    default: Initial,
+    description: &'static str,
+    rule: Rule,
+    /// Whether it may change while the node runs; from the next conversion, check or message on.
+    is_live: bool,
+}
+
+const fn fixed(name: &'static str, default: Initial, rule: Rule, description: &'static str) -> Row {
+    Row { name, default, description, rule, is_live: false }
+}
+
+const fn live(name: &'static str, default: Initial, rule: Rule, description: &'static str) -> Row {
+    Row { name, default, description, rule, is_live: true }
+}
+
+/// All parameters. Units are those of REP-103: metres, radians, seconds.
+const TABLE: &[Row] = &[
+    fixed(
+        "output_dir",
+        Initial::Text("~/.ros/urdf_usd"),
+        Rule::Own("a relative one lies where the node is started; ~ is the home directory", |value| {
+            folder(text(value)).map(|_| ())
+        }),
+        "Where assets are written: each robot gets a folder of its name in it. Calls may write here and below, nowhere else.",
+    ),
+    live(
+        "formats",
+        Initial::Texts(&["usd", "glb"]),
+        Rule::Own("any of usd, glb", |value| Formats::parse(texts(value)).map(|_| ())),
+        "What is written.",
+    ),
+    live(
+        "packages",
+        Initial::Texts(&[]),
+        Rule::Own("each NAME=DIR", |value| texts(value).iter().try_for_each(|text| package(text).map(|_| ()))),
+        "Where single ROS packages are, for package:// URIs: NAME=DIR. They come before everything else.",
+    ),
+    live(
+        "package_paths",
+        Initial::Texts(&[]),
+        Rule::Own("relative ones lie where the node is started; ~ is the home directory", folders),
+        "Folders that hold ROS packages. They come before the ament index (AMENT_PREFIX_PATH).",
+    ),
+    live(
+        "allowed_roots",
+        Initial::Texts(&[]),
+        Rule::Own("relative ones lie where the node is started; ~ is the home directory", folders),
+        "Further folders that URDFs, meshes and textures may be read from. Without any: only packages and the URDF's own folder.",
+    ),
+    live(
+        "ros_namespace",
+        Initial::Text(""),
+        Rule::Own("a ROS namespace such as robot_1, or empty", |value| match text(value) {
+            "" => Ok(()),
+            text => crate::ros::names::check_namespace(&format!("/{}", text.trim_start_matches('/'))).map_err(|e| e.message),
+        }),
+        "The ROS namespace that assets declare for their robot. Empty: the robot's name.",
+    ),
+    live(
+        "base",
+        Initial::Text("auto"),
+        Rule::Own("one of auto, fixed, floating", |value| base(text(value)).map(|_| ())),
+        "Whether the robot's base is held to the world. auto: if the URDF's root is an empty link named world.",
+    ),
+    live(
+        "bodies",
+        Initial::Text("nested"),
+        Rule::Own("one of nested, flat", |value| bodies(text(value)).map(|_| ())),
+        "Whether the prims of bodies stand in each other, or all in the robot's root for engines that need it.",
+    ),
+    live("strict", Initial::Bool(false), Rule::Any, "Whether a warning keeps an asset from being published."),
+    live(
+        "settle_time",
+        Initial::Double(0.2),
+        Rule::Doubles(0.0, 60.0),
+        "How long a description waits for a newer one before it is converted, in s: of a burst only the last is converted.",
+    ),
+    fixed(
+        "max_description_bytes",
+        Initial::Integer(16 << 20),
+        Rule::Integers(1024, 64 << 20),
+        "The largest description that is converted. Larger ones are reported and left.",
+    ),
+    fixed(
+        "workers",
+        Initial::Integer(0),
+        Rule::Integers(0, 256),
+        "How many robots are converted at the same time. 0: as many as there are processors.",
+    ),
+    fixed(
+        "watch_files",
+        Initial::Bool(true),
+        Rule::Any,
+        "Whether a changed mesh, texture or URDF file leads to a new revision of the assets that used it.",
+    ),
+    live(
+        "diagnostics_period",
+        Initial::Double(1.0),
+        Rule::Doubles(0.05, 3600.0),
+        "How often the state is published on /diagnostics even if nothing changes, in s.",
+    ),
+    live(
+        "frames.position_tolerance",
+        Initial::Double(0.001),
+        Rule::Doubles(0.0, 1000.0),
+        "How far a frame may be from where the asset says before its verdict is off, in m.",
+    ),
+    live(
+        "frames.angle_tolerance",
+        Initial::Double(0.01),
+        Rule::Doubles(0.0, 3.15),
+        "How far a frame may be turned from what the asset says before its verdict is off, in rad.",
+    ),
+    live(
+        "frames.timeout",
+        Initial::Double(5.0),
+        Rule::Doubles(0.01, 3600.0),
+        "How long ago a frame on /tf may have been heard before its verdict is stale, in s.",
+    ),
+    fixed(
+        "http.address",
+        Initial::Text("127.0.0.1"),
+        Rule::Own("an IP address of this machine", |value| address(text(value)).map(|_| ())),
+        "Where assets and the viewer are served. Anything but 127.0.0.1 lets others on the network read the assets.",
+    ),
+    fixed("http.port", Initial::Integer(8642), Rule::Integers(0, 65535), "The TCP port for that. 0: nothing is served."),
+];
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn texts(value: &Value) -> &[String] {
+    value.as_strings().unwrap_or_default()
+}
+
+/// A folder as an absolute path, `~` expanded.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = match text.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
+            home.ok_or("there is no home directory: set HOME, or give an absolute path")?.join(rest.trim_start_matches('/'))
+        }
+        _ => PathBuf::from(text),
+    };
+    if text.is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    std::path::absolute(&path).map_err(|e| e.to_string())
+}
+
+fn folders(value: &Value) -> Result<(), String> {
+    texts(value).iter().try_for_each(|text| folder(text).map(|_| ()))
+}
+
+fn package(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), folder(path)?)),
+        _ => Err(format!("{text:?} is not NAME=DIR")),
+    }
+}
+
+fn base(text: &str) -> Result<Base, String> {
+    match text {
+        "auto" => Ok(Base::Auto),
+        "fixed" => Ok(Base::Fixed),
+        "floating" => Ok(Base::Floating),
+        _ => Err("there is no such choice".to_owned()),
+    }
+}
+
+fn bodies(text: &str) -> Result<Bodies, String> {
+    match text {
+        "nested" => Ok(Bodies::Nested),
+        "flat" => Ok(Bodies::Flat),
+        _ => Err("there is no such choice".to_owned()),
+    }
+}
+
+fn address(text: &str) -> Result<std::net::IpAddr, String> {
+    text.parse().map_err(|_| "it is not an IP address".to_owned())
+}
+
+impl Row {
+    fn declaration(&self) -> Declaration {
+        let declaration = Declaration::new(self.name, self.default.value(), self.description);
+        let declaration = match self.rule {
+            Rule::Any => declaration,
+            Rule::Integers(from, to) => declaration.range(Range::Integer { from, to }),
+            Rule::Doubles(from, to) => declaration.range(Range::Double { from, to }),
+            Rule::Own(words, check) => declaration.check(words, check),
+        };
+        if self.is_live { declaration } else { declaration.read_only() }
+    }
+}
+
+/// The values of all parameters, checked and in the types that the node works with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    /// Where assets go; absolute.
+    pub output_dir: PathBuf,
+    /// What to write unless a call says otherwise.
+    pub formats: Formats,
+    /// `NAME=DIR` of single packages.
+    pub packages: Vec<(String, PathBuf)>,
+    /// Folders of packages.
+    pub package_paths: Vec<PathBuf>,
+    /// Further folders that may be read.
+    pub allowed_roots: Vec<PathBuf>,
+    /// The namespace that assets declare; `None`: the robot's name.
+    pub ros_namespace: Option<String>,
+    /// Whether the base is held to the world.
+    pub base: Base,
+    /// How bodies are nested.
+    pub bodies: Bodies,
+    /// Whether a warning keeps an asset from being published.
+    pub strict: bool,
+    /// How long a description waits for a newer one.
+    pub settle_time: Duration,
+    /// The largest description that is converted, in bytes.
+    pub max_description_bytes: usize,
+    /// How many robots are converted at the same time, at least 1.
+    pub workers: usize,
+    /// Whether used files are watched.
+    pub watch_files: bool,
+    /// How often `/diagnostics` is published even if nothing changes.
+    pub diagnostics_period: Duration,
+    /// How far a frame may be from where the asset says, in metres.
+    pub position_tolerance: f64,
+    /// How far a frame may be turned from what the asset says, in radians.
+    pub angle_tolerance: f64,
+    /// How long ago a moving frame may have been heard.
+    pub frame_timeout: Duration,
+    /// Where to serve HTTP; `None`: nowhere.
+    pub http: Option<std::net::SocketAddr>,
+}
+
+impl Parameters {
+    /// Declares all parameters on `node` and returns their values.
+    ///
+    /// # Errors
+    /// [`crate::ros::codes::PARAMETER_TYPE`], [`crate::ros::codes::PARAMETER_VALUE`] for values that do not fit, with their place.
+    pub fn declare(node: &impl Node) -> Result<Self, Diagnostic> {
+        let values: Result<Vec<(&str, Value)>, Diagnostic> =
+            TABLE.iter().map(|row| Ok((row.name, node.declare(row.declaration())?))).collect();
+        let mut parameters = Self::unset();
+        for (name, value) in values? {
+            parameters.set(name, &value);
+        }
+        Ok(parameters)
+    }
+
+    /// Takes over a change. Other parameters than these are left to whoever declared them.
+    pub fn apply(&mut self, change: &Change) {
+        self.set(&change.name, &change.value);
+    }
+
+    /// How references to files are resolved.
+    pub fn resolve(&self) -> resolve::Options {
+        resolve::Options {
+            packages: self.packages.clone(),
+            package_paths: self.package_paths.clone(),
+            allowed_roots: self.allowed_roots.clone(),
+            ..resolve::Options::from_environment()
+        }
+    }
+
+    /// What stands before the values are known; every field is set from the table.
+    fn unset() -> Self {
+        Self {
+            output_dir: PathBuf::new(),
+            formats: Formats::default(),
+            packages: Vec::new(),
+            package_paths: Vec::new(),
+            allowed_roots: Vec::new(),
+            ros_namespace: None,
+            base: Base::Auto,
+            bodies: Bodies::Nested,
+            strict: false,
+            settle_time: Duration::ZERO,
+            max_description_bytes: 0,
+            workers: 1,
+            watch_files: true,
+            diagnostics_period: Duration::ZERO,
+            position_tolerance: 0.0,
+            angle_tolerance: 0.0,
+            frame_timeout: Duration::ZERO,
+            http: None,
+        }
+    }
+
+    /// Sets one field. Values have passed the table's rules; what still does not fit leaves the field as it is.
+    fn set(&mut self, name: &str, value: &Value) {
+        fn put<T, E>(field: &mut T, value: Result<T, E>) {
+            if let Ok(value) = value {
+                *field = value;
+            }
+        }
+        let seconds = || Duration::try_from_secs_f64(value.as_double().unwrap_or_default());
+        let all = || texts(value).iter().map(|text| folder(text)).collect::<Result<Vec<_>, _>>();
+        match name {
+            "output_dir" => put(&mut self.output_dir, folder(text(value))),
+            "formats" => put(&mut self.formats, Formats::parse(texts(value))),
+            "packages" => put(&mut self.packages, texts(value).iter().map(|text| package(text)).collect::<Result<_, _>>()),
+            "package_paths" => put(&mut self.package_paths, all()),
+            "allowed_roots" => put(&mut self.allowed_roots, all()),
+            "ros_namespace" => self.ros_namespace = Some(text(value).to_owned()).filter(|text| !text.is_empty()),
+            "base" => put(&mut self.base, base(text(value))),
+            "bodies" => put(&mut self.bodies, bodies(text(value))),
+            "strict" => self.strict = value.as_bool().unwrap_or(self.strict),
+            "settle_time" => put(&mut self.settle_time, seconds()),
+            "max_description_bytes" => {
+                put(&mut self.max_description_bytes, usize::try_from(value.as_integer().unwrap_or_default()))
+            }
+            "workers" => {
+                let asked = value.as_integer().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+                self.workers = asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+            }
+            "watch_files" => self.watch_files = value.as_bool().unwrap_or(self.watch_files),
+            "diagnostics_period" => put(&mut self.diagnostics_period, seconds()),
+            "frames.position_tolerance" => self.position_tolerance = value.as_double().unwrap_or(self.position_tolerance),
+            "frames.angle_tolerance" => self.angle_tolerance = value.as_double().unwrap_or(self.angle_tolerance),
+            "frames.timeout" => put(&mut self.frame_timeout, seconds()),
+            "http.address" => {
+                let port = self.http.map_or(0, |http| http.port());
+                self.http = address(text(value)).ok().map(|address| (address, port).into());
+            }
+            "http.port" => {
+                let port = value.as_integer().and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
+                self.http = self.http.zip(port).map(|(http, port)| (http.ip(), port).into());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// `config/bridge.yaml`: all parameters with their defaults, limits and meaning.
+pub fn yaml() -> String {
+    let mut text = String::from(
+        "# The parameters of the node `bridge`, with their defaults. A parameter file for it needs only the lines that differ:\n\
+         #   ros2 launch urdf_usd bridge.launch.py params_file:=my.yaml\n\
+         #   ros2 run urdf_usd bridge --ros-args --params-file my.yaml\n\
+         # Those marked \"at start\" keep their value while the node runs; `ros2 param set` changes the others.\n\
+         # Doubles need a decimal point (1.0): ROS 2 takes 1 for an integer and refuses it.\n\
+         /**:\n  ros__parameters:\n",
+    );
+    let mut group = "";
+    for row in TABLE {
+        let (of, name) = row.name.rsplit_once('.').unwrap_or(("", row.name));
+        if of != group {
+            text.push_str(&format!("\n    {of}:\n"));
+            group = of;
+        } else {
+            text.push('\n');
+        }
+        let indent = if of.is_empty() { "    " } else { "      " };
+        let limits = match row.rule {
+            Rule::Any => None,
+            Rule::Integers(from, to) => Some(format!("{from} … {to}")),
+            Rule::Doubles(from, to) => Some(format!("{from:?} … {to:?}")),
+            Rule::Own(words, _) => Some(words.to_owned()),
+        };
+        for line in wrap(row.description, 100) {
+            text.push_str(&format!("{indent}# {line}\n"));
+        }
+        let notes: Vec<String> = limits.into_iter().chain((!row.is_live).then(|| "at start".to_owned())).collect();
+        if !notes.is_empty() {
+            text.push_str(&format!("{indent}# ({})\n", notes.join("; ")));
+        }
+        match row.default.yaml() {
+            Some(default) => text.push_str(&format!("{indent}{name}: {default}\n")),
+            None => text.push_str(&format!("{indent}# {name}: [...]  # none unless given\n")),
+        }
+    }
+    text
+}
+
+/// Breaks a sentence into lines of at most `width` characters.
+fn wrap(sentence: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in sentence.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::ros::overrides::{Given, read_file};
+    use crate::ros::parameter::Store;
+
+    fn yaml_path() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("config/bridge.yaml")
+    }
+
+    /// A store as a node has one, filled from a parameter text.
+    fn store(text: &str) -> Store {
+        let text = format!("/**:\n  ros__parameters: {{{text}}}\n");
+        let read = crate::ros::overrides::read_str(&text, "f.yaml").expect("valid");
+        Store::new(read.into_iter().map(|o| (o.parameter.clone(), o)).collect())
+    }
+
+    fn parameters(text: &str) -> Result<Parameters, Diagnostic> {
+        let mut store = store(text);
+        let mut parameters = Parameters::unset();
+        for row in TABLE {
+            parameters.set(row.name, &store.declare(row.declaration())?);
+        }
+        Ok(parameters)
+    }
+
+    #[test]
+    fn the_file_is_written_from_the_table() {
+        if std::env::var_os("UPDATE_FILES").is_some() {
+            std::fs::write(yaml_path(), yaml()).expect("written");
+        }
+        let file = std::fs::read_to_string(yaml_path()).expect("config/bridge.yaml");
+        assert!(file == yaml(), "config/bridge.yaml is not what the table says: run the test with UPDATE_FILES=1");
+    }
+
+    #[test]
+    fn the_file_says_the_defaults() {
+        let read = read_file(&yaml_path()).expect("a parameter file");
+        let names: Vec<_> = read.iter().map(|o| o.parameter.as_str()).collect();
+        let rows: Vec<&Row> = TABLE.iter().filter(|row| row.default.yaml().is_some()).collect();
+        assert_eq!(names, rows.iter().map(|row| row.name).collect::<Vec<_>>());
+        for (given, row) in read.iter().zip(rows) {
+            assert_eq!(given.value, Given::Value(row.default.value()), "{}", row.name);
+        }
+        let store = Store::new(read.into_iter().map(|o| (o.parameter.clone(), o)).collect());
+        assert_eq!(declare(store), parameters("").ok());
+    }
+
+    fn declare(mut store: Store) -> Option<Parameters> {
+        let mut parameters = Parameters::unset();
+        for row in TABLE {
+            parameters.set(row.name, &store.declare(row.declaration()).ok()?);
+        }
+        Some(parameters)
+    }
+
+    #[test]
+    fn every_parameter_reaches_its_field() {
+        let changed = parameters(
+            "output_dir: /o, formats: [glb], packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], ros_namespace: robot_1, base: \
+             fixed, bodies: flat, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, watch_files: false, \
+             diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, \
+             http.address: '::1', http.port: 80",
+        )
+        .expect("valid");
+        let expected = Parameters {
+            output_dir: "/o".into(),
+            formats: Formats { usd: false, glb: true },
+            packages: vec![("a".into(), "/p".into())],
+            package_paths: vec!["/q".into()],
+            allowed_roots: vec!["/r".into()],
+            ros_namespace: Some("robot_1".into()),
+            base: Base::Fixed,
+            bodies: Bodies::Flat,
+            strict: true,
+            settle_time: Duration::from_secs(3),
+            max_description_bytes: 2048,
+            workers: 3,
+            watch_files: false,
+            diagnostics_period: Duration::from_secs(2),
+            position_tolerance: 0.5,
+            angle_tolerance: 0.25,
+            frame_timeout: Duration::from_secs(9),
+            http: "[::1]:80".parse().ok(),
+        };
+        assert_eq!(changed, expected);
+        assert_eq!(parameters("http.port: 0").expect("valid").http, None);
+        let mut changed = parameters("").expect("valid");
+        changed.apply(&Change { name: "formats".into(), value: Value::StringArray(vec!["usd".into()]) });
+        assert_eq!(changed.formats, Formats { usd: true, glb: false });
+    }
+
+    #[test]
+    fn bad_values_are_refused_with_the_choice() {
+        for (text, part) in [
+            ("formats: [stl]", "stl"),
+            ("formats: []", "any of usd, glb"),
+            ("packages: [a]", "NAME=DIR"),
+            ("output_dir: ''", "empty"),
+            ("base: glued", "one of auto, fixed, floating"),
+            ("bodies: round", "one of nested, flat"),
+            ("ros_namespace: 'a b'", "namespace"),
+            ("settle_time: -1.0", "0.0 … 60.0"),
+            ("settle_time: 1", "write 1.0"),
+            ("workers: -1", "0 … 256"),
+            ("http.address: here", "not an IP address"),
+            ("http.port: 65536", "0 … 65535"),
+        ] {
+            let fault = parameters(text).expect_err(text).to_string();
+            assert!(fault.contains(part), "{fault}");
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! The command line: what people type, what they are told, and the exit code.
+//!
+//! 0: done (warnings allowed unless `--strict`). 1: not done. 2: the command line was wrong. Results go to standard output;
+//! messages for people go to standard error. This module decides nothing about robots.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
+
+use crate::convert::{self, Formats, Job, Report, Source};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::{bridge, resolve, usd};
+
+/// The command line was wrong.
+const USAGE: u8 = 2;
+
+/// Robots out of ROS, into OpenUSD (REP-158) and glTF (EXT_robot_kinematics).
+#[derive(Parser)]
+#[command(name = "urdf_usd", version, max_term_width = 110, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Convert a URDF file to OpenUSD layers and a binary glTF
+    Convert(Convert),
+    /// Show the link tree, joints, frames and interfaces of a converted asset
+    Inspect(Inspect),
+    /// Run the ROS 2 node (the executable `bridge` is the same)
+    #[command(disable_help_flag = true)]
+    Bridge {
+        /// `--ros-args …`, as for any ROS 2 node
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Run the node with a sample robot that moves, on loopback, no ROS needed
+    Demo(bridge::demo::Options),
+}
+
+#[derive(Args)]
+struct Convert {
+    /// The URDF file; `-` reads standard input
+    input: PathBuf,
+    /// The directory for the asset's own directory
+    #[arg(short = 'o', long = "output", value_name = "DIR", default_value = ".")]
+    output: PathBuf,
+    /// What to write, separated by commas: usd, glb
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "usd,glb")]
+    formats: Vec<String>,
+    /// Where a ROS package is (may be given several times; comes before everything else)
+    #[arg(long = "package", value_name = "NAME=DIR", value_parser = package)]
+    packages: Vec<(String, PathBuf)>,
+    /// A directory that holds ROS packages (may be given several times; comes before AMENT_PREFIX_PATH)
+    #[arg(long = "package-path", value_name = "DIR")]
+    package_paths: Vec<PathBuf>,
+    /// Another directory that meshes and textures may be read from (may be given several times)
+    #[arg(long = "allow", value_name = "DIR")]
+    allowed_roots: Vec<PathBuf>,
+    /// Whether the base is held to the world; auto: if the URDF's root is an empty link named `world`
+    #[arg(long, value_enum, default_value_t)]
+    base: Base,
+    /// Whether the prims of bodies stand in each other, or all in the root
+    #[arg(long, value_enum, default_value_t)]
+    bodies: Bodies,
+    /// The ROS namespace of the asset [default: the robot's name]
+    #[arg(long, value_name = "NS", value_parser = namespace)]
+    namespace: Option<String>,
+    /// Write nothing and fail if there is any warning
+    #[arg(long)]
+    strict: bool,
+    /// Print the report as JSON to standard output
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Base {
+    #[default]
+    Auto,
+    Fixed,
+    Floating,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Bodies {
+    #[default]
+    Nested,
+    Flat,
+}
+
+#[derive(Args)]
+struct Inspect {
+    /// The entry layer (NAME.usda), or the asset's directory
+    asset: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn package(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, directory)) if !name.is_empty() && !directory.is_empty() => Ok((name.to_owned(), directory.into())),
+        _ => Err("expected NAME=DIR, such as my_robot_description=/home/me/my_robot_description".to_owned()),
+    }
+}
+
+/// A namespace as REP-158 §2.1.1 and ROS have it: `robot_1`, `/fleet/robot_1`.
+fn namespace(text: &str) -> Result<String, String> {
+    let segments = text.strip_prefix('/').unwrap_or(text).split('/');
+    let is_segment = |s: &str| {
+        !s.is_empty()
+            && !s.starts_with(|c: char| c.is_ascii_digit())
+            && s.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    if segments.into_iter().all(is_segment) {
+        Ok(text.to_owned())
+    } else {
+        Err("expected letters, digits and underscores, with slashes between, such as robot_1 or /fleet/robot_1".to_owned())
+    }
+}
+
+/// Runs the command line `arguments`, the first of which is the program's name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors; clap knows which stream and code each takes.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
+        }
+    };
+    match cli.command {
+        Command::Convert(arguments) => convert(&arguments),
+        Command::Inspect(arguments) => inspect(&arguments),
+        Command::Bridge { arguments } => bridge::main(arguments),
+        Command::Demo(options) => bridge::demo::main(options),
+    }
+}
+
+fn convert(arguments: &Convert) -> ExitCode {
+    let formats = match Formats::parse(&arguments.formats) {
+        Ok(formats) => formats,
+        Err(message) => return wrong(&format!("--formats: {message}")),
+    };
+    for (option, directory) in arguments
+        .packages
+        .iter()
+        .map(|(name, directory)| (format!("--package {name}"), directory))
+        .chain(arguments.package_paths.iter().map(|d| ("--package-path".to_owned(), d)))
+        .chain(arguments.allowed_roots.iter().map(|d| ("--allow".to_owned(), d)))
+    {
+        if !directory.is_dir() {
+            return wrong(&format!("{option}: {} is not a directory", directory.display()));
+        }
+    }
+    let source = if arguments.input == Path::new("-") {
+        match standard_input() {
+            Ok(source) => source,
+            Err(message) => return failed(&message),
+        }
+    } else {
+        Source::File(arguments.input.clone())
+    };
+    let environment = resolve::Options::from_environment();
+    let job = Job {
+        source,
+        output_dir: arguments.output.clone(),
+        formats,
+        resolve: resolve::Options {
+            packages: arguments.packages.clone(),
+            package_paths: arguments.package_paths.clone(),
+            allowed_roots: arguments.allowed_roots.clone(),
+            ..environment
+        },
+        namespace: arguments.namespace.clone(),
+        base: match arguments.base {
+            Base::Auto => usd::Base::Auto,
+            Base::Fixed => usd::Base::Fixed,
+            Base::Floating => usd::Base::Floating,
+        },
+        bodies: match arguments.bodies {
+            Bodies::Nested => usd::Bodies::Nested,
+            Bodies::Flat => usd::Bodies::Flat,
+        },
+        strict: arguments.strict,
+    };
+    match convert::convert(&job) {
+        Ok(report) => {
+            print_diagnostics(&report.diagnostics);
+            print_outcome(&report, arguments);
+            if arguments.json { print_json(&report) } else { ExitCode::SUCCESS }
+        }
+        Err(failure) => {
+            print_diagnostics(&failure.diagnostics);
+            let why = match failure.diagnostics.iter().any(|d| d.severity == Severity::Error) {
+                true => "",
+                false => " (--strict)",
+            };
+            let _ = writeln!(std::io::stderr(), "not converted{why}: nothing was written");
+            if arguments.json {
+                print_json(&serde_json::json!({ "diagnostics": failure.diagnostics }));
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// URDF text from standard input. Relative references start from the working directory.
+fn standard_input() -> Result<Source, String> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| format!("cannot read standard input: {error}"))?;
+    let text = crate::urdf::decode(&bytes).map_err(|diagnostic| diagnostic.to_string())?;
+    let directory = std::env::current_dir().map_err(|error| format!("cannot tell the working directory: {error}"))?;
+    Ok(Source::Text { text, file: Some(directory.join("-")) })
+}
+
+fn inspect(arguments: &Inspect) -> ExitCode {
+    let entry = match entry_of(&arguments.asset) {
+        Ok(entry) => entry,
+        Err(message) => return failed(&message),
+    };
+    match usd::inspect(&entry) {
+        Ok(summary) if arguments.json => print_json(&summary),
+        Ok(summary) => {
+            // A closed pipe (`| head`) is the reader's choice.
+            let _ = write!(std::io::stdout(), "{summary}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => failed(&format!("{error}; give the entry layer (NAME.usda) of an asset that `urdf_usd convert` wrote")),
+    }
+}
+
+/// The entry layer of what people call the asset: the layer itself, or its directory.
+fn entry_of(asset: &Path) -> Result<PathBuf, String> {
+    if !asset.is_dir() {
+        return if asset.exists() { Ok(asset.to_owned()) } else { Err(format!("{} does not exist", asset.display())) };
+    }
+    let directory = asset.canonicalize().map_err(|error| format!("cannot open {}: {error}", asset.display()))?;
+    let name = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let entry = asset.join(format!("{name}.usda"));
+    if entry.exists() { Ok(entry) } else { Err(format!("{} holds no {name}.usda", asset.display())) }
+}
+
+fn print_json(value: &impl serde::Serialize) -> ExitCode {
+    match serde_json::to_string_pretty(value) {
+        Ok(text) => {
+            let _ = writeln!(std::io::stdout(), "{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => failed(&format!("the result cannot be printed as JSON: {error}")),
+    }
+}
+
+fn print_outcome(report: &Report, arguments: &Convert) {
+    let counts = report.counts;
+    let bytes: u64 = report.files.iter().map(|file| file.bytes).sum();
+    let findings = match (report.count(Severity::Error), report.count(Severity::Warning)) {
+        (0, 0) => String::new(),
+        (errors, warnings) => format!("; {}, {}", plural(errors, "error"), plural(warnings, "warning")),
+    };
+    let what = if report.changed { "wrote" } else { "is up to date:" };
+    let entry = if arguments.formats.iter().any(|f| f == "usd") { "usda" } else { "glb" };
+    let _ = writeln!(
+        std::io::stderr(),
+        "{} {what} {} (revision {}, {}, {:.1} MB in {:.2} s): {}, {}, {}, {}{findings}",
+        report.robot,
+        report.directory.join(format!("{}.{entry}", report.name)).display(),
+        report.revision,
+        plural(report.files.len() + 1, "file"),
+        bytes as f64 / 1e6,
+        report.timings_ms.total / 1e3,
+        plural(counts.links, "link"),
+        plural(counts.joints, "joint"),
+        plural(counts.meshes, "mesh").replace("meshs", "meshes"),
+        plural(counts.triangles, "triangle"),
+    );
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// Shows findings with the line of the source that each is about.
+fn print_diagnostics(diagnostics: &[Diagnostic]) {
+    let mut sources: HashMap<PathBuf, Option<String>> = HashMap::new();
+    let theme = if std::io::stderr().is_terminal() { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let handler = GraphicalReportHandler::new_themed(theme).with_links(false);
+    for diagnostic in diagnostics {
+        let file = diagnostic.place.file.as_deref().filter(|_| diagnostic.place.line > 0);
+        let text = file.and_then(|file| {
+            let read = || std::fs::read_to_string(file).ok();
+            sources.entry(file.to_owned()).or_insert_with(read).clone()
+        });
+        let mut shown = MietteDiagnostic::new(match text {
+            Some(_) => diagnostic.message.clone(),
+            None => format!("{}: {}", diagnostic.place, diagnostic.message),
+        })
+        .with_code(diagnostic.code)
+        .with_severity(match diagnostic.severity {
+            Severity::Info => miette::Severity::Advice,
+            Severity::Warning => miette::Severity::Warning,
+            Severity::Error => miette::Severity::Error,
+        });
+        if !diagnostic.help.is_empty() {
+            shown = shown.with_help(diagnostic.help.clone());
+        }
+        let mut rendered = String::new();
+        let result = match (file, text) {
+            (Some(file), Some(text)) => {
+                let offset = byte_offset(&text, diagnostic.place.line, diagnostic.place.column);
+                shown = shown.with_labels([LabeledSpan::at_offset(offset, diagnostic.place.element.clone())]);
+                let report = miette::Report::new(shown).with_source_code(NamedSource::new(file.to_string_lossy(), text));
+                handler.render_report(&mut rendered, report.as_ref())
+            }
+            _ => handler.render_report(&mut rendered, &shown),
+        };
+        let line = if result.is_ok() { rendered } else { format!("{diagnostic}\n") };
+        let _ = write!(std::io::stderr(), "{line}");
+    }
+}
+
+/// Where a line and column (both from 1, in characters) are in a text.
+fn byte_offset(text: &str, line: u32, column: u32) -> usize {
+    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1) as usize).map(str::len).sum();
+    let rest = text.get(start..).unwrap_or_default();
+    start + rest.chars().take(column.saturating_sub(1) as usize).map(char::len_utf8).sum::<usize>()
+}
+
+fn failed(message: &str) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "error: {message}");
+    ExitCode::FAILURE
+}
+
+fn wrong(message: &str) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "error: {message}\n\nFor more information, try '--help'.");
+    ExitCode::from(USAGE)
+}

@@ -1,0 +1,186 @@
+//! Where the node may talk and how: the environment variables of ROS 2, read as `rcl` and the `rmw` layers read them.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
+
+use crate::diagnostic::{Diagnostic, Place};
+use crate::ros::codes;
+
+/// The highest domain whose ports exist.
+const LAST_DOMAIN: u16 = 232;
+
+/// How requests and replies of services look on the wire. The two families of DDS clients differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServiceWire {
+    /// `rmw_fastrtps_cpp`, and `rmw_connextdds`: the identity of the request in the inline QoS.
+    FastDds,
+    /// `rmw_cyclonedds_cpp`: the identity in a header of the payload.
+    Cyclone,
+}
+
+/// How far the node looks for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Nobody.
+    Off,
+    /// This machine.
+    Localhost,
+    /// Every network this machine is in.
+    Subnet,
+}
+
+/// The network settings of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// `ROS_DOMAIN_ID`: only nodes of one domain hear each other.
+    pub domain: u16,
+    /// `ROS_AUTOMATIC_DISCOVERY_RANGE`, `ROS_LOCALHOST_ONLY`.
+    pub reach: Reach,
+    /// From `RMW_IMPLEMENTATION`.
+    pub services: ServiceWire,
+    /// Settings that were understood but can't be followed, to be told to the person.
+    pub without_effect: Vec<Diagnostic>,
+}
+
+impl Network {
+    /// The settings in the process's environment.
+    ///
+    /// # Errors
+    /// [`codes::ENVIRONMENT`].
+    pub fn from_env() -> Result<Self, Diagnostic> {
+        Self::from_variables(
+            &std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))).collect(),
+        )
+    }
+
+    fn from_variables(variables: &HashMap<String, String>) -> Result<Self, Diagnostic> {
+        let get = |name: &str| variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty());
+        if get("ROS_SECURITY_ENABLE").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+            let fault = fault("ROS_SECURITY_ENABLE", "true", "this build speaks without encryption or access control");
+            return Err(fault.help("unset it, or build the package in a ROS workspace with a client that knows SROS 2"));
+        }
+        let mut without_effect = Vec::new();
+        let reach = reach(get("ROS_AUTOMATIC_DISCOVERY_RANGE"), get("ROS_LOCALHOST_ONLY"))?;
+        if let Some(peers) = get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off) {
+            let message =
+                format!("ROS_STATIC_PEERS={peers} is not followed: this build finds nodes by multicast, and on this machine");
+            without_effect.push(Diagnostic::new(&codes::WITHOUT_EFFECT, Place::default(), message));
+        }
+        Ok(Self {
+            domain: get("ROS_DOMAIN_ID").map_or(Ok(0), domain)?,
+            reach,
+            services: get("RMW_IMPLEMENTATION").map_or(Ok(ServiceWire::FastDds), services)?,
+            without_effect,
+        })
+    }
+
+    /// The same, but never beyond this machine.
+    #[must_use]
+    pub fn loopback(mut self) -> Self {
+        if self.reach == Reach::Subnet {
+            self.reach = Reach::Localhost;
+        }
+        self
+    }
+
+    /// The addresses of the interfaces used; `None` for all.
+    pub(super) fn interfaces(&self) -> Option<Vec<IpAddr>> {
+        match self.reach {
+            Reach::Off => Some(Vec::new()),
+            Reach::Localhost => Some(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]),
+            Reach::Subnet => None,
+        }
+    }
+}
+
+fn fault(name: &str, value: &str, why: &str) -> Diagnostic {
+    let place = Place { element: name.to_owned(), ..Place::default() };
+    Diagnostic::new(&codes::ENVIRONMENT, place, format!("{name}={value}: {why}"))
+}
+
+fn domain(text: &str) -> Result<u16, Diagnostic> {
+    let number = text.parse().ok().filter(|domain| *domain <= LAST_DOMAIN);
+    number.ok_or_else(|| {
+        fault("ROS_DOMAIN_ID", text, "not a domain").help("a whole number from 0 to 232; up to 101 on Linux is safest")
+    })
+}
+
+fn reach(range: Option<&str>, localhost_only: Option<&str>) -> Result<Reach, Diagnostic> {
+    // The older variable, where set, holds against the newer one, as in Jazzy.
+    match localhost_only {
+        Some("1") => return Ok(Reach::Localhost),
+        None | Some("0") => {}
+        Some(other) => return Err(fault("ROS_LOCALHOST_ONLY", other, "neither 0 nor 1").help("0, 1, or unset")),
+    }
+    match range {
+        Some("OFF") => Ok(Reach::Off),
+        Some("LOCALHOST") => Ok(Reach::Localhost),
+        None | Some("SUBNET" | "SYSTEM_DEFAULT") => Ok(Reach::Subnet),
+        Some(other) => {
+            let fault = fault("ROS_AUTOMATIC_DISCOVERY_RANGE", other, "no such range");
+            Err(fault.help("one of OFF, LOCALHOST, SUBNET, SYSTEM_DEFAULT"))
+        }
+    }
+}
+
+fn services(rmw: &str) -> Result<ServiceWire, Diagnostic> {
+    match rmw {
+        "rmw_fastrtps_cpp" | "rmw_fastrtps_dynamic_cpp" | "rmw_connextdds" => Ok(ServiceWire::FastDds),
+        "rmw_cyclonedds_cpp" => Ok(ServiceWire::Cyclone),
+        "rmw_zenoh_cpp" => Err(fault("RMW_IMPLEMENTATION", rmw, "this build speaks DDS, not Zenoh")
+            .help("run all nodes with rmw_fastrtps_cpp or rmw_cyclonedds_cpp, or connect the two with zenoh-bridge-ros2dds")),
+        _ => {
+            Err(fault("RMW_IMPLEMENTATION", rmw, "this build does not know it").help("rmw_fastrtps_cpp or rmw_cyclonedds_cpp"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(variables: &[(&str, &str)]) -> Result<Network, Diagnostic> {
+        Network::from_variables(&variables.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
+    }
+
+    #[test]
+    fn defaults_are_those_of_jazzy() {
+        let network = network(&[("ROS_DOMAIN_ID", "")]).expect("valid");
+        assert_eq!((network.domain, network.reach, network.services), (0, Reach::Subnet, ServiceWire::FastDds));
+        assert_eq!((network.interfaces(), network.loopback().reach), (None, Reach::Localhost));
+    }
+
+    #[test]
+    fn what_is_set_is_followed() {
+        for (variables, reach) in [
+            (&[("ROS_LOCALHOST_ONLY", "1")][..], Reach::Localhost),
+            (&[("ROS_LOCALHOST_ONLY", "1"), ("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")], Reach::Localhost),
+            (&[("ROS_LOCALHOST_ONLY", "0"), ("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")], Reach::Off),
+            (&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")], Reach::Localhost),
+            (&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT")], Reach::Subnet),
+        ] {
+            assert_eq!(network(variables).map(|n| n.reach), Ok(reach), "{variables:?}");
+        }
+        assert_eq!(network(&[("ROS_DOMAIN_ID", "42")]).map(|n| n.domain), Ok(42));
+        assert_eq!(network(&[("RMW_IMPLEMENTATION", "rmw_cyclonedds_cpp")]).map(|n| n.services), Ok(ServiceWire::Cyclone));
+        assert_eq!(network(&[("ROS_STATIC_PEERS", "10.0.0.7")]).map(|n| n.without_effect.len()), Ok(1));
+        assert_eq!(network(&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")]).map(|n| n.loopback().reach), Ok(Reach::Off));
+    }
+
+    #[test]
+    fn what_can_t_be_honoured_is_refused_with_the_remedy() {
+        for (name, value) in [
+            ("ROS_DOMAIN_ID", "233"),
+            ("ROS_DOMAIN_ID", "-1"),
+            ("ROS_DOMAIN_ID", "x"),
+            ("ROS_LOCALHOST_ONLY", "yes"),
+            ("ROS_AUTOMATIC_DISCOVERY_RANGE", "WORLD"),
+            ("RMW_IMPLEMENTATION", "rmw_zenoh_cpp"),
+            ("RMW_IMPLEMENTATION", "rmw_x"),
+            ("ROS_SECURITY_ENABLE", "true"),
+        ] {
+            let fault = network(&[(name, value)]).expect_err(value);
+            assert!(fault.message.starts_with(&format!("{name}={value}: ")) && !fault.help.is_empty(), "{fault}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The codes of everything that can be wrong with a URDF.
+
+use crate::diagnostic::{Code, Severity};
+
+macro_rules! codes {
+    ($($name:ident $severity:ident $id:literal: $meaning:literal, $outcome:literal;)*) => {
+        $(
+            #[doc = $meaning]
+            pub const $name: Code = Code { id: $id, severity: Severity::$severity, meaning: $meaning, outcome: $outcome };
+        )*
+        /// All of them.
+        pub const ALL: &[&Code] = &[$(&$name),*];
+    };
+}
+
+codes! {
+    // The text as a whole.
+    UNSUPPORTED_ENCODING Error "urdf-unsupported-encoding": "The file is in an encoding other than UTF-8, UTF-16, ISO-8859-1 and windows-1252.",
+        "Stops.";
+    BROKEN_CHARACTERS Warning "urdf-broken-characters": "The text has bytes that its encoding does not allow, or the replacement character U+FFFD.",
+        "Goes on; the characters read as U+FFFD.";
+    TOO_LARGE Error "urdf-too-large": "The text, its number of attributes or namespaces, or what its entities expand to exceeds the limits.",
+        "Stops.";
+    MALFORMED_XML Error "urdf-malformed-xml": "The text is not well-formed XML.",
+        "Stops.";
+    NOT_URDF Error "urdf-not-urdf": "The root element is not `robot`: the text is something else.",
+        "Stops.";
+    XACRO Error "urdf-xacro": "The text is xacro: it has elements that the xacro program has to expand first.",
+        "Stops.";
+    NO_LINKS Error "urdf-no-links": "The robot has no link.",
+        "Stops.";
+    UNBOUND_PREFIX Warning "urdf-unbound-prefix": "A namespace prefix is used without an xmlns declaration.",
+        "Goes on as if it were declared; names are kept as written.";
+    LOOSE_COMMENT Info "urdf-loose-comment": "A comment has `--` in it, or ends with `--->`, which XML does not allow.",
+        "Goes on; other programs may refuse the text.";
+    UNKNOWN_VERSION Warning "urdf-unknown-version": "The robot element names a version of URDF other than 1.0, 1.1 and 1.2.",
+        "Goes on, reading it as 1.2.";
+    TOO_DEEP Error "urdf-too-deep": "Elements are nested more than 64 deep.",
+        "Goes on without the elements below that.";
+    LEFT_OUT Info "urdf-left-out": "There is text between elements, or a processing instruction, where URDF has none.",
+        "Goes on without it.";
+    MORE_FINDINGS Info "urdf-more-findings": "There are more findings than are reported (1000).",
+        "Goes on.";
+
+    // Names and references.
+    NO_NAME Warning "urdf-nameless-robot": "The robot has no name.",
+        "Goes on with the file's name, or `robot`.";
+    UNNAMED Warning "urdf-unnamed-element": "A link or joint has no name.",
+        "Goes on with a made-up name.";
+    DUPLICATE_LINK Error "urdf-duplicate-link": "Two links have the same name.",
+        "Goes on with the first; the second is only kept as custom data.";
+    DUPLICATE_JOINT Error "urdf-duplicate-joint": "Two joints have the same name.",
+        "Goes on. The second gets a number behind its name, so that the links below it stay attached; if it also joins the same links it is only kept as custom data.";
+    NO_JOINT_LINK Error "urdf-joint-without-link": "A joint has no parent or child element, or that has no link attribute.",
+        "Goes on without the joint (it is kept as custom data); its child becomes a root.";
+    UNKNOWN_LINK Error "urdf-unknown-link": "A joint names a link that the robot does not have.",
+        "Goes on without the joint (it is kept as custom data); its child, if that exists, becomes a root.";
+    JOINT_TO_ITSELF Error "urdf-joint-to-itself": "A joint has the same link as parent and child.",
+        "Goes on without the joint (it is kept as custom data).";
+    LOOP Warning "urdf-loop": "A joint reaches a link that another joint already moves, so the links form a loop.",
+        "Goes on; the joint is kept and marked as closing the loop, the first joint that reached the link stays the one in the tree.";
+    SEVERAL_ROOTS Warning "urdf-several-roots": "More than one link has no joint above it.",
+        "Goes on; all are kept, side by side.";
+
+    // Structure.
+    REPEATED_ELEMENT Warning "urdf-repeated-element": "An element stands more than once where URDF has one.",
+        "Goes on with the first; the others are kept as custom data.";
+    UNKNOWN_JOINT_TYPE Error "urdf-unknown-joint-type": "A joint's type is missing or is none of URDF's six.",
+        "Goes on with a fixed joint.";
+    NO_GEOMETRY Warning "urdf-no-geometry": "A visual or collision has no geometry.",
+        "Goes on without it; it is kept as custom data.";
+    UNKNOWN_GEOMETRY Error "urdf-unknown-geometry": "A geometry holds none of box, cylinder, sphere, capsule and mesh.",
+        "Goes on without the visual or collision; it is kept as custom data.";
+    NO_MESH_FILE Error "urdf-no-mesh-file": "A mesh has no filename.",
+        "Goes on without the visual or collision; it is kept as custom data.";
+
+    // Numbers.
+    BAD_NUMBER Error "urdf-bad-number": "An attribute that holds numbers holds something else, or another count of them.",
+        "Goes on with the default that the message names.";
+    NON_FINITE_NUMBER Error "urdf-non-finite-number": "A number is NaN, infinite, or too large for single precision.",
+        "Goes on with the default that the message names.";
+    MISSING_NUMBER Error "urdf-missing-number": "An attribute without which a shape has no size is missing.",
+        "Goes on without the visual or collision; it is kept as custom data.";
+    NEGATIVE_DIMENSION Warning "urdf-negative-dimension": "A length or radius is negative.",
+        "Goes on with its magnitude.";
+    EMPTY_GEOMETRY Warning "urdf-empty-geometry": "A shape has no extent in two or more directions.",
+        "Goes on without the visual or collision; it is kept as custom data.";
+    FLAT_GEOMETRY Warning "urdf-flat-geometry": "A box or cylinder has no thickness.",
+        "Goes on with a thickness of 0.1 mm.";
+    ZERO_SCALE Warning "urdf-zero-scale": "A mesh scale has a zero in it.",
+        "Goes on with 1 in its place.";
+    UNIFORM_SCALE Warning "urdf-uniform-scale": "A mesh scale has one number instead of three.",
+        "Goes on with that number in all three directions.";
+    TWO_ROTATIONS Warning "urdf-two-rotations": "An origin has both rpy and quat_xyzw.",
+        "Goes on with quat_xyzw.";
+
+    // Mass.
+    NO_MASS Warning "urdf-no-mass": "An inertial has no mass.",
+        "Goes on with mass 0.";
+    NO_INERTIA Warning "urdf-no-inertia": "An inertial has no inertia, or a part of it is missing.",
+        "Goes on with 0 for what is missing.";
+    ZERO_MASS Warning "urdf-zero-mass": "An inertial has mass 0.",
+        "Goes on; the value is kept.";
+    NEGATIVE_MASS Warning "urdf-negative-mass": "A mass is negative.",
+        "Goes on; the value is kept.";
+    NON_PHYSICAL_INERTIA Warning "urdf-non-physical-inertia": "No body can have that inertia: a principal moment is not positive, or larger than the sum of the other two.",
+        "Goes on; the values are kept.";
+
+    // Joints.
+    ZERO_AXIS Warning "urdf-zero-axis": "The axis of a joint that moves along or about it has no length.",
+        "Goes on with 1 0 0.";
+    AXIS_NOT_UNIT Info "urdf-axis-not-unit": "An axis is not of unit length.",
+        "Goes on with the axis normalised.";
+    NO_LIMIT Warning "urdf-no-limit": "A revolute or prismatic joint has no lower and no upper limit.",
+        "Goes on; the joint is unlimited.";
+    HALF_LIMIT Warning "urdf-half-limit": "A revolute or prismatic joint has only one of lower and upper.",
+        "Goes on with 0 for the other, URDF's default.";
+    INFINITE_LIMIT Warning "urdf-infinite-limit": "A limit is infinite.",
+        "Goes on without that limit.";
+    LIMITS_SWAPPED Warning "urdf-limits-swapped": "A lower limit is above the upper one.",
+        "Goes on with the two exchanged.";
+    NEGATIVE_LIMIT Warning "urdf-negative-limit": "An effort or velocity limit is negative.",
+        "Goes on with its magnitude.";
+    DANGLING_MIMIC Warning "urdf-dangling-mimic": "A joint mimics a joint that the robot does not have.",
+        "Goes on without the mimic (it is kept as custom data).";
+    MIMIC_CYCLE Warning "urdf-mimic-cycle": "A joint mimics itself, directly or through others.",
+        "Goes on without the mimic that closes the circle (it is kept as custom data).";
+    MIMIC_WITHOUT_POSITION Warning "urdf-mimic-without-position": "A mimic has a follower or leader that has no single position: a fixed, planar or floating joint.",
+        "Goes on without the mimic (it is kept as custom data).";
+
+    // Materials.
+    DUPLICATE_MATERIAL Warning "urdf-duplicate-material": "Two materials of the robot have the same name and differ.",
+        "Goes on with the first; the second is only kept as custom data.";
+    MATERIAL_REDEFINED Warning "urdf-material-redefined": "A visual gives a material a colour or texture that differs from another material of the same name.",
+        "Goes on; the visual keeps its own.";
+    UNKNOWN_MATERIAL Warning "urdf-unknown-material": "A visual names a material that is defined nowhere.",
+        "Goes on with grey.";
+    EMPTY_MATERIAL Warning "urdf-empty-material": "A material has neither colour nor texture.",
+        "Goes on with grey.";
+    NO_TEXTURE_FILE Warning "urdf-no-texture-file": "A texture has no filename.",
+        "Goes on without the texture.";
+    COLOUR_RANGE Warning "urdf-colour-range": "A component of a colour is below 0 or above 1.",
+        "Goes on with the nearest of the two.";
+    NO_ALPHA Warning "urdf-no-alpha": "A colour has three numbers instead of four.",
+        "Goes on with an opacity of 1.";
+}

@@ -1,0 +1,256 @@
+//! URDF → [`Robot`].
+//!
+//! Everything that URDF 1.0 to 1.2 defines is read; everything else that the text has is kept as custom data, comments and
+//! white space excepted. What is wrong is reported with its line and column, and read as well as it can be: [`codes`] says for
+//! each kind of finding how it goes on. Only a text from which no robot can be had stops it.
+//!
+//! This module must not know files (apart from their names), meshes, or what the robot is read for.
+
+pub mod codes;
+mod custom;
+mod decode;
+mod joints;
+mod links;
+mod materials;
+mod source;
+mod xml;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use decode::decode;
+use joints::joints;
+use links::{Assets, collisions, inertial, visuals};
+use materials::Materials;
+use roxmltree::Document;
+pub use source::MAX_TEXT;
+use source::Source;
+use xml::{Node, Xml, children, name_of, qualified_name, short};
+
+use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::robot::{Joint, Link, LinkId, Robot, Tree};
+
+/// The remedy for what is still xacro.
+const RUN_XACRO: &str = "run xacro first: xacro robot.urdf.xacro > robot.urdf";
+/// How many names a message lists.
+const MAX_NAMES: usize = 5;
+
+/// What reading gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The robot, unless the text is such that there is none to be had; then there is an error among the diagnostics.
+    pub robot: Option<Robot>,
+    /// What was found, in no particular order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a robot from `text`; `file` is where the text is from, for the places in diagnostics and as a name for a robot without
+/// one. No mesh or texture is loaded: [`Robot::meshes`] and [`Robot::textures`] have the references.
+pub fn read(text: &str, file: Option<&Path>) -> Outcome {
+    let file: Option<Arc<Path>> = file.map(Arc::from);
+    let mut source = Source::new(text);
+    let stop = |code: &'static Code, line: u32, column: u32, message: String, help: &str| {
+        let place = Place { file: file.clone(), line, column, element: String::new() };
+        Outcome { robot: None, diagnostics: vec![Diagnostic::new(code, place, message).help(help)] }
+    };
+    if let Some(excess) = source.excess() {
+        let help = "no robot needs that; correct the program that wrote it";
+        return stop(&codes::TOO_LARGE, 1, 1, format!("the text is beyond the limits: {excess}"), help);
+    }
+    loop {
+        let error = match source.parse() {
+            Ok(document) => return read_document(&source, &document, file),
+            Err(error) => error,
+        };
+        if !source.mend(&error) {
+            let (line, column) = source.original_position(source.error_offset(&error));
+            let (message, help) = explain(&error, source.original());
+            return stop(&codes::MALFORMED_XML, line, column, message, &help);
+        }
+    }
+}
+
+/// What is wrong with a text that is no XML, and the remedy.
+fn explain(error: &roxmltree::Error, text: &str) -> (String, String) {
+    use roxmltree::Error;
+    let help = match error {
+        _ if text.trim().is_empty() => return ("the text is empty".to_owned(), "give the text of a URDF".to_owned()),
+        Error::UnexpectedCloseTag(open, ..) => format!("close <{}> before, or remove what is open", short(open)),
+        Error::UnclosedRootNode | Error::UnexpectedEndOfStream => "the text ends too early: close what is open".to_owned(),
+        Error::UnknownEntityReference(..) | Error::MalformedEntityReference(..) => "write &amp; for &".to_owned(),
+        Error::InvalidAttributeValue(..) => "write &lt; for < in an attribute".to_owned(),
+        Error::UnexpectedDeclaration(..) => "put <?xml …?> at the very beginning".to_owned(),
+        Error::DuplicatedAttribute(..) => "remove one of the attributes".to_owned(),
+        _ => "correct the text there".to_owned(),
+    };
+    let message = error.to_string();
+    // The position is told on its own, and here it may be shifted.
+    let message = message.rfind(" at ").and_then(|end| message.get(..end)).unwrap_or(&message);
+    (format!("the text is not well-formed XML: {}", message.chars().take(200).collect::<String>()), help)
+}
+
+fn read_document(source: &Source<'_>, document: &Document<'_>, file: Option<Arc<Path>>) -> Outcome {
+    let mut xml = Xml::new(source, document, file.clone());
+    for (prefix, offset) in &source.unbound {
+        xml.report_original(
+            &codes::UNBOUND_PREFIX,
+            *offset,
+            format!("the prefix \"{}\" is not declared", short(prefix)),
+            format!("add xmlns:{}=\"…\" to the robot element", short(prefix)),
+        );
+    }
+    if let Some(offset) = source.loose_comment {
+        let message = "a comment has -- in it, which XML does not allow".to_owned();
+        xml.report_original(&codes::LOOSE_COMMENT, offset, message, "write another character in its place");
+    }
+    if let Some(offset) = source.original().find('\u{fffd}') {
+        let message = "the text has a character that its encoding does not allow".to_owned();
+        xml.report_original(&codes::BROKEN_CHARACTERS, offset, message, "save the file as UTF-8");
+    }
+    let root = document.root_element();
+    let robot = if is_robot(&mut xml, root) { robot(&mut xml, root, file.as_deref()) } else { None };
+    Outcome { robot, diagnostics: xml.into_diagnostics() }
+}
+
+/// Whether `root` is the robot element of a URDF; if not, what it is instead is reported.
+fn is_robot(xml: &mut Xml<'_>, root: Node<'_>) -> bool {
+    let name = qualified_name(root);
+    let xacro =
+        |node: &Node<'_>| node.tag_name().namespace().is_some_and(|uri| uri.contains("xacro") && !uri.starts_with("unbound:"));
+    if let Some(element) = root.descendants().filter(Node::is_element).find(xacro) {
+        let message = format!("this is xacro, not URDF: <{}> has yet to be expanded", short(qualified_name(element)));
+        xml.report(&codes::XACRO, element, message, RUN_XACRO);
+        return false;
+    }
+    if name == "robot" {
+        return true;
+    }
+    let (what, help) = match name {
+        "sdf" | "gazebo" => ("SDF, Gazebo's format", "convert it to URDF, or use the URDF that it was made from"),
+        "mujoco" | "mujocoinclude" => ("MJCF, MuJoCo's format", "use the URDF of the robot"),
+        "COLLADA" => ("a COLLADA mesh", "refer to it from a URDF: <mesh filename=\"…\"/>"),
+        "launch" => ("a launch file", "use the URDF that it loads"),
+        "package" => ("a package.xml", "use the URDF in the package"),
+        "html" => ("a web page", "download the raw file"),
+        _ => ("something else", "the root element must be <robot>"),
+    };
+    let message = format!("the root element is <{}>, not <robot>: this is {what}", short(name));
+    xml.report(&codes::NOT_URDF, root, message, help);
+    false
+}
+
+/// Reads the robot element. None, reported, if it has no links.
+fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<Robot> {
+    if children(root, "link").next().is_none() {
+        let message = format!("{} has no link", xml.label(root));
+        let xacro = root.descendants().any(|node| node.is_element() && qualified_name(node).starts_with("xacro:"));
+        let help = if xacro { RUN_XACRO } else { "a robot needs at least one <link name=\"…\"/>" };
+        xml.report(&codes::NO_LINKS, root, message, help);
+        return None;
+    }
+    let name = robot_name(xml, root, file);
+    version(xml, root);
+    let mut assets = Assets::new(Materials::read(xml, root));
+    let (links, link_ids) = links(xml, root, &mut assets);
+    let joints = joints(xml, root, &link_ids);
+    let custom_of = |xml: &mut Xml<'_>, (mut joint, node): (Joint, Node<'_>)| {
+        let custom = xml.custom(node, &custom::JOINT);
+        joint.custom.attributes.extend(custom.attributes);
+        joint.custom.elements.extend(custom.elements);
+        joint
+    };
+    let (nodes, joints): (Vec<_>, Vec<_>) = joints.into_iter().map(|pair| (pair.1, custom_of(xml, pair))).unzip();
+    let mut joints = joints;
+    let tree = Tree::build(links.len(), &mut joints);
+    report_shape(xml, root, &tree, &links, &joints, &nodes);
+    let Assets { materials: Materials { list: materials, textures, .. }, meshes, .. } = assets;
+    let (custom, place) = (xml.custom(root, &custom::ROBOT), xml.place(root));
+    Some(Robot { name, links, joints, tree, materials, textures, meshes, custom, place })
+}
+
+fn robot_name(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> String {
+    if let Some(name) = name_of(root) {
+        return name.to_owned();
+    }
+    let stem = file.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    let name = stem.filter(|stem| !stem.trim().is_empty()).unwrap_or_else(|| "robot".to_owned());
+    let message = format!("the robot has no name; it is called \"{}\"", short(&name));
+    xml.report(&codes::NO_NAME, root, message, "add name=\"…\" to the robot element");
+    name
+}
+
+fn version(xml: &mut Xml<'_>, root: Node<'_>) {
+    if let Some(version) = root.attribute("version")
+        && !matches!(version.trim(), "1" | "1.0" | "1.1" | "1.2")
+    {
+        let message = format!("the version \"{}\" of URDF is not known; the text is read as 1.2", short(version));
+        xml.report_at(&codes::UNKNOWN_VERSION, root, "version", message, "use version 1.0, 1.1 or 1.2");
+    }
+}
+
+/// Reads all links, and gives their numbers by name.
+fn links(xml: &mut Xml<'_>, root: Node<'_>, assets: &mut Assets) -> (Vec<Link>, HashMap<String, LinkId>) {
+    let mut links = Vec::new();
+    let mut ids: HashMap<String, LinkId> = HashMap::new();
+    let written: std::collections::HashSet<&str> = children(root, "link").filter_map(name_of).collect();
+    let mut unnamed = 0_usize;
+    for node in children(root, "link") {
+        let name = match name_of(node) {
+            Some(name) => name.to_owned(),
+            None => {
+                let name = loop {
+                    unnamed += 1;
+                    let name = format!("unnamed_link_{unnamed}");
+                    if !written.contains(name.as_str()) {
+                        break name;
+                    }
+                };
+                xml.report(&codes::UNNAMED, node, format!("a link has no name; it becomes \"{name}\""), "add name=\"…\"");
+                name
+            }
+        };
+        if let Some(&LinkId(first)) = ids.get(&name) {
+            let line = links.get(first).map_or(0, |link: &Link| link.place.line);
+            let message = format!("there is another link \"{}\" on line {line}; that one counts", short(&name));
+            xml.report(&codes::DUPLICATE_LINK, node, message, "rename or remove one of them");
+            xml.leave_out(node);
+            continue;
+        }
+        ids.insert(name.clone(), LinkId(links.len()));
+        links.push(link(xml, node, name, assets));
+    }
+    (links, ids)
+}
+
+fn link(xml: &mut Xml<'_>, node: Node<'_>, name: String, assets: &mut Assets) -> Link {
+    Link {
+        name,
+        inertial: inertial(xml, node),
+        visuals: visuals(xml, node, assets),
+        collisions: collisions(xml, node, assets),
+        custom: xml.custom(node, &custom::LINK),
+        place: xml.place(node),
+    }
+}
+
+/// Reports loops and several roots.
+fn report_shape(xml: &mut Xml<'_>, root: Node<'_>, tree: &Tree, links: &[Link], joints: &[Joint], nodes: &[Node<'_>]) {
+    let link_name = |id: LinkId| links.get(id.0).map_or_else(String::new, |link| short(&link.name));
+    for (joint, &node) in joints.iter().zip(nodes).filter(|(joint, _)| joint.closes_loop) {
+        let above = tree.parent_joint.get(joint.child.0).copied().flatten().and_then(|id| joints.get(id.0));
+        let other =
+            above.map_or_else(String::new, |above| format!(", which the joint \"{}\" moves already", short(&above.name)));
+        let message = format!("{} closes a loop: it leads to the link \"{}\"{other}", xml.label(node), link_name(joint.child));
+        xml.report(&codes::LOOP, node, message, "if the loop is not meant, correct the joint's parent or child");
+    }
+    if tree.roots.len() > 1 {
+        let names: Vec<String> = tree.roots.iter().take(MAX_NAMES).map(|&id| format!("\"{}\"", link_name(id))).collect();
+        let more = if tree.roots.len() > MAX_NAMES { ", …" } else { "" };
+        let message = format!("{} links have no joint above them: {}{more}", tree.roots.len(), names.join(", "));
+        xml.report(&codes::SEVERAL_ROOTS, root, message, "add the joints that are missing, or remove links that are left over");
+    }
+}
+
+#[cfg(test)]
+mod tests;
