@@ -107,7 +107,8 @@ impl<N: Node> Engine<N> {
     ) -> Result<Self, Diagnostic> {
         let (sender, events) = tokio::sync::mpsc::unbounded_channel();
         let watch = if parameters.watch_files {
-            let failed = |error| Diagnostic::new(&codes::SYSTEM, Place::default(), format!("no thread for watching files: {error}"));
+            let failed =
+                |error| Diagnostic::new(&codes::SYSTEM, Place::default(), format!("no thread for watching files: {error}"));
             Some(Watch::start(sender).map_err(failed)?)
         } else {
             None
@@ -148,11 +149,7 @@ impl<N: Node> Engine<N> {
 
     /// Works until the node leaves the ROS graph.
     pub(super) async fn run(mut self) {
-        tracing::info!(
-            "listening to {}, writing to {}",
-            self.descriptions.topic(),
-            self.parameters.output_dir.display()
-        );
+        tracing::info!("listening to {}, writing to {}", self.descriptions.topic(), self.parameters.output_dir.display());
         loop {
             self.start_due();
             let due = self.schedule.next_due().map(|due| tokio::time::sleep_until(due.into()));
@@ -202,8 +199,10 @@ impl<N: Node> Engine<N> {
                 Order::Call { request, heard } => {
                     self.calls -= 1;
                     let (parameters, topic) = (self.parameters.clone(), self.descriptions.topic().to_owned());
-                    self.running.spawn_blocking(move || {
-                        Done { key, number, outcome: answer(request, heard, &parameters, &topic, &convert) }
+                    self.running.spawn_blocking(move || Done {
+                        key,
+                        number,
+                        outcome: answer(request, heard, &parameters, &topic, &convert),
                     });
                 }
             }
@@ -243,15 +242,18 @@ impl<N: Node> Engine<N> {
     /// A call of `convert` came.
     fn queue_call(&mut self, call: Request<interfaces::Convert>) {
         if self.calls >= MOST_CALLS {
-            let diagnostic = Diagnostic::new(&codes::REQUEST, Place::default(), format!("{MOST_CALLS} calls are waiting already"))
-                .help("call again later");
+            let diagnostic =
+                Diagnostic::new(&codes::REQUEST, Place::default(), format!("{MOST_CALLS} calls are waiting already"))
+                    .help("call again later");
             tell(call.responder.send(request::refusal(&diagnostic)));
             return;
         }
         // Conversions of one robot follow each other in the order in which they were asked for.
         let asked = &call.request;
         let name = match (&asked.urdf, &asked.uri) {
-            (urdf, _) if !urdf.trim().is_empty() => robot_name(urdf).map_or_else(|| "robot".to_owned(), |name| convert::file_name(&name)),
+            (urdf, _) if !urdf.trim().is_empty() => {
+                robot_name(urdf).map_or_else(|| "robot".to_owned(), |name| convert::file_name(&name))
+            }
             (_, uri) if !uri.trim().is_empty() => format!("uri {uri}"),
             _ => match self.heard.as_ref().map(|job| &job.source) {
                 Some(Source::Text { text, .. }) => self.key_of(text, PublisherId::default()),
@@ -448,7 +450,8 @@ impl<N: Node> Engine<N> {
             Event::Changed(paths) => {
                 let paths: BTreeSet<PathBuf> = paths.into_iter().collect();
                 let uses = |robot: &Robot| robot.used.iter().any(|path| paths.contains(path));
-                let keys: Vec<String> = self.robots.iter().filter(|(_, robot)| uses(robot)).map(|(key, _)| key.clone()).collect();
+                let keys: Vec<String> =
+                    self.robots.iter().filter(|(_, robot)| uses(robot)).map(|(key, _)| key.clone()).collect();
                 for key in keys {
                     self.convert_again(&key);
                 }
@@ -513,7 +516,10 @@ impl<N: Node> Engine<N> {
                 _ => {}
             }
         }
-        tell(self.diagnostics.publish(DiagnosticArray { header: Header { stamp: self.node.now(), ..Header::default() }, status }));
+        tell(
+            self.diagnostics
+                .publish(DiagnosticArray { header: Header { stamp: self.node.now(), ..Header::default() }, status }),
+        );
     }
 
     /// Answers `~/check_frames`.
@@ -529,7 +535,9 @@ impl<N: Node> Engine<N> {
         let Some(robot) = key.and_then(|key| self.robots.get(key)) else {
             let known: Vec<&str> = self.robots.keys().map(String::as_str).collect();
             return refuse(match (asked, known.is_empty()) {
-                (_, true) => format!("no robot was converted yet; is a description published on {}?", self.descriptions.topic()),
+                (_, true) => {
+                    format!("no robot was converted yet; is a description published on {}?", self.descriptions.topic())
+                }
                 (asked, false) => format!("no robot {asked:?}; robots are {}", known.join(", ")),
             });
         };

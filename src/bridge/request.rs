@@ -60,7 +60,10 @@ fn output_dir(asked: &str, own: &Path) -> Result<PathBuf, Diagnostic> {
         return Ok(own.to_owned());
     }
     let outside = || {
-        let help = format!("give a folder below it, as in output_dir: {:?}; the parameter output_dir sets where the node writes", "robots");
+        let help = format!(
+            "give a folder below it, as in output_dir: {:?}; the parameter output_dir sets where the node writes",
+            "robots"
+        );
         refuse(format!("output_dir {asked:?} is not below the node's own, {}", own.display()), help)
     };
     let mut path = PathBuf::new();
@@ -189,7 +192,8 @@ mod tests {
         assert_eq!((&text.output_dir, text.formats), (&bed.own, Formats::default()));
         let uri = bed.own.with_file_name("robots").join("arm.urdf");
         for form in [uri.display().to_string(), format!("file://{}", uri.display())] {
-            let request = ConvertRequest { uri: form, output_dir: "a/b".into(), formats: vec!["glb".into()], ..Default::default() };
+            let request =
+                ConvertRequest { uri: form, output_dir: "a/b".into(), formats: vec!["glb".into()], ..Default::default() };
             let file = ask(&bed, &request).unwrap();
             assert_eq!(file.source, Source::File(uri.clone()));
             assert_eq!((file.output_dir.clone(), file.formats.usd), (bed.own.join("a/b"), false));
@@ -206,7 +210,8 @@ mod tests {
         fs::create_dir_all(bed.own.join("arm")).unwrap();
         fs::write(bed.own.join("arm/report.json"), "{}").unwrap();
         std::os::unix::fs::symlink(&above, bed.own.join("link")).unwrap();
-        let dir = |output_dir: &str| ConvertRequest { urdf: "<robot/>".into(), output_dir: output_dir.into(), ..Default::default() };
+        let dir =
+            |output_dir: &str| ConvertRequest { urdf: "<robot/>".into(), output_dir: output_dir.into(), ..Default::default() };
         for (request, part) in [
             (ConvertRequest::default(), "no robot description was heard on /robot_description yet"),
             (ConvertRequest { urdf: "a".into(), uri: "b".into(), ..Default::default() }, "both urdf and uri"),

@@ -88,7 +88,9 @@ impl Robot {
             (Ok(()), Some(asset)) if self.state() == RobotState::Ok => {
                 format!("revision {} in {}", asset.report.revision, asset.report.directory.display())
             }
-            (Ok(()), Some(asset)) => format!("revision {}; {}", asset.report.revision, request::first(&asset.report.diagnostics)),
+            (Ok(()), Some(asset)) => {
+                format!("revision {}; {}", asset.report.revision, request::first(&asset.report.diagnostics))
+            }
             (Ok(()), None) => "not converted yet".to_owned(),
         }
     }
@@ -153,7 +155,12 @@ impl Written {
         let report = &self.report;
         let count = |severity| u32::try_from(report.count(severity)).unwrap_or(u32::MAX);
         let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let root = self.frames.iter().flat_map(|frames| frames.iter()).find(|frame| frame.parent.is_none()).map(|frame| frame.id.clone());
+        let root = self
+            .frames
+            .iter()
+            .flat_map(|frames| frames.iter())
+            .find(|frame| frame.parent.is_none())
+            .map(|frame| frame.id.clone());
         let path = |file: Option<PathBuf>| file.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         Asset {
             header: Header { stamp, frame_id: root.unwrap_or_default() },

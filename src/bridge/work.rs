@@ -45,7 +45,8 @@ pub(super) fn attempt(job: Arc<Job>, last: Option<&Fingerprint>, convert: &Conve
     }
     let (started, clock) = (SystemTime::now(), Instant::now());
     // A defect costs this conversion, not the node.
-    let result = catch_unwind(AssertUnwindSafe(|| convert(&job).map(read_back(&job)))).unwrap_or_else(|panic| Err(defect(&*panic)));
+    let result =
+        catch_unwind(AssertUnwindSafe(|| convert(&job).map(read_back(&job)))).unwrap_or_else(|panic| Err(defect(&*panic)));
     let (used, written) = match &result {
         Ok(written) => (&written.report.used, Some(written.report.directory.join(convert::REPORT))),
         Err(failure) => (&failure.used, None),
@@ -57,8 +58,9 @@ pub(super) fn attempt(job: Arc<Job>, last: Option<&Fingerprint>, convert: &Conve
 fn defect(panic: &(dyn std::any::Any + Send)) -> Failure {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-    let diagnostic = Diagnostic::new(&codes::DEFECT, Place::default(), format!("the conversion failed for a reason of its own: {text}"))
-        .help("this is a defect of urdf_usd: report it with the description");
+    let diagnostic =
+        Diagnostic::new(&codes::DEFECT, Place::default(), format!("the conversion failed for a reason of its own: {text}"))
+            .help("this is a defect of urdf_usd: report it with the description");
     Failure { diagnostics: vec![diagnostic], used: Vec::new() }
 }
 
