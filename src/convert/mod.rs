@@ -25,7 +25,7 @@ use crate::{gltf, resolve, urdf, usd};
 pub const REPORT: &str = "report.json";
 
 /// Where a robot's description comes from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// A URDF file.
     File(PathBuf),
@@ -76,7 +76,7 @@ impl Default for Formats {
 }
 
 /// One conversion.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     /// What to convert.
     pub source: Source,
