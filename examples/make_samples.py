@@ -635,7 +635,9 @@ def dae(geometries, scene, paints, unit_metres=1.0, unit_name="meter"):
 
 
 def glb(mesh, paints, images):
-    """Binary glTF 2.0: one primitive per material, pictures embedded. `images` maps a texture's name to PNG bytes."""
+    """Binary glTF 2.0: one primitive per material, pictures embedded. `images` maps a texture's name to PNG bytes. glTF has y up:
+    (x, y, z) becomes (x, z, -y), which readers of URDFs turn back."""
+    mesh = Mesh([(x, z, -y) for x, y, z in mesh.points], mesh.faces)
     buffer, views, accessors = bytearray(), [], []
 
     def view(data, target=None):

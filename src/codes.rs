@@ -12,6 +12,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("glTF", crate::gltf::codes::ALL),
     ("ROS", crate::ros::codes::ALL),
     ("The node", crate::bridge::codes::ALL),
+    ("HTTP", crate::serve::codes::ALL),
 ];
 
 #[cfg(test)]

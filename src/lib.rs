@@ -13,5 +13,6 @@ pub mod mesh;
 pub mod resolve;
 pub mod robot;
 pub mod ros;
+pub mod serve;
 pub mod urdf;
 pub mod usd;

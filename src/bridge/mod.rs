@@ -1,13 +1,26 @@
-pub mod codes {
-    pub const ALL: &[&crate::diagnostic::Code] = &[];
-}
-pub fn main(_: Vec<std::ffi::OsString>) -> std::process::ExitCode {
-    std::process::ExitCode::FAILURE
-}
-pub mod demo {
-    #[derive(clap::Args)]
-    pub struct Options {}
-    pub fn main(_: Options) -> std::process::ExitCode {
-        std::process::ExitCode::FAILURE
-    }
-}
+//! The node: hears descriptions, converts them, announces and serves what was written, and holds its frames against TF.
+//!
+//! It is written against [`crate::ros::Node`] alone. What it decides is in small modules without a network: [`schedule`] (what
+//! comes next), [`fingerprint`] (whether anything changed), [`tf`] and [`verdict`] (frames), [`request`] (what a call may ask);
+//! [`engine`] connects them. It must not know what is in an asset's files.
+
+pub mod codes;
+pub mod demo;
+mod engine;
+#[cfg(test)]
+mod fake;
+mod fingerprint;
+mod launch;
+mod logging;
+mod name;
+mod ownership;
+mod parameters;
+mod request;
+mod robots;
+mod schedule;
+pub mod tf;
+pub mod verdict;
+mod watch;
+mod work;
+
+pub use launch::main;

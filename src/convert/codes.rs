@@ -8,6 +8,12 @@ pub const SOURCE_KIND: Code = Code {
     meaning: "The input is of a kind that cannot be converted.",
     outcome: "Nothing is converted.",
 };
+pub const TEXTURE_WITHOUT_COORDINATES: Code = Code {
+    id: "texture-without-coordinates",
+    severity: Severity::Warning,
+    meaning: "A texture is given for a shape that has no texture coordinates: a primitive, or a mesh without any.",
+    outcome: "The shape shows the material's colour; how a picture would lie on it is not defined.",
+};
 pub const OUTPUT: Code = Code {
     id: "output-unwritable",
     severity: Severity::Error,
@@ -22,4 +28,4 @@ pub const INTERNAL: Code = Code {
 };
 
 /// All codes of this module.
-pub const ALL: &[&Code] = &[&SOURCE_KIND, &OUTPUT, &INTERNAL];
+pub const ALL: &[&Code] = &[&SOURCE_KIND, &TEXTURE_WITHOUT_COORDINATES, &OUTPUT, &INTERNAL];

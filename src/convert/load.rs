@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
 use crate::resolve::{self, Files};
-use crate::robot::{Geometry, Material, Mesh, MeshId, Robot, Texture};
+use crate::robot::{Geometry, Material, MaterialId, Mesh, MeshId, Robot, Texture};
 
 /// Loads every mesh and texture of `robot`, all cores at once. What can't be loaded is reported and left out.
 pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
@@ -59,6 +59,37 @@ pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec
     }
     diagnostics.extend(hulls(robot));
     diagnostics.extend(textures(robot, files, base));
+    diagnostics.extend(untextured(robot));
+    diagnostics
+}
+
+/// Gives shapes that a picture cannot lie on the same material without it.
+fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut plain: HashMap<MaterialId, MaterialId> = HashMap::new();
+    for link in &mut robot.links {
+        for shape in &mut link.visuals {
+            let Some(id) = shape.material.filter(|id| robot.materials[id.0].base_color_texture.is_some()) else { continue };
+            if let Geometry::Mesh { mesh, .. } = shape.geometry {
+                // A mesh whose every part has a material of its own doesn't show the robot's; one that is missing shows none.
+                let shows_it = |m: &Arc<Mesh>| m.uvs.is_none() && m.parts.iter().any(|part| part.material.is_none());
+                if !robot.meshes[mesh.0].mesh.as_ref().is_some_and(shows_it) {
+                    continue;
+                }
+            }
+            let name = robot.materials[id.0].name.clone();
+            shape.material = Some(*plain.entry(id).or_insert_with(|| {
+                robot.materials.push(Material { base_color_texture: None, ..robot.materials[id.0].clone() });
+                MaterialId(robot.materials.len() - 1)
+            }));
+            let message =
+                format!("the texture of material {name:?} cannot be put on this shape, which has no texture coordinates");
+            diagnostics.push(
+                Diagnostic::new(&super::codes::TEXTURE_WITHOUT_COORDINATES, shape.place.clone(), message)
+                    .help("give the visual a mesh with texture coordinates, or a material with a colour only"),
+            );
+        }
+    }
     diagnostics
 }
 

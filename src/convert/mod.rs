@@ -25,7 +25,7 @@ use crate::{gltf, resolve, urdf, usd};
 pub const REPORT: &str = "report.json";
 
 /// Where a robot's description comes from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// A URDF file.
     File(PathBuf),
@@ -76,7 +76,7 @@ impl Default for Formats {
 }
 
 /// One conversion.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     /// What to convert.
     pub source: Source,
@@ -146,7 +146,11 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
     let meshes = start.elapsed();
 
     let name = file_name(&robot.name);
-    let uri = source.file.as_deref().map(|file| identifying_uri(file));
+    // A text has no URI, even where it says which folder its references start from.
+    let uri = match &job.source {
+        Source::File(_) => source.file.as_deref().map(identifying_uri),
+        Source::Text { .. } => None,
+    };
     let (outputs, materials) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &mut diagnostics);
     let write = start.elapsed();
 

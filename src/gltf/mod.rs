@@ -14,6 +14,7 @@ mod drawings;
 mod extension;
 mod extras;
 mod glb;
+mod images;
 mod model;
 mod nodes;
 mod paint;

@@ -174,7 +174,7 @@ fn mimic(robot: &Robot, id: JointId, number: &[Option<usize>], diagnostics: &mut
 fn home(limits: &[Option<Limit>], mimics: &[Option<Mimic>]) -> Vec<f64> {
     let nearest = |limit: &Option<Limit>| {
         let (lower, upper) = limit.map_or((None, None), |limit| (limit.lower, limit.upper));
-        0_f64.max(lower.unwrap_or(0.0)).min(upper.unwrap_or(f64::INFINITY))
+        0_f64.max(lower.unwrap_or(0.0)).min(upper.unwrap_or(f64::INFINITY)) + 0.0
     };
     let alone: Vec<f64> = limits.iter().map(nearest).collect();
     let follow = |(index, mimic): (usize, &Option<Mimic>)| match mimic {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::binary::Binary;
 use super::document::{AlphaMode, Image, Index, Material, MetallicRoughness, Texture, TextureReference};
+use super::images;
 use crate::robot;
 
 /// The materials of a document in the making.
@@ -14,6 +15,7 @@ pub struct Paint {
     pub images: Vec<Image>,
     materials_known: HashMap<String, Index>,
     textures_known: HashMap<String, Index>,
+    means: HashMap<String, Option<[f32; 4]>>,
 }
 
 impl Paint {
@@ -21,27 +23,41 @@ impl Paint {
     /// `double_sided` whether its inside may be seen.
     pub fn material(&mut self, source: &robot::Material, textured: bool, double_sided: bool, binary: &mut Binary) -> Index {
         let texture = source.base_color_texture.as_ref().filter(|_| textured);
-        let [r, g, b, a] = source.base_color.map(share);
-        let transparent = texture.is_some_and(|texture| texture.has_alpha);
+        let color = match texture {
+            // The factor multiplies the image, and the source's colour only stands in for it; its opacity counts beside the image's.
+            Some(_) => [1.0, 1.0, 1.0, source.base_color[3]],
+            None => self.plain_color(source),
+        }
+        .map(share);
+        let alpha_mode = match texture {
+            _ if color[3] < 1.0 => Some(AlphaMode::Blend),
+            // Images with alpha are mostly cut-outs; blending them would draw surfaces in the wrong order.
+            Some(texture) if texture.has_alpha => Some(AlphaMode::Mask),
+            _ => None,
+        };
         let material = Material {
             name: source.name.clone(),
             pbr_metallic_roughness: MetallicRoughness {
-                // The factor multiplies the image, and the source's colour only stands in for it.
-                base_color_factor: match texture {
-                    None => [r, g, b, a],
-                    Some(_) if transparent => [1.0; 4],
-                    Some(_) => [1.0, 1.0, 1.0, a],
-                },
+                base_color_factor: color,
                 base_color_texture: texture.map(|texture| TextureReference { index: self.texture(texture, binary) }),
                 metallic_factor: share(source.metallic),
                 roughness_factor: share(source.roughness),
             },
             emissive_factor: Some(source.emissive.map(share)).filter(|emissive| *emissive != [0.0; 3]),
-            // Images with alpha are mostly cut-outs or opaque after all; blending them would put surfaces in the wrong order.
-            alpha_mode: if transparent { Some(AlphaMode::Mask) } else { (a < 1.0).then_some(AlphaMode::Blend) },
+            alpha_mode,
             double_sided,
         };
         self.add(material)
+    }
+
+    /// The colour of `source` where no texture shows: the mean of its texture, if it has one that can be read.
+    fn plain_color(&mut self, source: &robot::Material) -> [f32; 4] {
+        let Some(texture) = &source.base_color_texture else { return source.base_color };
+        let mean = *self.means.entry(texture.sha256.clone()).or_insert_with(|| images::mean_color(texture));
+        match mean {
+            Some([r, g, b, a]) => [r, g, b, source.base_color[3] * if texture.has_alpha { a } else { 1.0 }],
+            None => source.base_color,
+        }
     }
 
     /// The material of what collides. It is fully transparent and masked, so that a viewer without KHR_node_visibility draws
@@ -71,7 +87,7 @@ impl Paint {
 
     fn texture(&mut self, texture: &robot::Texture, binary: &mut Binary) -> Index {
         *self.textures_known.entry(texture.sha256.clone()).or_insert_with(|| {
-            let buffer_view = binary.view(&texture.bytes, None);
+            let buffer_view = binary.view(&images::fitted(texture), None);
             self.images.push(Image { name: texture.name.clone(), mime_type: texture.format.mime(), buffer_view });
             self.textures.push(Texture { source: self.images.len() - 1 });
             self.textures.len() - 1
@@ -119,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn without_coordinates_the_colour_stands_in() {
+    fn an_unreadable_image_without_coordinates_leaves_the_colour() {
         let (mut paint, mut binary) = (Paint::default(), Binary::default());
         let mut wood = robot::Material::plain("wood", [0.5, 0.25, 0.125, 1.0]);
         wood.base_color_texture = Some(texture(false));

@@ -282,6 +282,12 @@ fn a_manifest_at_the_top_of_the_file_system_is_no_package() {
 }
 
 #[test]
+fn files_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Files>();
+}
+
+#[test]
 fn the_environment_value_is_split() {
     assert_eq!(prefixes("/a::/b:".as_ref()), [PathBuf::from("/a"), PathBuf::from("/b")]);
     assert!(prefixes("".as_ref()).is_empty());

@@ -190,12 +190,11 @@ pub struct Joint {
 }
 
 impl Joint {
-    /// Lowest and highest position in radians or metres: infinite for continuous joints and for those without the limit element;
-    /// a bound that the element leaves out is 0 (URDF, "limit").
+    /// Lowest and highest position in radians or metres; infinite where there is no limit.
     pub fn position_limits(&self) -> (f64, f64) {
         match (self.kind, &self.limit) {
             (JointKind::Revolute | JointKind::Prismatic, Some(limit)) => {
-                (limit.lower.unwrap_or(0.0), limit.upper.unwrap_or(0.0))
+                (limit.lower.unwrap_or(f64::NEG_INFINITY), limit.upper.unwrap_or(f64::INFINITY))
             }
             _ => (f64::NEG_INFINITY, f64::INFINITY),
         }
@@ -233,7 +232,7 @@ impl JointKind {
     }
 }
 
-/// Limits of a joint, in radians or metres and their rates.
+/// Limits of a joint, in radians or metres and their rates. A side without a number is unlimited; lower is never above upper.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limit {
     /// Lowest position, if given.

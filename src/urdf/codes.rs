@@ -31,6 +31,8 @@ codes! {
         "Stops.";
     UNBOUND_PREFIX Warning "urdf-unbound-prefix": "A namespace prefix is used without an xmlns declaration.",
         "Goes on as if it were declared; names are kept as written.";
+    LOOSE_COMMENT Info "urdf-loose-comment": "A comment has `--` in it, or ends with `--->`, which XML does not allow.",
+        "Goes on; other programs may refuse the text.";
     UNKNOWN_VERSION Warning "urdf-unknown-version": "The robot element names a version of URDF other than 1.0, 1.1 and 1.2.",
         "Goes on, reading it as 1.2.";
     TOO_DEEP Error "urdf-too-deep": "Elements are nested more than 64 deep.",

@@ -156,6 +156,7 @@ impl Xml<'_> {
             self.report(&codes::TOO_DEEP, node, message, "no robot needs that; correct the program that wrote it");
             return None;
         }
+        self.report_instructions(node);
         let children = elements(node).filter_map(|child| self.element(child)).collect();
         let name = qualified_name(node).to_owned();
         Some(Element { name, attributes: self.attributes(node), text: text_in(node), children, place: self.place(node) })
@@ -175,6 +176,11 @@ impl Xml<'_> {
             let message = format!("the text \"{}\" stands between elements", super::xml::short(&text));
             self.report(&codes::LEFT_OUT, node, message, "remove it, or make it a comment");
         }
+        self.report_instructions(node);
+    }
+
+    /// Reports processing instructions, which nothing keeps.
+    fn report_instructions(&mut self, node: Node<'_>) {
         for instruction in node.children().filter(|child| child.is_pi()) {
             let target = instruction.pi().map_or("", |pi| pi.target);
             let message = format!("the processing instruction <?{} …?> means nothing here", super::xml::short(target));

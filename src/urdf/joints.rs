@@ -108,10 +108,12 @@ fn end(xml: &mut Xml<'_>, joint: Node<'_>, which: &str, links: &HashMap<String, 
     let link = links.get(name).copied();
     if link.is_none() {
         let message = format!("{} has the {which} link \"{}\", which the robot does not have", xml.label(joint), short(name));
-        let trimmed = links.keys().find(|known| known.trim().eq_ignore_ascii_case(name.trim()));
-        let help = trimmed.map_or_else(
+        let alike = |known: &&String| known.trim().eq_ignore_ascii_case(name.trim());
+        // Looking at every link for every joint is worth it only for findings that are shown.
+        let near = if xml.is_full() { None } else { links.keys().filter(alike).min() };
+        let help = near.map_or_else(
             || "correct the name, or add the link".to_owned(),
-            |known| format!("did you mean \"{}\"?", short(known)),
+            |near| format!("did you mean \"{}\"?", short(near)),
         );
         xml.report_at(&codes::UNKNOWN_LINK, node, "link", message, help);
     }

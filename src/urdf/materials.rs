@@ -70,9 +70,11 @@ impl Materials {
             if looks.is_empty() {
                 continue;
             }
+            let before = materials.list.len();
             let id = materials.define(xml, node, looks);
             materials.inline.insert(node.id(), id);
-            if !materials.name(xml, node, id) {
+            // Once for each looks: hands and feet repeat theirs many times.
+            if !materials.name(xml, node, id) && materials.list.len() > before {
                 let name = name_of(node).unwrap_or_default();
                 let line = materials.named.get(name).map_or(0, |&(_, line)| line);
                 let message =

@@ -31,6 +31,8 @@ use xml::{Node, Xml, children, name_of, qualified_name, short};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::robot::{Joint, Link, LinkId, Robot, Tree};
 
+/// The remedy for what is still xacro.
+const RUN_XACRO: &str = "run xacro first: xacro robot.urdf.xacro > robot.urdf";
 /// How many names a message lists.
 const MAX_NAMES: usize = 5;
 
@@ -61,7 +63,7 @@ pub fn read(text: &str, file: Option<&Path>) -> Outcome {
             Ok(document) => return read_document(&source, &document, file),
             Err(error) => error,
         };
-        if !source.bind(&error) {
+        if !source.mend(&error) {
             let (line, column) = source.original_position(source.error_offset(&error));
             let (message, help) = explain(&error, source.original());
             return stop(&codes::MALFORMED_XML, line, column, message, &help);
@@ -78,7 +80,6 @@ fn explain(error: &roxmltree::Error, text: &str) -> (String, String) {
         Error::UnclosedRootNode | Error::UnexpectedEndOfStream => "the text ends too early: close what is open".to_owned(),
         Error::UnknownEntityReference(..) | Error::MalformedEntityReference(..) => "write &amp; for &".to_owned(),
         Error::InvalidAttributeValue(..) => "write &lt; for < in an attribute".to_owned(),
-        Error::InvalidComment(..) => "a comment must not have -- in it".to_owned(),
         Error::UnexpectedDeclaration(..) => "put <?xml …?> at the very beginning".to_owned(),
         Error::DuplicatedAttribute(..) => "remove one of the attributes".to_owned(),
         _ => "correct the text there".to_owned(),
@@ -99,6 +100,10 @@ fn read_document(source: &Source<'_>, document: &Document<'_>, file: Option<Arc<
             format!("add xmlns:{}=\"…\" to the robot element", short(prefix)),
         );
     }
+    if let Some(offset) = source.loose_comment {
+        let message = "a comment has -- in it, which XML does not allow".to_owned();
+        xml.report_original(&codes::LOOSE_COMMENT, offset, message, "write another character in its place");
+    }
     if let Some(offset) = source.original().find('\u{fffd}') {
         let message = "the text has a character that its encoding does not allow".to_owned();
         xml.report_original(&codes::BROKEN_CHARACTERS, offset, message, "save the file as UTF-8");
@@ -115,7 +120,7 @@ fn is_robot(xml: &mut Xml<'_>, root: Node<'_>) -> bool {
         |node: &Node<'_>| node.tag_name().namespace().is_some_and(|uri| uri.contains("xacro") && !uri.starts_with("unbound:"));
     if let Some(element) = root.descendants().filter(Node::is_element).find(xacro) {
         let message = format!("this is xacro, not URDF: <{}> has yet to be expanded", short(qualified_name(element)));
-        xml.report(&codes::XACRO, element, message, "run xacro first: xacro robot.urdf.xacro > robot.urdf");
+        xml.report(&codes::XACRO, element, message, RUN_XACRO);
         return false;
     }
     if name == "robot" {
@@ -139,7 +144,9 @@ fn is_robot(xml: &mut Xml<'_>, root: Node<'_>) -> bool {
 fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<Robot> {
     if children(root, "link").next().is_none() {
         let message = format!("{} has no link", xml.label(root));
-        xml.report(&codes::NO_LINKS, root, message, "a robot needs at least one <link name=\"…\"/>");
+        let xacro = root.descendants().any(|node| node.is_element() && qualified_name(node).starts_with("xacro:"));
+        let help = if xacro { RUN_XACRO } else { "a robot needs at least one <link name=\"…\"/>" };
+        xml.report(&codes::NO_LINKS, root, message, help);
         return None;
     }
     let name = robot_name(xml, root, file);

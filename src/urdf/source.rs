@@ -1,7 +1,9 @@
 //! The text of a URDF, made digestible for the XML parser without losing its positions.
 //!
-//! Two things that ROS's own parser lets pass are mended: white space before the XML declaration, and prefixes without a
-//! declaration. Both keep every position what it is in the text as given.
+//! Three things that ROS's own parser lets pass are mended: white space before the XML declaration, prefixes without a
+//! declaration, and comments with `--` in them. Every position stays what it is in the text as given.
+
+use std::ops::Range;
 
 use roxmltree::{Document, Error, ParsingOptions};
 
@@ -28,6 +30,8 @@ pub(super) struct Source<'a> {
     inserted: (usize, usize),
     /// Prefixes that had no declaration, each with the offset (in the original) where it was met.
     pub unbound: Vec<(String, usize)>,
+    /// The offset (in the original) of the first comment that XML does not allow, if there is one.
+    pub loose_comment: Option<usize>,
     /// Byte offset, line and column, at regular intervals.
     marks: Vec<(usize, u32, u32)>,
 }
@@ -41,6 +45,7 @@ impl<'a> Source<'a> {
             parsed: blank_declaration(original),
             inserted: (0, 0),
             unbound: Vec::new(),
+            loose_comment: None,
             marks: marks(original),
         };
         debug_assert_eq!(source.parsed.len(), original.len());
@@ -79,9 +84,21 @@ impl<'a> Source<'a> {
         Document::parse_with_options(&self.parsed, options)
     }
 
-    /// Declares the prefix that `error` is about, if that is what it is about; whether parsing is worth another try.
-    pub fn bind(&mut self, error: &Error) -> bool {
-        let Error::UnknownNamespace(prefix, _) = error else { return false };
+    /// Mends what `error` is about, if that can be; whether parsing is worth another try.
+    pub fn mend(&mut self, error: &Error) -> bool {
+        match error {
+            Error::UnknownNamespace(prefix, _) => self.bind(prefix, error),
+            Error::InvalidComment(_) if self.loose_comment.is_none() => {
+                self.loose_comment = Some(self.error_offset(error));
+                self.parsed = blank_comments(&self.parsed);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Declares a prefix that has no declaration.
+    fn bind(&mut self, prefix: &str, error: &Error) -> bool {
         if self.unbound.len() >= MAX_UNBOUND || self.unbound.iter().any(|(known, _)| known == prefix) || prefix == "xmlns" {
             return false;
         }
@@ -90,7 +107,7 @@ impl<'a> Source<'a> {
         let declaration = format!(" xmlns:{prefix}=\"{}\"", unbound_uri(prefix));
         self.parsed.insert_str(at, &declaration);
         self.inserted = (at, self.inserted.1 + declaration.len());
-        self.unbound.push((prefix.clone(), met));
+        self.unbound.push((prefix.to_owned(), met));
         true
     }
 
@@ -141,8 +158,7 @@ fn blank_declaration(text: &str) -> String {
     match declaration.find("?>") {
         Some(length) if is_one => {
             let end = start + length + 2;
-            let blank: String = text[start..end].bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect();
-            [&text[..start], &blank, &text[end..]].concat()
+            [&text[..start], &blank(&text[start..end]), &text[end..]].concat()
         }
         _ => text.to_owned(),
     }
@@ -193,33 +209,72 @@ fn end_of_doctype(text: &str) -> Option<usize> {
 
 /// The largest number of attributes that an element of `text` has, at least.
 fn most_attributes(text: &str) -> usize {
-    let mut most = 0;
-    let mut rest = text;
-    while let Some(start) = rest.find('<') {
-        rest = &rest[start..];
-        let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")].iter().find(|(open, _)| rest.starts_with(open));
-        if let Some((_, close)) = skipped {
-            let Some(end) = rest.find(close) else { break };
-            rest = &rest[end + close.len()..];
-            continue;
-        }
-        let (mut quote, mut count, mut end) = (None, 0, rest.len());
-        for (at, byte) in rest.bytes().enumerate() {
-            match (quote, byte) {
-                (None, b'>') => {
-                    end = at;
-                    break;
-                }
-                (None, b'"' | b'\'') => quote = Some(byte),
-                (None, b'=') => count += 1,
-                (Some(open), _) if open == byte => quote = None,
-                _ => {}
+    let of_tag = |tag: &str| {
+        let mut quote = None;
+        let counts = tag.bytes().filter(|&byte| match quote {
+            None => {
+                quote = Some(byte).filter(|byte| matches!(byte, b'"' | b'\''));
+                byte == b'='
             }
-        }
-        most = most.max(count);
-        rest = &rest[end..];
+            Some(open) => {
+                quote = quote.filter(|_| open != byte);
+                false
+            }
+        });
+        counts.count()
+    };
+    let tags = markup(text).filter(|range| !is_opaque(&text[range.clone()]));
+    tags.map(|range| of_tag(&text[range])).max().unwrap_or(0)
+}
+
+/// `text` with every comment replaced by as much space.
+fn blank_comments(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for range in markup(text).filter(|range| text[range.clone()].starts_with("<!--")) {
+        out.push_str(&text[out.len()..range.start]);
+        out.push_str(&blank(&text[range]));
     }
-    most
+    out.push_str(&text[out.len()..]);
+    out
+}
+
+/// As much space as `text` takes, with its line breaks.
+fn blank(text: &str) -> String {
+    text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect()
+}
+
+/// How comments, character data and processing instructions begin and end: nothing inside them is markup.
+const OPAQUE: [(&str, &str); 3] = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
+
+fn is_opaque(markup: &str) -> bool {
+    OPAQUE.iter().any(|(open, _)| markup.starts_with(open))
+}
+
+/// Where the tags, comments and the like of `text` stand.
+fn markup(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + text.get(at..)?.find('<')?;
+        let rest = &text[start..];
+        let length = match OPAQUE.iter().find(|(open, _)| rest.starts_with(open)) {
+            Some((open, close)) => rest[open.len()..].find(close).map(|end| open.len() + end + close.len()),
+            None => end_of_tag(rest),
+        };
+        at = start + length.unwrap_or(rest.len());
+        Some(start..at)
+    })
+}
+
+/// The length of the tag that `text` begins with: a `>` in a value does not end it.
+fn end_of_tag(text: &str) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += text.get(at..)?.find(['"', '\'', '>'])?;
+        match text.as_bytes().get(at)? {
+            b'>' => return Some(at + 1),
+            quote => at += 2 + text[at + 1..].find(char::from(*quote))?,
+        }
+    }
 }
 
 fn marks(text: &str) -> Vec<(usize, u32, u32)> {
@@ -249,7 +304,7 @@ mod tests {
         let text = format!("\n\n<?xml version='1.0'?>\n<!-- > --><robot><é:a/>{}\n  <b:c/></robot>", "ü".repeat(2000));
         let mut source = Source::new(&text);
         while let Err(error) = source.parse() {
-            assert!(source.bind(&error), "{error}");
+            assert!(source.mend(&error), "{error}");
         }
         let prefixes: Vec<_> = source.unbound.iter().map(|(p, at)| (p.as_str(), source.original_position(*at))).collect();
         assert_eq!(prefixes, [("é", (4, 19)), ("b", (5, 4))]);
@@ -267,6 +322,14 @@ mod tests {
         for text in ["", "x", "<!--", "<!DOCTYPE [", "<robot"] {
             assert_eq!(end_of_root_name(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn comments_become_space() {
+        let text = "<a b='<!-- -->'>\n<!-- -- \n ü---><![CDATA[<!-- -->]]><?x <!-- -->?>";
+        let expected = text.replace("<!-- -- \n ü--->", "        \n       ");
+        assert_eq!(blank_comments(text), expected);
+        assert_eq!(blank_comments("<a><!-- "), "<a>     ");
     }
 
     #[test]

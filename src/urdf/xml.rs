@@ -103,11 +103,16 @@ impl<'a> Xml<'a> {
         self.push(Diagnostic::new(code, place, message).help(help));
     }
 
+    /// Whether further findings are only counted.
+    pub fn is_full(&self) -> bool {
+        self.diagnostics.len() >= MAX_FINDINGS
+    }
+
     fn push(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() < MAX_FINDINGS {
-            self.diagnostics.push(diagnostic);
-        } else {
+        if self.is_full() {
             self.unreported += 1;
+        } else {
+            self.diagnostics.push(diagnostic);
         }
     }
 

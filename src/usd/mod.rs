@@ -100,12 +100,17 @@ pub fn write(robot: &Robot, options: &Options) -> Asset {
     let mut diagnostics = findings(&scene);
     let mut layers = vec![
         ("base.usda".to_owned(), base::layer(&scene)),
-        ("instances.usda".to_owned(), instances::layer(&scene)),
-        ("materials.usda".to_owned(), materials::layer(&scene)),
         ("physics.usda".to_owned(), physics::layer(&scene, &mut diagnostics)),
         ("ros.usda".to_owned(), ros::layer(&scene)),
         ("urdf.usda".to_owned(), urdf::layer(&scene)),
     ];
+    // Layers that nothing would pull in are not written.
+    if !scene.library.instances.is_empty() {
+        layers.push(("instances.usda".to_owned(), instances::layer(&scene)));
+    }
+    if !scene.library.materials.is_empty() {
+        layers.push(("materials.usda".to_owned(), materials::layer(&scene)));
+    }
     layers.extend(extended_physics::layer(&scene).map(|layer| ("extended_physics.usda".to_owned(), layer)));
     let sublayers: Vec<&str> =
         entry::ORDER.iter().copied().filter(|name| layers.iter().any(|(path, _)| path == name)).collect();
@@ -120,12 +125,13 @@ pub fn write(robot: &Robot, options: &Options) -> Asset {
             Err(error) => diagnostics.push(internal(&scene, &path, &error)),
         }
     }
-    let geometries = geometries::layer(&scene);
-    match geometries.data().and_then(crate_file::write) {
-        Ok(bytes) => {
-            files.insert("geometries.usdc".to_owned(), bytes);
+    if !scene.library.meshes.is_empty() {
+        match geometries::layer(&scene).data().and_then(crate_file::write) {
+            Ok(bytes) => {
+                files.insert("geometries.usdc".to_owned(), bytes);
+            }
+            Err(error) => diagnostics.push(internal(&scene, "geometries.usdc", &error)),
         }
-        Err(error) => diagnostics.push(internal(&scene, "geometries.usdc", &error)),
     }
     for (path, texture) in &scene.library.textures {
         files.insert(path.clone(), texture.bytes.to_vec());

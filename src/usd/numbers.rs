@@ -31,10 +31,32 @@ pub(super) fn degrees(radians: f64) -> f32 {
     radians.to_degrees() as f32
 }
 
+/// The largest error in radians that single precision may bring into an orientation.
+const SINGLE_PRECISION_ERROR: f64 = 5e-7;
+
+/// An orientation as `quatf`, or as `quatd` where single precision would turn it by more than [`SINGLE_PRECISION_ERROR`].
+///
+/// OpenUSD takes the angle of an orientation from w alone, as 2·acos(w). Near no rotation w is so flat that single precision
+/// cannot tell angles apart: 1 mrad comes out up to 0.1 mrad off and 0.1 mrad as nothing, which calibrated robots do not bear.
+fn orientation(rotation: &UnitQuaternion<f64>) -> Attribute {
+    let single = quatf(rotation);
+    let [w, x, y, z] = single.map(f64::from);
+    let read = match Unit::try_new(Vector3::new(x, y, z), 1e-10) {
+        Some(axis) => UnitQuaternion::from_axis_angle(&axis, 2.0 * w.clamp(-1.0, 1.0).acos()),
+        None => UnitQuaternion::identity(),
+    };
+    if read.angle_to(rotation) <= SINGLE_PRECISION_ERROR {
+        return Attribute::quatf(single);
+    }
+    let q = rotation.quaternion();
+    let sign = if q.w < 0.0 { -1.0 } else { 1.0 };
+    Attribute::quatd([q.w, q.i, q.j, q.k].map(|v| if v == 0.0 { 0.0 } else { sign * v }))
+}
+
 /// Authors exactly `xformOp:translate` and `xformOp:orient` (REP-158 §1.1), and `xformOp:scale` for leaf geometry.
 pub(super) fn place(prim: &mut Prim<'_>, pose: &Pose, scale: Option<&Vector3<f64>>) {
     prim.attribute("xformOp:translate", Attribute::double3(vec3d(&pose.translation.vector)))
-        .attribute("xformOp:orient", Attribute::quatf(quatf(&pose.rotation)));
+        .attribute("xformOp:orient", orientation(&pose.rotation));
     let mut order = vec!["xformOp:translate", "xformOp:orient"];
     if let Some(scale) = scale {
         prim.attribute("xformOp:scale", Attribute::float3(vec3f(scale)));

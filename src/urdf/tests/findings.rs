@@ -78,6 +78,9 @@ fn texts_that_need_mending() {
     one("\u{feff}<robot name='r' version='2'>\n<link name='a'/></robot>", "urdf-unknown-version", 1, 17, "robot \"r\"");
     one("<robot name='r'>\n<link name='a'/>words</robot>", "urdf-left-out", 1, 1, "robot \"r\"");
     one("<robot name='r'>\n<link name='a'><?pi x?></link></robot>", "urdf-left-out", 2, 16, "link \"a\"");
+    let loose = "<robot name='r'>\n<!-- ---- a > b ---- -->\n<link name='a' x='1'/><!-- ü ---></robot>";
+    let robot = one(loose, "urdf-loose-comment", 2, 1, "").unwrap();
+    assert_eq!((robot.links[0].place.line, robot.links[0].place.column), (3, 1));
     let deep = format!("<robot name='r'>\n<link name='a'/>\n{}{}</robot>", "<x>".repeat(100_000), "</x>".repeat(100_000));
     let found = findings(&deep);
     assert_eq!(found.iter().map(|f| (f.0, f.1, f.2)).collect::<Vec<_>>(), [("urdf-too-deep", 3, 190)]);

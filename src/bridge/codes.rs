@@ -1,0 +1,26 @@
+//! The findings of the node itself.
+
+use crate::diagnostic::{Code, Severity};
+
+macro_rules! codes {
+    ($($name:ident = $id:literal, $severity:ident, $meaning:literal, $outcome:literal;)+) => {
+        $(#[doc = $meaning] pub const $name: Code =
+            Code { id: $id, severity: Severity::$severity, meaning: $meaning, outcome: $outcome };)+
+        /// All of them.
+        pub const ALL: &[&Code] = &[$(&$name),+];
+    };
+}
+
+codes! {
+    OUTPUT_DIR = "bridge-output-dir", Error, "The output directory cannot be used, or another node uses it.", "The node does not start.";
+    DESCRIPTION_TOO_LARGE = "bridge-description-too-large", Error, "A robot description of more than 16 MiB.",
+        "It is not converted; the last asset stays.";
+    REQUEST = "bridge-request", Error, "A call of a service that asks for what is not allowed or not there.",
+        "The call is answered with the reason; nothing is written.";
+    DEFECT = "bridge-defect", Error, "A conversion ended in a defect of urdf_usd.", "The last asset stays; the node goes on.";
+    WATCH = "bridge-watch", Warning, "A folder cannot be watched for changes.",
+        "The files in it are looked at every few seconds instead.";
+    DEMO = "bridge-demo", Error, "The demo could not show what it is for.", "It ends with exit code 1.";
+    SYSTEM = "bridge-system", Error, "The system refuses threads or signals.", "The node does not start.";
+    ARGUMENT = "bridge-argument", Error, "An argument that is none of the node's.", "The node does not start.";
+}

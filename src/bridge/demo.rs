@@ -1,0 +1,192 @@
+//! `urdf_usd demo`: the node and, opposite it on the loopback interface, a player of a sample robot that moves.
+//!
+//! The two hear each other only over DDS, as the node hears any robot.
+
+mod player;
+mod sample;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::launch::{self, Interrupted, Ready};
+use super::parameters::Parameters;
+use super::{codes, logging};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::ros::Args;
+use crate::ros::Node;
+use crate::ros::embedded::{Embedded, Network};
+use crate::serve::{RobotView, Site};
+
+/// The domain of the demo unless `ROS_DOMAIN_ID` names one: none that a robot nearby is likely to use.
+const DOMAIN: u16 = 87;
+/// How long the first revision may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long `--once` waits for a verdict on the frames after that.
+const FRAMES_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the demo is told.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// End after the first revision
+    #[arg(long)]
+    once: bool,
+    /// Where the asset goes
+    #[arg(short = 'o', long = "output", value_name = "DIR", default_value = "urdf_usd_demo")]
+    output: PathBuf,
+}
+
+/// Runs the demo until it is interrupted, or until the first revision.
+pub fn main(options: Options) -> ExitCode {
+    logging::start(launch::NAME, "warn,urdf_usd=info,rustdds=off,ros2_client=off,mio=off");
+    let result = launch::runtime().and_then(|runtime| {
+        let result = runtime.block_on(run(&options));
+        runtime.shutdown_timeout(Duration::from_millis(500));
+        result
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(diagnostic) => launch::fail(&diagnostic),
+    }
+}
+
+fn fault(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(&codes::DEMO, Place::default(), message)
+}
+
+async fn run(options: &Options) -> Result<(), Diagnostic> {
+    let mut interrupted = Interrupted::new()?;
+    let network = network()?;
+    let folder = tempfile::tempdir().map_err(|error| fault(format!("no temporary folder for the sample robot: {error}")))?;
+    let sample = sample::unpack(folder.path())
+        .map_err(|error| fault(format!("the sample robot cannot be unpacked to {}: {error}", folder.path().display())))?;
+
+    let node = Arc::new(Embedded::start(launch::NAME, &Args::default(), &network)?);
+    let (changes, mut parameters) = (node.changes(), Parameters::declare(&*node)?);
+    parameters.output_dir.clone_from(&options.output);
+    parameters.packages.push((sample.package.to_owned(), sample.folder.clone()));
+    let site: Arc<Site> = Arc::default();
+    let events = site.events();
+    let ready = Ready::new(node.clone(), parameters, changes, site.clone()).await.map_err(|d| {
+        let is_output = d.code == codes::OUTPUT_DIR.id;
+        if is_output { d.help("give another directory: urdf_usd demo -o DIR") } else { d }
+    })?;
+    let url = ready.url();
+
+    let player_node = Arc::new(Embedded::start("sample_robot", &Args::default(), &network)?);
+    let player = player::Player::new(&*player_node, &sample)?;
+    say(&format!(
+        "A sample robot moves on ROS domain {} (this machine only): {}\n\
+         The node hears it, converts it, and follows its files: change a mesh there and see a new revision.",
+        network.domain,
+        sample.urdf.display()
+    ));
+    let result = tokio::select! {
+        () = ready.run() => Ok(()),
+        () = player.play(player_node.clone()) => Ok(()),
+        result = tell(&site, events, url.as_deref(), options.once) => result,
+        _ = interrupted.wait() => Ok(()),
+    };
+    player_node.shutdown();
+    node.shutdown();
+    result
+}
+
+/// Loopback only, in a domain of its own.
+fn network() -> Result<Network, Diagnostic> {
+    let mut network = Network::from_env()?.loopback();
+    if std::env::var_os("ROS_DOMAIN_ID").is_none_or(|domain| domain.is_empty()) {
+        network.domain = DOMAIN;
+    }
+    Ok(network)
+}
+
+/// Shows what happens, until it is done.
+async fn tell(
+    site: &Site,
+    mut events: tokio::sync::broadcast::Receiver<crate::serve::Event>,
+    url: Option<&str>,
+    once: bool,
+) -> Result<(), Diagnostic> {
+    let first = async {
+        loop {
+            if let Some(robot) = site.robots().into_iter().find(|robot| robot.revision.is_some()) {
+                return robot;
+            }
+            // A missed event is as good as one: the robots are looked at anew.
+            let _ = events.recv().await;
+        }
+    };
+    let mut robot = tokio::time::timeout(PATIENCE, first).await.map_err(|_| {
+        fault(format!("no asset was written within {} s", PATIENCE.as_secs()))
+            .help("the log above tells why; is UDP on the loopback interface allowed here?")
+    })?;
+    show_asset(&robot);
+    if let Some(url) = url {
+        say(&format!("Its page: {url}"));
+    }
+    let mut shown = None;
+    let deadline = tokio::time::Instant::now() + FRAMES_PATIENCE;
+    loop {
+        if let Some(now) = site.robots().into_iter().find(|now| now.key == robot.key) {
+            if now.revision != robot.revision {
+                show_asset(&now);
+            }
+            if let Some(frames) = now.frames.as_ref().filter(|frames| Some(frames.ok) != shown) {
+                shown = Some(frames.ok);
+                say(&format!("Its frames against live TF: {} of {} are as the asset says", frames.ok, frames.total));
+                for finding in &frames.findings {
+                    say(&format!("  {} {}: {}", finding.frame, finding.verdict, finding.detail));
+                }
+            }
+            robot = now;
+        }
+        let settled = robot.frames.as_ref().is_some_and(|frames| frames.ok == frames.total);
+        if once && (settled || tokio::time::Instant::now() >= deadline) {
+            if shown.is_none() {
+                say("Its frames were not seen on TF yet");
+            }
+            return Ok(());
+        }
+        let wait = if once { Duration::from_millis(200) } else { Duration::from_secs(3600) };
+        let _ = tokio::time::timeout(wait, events.recv()).await;
+    }
+}
+
+fn show_asset(robot: &RobotView) {
+    let Some((revision, directory)) = robot.revision.zip(robot.directory.as_deref()) else { return };
+    let mut text = format!("\nRevision {revision} of {:?} in {}\n", robot.name, directory.display());
+    for file in &robot.files {
+        text.push_str(&format!("  {:>10}  {}\n", super::request::size(file.bytes), directory.join(&file.path).display()));
+    }
+    if let Some(counts) = robot.counts {
+        text.push_str(&format!(
+            "  {} links, {} joints, {} meshes with {} triangles, {} materials; {} findings",
+            counts.links,
+            counts.joints,
+            counts.meshes,
+            counts.triangles,
+            counts.materials,
+            robot.diagnostics.len()
+        ));
+    }
+    say(&text);
+}
+
+/// Whoever closed the output does not want to read it.
+fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}
+
+/// The sample robot, as unpacked.
+pub(super) struct Sample {
+    /// The name of its ROS package.
+    pub package: &'static str,
+    /// The folder of its package.
+    pub folder: PathBuf,
+    /// Its URDF.
+    pub urdf: PathBuf,
+}

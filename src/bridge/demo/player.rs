@@ -1,0 +1,179 @@
+//! Plays a robot: publishes its description, joint states that swing within their limits, and the transforms that follow.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::MissedTickBehavior;
+
+use super::{Sample, fault};
+use crate::diagnostic::Diagnostic;
+use crate::robot::{Joint, JointKind, Pose, Robot, kinematics};
+use crate::ros::msg::builtin_interfaces::Time;
+use crate::ros::msg::geometry_msgs::{Quaternion, Transform, TransformStamped, Vector3};
+use crate::ros::msg::sensor_msgs::JointState;
+use crate::ros::msg::std_msgs::{self, Header};
+use crate::ros::msg::tf2_msgs::TFMessage;
+use crate::ros::{Node, Publisher, Qos};
+use crate::urdf;
+
+/// Joint states and transforms per second.
+const RATE: f64 = 30.0;
+
+/// A robot that moves.
+pub(super) struct Player {
+    robot: Robot,
+    joint_states: Publisher<JointState>,
+    moving: Publisher<TFMessage>,
+    // Held for their last messages, which late listeners get.
+    _description: Publisher<std_msgs::String>,
+    _fixed: Publisher<TFMessage>,
+}
+
+impl Player {
+    /// Publishes what does not change.
+    ///
+    /// # Errors
+    /// If the sample can't be read, or the transport refuses.
+    pub(super) fn new(node: &impl Node, sample: &Sample) -> Result<Self, Diagnostic> {
+        let text = std::fs::read_to_string(&sample.urdf)
+            .map_err(|error| fault(format!("the sample robot {} cannot be read: {error}", sample.urdf.display())))?;
+        let outcome = urdf::read(&text, Some(&sample.urdf));
+        let Some(robot) = outcome.robot else {
+            return Err(outcome.diagnostics.into_iter().next().unwrap_or_else(|| fault("the sample robot is no robot")));
+        };
+        let description = node.advertise("robot_description", Qos::latched(1))?;
+        description.publish(std_msgs::String { data: text })?;
+        let fixed = node.advertise("/tf_static", Qos::latched(1))?;
+        fixed.publish(transforms(&robot, &[], node.now(), |joint| joint.kind == JointKind::Fixed))?;
+        Ok(Self {
+            robot,
+            joint_states: node.advertise("joint_states", Qos::reliable(10))?,
+            moving: node.advertise("/tf", Qos::reliable(100))?,
+            _description: description,
+            _fixed: fixed,
+        })
+    }
+
+    /// Moves until the future is dropped.
+    pub(super) async fn play(&self, node: Arc<impl Node>) {
+        let mut period = tokio::time::interval(Duration::from_secs_f64(1.0 / RATE));
+        period.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let start = tokio::time::Instant::now();
+        loop {
+            period.tick().await;
+            let positions = positions(&self.robot, start.elapsed().as_secs_f64());
+            let stamp = node.now();
+            let sent = self.joint_states.publish(joint_state(&self.robot, &positions, stamp)).and_then(|()| {
+                self.moving.publish(transforms(&self.robot, &positions, stamp, |joint| joint.kind != JointKind::Fixed))
+            });
+            if sent.is_err() {
+                // The node is leaving, and this future with it.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// Where every joint is after `seconds`: each swings smoothly through the middle half of its range, at a pace of its own.
+fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
+    let mut positions: Vec<Vec<f64>> = robot
+        .joints
+        .iter()
+        .enumerate()
+        .map(|(index, joint)| match joint.kind {
+            JointKind::Continuous => vec![1.5 * seconds],
+            JointKind::Revolute | JointKind::Prismatic => vec![swing(joint, index, seconds)],
+            kind => vec![0.0; kinematics::position_count(kind)],
+        })
+        .collect();
+    kinematics::follow_mimics(robot, &mut positions);
+    positions
+}
+
+fn swing(joint: &Joint, index: usize, seconds: f64) -> f64 {
+    let limit = joint.limit.unwrap_or_default();
+    let (lower, upper) = (limit.lower.unwrap_or(0.0), limit.upper.unwrap_or(0.0));
+    #[allow(clippy::cast_precision_loss)] // a few joints
+    let phase = index as f64;
+    let pace = 0.6 + 0.1 * (phase % 5.0);
+    0.5 * (lower + upper) + 0.25 * (upper - lower) * (pace * seconds + phase).sin()
+}
+
+fn joint_state(robot: &Robot, positions: &[Vec<f64>], stamp: Time) -> JointState {
+    let mut state = JointState { header: Header { stamp, ..Header::default() }, ..JointState::default() };
+    for (joint, position) in robot.joints.iter().zip(positions) {
+        if let [position] = position[..] {
+            state.name.push(joint.name.clone());
+            state.position.push(position);
+        }
+    }
+    state
+}
+
+/// The transforms of the joints that are `wanted`.
+fn transforms(robot: &Robot, positions: &[Vec<f64>], stamp: Time, wanted: impl Fn(&Joint) -> bool) -> TFMessage {
+    let joints = robot.joints.iter().enumerate().filter(|(_, joint)| wanted(joint) && !joint.closes_loop);
+    let transforms = joints
+        .filter_map(|(index, joint)| {
+            let (parent, child) = (robot.links.get(joint.parent.0)?, robot.links.get(joint.child.0)?);
+            let pose = joint.origin * kinematics::motion(joint, positions.get(index).map_or(&[], Vec::as_slice));
+            Some(TransformStamped {
+                header: Header { stamp, frame_id: parent.name.clone() },
+                child_frame_id: child.name.clone(),
+                transform: transform(&pose),
+            })
+        })
+        .collect();
+    TFMessage { transforms }
+}
+
+fn transform(pose: &Pose) -> Transform {
+    let (t, q) = (pose.translation, pose.rotation);
+    Transform { translation: Vector3 { x: t.x, y: t.y, z: t.z }, rotation: Quaternion { x: q.i, y: q.j, z: q.k, w: q.w } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> (tempfile::TempDir, Robot) {
+        let folder = tempfile::tempdir().unwrap();
+        let sample = super::super::sample::unpack(folder.path()).unwrap();
+        let text = std::fs::read_to_string(&sample.urdf).unwrap();
+        let robot = urdf::read(&text, Some(&sample.urdf)).robot.unwrap();
+        (folder, robot)
+    }
+
+    #[test]
+    fn joints_stay_within_their_limits_and_followers_follow() {
+        let (_folder, robot) = sample();
+        for tick in 0..2000 {
+            let positions = positions(&robot, f64::from(tick) * 0.05);
+            for (joint, at) in robot.joints.iter().zip(&positions) {
+                if let (JointKind::Revolute | JointKind::Prismatic, None, Some(limit), [at]) =
+                    (joint.kind, joint.mimic, joint.limit, &at[..])
+                {
+                    assert!(limit.lower.unwrap() <= *at && *at <= limit.upper.unwrap(), "{} at {at}", joint.name);
+                }
+                if let (Some(mimic), [at]) = (joint.mimic, &at[..]) {
+                    let leader = positions[mimic.joint.0][0];
+                    assert!((mimic.multiplier * leader + mimic.offset - at).abs() < 1e-12, "{}", joint.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_link_but_the_root_has_one_transform() {
+        let (_folder, robot) = sample();
+        let positions = positions(&robot, 1.0);
+        let fixed = transforms(&robot, &positions, Time::default(), |joint| joint.kind == JointKind::Fixed);
+        let moving = transforms(&robot, &positions, Time::default(), |joint| joint.kind != JointKind::Fixed);
+        let mut children: Vec<_> =
+            fixed.transforms.iter().chain(&moving.transforms).map(|t| t.child_frame_id.clone()).collect();
+        children.sort();
+        children.dedup();
+        assert_eq!(children.len(), robot.links.len() - robot.tree.roots.len());
+        assert!(!fixed.transforms.is_empty() && !moving.transforms.is_empty());
+    }
+}

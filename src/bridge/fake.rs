@@ -1,0 +1,157 @@
+//! A ROS node without a network, for tests: what is published is heard in this process, and services are called directly.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::parameters::Parameters;
+use crate::diagnostic::Diagnostic;
+use crate::ros::msg::builtin_interfaces::Time;
+use crate::ros::msg::{Message, Service};
+use crate::ros::parameter::Change;
+use crate::ros::{
+    Changes, Declaration, Node, Publisher, PublisherId, Qos, Request, Requests, Responder, Sample, Subscription, Value, names,
+    queue,
+};
+
+type Ends = HashMap<String, Vec<Box<dyn Any + Send>>>;
+
+/// The node.
+#[derive(Default)]
+pub struct Fake {
+    readers: Arc<Mutex<Ends>>,
+    services: Mutex<Ends>,
+    changes: Mutex<Vec<queue::Sender<Change>>>,
+}
+
+impl Fake {
+    /// Publishes as the publisher `who`.
+    pub fn say<M: Message>(&self, topic: &str, message: &M, who: u8) {
+        for reader in self.readers.lock().unwrap().get(topic).into_iter().flatten() {
+            if let Some(queue) = reader.downcast_ref::<queue::Sender<Sample<M>>>() {
+                queue.push(Sample { message: message.clone(), publisher: PublisherId([who; 16]) });
+            }
+        }
+    }
+
+    /// Listens to a topic.
+    pub fn listen<M: Message>(&self, topic: &str) -> queue::Receiver<Sample<M>> {
+        let (sender, receiver) = queue::keep_last(1000);
+        self.readers.lock().unwrap().entry(topic.to_owned()).or_default().push(Box::new(sender));
+        receiver
+    }
+
+    /// Changes a parameter.
+    pub fn set(&self, name: &str, value: Value) {
+        for changes in &*self.changes.lock().unwrap() {
+            changes.push(Change { name: name.to_owned(), value: value.clone() });
+        }
+    }
+
+    /// Calls a service.
+    pub async fn call<S: Service>(&self, service: &str, request: S::Request) -> S::Response {
+        self.start_call::<S>(service, request).await.expect("an answer")
+    }
+
+    /// Calls a service and does not wait.
+    pub fn start_call<S: Service>(&self, service: &str, request: S::Request) -> oneshot::Receiver<S::Response> {
+        let (sender, receiver) = oneshot::channel();
+        let services = self.services.lock().unwrap();
+        let server = services.get(service).and_then(|ends| ends.first()).expect("the service is offered");
+        let queue = server.downcast_ref::<queue::Sender<Request<S>>>().expect("the service's type");
+        let responder = Responder::new(move |response| {
+            let _ = sender.send(response);
+            Ok(())
+        });
+        queue.push(Request { request, responder });
+        receiver
+    }
+}
+
+impl Node for Fake {
+    fn name(&self) -> &str {
+        "urdf_usd"
+    }
+
+    fn namespace(&self) -> &str {
+        "/"
+    }
+
+    fn resolve_topic(&self, name: &str) -> Result<String, Diagnostic> {
+        Ok(match (name.strip_prefix('/'), name.strip_prefix("~/")) {
+            (Some(_), _) => name.to_owned(),
+            (_, Some(private)) => names::join(&self.fully_qualified_name(), private),
+            _ => names::join(self.namespace(), name),
+        })
+    }
+
+    fn resolve_service(&self, name: &str) -> Result<String, Diagnostic> {
+        self.resolve_topic(name)
+    }
+
+    fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
+        let topic = self.resolve_topic(topic)?;
+        let (sender, receiver) = queue::keep_last::<Sample<M>>(qos.depth);
+        self.readers.lock().unwrap().entry(topic.clone()).or_default().push(Box::new(sender));
+        Ok(Subscription::new(topic, receiver, Arc::new(())))
+    }
+
+    fn advertise<M: Message>(&self, topic: &str, _: Qos) -> Result<Publisher<M>, Diagnostic> {
+        let topic = self.resolve_topic(topic)?;
+        let (readers, name) = (self.readers.clone(), topic.clone());
+        let publish = move |message: M| {
+            for reader in readers.lock().unwrap().get(&name).into_iter().flatten() {
+                if let Some(queue) = reader.downcast_ref::<queue::Sender<Sample<M>>>() {
+                    queue.push(Sample { message: message.clone(), publisher: PublisherId::default() });
+                }
+            }
+            Ok(())
+        };
+        Ok(Publisher::new(&topic, Arc::new(publish)))
+    }
+
+    fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
+        let service = self.resolve_service(service)?;
+        let (sender, receiver) = queue::keep_last::<Request<S>>(1000);
+        self.services.lock().unwrap().entry(service.clone()).or_default().push(Box::new(sender));
+        Ok(Requests::new(service, receiver, Arc::new(())))
+    }
+
+    fn declare(&self, declaration: Declaration) -> Result<Value, Diagnostic> {
+        Ok(declaration.default)
+    }
+
+    fn unused_overrides(&self) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    fn changes(&self) -> Changes {
+        let (sender, receiver) = queue::keep_last(100);
+        self.changes.lock().unwrap().push(sender);
+        Changes::new(receiver)
+    }
+
+    fn now(&self) -> Time {
+        Time::now()
+    }
+
+    fn shutdown(&self) {
+        self.readers.lock().unwrap().clear();
+        self.services.lock().unwrap().clear();
+        self.changes.lock().unwrap().clear();
+    }
+}
+
+/// The default parameters, but writing to `output_dir`, settling at once and looking at frames often.
+pub fn parameters(output_dir: &Path) -> Parameters {
+    let mut parameters = Parameters::declare(&Fake::default()).expect("the defaults are valid");
+    output_dir.clone_into(&mut parameters.output_dir);
+    parameters.settle_time = Duration::from_millis(20);
+    parameters.diagnostics_period = Duration::from_millis(50);
+    parameters.workers = 2;
+    parameters
+}

@@ -1,0 +1,141 @@
+//! Whether a conversion would have the same outcome as the last one, told without converting.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::convert::Job;
+
+/// What a conversion was made from: the job, and the state of every file that it read or looked for.
+#[derive(Clone, Debug)]
+pub(super) struct Fingerprint {
+    job: Arc<Job>,
+    files: Vec<(PathBuf, State)>,
+    written: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Absent,
+    Present {
+        bytes: u64,
+        modified: SystemTime,
+        inode: u64,
+    },
+    /// Changed while the conversion ran: which content was read can't be told.
+    Unsure,
+}
+
+impl State {
+    fn of(path: &Path) -> Self {
+        match fs::metadata(path) {
+            Ok(meta) => Self::Present {
+                bytes: meta.len(),
+                modified: meta.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                inode: meta.ino(),
+            },
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Self::Absent,
+            Err(_) => Self::Unsure,
+        }
+    }
+}
+
+impl Fingerprint {
+    /// Takes the state of `used` after a conversion that began at `started`. `written`: a file that the conversion left.
+    pub(super) fn take(job: Arc<Job>, used: &[PathBuf], written: Option<PathBuf>, started: SystemTime) -> Self {
+        let now = SystemTime::now();
+        let state = |path: &PathBuf| match State::of(path) {
+            // A time in the future proves nothing, and would never come to rest.
+            State::Present { modified, .. } if modified >= started && modified <= now => State::Unsure,
+            state => state,
+        };
+        Self { job, files: used.iter().map(|path| (path.clone(), state(path))).collect(), written }
+    }
+
+    /// Whether `job` is the same and nothing that it depends on changed since. Looks at the file system.
+    pub(super) fn holds(&self, job: &Job) -> bool {
+        *self.job == *job
+            && self.written.as_ref().is_none_or(|path| path.exists())
+            && self.files.iter().all(|(path, state)| *state != State::Unsure && State::of(path) == *state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::{Formats, Source};
+
+    fn job(text: &str) -> Job {
+        Job {
+            source: Source::Text { text: text.to_owned(), file: None },
+            output_dir: PathBuf::from("/out"),
+            formats: Formats::default(),
+            resolve: crate::resolve::Options::default(),
+            namespace: None,
+            base: Default::default(),
+            bodies: Default::default(),
+            strict: false,
+        }
+    }
+
+    fn age(path: &Path, seconds: u64) {
+        let old = SystemTime::now() - std::time::Duration::from_secs(seconds);
+        fs::File::options().write(true).open(path).unwrap().set_modified(old).unwrap();
+    }
+
+    #[test]
+    fn it_holds_until_text_or_files_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mesh, missing) = (folder.path().join("a.stl"), folder.path().join("sub/b.stl"));
+        fs::write(&mesh, "one").unwrap();
+        age(&mesh, 60);
+        let take = || Fingerprint::take(Arc::new(job("a")), &[mesh.clone(), missing.clone()], None, SystemTime::now());
+        let print = take();
+        assert!(print.holds(&job("a")));
+        assert!(!print.holds(&job("b")));
+        assert!(!print.holds(&Job { strict: true, ..job("a") }));
+
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        assert!(print.holds(&job("a")));
+        fs::write(&missing, "two").unwrap();
+        assert!(!print.holds(&job("a")));
+
+        age(&missing, 60);
+        let print = take();
+        assert!(print.holds(&job("a")));
+        // Replaced by a file of the same length and time, as `cp -p` and `mv` leave it.
+        let other = folder.path().join("other");
+        fs::write(&other, "six").unwrap();
+        fs::File::options()
+            .write(true)
+            .open(&other)
+            .unwrap()
+            .set_modified(fs::metadata(&mesh).unwrap().modified().unwrap())
+            .unwrap();
+        fs::rename(&other, &mesh).unwrap();
+        assert!(!print.holds(&job("a")));
+    }
+
+    #[test]
+    fn what_changed_during_the_conversion_is_looked_at_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mesh = folder.path().join("a.stl");
+        let started = SystemTime::now() - std::time::Duration::from_secs(1);
+        fs::write(&mesh, "one").unwrap();
+        assert!(!Fingerprint::take(Arc::new(job("a")), &[mesh], None, started).holds(&job("a")));
+    }
+
+    #[test]
+    fn a_lost_asset_is_written_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let written = folder.path().join("report.json");
+        fs::write(&written, "{}").unwrap();
+        let print = Fingerprint::take(Arc::new(job("a")), &[], Some(written.clone()), SystemTime::now());
+        assert!(print.holds(&job("a")));
+        fs::remove_file(&written).unwrap();
+        assert!(!print.holds(&job("a")));
+    }
+}

@@ -1,0 +1,244 @@
+//! A call of `convert`: what it asks for, held against what is allowed, and the answer.
+//!
+//! It looks at the file system, so it runs on a worker thread.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::codes;
+use super::parameters::Parameters;
+use super::work;
+use crate::convert::{self, Failure, Formats, Job, Report, Source};
+use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::resolve::{Files, Resolver};
+use crate::ros::msg::urdf_usd::{ConvertRequest, ConvertResponse};
+
+fn refuse(message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(&codes::REQUEST, Place::default(), message).help(help)
+}
+
+/// The job that a call asks for. `heard`: the text of the last description; `topic`: where descriptions are heard.
+///
+/// # Errors
+/// What is wrong with the call, and the remedy.
+pub(super) fn job(
+    request: &ConvertRequest,
+    parameters: &Parameters,
+    heard: Option<&Arc<Job>>,
+    topic: &str,
+) -> Result<Arc<Job>, Diagnostic> {
+    let output_dir = output_dir(&request.output_dir, &parameters.output_dir)?;
+    let formats = if request.formats.is_empty() {
+        parameters.formats
+    } else {
+        Formats::parse(&request.formats).map_err(|message| refuse(message, ""))?
+    };
+    let source = match (request.urdf.trim().is_empty(), request.uri.trim().is_empty()) {
+        (false, false) => {
+            return Err(refuse("both urdf and uri are given", "give one of them, or neither for the last description heard"));
+        }
+        (false, true) => Source::Text { text: request.urdf.clone(), file: None },
+        (true, false) => Source::File(file(request.uri.trim(), parameters)?),
+        (true, true) => {
+            let help = "start its publisher (robot_state_publisher), or give urdf or uri";
+            heard.ok_or_else(|| refuse(format!("no robot description was heard on {topic} yet"), help))?.source.clone()
+        }
+    };
+    Ok(Arc::new(Job { output_dir, formats, ..work::job(parameters, source) }))
+}
+
+/// The file that a URI means, if it may be read.
+fn file(uri: &str, parameters: &Parameters) -> Result<PathBuf, Diagnostic> {
+    let files = Files::new(Arc::new(Resolver::new(parameters.resolve())));
+    files.open(uri, None).map(|file| file.path).map_err(|error| error.at(Place::default()))
+}
+
+/// The directory asked for, if it is the node's own or below it and hides nothing.
+fn output_dir(asked: &str, own: &Path) -> Result<PathBuf, Diagnostic> {
+    let asked = asked.trim();
+    if asked.is_empty() {
+        return Ok(own.to_owned());
+    }
+    let outside = || {
+        let help = format!(
+            "give a folder below it, as in output_dir: {:?}; the parameter output_dir sets where the node writes",
+            "robots"
+        );
+        refuse(format!("output_dir {asked:?} is not below the node's own, {}", own.display()), help)
+    };
+    let mut path = PathBuf::new();
+    for part in own.join(asked).components() {
+        match part {
+            Component::ParentDir => return Err(outside()),
+            Component::CurDir => {}
+            part => path.push(part),
+        }
+    }
+    // As far as it exists it must really be there, not behind a link.
+    let standing = path.ancestors().find(|folder| folder.symlink_metadata().is_ok()).unwrap_or(&path);
+    let real = standing.canonicalize().map_err(|_| outside())?;
+    let rest = path.strip_prefix(standing).unwrap_or(Path::new(""));
+    let path = if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+    let below = path.strip_prefix(own).map_err(|_| outside())?;
+    if below.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b".")) {
+        return Err(refuse(format!("output_dir {asked:?} is hidden"), "choose names that do not begin with a dot"));
+    }
+    let asset = path.ancestors().take_while(|folder| *folder != own).find(|folder| folder.join(convert::REPORT).exists());
+    if let Some(asset) = asset {
+        return Err(refuse(format!("output_dir {asked:?} lies in the asset {}", asset.display()), "choose a folder beside it"));
+    }
+    Ok(path)
+}
+
+/// The answer about a conversion.
+pub(super) fn answer(outcome: Result<&Report, &Failure>) -> ConvertResponse {
+    match outcome {
+        Ok(report) => ConvertResponse {
+            success: true,
+            message: summary(report),
+            files: report.files.iter().map(|file| report.directory.join(&file.path).to_string_lossy().into_owned()).collect(),
+            report: serde_json::to_string_pretty(report).unwrap_or_default(),
+        },
+        Err(failure) => ConvertResponse { message: first(&failure.diagnostics), ..ConvertResponse::default() },
+    }
+}
+
+/// The answer to a call that is refused.
+pub(super) fn refusal(diagnostic: &Diagnostic) -> ConvertResponse {
+    let help = if diagnostic.help.is_empty() { String::new() } else { format!("; {}", diagnostic.help) };
+    ConvertResponse { message: format!("{}{help}", diagnostic.message), ..ConvertResponse::default() }
+}
+
+/// The first error with its place, and how many more there are.
+pub(super) fn first(diagnostics: &[Diagnostic]) -> String {
+    let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+    match diagnostics.iter().max_by_key(|d| (d.severity, std::cmp::Reverse((d.place.line == 0, d.place.line)))) {
+        Some(worst) if errors == 2 => format!("{worst}; and 1 more error"),
+        Some(worst) if errors > 2 => format!("{worst}; and {} more errors", errors - 1),
+        Some(worst) => worst.to_string(),
+        None => "not converted".to_owned(),
+    }
+}
+
+/// What was written, in a sentence.
+pub(super) fn summary(report: &Report) -> String {
+    let done = if report.changed { "wrote revision" } else { "already current: revision" };
+    let findings = findings(report.count(Severity::Error), report.count(Severity::Warning));
+    let bytes: u64 = report.files.iter().map(|file| file.bytes).sum();
+    format!(
+        "{done} {} of {:?} in {} ({} files, {}{findings})",
+        report.revision,
+        report.robot,
+        report.directory.display(),
+        report.files.len(),
+        size(bytes)
+    )
+}
+
+/// `; 1 error, 2 warnings`, or nothing.
+fn findings(errors: usize, warnings: usize) -> String {
+    let many = |count: usize, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        _ => Some(format!("{count} {what}s")),
+    };
+    let parts: Vec<String> = [many(errors, "error"), many(warnings, "warning")].into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) }
+}
+
+/// A length for people: `134 kB`.
+pub(super) fn size(bytes: u64) -> String {
+    #[allow(clippy::cast_precision_loss)] // for people
+    let bytes = bytes as f64;
+    match bytes {
+        b if b < 1e3 => format!("{b:.0} B"),
+        b if b < 1e6 => format!("{:.0} kB", b / 1e3),
+        b => format!("{:.1} MB", b / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    struct Bed {
+        _folder: tempfile::TempDir,
+        own: PathBuf,
+        parameters: Parameters,
+    }
+
+    fn bed() -> Bed {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let own = base.join("out");
+        fs::create_dir(&own).unwrap();
+        fs::create_dir(base.join("robots")).unwrap();
+        fs::write(base.join("robots/arm.urdf"), "<robot name='arm'/>").unwrap();
+        fs::write(base.join("secret.urdf"), "<robot name='secret'/>").unwrap();
+        let mut parameters = super::super::fake::parameters(&own);
+        parameters.allowed_roots = vec![base.join("robots")];
+        Bed { _folder: folder, own, parameters }
+    }
+
+    fn ask(bed: &Bed, request: &ConvertRequest) -> Result<Arc<Job>, String> {
+        job(request, &bed.parameters, None, "/robot_description").map_err(|d| format!("{} ({})", d.message, d.help))
+    }
+
+    #[test]
+    fn each_form_becomes_a_job() {
+        let bed = bed();
+        let text = ask(&bed, &ConvertRequest { urdf: "<robot/>".into(), ..Default::default() }).unwrap();
+        assert_eq!((&text.output_dir, text.formats), (&bed.own, Formats::default()));
+        let uri = bed.own.with_file_name("robots").join("arm.urdf");
+        for form in [uri.display().to_string(), format!("file://{}", uri.display())] {
+            let request =
+                ConvertRequest { uri: form, output_dir: "a/b".into(), formats: vec!["glb".into()], ..Default::default() };
+            let file = ask(&bed, &request).unwrap();
+            assert_eq!(file.source, Source::File(uri.clone()));
+            assert_eq!((file.output_dir.clone(), file.formats.usd), (bed.own.join("a/b"), false));
+        }
+        let heard = Arc::new(work::job(&bed.parameters, Source::Text { text: "<robot name='heard'/>".into(), file: None }));
+        let last = job(&ConvertRequest::default(), &bed.parameters, Some(&heard), "/robot_description").unwrap();
+        assert_eq!(last.source, heard.source);
+    }
+
+    #[test]
+    fn what_is_not_allowed_is_refused_by_name() {
+        let bed = bed();
+        let above = bed.own.parent().unwrap().to_owned();
+        fs::create_dir_all(bed.own.join("arm")).unwrap();
+        fs::write(bed.own.join("arm/report.json"), "{}").unwrap();
+        std::os::unix::fs::symlink(&above, bed.own.join("link")).unwrap();
+        let dir =
+            |output_dir: &str| ConvertRequest { urdf: "<robot/>".into(), output_dir: output_dir.into(), ..Default::default() };
+        for (request, part) in [
+            (ConvertRequest::default(), "no robot description was heard on /robot_description yet"),
+            (ConvertRequest { urdf: "a".into(), uri: "b".into(), ..Default::default() }, "both urdf and uri"),
+            (ConvertRequest { uri: above.join("secret.urdf").display().to_string(), ..Default::default() }, "secret.urdf"),
+            (ConvertRequest { uri: "package://nope/arm.urdf".into(), ..Default::default() }, "nope"),
+            (ConvertRequest { urdf: "a".into(), formats: vec!["stl".into()], ..Default::default() }, "\"stl\""),
+            (dir("/tmp/elsewhere"), "is not below"),
+            (dir(".."), "is not below"),
+            (dir("a/../../b"), "is not below"),
+            (dir("link/x"), "is not below"),
+            (dir(".git"), "hidden"),
+            (dir("arm"), "lies in the asset"),
+            (dir("arm/sub"), "lies in the asset"),
+        ] {
+            let message = ask(&bed, &request).expect_err(part);
+            assert!(message.contains(part), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_first_error_is_named_with_its_place() {
+        let at = |severity, line| {
+            let place = Place { line, column: 5, ..Place::default() };
+            Diagnostic { severity, ..Diagnostic::new(&codes::REQUEST, place, format!("line {line}")) }
+        };
+        let found = [at(Severity::Warning, 1), at(Severity::Error, 9), at(Severity::Error, 3)];
+        let text = first(&found);
+        assert!(text.starts_with("<text>:3:5: error") && text.ends_with("and 1 more error"), "{text}");
+    }
+}

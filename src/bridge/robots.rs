@@ -1,0 +1,258 @@
+//! What the node knows of each robot, and how that reads: as a diagnostic status, as a message, as a view for the page.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::fingerprint::Fingerprint;
+use super::request;
+use super::verdict::{Finding, Verdict};
+use crate::convert::{Job, Report};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::ros::PublisherId;
+use crate::ros::msg::builtin_interfaces::Time;
+use crate::ros::msg::diagnostic_msgs::{DiagnosticStatus, KeyValue};
+use crate::ros::msg::std_msgs::Header;
+use crate::ros::msg::urdf_usd::Asset;
+use crate::serve::{FileView, FrameView, FramesView, RobotState, RobotView};
+use crate::usd::AssetFrame;
+
+/// What the node knows of a robot.
+#[derive(Debug)]
+pub(super) struct Robot {
+    /// The name of the robot.
+    pub name: String,
+    /// The newest source that was tried.
+    pub job: Arc<Job>,
+    /// Counts the attempts of the node; this robot's newest.
+    pub attempt: u64,
+    /// What the newest attempt was made from.
+    pub fingerprint: Option<Fingerprint>,
+    /// Whether the newest attempt wrote an asset, and what it found.
+    pub outcome: Result<(), Vec<Diagnostic>>,
+    /// When the newest attempt ended.
+    pub time: Time,
+    /// How long it took.
+    pub took: Duration,
+    /// Where the newest attempt's source came from.
+    pub heard_from: Option<PublisherId>,
+    /// Every file that the newest attempt used.
+    pub used: Vec<PathBuf>,
+    /// The last asset that was written.
+    pub asset: Option<Written>,
+}
+
+/// An asset as it was written, and read back.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    /// The report.
+    pub report: Arc<Report>,
+    /// The namespace its ROS interfaces live in.
+    pub namespace: String,
+    /// The frames it declares, read back from it; or why not.
+    pub frames: Result<Arc<[AssetFrame]>, String>,
+}
+
+impl Robot {
+    /// What the newest attempt found.
+    pub(super) fn diagnostics(&self) -> &[Diagnostic] {
+        match (&self.outcome, &self.asset) {
+            (Err(diagnostics), _) => diagnostics,
+            (Ok(()), Some(asset)) => &asset.report.diagnostics,
+            (Ok(()), None) => &[],
+        }
+    }
+
+    fn count(&self, severity: Severity) -> usize {
+        self.diagnostics().iter().filter(|d| d.severity == severity).count()
+    }
+
+    /// How the newest attempt went.
+    pub(super) fn state(&self) -> RobotState {
+        if self.outcome.is_err() || self.count(Severity::Error) > 0 {
+            RobotState::Error
+        } else if self.count(Severity::Warning) > 0 {
+            RobotState::Warning
+        } else {
+            RobotState::Ok
+        }
+    }
+
+    /// The same in a sentence: what was written, or the first error with its place.
+    pub(super) fn message(&self) -> String {
+        match (&self.outcome, &self.asset) {
+            (Err(diagnostics), None) => request::first(diagnostics),
+            (Err(diagnostics), Some(asset)) => {
+                format!("{} (revision {} stays)", request::first(diagnostics), asset.report.revision)
+            }
+            (Ok(()), Some(asset)) if self.state() == RobotState::Ok => {
+                format!("revision {} in {}", asset.report.revision, asset.report.directory.display())
+            }
+            (Ok(()), Some(asset)) => {
+                format!("revision {}; {}", asset.report.revision, request::first(&asset.report.diagnostics))
+            }
+            (Ok(()), None) => "not converted yet".to_owned(),
+        }
+    }
+
+    /// How the conversion stands, for `/diagnostics`.
+    pub(super) fn conversion_status(&self, node: &str, key: &str) -> DiagnosticStatus {
+        let mut values = vec![pair("robot", &self.name)];
+        if let Some(Written { report, .. }) = &self.asset {
+            values.push(pair("revision", report.revision));
+            values.push(pair("directory", report.directory.display()));
+            if let Some(entry) = entry(report) {
+                values.push(pair("entry", entry));
+            }
+            values.push(pair("links", report.counts.links));
+            values.push(pair("joints", report.counts.joints));
+        }
+        values.push(pair("errors", self.count(Severity::Error)));
+        values.push(pair("warnings", self.count(Severity::Warning)));
+        values.push(pair("source", source(&self.job)));
+        values.push(pair("converted", format!("{:.3}", self.time.seconds())));
+        values.push(pair("milliseconds", self.took.as_millis()));
+        DiagnosticStatus {
+            level: match self.state() {
+                RobotState::Ok => DiagnosticStatus::OK,
+                RobotState::Warning => DiagnosticStatus::WARN,
+                RobotState::Error => DiagnosticStatus::ERROR,
+            },
+            name: format!("{node}: conversion of {key}"),
+            message: self.message(),
+            hardware_id: self.name.clone(),
+            values,
+        }
+    }
+
+    /// What the page shows.
+    pub(super) fn view(&self, key: &str, frames: Option<FramesView>) -> RobotView {
+        let report = self.asset.as_ref().map(|asset| &asset.report);
+        let file = |file: &crate::convert::FileInfo| FileView {
+            path: file.path.clone(),
+            bytes: file.bytes,
+            sha256: file.sha256.clone(),
+        };
+        RobotView {
+            name: self.name.clone(),
+            key: key.to_owned(),
+            state: self.state(),
+            message: self.message(),
+            revision: report.map(|report| report.revision),
+            time: self.time.seconds(),
+            directory: report.map(|report| report.directory.clone()),
+            files: report.into_iter().flat_map(|report| &report.files).map(file).collect(),
+            counts: report.map(|report| report.counts),
+            diagnostics: self.diagnostics().to_vec(),
+            frames,
+        }
+    }
+}
+
+impl Written {
+    /// The message that announces it.
+    pub(super) fn announcement(&self, stamp: Time) -> Asset {
+        let report = &self.report;
+        let count = |severity| u32::try_from(report.count(severity)).unwrap_or(u32::MAX);
+        let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let root = self
+            .frames
+            .iter()
+            .flat_map(|frames| frames.iter())
+            .find(|frame| frame.parent.is_none())
+            .map(|frame| frame.id.clone());
+        let path = |file: Option<PathBuf>| file.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+        Asset {
+            header: Header { stamp, frame_id: root.unwrap_or_default() },
+            robot: report.robot.clone(),
+            ros_namespace: self.namespace.clone(),
+            revision: report.revision,
+            directory: report.directory.to_string_lossy().into_owned(),
+            entry: path(entry(report).map(PathBuf::from)),
+            glb: path(file(report, ".glb")),
+            files: report.files.iter().map(|file| file.path.clone()).collect(),
+            sha256: report.files.iter().map(|file| file.sha256.clone()).collect(),
+            links: small(report.counts.links),
+            joints: small(report.counts.joints),
+            meshes: small(report.counts.meshes),
+            triangles: report.counts.triangles as u64,
+            materials: small(report.counts.materials),
+            warnings: count(Severity::Warning),
+            errors: count(Severity::Error),
+            report: serde_json::to_string(&**report).unwrap_or_default(),
+        }
+    }
+}
+
+/// The asset's file with the asset's name and this ending.
+fn file(report: &Report, ending: &str) -> Option<PathBuf> {
+    let name = format!("{}{ending}", report.name);
+    report.files.iter().any(|file| file.path == name).then(|| report.directory.join(name))
+}
+
+/// The USD entry layer, if there is one.
+pub(super) fn entry(report: &Report) -> Option<String> {
+    file(report, ".usda").map(|path| path.to_string_lossy().into_owned())
+}
+
+fn source(job: &Job) -> String {
+    match &job.source {
+        crate::convert::Source::File(path) => path.display().to_string(),
+        crate::convert::Source::Text { text, .. } => format!("description of {}", request::size(text.len() as u64)),
+    }
+}
+
+fn pair(key: &str, value: impl ToString) -> KeyValue {
+    KeyValue { key: key.to_owned(), value: value.to_string() }
+}
+
+/// The status of something of which nothing was heard yet.
+pub(super) fn unheard(node: &str, what: &str, message: String) -> DiagnosticStatus {
+    DiagnosticStatus {
+        level: DiagnosticStatus::STALE,
+        name: format!("{node}: {what}"),
+        message,
+        hardware_id: "none".to_owned(),
+        values: Vec::new(),
+    }
+}
+
+/// How the frames stand, for `/diagnostics`.
+pub(super) fn frames_status(node: &str, key: &str, robot: &Robot, findings: &[Finding]) -> DiagnosticStatus {
+    let wrong: Vec<&Finding> = findings.iter().filter(|finding| level(finding.verdict) > DiagnosticStatus::OK).collect();
+    let worst = wrong.iter().max_by_key(|finding| level(finding.verdict));
+    let message = match worst {
+        None => format!("all {} frames are as the asset says", findings.len()),
+        Some(worst) => {
+            let count = format!("{} of {} frames differ from the asset", wrong.len(), findings.len());
+            format!("{count}: {:?} is {}: {}", worst.frame, worst.verdict.as_str().replace('_', " "), worst.detail)
+        }
+    };
+    let mut values = vec![pair("robot", &robot.name), pair("frames", findings.len()), pair("ok", findings.len() - wrong.len())];
+    // Enough to see what is the matter; ~/check_frames tells all.
+    values.extend(wrong.iter().take(20).map(|f| pair(&f.frame, format!("{}: {}", f.verdict.as_str(), f.detail))));
+    DiagnosticStatus {
+        level: worst.map_or(DiagnosticStatus::OK, |finding| level(finding.verdict)),
+        name: format!("{node}: frames of {key}"),
+        message,
+        hardware_id: robot.name.clone(),
+        values,
+    }
+}
+
+fn level(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Ok | Verdict::Extra => DiagnosticStatus::OK,
+        // The robot may not be running, or not yet.
+        Verdict::Missing | Verdict::Stale => DiagnosticStatus::WARN,
+        Verdict::WrongParent | Verdict::WrongTopic | Verdict::Off => DiagnosticStatus::ERROR,
+    }
+}
+
+/// The verdicts for the page.
+pub(super) fn frames_view(findings: &[Finding]) -> FramesView {
+    let wrong = findings.iter().filter(|finding| finding.verdict != Verdict::Ok);
+    let view = |f: &Finding| FrameView { frame: f.frame.clone(), verdict: f.verdict.as_str(), detail: f.detail.clone() };
+    let findings_view: Vec<FrameView> = wrong.map(view).collect();
+    FramesView { ok: findings.len() - findings_view.len(), total: findings.len(), findings: findings_view }
+}

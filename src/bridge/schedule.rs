@@ -1,0 +1,157 @@
+//! Which work comes next: one item per key at a time, the newest of what may replace each other, a limit for all together.
+//!
+//! It knows nothing of robots; time comes from the caller.
+
+use std::collections::{HashSet, VecDeque};
+use std::time::{Duration, Instant};
+
+/// How many settling times a stream of replacements can put an item off.
+const PATIENCE: u32 = 10;
+
+/// Work that waits, and the keys that are being worked on.
+pub(super) struct Schedule<T> {
+    settle: Duration,
+    limit: usize,
+    waiting: VecDeque<Waiting<T>>,
+    busy: HashSet<String>,
+}
+
+struct Waiting<T> {
+    key: String,
+    item: T,
+    replaceable: bool,
+    due: Instant,
+    latest: Instant,
+}
+
+impl<T> Schedule<T> {
+    /// `settle`: how long a replaceable item waits for its replacement; `limit`: how many items may be worked on at once.
+    pub(super) fn new(settle: Duration, limit: usize) -> Self {
+        Self { settle, limit: limit.max(1), waiting: VecDeque::new(), busy: HashSet::new() }
+    }
+
+    /// Changes how long items settle from now on.
+    pub(super) fn set_settle(&mut self, settle: Duration) {
+        self.settle = settle;
+    }
+
+    /// Adds an item that nothing replaces.
+    pub(super) fn push(&mut self, key: String, item: T, now: Instant) {
+        self.waiting.push_back(Waiting { key, item, replaceable: false, due: now, latest: now });
+    }
+
+    /// Adds an item that replaces what waits under its key, and lets it settle. Returns what it replaced.
+    pub(super) fn replace(&mut self, key: String, item: T, now: Instant) -> Option<T> {
+        let due = now + self.settle;
+        if let Some(waiting) = self.waiting.iter_mut().find(|w| w.replaceable && w.key == key) {
+            waiting.due = due.min(waiting.latest);
+            return Some(std::mem::replace(&mut waiting.item, item));
+        }
+        self.waiting.push_back(Waiting { key, item, replaceable: true, due, latest: now + self.settle * PATIENCE });
+        None
+    }
+
+    /// Adds a replaceable item that is due at once, unless one waits under its key already.
+    pub(super) fn ensure(&mut self, key: &str, item: impl FnOnce() -> T, now: Instant) {
+        if !self.waiting.iter().any(|w| w.replaceable && w.key == key) {
+            self.waiting.push_back(Waiting { key: key.to_owned(), item: item(), replaceable: true, due: now, latest: now });
+        }
+    }
+
+    /// The next item to work on, if one is due: the first whose key is free. Its key is busy until [`Schedule::finished`].
+    pub(super) fn next(&mut self, now: Instant) -> Option<(String, T)> {
+        if self.busy.len() >= self.limit {
+            return None;
+        }
+        let index = self.waiting.iter().position(|w| w.due <= now && !self.busy.contains(&w.key))?;
+        let Waiting { key, item, .. } = self.waiting.remove(index)?;
+        self.busy.insert(key.clone());
+        Some((key, item))
+    }
+
+    /// Frees a key.
+    pub(super) fn finished(&mut self, key: &str) {
+        self.busy.remove(key);
+    }
+
+    /// When [`Schedule::next`] will have something, if nothing finishes or comes before.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        if self.busy.len() >= self.limit {
+            return None;
+        }
+        self.waiting.iter().filter(|w| !self.busy.contains(&w.key)).map(|w| w.due).min()
+    }
+
+    /// Whether nothing waits and nothing is being worked on.
+    #[cfg(test)]
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.busy.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTLE: Duration = Duration::from_millis(100);
+
+    fn at(start: Instant, ms: u64) -> Instant {
+        start + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_burst_becomes_its_newest() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(SETTLE, 2);
+        assert_eq!(schedule.replace("arm".into(), 1, start), None);
+        assert_eq!(schedule.replace("arm".into(), 2, at(start, 50)), Some(1));
+        assert_eq!(schedule.next(at(start, 120)), None);
+        assert_eq!(schedule.next_due(), Some(at(start, 150)));
+        assert_eq!(schedule.next(at(start, 150)), Some(("arm".into(), 2)));
+        schedule.finished("arm");
+        assert!(schedule.is_idle());
+    }
+
+    #[test]
+    fn an_endless_burst_is_served_in_the_end() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(SETTLE, 1);
+        for n in 0..20 {
+            schedule.replace("arm".into(), n, at(start, n * 50));
+        }
+        assert_eq!(schedule.next(at(start, 1000)), Some(("arm".into(), 19)));
+    }
+
+    #[test]
+    fn while_one_runs_the_newer_waits_and_others_go_on() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(Duration::ZERO, 2);
+        schedule.replace("arm".into(), 1, start);
+        assert_eq!(schedule.next(start), Some(("arm".into(), 1)));
+        schedule.replace("arm".into(), 2, start);
+        assert_eq!(schedule.replace("arm".into(), 3, start), Some(2));
+        assert_eq!((schedule.next(start), schedule.next_due()), (None, None));
+        schedule.push("rover".into(), 4, start);
+        assert_eq!(schedule.next(start), Some(("rover".into(), 4)));
+        schedule.push("dog".into(), 5, start);
+        assert_eq!(schedule.next(start), None, "the limit is two");
+        schedule.finished("arm");
+        assert_eq!(schedule.next(start), Some(("arm".into(), 3)));
+        schedule.finished("rover");
+        assert_eq!(schedule.next(start), Some(("dog".into(), 5)));
+    }
+
+    #[test]
+    fn calls_are_never_replaced_and_a_change_does_not_replace_what_waits() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(SETTLE, 1);
+        schedule.push("arm".into(), 1, start);
+        assert_eq!(schedule.replace("arm".into(), 2, start), None);
+        schedule.ensure("arm", || 3, start);
+        assert_eq!(schedule.next(start), Some(("arm".into(), 1)));
+        schedule.finished("arm");
+        assert_eq!(schedule.next(at(start, 100)), Some(("arm".into(), 2)));
+        schedule.finished("arm");
+        assert!(schedule.is_idle());
+    }
+}

@@ -1,0 +1,114 @@
+//! Images as every glTF viewer can use them: with sides that are powers of two, which repetition and mipmaps need in WebGL 1; and
+//! the one colour that stands in for an image where it can't be placed.
+
+use std::borrow::Cow;
+use std::io::Cursor;
+
+use image::codecs::jpeg::JpegEncoder;
+use image::codecs::png::{CompressionType, FilterType as RowFilter, PngEncoder};
+use image::imageops::FilterType;
+use image::{DynamicImage, ImageReader};
+
+use crate::robot::{ImageFormat, Material, Texture};
+
+/// Sides up to this length are rounded up to a power of two, longer ones down.
+const LONGEST: u32 = 8192;
+/// Of a JPEG that had to be scaled, in percent.
+const JPEG_QUALITY: u8 = 95;
+
+/// The bytes of `texture`'s file, in its format. Images that fit, and those that can't be read, stay as they are: whether an
+/// image is whole is not for a writer to judge.
+pub fn fitted(texture: &Texture) -> Cow<'_, [u8]> {
+    scaled(texture).map_or(Cow::Borrowed(&texture.bytes), Cow::Owned)
+}
+
+fn scaled(texture: &Texture) -> Option<Vec<u8>> {
+    let (width, height) = reader(texture).into_dimensions().ok()?;
+    let (to_width, to_height) = (side(width), side(height));
+    if (to_width, to_height) == (width, height) {
+        return None;
+    }
+    let mut image = reader(texture).decode().ok()?.resize_exact(to_width, to_height, FilterType::Triangle);
+    if !texture.has_alpha && image.color().has_alpha() {
+        image = image.into_rgb8().into();
+    }
+    encode(&image, texture.format).ok()
+}
+
+/// The mean of all pixels, linear with opacity; `None` if the image can't be read.
+pub fn mean_color(texture: &Texture) -> Option<[f32; 4]> {
+    let image = reader(texture).decode().ok()?.into_rgba8();
+    let linear: [f64; 256] = std::array::from_fn(|value| Material::linear(value as f64 / 255.0));
+    let mut sum = [0.0; 4];
+    for pixel in image.pixels() {
+        let [red, green, blue, alpha] = pixel.0;
+        for (sum, channel) in sum.iter_mut().zip([red, green, blue]) {
+            *sum += linear[usize::from(channel)];
+        }
+        sum[3] += f64::from(alpha) / 255.0;
+    }
+    let count = f64::from(image.width()) * f64::from(image.height());
+    (count > 0.0).then(|| sum.map(|sum| (sum / count) as f32))
+}
+
+fn reader(texture: &Texture) -> ImageReader<Cursor<&[u8]>> {
+    let format = match texture.format {
+        ImageFormat::Png => image::ImageFormat::Png,
+        ImageFormat::Jpeg => image::ImageFormat::Jpeg,
+    };
+    ImageReader::with_format(Cursor::new(&*texture.bytes), format)
+}
+
+fn encode(image: &DynamicImage, format: ImageFormat) -> image::ImageResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match format {
+        ImageFormat::Png => {
+            let encoder = PngEncoder::new_with_quality(&mut bytes, CompressionType::Default, RowFilter::Adaptive);
+            image.write_with_encoder(encoder)?;
+        }
+        ImageFormat::Jpeg => image.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY))?,
+    }
+    Ok(bytes)
+}
+
+/// The power of two that a side of this length becomes.
+fn side(length: u32) -> u32 {
+    if length >= LONGEST { 1 << length.ilog2() } else { length.next_power_of_two() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texture(width: u32, height: u32, format: ImageFormat) -> Texture {
+        let bytes = encode(&DynamicImage::new_rgb8(width, height), format).unwrap().into();
+        Texture { name: String::new(), format, bytes, sha256: String::new(), has_alpha: false }
+    }
+
+    #[test]
+    fn sides_become_powers_of_two() {
+        for (format, name) in [(ImageFormat::Png, image::ImageFormat::Png), (ImageFormat::Jpeg, image::ImageFormat::Jpeg)] {
+            let odd = texture(85, 64, format);
+            let image = image::load_from_memory_with_format(&fitted(&odd), name).unwrap();
+            assert_eq!((image.width(), image.height()), (128, 64));
+        }
+        assert_eq!([1, 2, 3, 5000, 8192, 8193, 20_000].map(side), [1, 2, 4, 8192, 8192, 8192, 16384]);
+    }
+
+    #[test]
+    fn the_mean_is_linear() {
+        let mut image = image::RgbImage::from_pixel(2, 1, image::Rgb([255, 0, 0]));
+        image.put_pixel(0, 0, image::Rgb([0, 0, 0]));
+        let bytes = encode(&image.into(), ImageFormat::Png).unwrap().into();
+        let half = Texture { bytes, ..texture(1, 1, ImageFormat::Png) };
+        assert_eq!(mean_color(&half), Some([0.5, 0.0, 0.0, 1.0]));
+    }
+
+    #[test]
+    fn what_fits_or_can_not_be_read_stays() {
+        let even = texture(4, 2, ImageFormat::Png);
+        assert!(matches!(fitted(&even), Cow::Borrowed(_)));
+        let broken = Texture { bytes: Vec::from(*b"no image").into(), ..even };
+        assert_eq!(&*fitted(&broken), b"no image");
+    }
+}

@@ -1,0 +1,143 @@
+"""Converts every robot once with the built program, and hands the results to the tests.
+
+Robots are the project's own samples (`examples/`) and, where they are at hand, the real ones of `$URDF_USD_ROBOTS` (by default
+`../shared/robots` beside the repository). The program is `$URDF_USD_BIN` or `target/debug/urdf_usd`.
+"""
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLES = ROOT / "examples"
+ROBOTS = Path(os.environ.get("URDF_USD_ROBOTS") or ROOT.parent / "shared" / "robots").absolute()
+PROGRAM = Path(os.environ.get("URDF_USD_BIN") or ROOT / "target" / "debug" / "urdf_usd").absolute()
+
+#: The real robots by name. Named here, so that a lone clone can say which tests it leaves out.
+REAL_ROBOTS = (
+    "aliengo_description", "allegro_hand_description", "anymal_c_simple_description", "cf2x_description", "g1_description",
+    "interbotix_xsarm_descriptions", "irobot_create_description", "jaco_description", "minitaur_description", "pr2_description",
+    "realsense2_description", "robotiq_description", "simple_humanoid_description", "so_arm100_description", "spot_description",
+    "synthetic_edge_cases", "ur_description", "urdf_tutorial",
+)  # fmt: skip
+SAMPLE_ROBOTS = ("sample_arm", "sample_rover", "sample_corners")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A robot to convert."""
+
+    name: str  # of its package
+    urdf: Path
+    packages: dict  # package name → directory
+    options: tuple  # how the command line is told about them
+
+
+@dataclass(frozen=True, eq=False)
+class Converted:
+    """What the program made of a robot. Each is itself only: tests keep what they derive from one by it."""
+
+    name: str  # of its package
+    urdf: Path
+    package_dirs: dict
+    directory: Path  # of the asset
+    report: dict
+
+    @property
+    def asset_name(self):
+        return self.directory.name
+
+    @property
+    def entry(self):
+        return self.directory / f"{self.asset_name}.usda"
+
+    @property
+    def glb(self):
+        return self.directory / f"{self.asset_name}.glb"
+
+    def found(self, severity):
+        return [d for d in self.report["diagnostics"] if d["severity"] == severity]
+
+
+def program():
+    if not PROGRAM.is_file():
+        pytest.exit(f"{PROGRAM} is not there: build it (`cargo build --ignore-rust-version --locked`) or set URDF_USD_BIN", returncode=2)
+    return PROGRAM
+
+
+def run(*arguments, timeout=600, **options):
+    """Calls the program; returns the finished process with text output."""
+    command = [str(program()), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=timeout, **options)
+
+
+def source(name):
+    """Where a robot is."""
+    if name in SAMPLE_ROBOTS:
+        folder = SAMPLES / name
+        return Source(name, folder / "urdf" / f"{name}.urdf", {name: folder}, ("--package", f"{name}={folder}"))
+    found = sorted((ROBOTS / name).rglob("*.urdf"))
+    assert len(found) == 1, f"{name} should hold one URDF, not {found}"
+    packages = {p.name: p for p in sorted(ROBOTS.iterdir()) if p.is_dir()}
+    return Source(name, found[0], packages, ("--package-path", str(ROBOTS)))
+
+
+def convert(robot, output, *options):
+    """Converts a robot into `output` and returns what came out; fails the test if the program does."""
+    done = run("convert", robot.urdf, "-o", output, *robot.options, "--json", *options)
+    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    report = json.loads(done.stdout)
+    made = [d for d in Path(output).iterdir() if (d / "report.json").is_file()]
+    assert len(made) == 1, f"one asset should stand in {output}, not {made}"
+    return Converted(robot.name, robot.urdf, robot.packages, made[0], report)
+
+
+@pytest.fixture(scope="session")
+def conversions(tmp_path_factory):
+    """Converts robots by name, each once."""
+
+    @functools.cache
+    def by_name(name):
+        return convert(source(name), tmp_path_factory.mktemp(name))
+
+    return by_name
+
+
+def _every_robot():
+    yield from SAMPLE_ROBOTS
+    for name in REAL_ROBOTS:
+        absent = pytest.mark.skipif(not (ROBOTS / name).is_dir(), reason=f"{name} is not in {ROBOTS} (set URDF_USD_ROBOTS)")
+        yield pytest.param(name, marks=[absent, pytest.mark.real_robot])
+
+
+@pytest.fixture(scope="session", params=_every_robot())
+def converted(request, conversions):
+    """Every robot, converted."""
+    return conversions(request.param)
+
+
+@pytest.fixture
+def sample(tmp_path):
+    """A copy of the sample arm's package that a test may change."""
+    folder = tmp_path / "sample_arm"
+    shutil.copytree(SAMPLES / "sample_arm", folder)
+    return Source("sample_arm", folder / "urdf" / "sample_arm.urdf", {"sample_arm": folder}, ("--package", f"sample_arm={folder}"))
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of one robot share a worker, so that it is converted once."""
+    for item in items:
+        name = getattr(item, "callspec", None) and item.callspec.params.get("converted")
+        if name:
+            item.add_marker(pytest.mark.xdist_group(name))
+
+
+def pytest_report_header():
+    there = f"robots: {ROBOTS}" if ROBOTS.is_dir() else f"robots: none in {ROBOTS}, the tests over them are skipped"
+    return [f"program: {PROGRAM}", there]

@@ -1,0 +1,90 @@
+"""What mesh files hold, as trimesh and pycollada read them: the points that triangles use, and how many triangles there are.
+
+Positions as RViz shows them: a DAE's nodes and unit count, its up_axis does not; glTF's y is up, so (x, y, z) becomes (x, -z, y);
+STL and OBJ are taken as they are.
+"""
+
+import functools
+import io
+import re
+import warnings
+
+import collada
+import collada.common as common
+import collada.lineset
+import collada.triangleset
+import numpy as np
+import trimesh
+
+
+@functools.cache
+def read(path):
+    """(points used by triangles that have an area, how many those are, how many triangles there are with those that have none)."""
+    suffix = path.suffix.lower()
+    if suffix == ".dae":
+        return _dae(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        loaded = trimesh.load(path, file_type=suffix[1:], process=False, **({} if suffix == ".stl" else {"skip_materials": True}))
+    parts = loaded.dump(concatenate=False) if isinstance(loaded, trimesh.Scene) else [loaded]
+    points, least, most = _used((np.asarray(m.vertices), np.asarray(m.faces)) for m in parts)
+    return points @ _Z_UP.T if suffix in (".gltf", ".glb") else points, least, most
+
+
+#: (x, y, z) with y up becomes (x, -z, y).
+_Z_UP = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])
+
+
+def _used(parts):
+    """From (points, triangles of indices)."""
+    used, least, most = [], 0, 0
+    for points, triangles in parts:
+        if len(triangles):
+            a, b, c = (points[triangles[:, k]] for k in range(3))
+            flat = ~np.cross(b - a, c - a).any(axis=1)
+            used.append(points[np.unique(triangles[~flat])])
+            least, most = least + int((~flat).sum()), most + len(triangles)
+    return np.concatenate(used), least, most
+
+
+def _dae(path):
+    data = path.read_bytes()
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        data = re.sub(rb'encoding="[^"]*"', b'encoding="utf-8"', data.decode("utf-16").encode(), count=1)
+    document = collada.Collada(io.BytesIO(data), ignore=[common.DaeUnsupportedError, common.DaeBrokenRefError, common.DaeIncompleteError])
+
+    def parts():
+        for geometry in document.scene.objects("geometry"):
+            for primitive in geometry.primitives():
+                if isinstance(primitive, collada.lineset.BoundLineSet):
+                    continue
+                shape = primitive if isinstance(primitive, collada.triangleset.BoundTriangleSet) else primitive.triangleset()
+                if shape.vertex_index is not None:
+                    yield np.asarray(shape.vertex), np.asarray(shape.vertex_index).reshape(-1, 3)
+
+    points, least, most = _used(parts())
+    return points * (document.assetInfo.unitmeter or 1.0), least, most
+
+
+def primitive(kind, attributes):
+    """Points on the surface of a URDF primitive, dense enough that two of one size have the same bounds however they are turned."""
+    if kind == "box":
+        half = np.array([float(v) for v in attributes["size"].split()]) / 2
+        return half * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    radius, length = float(attributes["radius"]), float(attributes.get("length", 0))
+    if kind == "cylinder":
+        return cylinder(radius, length)
+    return capsule(radius, length if kind == "capsule" else 0)
+
+
+def cylinder(radius, length):
+    turn = np.linspace(0, 2 * np.pi, 360, endpoint=False)
+    ring = np.stack([radius * np.cos(turn), radius * np.sin(turn), np.zeros_like(turn)], axis=1)
+    return np.concatenate([ring + [0, 0, length / 2], ring - [0, 0, length / 2]])
+
+
+def capsule(radius, length):
+    k = np.arange(20000) + 0.5
+    polar, turn = np.arccos(1 - 2 * k / len(k)), np.pi * (1 + 5**0.5) * k
+    ball = radius * np.stack([np.cos(turn) * np.sin(polar), np.sin(turn) * np.sin(polar), np.cos(polar)], axis=1)
+    return ball + np.where(ball[:, 2:] > 0, 1, -1) * [[0, 0, length / 2]]

@@ -1,0 +1,317 @@
+"""The command line as people meet it: what it prints where, its exit codes, and one clear message for every mistake."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+import conftest
+from conftest import run
+
+ARM = conftest.SAMPLES / "sample_arm"
+URDF = ARM / "urdf" / "sample_arm.urdf"
+PACKAGE = f"sample_arm={ARM}"
+
+
+def message(done, code, *words):
+    """Checks a refusal: the exit code, and that standard error names all `words`, without a panic and nothing on stdout."""
+    assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert done.stdout == ""
+    for word in words:
+        assert str(word) in done.stderr.replace("\n", " "), f"{word!r} is not in:\n{done.stderr}"
+    assert "panicked" not in done.stderr and "RUST_BACKTRACE" not in done.stderr
+    return done.stderr
+
+
+# ------------------------------------------------------------------------------------------------------- the command line
+
+
+def test_help_and_version():
+    for arguments in (["--help"], ["convert", "--help"], ["inspect", "--help"], ["bridge", "--help"], ["demo", "--help"], ["--version"]):
+        done = run(*arguments)
+        assert done.returncode == 0 and done.stdout and not done.stderr, arguments
+
+
+def test_no_command():
+    done = run()
+    assert done.returncode == 2
+    assert "Usage" in done.stderr and "convert" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["convert"], ["INPUT"]),
+        (["convert", URDF, "--nonsense"], ["--nonsense"]),
+        (["convert", URDF, "--formats", "usdx"], ["usdx", "glb"]),
+        (["convert", URDF, "--formats", "usd,usdz"], ["usdz"]),
+        (["convert", URDF, "--formats", ""], ["--formats"]),
+        (["convert", URDF, "--base", "glued"], ["glued", "floating"]),
+        (["convert", URDF, "--bodies", "loose"], ["loose", "flat"]),
+        (["convert", URDF, "--package", "sample_arm"], ["sample_arm", "NAME=DIR"]),
+        (["convert", URDF, "--package", "=/tmp"], ["NAME=DIR"]),
+        (["convert", URDF, URDF], ["sample_arm.urdf"]),
+        (["bake", URDF], ["bake"]),
+        # Options of the contract that later versions bring are refused, not ignored.
+        (["convert", URDF, "--overlays", "isaac"], ["--overlays"]),
+        (["convert", URDF, "--xrdf", "arm.xrdf"], ["--xrdf"]),
+    ],
+    ids=lambda value: " ".join(v.name if hasattr(v, "name") else v for v in value) if isinstance(value, list) else None,
+)
+def test_a_wrong_command_line(arguments, words, tmp_path):
+    done = run(*arguments, cwd=tmp_path)
+    message(done, 2, *words)
+    assert list(tmp_path.iterdir()) == [], "something was written all the same"
+
+
+# ------------------------------------------------------------------------------------------------------------- the input
+
+
+def test_no_such_file(tmp_path):
+    done = run("convert", tmp_path / "gone.urdf", "-o", tmp_path / "out")
+    message(done, 1, tmp_path / "gone.urdf")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_for_a_file(tmp_path):
+    message(run("convert", tmp_path, "-o", tmp_path / "out"), 1, tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_an_unreadable_file(tmp_path):
+    file = tmp_path / "secret.urdf"
+    file.write_text("<robot/>")
+    file.chmod(0)
+    message(run("convert", file, "-o", tmp_path / "out"), 1, file)
+
+
+@pytest.mark.parametrize("suffix", ["xacro", "usda", "usdz", "sdf"])
+def test_other_kinds_of_input(suffix, tmp_path):
+    file = tmp_path / f"robot.{suffix}"
+    file.write_text("<robot name='x'><link name='a'/></robot>")
+    message(run("convert", file, "-o", tmp_path / "out"), 1, file, "URDF" if suffix != "xacro" else "xacro")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        (b"<robot name='x'>\n  <link name='a'>\n</robot>", 3, ["link"]),
+        (b"<robot name='x'><link name='a'/>", 1, []),
+        (b"", None, []),
+        (b"not xml at all", 1, []),
+        (b"<sdf version='1.9'/>", 1, ["robot"]),
+        (b"\xff\xfe\x00garbage", None, []),
+        (b"<robot name='x'>\n<link name='a'/><link name='b'/>\n<joint name='j' type='fixed'><parent link='a'/><child link='nowhere'/></joint></robot>", 3, ["nowhere"]),
+        (b"<robot name='x'/>", 1, ["link"]),
+        (b"<!DOCTYPE a [<!ENTITY b 'cccccccccc'><!ENTITY d '&b;&b;&b;&b;'>]><robot name='&d;'/>", None, []),
+        (b"<a>" * 100_000, None, []),
+    ],
+    ids=["unclosed", "cut", "empty", "text", "sdf", "binary", "unknown-link", "no-links", "entities", "deep"],
+)
+def test_malformed_urdf(text, line, words, tmp_path):
+    file = tmp_path / "bad.urdf"
+    file.write_bytes(text)
+    done = run("convert", file, "-o", tmp_path / "out", timeout=60)
+    if done.returncode == 0:
+        # It went on: then the place is in the report.
+        told = json.loads(next((tmp_path / "out").glob("*/report.json")).read_text())["diagnostics"]
+        assert any(all(w in d["message"] for w in words) and d["where"].get("line") == line for d in told), told
+        return
+    shown = message(done, 1, *words)
+    assert "bad.urdf" in shown
+    if line:
+        assert re.search(rf"bad\.urdf:{line}:\d+", shown), shown
+
+
+def test_standard_input(tmp_path):
+    done = run("convert", "-", "-o", tmp_path, "--package", PACKAGE, "--json", input=URDF.read_text())
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["robot"] == "sample_arm" and "uri" not in report["source"]
+    assert (tmp_path / "sample_arm" / "sample_arm.usda").is_file()
+
+
+def test_malformed_standard_input(tmp_path):
+    message(run("convert", "-", "-o", tmp_path, input="<robot"), 1)
+
+
+def test_unknown_package(sample, tmp_path):
+    (tmp_path / "nothing").mkdir()
+    done = run("convert", sample.urdf.rename(tmp_path / "alone.urdf"), "-o", tmp_path / "out", "--package-path", tmp_path / "nothing")
+    assert "sample_arm" in done.stderr
+    assert str(tmp_path / "nothing") in done.stderr, "where was it looked for?"
+
+
+@pytest.mark.parametrize("option", ["--package=sample_arm=/no/such/folder", "--package-path=/no/such/folder"])
+def test_packages_that_are_not_there(option, tmp_path):
+    message(run("convert", URDF, "-o", tmp_path / "out", option), 2, "/no/such/folder")
+
+
+def test_no_file_outside_the_packages_is_read(tmp_path):
+    """A reference may not climb out of its package, by dots or by links."""
+    secret = tmp_path / "secret.stl"
+    secret.write_bytes((ARM / "meshes" / "shoulder.stl").read_bytes())
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "package.xml").write_text("<package format='3'><name>pkg</name></package>")
+    (package / "link.stl").symlink_to(secret)
+    for k, uri in enumerate(["package://pkg/../secret.stl", "package://pkg/link.stl", str(secret), f"file://{secret}", "package://pkg/%2e%2e/secret.stl"]):
+        file = package / f"{k}.urdf"
+        file.write_text(f"<robot name='r{k}'><link name='a'><visual><geometry><mesh filename='{uri}'/></geometry></visual></link></robot>")
+        done = run("convert", file, "-o", tmp_path / "out", "--package", f"pkg={package}", "--json")
+        report = json.loads(done.stdout)
+        assert [d for d in report["diagnostics"] if d["severity"] == "error" and "secret" in d["message"] + uri], f"{uri} was read"
+        assert report["counts"]["meshes"] == 0, f"{uri} was read" if "counts" in report else None
+
+
+# ------------------------------------------------------------------------------------------------------------ the output
+
+
+def test_an_output_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    done = run("convert", URDF, "-o", tmp_path / "file", "--package", PACKAGE)
+    message(done, 1, tmp_path / "file")
+    done = run("convert", URDF, "-o", "/proc/nothing/here", "--package", PACKAGE)
+    message(done, 1, "/proc/nothing")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_an_unwritable_output_folder(tmp_path):
+    folder = tmp_path / "locked"
+    folder.mkdir(mode=0o500)
+    message(run("convert", URDF, "-o", folder, "--package", PACKAGE), 1, folder)
+
+
+def test_a_file_where_the_asset_belongs(tmp_path):
+    (tmp_path / "sample_arm").write_text("in the way")
+    message(run("convert", URDF, "-o", tmp_path, "--package", PACKAGE), 1, tmp_path / "sample_arm")
+    assert (tmp_path / "sample_arm").read_text() == "in the way"
+
+
+def test_people_read_standard_error(tmp_path):
+    done = run("convert", URDF, "-o", tmp_path, "--package", PACKAGE)
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert str(tmp_path / "sample_arm" / "sample_arm.usda") in done.stderr, done.stderr
+
+
+def test_json_is_all_there_is_on_standard_output(tmp_path):
+    done = run("convert", URDF, "-o", tmp_path, "--package", PACKAGE, "--json")
+    assert json.loads(done.stdout)["robot"] == "sample_arm"
+    done = run("convert", tmp_path / "gone.urdf", "-o", tmp_path, "--json")
+    assert done.returncode == 1
+    assert "gone.urdf" in done.stderr
+    if done.stdout:
+        assert json.loads(done.stdout)["diagnostics"]
+
+
+def test_formats(tmp_path):
+    for formats, usd, glb in (("usd", True, False), ("glb", False, True), ("usd,glb", True, True)):
+        output = tmp_path / formats.replace(",", "_")
+        assert run("convert", URDF, "-o", output, "--package", PACKAGE, "--formats", formats).returncode == 0
+        made = output / "sample_arm"
+        assert ((made / "sample_arm.usda").exists(), (made / "sample_arm.glb").exists()) == (usd, glb)
+
+
+def test_the_default_output_is_here(tmp_path):
+    assert run("convert", URDF, "--package", PACKAGE, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "sample_arm" / "sample_arm.usda").is_file()
+
+
+def test_package_from_ament(tmp_path):
+    """A package is found in the prefixes of AMENT_PREFIX_PATH, the first of them first."""
+    import shutil
+
+    for prefix in ("overlay", "underlay"):
+        share = tmp_path / prefix / "share"
+        marker = share / "ament_index" / "resource_index" / "packages" / "sample_arm"
+        marker.parent.mkdir(parents=True)
+        marker.write_text("")
+        shutil.copytree(ARM, share / "sample_arm")
+    (tmp_path / "overlay" / "share" / "sample_arm" / "meshes" / "shoulder.stl").unlink()
+    alone = tmp_path / "alone.urdf"
+    shutil.copy(URDF, alone)
+    environment = os.environ | {"AMENT_PREFIX_PATH": f"{tmp_path / 'underlay'}:{tmp_path / 'overlay'}"}
+    done = run("convert", alone, "-o", tmp_path / "out", "--json", env=environment)
+    assert json.loads(done.stdout)["diagnostics"] == [] or "shoulder.stl" not in done.stdout
+    environment["AMENT_PREFIX_PATH"] = f"{tmp_path / 'overlay'}:{tmp_path / 'underlay'}"
+    done = run("convert", alone, "-o", tmp_path / "out2", "--json", env=environment)
+    assert "shoulder.stl" in done.stdout, "the first prefix that has the package counts"
+
+
+def test_two_processes_on_one_output(tmp_path):
+    command = [conftest.program(), "convert", URDF, "-o", tmp_path, "--package", PACKAGE]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
+    ends = [p.communicate(timeout=300) for p in both]
+    assert [p.returncode for p in both] == [0] * 4, ends
+    report = json.loads((tmp_path / "sample_arm" / "report.json").read_text())
+    assert report["revision"] == 1, "the same content was published more than once"
+
+
+# ----------------------------------------------------------------------------------------------------- base and bodies
+
+
+def _stage(tmp_path, *options):
+    from stage import Asset
+
+    done = run("convert", URDF, "-o", tmp_path, "--package", PACKAGE, *options)
+    assert done.returncode == 0, done.stderr
+    return Asset(tmp_path / "sample_arm" / "sample_arm.usda")
+
+
+def test_base(tmp_path):
+    held = lambda asset: [n for n, j in asset.joints.items() if not j.GetRelationship("physics:body0").GetTargets()]
+    assert held(_stage(tmp_path / "auto")) == ["world_joint"]
+    assert held(_stage(tmp_path / "fixed", "--base", "fixed")) == ["world_joint"]
+    assert held(_stage(tmp_path / "floating", "--base", "floating")) == []
+
+
+def test_flat_bodies(tmp_path):
+    import numpy as np
+
+    nested, flat = _stage(tmp_path / "nested"), _stage(tmp_path / "flat", "--bodies", "flat")
+    assert set(flat.bodies) == set(nested.bodies)
+    for name, prim in flat.bodies.items():
+        assert prim.GetParent() == flat.root
+        assert np.abs(flat.pose(prim) - nested.pose(nested.bodies[name])).max() < 1e-6
+
+
+def test_namespace(tmp_path):
+    asset = _stage(tmp_path, "--namespace", "cell_1")
+    assert asset.root.GetAttribute("ros:context:namespace").Get() == "cell_1"
+
+
+# ---------------------------------------------------------------------------------------------------- inspect and demo
+
+
+@pytest.fixture(scope="module")
+def asset(tmp_path_factory):
+    output = tmp_path_factory.mktemp("inspected")
+    assert run("convert", URDF, "-o", output, "--package", PACKAGE).returncode == 0
+    return output / "sample_arm" / "sample_arm.usda"
+
+
+def test_inspect(asset):
+    done = run("inspect", asset)
+    assert done.returncode == 0, done.stderr
+    for word in ("base_link", "upper_arm_link", "tool0", "shoulder_pan_joint", "joint_states", "left_finger_joint"):
+        assert word in done.stdout, f"{word} is not in:\n{done.stdout}"
+
+
+def test_inspect_nothing(tmp_path):
+    message(run("inspect", tmp_path / "gone.usda"), 1, "gone.usda")
+    (tmp_path / "bad.usda").write_text("not a layer")
+    message(run("inspect", tmp_path / "bad.usda"), 1, "bad.usda")
+
+
+@pytest.mark.xdist_group("dds")
+def test_demo_once(tmp_path):
+    environment = os.environ | {"ROS_DOMAIN_ID": "87"}
+    done = run("demo", "--once", cwd=tmp_path, timeout=120, env=environment)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    shown = done.stdout + done.stderr
+    written = re.findall(r"\S+\.usda", shown)
+    assert written, f"where was it written?\n{shown}"
+    assert any(os.path.isfile(os.path.join(tmp_path, w.strip("'\"`,;:()"))) for w in written), shown

@@ -1,0 +1,182 @@
+"""Every visual of every converted robot stands where the URDF and its mesh files put it: in USD and in the GLB, against trimesh and
+pycollada."""
+
+import json
+import urllib.parse
+from pathlib import Path
+
+import collada
+import numpy as np
+import pytest
+from pxr import Usd, UsdGeom
+
+import kinematics
+import meshes
+from gltf import AXES, Glb
+from stage import Asset, value
+
+
+def resolve(uri, converted):
+    path = urllib.parse.unquote(uri)
+    if path.startswith("package://"):
+        package, _, rest = path.removeprefix("package://").partition("/")
+        return Path(converted.package_dirs[package]) / rest
+    return converted.urdf.parent / path.removeprefix("file://")
+
+
+def expected(shape, converted):
+    """Points of a URDF shape in its link; of a mesh, how many triangles it may have: those without area may be left out."""
+    if shape.kind == "mesh":
+        points, least, most = meshes.read(resolve(shape.attributes["filename"], converted))
+        points, counts = points * shape.scale, range(least, most + 1)
+    else:
+        points, counts = meshes.primitive(shape.kind, shape.attributes), None
+    return points @ shape.origin[:3, :3].T + shape.origin[:3, 3], counts
+
+
+def in_usd(asset, leaf, link):
+    points, triangles = [], 0
+    for prim in Usd.PrimRange(leaf, Usd.TraverseInstanceProxies()):
+        if not prim.IsA(UsdGeom.Gprim):
+            continue
+        if prim.IsA(UsdGeom.Mesh):
+            local = np.array(value(prim, "points"), dtype=float)[np.unique(value(prim, "faceVertexIndices"))]
+            triangles += int((np.array(value(prim, "faceVertexCounts")) - 2).sum())
+        elif prim.IsA(UsdGeom.Cube):
+            local = meshes.primitive("box", {"size": " ".join([str(value(prim, "size"))] * 3)})
+        elif prim.IsA(UsdGeom.Sphere):
+            local = meshes.capsule(value(prim, "radius"), 0)
+        else:
+            assert value(prim, "axis") == "Z"
+            local = (meshes.cylinder if prim.IsA(UsdGeom.Cylinder) else meshes.capsule)(value(prim, "radius"), value(prim, "height"))
+        at = asset.relative(prim, link)
+        points.append(local @ at[:3, :3].T + at[:3, 3])
+    return np.concatenate(points), triangles
+
+
+def assert_same(actual, wanted, what):
+    """The same bounds and the same middle, within single precision."""
+    size = max(np.abs(wanted).max(), 1e-3)
+    for measure in (lambda p: p.min(0), lambda p: p.max(0)):
+        assert np.abs(measure(actual) - measure(wanted)).max() < 2e-6 * size, f"{what}: {measure(actual)} instead of {measure(wanted)}"
+
+
+@pytest.mark.parametrize("kind", ["visual", "collision"])
+def test_usd(converted, kind):
+    asset, urdf = Asset(converted.entry), kinematics.read(converted.urdf)
+    if kind == "collision":
+        # The colliders' own meshes, not their hulls.
+        for prim in asset.prims:
+            if "collision_fidelity" in prim.GetVariantSets().GetNames():
+                prim.GetVariantSets().SetSelection("collision_fidelity", "trimesh")
+    for name, link in urdf.links.items():
+        for index, shape in enumerate(link.visuals if kind == "visual" else link.collisions):
+            prim = asset.link(name)
+            leaf = asset.stage.GetPrimAtPath(f"{prim.GetPath()}/{kind}/{kind}_{index}")
+            assert leaf, f"{prim.GetPath()}/{kind}/{kind}_{index} is missing"
+            points, triangles = in_usd(asset, leaf, prim)
+            wanted, counts = expected(shape, converted)
+            assert_same(points, wanted, leaf.GetPath())
+            assert counts is None or triangles in counts, f"{leaf.GetPath()}: {triangles} triangles, not in {counts}"
+
+
+def test_glb(converted):
+    glb, urdf = Glb(converted.glb), kinematics.read(converted.urdf)
+    poses = glb.poses()
+    for name, link in urdf.links.items():
+        for node, shape in zip(glb.links[name].get("visualNodes", []), link.visuals, strict=True):
+            found = [(n, *glb.mesh_points(glb.nodes[n]["mesh"])) for n in glb.below(node) if "mesh" in glb.nodes[n]]
+            assert found, f"{name}: node {node} draws nothing"
+            points = []
+            for at, local, _ in found:
+                relative = AXES.T @ np.linalg.inv(poses[glb.links[name]["node"]]) @ poses[at]
+                points.append(local @ relative[:3, :3].T + relative[:3, 3])
+            wanted, counts = expected(shape, converted)
+            if counts is None:
+                # Round shapes are drawn with flat faces: inside the true one, and not by much.
+                size = np.abs(wanted).max()
+                assert np.abs(np.concatenate(points).min(0) - wanted.min(0)).max() < 0.03 * size, f"{name}: node {node}"
+                assert np.abs(np.concatenate(points).max(0) - wanted.max(0)).max() < 0.03 * size, f"{name}: node {node}"
+            else:
+                assert_same(np.concatenate(points), wanted, f"{name}: node {node}")
+                assert sum(n for _, _, n in found) in counts, f"{name}: node {node}"
+
+
+# ----------------------------------------------------------------------------------------------------- texture coordinates
+
+
+def _obj_corners(path, material):
+    points, uvs, out, active = [], [], set(), None
+    for line in path.read_text().splitlines():
+        word, *rest = line.split() or [""]
+        if word == "v":
+            points.append([float(v) for v in rest])
+        elif word == "vt":
+            uvs.append([float(v) for v in rest])
+        elif word == "usemtl":
+            active = rest[0]
+        elif word == "f" and active == material:
+            out |= {_corner(points[int(v) - 1], uvs[int(t) - 1]) for v, t, _ in (c.split("/") for c in rest)}
+    return out
+
+
+def _dae_corners(path, material):
+    document = collada.Collada(str(path))
+    out = set()
+    for geometry in document.scene.objects("geometry"):
+        for primitive in geometry.primitives():
+            if primitive.original.material == material:
+                shape = primitive.triangleset()
+                for points, uvs in zip(shape.vertex_index, shape.texcoord_indexset[0]):
+                    out |= {_corner(shape.vertex[p], shape.texcoordset[0][t]) for p, t in zip(points, uvs)}
+    return out
+
+
+def _glb_corners(path, material):
+    file, out = Glb.__new__(Glb), set()
+    data = path.read_bytes()
+    size = int.from_bytes(data[12:16], "little")
+    file.json, file.buffer = json.loads(data[20 : 20 + size]), data[28 + size :]
+    for primitive in (p for mesh in file.json["meshes"] for p in mesh["primitives"]):
+        if file.json["materials"][primitive["material"]]["name"] == material:
+            points = file.accessor(primitive["attributes"]["POSITION"])[:, [0, 2, 1]] * [1, -1, 1]
+            out |= {_corner(p, (u, 1 - v)) for p, (u, v) in zip(points, file.accessor(primitive["attributes"]["TEXCOORD_0"]))}
+    return out
+
+
+def _corner(point, uv):
+    """A corner to compare, v upwards; rounded, so that single precision is forgiven, and off the edge of a rounding step."""
+    return tuple(int(np.floor(float(x) * 5e3 + 0.317)) for x in (*point, *uv))
+
+
+@pytest.mark.parametrize(
+    ("robot", "link", "file", "material", "read"),
+    [
+        ("sample_arm", "base_link", "pedestal.obj", "band", _obj_corners),
+        ("sample_rover", "base_link", "chassis.dae", "deck", _dae_corners),
+        ("sample_rover", "head_link", "head.glb", "face", _glb_corners),
+    ],
+    ids=["obj", "dae", "glb"],
+)
+def test_texture_coordinates(conversions, robot, link, file, material, read):
+    """Pictures lie as their files say: v upwards in OBJ, DAE and USD, downwards in glTF."""
+    converted = conversions(robot)
+    wanted = read(converted.package_dirs[robot] / "meshes" / file, material)
+    assert len(wanted) > 20
+    asset = Asset(converted.entry)
+    leaf = asset.stage.GetPrimAtPath(f"{asset.link(link).GetPath()}/visual/visual_0")
+    (mesh,) = (p for p in Usd.PrimRange(leaf, Usd.TraverseInstanceProxies()) if p.IsA(UsdGeom.Mesh))
+    points = np.array(value(mesh, "points"))[np.array(value(mesh, "faceVertexIndices"))]
+    coordinates = UsdGeom.PrimvarsAPI(mesh).GetPrimvar("st").ComputeFlattened()
+    assert len(points) == len(coordinates)
+    missing = wanted - {_corner(p, t) for p, t in zip(points, coordinates)}
+    assert len(missing) <= 0.02 * len(wanted), f"USD: {len(missing)} of {len(wanted)} corners differ"
+
+    glb, found = Glb(converted.glb), set()
+    (node,) = (n for n in glb.below(glb.links[link]["visualNodes"][0]) if "mesh" in glb.nodes[n])
+    for primitive in glb.json["meshes"][glb.nodes[node]["mesh"]]["primitives"]:
+        if "TEXCOORD_0" in primitive["attributes"]:
+            points = glb.accessor(primitive["attributes"]["POSITION"]) @ AXES[:3, :3]
+            found |= {_corner(p, (u, 1 - v)) for p, (u, v) in zip(points, glb.accessor(primitive["attributes"]["TEXCOORD_0"]))}
+    missing = wanted - found
+    assert len(missing) <= 0.02 * len(wanted), f"GLB: {len(missing)} of {len(wanted)} corners differ"
