@@ -233,7 +233,8 @@ def test_description_published_before_the_node_starts(start, peer, assets, tmp_p
     assert counted == tuple(report["counts"][k] for k in ("links", "joints", "meshes", "triangles", "materials"))
     assert message.links == text.count("<link name=") and message.meshes > 0
     assert message.ros_namespace == "sample_arm"
-    assert message.header.frame_id == "base_link" and message.header.stamp.sec > 1_600_000_000
+    root = set(re.findall(r'<link name="([^"]+)"', text)) - set(re.findall(r'<child link="([^"]+)"', text))
+    assert {message.header.frame_id} == root and message.header.stamp.sec > 1_600_000_000
 
 
 def test_description_published_after_the_node_started(start, peer, assets):
@@ -692,10 +693,13 @@ def test_parameters_over_services(start, peer, assets):
         assert not result.successful and word in result.reason, result
 
 
-def test_the_parameter_file_of_the_package_works(start, peer, assets):
-    start("--params-file", conftest.ROOT / "config" / "bridge.yaml")
-    # The command line's -p stands before it, so the file's output directory would win.
-    pytest.skip("superseded below")
+def test_the_parameter_file_of_the_package_works(start, peer, assets, tmp_path):
+    """Later arguments win, so the file comes first."""
+    first = conftest.ROOT / "config" / "bridge.yaml"
+    node = start("--params-file", first, "-p", f"output_dir:={tmp_path}/out", "-p", "http.port:=0")
+    description(peer, box("arm"))
+    verified(asset(assets, "arm"))
+    assert "[WARN]" not in node.log
 
 
 def test_names_namespaces_and_remaps(start, peer):
