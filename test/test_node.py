@@ -476,6 +476,7 @@ def test_check_frames(start, peer, assets, diagnostics, domain):
     asset(assets, "chain")
     missing = check()
     assert missing.success and not missing.all_ok and {f.verdict for f in missing.frames} == {"missing"}
+    assert "/joint_states" in missing.message
     status(diagnostics, lambda s: s.level == 3 and s.name == "urdf_usd: frames of chain")
 
     fixed = peer.publisher("/tf_static", TFMessage, latched=True, depth=1).matched(PATIENCE)

@@ -24,6 +24,7 @@ use super::{codes, request, work};
 use crate::convert::{self, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::ros::msg::diagnostic_msgs::DiagnosticArray;
+use crate::ros::msg::sensor_msgs::JointState;
 use crate::ros::msg::std_msgs::{self, Header};
 use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::msg::urdf_usd as interfaces;
@@ -37,8 +38,8 @@ use crate::usd::AssetFrame;
 const DESCRIPTIONS: usize = 16;
 /// How many calls of `convert` may wait.
 const MOST_CALLS: usize = 128;
-/// How many findings of one conversion are logged; the report has all.
-const MOST_LOGGED: usize = 20;
+/// How many findings of one kind are logged for one conversion; the report has all.
+const MOST_LOGGED: usize = 3;
 /// How many transforms may wait to be read.
 const TRANSFORMS: usize = 1000;
 
@@ -72,6 +73,9 @@ pub(super) struct Engine<N> {
     convert: Arc<Convert>,
     site: Arc<Site>,
     tree: Arc<Mutex<Tree>>,
+    /// When joint states were heard last.
+    joints: Arc<Mutex<Option<Instant>>>,
+    joints_topic: String,
     schedule: Schedule<Order>,
     /// Assets to be read back, one at a time: it may take longer than to write them.
     reading: Schedule<Arc<Report>>,
@@ -123,6 +127,10 @@ impl<N: Node> Engine<N> {
         let mut transforms = JoinSet::new();
         let moving = node.subscribe::<TFMessage>("/tf", Qos::best_effort(TRANSFORMS))?;
         let fixed = node.subscribe::<TFMessage>("/tf_static", Qos::latched(TRANSFORMS))?;
+        let joints = Arc::new(Mutex::new(None));
+        let joint_states = node.subscribe::<JointState>("joint_states", Qos::best_effort(10))?;
+        let joints_topic = joint_states.topic().to_owned();
+        transforms.spawn(follow_joints(joint_states, joints.clone()));
         transforms.spawn(follow(moving, Topic::Moving, tree.clone()));
         transforms.spawn(follow(fixed, Topic::Static, tree.clone()));
         Ok(Self {
@@ -149,6 +157,8 @@ impl<N: Node> Engine<N> {
             convert,
             site,
             tree,
+            joints,
+            joints_topic,
             watch,
             events,
             _transforms: transforms,
@@ -569,7 +579,9 @@ impl<N: Node> Engine<N> {
             status.push(robot.conversion_status(node, key));
             let frames = robot.asset.as_ref().map(|asset| &asset.frames);
             match (frames, self.findings.get(key)) {
-                (Some(Frames::Read(Ok(_))), Some(findings)) => status.push(robots::frames_status(node, key, robot, findings)),
+                (Some(Frames::Read(Ok(_))), Some(findings)) => {
+                    status.push(robots::frames_status(node, key, robot, findings, self.cause(findings)));
+                }
                 (Some(Frames::Read(Ok(_))), None) => {
                     let message = "nothing heard on /tf and /tf_static yet".to_owned();
                     status.push(robots::unheard(node, &format!("frames of {key}"), message));
@@ -582,6 +594,19 @@ impl<N: Node> Engine<N> {
             self.diagnostics
                 .publish(DiagnosticArray { header: Header { stamp: self.node.now(), ..Header::default() }, status }),
         );
+    }
+
+    /// Why moving frames are not heard, if that can be told.
+    fn cause(&self, findings: &[Finding]) -> Option<String> {
+        let tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
+        let topic = tree.name(Topic::Moving);
+        let silent = findings
+            .iter()
+            .any(|f| matches!(f.verdict, Verdict::Missing | Verdict::Stale) && f.expected_topic.as_deref() == Some(topic));
+        let heard = *self.joints.lock().unwrap_or_else(PoisonError::into_inner);
+        let timeout = self.parameters.frame_timeout;
+        (silent && heard.is_none_or(|heard| heard.elapsed() > timeout))
+            .then(|| format!("nothing is heard on {} either, which robot_state_publisher moves frames by", self.joints_topic))
     }
 
     /// Answers a call of `~/check_frames`, or keeps it until the frames are read.
@@ -628,11 +653,12 @@ impl<N: Node> Engine<N> {
         let findings = judge_all(frames, &request.frames, &tree, &self.limits(), Instant::now());
         drop(tree);
         let wrong = findings.iter().filter(|finding| finding.verdict != Verdict::Ok).count();
+        let cause = self.cause(&findings).map_or(String::new(), |cause| format!("; {cause}"));
         Some(CheckFramesResponse {
             success: true,
             message: match wrong {
                 0 => format!("all {} frames are as the asset says", findings.len()),
-                _ => format!("{wrong} of {} frames are not as the asset says", findings.len()),
+                _ => format!("{wrong} of {} frames are not as the asset says{cause}", findings.len()),
             },
             all_ok: wrong == 0,
             robot: robot.name.clone(),
@@ -681,6 +707,13 @@ async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, tree: Arc
     }
 }
 
+/// Notes when joint states come.
+async fn follow_joints(mut states: Subscription<JointState>, heard: Arc<Mutex<Option<Instant>>>) {
+    while states.next().await.is_some() {
+        *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+}
+
 /// Where an asset is below the output directory: its key.
 fn asset_key(output_dir: &Path, directory: &Path) -> String {
     let below = directory.strip_prefix(output_dir).unwrap_or(directory);
@@ -700,18 +733,24 @@ fn tell(sent: Result<(), Diagnostic>) {
     }
 }
 
-/// Logs findings, the worst first.
+/// Logs findings, the worst first: of each kind a few, since a missing package makes one per mesh.
 fn log(diagnostics: &[Diagnostic]) {
     let mut shown: Vec<&Diagnostic> = diagnostics.iter().filter(|d| d.severity > Severity::Info).collect();
     shown.sort_by_key(|d| std::cmp::Reverse(d.severity));
-    for diagnostic in shown.iter().take(MOST_LOGGED) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for diagnostic in shown {
+        let count = counts.entry(diagnostic.code).or_default();
+        *count += 1;
+        if *count > MOST_LOGGED {
+            continue;
+        }
         match diagnostic.severity {
             Severity::Error => tracing::error!("{diagnostic}"),
             _ => tracing::warn!("{diagnostic}"),
         }
     }
-    if shown.len() > MOST_LOGGED {
-        tracing::warn!("and {} more findings: see the report", shown.len() - MOST_LOGGED);
+    for (code, count) in counts.iter().filter(|(_, count)| *count > MOST_LOGGED) {
+        tracing::warn!("and {} more of {code}: the report has all", count - MOST_LOGGED);
     }
 }
 

@@ -229,14 +229,21 @@ pub(super) fn unreadable_frames(node: &str, key: &str, robot: &Robot, reason: &s
 }
 
 /// How the frames stand, for `/diagnostics`.
-pub(super) fn frames_status(node: &str, key: &str, robot: &Robot, findings: &[Finding]) -> DiagnosticStatus {
+pub(super) fn frames_status(
+    node: &str,
+    key: &str,
+    robot: &Robot,
+    findings: &[Finding],
+    cause: Option<String>,
+) -> DiagnosticStatus {
     let wrong: Vec<&Finding> = findings.iter().filter(|finding| level(finding.verdict) > DiagnosticStatus::OK).collect();
     let worst = wrong.iter().max_by_key(|finding| level(finding.verdict));
     let message = match worst {
         None => format!("all {} frames are as the asset says", findings.len()),
         Some(worst) => {
             let count = format!("{} of {} frames differ from the asset", wrong.len(), findings.len());
-            format!("{count}: {:?} is {}: {}", worst.frame, worst.verdict.as_str().replace('_', " "), worst.detail)
+            let cause = cause.map_or(String::new(), |cause| format!("; {cause}"));
+            format!("{count}: {:?} is {}: {}{cause}", worst.frame, worst.verdict.as_str().replace('_', " "), worst.detail)
         }
     };
     let mut values = vec![pair("robot", &robot.name), pair("frames", findings.len()), pair("ok", findings.len() - wrong.len())];
