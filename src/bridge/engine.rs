@@ -749,7 +749,7 @@ fn log(diagnostics: &[Diagnostic]) {
             _ => tracing::warn!("{diagnostic}"),
         }
     }
-    for (code, count) in counts.iter().filter(|(_, count)| *count > MOST_LOGGED) {
+    for (code, count) in counts.iter().filter(|(_, count)| **count > MOST_LOGGED) {
         tracing::warn!("and {} more of {code}: the report has all", count - MOST_LOGGED);
     }
 }
