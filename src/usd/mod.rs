@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 use author::Layer;
 use library::Library;
 use plan::{Plan, Role};
+pub use ros::default_namespace;
 pub use read::{AssetFrame, FrameKind, ReadError, Summary, inspect, read_frames};
 
 use crate::diagnostic::{Code, Diagnostic, Place};
