@@ -235,6 +235,10 @@ impl<N: Node> Engine<N> {
 
     /// A description was published.
     fn hear(&mut self, sample: Sample<std_msgs::String>) {
+        // What was changed before the description came holds for it.
+        while let Some(change) = self.changes.try_next() {
+            self.change(&change);
+        }
         let text = sample.message.data;
         let key = self.key_of(&text, sample.publisher);
         tracing::debug!("heard a description of {key:?} ({})", request::size(text.len() as u64));
