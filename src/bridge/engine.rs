@@ -348,13 +348,16 @@ impl<N: Node> Engine<N> {
     fn wrote(&mut self, key: String, number: u64, attempt: Attempt, heard_from: Option<PublisherId>) {
         let Ok(report) = attempt.result else { return };
         let before = self.robots.get(&key);
-        if before.is_some_and(|robot| robot.attempt > number) {
-            // A newer source was there first, and now the older one is on disk.
-            self.convert_again(&key);
-            return;
+        if let Some(other) = before.filter(|robot| robot.name != report.robot && robot.asset.is_some()) {
+            let directory = report.directory.display();
+            tracing::warn!(
+                "{:?} takes the place of {:?} in {directory}: give robots different names",
+                report.robot,
+                other.name
+            );
         }
-        let before = before.and_then(|robot| robot.asset.as_ref()).filter(|asset| asset.report.revision == report.revision);
-        let frames = match before {
+        let known = before.and_then(|robot| robot.asset.as_ref()).filter(|asset| asset.report.revision == report.revision);
+        let frames = match known {
             Some(asset) => {
                 tracing::debug!("{}", request::summary(&report));
                 asset.frames.clone()
@@ -364,6 +367,15 @@ impl<N: Node> Engine<N> {
                 self.begin_reading(&key, &report)
             }
         };
+        if let Some(mut robot) = self.robots.remove(&key) {
+            if robot.attempt > number {
+                // A newer source was there first, and now this older one is on disk.
+                (robot.asset, robot.fingerprint) = (Some(Written { report, frames }), None);
+                self.settle(key.clone(), robot);
+                self.convert_again(&key);
+                return;
+            }
+        }
         self.forget_renamed(&key, heard_from);
         let robot = Robot {
             name: report.robot.clone(),
