@@ -14,7 +14,8 @@ use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::{Message, Service};
 use crate::ros::parameter::Change;
 use crate::ros::{
-    Changes, Declaration, Node, Publisher, PublisherId, Qos, Request, Requests, Responder, Sample, Subscription, Value, names, queue,
+    Changes, Declaration, Node, Publisher, PublisherId, Qos, Request, Requests, Responder, Sample, Subscription, Value, names,
+    queue,
 };
 
 type Ends = HashMap<String, Vec<Box<dyn Any + Send>>>;

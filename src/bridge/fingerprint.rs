@@ -20,7 +20,11 @@ pub(super) struct Fingerprint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Absent,
-    Present { bytes: u64, modified: SystemTime, inode: u64 },
+    Present {
+        bytes: u64,
+        modified: SystemTime,
+        inode: u64,
+    },
     /// Changed while the conversion ran: which content was read can't be told.
     Unsure,
 }
@@ -105,7 +109,12 @@ mod tests {
         // Replaced by a file of the same length and time, as `cp -p` and `mv` leave it.
         let other = folder.path().join("other");
         fs::write(&other, "six").unwrap();
-        fs::File::options().write(true).open(&other).unwrap().set_modified(fs::metadata(&mesh).unwrap().modified().unwrap()).unwrap();
+        fs::File::options()
+            .write(true)
+            .open(&other)
+            .unwrap()
+            .set_modified(fs::metadata(&mesh).unwrap().modified().unwrap())
+            .unwrap();
         fs::rename(&other, &mesh).unwrap();
         assert!(!print.holds(&job("a")));
     }

@@ -65,7 +65,8 @@ pub(super) fn fail(diagnostic: &Diagnostic) -> ExitCode {
 fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Diagnostic> {
     let wrong = |argument: &str, why: &str| {
         let message = format!("{argument}: {why}");
-        Diagnostic::new(&codes::ARGUMENT, Place::default(), message).help("write ROS arguments after --ros-args; --help tells more")
+        Diagnostic::new(&codes::ARGUMENT, Place::default(), message)
+            .help("write ROS arguments after --ros-args; --help tells more")
     };
     let texts: Result<Vec<String>, OsString> = arguments.into_iter().map(OsString::into_string).collect();
     let texts = texts.map_err(|argument| wrong(&argument.to_string_lossy(), "this is not UTF-8"))?;

@@ -102,7 +102,8 @@ mod tests {
         let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
         let (head, tail) = text.split_once(" [left.urdf_usd]: ").unwrap();
         assert_eq!(tail, "robot \"a\\nb\" \u{fffd}[2J has no wheels\n");
-        let (seconds, fraction) = head.strip_prefix("[WARN] [").and_then(|s| s.strip_suffix(']')).and_then(|s| s.split_once('.')).unwrap();
+        let (seconds, fraction) =
+            head.strip_prefix("[WARN] [").and_then(|s| s.strip_suffix(']')).and_then(|s| s.split_once('.')).unwrap();
         assert!(seconds.parse::<u64>().is_ok() && fraction.len() == 9, "{head}");
     }
 }

@@ -46,7 +46,10 @@ mod tests {
     fn the_name_is_found_in_whole_and_broken_descriptions() {
         for (text, name) in [
             ("<robot name='arm'/>", Some("arm")),
-            ("<?xml version='1.0'?>\n<!-- <robot name=\"old\"> -->\n<robot xmlns:xacro=\"http://x\" name = \"a &amp; b\">", Some("a & b")),
+            (
+                "<?xml version='1.0'?>\n<!-- <robot name=\"old\"> -->\n<robot xmlns:xacro=\"http://x\" name = \"a &amp; b\">",
+                Some("a & b"),
+            ),
             ("<robot name=\"größe\"><link name=\"x\"></robo", Some("größe")),
             ("<robots name='no'/><robot version='1'\nname='yes'", Some("yes")),
             ("<robot><link name='x'/></robot>", None),

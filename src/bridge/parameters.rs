@@ -33,6 +33,7 @@ impl Initial {
     }
 
     /// As a parameter file has it. Empty lists are left out: `rcl` can't read them.
+    #[cfg(test)]
     fn yaml(self) -> Option<String> {
         Some(match self {
             Self::Texts([]) => return None,
@@ -394,8 +395,9 @@ impl Parameters {
     }
 }
 
-/// `config/bridge.yaml`: all parameters with their defaults, limits and meaning.
-pub fn yaml() -> String {
+/// `config/bridge.yaml`: all parameters with their defaults, limits and meaning. A test holds the file against it.
+#[cfg(test)]
+fn yaml() -> String {
     let mut text = String::from(
         "# The parameters of the node `bridge`, with their defaults. A parameter file for it needs only the lines that differ:\n\
          #   ros2 launch urdf_usd bridge.launch.py params_file:=my.yaml\n\
@@ -436,6 +438,7 @@ pub fn yaml() -> String {
 }
 
 /// Breaks a sentence into lines of at most `width` characters.
+#[cfg(test)]
 fn wrap(sentence: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in sentence.split(' ') {

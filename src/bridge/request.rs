@@ -50,7 +50,10 @@ pub(super) fn job(
 /// The file that a URI means, if it may be read.
 fn file(uri: &str, parameters: &Parameters) -> Result<PathBuf, Diagnostic> {
     let files = Files::new(Arc::new(Resolver::new(parameters.resolve())));
-    files.open(uri, None).map(|file| file.path).map_err(|error| error.at(Place::default()))
+    files.open(uri, None).map(|file| file.path).map_err(|error| {
+        let help = format!("{}; the parameters packages, package_paths and allowed_roots say what may be read", error.help);
+        error.at(Place::default()).help(help)
+    })
 }
 
 /// The directory asked for, if it is the node's own or below it and hides nothing.
@@ -60,7 +63,10 @@ fn output_dir(asked: &str, own: &Path) -> Result<PathBuf, Diagnostic> {
         return Ok(own.to_owned());
     }
     let outside = || {
-        let help = format!("give a folder below it, as in output_dir: {:?}; the parameter output_dir sets where the node writes", "robots");
+        let help = format!(
+            "give a folder below it, as in output_dir: {:?}; the parameter output_dir sets where the node writes",
+            "robots"
+        );
         refuse(format!("output_dir {asked:?} is not below the node's own, {}", own.display()), help)
     };
     let mut path = PathBuf::new();
@@ -189,7 +195,8 @@ mod tests {
         assert_eq!((&text.output_dir, text.formats), (&bed.own, Formats::default()));
         let uri = bed.own.with_file_name("robots").join("arm.urdf");
         for form in [uri.display().to_string(), format!("file://{}", uri.display())] {
-            let request = ConvertRequest { uri: form, output_dir: "a/b".into(), formats: vec!["glb".into()], ..Default::default() };
+            let request =
+                ConvertRequest { uri: form, output_dir: "a/b".into(), formats: vec!["glb".into()], ..Default::default() };
             let file = ask(&bed, &request).unwrap();
             assert_eq!(file.source, Source::File(uri.clone()));
             assert_eq!((file.output_dir.clone(), file.formats.usd), (bed.own.join("a/b"), false));
@@ -206,7 +213,8 @@ mod tests {
         fs::create_dir_all(bed.own.join("arm")).unwrap();
         fs::write(bed.own.join("arm/report.json"), "{}").unwrap();
         std::os::unix::fs::symlink(&above, bed.own.join("link")).unwrap();
-        let dir = |output_dir: &str| ConvertRequest { urdf: "<robot/>".into(), output_dir: output_dir.into(), ..Default::default() };
+        let dir =
+            |output_dir: &str| ConvertRequest { urdf: "<robot/>".into(), output_dir: output_dir.into(), ..Default::default() };
         for (request, part) in [
             (ConvertRequest::default(), "no robot description was heard on /robot_description yet"),
             (ConvertRequest { urdf: "a".into(), uri: "b".into(), ..Default::default() }, "both urdf and uri"),

@@ -83,7 +83,8 @@ impl Tree {
     pub fn add(&mut self, topic: Topic, transforms: &[TransformStamped], publisher: PublisherId, heard: Instant) {
         for transform in transforms {
             let (parent, child) = (plain(&transform.header.frame_id), plain(&transform.child_frame_id));
-            let Some(pose) = pose(&transform.transform).filter(|_| !child.is_empty() && !parent.is_empty() && child != parent) else {
+            let Some(pose) = pose(&transform.transform).filter(|_| !child.is_empty() && !parent.is_empty() && child != parent)
+            else {
                 continue;
             };
             if !self.frames.contains_key(child) {
@@ -138,7 +139,8 @@ fn pose(transform: &Transform) -> Option<Pose> {
     let quaternion = Quaternion::new(r.w, r.x, r.y, r.z);
     let norm = quaternion.norm();
     let finite = [t.x, t.y, t.z, norm].iter().all(|v| v.is_finite());
-    (finite && norm > 1e-6).then(|| Pose::from_parts(Translation3::new(t.x, t.y, t.z), UnitQuaternion::from_quaternion(quaternion)))
+    (finite && norm > 1e-6)
+        .then(|| Pose::from_parts(Translation3::new(t.x, t.y, t.z), UnitQuaternion::from_quaternion(quaternion)))
 }
 
 #[cfg(test)]
@@ -184,7 +186,13 @@ pub(super) mod tests {
     fn what_means_nothing_is_passed_over() {
         let mut zero = transform("a", "b", 0.0);
         zero.transform.rotation.w = 0.0;
-        let tree = tree(&[transform("a", "a", 0.0), transform("", "b", 0.0), transform("a", "", 0.0), transform("a", "b", f64::NAN), zero]);
+        let tree = tree(&[
+            transform("a", "a", 0.0),
+            transform("", "b", 0.0),
+            transform("a", "", 0.0),
+            transform("a", "b", f64::NAN),
+            zero,
+        ]);
         assert!(tree.is_empty());
     }
 

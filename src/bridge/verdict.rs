@@ -178,11 +178,7 @@ fn judge_child(
     };
     let (right, wrong) = (heard.and_then(|h| h.on(topic)), heard.and_then(|h| h.on(other)));
     let Some((edge, on)) = right.map(|edge| (edge, topic)).or(wrong.map(|edge| (edge, other))) else { return expected };
-    let found = Finding {
-        actual_parent: Some(edge.parent.clone()),
-        actual_topic: Some(tree.name(on).to_owned()),
-        ..expected
-    };
+    let found = Finding { actual_parent: Some(edge.parent.clone()), actual_topic: Some(tree.name(on).to_owned()), ..expected };
     let say = |verdict, detail: String| Finding { verdict, detail, ..found.clone() };
     if edge.parent != parent {
         return say(Verdict::WrongParent, format!("under {:?}, the asset says {parent:?}", edge.parent));
@@ -191,13 +187,12 @@ fn judge_child(
     if wrong.is_some() {
         let also = if right.is_some() { "also " } else { "" };
         let kind = if frame.is_static { "does not move" } else { "moves" };
-        return say(Verdict::WrongTopic, format!("{also}on {}, but the asset says that it {kind}: {}", tree.name(other), tree.name(topic)));
+        return say(
+            Verdict::WrongTopic,
+            format!("{also}on {}, but the asset says that it {kind}: {}", tree.name(other), tree.name(topic)),
+        );
     }
-    if frame.is_static {
-        judge_pose(frame, edge, limits, found)
-    } else {
-        judge_age(edge, limits, now, found)
-    }
+    if frame.is_static { judge_pose(frame, edge, limits, found) } else { judge_age(edge, limits, now, found) }
 }
 
 fn judge_pose(frame: &AssetFrame, edge: &Edge, limits: &Limits, found: Finding) -> Finding {
@@ -270,7 +265,9 @@ mod tests {
 
     #[test]
     fn an_honest_robot_is_ok() {
-        for frame in [frame("base", None, true, 0.0), frame("arm", Some("base"), false, 0.0), frame("tool", Some("arm"), true, 0.5)] {
+        for frame in
+            [frame("base", None, true, 0.0), frame("arm", Some("base"), false, 0.0), frame("tool", Some("arm"), true, 0.5)]
+        {
             assert_eq!(verdict(&frame), Verdict::Ok, "{}", frame.id);
         }
     }
@@ -310,7 +307,8 @@ mod tests {
         (said.transform.rotation.x, said.transform.rotation.y) = (q.i, q.j);
         (said.transform.rotation.z, said.transform.rotation.w) = (q.k, q.w);
         tree.add(Topic::Static, &[said], PublisherId::default(), now);
-        let frame = AssetFrame { pose: Pose::from_parts(Translation3::identity(), turn), ..frame("tool", Some("arm"), true, 0.0) };
+        let frame =
+            AssetFrame { pose: Pose::from_parts(Translation3::identity(), turn), ..frame("tool", Some("arm"), true, 0.0) };
         assert_eq!(judge(&frame, &tree, &LIMITS, now).verdict, Verdict::Ok);
     }
 

@@ -90,7 +90,9 @@ impl Worker {
             // An error may mean that events were lost: then every file may have changed.
             let paths = result.map_or_else(
                 |_| vec![PathBuf::from("/")],
-                |events| events.into_iter().filter(|event| !event.kind.is_access()).flat_map(|event| event.event.paths).collect(),
+                |events| {
+                    events.into_iter().filter(|event| !event.kind.is_access()).flat_map(|event| event.event.paths).collect()
+                },
             );
             if !paths.is_empty() {
                 let _ = happened.send(Order::Happened(paths));

@@ -204,7 +204,7 @@ impl Assembly {
             points: self.points.values,
             triangles: reorder(self.triangles),
             normals: Corners { values: self.normals.values, indices: reorder(self.corner_normals) },
-            uvs: uvs.map(|(values, indices)| Corners { values, indices: reorder(indices) }),
+            uvs: uvs.map(|uvs| Corners { values: uvs.values, indices: reorder(uvs.indices) }),
             parts,
             materials: self.materials,
         })
@@ -245,7 +245,7 @@ impl Assembly {
     }
 
     /// The texture coordinates, (0, 0) at corners that have none; `None` if none has.
-    fn filled_uvs(&mut self) -> Option<(Vec<[f32; 2]>, Vec<[u32; 3]>)> {
+    fn filled_uvs(&mut self) -> Option<Corners<[f32; 2]>> {
         let mut indices = std::mem::take(&mut self.corner_uvs);
         if indices.is_empty() {
             return None;
@@ -259,7 +259,7 @@ impl Assembly {
                 }
             }
         }
-        Some((std::mem::take(&mut self.uvs.values), indices))
+        Some(Corners { values: std::mem::take(&mut self.uvs.values), indices })
     }
 
     /// The runs of triangles by material, those without one last, and the order of triangles that they need, if it is another.
@@ -405,7 +405,7 @@ mod tests {
         let mesh = assembly.finish(&mut source, Shading::Smooth).unwrap();
         assert_eq!(mesh.triangles, [[0, 1, 2]]);
         assert_eq!(mesh.points.len(), 3);
-        let found: Vec<_> = source.diagnostics.iter().map(|d| (d.code, d.message.chars().next())).collect();
+        let found: Vec<_> = source.diagnostics.iter().map(|d| (d.code, d.message.chars().find(char::is_ascii_digit))).collect();
         assert_eq!(found, [("mesh-bad-values", Some('2')), ("mesh-degenerate-triangles", Some('3'))]);
     }
 

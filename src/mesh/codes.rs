@@ -23,7 +23,6 @@ pub const ALL: &[&Code] = &[
     &TEXTURE_FORMAT,
     &TEXTURE_TOO_LARGE,
     &HULL_FLAT,
-    &HULL_FAILED,
 ];
 
 const GEOMETRY_LOST: &str = "The shape has no geometry; the rest of the robot goes on.";
@@ -174,13 +173,5 @@ pub const HULL_FLAT: Code = Code {
     id: "hull-flat",
     severity: Severity::Warning,
     meaning: "The points of a mesh span no volume, so they have no convex hull.",
-    outcome: "The collider keeps its triangles.",
-};
-
-/// The computation failed.
-pub const HULL_FAILED: Code = Code {
-    id: "hull-failed",
-    severity: Severity::Warning,
-    meaning: "The convex hull of a mesh could not be computed soundly.",
     outcome: "The collider keeps its triangles.",
 };

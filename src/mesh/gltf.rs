@@ -553,3 +553,6 @@ fn decode_data(data: &str) -> Option<Vec<u8>> {
     let (head, body) = data.split_once(',')?;
     if head.ends_with(";base64") { BASE64.decode(body.trim()).ok() } else { Some(percent_decode_str(body).collect()) }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,194 +1,208 @@
 //! Convex hulls.
 //!
-//! `parry3d-f64` does the work, on points that have been brought to unit size along their principal axes: a hull does not depend
-//! on such a map, but the crate is wrong on clouds that are thin. What it returns is checked, not trusted.
+//! Quickhull (Barber, Dobkin and Huhdanpaa, 1996) with every decision taken by an exact predicate: a point either lies outside of
+//! a face or does not, however thin the cloud and however nearly flat the face. So the hull is closed and convex by construction.
 
 use std::collections::HashMap;
 
-use nalgebra::{Matrix3, SymmetricEigen, Vector3};
-use parry3d_f64::math::Vector3 as ParryVector;
-use parry3d_f64::transformation::try_convex_hull;
+use nalgebra::Vector3;
+use robust::{Coord3D, orient3d};
 
 use super::{Error, codes};
 use crate::robot::{Corners, Mesh, Part};
 
-/// Points whose extent in some direction is less than this part of their largest extent are flat: single precision holds no more.
+/// A hull thinner than this part of its extent is flat: single precision holds no more.
 const FLAT: f64 = 1e-6;
 
-/// How far a point may lie outside of the hull, with the points at unit size.
-const OUTSIDE: f64 = 1e-5;
-
-/// At most this many points are checked to lie inside.
-const CHECKED_POINTS: usize = 4096;
-
-/// The crate recurses over the faces that a point sees.
-const STACK: usize = 256 << 20;
-
 /// The convex hull of points: closed, wound counter-clockwise seen from outside, with flat normals and one part without a
-/// material. Its points are among those given. The same points give the same hull.
+/// material. Its points are among those given. The same points give the same hull, in whatever order they are.
 ///
 /// # Errors
-/// `hull-flat` if the points (those that are finite) span no volume; `hull-failed` if no sound hull could be computed.
+/// `hull-flat` if the points (those that are finite) span no volume.
 pub fn convex_hull(points: &[[f32; 3]]) -> Result<Mesh, Error> {
-    let cloud = Cloud::new(points)?;
-    // Where nearly coincident points defeat the computation, it is tried on ever coarser grids.
-    let grids = [None, Some((1_u32 << 24) as f64), Some((1_u32 << 20) as f64), Some((1_u32 << 17) as f64)];
-    let sound = grids.into_iter().find_map(|grid| cloud.hull(grid).filter(|hull| cloud.is_sound(hull)));
-    let hull = sound.ok_or_else(|| {
-        Error::new(&codes::HULL_FAILED, "no sound convex hull could be computed").help("give the collider a simpler mesh")
+    let mut points: Vec<[f32; 3]> =
+        points.iter().filter(|p| p.iter().all(|x| x.is_finite())).map(|p| p.map(|x| x + 0.0)).collect();
+    points.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2])));
+    points.dedup();
+    let cloud = Cloud { points: points.iter().map(|p| Vector3::from(p.map(f64::from))).collect() };
+    let faces = cloud.first_simplex().map(|simplex| cloud.hull(simplex)).filter(|faces| !cloud.is_flat(faces));
+    let faces = faces.ok_or_else(|| {
+        Error::new(&codes::HULL_FLAT, "the points span no volume")
+            .help("use a box for the collider, or a mesh with a thickness")
     })?;
-    Ok(cloud.mesh(&hull))
+    Ok(mesh(&points, &cloud, &faces))
 }
 
-/// Points, as given and at unit size.
+/// A face of the hull in the making.
+struct Face {
+    /// Counter-clockwise from outside.
+    corners: [u32; 3],
+    /// The faces across the edges that begin at the corners.
+    neighbours: [usize; 3],
+    /// Points outside of it that no other face has yet.
+    outside: Vec<u32>,
+    alive: bool,
+}
+
+/// Distinct points.
 struct Cloud {
-    /// Without repetitions.
-    points: Vec<[f32; 3]>,
-    unit: Vec<Vector3<f64>>,
+    points: Vec<Vector3<f64>>,
 }
 
 impl Cloud {
-    fn new(points: &[[f32; 3]]) -> Result<Self, Error> {
-        let flat = || {
-            Error::new(&codes::HULL_FLAT, "the points span no volume")
-                .help("use a box for the collider, or a mesh with a thickness")
-        };
-        let mut points: Vec<[f32; 3]> =
-            points.iter().filter(|p| p.iter().all(|x| x.is_finite())).map(|p| p.map(|x| x + 0.0)).collect();
-        points.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2])));
-        points.dedup();
-        if points.len() < 4 {
-            return Err(flat());
-        }
-        let mut unit: Vec<Vector3<f64>> = points.iter().map(|p| Vector3::from(p.map(f64::from))).collect();
-        // First along the coordinate axes, so that the principal axes are not lost in rounding; then along those.
-        scale_to_unit(&mut unit, 0.0).ok_or_else(flat)?;
-        let axes = principal_axes(&unit);
-        unit.iter_mut().for_each(|p| *p = axes.tr_mul(p));
-        scale_to_unit(&mut unit, FLAT).ok_or_else(flat)?;
-        Ok(Self { points, unit })
+    fn point(&self, i: u32) -> &Vector3<f64> {
+        &self.points[i as usize]
     }
 
-    /// The triangles of the hull, as indices into the points; `None` if the computation fails.
-    fn hull(&self, grid: Option<f64>) -> Option<Vec<[u32; 3]>> {
-        let snap = |x: f64| grid.map_or(x, |steps| (x * steps).round() / steps) + 0.0;
-        let mut index: HashMap<[u64; 3], u32, foldhash::fast::RandomState> = HashMap::default();
-        let mut distinct = Vec::new();
-        for (i, p) in self.unit.iter().enumerate() {
-            let p = [p.x, p.y, p.z].map(snap);
-            index.entry(p.map(f64::to_bits)).or_insert_with(|| {
-                distinct.push(ParryVector::new(p[0], p[1], p[2]));
-                i as u32
-            });
-        }
-        // In a thread of its own for the sake of its stack. A panic of the crate ends there too.
-        let result = std::thread::scope(|scope| {
-            let work = || try_convex_hull(&distinct);
-            let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok()?;
-            thread.join().ok()?.ok()
+    /// Six times the signed volume of a tetrahedron, with the right sign: negative if `p` is outside of the face.
+    fn side(&self, face: [u32; 3], p: u32) -> f64 {
+        let [a, b, c, d] = [face[0], face[1], face[2], p].map(|i| {
+            let p = self.point(i);
+            Coord3D { x: p.x, y: p.y, z: p.z }
         });
-        let (corners, triangles) = result?;
-        let corners: Option<Vec<u32>> =
-            corners.iter().map(|p| index.get(&[p.x, p.y, p.z].map(|x| (x + 0.0).to_bits())).copied()).collect();
-        let corners = corners?;
-        let mut hull: Vec<[u32; 3]> = Vec::with_capacity(triangles.len());
-        for triangle in triangles {
-            let [a, b, c] = triangle.map(|i| corners.get(i as usize).copied());
-            hull.push([a?, b?, c?]);
-        }
-        if self.volume(&hull) < 0.0 {
-            hull.iter_mut().for_each(|t| t.swap(1, 2));
-        }
-        Some(hull)
+        orient3d(a, b, c, d)
     }
 
-    /// Six times the volume, with the points at unit size.
-    fn volume(&self, hull: &[[u32; 3]]) -> f64 {
-        hull.iter().map(|t| t.map(|i| self.unit[i as usize])).map(|[a, b, c]| a.dot(&b.cross(&c))).sum()
+    /// A tetrahedron of points far from each other, its first three corners counter-clockwise from outside; `None` if all points
+    /// are in one plane.
+    fn first_simplex(&self) -> Option<[u32; 4]> {
+        let all = || 0..self.points.len() as u32;
+        let farthest =
+            |distance: &dyn Fn(u32) -> f64| all().max_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(b.cmp(a)));
+        let extremes = [0, 1, 2].map(|axis| {
+            let low = all().min_by(|a, b| self.point(*a)[axis].total_cmp(&self.point(*b)[axis]));
+            let high = all().max_by(|a, b| self.point(*a)[axis].total_cmp(&self.point(*b)[axis]));
+            low.zip(high)
+        });
+        let length = |(a, b): (u32, u32)| (self.point(a) - self.point(b)).norm_squared();
+        let (a, b) = extremes.into_iter().flatten().max_by(|p, q| length(*p).total_cmp(&length(*q)))?;
+        let along = self.point(b) - self.point(a);
+        let c = farthest(&|i| (self.point(i) - self.point(a)).cross(&along).norm_squared())?;
+        let d = farthest(&|i| self.side([a, b, c], i).abs())?;
+        match self.side([a, b, c], d) {
+            volume if volume > 0.0 => Some([a, b, c, d]),
+            volume if volume < 0.0 => Some([a, c, b, d]),
+            _ => None,
+        }
     }
 
-    /// Whether a hull is closed, of one piece, and holds all points.
-    fn is_sound(&self, hull: &[[u32; 3]]) -> bool {
-        let mut edges: HashMap<(u32, u32), (), foldhash::fast::RandomState> = HashMap::default();
-        let mut corners: Vec<u32> = Vec::new();
-        for [a, b, c] in hull {
-            for edge in [(*a, *b), (*b, *c), (*c, *a)] {
-                if edge.0 == edge.1 || edges.insert(edge, ()).is_some() {
-                    return false;
-                }
-                corners.push(edge.0);
+    fn hull(&self, [a, b, c, d]: [u32; 4]) -> Vec<[u32; 3]> {
+        let face = |corners, neighbours| Face { corners, neighbours, outside: Vec::new(), alive: true };
+        let mut faces = vec![
+            face([a, b, c], [3, 2, 1]),
+            face([a, c, d], [0, 2, 3]),
+            face([c, b, d], [0, 3, 1]),
+            face([b, a, d], [0, 1, 2]),
+        ];
+        self.assign(&mut faces, 0, (0..self.points.len() as u32).filter(|i| ![a, b, c, d].contains(i)));
+        let mut next = 0;
+        while next < faces.len() {
+            match self.farthest_outside(&faces[next]) {
+                Some(point) => self.add(&mut faces, next, point),
+                None => next += 1,
             }
         }
-        corners.sort_unstable();
-        corners.dedup();
-        let closed = edges.keys().all(|&(a, b)| edges.contains_key(&(b, a)));
-        if !closed || corners.len() + hull.len() != edges.len() / 2 + 2 || self.volume(hull) <= 0.0 {
-            return false;
+        faces.iter().filter(|face| face.alive).map(|face| face.corners).collect()
+    }
+
+    /// Gives points to the first of the faces from `first` on that they are outside of; the others are inside of the hull.
+    fn assign(&self, faces: &mut [Face], first: usize, points: impl Iterator<Item = u32>) {
+        for point in points {
+            if let Some(face) = faces[first..].iter_mut().find(|face| self.side(face.corners, point) < 0.0) {
+                face.outside.push(point);
+            }
         }
-        let step = self.unit.len().div_ceil(CHECKED_POINTS);
-        let checked: Vec<_> = self
-            .unit
-            .iter()
-            .step_by(step)
-            .chain(corners.iter().step_by(corners.len().div_ceil(CHECKED_POINTS)).map(|&i| &self.unit[i as usize]))
-            .collect();
-        hull.iter().all(|t| {
-            let [a, b, c] = t.map(|i| self.unit[i as usize]);
-            let Some(normal) = (b - a).cross(&(c - a)).try_normalize(1e-14) else { return true };
-            checked.iter().all(|p| (*p - a).dot(&normal) <= OUTSIDE)
+    }
+
+    fn farthest_outside(&self, face: &Face) -> Option<u32> {
+        if !face.alive {
+            return None;
+        }
+        let [a, b, c] = face.corners.map(|i| self.point(i));
+        let normal = (b - a).cross(&(c - a));
+        let height = |i: u32| (self.point(i) - a).dot(&normal);
+        face.outside.iter().copied().max_by(|p, q| height(*p).total_cmp(&height(*q)).then(q.cmp(p)))
+    }
+
+    /// Replaces the faces that `point` is outside of, `seen` among them, by a cone from it to their rim.
+    fn add(&self, faces: &mut Vec<Face>, seen: usize, point: u32) {
+        faces[seen].alive = false;
+        let mut dead = vec![seen];
+        // The edges of the rim, as in the faces beyond it.
+        let mut rim = Vec::new();
+        let mut i = 0;
+        while i < dead.len() {
+            for edge in 0..3 {
+                let beyond = faces[dead[i]].neighbours[edge];
+                if !faces[beyond].alive {
+                    continue;
+                }
+                if self.side(faces[beyond].corners, point) < 0.0 {
+                    faces[beyond].alive = false;
+                    dead.push(beyond);
+                } else {
+                    let [from, to] = [edge, (edge + 1) % 3].map(|k| faces[dead[i]].corners[k]);
+                    rim.push((from, to, beyond));
+                }
+            }
+            i += 1;
+        }
+        let first = faces.len();
+        let by_start: HashMap<u32, usize, foldhash::fast::RandomState> =
+            rim.iter().enumerate().map(|(i, (from, ..))| (*from, first + i)).collect();
+        let by_end: HashMap<u32, usize, foldhash::fast::RandomState> =
+            rim.iter().enumerate().map(|(i, (_, to, _))| (*to, first + i)).collect();
+        for (i, (from, to, beyond)) in rim.into_iter().enumerate() {
+            // The rim is one closed line, so every corner of it begins and ends an edge.
+            let neighbours =
+                [beyond, by_start.get(&to).copied().unwrap_or(beyond), by_end.get(&from).copied().unwrap_or(beyond)];
+            let corners = faces[beyond].corners;
+            if let Some(edge) = (0..3).find(|&k| corners[k] == to && corners[(k + 1) % 3] == from) {
+                faces[beyond].neighbours[edge] = first + i;
+            }
+            faces.push(Face { corners: [from, to, point], neighbours, outside: Vec::new(), alive: true });
+        }
+        for face in dead {
+            let orphans = std::mem::take(&mut faces[face].outside);
+            self.assign(faces, first, orphans.into_iter().filter(|i| *i != point));
+        }
+    }
+
+    /// Whether a hull is too thin to have an inside.
+    fn is_flat(&self, hull: &[[u32; 3]]) -> bool {
+        let (mut volume, mut area) = (0.0, 0.0);
+        let origin = self.points[0];
+        let mut extent = 0.0_f64;
+        for face in hull {
+            let [a, b, c] = face.map(|i| self.point(i) - origin);
+            let normal = (b - a).cross(&(c - a));
+            area += normal.norm() / 2.0;
+            volume += a.dot(&normal) / 6.0;
+            extent = extent.max(a.norm());
+        }
+        2.0 * volume <= FLAT * area * extent
+    }
+}
+
+fn mesh(points: &[[f32; 3]], cloud: &Cloud, hull: &[[u32; 3]]) -> Mesh {
+    let mut new: HashMap<u32, u32, foldhash::fast::RandomState> = HashMap::default();
+    let mut kept = Vec::new();
+    let mut index = |i: u32| {
+        *new.entry(i).or_insert_with(|| {
+            kept.push(points[i as usize]);
+            kept.len() as u32 - 1
         })
-    }
-
-    fn mesh(&self, hull: &[[u32; 3]]) -> Mesh {
-        let mut new: HashMap<u32, u32, foldhash::fast::RandomState> = HashMap::default();
-        let mut points = Vec::new();
-        let mut triangles: Vec<[u32; 3]> = Vec::with_capacity(hull.len());
-        for triangle in hull {
-            triangles.push(triangle.map(|i| {
-                *new.entry(i).or_insert_with(|| {
-                    points.push(self.points[i as usize]);
-                    points.len() as u32 - 1
-                })
-            }));
-        }
-        // The principal axes may be left-handed, which turns everything inside out.
-        let corner = |i: u32| Vector3::from(points[i as usize].map(f64::from)) - Vector3::from(points[0].map(f64::from));
-        let volume: f64 = triangles.iter().map(|[a, b, c]| corner(*a).dot(&corner(*b).cross(&corner(*c)))).sum();
-        if volume < 0.0 {
-            triangles.iter_mut().for_each(|t| t.swap(1, 2));
-        }
-        let normal = |t: &[u32; 3]| {
-            let [a, b, c] = t.map(corner);
-            let n = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_else(Vector3::z);
-            [n.x as f32, n.y as f32, n.z as f32]
-        };
-        let normals = Corners {
-            values: triangles.iter().map(normal).collect(),
-            indices: (0..triangles.len() as u32).map(|i| [i; 3]).collect(),
-        };
-        let parts = vec![Part { triangles: 0..triangles.len(), material: None }];
-        Mesh { points, triangles, normals, uvs: None, parts, materials: Vec::new() }
-    }
-}
-
-/// Centres points and brings their extent along each axis to 1. `None` if one extent is no more than `flat` of the largest.
-fn scale_to_unit(points: &mut [Vector3<f64>], flat: f64) -> Option<()> {
-    let first = *points.first()?;
-    let (low, high) = points.iter().fold((first, first), |(low, high), p| (low.inf(p), high.sup(p)));
-    let extent = high - low;
-    if extent.min() <= flat * extent.max() {
-        return None;
-    }
-    let centre = (low + high) / 2.0;
-    points.iter_mut().for_each(|p| *p = (*p - centre).component_div(&extent));
-    Some(())
-}
-
-/// The principal axes of points, as columns.
-fn principal_axes(points: &[Vector3<f64>]) -> Matrix3<f64> {
-    let mean = points.iter().sum::<Vector3<f64>>() / points.len() as f64;
-    let covariance: Matrix3<f64> = points.iter().map(|p| (p - mean) * (p - mean).transpose()).sum();
-    SymmetricEigen::new(covariance).eigenvectors
+    };
+    let triangles: Vec<[u32; 3]> = hull.iter().map(|face| face.map(&mut index)).collect();
+    let normal = |face: &[u32; 3]| {
+        let [a, b, c] = face.map(|i| cloud.point(i));
+        let normal = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_else(Vector3::z);
+        [normal.x as f32, normal.y as f32, normal.z as f32]
+    };
+    let normals =
+        Corners { values: hull.iter().map(normal).collect(), indices: (0..hull.len() as u32).map(|i| [i; 3]).collect() };
+    let parts = vec![Part { triangles: 0..triangles.len(), material: None }];
+    Mesh { points: kept, triangles, normals, uvs: None, parts, materials: Vec::new() }
 }
 
 #[cfg(test)]
@@ -202,7 +216,24 @@ mod tests {
         mesh.triangles.iter().map(|[a, b, c]| corner(*a).dot(&corner(*b).cross(&corner(*c)))).sum::<f64>() / 6.0
     }
 
-    fn cube(size: [f32; 3], turn: f32) -> Vec<[f32; 3]> {
+    /// Asserts that a mesh is closed, of one piece, convex and holds all points.
+    fn check(mesh: &Mesh, points: &[[f32; 3]]) {
+        let mut edges = std::collections::HashSet::new();
+        for [a, b, c] in &mesh.triangles {
+            for edge in [(*a, *b), (*b, *c), (*c, *a)] {
+                assert!(edges.insert(edge), "an edge is used twice");
+            }
+        }
+        assert!(edges.iter().all(|(a, b)| edges.contains(&(*b, *a))), "an edge is open");
+        assert_eq!(mesh.points.len() + mesh.triangles.len(), edges.len() / 2 + 2);
+        let coordinate = |p: [f32; 3]| Coord3D { x: f64::from(p[0]), y: f64::from(p[1]), z: f64::from(p[2]) };
+        for triangle in &mesh.triangles {
+            let [a, b, c] = triangle.map(|i| coordinate(mesh.points[i as usize]));
+            assert!(points.iter().all(|p| orient3d(a, b, c, coordinate(*p)) >= 0.0), "a point is outside");
+        }
+    }
+
+    fn cuboid(size: [f32; 3], turn: f32) -> Vec<[f32; 3]> {
         let (sin, cos) = turn.sin_cos();
         (0..8)
             .map(|i| std::array::from_fn::<f32, 3, _>(|k| if i >> k & 1 == 1 { size[k] } else { 0.0 }))
@@ -212,17 +243,20 @@ mod tests {
 
     #[test]
     fn a_box_with_points_inside() {
-        let mut points = cube([1.0, 2.0, 3.0], 0.0);
-        points.extend([[0.5, 0.5, 0.5], [0.5, 1.0, 3.0], [f32::NAN, 0.0, 0.0], [0.0, 0.0, f32::INFINITY], [0.0; 3]]);
+        let mut points = cuboid([1.0, 2.0, 3.0], 0.0);
+        points.extend([[0.5, 0.5, 0.5], [0.5, 1.0, 3.0], [0.5, 0.0, 0.0], [0.0; 3]]);
         let hull = convex_hull(&points).unwrap();
-        assert!(hull.points.len() <= 9, "{:?}", hull.points);
-        assert!((volume(&hull) - 6.0).abs() < 1e-6);
-        assert_eq!(hull.parts, [Part { triangles: 0..hull.triangles.len(), material: None }]);
+        check(&hull, &points);
+        assert_eq!((hull.points.len(), hull.triangles.len()), (8, 12));
+        assert!((volume(&hull) - 6.0).abs() < 1e-9);
+        assert_eq!(hull.parts, [Part { triangles: 0..12, material: None }]);
+        points.extend([[f32::NAN, 0.0, 0.0], [0.0, 0.0, f32::INFINITY]]);
+        points.reverse();
+        assert_eq!(convex_hull(&points).unwrap(), hull);
         for (normals, triangle) in hull.normals.indices.iter().zip(&hull.triangles) {
             let normal = Vector3::from(hull.normals.values[normals[0] as usize]);
-            let [a, b, c] = triangle.map(|i| Vector3::from(hull.points[i as usize]));
-            assert!(normal.dot(&(b - a).cross(&(c - a))) > 0.0);
-            assert!(normal.dot(&(a - Vector3::new(0.5, 1.0, 1.5))) > 0.0);
+            let corner = Vector3::from(hull.points[triangle[0] as usize]);
+            assert!(normal.dot(&(corner - Vector3::new(0.5, 1.0, 1.5))) > 0.0);
         }
     }
 
@@ -230,7 +264,9 @@ mod tests {
     fn thin_boxes_in_any_direction() {
         for thickness in [1e-2, 1e-3, 1e-4, 1e-5] {
             for turn in [0.0, 0.3, 0.785] {
-                let hull = convex_hull(&cube([1.0, 1.0, thickness], turn)).unwrap();
+                let points = cuboid([1.0, 1.0, thickness], turn);
+                let hull = convex_hull(&points).unwrap();
+                check(&hull, &points);
                 let relative = volume(&hull) / f64::from(thickness);
                 assert!((relative - 1.0).abs() < 1e-2, "{thickness} {turn}: {relative}");
             }
@@ -241,30 +277,39 @@ mod tests {
     fn no_volume_no_hull() {
         let line: Vec<_> = (0..10).map(|i| [i as f32, 2.0 * i as f32, 0.5]).collect();
         let plane: Vec<_> = (0..100).map(|i| [(i % 10) as f32, (i / 10) as f32, (i % 10) as f32]).collect();
-        for points in [&[][..], &[[0.0; 3]; 9], &line, &plane, &[[f32::NAN; 3]; 4]] {
+        let turned = cuboid([1.0, 1.0, 0.0], 0.3);
+        for points in [&[][..], &[[0.0; 3]; 9], &line, &plane, &turned, &[[f32::NAN; 3]; 4]] {
             assert_eq!(convex_hull(points).unwrap_err().code.id, "hull-flat");
         }
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
+        /// Small grids are full of points in one line and one plane.
         #[test]
-        fn hulls_hold_their_points_in_any_order(
-            mut points in prop::collection::vec(prop::array::uniform3(-4_i8..=4), 4..60),
-            scale in prop::array::uniform3(1e-4_f32..1e4),
+        fn hulls_of_grids(
+            mut points in prop::collection::vec(prop::array::uniform3(-3_i8..=3), 4..80),
+            scale in prop::array::uniform3(1e-2_f32..1e2),
         ) {
             let scaled = |points: &[[i8; 3]]| -> Vec<[f32; 3]> {
                 points.iter().map(|p| std::array::from_fn(|k| f32::from(p[k]) * scale[k])).collect()
             };
             match convex_hull(&scaled(&points)) {
                 Ok(hull) => {
-                    let expected = volume(&hull);
-                    prop_assert!(expected > 0.0);
+                    check(&hull, &scaled(&points));
                     points.reverse();
                     prop_assert_eq!(convex_hull(&scaled(&points)).unwrap(), hull);
                 }
                 Err(error) => prop_assert_eq!(error.code.id, "hull-flat"),
+            }
+        }
+
+        #[test]
+        fn hulls_of_round_clouds(angles in prop::collection::vec((0.0_f32..6.3, -1.5_f32..1.5), 4..200)) {
+            let points: Vec<_> = angles.iter().map(|(a, b)| [a.cos() * b.cos(), a.sin() * b.cos(), b.sin()]).collect();
+            if let Ok(hull) = convex_hull(&points) {
+                check(&hull, &points);
             }
         }
     }

@@ -12,6 +12,8 @@
 
 mod assembly;
 pub mod codes;
+#[cfg(test)]
+mod corpus;
 mod dae;
 mod gltf;
 mod hull;

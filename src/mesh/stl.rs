@@ -55,7 +55,7 @@ fn read_binary(source: &mut Source, assembly: &mut Assembly) -> Result<(), Error
     let body = &bytes[HEADER..];
     let held = body.len() / RECORD;
     // Of a size that fits triangles exactly, the count is what's wrong; otherwise bytes are missing or trail.
-    let exact = body.len() % RECORD == 0;
+    let exact = body.len().is_multiple_of(RECORD);
     let count = if exact { held } else { held.min(if declared == 0 { held } else { declared as usize }) };
     if declared as usize != held || !exact {
         let message =
@@ -72,7 +72,7 @@ fn read_binary(source: &mut Source, assembly: &mut Assembly) -> Result<(), Error
 /// Reads every loop of vertices, whatever stands around it: several solids, missing ends, any case and white space.
 fn read_ascii(bytes: &[u8], assembly: &mut Assembly) {
     let mut corners: Vec<[f32; 3]> = Vec::new();
-    let mut rest = bytes;
+    let mut rest = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     while let Some(word) = next_word(&mut rest) {
         if word.eq_ignore_ascii_case(b"vertex") {
             corners.push([(); 3].map(|()| next_number(&mut rest)));
@@ -120,7 +120,6 @@ fn next_number(rest: &mut &[u8]) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::mesh::test::{codes_of, read};
 
     fn binary(header: &[u8], declared: u32, triangles: &[[[f32; 3]; 3]], trailing: usize) -> Vec<u8> {

@@ -42,7 +42,8 @@ pub(super) async fn check(State(hosts): State<Arc<Hosts>>, request: Request, nex
     if host.is_some_and(|host| hosts.allow(host)) {
         return next.run(request).await;
     }
-    let text = "This server answers only to its own address: open it as localhost, or as the address in the parameter http.address.\n";
+    let text =
+        "This server answers only to its own address: open it as localhost, or as the address in the parameter http.address.\n";
     (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 
@@ -56,7 +57,8 @@ mod tests {
         for host in ["localhost", "LOCALHOST:8080", "127.0.0.1:8080", "[::1]:8080", "[::1]", "::1", "192.168.1.5:1"] {
             assert!(hosts.allow(host), "{host}");
         }
-        for host in ["", "evil.example", "evil.example:8080", "192.168.1.6", "localhost.evil.example", "127.0.0.1.evil.example"] {
+        for host in ["", "evil.example", "evil.example:8080", "192.168.1.6", "localhost.evil.example", "127.0.0.1.evil.example"]
+        {
             assert!(!hosts.allow(host), "{host}");
         }
         let all = Hosts::new([0, 0, 0, 0].into());

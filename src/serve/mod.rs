@@ -70,7 +70,11 @@ impl Server {
     /// The URL of the page, as a person on this machine would open it.
     pub fn url(&self) -> String {
         let ip = self.address.ip();
-        if ip.is_unspecified() { format!("http://localhost:{}/", self.address.port()) } else { format!("http://{}/", self.address) }
+        if ip.is_unspecified() {
+            format!("http://localhost:{}/", self.address.port())
+        } else {
+            format!("http://{}/", self.address)
+        }
     }
 
     /// Answers requests until the future is dropped.

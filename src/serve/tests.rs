@@ -126,7 +126,10 @@ async fn events_are_told_as_they_happen() {
             break;
         }
     }
-    assert!(seen.iter().any(|line| line == "event: revision") && seen.iter().any(|line| line == "data: {\"robot\":\"arm\"}"), "{seen:?}");
+    assert!(
+        seen.iter().any(|line| line == "event: revision") && seen.iter().any(|line| line == "data: {\"robot\":\"arm\"}"),
+        "{seen:?}"
+    );
 }
 
 #[tokio::test]

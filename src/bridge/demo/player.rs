@@ -63,10 +63,9 @@ impl Player {
             period.tick().await;
             let positions = positions(&self.robot, start.elapsed().as_secs_f64());
             let stamp = node.now();
-            let sent = self
-                .joint_states
-                .publish(joint_state(&self.robot, &positions, stamp))
-                .and_then(|()| self.moving.publish(transforms(&self.robot, &positions, stamp, |joint| joint.kind != JointKind::Fixed)));
+            let sent = self.joint_states.publish(joint_state(&self.robot, &positions, stamp)).and_then(|()| {
+                self.moving.publish(transforms(&self.robot, &positions, stamp, |joint| joint.kind != JointKind::Fixed))
+            });
             if sent.is_err() {
                 // The node is leaving, and this future with it.
                 std::future::pending::<()>().await;
@@ -151,7 +150,9 @@ mod tests {
         for tick in 0..2000 {
             let positions = positions(&robot, f64::from(tick) * 0.05);
             for (joint, at) in robot.joints.iter().zip(&positions) {
-                if let (JointKind::Revolute | JointKind::Prismatic, None, Some(limit), [at]) = (joint.kind, joint.mimic, joint.limit, &at[..]) {
+                if let (JointKind::Revolute | JointKind::Prismatic, None, Some(limit), [at]) =
+                    (joint.kind, joint.mimic, joint.limit, &at[..])
+                {
                     assert!(limit.lower.unwrap() <= *at && *at <= limit.upper.unwrap(), "{} at {at}", joint.name);
                 }
                 if let (Some(mimic), [at]) = (joint.mimic, &at[..]) {
@@ -168,7 +169,8 @@ mod tests {
         let positions = positions(&robot, 1.0);
         let fixed = transforms(&robot, &positions, Time::default(), |joint| joint.kind == JointKind::Fixed);
         let moving = transforms(&robot, &positions, Time::default(), |joint| joint.kind != JointKind::Fixed);
-        let mut children: Vec<_> = fixed.transforms.iter().chain(&moving.transforms).map(|t| t.child_frame_id.clone()).collect();
+        let mut children: Vec<_> =
+            fixed.transforms.iter().chain(&moving.transforms).map(|t| t.child_frame_id.clone()).collect();
         children.sort();
         children.dedup();
         assert_eq!(children.len(), robot.links.len() - robot.tree.roots.len());

@@ -79,6 +79,8 @@ impl Converter {
             counts: Counts::default(),
             timings_ms: Timings::default(),
             diagnostics: Vec::new(),
+            root: "base".to_owned(),
+            namespace: job.namespace.clone().unwrap_or_default(),
             directory,
             name,
             changed,
@@ -256,7 +258,11 @@ async fn calls_are_answered() {
     let mut bed = bed();
     let call = |request| bed.node.call::<ConvertService>("/convert", request);
     let empty = within(call(ConvertRequest::default())).await;
-    assert!(!empty.success && empty.message.contains("no robot description was heard on /robot_description"), "{}", empty.message);
+    assert!(
+        !empty.success && empty.message.contains("no robot description was heard on /robot_description"),
+        "{}",
+        empty.message
+    );
     bed.describe("<robot name='arm'/>");
     bed.asset().await;
     let call = |request| bed.node.call::<ConvertService>("/convert", request);
@@ -284,7 +290,10 @@ async fn calls_are_answered() {
 async fn many_calls_at_once_are_all_answered() {
     let bed = bed();
     bed.converter.hold(true);
-    let request = |n: usize| ConvertRequest { urdf: format!("<robot name='r{}'><link name='l{n}'/></robot>", n % 7), ..Default::default() };
+    let request = |n: usize| ConvertRequest {
+        urdf: format!("<robot name='r{}'><link name='l{n}'/></robot>", n % 7),
+        ..Default::default()
+    };
     let waiting: Vec<_> = (0..60).map(|n| bed.node.start_call::<ConvertService>("/convert", request(n))).collect();
     bed.converting(2).await;
     bed.converter.hold(false);
@@ -302,16 +311,20 @@ async fn many_calls_at_once_are_all_answered() {
 #[tokio::test(flavor = "multi_thread")]
 async fn frames_without_usd_or_robot_are_refused_with_the_reason() {
     let mut bed = bed();
-    let check = |robot: &str| bed.node.call::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest { robot: robot.into(), frames: vec![] });
+    let check = |robot: &str| {
+        bed.node.call::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest { robot: robot.into(), frames: vec![] })
+    };
     let none = within(check("")).await;
     assert!(!none.success && none.message.contains("/robot_description"), "{}", none.message);
     bed.describe("<robot name='arm'/>");
     bed.asset().await;
-    let check = |robot: &str| bed.node.call::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest { robot: robot.into(), frames: vec![] });
+    let check = |robot: &str| {
+        bed.node.call::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest { robot: robot.into(), frames: vec![] })
+    };
     let other = within(check("rover")).await;
     assert!(!other.success && other.message.contains("\"rover\"") && other.message.contains("arm"), "{}", other.message);
     let no_usd = within(check("arm")).await;
-    assert!(!no_usd.success && no_usd.message.contains("no USD"), "{}", no_usd.message);
+    assert!(!no_usd.success && no_usd.message.contains("has no USD"), "{}", no_usd.message);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -50,9 +50,8 @@ impl<'a> Geometry<'a> {
         for primitives in mesh.children().filter(Node::is_element) {
             match primitives.tag_name().name() {
                 "triangles" | "tristrips" | "trifans" | "polylist" | "polygons" => {
-                    if builder.primitives(primitives, texcoord_sets).is_none() {
-                        without_positions = Some(primitives);
-                    }
+                    let read = builder.primitives(primitives, texcoord_sets);
+                    without_positions = without_positions.or(read.is_none().then_some(primitives));
                 }
                 "lines" | "linestrips" => builder.skipped += 1,
                 _ => {}

@@ -3,12 +3,12 @@
 //! Every instance of a geometry is put where its nodes' transforms and the file's unit put it. `up_axis` is ignored, as RViz does:
 //! robots are made for that. Skins are shown at rest. Where there is no scene, all geometries are taken as they are.
 //!
-//! - [`transform`]: the transforms of a node.
-//! - [`geometry`]: the primitives of a geometry, as triangles.
-//! - [`effect`]: materials.
+//! [`transform`] knows the transforms of a node, [`geometry`] turns primitives into triangles, [`effect`] reads materials.
 
 mod effect;
 mod geometry;
+#[cfg(test)]
+pub(super) mod tests;
 mod transform;
 
 use std::borrow::Cow;

@@ -60,7 +60,11 @@ impl Library {
         let files = match whole {
             Ok(file) => vec![Ok(file)],
             Err(reason) if several.len() < 2 => vec![Err((names, reason))],
-            Err(_) => several.into_iter().map(|name| source.open(name).map_err(|reason| (name, reason))).collect(),
+            Err(reason) => {
+                let files: Vec<_> =
+                    several.into_iter().map(|name| source.open(name).map_err(|reason| (name, reason))).collect();
+                if files.iter().any(Result::is_ok) { files } else { vec![Err((names, reason))] }
+            }
         };
         let mut complete = true;
         for file in files {
