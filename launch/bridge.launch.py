@@ -25,7 +25,7 @@ def start(context):
         return LaunchConfiguration(name).perform(context)
 
     given = {
-        parameter: ParameterValue(value(argument), value_type=kind)
+        parameter: ParameterValue(LaunchConfiguration(argument), value_type=kind)
         for argument, parameter, kind, _ in PARAMETERS
         if value(argument)
     }
