@@ -35,7 +35,8 @@ PATIENCE = 60
 #: Domains for the tests of this file, below the ports that systems give to others.
 FIRST_DOMAIN, DOMAINS = 30, 60
 ARM = conftest.SAMPLES / "sample_arm"
-BOX = '<robot name="{name}"><link name="base"><visual><geometry><box size="{size} 1 1"/></geometry></visual></link></robot>'
+BODY = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+BOX = '<robot name="{name}"><link name="base">' + BODY + '<visual><geometry><box size="{size} 1 1"/></geometry></visual></link></robot>'
 
 
 def box(name, size=1):
@@ -45,9 +46,8 @@ def box(name, size=1):
 
 def chain(name="chain"):
     """base → (revolute) arm → (fixed) tool."""
-    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
-    body += '<visual><geometry><box size="1 1 1"/></geometry></visual>'
-    links = "".join(f'<link name="{link}">{body}</link>' for link in ("base", "arm", "tool"))
+    visual = '<visual><geometry><box size="1 1 1"/></geometry></visual>'
+    links = "".join(f'<link name="{link}">{BODY}{visual}</link>' for link in ("base", "arm", "tool"))
     return (
         f'<robot name="{name}">{links}'
         '<joint name="shoulder" type="revolute"><parent link="base"/><child link="arm"/><origin xyz="0 0 1"/><axis xyz="0 0 1"/>'
@@ -165,6 +165,8 @@ def diagnostics(peer):
 def description(peer, text=None):
     """A latched description, as robot_state_publisher has it."""
     publisher = peer.publisher("/robot_description", String, latched=True, depth=1)
+    # It is there as long as its node is.
+    vars(peer).setdefault("publishers", []).append(publisher)
     if text is not None:
         publisher.write(String(data=text))
     return publisher
@@ -231,7 +233,8 @@ def test_description_published_before_the_node_starts(start, peer, assets, tmp_p
     assert counted == tuple(report["counts"][k] for k in ("links", "joints", "meshes", "triangles", "materials"))
     assert message.links == text.count("<link name=") and message.meshes > 0
     assert message.ros_namespace == "sample_arm"
-    assert message.header.frame_id == "base_link" and message.header.stamp.sec > 1_600_000_000
+    root = set(re.findall(r'<link name="([^"]+)"', text)) - set(re.findall(r'<child link="([^"]+)"', text))
+    assert {message.header.frame_id} == root and message.header.stamp.sec > 1_600_000_000
 
 
 def test_description_published_after_the_node_started(start, peer, assets):
@@ -368,7 +371,7 @@ def replace(path, content):
 
 def test_changed_files_lead_to_revisions(start, peer, assets, arm):
     start(packages=[f"sample_arm={arm}"])
-    publisher = description(peer, (arm / "urdf" / "sample_arm.urdf").read_text())
+    description(peer, (arm / "urdf" / "sample_arm.urdf").read_text())
     first = verified(asset(assets, "sample_arm", 1))
     usdc = (first / "geometries.usdc").read_bytes()
     # A mesh, replaced; a mesh, removed; a mesh, back again; a texture, written in place.
@@ -386,7 +389,6 @@ def test_changed_files_lead_to_revisions(start, peer, assets, arm):
     texture = arm / "textures" / "pedestal_band.png"
     texture.write_bytes((conftest.SAMPLES / "sample_rover" / "textures" / "deck.png").read_bytes())
     verified(asset(assets, "sample_arm", 5))
-    assert publisher.topic == "rt/robot_description"
 
 
 def test_a_urdf_file_is_watched_and_own_outputs_are_not(start, peer, assets, arm):
@@ -474,6 +476,7 @@ def test_check_frames(start, peer, assets, diagnostics, domain):
     asset(assets, "chain")
     missing = check()
     assert missing.success and not missing.all_ok and {f.verdict for f in missing.frames} == {"missing"}
+    assert "/joint_states" in missing.message
     status(diagnostics, lambda s: s.level == 3 and s.name == "urdf_usd: frames of chain")
 
     fixed = peer.publisher("/tf_static", TFMessage, latched=True, depth=1).matched(PATIENCE)
@@ -524,10 +527,15 @@ def test_a_moving_frame_that_falls_silent_is_stale(start, peer, assets):
     description(peer, chain())
     asset(assets, "chain")
     moving = peer.publisher("/tf", TFMessage, depth=100).matched(PATIENCE)
-    moving.write(TFMessage(transforms=[transform("base", "arm", z=1.0)]))
     client = peer.client("/urdf_usd/check_frames", CheckFrames).matched(PATIENCE)
-    stale = lambda: client.call(CheckFrames.request(frames=["arm"])).frames[0].verdict == "stale"  # noqa: E731
-    ros_peer.until(stale, PATIENCE, "the verdict stale")
+    verdict = lambda: client.call(CheckFrames.request(frames=["arm"])).frames[0].verdict  # noqa: E731
+
+    def moves():
+        moving.write(TFMessage(transforms=[transform("base", "arm", z=1.0)]))
+        return verdict() == "ok"
+
+    ros_peer.until(moves, PATIENCE, "the verdict ok")
+    ros_peer.until(lambda: verdict() == "stale", PATIENCE, "the verdict stale")
 
 
 # --------------------------------------------------------------------------------------------------------- life and death
@@ -686,10 +694,13 @@ def test_parameters_over_services(start, peer, assets):
         assert not result.successful and word in result.reason, result
 
 
-def test_the_parameter_file_of_the_package_works(start, peer, assets):
-    start("--params-file", conftest.ROOT / "config" / "bridge.yaml")
-    # The command line's -p stands before it, so the file's output directory would win.
-    pytest.skip("superseded below")
+def test_the_parameter_file_of_the_package_works(start, peer, assets, tmp_path):
+    """Later arguments win, so the file comes first."""
+    first = conftest.ROOT / "config" / "bridge.yaml"
+    node = start("--params-file", first, "-p", f"output_dir:={tmp_path}/out", "-p", "http.port:=0")
+    description(peer, box("arm"))
+    verified(asset(assets, "arm"))
+    assert "[WARN]" not in node.log
 
 
 def test_names_namespaces_and_remaps(start, peer):

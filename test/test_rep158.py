@@ -4,6 +4,7 @@ The checker passes a stage whose layers did not open, so this stands beside test
 """
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path

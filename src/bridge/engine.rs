@@ -14,16 +14,17 @@ use tokio::time::{Interval, MissedTickBehavior};
 
 use super::name::robot_name;
 use super::parameters::Parameters;
-use super::robots::{self, Robot};
+use super::robots::{self, Frames, Robot, Written};
 use super::schedule::Schedule;
 use super::tf::{Topic, Tree};
 use super::verdict::{Finding, Limits, Verdict, judge_all};
 use super::watch::{Event, Watch};
 use super::work::{Attempt, Convert, attempt};
 use super::{codes, request, work};
-use crate::convert::{self, Job, Source};
+use crate::convert::{self, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::ros::msg::diagnostic_msgs::DiagnosticArray;
+use crate::ros::msg::sensor_msgs::JointState;
 use crate::ros::msg::std_msgs::{self, Header};
 use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::msg::urdf_usd as interfaces;
@@ -31,13 +32,14 @@ use crate::ros::msg::urdf_usd::{Asset, CheckFramesRequest, CheckFramesResponse};
 use crate::ros::parameter::{Change, Changes};
 use crate::ros::{Node, Publisher, PublisherId, Qos, Request, Requests, Sample, Subscription};
 use crate::serve::Site;
+use crate::usd::AssetFrame;
 
 /// How many descriptions may wait in the transport: several publishers may speak at once.
 const DESCRIPTIONS: usize = 16;
 /// How many calls of `convert` may wait.
 const MOST_CALLS: usize = 128;
-/// How many findings of one conversion are logged; the report has all.
-const MOST_LOGGED: usize = 20;
+/// How many findings of one kind are logged for one conversion; the report has all.
+const MOST_LOGGED: usize = 3;
 /// How many transforms may wait to be read.
 const TRANSFORMS: usize = 1000;
 
@@ -56,11 +58,12 @@ enum Outcome {
     Tried { attempt: Attempt, heard_from: Option<PublisherId>, called: bool },
 }
 
-struct Done {
-    /// The key that the order was scheduled under.
-    key: String,
-    number: u64,
-    outcome: Outcome,
+/// What a worker brings back.
+enum Done {
+    /// An order, under the key that it was scheduled under.
+    Order { key: String, number: u64, outcome: Outcome },
+    /// The frames of a revision.
+    Frames { key: String, report: Arc<Report>, frames: Result<Arc<[AssetFrame]>, String> },
 }
 
 /// The node.
@@ -70,7 +73,12 @@ pub(super) struct Engine<N> {
     convert: Arc<Convert>,
     site: Arc<Site>,
     tree: Arc<Mutex<Tree>>,
+    /// When joint states were heard last.
+    joints: Arc<Mutex<Option<Instant>>>,
+    joints_topic: String,
     schedule: Schedule<Order>,
+    /// Assets to be read back, one at a time: it may take longer than to write them.
+    reading: Schedule<Arc<Report>>,
     running: JoinSet<Done>,
     calls: usize,
     attempts: u64,
@@ -78,6 +86,8 @@ pub(super) struct Engine<N> {
     findings: BTreeMap<String, Vec<Finding>>,
     newest: Option<String>,
     heard: Option<Arc<Job>>,
+    /// Calls that wait for frames to be read.
+    waiting_checks: Vec<Request<interfaces::CheckFrames>>,
     descriptions: Subscription<std_msgs::String>,
     convert_calls: Requests<interfaces::Convert>,
     check_calls: Requests<interfaces::CheckFrames>,
@@ -117,6 +127,10 @@ impl<N: Node> Engine<N> {
         let mut transforms = JoinSet::new();
         let moving = node.subscribe::<TFMessage>("/tf", Qos::best_effort(TRANSFORMS))?;
         let fixed = node.subscribe::<TFMessage>("/tf_static", Qos::latched(TRANSFORMS))?;
+        let joints = Arc::new(Mutex::new(None));
+        let joint_states = node.subscribe::<JointState>("joint_states", Qos::best_effort(10))?;
+        let joints_topic = joint_states.topic().to_owned();
+        transforms.spawn(follow_joints(joint_states, joints.clone()));
         transforms.spawn(follow(moving, Topic::Moving, tree.clone()));
         transforms.spawn(follow(fixed, Topic::Static, tree.clone()));
         Ok(Self {
@@ -128,6 +142,7 @@ impl<N: Node> Engine<N> {
             diagnostics: node.advertise("/diagnostics", Qos::reliable(10))?,
             period: period(parameters.diagnostics_period),
             schedule: Schedule::new(parameters.settle_time, parameters.workers),
+            reading: Schedule::new(Duration::ZERO, 1),
             running: JoinSet::new(),
             calls: 0,
             attempts: 0,
@@ -135,12 +150,15 @@ impl<N: Node> Engine<N> {
             findings: BTreeMap::new(),
             newest: None,
             heard: None,
+            waiting_checks: Vec::new(),
             node,
             parameters,
             changes,
             convert,
             site,
             tree,
+            joints,
+            joints_topic,
             watch,
             events,
             _transforms: transforms,
@@ -152,6 +170,7 @@ impl<N: Node> Engine<N> {
         tracing::info!("listening to {}, writing to {}", self.descriptions.topic(), self.parameters.output_dir.display());
         loop {
             self.start_due();
+            // Reading is always due at once, so it needs no waking.
             let due = self.schedule.next_due().map(|due| tokio::time::sleep_until(due.into()));
             tokio::select! {
                 heard = self.descriptions.next() => match heard {
@@ -163,7 +182,7 @@ impl<N: Node> Engine<N> {
                     None => return,
                 },
                 call = self.check_calls.next() => match call {
-                    Some(Request { request, responder }) => tell(responder.send(self.check_frames(&request))),
+                    Some(call) => self.answer_check(call),
                     None => return,
                 },
                 Some(done) = self.running.join_next() => match done {
@@ -193,19 +212,24 @@ impl<N: Node> Engine<N> {
                             Some(attempt) => Outcome::Tried { attempt, heard_from, called: false },
                             None => Outcome::Unchanged,
                         };
-                        Done { key, number, outcome }
+                        Done::Order { key, number, outcome }
                     });
                 }
                 Order::Call { request, heard } => {
                     self.calls -= 1;
                     let (parameters, topic) = (self.parameters.clone(), self.descriptions.topic().to_owned());
-                    self.running.spawn_blocking(move || Done {
-                        key,
-                        number,
-                        outcome: answer(request, heard, &parameters, &topic, &convert),
+                    self.running.spawn_blocking(move || {
+                        let outcome = answer(request, heard, &parameters, &topic, &convert);
+                        Done::Order { key, number, outcome }
                     });
                 }
             }
+        }
+        while let Some((key, report)) = self.reading.next(Instant::now()) {
+            self.running.spawn_blocking(move || {
+                let entry = robots::entry(&report).unwrap_or_default();
+                Done::Frames { key, frames: work::read_frames(&entry), report }
+            });
         }
     }
 
@@ -267,41 +291,78 @@ impl<N: Node> Engine<N> {
 
     /// A worker is done.
     fn finish(&mut self, done: Done) {
-        self.schedule.finished(&done.key);
-        match done.outcome {
-            Outcome::Unchanged => tracing::debug!("{:?}: neither the description nor a file changed", done.key),
+        match done {
+            Done::Order { key, number, outcome } => {
+                self.schedule.finished(&key);
+                self.finish_order(key, number, outcome);
+            }
+            Done::Frames { key, report, frames } => {
+                self.reading.finished(&key);
+                self.take_frames(&key, &report, frames);
+            }
+        }
+    }
+
+    fn finish_order(&mut self, key: String, number: u64, outcome: Outcome) {
+        match outcome {
+            Outcome::Unchanged => tracing::debug!("{key:?}: neither the description nor a file changed"),
             Outcome::Refused => {}
             Outcome::Tried { attempt, heard_from, called } => match &attempt.result {
-                Ok(written) => {
-                    let key = asset_key(&self.parameters.output_dir, &written.report.directory);
-                    self.wrote(key, done.number, attempt, heard_from);
+                Ok(report) => {
+                    let key = asset_key(&self.parameters.output_dir, &report.directory);
+                    self.wrote(key, number, attempt, heard_from);
                 }
                 // The caller was told; nothing of the node's own has failed.
                 Err(_) if called => {}
-                Err(_) => self.failed(done.key, done.number, attempt, heard_from),
+                Err(_) => self.failed(key, number, attempt, heard_from),
             },
+        }
+    }
+
+    /// The frames of an asset were read back.
+    fn take_frames(&mut self, key: &str, report: &Report, frames: Result<Arc<[AssetFrame]>, String>) {
+        let asset = self.robots.get_mut(key).and_then(|robot| robot.asset.as_mut());
+        // Another revision may have come meanwhile: its frames are read next.
+        let Some(asset) = asset.filter(|asset| asset.report.revision == report.revision) else { return };
+        if let Err(reason) = &frames {
+            tracing::error!("the frames of {:?} cannot be read back: {reason}", report.robot);
+        }
+        asset.frames = Frames::Read(frames);
+        self.judge(key);
+        self.show(key);
+        self.publish_diagnostics();
+        self.answer_waiting_checks();
+    }
+
+    fn answer_waiting_checks(&mut self) {
+        for call in std::mem::take(&mut self.waiting_checks) {
+            self.answer_check(call);
         }
     }
 
     /// An asset was written, or found current.
     fn wrote(&mut self, key: String, number: u64, attempt: Attempt, heard_from: Option<PublisherId>) {
-        let Ok(written) = attempt.result else { return };
+        let Ok(report) = attempt.result else { return };
         let before = self.robots.get(&key);
         if before.is_some_and(|robot| robot.attempt > number) {
             // A newer source was there first, and now the older one is on disk.
             self.convert_again(&key);
             return;
         }
-        let revision = written.report.revision;
-        let announced = before.and_then(|robot| robot.asset.as_ref()).map(|asset| asset.report.revision);
-        if announced == Some(revision) {
-            tracing::debug!("{}", request::summary(&written.report));
-        } else {
-            self.announce(&key, &written);
-        }
+        let before = before.and_then(|robot| robot.asset.as_ref()).filter(|asset| asset.report.revision == report.revision);
+        let frames = match before {
+            Some(asset) => {
+                tracing::debug!("{}", request::summary(&report));
+                asset.frames.clone()
+            }
+            None => {
+                self.announce(&key, &report);
+                self.begin_reading(&key, &report)
+            }
+        };
         self.forget_renamed(&key, heard_from);
         let robot = Robot {
-            name: written.report.robot.clone(),
+            name: report.robot.clone(),
             job: attempt.job,
             attempt: number,
             fingerprint: Some(attempt.fingerprint),
@@ -309,8 +370,8 @@ impl<N: Node> Engine<N> {
             time: self.node.now(),
             took: attempt.took,
             heard_from,
-            used: written.report.used.clone(),
-            asset: Some(written),
+            used: report.used.clone(),
+            asset: Some(Written { report, frames }),
         };
         self.newest = Some(key.clone());
         self.settle(key, robot);
@@ -396,6 +457,7 @@ impl<N: Node> Engine<N> {
         self.show(&key);
         self.site.tell("diagnostics", &event);
         self.publish_diagnostics();
+        self.answer_waiting_checks();
         if let Some(watch) = &self.watch {
             watch.set(self.robots.values().flat_map(|robot| &robot.used).cloned().collect());
         }
@@ -408,10 +470,19 @@ impl<N: Node> Engine<N> {
         }
     }
 
+    /// Has the frames of a new revision read back.
+    fn begin_reading(&mut self, key: &str, report: &Arc<Report>) -> Frames {
+        if robots::entry(report).is_none() {
+            return Frames::None;
+        }
+        self.reading.replace(key.to_owned(), report.clone(), Instant::now());
+        Frames::Pending
+    }
+
     /// Publishes a new revision.
-    fn announce(&mut self, key: &str, written: &robots::Written) {
-        tracing::info!("{}", request::summary(&written.report));
-        log(&written.report.diagnostics);
+    fn announce(&mut self, key: &str, report: &Report) {
+        tracing::info!("{}", request::summary(report));
+        log(&report.diagnostics);
         let announcer = match self.announcers.get(key) {
             Some(announcer) => announcer.clone(),
             None => {
@@ -422,8 +493,8 @@ impl<N: Node> Engine<N> {
                 }
             }
         };
-        tell(announcer.publish(written.announcement(self.node.now())));
-        let event = serde_json::json!({ "robot": written.report.robot, "key": key, "revision": written.report.revision });
+        tell(announcer.publish(robots::announcement(report, self.node.now())));
+        let event = serde_json::json!({ "robot": report.robot, "key": key, "revision": report.revision });
         self.site.tell("revision", &event);
     }
 
@@ -469,8 +540,8 @@ impl<N: Node> Engine<N> {
 
     /// Holds a robot's frames against TF, if its asset has any.
     fn judge(&mut self, key: &str) -> bool {
-        let frames = self.robots.get(key).and_then(|robot| robot.asset.as_ref()).and_then(|asset| asset.frames.as_ref().ok());
-        let Some(frames) = frames else { return self.findings.remove(key).is_some() };
+        let frames = self.robots.get(key).and_then(|robot| robot.asset.as_ref()).map(|asset| &asset.frames);
+        let Some(Frames::Read(Ok(frames))) = frames else { return self.findings.remove(key).is_some() };
         let tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
         if tree.is_empty() {
             return false;
@@ -508,11 +579,14 @@ impl<N: Node> Engine<N> {
             status.push(robot.conversion_status(node, key));
             let frames = robot.asset.as_ref().map(|asset| &asset.frames);
             match (frames, self.findings.get(key)) {
-                (Some(Ok(_)), Some(findings)) => status.push(robots::frames_status(node, key, robot, findings)),
-                (Some(Ok(_)), None) => {
+                (Some(Frames::Read(Ok(_))), Some(findings)) => {
+                    status.push(robots::frames_status(node, key, robot, findings, self.cause(findings)));
+                }
+                (Some(Frames::Read(Ok(_))), None) => {
                     let message = "nothing heard on /tf and /tf_static yet".to_owned();
                     status.push(robots::unheard(node, &format!("frames of {key}"), message));
                 }
+                (Some(Frames::Read(Err(reason))), _) => status.push(robots::unreadable_frames(node, key, robot, reason)),
                 _ => {}
             }
         }
@@ -522,9 +596,34 @@ impl<N: Node> Engine<N> {
         );
     }
 
-    /// Answers `~/check_frames`.
-    fn check_frames(&self, request: &CheckFramesRequest) -> CheckFramesResponse {
-        let refuse = |message: String| CheckFramesResponse { message, ..CheckFramesResponse::default() };
+    /// Why moving frames are not heard, if that can be told.
+    fn cause(&self, findings: &[Finding]) -> Option<String> {
+        let tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
+        let topic = tree.name(Topic::Moving);
+        let silent = findings
+            .iter()
+            .any(|f| matches!(f.verdict, Verdict::Missing | Verdict::Stale) && f.expected_topic.as_deref() == Some(topic));
+        let heard = *self.joints.lock().unwrap_or_else(PoisonError::into_inner);
+        let timeout = self.parameters.frame_timeout;
+        (silent && heard.is_none_or(|heard| heard.elapsed() > timeout))
+            .then(|| format!("nothing is heard on {} either, which robot_state_publisher moves frames by", self.joints_topic))
+    }
+
+    /// Answers a call of `~/check_frames`, or keeps it until the frames are read.
+    fn answer_check(&mut self, call: Request<interfaces::CheckFrames>) {
+        match self.check_frames(&call.request) {
+            Some(response) => tell(call.responder.send(response)),
+            None if self.waiting_checks.len() < MOST_CALLS => self.waiting_checks.push(call),
+            None => {
+                let message = format!("{MOST_CALLS} calls are waiting already; call again later");
+                tell(call.responder.send(CheckFramesResponse { message, ..CheckFramesResponse::default() }));
+            }
+        }
+    }
+
+    /// The answer to `~/check_frames`; `None` while the asset is still being read back.
+    fn check_frames(&self, request: &CheckFramesRequest) -> Option<CheckFramesResponse> {
+        let refuse = |message: String| Some(CheckFramesResponse { message, ..CheckFramesResponse::default() });
         let asked = request.robot.trim();
         let key = if asked.is_empty() {
             self.newest.as_ref()
@@ -545,24 +644,27 @@ impl<N: Node> Engine<N> {
             return refuse(format!("{:?} has no asset: {}", robot.name, robot.message()));
         };
         let frames = match &asset.frames {
-            Ok(frames) => frames,
-            Err(reason) => return refuse(format!("the frames of {:?} cannot be checked: {reason}", robot.name)),
+            Frames::Pending => return None,
+            Frames::None => return refuse(format!("the asset of {:?} has no USD, so it declares no frames", robot.name)),
+            Frames::Read(Ok(frames)) => frames,
+            Frames::Read(Err(reason)) => return refuse(format!("the frames of {:?} cannot be read: {reason}", robot.name)),
         };
         let tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
         let findings = judge_all(frames, &request.frames, &tree, &self.limits(), Instant::now());
         drop(tree);
         let wrong = findings.iter().filter(|finding| finding.verdict != Verdict::Ok).count();
-        CheckFramesResponse {
+        let cause = self.cause(&findings).map_or(String::new(), |cause| format!("; {cause}"));
+        Some(CheckFramesResponse {
             success: true,
             message: match wrong {
                 0 => format!("all {} frames are as the asset says", findings.len()),
-                _ => format!("{wrong} of {} frames are not as the asset says", findings.len()),
+                _ => format!("{wrong} of {} frames are not as the asset says{cause}", findings.len()),
             },
             all_ok: wrong == 0,
             robot: robot.name.clone(),
             revision: asset.report.revision,
             frames: findings.into_iter().map(Into::into).collect(),
-        }
+        })
     }
 }
 
@@ -587,7 +689,7 @@ fn answer(
     // A call asks for a conversion, so there is no last one to compare with.
     let Some(attempt) = attempt(job, None, &**convert) else { return Outcome::Refused };
     let response = match &attempt.result {
-        Ok(written) => request::answer(Ok(&written.report)),
+        Ok(report) => request::answer(Ok(report)),
         Err(failure) => {
             tracing::warn!("a call of convert failed: {}", request::first(&failure.diagnostics));
             request::answer(Err(failure))
@@ -602,6 +704,13 @@ async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, tree: Arc
     while let Some(sample) = transforms.next().await {
         let now = Instant::now();
         tree.lock().unwrap_or_else(PoisonError::into_inner).add(topic, &sample.message.transforms, sample.publisher, now);
+    }
+}
+
+/// Notes when joint states come.
+async fn follow_joints(mut states: Subscription<JointState>, heard: Arc<Mutex<Option<Instant>>>) {
+    while states.next().await.is_some() {
+        *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 }
 
@@ -624,18 +733,24 @@ fn tell(sent: Result<(), Diagnostic>) {
     }
 }
 
-/// Logs findings, the worst first.
+/// Logs findings, the worst first: of each kind a few, since a missing package makes one per mesh.
 fn log(diagnostics: &[Diagnostic]) {
     let mut shown: Vec<&Diagnostic> = diagnostics.iter().filter(|d| d.severity > Severity::Info).collect();
     shown.sort_by_key(|d| std::cmp::Reverse(d.severity));
-    for diagnostic in shown.iter().take(MOST_LOGGED) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for diagnostic in shown {
+        let count = counts.entry(diagnostic.code).or_default();
+        *count += 1;
+        if *count > MOST_LOGGED {
+            continue;
+        }
         match diagnostic.severity {
             Severity::Error => tracing::error!("{diagnostic}"),
             _ => tracing::warn!("{diagnostic}"),
         }
     }
-    if shown.len() > MOST_LOGGED {
-        tracing::warn!("and {} more findings: see the report", shown.len() - MOST_LOGGED);
+    for (code, count) in counts.iter().filter(|(_, count)| **count > MOST_LOGGED) {
+        tracing::warn!("and {} more of {code}: the report has all", count - MOST_LOGGED);
     }
 }
 

@@ -14,7 +14,7 @@ mod launch;
 mod logging;
 mod name;
 mod ownership;
-mod parameters;
+pub mod parameters;
 mod request;
 mod robots;
 mod schedule;

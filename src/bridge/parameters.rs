@@ -31,6 +31,19 @@ impl Initial {
             Self::Texts(v) => Value::StringArray(v.iter().map(|&text| text.to_owned()).collect()),
         }
     }
+
+    /// As a parameter file has it. Empty lists are left out: `rcl` can't read them.
+    #[cfg(test)]
+    fn yaml(self) -> Option<String> {
+        Some(match self {
+            Self::Texts([]) => return None,
+            Self::Bool(v) => v.to_string(),
+            Self::Integer(v) => v.to_string(),
+            Self::Double(v) => format!("{v:?}"),
+            Self::Text(v) => format!("{v:?}"),
+            Self::Texts(v) => format!("[{}]", v.join(", ")),
+        })
+    }
 }
 
 /// What a value must be beyond its type.
@@ -382,6 +395,65 @@ impl Parameters {
     }
 }
 
+/// `config/bridge.yaml`: all parameters with their defaults, limits and meaning. A test holds the file against it.
+#[cfg(test)]
+fn yaml() -> String {
+    let mut text = String::from(
+        "# The parameters of the node `bridge`, with their defaults. A parameter file for it needs only the lines that differ:\n\
+         #   ros2 launch urdf_usd bridge.launch.py params_file:=my.yaml\n\
+         #   ros2 run urdf_usd bridge --ros-args --params-file my.yaml\n\
+         # Those marked \"at start\" keep their value while the node runs; `ros2 param set` changes the others.\n\
+         # Doubles need a decimal point (1.0): ROS 2 takes 1 for an integer and refuses it.\n\
+         /**:\n  ros__parameters:\n",
+    );
+    let mut group = "";
+    for row in TABLE {
+        let (of, name) = row.name.rsplit_once('.').unwrap_or(("", row.name));
+        if of != group {
+            text.push_str(&format!("\n    {of}:\n"));
+            group = of;
+        } else {
+            text.push('\n');
+        }
+        let indent = if of.is_empty() { "    " } else { "      " };
+        let limits = match row.rule {
+            Rule::Any => None,
+            Rule::Integers(from, to) => Some(format!("{from} … {to}")),
+            Rule::Doubles(from, to) => Some(format!("{from:?} … {to:?}")),
+            Rule::Own(words, _) => Some(words.to_owned()),
+        };
+        for line in wrap(row.description, 100) {
+            text.push_str(&format!("{indent}# {line}\n"));
+        }
+        let notes: Vec<String> = limits.into_iter().chain((!row.is_live).then(|| "at start".to_owned())).collect();
+        if !notes.is_empty() {
+            text.push_str(&format!("{indent}# ({})\n", notes.join("; ")));
+        }
+        match row.default.yaml() {
+            Some(default) => text.push_str(&format!("{indent}{name}: {default}\n")),
+            None => text.push_str(&format!("{indent}# {name}: [...]  # none unless given\n")),
+        }
+    }
+    text
+}
+
+/// Breaks a sentence into lines of at most `width` characters.
+#[cfg(test)]
+fn wrap(sentence: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in sentence.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -389,75 +461,6 @@ mod tests {
     use super::*;
     use crate::ros::overrides::{Given, read_file};
     use crate::ros::parameter::Store;
-
-    /// As a parameter file has it. Empty lists are left out: `rcl` can't read them.
-    fn default_yaml(default: Initial) -> Option<String> {
-        Some(match default {
-            Initial::Texts([]) => return None,
-            Initial::Bool(v) => v.to_string(),
-            Initial::Integer(v) => v.to_string(),
-            Initial::Double(v) => format!("{v:?}"),
-            Initial::Text(v) => format!("{v:?}"),
-            Initial::Texts(v) => format!("[{}]", v.join(", ")),
-        })
-    }
-
-    /// `config/bridge.yaml`: all parameters with their defaults, limits and meaning.
-    fn yaml() -> String {
-        let mut text = String::from(
-            "# The parameters of the node `bridge`, with their defaults. A parameter file for it needs only the lines that differ:\n\
-             #   ros2 launch urdf_usd bridge.launch.py params_file:=my.yaml\n\
-             #   ros2 run urdf_usd bridge --ros-args --params-file my.yaml\n\
-             # Those marked \"at start\" keep their value while the node runs; `ros2 param set` changes the others.\n\
-             # Doubles need a decimal point (1.0): ROS 2 takes 1 for an integer and refuses it.\n\
-             /**:\n  ros__parameters:\n",
-        );
-        let mut group = "";
-        for row in TABLE {
-            let (of, name) = row.name.rsplit_once('.').unwrap_or(("", row.name));
-            if of != group {
-                text.push_str(&format!("\n    {of}:\n"));
-                group = of;
-            } else {
-                text.push('\n');
-            }
-            let indent = if of.is_empty() { "    " } else { "      " };
-            let limits = match row.rule {
-                Rule::Any => None,
-                Rule::Integers(from, to) => Some(format!("{from} … {to}")),
-                Rule::Doubles(from, to) => Some(format!("{from:?} … {to:?}")),
-                Rule::Own(words, _) => Some(words.to_owned()),
-            };
-            for line in wrap(row.description, 100) {
-                text.push_str(&format!("{indent}# {line}\n"));
-            }
-            let notes: Vec<String> = limits.into_iter().chain((!row.is_live).then(|| "at start".to_owned())).collect();
-            if !notes.is_empty() {
-                text.push_str(&format!("{indent}# ({})\n", notes.join("; ")));
-            }
-            match default_yaml(row.default) {
-                Some(default) => text.push_str(&format!("{indent}{name}: {default}\n")),
-                None => text.push_str(&format!("{indent}# {name}: [...]  # none unless given\n")),
-            }
-        }
-        text
-    }
-
-    /// Breaks a sentence into lines of at most `width` characters.
-    fn wrap(sentence: &str, width: usize) -> Vec<String> {
-        let mut lines = vec![String::new()];
-        for word in sentence.split(' ') {
-            match lines.last_mut() {
-                Some(line) if line.is_empty() => line.push_str(word),
-                Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                    line.push(' ');
-                    line.push_str(word);
-                }
-                _ => lines.push(word.to_owned()),
-            }
-        }
-        lines
-    }
 
     fn yaml_path() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("config/bridge.yaml")
@@ -492,7 +495,7 @@ mod tests {
     fn the_file_says_the_defaults() {
         let read = read_file(&yaml_path()).expect("a parameter file");
         let names: Vec<_> = read.iter().map(|o| o.parameter.as_str()).collect();
-        let rows: Vec<&Row> = TABLE.iter().filter(|row| default_yaml(row.default).is_some()).collect();
+        let rows: Vec<&Row> = TABLE.iter().filter(|row| row.default.yaml().is_some()).collect();
         assert_eq!(names, rows.iter().map(|row| row.name).collect::<Vec<_>>());
         for (given, row) in read.iter().zip(rows) {
             assert_eq!(given.value, Given::Value(row.default.value()), "{}", row.name);

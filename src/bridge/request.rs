@@ -50,7 +50,10 @@ pub(super) fn job(
 /// The file that a URI means, if it may be read.
 fn file(uri: &str, parameters: &Parameters) -> Result<PathBuf, Diagnostic> {
     let files = Files::new(Arc::new(Resolver::new(parameters.resolve())));
-    files.open(uri, None).map(|file| file.path).map_err(|error| error.at(Place::default()))
+    files.open(uri, None).map(|file| file.path).map_err(|error| {
+        let help = format!("{}; the parameters packages, package_paths and allowed_roots say what may be read", error.help);
+        error.at(Place::default()).help(help)
+    })
 }
 
 /// The directory asked for, if it is the node's own or below it and hides nothing.

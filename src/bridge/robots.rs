@@ -42,15 +42,24 @@ pub(super) struct Robot {
     pub asset: Option<Written>,
 }
 
-/// An asset as it was written, and read back.
+/// An asset as it was written.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     /// The report.
     pub report: Arc<Report>,
-    /// The namespace its ROS interfaces live in.
-    pub namespace: String,
-    /// The frames it declares, read back from it; or why not.
-    pub frames: Result<Arc<[AssetFrame]>, String>,
+    /// The frames it declares.
+    pub frames: Frames,
+}
+
+/// The frames of an asset, read back from it.
+#[derive(Clone, Debug)]
+pub(super) enum Frames {
+    /// It has no USD that could declare any.
+    None,
+    /// They are being read.
+    Pending,
+    /// Read; or why not.
+    Read(Result<Arc<[AssetFrame]>, String>),
 }
 
 impl Robot {
@@ -102,7 +111,7 @@ impl Robot {
             values.push(pair("revision", report.revision));
             values.push(pair("directory", report.directory.display()));
             if let Some(entry) = entry(report) {
-                values.push(pair("entry", entry));
+                values.push(pair("entry", entry.display()));
             }
             values.push(pair("links", report.counts.links));
             values.push(pair("joints", report.counts.joints));
@@ -149,38 +158,29 @@ impl Robot {
     }
 }
 
-impl Written {
-    /// The message that announces it.
-    pub(super) fn announcement(&self, stamp: Time) -> Asset {
-        let report = &self.report;
-        let count = |severity| u32::try_from(report.count(severity)).unwrap_or(u32::MAX);
-        let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let root = self
-            .frames
-            .iter()
-            .flat_map(|frames| frames.iter())
-            .find(|frame| frame.parent.is_none())
-            .map(|frame| frame.id.clone());
-        let path = |file: Option<PathBuf>| file.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
-        Asset {
-            header: Header { stamp, frame_id: root.unwrap_or_default() },
-            robot: report.robot.clone(),
-            ros_namespace: self.namespace.clone(),
-            revision: report.revision,
-            directory: report.directory.to_string_lossy().into_owned(),
-            entry: path(entry(report).map(PathBuf::from)),
-            glb: path(file(report, ".glb")),
-            files: report.files.iter().map(|file| file.path.clone()).collect(),
-            sha256: report.files.iter().map(|file| file.sha256.clone()).collect(),
-            links: small(report.counts.links),
-            joints: small(report.counts.joints),
-            meshes: small(report.counts.meshes),
-            triangles: report.counts.triangles as u64,
-            materials: small(report.counts.materials),
-            warnings: count(Severity::Warning),
-            errors: count(Severity::Error),
-            report: serde_json::to_string(&**report).unwrap_or_default(),
-        }
+/// The message that announces a revision.
+pub(super) fn announcement(report: &Report, stamp: Time) -> Asset {
+    let count = |severity| u32::try_from(report.count(severity)).unwrap_or(u32::MAX);
+    let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let path = |file: Option<PathBuf>| file.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+    Asset {
+        header: Header { stamp, frame_id: report.root.clone() },
+        robot: report.robot.clone(),
+        ros_namespace: report.namespace.trim_matches('/').to_owned(),
+        revision: report.revision,
+        directory: report.directory.to_string_lossy().into_owned(),
+        entry: path(entry(report)),
+        glb: path(file(report, ".glb")),
+        files: report.files.iter().map(|file| file.path.clone()).collect(),
+        sha256: report.files.iter().map(|file| file.sha256.clone()).collect(),
+        links: small(report.counts.links),
+        joints: small(report.counts.joints),
+        meshes: small(report.counts.meshes),
+        triangles: report.counts.triangles as u64,
+        materials: small(report.counts.materials),
+        warnings: count(Severity::Warning),
+        errors: count(Severity::Error),
+        report: serde_json::to_string(report).unwrap_or_default(),
     }
 }
 
@@ -191,8 +191,8 @@ fn file(report: &Report, ending: &str) -> Option<PathBuf> {
 }
 
 /// The USD entry layer, if there is one.
-pub(super) fn entry(report: &Report) -> Option<String> {
-    file(report, ".usda").map(|path| path.to_string_lossy().into_owned())
+pub(super) fn entry(report: &Report) -> Option<PathBuf> {
+    file(report, ".usda")
 }
 
 fn source(job: &Job) -> String {
@@ -217,15 +217,33 @@ pub(super) fn unheard(node: &str, what: &str, message: String) -> DiagnosticStat
     }
 }
 
+/// The status of frames that can't be read back.
+pub(super) fn unreadable_frames(node: &str, key: &str, robot: &Robot, reason: &str) -> DiagnosticStatus {
+    DiagnosticStatus {
+        level: DiagnosticStatus::ERROR,
+        name: format!("{node}: frames of {key}"),
+        message: format!("the frames cannot be read back from the asset: {reason}"),
+        hardware_id: robot.name.clone(),
+        values: vec![pair("robot", &robot.name)],
+    }
+}
+
 /// How the frames stand, for `/diagnostics`.
-pub(super) fn frames_status(node: &str, key: &str, robot: &Robot, findings: &[Finding]) -> DiagnosticStatus {
+pub(super) fn frames_status(
+    node: &str,
+    key: &str,
+    robot: &Robot,
+    findings: &[Finding],
+    cause: Option<String>,
+) -> DiagnosticStatus {
     let wrong: Vec<&Finding> = findings.iter().filter(|finding| level(finding.verdict) > DiagnosticStatus::OK).collect();
     let worst = wrong.iter().max_by_key(|finding| level(finding.verdict));
     let message = match worst {
         None => format!("all {} frames are as the asset says", findings.len()),
         Some(worst) => {
             let count = format!("{} of {} frames differ from the asset", wrong.len(), findings.len());
-            format!("{count}: {:?} is {}: {}", worst.frame, worst.verdict.as_str().replace('_', " "), worst.detail)
+            let cause = cause.map_or(String::new(), |cause| format!("; {cause}"));
+            format!("{count}: {:?} is {}: {}{cause}", worst.frame, worst.verdict.as_str().replace('_', " "), worst.detail)
         }
     };
     let mut values = vec![pair("robot", &robot.name), pair("frames", findings.len()), pair("ok", findings.len() - wrong.len())];

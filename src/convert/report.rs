@@ -29,6 +29,12 @@ pub struct Report {
     /// The name of the asset: of its directory and of its entry without the ending.
     #[serde(skip)]
     pub name: String,
+    /// The robot's root link (the first, if it has several); empty for a robot without links.
+    #[serde(skip)]
+    pub root: String,
+    /// The namespace that the asset declares for the robot's ROS interfaces.
+    #[serde(skip)]
+    pub namespace: String,
     /// Whether a new revision was published; `false` if the last one already held the same bytes.
     #[serde(skip)]
     pub changed: bool,

@@ -27,6 +27,7 @@ use author::Layer;
 use library::Library;
 use plan::{Plan, Role};
 pub use read::{AssetFrame, FrameKind, ReadError, Summary, inspect, read_frames};
+pub use ros::default_namespace;
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::robot::{Robot, names};

@@ -3,10 +3,11 @@
 use super::Scene;
 use super::author::{Attribute, Layer};
 use super::plan::Role;
+use crate::robot::names;
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let (mut layer, root) = super::layer(scene, "Ros*API: context, frames, joint names, interfaces");
-    let namespace = scene.options.namespace.clone().unwrap_or_else(|| ros_name(&scene.plan.name));
+    let namespace = scene.options.namespace.clone().unwrap_or_else(|| default_namespace(&scene.robot.name));
     let mut context = layer.over(&root);
     context.apply(["RosContextAPI"]).attribute("ros:context:namespace", Attribute::string(namespace).uniform());
     if scene.plan.links.iter().any(|link| link.role == Role::World) {
@@ -49,6 +50,11 @@ fn author_interfaces(layer: &mut Layer, root: &str) {
     };
     topic("joint_states", "sensor_msgs/msg/JointState", 50.0, false);
     topic("robot_description", "std_msgs/msg/String", 1.0, true);
+}
+
+/// The namespace of a robot's ROS interfaces unless one is given: the name of the default prim, as ROS allows it.
+pub fn default_namespace(robot: &str) -> String {
+    ros_name(&names::identifiers(&[robot], "robot", &[]).remove(0))
 }
 
 /// The nearest name that ROS allows in a namespace (§2.1.1): letters, digits and underscores of ASCII, no digit in front.

@@ -79,6 +79,8 @@ impl Converter {
             counts: Counts::default(),
             timings_ms: Timings::default(),
             diagnostics: Vec::new(),
+            root: "base".to_owned(),
+            namespace: job.namespace.clone().unwrap_or_default(),
             directory,
             name,
             changed,
@@ -322,7 +324,7 @@ async fn frames_without_usd_or_robot_are_refused_with_the_reason() {
     let other = within(check("rover")).await;
     assert!(!other.success && other.message.contains("\"rover\"") && other.message.contains("arm"), "{}", other.message);
     let no_usd = within(check("arm")).await;
-    assert!(!no_usd.success && no_usd.message.contains("no USD"), "{}", no_usd.message);
+    assert!(!no_usd.success && no_usd.message.contains("has no USD"), "{}", no_usd.message);
 }
 
 #[tokio::test(flavor = "multi_thread")]
