@@ -367,14 +367,14 @@ impl<N: Node> Engine<N> {
                 self.begin_reading(&key, &report)
             }
         };
-        if let Some(mut robot) = self.robots.remove(&key) {
-            if robot.attempt > number {
-                // A newer source was there first, and now this older one is on disk.
-                (robot.asset, robot.fingerprint) = (Some(Written { report, frames }), None);
-                self.settle(key.clone(), robot);
-                self.convert_again(&key);
-                return;
-            }
+        if let Some(mut robot) = self.robots.remove(&key)
+            && robot.attempt > number
+        {
+            // A newer source was there first, and now this older one is on disk.
+            (robot.asset, robot.fingerprint) = (Some(Written { report, frames }), None);
+            self.settle(key.clone(), robot);
+            self.convert_again(&key);
+            return;
         }
         self.forget_renamed(&key, heard_from);
         let robot = Robot {

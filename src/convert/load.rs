@@ -79,7 +79,12 @@ fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
             }
             let name = robot.materials[id.0].name.clone();
             shape.material = Some(*plain.entry(id).or_insert_with(|| {
-                robot.materials.push(Material { base_color_texture: None, ..robot.materials[id.0].clone() });
+                let mut material = robot.materials[id.0].clone();
+                let mean = material.base_color_texture.take().and_then(|texture| mesh::mean_color(&texture));
+                if let Some([red, green, blue, _]) = mean {
+                    material.base_color = [red, green, blue, material.base_color[3]];
+                }
+                robot.materials.push(material);
                 MaterialId(robot.materials.len() - 1)
             }));
             let message =

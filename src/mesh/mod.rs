@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::hull::convex_hull;
-pub use self::texture::texture;
+pub use self::texture::{mean_color, texture};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::resolve::{File, Files};
 use crate::robot::{Mesh, Texture};
