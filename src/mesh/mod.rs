@@ -222,7 +222,7 @@ impl<'a> Source<'a> {
             return known.clone();
         }
         let loaded = match self.open(reference) {
-            Ok(file) => self.loaded(texture::texture(&file), reference),
+            Ok(file) => self.loaded(texture(&file), reference),
             Err(reason) => {
                 let help = "put the image where the mesh refers to it, or beside the mesh";
                 self.report(&codes::TEXTURE_MISSING, format!("the image `{reference}` can't be opened: {reason}"), help);
