@@ -4,6 +4,7 @@ Robots are the project's own samples (`examples/`) and, where they are at hand, 
 `../shared/robots` beside the repository). The program is `$URDF_USD_BIN` or `target/debug/urdf_usd`.
 """
 
+import collections
 import functools
 import json
 import os
@@ -141,3 +142,12 @@ def pytest_collection_modifyitems(items):
 def pytest_report_header():
     there = f"robots: {ROBOTS}" if ROBOTS.is_dir() else f"robots: none in {ROBOTS}, the tests over them are skipped"
     return [f"program: {PROGRAM}", there]
+
+
+def pytest_terminal_summary(terminalreporter):
+    """What was left out, and why: a line per reason, which names the robot."""
+    reasons = collections.Counter(r.longrepr[2].removeprefix("Skipped: ") for r in terminalreporter.stats.get("skipped", []))
+    if reasons:
+        terminalreporter.section("left out")
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.line(f"{count:4} tests: {reason}")

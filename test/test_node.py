@@ -414,7 +414,7 @@ def asset_links(_, revision, assets):
 
 
 def test_convert_in_all_its_forms(start, peer, assets, arm, tmp_path):
-    start(packages=[f"sample_arm={arm}"], allowed_roots=[str(tmp_path / "robots")])
+    start(packages=[f"sample_arm={arm}"], allowed_roots=[str(tmp_path / "robots")], restrict_calls=True)
     empty = convert(peer)
     assert not empty.success and "/robot_description" in empty.message and not empty.files
     text = convert(peer, urdf=box("text"))

@@ -4,6 +4,7 @@ The checker passes a stage whose layers did not open, so this stands beside test
 """
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,13 +34,10 @@ def test_no_errors(converted, capsys):
     assert [line for line in lines if line.startswith("warning")] == []
 
 
-def test_the_checker_sees_what_is_wrong(converted, tmp_path):
+def test_the_checker_sees_what_is_wrong(conversions, tmp_path):
     """The checker, called as above, is not blind: an asset without its physical units is found out."""
-    if converted.name != "sample_arm":
-        return
+    converted = conversions("sample_arm")
     folder = tmp_path / "copy"
-    import shutil
-
     shutil.copytree(converted.directory, folder)
     entry = folder / converted.entry.name
     entry.write_text(entry.read_text().replace("kilogramsPerUnit = 1\n", "").replace("metersPerUnit = 1\n", ""))

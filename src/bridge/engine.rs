@@ -235,6 +235,10 @@ impl<N: Node> Engine<N> {
 
     /// A description was published.
     fn hear(&mut self, sample: Sample<std_msgs::String>) {
+        // What was changed before the description came holds for it.
+        while let Some(change) = self.changes.try_next() {
+            self.change(&change);
+        }
         let text = sample.message.data;
         let key = self.key_of(&text, sample.publisher);
         tracing::debug!("heard a description of {key:?} ({})", request::size(text.len() as u64));
@@ -362,14 +366,14 @@ impl<N: Node> Engine<N> {
                 self.begin_reading(&key, &report)
             }
         };
-        if let Some(mut robot) = self.robots.remove(&key) {
-            if robot.attempt > number {
-                // A newer source was there first, and now this older one is on disk.
-                (robot.asset, robot.fingerprint) = (Some(Written { report, frames }), None);
-                self.settle(key.clone(), robot);
-                self.convert_again(&key);
-                return;
-            }
+        if let Some(mut robot) = self.robots.remove(&key)
+            && robot.attempt > number
+        {
+            // A newer source was there first, and now this older one is on disk.
+            (robot.asset, robot.fingerprint) = (Some(Written { report, frames }), None);
+            self.settle(key.clone(), robot);
+            self.convert_again(&key);
+            return;
         }
         self.forget_renamed(&key, heard_from);
         let robot = Robot {

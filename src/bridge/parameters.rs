@@ -33,6 +33,7 @@ impl Initial {
     }
 
     /// As a parameter file has it. Empty lists are left out: `rcl` can't read them.
+    #[cfg(test)]
     fn yaml(self) -> Option<String> {
         Some(match self {
             Self::Texts([]) => return None,
@@ -81,7 +82,7 @@ const TABLE: &[Row] = &[
         Rule::Own("a relative one lies where the node is started; ~ is the home directory", |value| {
             folder(text(value)).map(|_| ())
         }),
-        "Where assets are written: each robot gets a folder of its name in it. Calls may write here and below, nowhere else.",
+        "Where assets are written: each robot gets a folder of its name in it.",
     ),
     live(
         "formats",
@@ -108,13 +109,20 @@ const TABLE: &[Row] = &[
         "Further folders that URDFs, meshes and textures may be read from. Without any: only packages and the URDF's own folder.",
     ),
     live(
+        "restrict_calls",
+        Initial::Bool(false),
+        Rule::Any,
+        "Whether calls of convert may only name URDFs in packages and allowed_roots, and only write to output_dir and below. Set it \
+         where not everybody who can call the node may use its user's files.",
+    ),
+    live(
         "ros_namespace",
         Initial::Text(""),
         Rule::Own("a ROS namespace such as robot_1, or empty", |value| match text(value) {
             "" => Ok(()),
             text => crate::ros::names::check_namespace(&format!("/{}", text.trim_start_matches('/'))).map_err(|e| e.message),
         }),
-        "The ROS namespace that assets declare for their robot. Empty: the robot's name.",
+        "The ROS namespace that assets declare for their robot. Empty: the node's, or the robot's name in the root namespace.",
     ),
     live(
         "base",
@@ -267,8 +275,12 @@ pub struct Parameters {
     pub package_paths: Vec<PathBuf>,
     /// Further folders that may be read.
     pub allowed_roots: Vec<PathBuf>,
-    /// The namespace that assets declare; `None`: the robot's name.
+    /// Whether calls are held to packages, allowed roots and the output directory.
+    pub restrict_calls: bool,
+    /// The namespace that assets declare, if one is given.
     pub ros_namespace: Option<String>,
+    /// The node's own namespace without its first slash; `None` in the root namespace.
+    pub node_namespace: Option<String>,
     /// Whether the base is held to the world.
     pub base: Base,
     /// How bodies are nested.
@@ -303,7 +315,9 @@ impl Parameters {
     pub fn declare(node: &impl Node) -> Result<Self, Diagnostic> {
         let values: Result<Vec<(&str, Value)>, Diagnostic> =
             TABLE.iter().map(|row| Ok((row.name, node.declare(row.declaration())?))).collect();
-        let mut parameters = Self::unset();
+        let namespace = node.namespace().trim_start_matches('/');
+        let node_namespace = (!namespace.is_empty()).then(|| namespace.to_owned());
+        let mut parameters = Self { node_namespace, ..Self::unset() };
         for (name, value) in values? {
             parameters.set(name, &value);
         }
@@ -333,7 +347,9 @@ impl Parameters {
             packages: Vec::new(),
             package_paths: Vec::new(),
             allowed_roots: Vec::new(),
+            restrict_calls: false,
             ros_namespace: None,
+            node_namespace: None,
             base: Base::Auto,
             bodies: Bodies::Nested,
             strict: false,
@@ -367,6 +383,7 @@ impl Parameters {
             "ros_namespace" => self.ros_namespace = Some(text(value).to_owned()).filter(|text| !text.is_empty()),
             "base" => put(&mut self.base, base(text(value))),
             "bodies" => put(&mut self.bodies, bodies(text(value))),
+            "restrict_calls" => self.restrict_calls = value.as_bool().unwrap_or(self.restrict_calls),
             "strict" => self.strict = value.as_bool().unwrap_or(self.strict),
             "settle_time" => put(&mut self.settle_time, seconds()),
             "max_description_bytes" => {
@@ -394,8 +411,9 @@ impl Parameters {
     }
 }
 
-/// `config/bridge.yaml`: all parameters with their defaults, limits and meaning.
-pub fn yaml() -> String {
+/// `config/bridge.yaml`: all parameters with their defaults, limits and meaning. A test holds the file against it.
+#[cfg(test)]
+fn yaml() -> String {
     let mut text = String::from(
         "# The parameters of the node `bridge`, with their defaults. A parameter file for it needs only the lines that differ:\n\
          #   ros2 launch urdf_usd bridge.launch.py params_file:=my.yaml\n\
@@ -436,6 +454,7 @@ pub fn yaml() -> String {
 }
 
 /// Breaks a sentence into lines of at most `width` characters.
+#[cfg(test)]
 fn wrap(sentence: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in sentence.split(' ') {
@@ -512,8 +531,8 @@ mod tests {
     #[test]
     fn every_parameter_reaches_its_field() {
         let changed = parameters(
-            "output_dir: /o, formats: [glb], packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], ros_namespace: robot_1, base: \
-             fixed, bodies: flat, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, watch_files: false, \
+            "output_dir: /o, formats: [glb], packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: true, ros_namespace: \
+             robot_1, base: fixed, bodies: flat, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, watch_files: false, \
              diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, \
              http.address: '::1', http.port: 80",
         )
@@ -524,7 +543,9 @@ mod tests {
             packages: vec![("a".into(), "/p".into())],
             package_paths: vec!["/q".into()],
             allowed_roots: vec!["/r".into()],
+            restrict_calls: true,
             ros_namespace: Some("robot_1".into()),
+            node_namespace: None,
             base: Base::Fixed,
             bodies: Bodies::Flat,
             strict: true,

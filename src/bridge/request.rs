@@ -27,7 +27,7 @@ pub(super) fn job(
     heard: Option<&Arc<Job>>,
     topic: &str,
 ) -> Result<Arc<Job>, Diagnostic> {
-    let output_dir = output_dir(&request.output_dir, &parameters.output_dir)?;
+    let output_dir = output_dir(&request.output_dir, parameters)?;
     let formats = if request.formats.is_empty() {
         parameters.formats
     } else {
@@ -49,25 +49,34 @@ pub(super) fn job(
 
 /// The file that a URI means, if it may be read.
 fn file(uri: &str, parameters: &Parameters) -> Result<PathBuf, Diagnostic> {
-    let files = Files::new(Arc::new(Resolver::new(parameters.resolve())));
+    let mut options = parameters.resolve();
+    if !parameters.restrict_calls {
+        // The file itself may be anywhere. What it refers to is held to the same roots as always.
+        options.allowed_roots.push("/".into());
+    }
+    let files = Files::new(Arc::new(Resolver::new(options)));
     files.open(uri, None).map(|file| file.path).map_err(|error| {
         let help = format!("{}; the parameters packages, package_paths and allowed_roots say what may be read", error.help);
         error.at(Place::default()).help(help)
     })
 }
 
-/// The directory asked for, if it is the node's own or below it and hides nothing.
-fn output_dir(asked: &str, own: &Path) -> Result<PathBuf, Diagnostic> {
-    let asked = asked.trim();
+/// The directory asked for, a relative one below the node's own. If calls are restricted: only if it is that or below it and
+/// hides nothing.
+fn output_dir(asked: &str, parameters: &Parameters) -> Result<PathBuf, Diagnostic> {
+    let (asked, own) = (asked.trim(), parameters.output_dir.as_path());
     if asked.is_empty() {
         return Ok(own.to_owned());
     }
+    if !parameters.restrict_calls {
+        return Ok(own.join(asked));
+    }
     let outside = || {
-        let help = format!(
-            "give a folder below it, as in output_dir: {:?}; the parameter output_dir sets where the node writes",
-            "robots"
-        );
-        refuse(format!("output_dir {asked:?} is not below the node's own, {}", own.display()), help)
+        let message = format!("output_dir {asked:?} is not below the node's own, {}", own.display());
+        refuse(
+            message,
+            "give a folder below it, as in output_dir: \"robots\"; the parameters output_dir and restrict_calls say so",
+        )
     };
     let mut path = PathBuf::new();
     for part in own.join(asked).components() {
@@ -181,6 +190,7 @@ mod tests {
         fs::write(base.join("secret.urdf"), "<robot name='secret'/>").unwrap();
         let mut parameters = super::super::fake::parameters(&own);
         parameters.allowed_roots = vec![base.join("robots")];
+        parameters.restrict_calls = true;
         Bed { _folder: folder, own, parameters }
     }
 
@@ -204,6 +214,19 @@ mod tests {
         let heard = Arc::new(work::job(&bed.parameters, Source::Text { text: "<robot name='heard'/>".into(), file: None }));
         let last = job(&ConvertRequest::default(), &bed.parameters, Some(&heard), "/robot_description").unwrap();
         assert_eq!(last.source, heard.source);
+    }
+
+    #[test]
+    fn calls_may_name_any_place_unless_they_are_restricted() {
+        let mut bed = bed();
+        bed.parameters.restrict_calls = false;
+        let secret = bed.own.with_file_name("secret.urdf");
+        let elsewhere = bed.own.with_file_name("elsewhere");
+        let output_dir = elsewhere.display().to_string();
+        let request = ConvertRequest { uri: secret.display().to_string(), output_dir, ..Default::default() };
+        let job = ask(&bed, &request).unwrap();
+        assert_eq!((&job.source, &job.output_dir), (&Source::File(secret), &elsewhere));
+        assert_eq!(job.resolve.allowed_roots, bed.parameters.allowed_roots);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
         output_dir: parameters.output_dir.clone(),
         formats: parameters.formats,
         resolve: parameters.resolve(),
-        namespace: parameters.ros_namespace.clone(),
+        namespace: parameters.ros_namespace.clone().or_else(|| parameters.node_namespace.clone()),
         base: parameters.base,
         bodies: parameters.bodies,
         strict: parameters.strict,

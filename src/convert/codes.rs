@@ -12,7 +12,7 @@ pub const TEXTURE_WITHOUT_COORDINATES: Code = Code {
     id: "texture-without-coordinates",
     severity: Severity::Warning,
     meaning: "A texture is given for a shape that has no texture coordinates: a primitive, or a mesh without any.",
-    outcome: "The shape shows the material's colour; how a picture would lie on it is not defined.",
+    outcome: "The shape shows the mean colour of the picture; how it would lie on it is not defined.",
 };
 pub const OUTPUT: Code = Code {
     id: "output-unwritable",

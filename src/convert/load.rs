@@ -79,7 +79,12 @@ fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
             }
             let name = robot.materials[id.0].name.clone();
             shape.material = Some(*plain.entry(id).or_insert_with(|| {
-                robot.materials.push(Material { base_color_texture: None, ..robot.materials[id.0].clone() });
+                let mut material = robot.materials[id.0].clone();
+                let mean = material.base_color_texture.take().and_then(|texture| mesh::mean_color(&texture));
+                if let Some([red, green, blue, _]) = mean {
+                    material.base_color = [red, green, blue, material.base_color[3]];
+                }
+                robot.materials.push(material);
                 MaterialId(robot.materials.len() - 1)
             }));
             let message =
@@ -117,36 +122,29 @@ fn hulls(robot: &mut Robot) -> Vec<Diagnostic> {
             _ => None,
         })
         .collect();
-    let mut distinct: HashMap<*const Mesh, (Arc<Mesh>, Place)> = HashMap::new();
+    let mut distinct: Vec<(Arc<Mesh>, Place)> = Vec::new();
     for (index, source) in robot.meshes.iter().enumerate() {
-        if let Some(mesh) = source.mesh.as_ref().filter(|_| colliding.contains(&MeshId(index))) {
-            distinct.entry(Arc::as_ptr(mesh)).or_insert_with(|| (mesh.clone(), source.place.clone()));
+        if let Some(mesh) = source.mesh.as_ref().filter(|_| colliding.contains(&MeshId(index)))
+            && !distinct.iter().any(|(other, _)| Arc::ptr_eq(other, mesh))
+        {
+            distinct.push((mesh.clone(), source.place.clone()));
         }
     }
-    let made: Vec<(Arc<Mesh>, Result<Arc<Mesh>, Diagnostic>)> = distinct
-        .into_values()
-        .collect::<Vec<_>>()
-        .into_par_iter()
-        .map(|(mesh, place)| {
-            let hull = mesh::convex_hull(&mesh.points).map(Arc::new).map_err(|error| {
-                Diagnostic::new(error.code, place, format!("no convex hull: {error}"))
-                    .help("the collider keeps the mesh as it is; give it some volume, or use a primitive")
-            });
-            (mesh, hull)
-        })
-        .collect();
+    let hulls: Vec<_> = distinct.par_iter().map(|(mesh, _)| mesh::convex_hull(&mesh.points).map(Arc::new)).collect();
     let mut diagnostics = Vec::new();
-    for (mesh, hull) in made {
+    for ((mesh, place), hull) in distinct.into_iter().zip(hulls) {
         match hull {
             Ok(hull) => {
                 for source in robot.meshes.iter_mut().filter(|s| s.mesh.as_ref().is_some_and(|m| Arc::ptr_eq(m, &mesh))) {
                     source.hull = Some(hull.clone());
                 }
             }
-            Err(diagnostic) => diagnostics.push(diagnostic),
+            Err(error) => diagnostics.push(
+                Diagnostic::new(error.code, place, format!("no convex hull: {error}"))
+                    .help("the collider keeps the mesh as it is; give it some volume, or use a primitive"),
+            ),
         }
     }
-    diagnostics.sort_by(|a, b| (a.place.line, a.place.column).cmp(&(b.place.line, b.place.column)));
     diagnostics
 }
 

@@ -180,7 +180,13 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
         timings_ms: Timings::default(),
         diagnostics,
         directory: job.output_dir.join(&name),
-        root: robot.tree.roots.first().and_then(|root| robot.links.get(root.0)).map(|link| link.name.clone()).unwrap_or_default(),
+        root: robot
+            .tree
+            .roots
+            .first()
+            .and_then(|root| robot.links.get(root.0))
+            .map(|link| link.name.clone())
+            .unwrap_or_default(),
         namespace: job.namespace.clone().unwrap_or_else(|| usd::default_namespace(&robot.name)),
         name,
         changed: false,

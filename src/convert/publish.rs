@@ -43,6 +43,11 @@ pub(super) struct Slot {
 impl Slot {
     /// Makes `parent` if need be, waits until no other process writes this asset, and clears away what a killed one left.
     pub(super) fn lock(parent: &Path, name: &str) -> Result<Self, Error> {
+        // A file where the directory should be: the operating system's word for it, "file exists", helps nobody.
+        let blocking = parent.ancestors().find(|path| path.exists()).filter(|path| !path.is_dir());
+        if let Some(file) = blocking {
+            return Err(at("make a directory of", file)(io::ErrorKind::NotADirectory.into()));
+        }
         fs::create_dir_all(parent).map_err(at("create", parent))?;
         let path = parent.join(format!(".{name}.lock"));
         let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(at("write", &path))?;

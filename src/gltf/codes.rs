@@ -31,7 +31,7 @@ pub const TEXTURE_WITHOUT_UVS: Code = Code {
     id: "gltf-texture-without-coordinates",
     severity: Severity::Warning,
     meaning: "A material has a texture, but the mesh that it is on has no texture coordinates.",
-    outcome: "The part has one colour: the mean of the texture.",
+    outcome: "The part has the material's colour.",
 };
 
 /// More than the container can hold.

@@ -1,5 +1,4 @@
-//! Images as every glTF viewer can use them: with sides that are powers of two, which repetition and mipmaps need in WebGL 1; and
-//! the one colour that stands in for an image where it can't be placed.
+//! Images as every glTF viewer can use them: with sides that are powers of two, which repetition and mipmaps need in WebGL 1.
 
 use std::borrow::Cow;
 use std::io::Cursor;
@@ -9,7 +8,7 @@ use image::codecs::png::{CompressionType, FilterType as RowFilter, PngEncoder};
 use image::imageops::FilterType;
 use image::{DynamicImage, ImageReader};
 
-use crate::robot::{ImageFormat, Material, Texture};
+use crate::robot::{ImageFormat, Texture};
 
 /// Sides up to this length are rounded up to a power of two, longer ones down.
 const LONGEST: u32 = 8192;
@@ -33,22 +32,6 @@ fn scaled(texture: &Texture) -> Option<Vec<u8>> {
         image = image.into_rgb8().into();
     }
     encode(&image, texture.format).ok()
-}
-
-/// The mean of all pixels, linear with opacity; `None` if the image can't be read.
-pub fn mean_color(texture: &Texture) -> Option<[f32; 4]> {
-    let image = reader(texture).decode().ok()?.into_rgba8();
-    let linear: [f64; 256] = std::array::from_fn(|value| Material::linear(value as f64 / 255.0));
-    let mut sum = [0.0; 4];
-    for pixel in image.pixels() {
-        let [red, green, blue, alpha] = pixel.0;
-        for (sum, channel) in sum.iter_mut().zip([red, green, blue]) {
-            *sum += linear[usize::from(channel)];
-        }
-        sum[3] += f64::from(alpha) / 255.0;
-    }
-    let count = f64::from(image.width()) * f64::from(image.height());
-    (count > 0.0).then(|| sum.map(|sum| (sum / count) as f32))
 }
 
 fn reader(texture: &Texture) -> ImageReader<Cursor<&[u8]>> {
@@ -93,15 +76,6 @@ mod tests {
             assert_eq!((image.width(), image.height()), (128, 64));
         }
         assert_eq!([1, 2, 3, 5000, 8192, 8193, 20_000].map(side), [1, 2, 4, 8192, 8192, 8192, 16384]);
-    }
-
-    #[test]
-    fn the_mean_is_linear() {
-        let mut image = image::RgbImage::from_pixel(2, 1, image::Rgb([255, 0, 0]));
-        image.put_pixel(0, 0, image::Rgb([0, 0, 0]));
-        let bytes = encode(&image.into(), ImageFormat::Png).unwrap().into();
-        let half = Texture { bytes, ..texture(1, 1, ImageFormat::Png) };
-        assert_eq!(mean_color(&half), Some([0.5, 0.0, 0.0, 1.0]));
     }
 
     #[test]

@@ -15,7 +15,6 @@ pub struct Paint {
     pub images: Vec<Image>,
     materials_known: HashMap<String, Index>,
     textures_known: HashMap<String, Index>,
-    means: HashMap<String, Option<[f32; 4]>>,
 }
 
 impl Paint {
@@ -26,7 +25,7 @@ impl Paint {
         let color = match texture {
             // The factor multiplies the image, and the source's colour only stands in for it; its opacity counts beside the image's.
             Some(_) => [1.0, 1.0, 1.0, source.base_color[3]],
-            None => self.plain_color(source),
+            None => source.base_color,
         }
         .map(share);
         let alpha_mode = match texture {
@@ -48,16 +47,6 @@ impl Paint {
             double_sided,
         };
         self.add(material)
-    }
-
-    /// The colour of `source` where no texture shows: the mean of its texture, if it has one that can be read.
-    fn plain_color(&mut self, source: &robot::Material) -> [f32; 4] {
-        let Some(texture) = &source.base_color_texture else { return source.base_color };
-        let mean = *self.means.entry(texture.sha256.clone()).or_insert_with(|| images::mean_color(texture));
-        match mean {
-            Some([r, g, b, a]) => [r, g, b, source.base_color[3] * if texture.has_alpha { a } else { 1.0 }],
-            None => source.base_color,
-        }
     }
 
     /// The material of what collides. It is fully transparent and masked, so that a viewer without KHR_node_visibility draws
@@ -135,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_image_without_coordinates_leaves_the_colour() {
+    fn a_texture_without_coordinates_leaves_the_colour() {
         let (mut paint, mut binary) = (Paint::default(), Binary::default());
         let mut wood = robot::Material::plain("wood", [0.5, 0.25, 0.125, 1.0]);
         wood.base_color_texture = Some(texture(false));

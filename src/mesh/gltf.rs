@@ -555,4 +555,4 @@ fn decode_data(data: &str) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

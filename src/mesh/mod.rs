@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::hull::convex_hull;
-pub use self::texture::texture;
+pub use self::texture::{mean_color, texture};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::resolve::{File, Files};
 use crate::robot::{Mesh, Texture};
@@ -222,7 +222,7 @@ impl<'a> Source<'a> {
             return known.clone();
         }
         let loaded = match self.open(reference) {
-            Ok(file) => self.loaded(texture::texture(&file), reference),
+            Ok(file) => self.loaded(texture(&file), reference),
             Err(reason) => {
                 let help = "put the image where the mesh refers to it, or beside the mesh";
                 self.report(&codes::TEXTURE_MISSING, format!("the image `{reference}` can't be opened: {reason}"), help);

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
+use proptest::prelude::*;
+
 use super::{Error, Source};
 use crate::diagnostic::Diagnostic;
 use crate::resolve::{File, Files, Options, Resolver};
@@ -91,5 +93,118 @@ pub(super) fn check(mesh: &Mesh) {
         let unit = |x: &f32| (0.0..=1.0).contains(x);
         assert!(material.base_color.iter().all(unit) && unit(&material.metallic) && unit(&material.roughness));
         assert!(material.emissive.iter().all(|x| x.is_finite() && *x >= 0.0));
+    }
+}
+
+/// Small sound files of all formats.
+fn seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let ascii =
+        "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 2 0 0\nvertex 2 1 0\nendloop\nendfacet\nendsolid";
+    let mut binary = vec![b' '; 80];
+    binary.extend(2_u32.to_le_bytes());
+    for i in 0..2 {
+        binary.extend([0; 12]);
+        binary.extend([0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, i as f32].iter().flat_map(|x| x.to_le_bytes()));
+        binary.extend([0; 2]);
+    }
+    let obj = "mtllib a.mtl\nv 0 0 0\nv 2 0 0\nv 2 1 0\nv 1 1 0\nv 1 2 0\nv 0 2 0\nvt 0 1\nvn 0 0 1\nusemtl m\nf 2 3 4 5 6 1\nf 1/1/1 2//1 -1/-1\n";
+    let mtl = "newmtl m\nKd 1 .5 0\nmap_Kd -s 2 2 -o 0 1 a b.png\nd 0.5\nTr 0\nPr 1\n";
+    let [gltf, glb] = super::gltf::tests::seeds();
+    vec![
+        ("a.stl", ascii.into()),
+        ("a.stl", binary),
+        ("a.obj", obj.into()),
+        ("a.mtl", mtl.into()),
+        ("a.dae", super::dae::tests::seed().into_bytes()),
+        ("a.gltf", gltf),
+        ("a.glb", glb),
+    ]
+}
+
+#[test]
+fn seeds_are_sound() {
+    for (name, bytes) in seeds().iter().filter(|(name, _)| *name != "a.mtl") {
+        check(&read(name, bytes).unwrap_or_else(|error| panic!("{name}: {error}")).0);
+    }
+}
+
+/// A way to damage a file at a place between 0 and 1.
+#[derive(Clone, Debug)]
+enum Damage {
+    Set(f64, u8),
+    Insert(f64, Vec<u8>),
+    Remove(f64, usize),
+    Repeat(f64, usize),
+    Cut(f64),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let words = [
+        &b"-1"[..],
+        b"99999999999",
+        b"nan",
+        b"1e39",
+        b"<",
+        b"\"",
+        b" ",
+        b"\n",
+        b"0",
+        b"[",
+        b"{",
+        b"/",
+        b"#",
+        b"\0",
+        b"\xFF\xFE",
+    ];
+    let word = prop::sample::select(words.map(<[u8]>::to_vec).to_vec());
+    prop_oneof![
+        4 => (0.0..1.0, any::<u8>()).prop_map(|(at, byte)| Damage::Set(at, byte)),
+        4 => (0.0..1.0, word).prop_map(|(at, word)| Damage::Insert(at, word)),
+        2 => (0.0..1.0, 1_usize..40).prop_map(|(at, n)| Damage::Remove(at, n)),
+        2 => (0.0..1.0, 1_usize..200).prop_map(|(at, n)| Damage::Repeat(at, n)),
+        1 => (0.0..1.0).prop_map(Damage::Cut),
+    ]
+}
+
+fn damaged(mut bytes: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
+    for damage in damages {
+        let place = |at: &f64| (at * bytes.len() as f64) as usize;
+        match damage {
+            Damage::Set(at, byte) => {
+                let at = place(at);
+                bytes[at..].iter_mut().take(1).for_each(|b| *b = *byte);
+            }
+            Damage::Insert(at, word) => {
+                let at = place(at);
+                bytes.splice(at..at, word.iter().copied());
+            }
+            Damage::Remove(at, n) => {
+                let at = place(at);
+                bytes.drain(at..(at + n).min(bytes.len()));
+            }
+            Damage::Repeat(at, n) => {
+                let at = place(at);
+                let part = bytes[at..(at + n).min(bytes.len())].to_vec();
+                bytes.splice(at..at, part);
+            }
+            Damage::Cut(at) => bytes.truncate(place(at)),
+        }
+    }
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A damaged file gives a sound mesh or an error, and never a panic.
+    #[test]
+    fn damage_is_survived(which in 0..7_usize, damages in prop::collection::vec(damage(), 1..6)) {
+        let mut files = seeds();
+        let (name, bytes) = &mut files[which];
+        *bytes = damaged(std::mem::take(bytes), &damages);
+        let (name, bytes) = if *name == "a.mtl" { ("a.obj", files[2].1.clone()) } else { (*name, bytes.clone()) };
+        if let Ok((mesh, _)) = read_with(name, &bytes, &[("a.mtl", &files[3].1)]) {
+            check(&mesh);
+        }
     }
 }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Error, codes, stem};
 use crate::resolve::File;
-use crate::robot::{ImageFormat, Texture};
+use crate::robot::{ImageFormat, Material, Texture};
 
 /// The largest file of an image.
 const MAX_BYTES: usize = 64 << 20;
@@ -132,6 +132,22 @@ fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The mean of all pixels, linear with opacity: what stands in for a picture that cannot be placed. `None` if it can't be read.
+pub fn mean_color(texture: &Texture) -> Option<[f32; 4]> {
+    let image = image::load_from_memory(&texture.bytes).ok()?.into_rgba8();
+    let linear: [f64; 256] = std::array::from_fn(|value| Material::linear(value as f64 / 255.0));
+    let mut sum = [0.0; 4];
+    for pixel in image.pixels() {
+        let [red, green, blue, alpha] = pixel.0;
+        for (sum, channel) in sum.iter_mut().zip([red, green, blue]) {
+            *sum += linear[usize::from(channel)];
+        }
+        sum[3] += f64::from(alpha) / 255.0;
+    }
+    let count = f64::from(image.width()) * f64::from(image.height());
+    (count > 0.0).then(|| sum.map(|sum| (sum / count) as f32))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,5 +204,15 @@ mod tests {
         wide[16..20].copy_from_slice(&20_000_u32.to_be_bytes());
         assert!(read("a.png", &wide).is_err());
         assert_eq!(read("a.png", &vec![0; MAX_BYTES + 1]), Err("texture-too-large"));
+    }
+
+    #[test]
+    fn the_mean_is_linear() {
+        let mut image = image::RgbImage::from_pixel(2, 1, image::Rgb([255, 0, 0]));
+        image.put_pixel(0, 0, image::Rgb([0, 0, 0]));
+        let mut bytes = Vec::new();
+        image.write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png).unwrap();
+        let half = from_bytes(Path::new("half.png"), &bytes).unwrap();
+        assert_eq!(mean_color(&half), Some([0.5, 0.0, 0.0, 1.0]));
     }
 }

@@ -63,8 +63,6 @@ pub struct Args {
     pub logger_levels: Vec<(String, LogLevel)>,
     /// The security enclave.
     pub enclave: Option<String>,
-    /// Whether to publish the log on `/rosout`.
-    pub rosout_logs: Option<bool>,
     /// Whether to write the log to the terminal.
     pub stdout_logs: Option<bool>,
     /// Arguments that were understood but change nothing here, to be told to the person.
@@ -104,12 +102,14 @@ impl Args {
             "--params-file" => self.overrides.extend(read_file(Path::new(&value()?))?),
             "--log-level" => self.take_log_level(flag, &value()?)?,
             "-e" | "--enclave" => self.enclave = Some(value()?),
-            "--enable-rosout-logs" => self.rosout_logs = Some(true),
-            "--disable-rosout-logs" => self.rosout_logs = Some(false),
+            // The log is not published on /rosout: there is nothing to switch off.
+            "--disable-rosout-logs" => {}
             "--enable-stdout-logs" => self.stdout_logs = Some(true),
             "--disable-stdout-logs" => self.stdout_logs = Some(false),
             "--log-config-file" | "--log-file-name" => self.without_effect.push(format!("{flag} {}", value()?)),
-            "--enable-external-lib-logs" | "--disable-external-lib-logs" => self.without_effect.push(flag.to_owned()),
+            "--enable-rosout-logs" | "--enable-external-lib-logs" | "--disable-external-lib-logs" => {
+                self.without_effect.push(flag.to_owned());
+            }
             _ => {
                 let fault = fault(flag, "there is no such argument after --ros-args");
                 return Err(fault.help(
@@ -151,8 +151,12 @@ impl Args {
 
     /// These levels as a filter for `tracing_subscriber::EnvFilter`. A ROS logger `urdf_usd.frames` is the target
     /// `urdf_usd::frames`. The network library is silent unless it is asked for by name (`rustdds:=debug`): it calls peers that come
-    /// and go warnings, and the repair of lost packets errors; what matters comes back as an error of the call.
+    /// and go warnings, and the repair of lost packets errors; what matters comes back as an error of the call. Without logs in the
+    /// terminal everything is off.
     pub fn log_filter(&self) -> String {
+        if self.stdout_logs == Some(false) {
+            return "off".to_owned();
+        }
         let mut filter = self.log_level.unwrap_or(LogLevel::Info).as_filter().to_owned();
         filter.push_str(",rustdds=off,ros2_client=off,mio=off");
         for (logger, level) in &self.logger_levels {
@@ -313,12 +317,13 @@ mod tests {
     fn log_arguments() {
         let args = args(
             "--ros-args --log-level WARN --log-level urdf_usd.frames:=debug --log-level rustdds:=info --disable-rosout-logs \
-             --enable-stdout-logs --log-file-name x -e /here",
+             --enable-stdout-logs --log-file-name x --enable-rosout-logs -e /here",
         );
         assert_eq!(args.log_filter(), "warn,rustdds=off,ros2_client=off,mio=off,urdf_usd::frames=debug,rustdds=info");
-        assert_eq!((args.rosout_logs, args.stdout_logs), (Some(false), Some(true)));
-        assert_eq!(args.without_effect, ["--log-file-name x"]);
+        assert_eq!(args.stdout_logs, Some(true));
+        assert_eq!(args.without_effect, ["--log-file-name x", "--enable-rosout-logs"]);
         assert_eq!(args.enclave.as_deref(), Some("/here"));
+        assert_eq!(self::args("--ros-args --disable-stdout-logs").log_filter(), "off");
     }
 
     #[test]

@@ -385,6 +385,11 @@ impl Changes {
     pub async fn next(&mut self) -> Option<Change> {
         self.0.next().await
     }
+
+    /// The next change if one is waiting.
+    pub fn try_next(&mut self) -> Option<Change> {
+        self.0.try_next()
+    }
 }
 
 #[cfg(test)]

@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 use author::Layer;
 use library::Library;
 use plan::{Plan, Role};
-pub use ros::default_namespace;
 pub use read::{AssetFrame, FrameKind, ReadError, Summary, inspect, read_frames};
+pub use ros::default_namespace;
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::robot::{Robot, names};

@@ -262,11 +262,14 @@ struct Children {
     world_joints: Vec<String>,
 }
 
-/// Identifiers of links and joints, one pass per set of siblings. Links come first: where a link and a joint share a name the
-/// link keeps it, since its prim's name is its TF frame.
+/// Identifiers of links and joints. Where a link and a joint share a name the link keeps it, since its prim's name is its TF frame.
 fn name_children(robot: &Robot, links: &[LinkPlan], written: &[bool], world_joints: usize, bodies: Bodies) -> Children {
-    let mut out =
-        Children { links: vec![String::new(); links.len()], joints: vec![None; written.len()], world_joints: Vec::new() };
+    let mut out = Children { links: Vec::new(), joints: vec![None; written.len()], world_joints: Vec::new() };
+    // A body's prim name is its TF frame (REP-158 §2.7), so links are named in one pass over the whole robot: two names that
+    // become one by encoding would otherwise be one frame, wherever in the tree they stand.
+    let link_names: Vec<&str> = robot.links.iter().map(|link| link.name.as_str()).collect();
+    let scopes: Vec<&str> = LINK_SCOPES.iter().chain(&ROOT_SCOPES).copied().collect();
+    out.links = names::identifiers(&link_names, "link", &scopes);
     // Gathered in one pass each: a scan per holder would be quadratic in the links.
     let mut by_holder: BTreeMap<Option<LinkId>, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
     by_holder.entry(None).or_default();
@@ -277,16 +280,12 @@ fn name_children(robot: &Robot, links: &[LinkPlan], written: &[bool], world_join
         by_holder.entry(joint_scope(robot, links, JointId(index), bodies)).or_default().1.push(index);
     }
     for (holder, (held, joints)) in by_holder {
-        let mut siblings: Vec<&str> = held.iter().map(|&i| robot.links[i].name.as_str()).collect();
-        siblings.extend(joints.iter().map(|&j| robot.joints[j].name.as_str()));
+        let mut siblings: Vec<&str> = joints.iter().map(|&j| robot.joints[j].name.as_str()).collect();
         if holder.is_none() {
             siblings.extend(std::iter::repeat_n("world_joint", world_joints));
         }
-        let reserved: &[&str] = if holder.is_none() { &ROOT_SCOPES } else { &LINK_SCOPES };
-        let mut identifiers = names::identifiers(&siblings, "link", reserved).into_iter();
-        for (&index, identifier) in held.iter().zip(identifiers.by_ref()) {
-            out.links[index] = identifier;
-        }
+        let reserved: Vec<&str> = held.iter().map(|&i| out.links[i].as_str()).chain(scopes.iter().copied()).collect();
+        let mut identifiers = names::identifiers(&siblings, "joint", &reserved).into_iter();
         for (&index, identifier) in joints.iter().zip(identifiers.by_ref()) {
             out.joints[index] = Some(identifier);
         }

@@ -84,7 +84,8 @@ impl Node {
 
     fn number(&self, attribute: &str) -> Option<f64> {
         match self.prim.attribute(attribute).get::<sdf::Value>() {
-            Ok(Some(sdf::Value::Float(number))) => Some(f64::from(number)),
+            // The shortest decimal of the single-precision number: 4.2 and not 4.199999809265137.
+            Ok(Some(sdf::Value::Float(number))) => number.to_string().parse().ok(),
             Ok(Some(sdf::Value::Double(number))) => Some(number),
             _ => None,
         }
@@ -258,7 +259,7 @@ pub struct Summary {
     pub namespace: String,
     /// Bodies and frames, depth first.
     pub links: Vec<LinkSummary>,
-    /// Joints, in the order of the prims.
+    /// Joints, in the order of the bodies that they move.
     pub joints: Vec<JointSummary>,
     /// Topics, services and actions.
     pub interfaces: Vec<InterfaceSummary>,
@@ -357,7 +358,10 @@ pub fn inspect(entry: &Path) -> Result<Summary, ReadError> {
             }
         }
     }
-    for node in asset.joints() {
+    // From the root outwards, as the links.
+    let mut ordered: Vec<&Node> = asset.joints().collect();
+    ordered.sort_by_key(|node| asset.node(node.target("physics:body1")));
+    for node in ordered {
         let frame = |relationship: &str| asset.node(node.target(relationship)).map(|body| asset.nodes[body].frame_id());
         let finite = |attribute: &str| node.number(attribute).filter(|limit| limit.is_finite());
         joints.push(JointSummary {

@@ -140,6 +140,16 @@ impl Bed {
         .await
     }
 
+    /// Waits until the page lists `count` robots: it does so just after their asset is announced.
+    async fn listed(&self, count: usize) {
+        within(async {
+            while self.site.robots().len() != count {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        })
+        .await;
+    }
+
     async fn converting(&self, count: u64) {
         within(async {
             while self.converter.count() < count {
@@ -167,6 +177,7 @@ async fn a_description_becomes_an_announced_asset() {
     assert!(asset.glb.ends_with("/out/arm/arm.glb") && asset.entry.is_empty(), "{asset:?}");
     let status = bed.status(|s| s.name == "urdf_usd: conversion of arm").await;
     assert_eq!((status.level, status.hardware_id.as_str()), (DiagnosticStatus::OK, "arm"));
+    bed.listed(1).await;
     assert_eq!(bed.site.robots()[0].revision, Some(1));
 }
 
@@ -248,7 +259,7 @@ async fn a_changed_file_makes_a_revision_and_a_mended_name_leaves_no_ghost() {
     bed.status(|s| s.name == "urdf_usd: conversion of brm").await;
     bed.describe("<robot name='arm'/>");
     assert_eq!(bed.asset().await.revision, 1);
-    assert_eq!(bed.site.robots().len(), 1);
+    bed.listed(1).await;
     fs::write(&mesh, "two").unwrap();
     assert_eq!(bed.asset().await.revision, 2);
     fs::remove_file(&mesh).unwrap();
@@ -285,6 +296,7 @@ async fn calls_are_answered() {
     // The URDF file is watched from then on.
     fs::write(&path, "<robot name='dog'><link name='tail'/></robot>").unwrap();
     assert_eq!(bed.asset().await.revision, 2);
+    bed.listed(2).await;
     assert_eq!(bed.site.robots().iter().map(|r| r.key.clone()).collect::<Vec<_>>(), ["arm", "sub/dog"]);
 }
 

@@ -8,7 +8,7 @@
 mod effect;
 mod geometry;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod transform;
 
 use std::borrow::Cow;

@@ -339,3 +339,17 @@ fn materials_that_are_not_there() {
     let text = painted("", "<phong/>").replace("symbol=\"s\"", "symbol=\"t\"").replace("material=\"s\"", "material=\"m\"");
     assert_eq!(read("a.dae", text.as_bytes()).unwrap().0.materials.len(), 1);
 }
+
+/// A file with a bit of everything, for damage.
+pub(in crate::mesh) fn seed() -> String {
+    let primitives = format!(
+        "<polylist material=\"s\">{VERTEX}<vcount>3 4</vcount><p>0 1 4 0 1 2 3</p></polylist><tristrips>{VERTEX}<p>0 1 3 2 4</p></tristrips>\
+         <polygons>{VERTEX}<ph><p>0 1 2 3</p><h>4 0 1</h></ph></polygons>{ONE}"
+    );
+    painted(
+        "<newparam sid=\"x\"><float3>0 0 1</float3></newparam>",
+        "<phong><diffuse><texture texture=\"x\"/></diffuse></phong>",
+    )
+    .replace(&ONE.replace("<triangles>", "<triangles material=\"s\">"), &primitives)
+    .replace("<node>", "<node><rotate>0 0 1 90</rotate><scale>1 2 3</scale><node id=\"n\"><instance_node url=\"#n\"/></node>")
+}

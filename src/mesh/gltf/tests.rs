@@ -292,3 +292,11 @@ fn colours() {
         read_json(&changed(&[("/meshes/0/primitives/0", json!({"attributes": {"POSITION": 0}, "indices": 2}))])).unwrap();
     assert_eq!((mesh.parts[0].material, mesh.materials.len()), (None, 0));
 }
+
+/// A text file and a binary one with a bit of everything, for damage.
+pub(in crate::mesh) fn seeds() -> [Vec<u8>; 2] {
+    let document = textured(&json!({"bufferView": 1}), json!({"alphaMode": "BLEND"}), &json!({"index": 0, "texCoord": 0}));
+    let mut inside = document.clone();
+    inside["buffers"][0].as_object_mut().unwrap().remove("uri");
+    [document.to_string().into_bytes(), glb(&inside, &buffer())]
+}

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
-use ros2_client::{Context, MessageTypeName, Name, NodeOptions, RmwRequestId, ServiceTypeName};
+use ros2_client::{Context, MessageTypeName, NodeOptions};
 use rustdds::{DomainParticipantBuilder, Topic, TopicKind};
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::AbortHandle;
@@ -19,6 +19,9 @@ mod clock;
 mod graph;
 mod network;
 mod parameters;
+mod service;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub use network::{Network, Reach, ServiceWire};
@@ -28,16 +31,11 @@ use super::msg::builtin_interfaces::Time;
 use super::msg::{Message, Service, TypeName};
 use super::names::Names;
 use super::parameter::{Changes, Declaration, Value};
-use super::{Node, Publisher, PublisherId, Qos, Request, Requests, Responder, Sample, Subscription, codes, queue};
+use super::{Node, Publisher, PublisherId, Qos, Requests, Sample, Subscription, codes, queue};
 use crate::diagnostic::{Diagnostic, Place};
 use graph::Graph;
 use parameters::Parameters;
-use wire::Wire;
 
-/// How many calls to one service may wait.
-const SERVICE_DEPTH: usize = 128;
-/// How long an answer waits for the caller's reader to be discovered.
-const REPLY_PATIENCE: Duration = Duration::from_secs(1);
 /// How long tasks may take to end at shutdown.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -188,62 +186,6 @@ impl Inner {
             Ok(())
         };
         Ok(Publisher::new(&name, Arc::new(publish)))
-    }
-
-    fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
-        let name = self.names.service(service)?;
-        let mut live = self.live();
-        let live = live.as_mut().ok_or_else(ended)?;
-        let full = Name::parse(&name)
-            .map_err(|e| Diagnostic::new(&codes::INVALID_NAME, Place::default(), format!("service `{name}`: {e}")))?;
-        let kind = ServiceTypeName::new(S::TYPE.package, S::TYPE.name);
-        let server = live
-            .node
-            .create_server::<Wire<S::Request>, Wire<S::Response>>(
-                self.network.services.into(),
-                &full,
-                &kind,
-                wire::service(),
-                wire::service(),
-            )
-            .map_err(|e| transport(&format!("can't serve {name}"), e))?;
-        // An answer to nobody, so that every new reader lacks something and is sent heartbeats; see `Graph::reader`.
-        let nobody = RmwRequestId::default();
-        server.send_response(nobody, Wire(S::Response::default())).map_err(|e| transport(&format!("can't serve {name}"), e))?;
-        let server = Arc::new(server);
-        let (sender, receiver) = queue::keep_last(SERVICE_DEPTH);
-        let (handle, graph, asked) = (self.handle.clone(), self.graph.clone(), name.clone());
-        let replies: Arc<str> = format!("rr{name}Reply").into();
-        let task = self.spawn(async move {
-            let mut requests = server.receive_request_stream();
-            let (mut faults, mut lost) = (Recurring::default(), Recurring::default());
-            while let Some(request) = requests.next().await {
-                let (id, Wire(request)) = match request {
-                    Ok(request) => request,
-                    Err(e) => {
-                        faults.tell(|n| tracing::warn!("{asked}: {n} call(s) could not be read; the last: {e:?}"));
-                        continue;
-                    }
-                };
-                let (server, handle, graph, replies) =
-                    (Arc::downgrade(&server), handle.clone(), graph.clone(), replies.clone());
-                let responder = Responder::new(move |response| {
-                    let server = server.upgrade().ok_or_else(ended)?;
-                    handle.spawn(async move {
-                        // Under Cyclone only the first half is the caller's identity; the other is what the caller likes.
-                        graph.reader(&replies, &id.writer_gid.to_bytes16()[..8], REPLY_PATIENCE).await;
-                        if let Err(e) = server.async_send_response(id, Wire(response)).await {
-                            tracing::warn!("{replies}: an answer could not be sent: {e}");
-                        }
-                    });
-                    Ok(())
-                });
-                if sender.push(Request { request, responder }).is_some() {
-                    lost.tell(|n| tracing::warn!("{asked}: too many calls at once; {n} got no answer"));
-                }
-            }
-        });
-        Ok(Requests::new(name, receiver, Arc::new(Task(task))))
     }
 }
 

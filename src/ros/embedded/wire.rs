@@ -1,11 +1,9 @@
 //! From the trait's terms to `ros2-client`'s.
 
-use ros2_client::ServiceMapping;
 use rustdds::policy::{Durability as DdsDurability, History, Liveliness, Reliability as DdsReliability, ResourceLimits};
 use rustdds::{Duration, QosPolicies, QosPolicyBuilder};
 use serde::{Deserialize, Serialize};
 
-use super::network::ServiceWire;
 use crate::ros::msg::Payload;
 use crate::ros::{Durability, Qos, Reliability};
 
@@ -15,15 +13,6 @@ use crate::ros::{Durability, Qos, Reliability};
 pub(super) struct Wire<T: Payload>(pub T);
 
 impl<T: Payload> ros2_client::Message for Wire<T> {}
-
-impl From<ServiceWire> for ServiceMapping {
-    fn from(wire: ServiceWire) -> Self {
-        match wire {
-            ServiceWire::FastDds => Self::Enhanced,
-            ServiceWire::Cyclone => Self::Cyclone,
-        }
-    }
-}
 
 fn depth(qos: Qos) -> i32 {
     i32::try_from(qos.depth.max(1)).unwrap_or(i32::MAX)
@@ -60,5 +49,5 @@ pub(super) fn subscription(qos: Qos) -> QosPolicies {
 /// The QoS of both sides of a service. Callers wait in the reader's cache, so it is deep.
 pub(super) fn service() -> ros2_client::qos::QosProfile {
     use ros2_client::qos::{History, QosProfile};
-    QosProfile::publisher_default().history(History::KeepLast { depth: super::SERVICE_DEPTH })
+    QosProfile::publisher_default().history(History::KeepLast { depth: super::service::DEPTH })
 }

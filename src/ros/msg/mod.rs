@@ -45,6 +45,12 @@ pub trait Service: Send + Sync + 'static {
     type Request: Payload;
     /// What they get.
     type Response: Payload;
+
+    /// The same answer with something left out, for clients that can't carry a long one; `None` if nothing can be left out. Called
+    /// until the answer fits.
+    fn shorten(_: Self::Response) -> Option<Self::Response> {
+        None
+    }
 }
 
 macro_rules! message {
@@ -57,11 +63,14 @@ macro_rules! message {
 pub(crate) use message;
 
 macro_rules! service {
-    ($package:literal: $name:ident($request:ty) -> $response:ty) => {
+    ($package:literal: $name:ident($request:ty) -> $response:ty $(, shortened by $shorten:path)?) => {
         impl $crate::ros::msg::Service for $name {
             const TYPE: $crate::ros::msg::TypeName = $crate::ros::msg::TypeName { package: $package, name: stringify!($name) };
             type Request = $request;
             type Response = $response;
+            $(fn shorten(response: $response) -> Option<$response> {
+                $shorten(response)
+            })?
         }
     };
 }

@@ -141,5 +141,72 @@ pub struct Convert;
 pub struct CheckFrames;
 
 super::message!("urdf_usd": Asset, FrameVerdict);
-super::service!("urdf_usd": Convert(ConvertRequest) -> ConvertResponse);
-super::service!("urdf_usd": CheckFrames(CheckFramesRequest) -> CheckFramesResponse);
+super::service!("urdf_usd": Convert(ConvertRequest) -> ConvertResponse, shortened by shorten_convert);
+super::service!("urdf_usd": CheckFrames(CheckFramesRequest) -> CheckFramesResponse, shortened by shorten_check);
+
+/// Leaves out the report, then the files, then the end of the message.
+fn shorten_convert(mut response: ConvertResponse) -> Option<ConvertResponse> {
+    if !response.report.is_empty() {
+        response.report.clear();
+        response.message.push_str(" (the report is too long for this transport: it is in report.json beside the asset)");
+    } else if !response.files.is_empty() {
+        response.files.truncate(response.files.len() / 2);
+    } else {
+        shorten_text(&mut response.message)?;
+    }
+    Some(response)
+}
+
+/// Leaves out the frames that are as the asset says, then the last ones, then the end of the message.
+fn shorten_check(mut response: CheckFramesResponse) -> Option<CheckFramesResponse> {
+    let (all, is_ok) = (response.frames.len(), |frame: &FrameVerdict| frame.verdict == FrameVerdict::OK);
+    if response.frames.iter().any(is_ok) {
+        response.frames.retain(|frame| !is_ok(frame));
+        response.message.push_str(" (frames that are ok are left out: they are too many for this transport)");
+    } else if all > 0 {
+        response.frames.truncate(all / 2);
+    } else {
+        shorten_text(&mut response.message)?;
+    }
+    Some(response)
+}
+
+/// Halves a text; `None` if it is short already.
+fn shorten_text(text: &mut String) -> Option<()> {
+    if text.len() < 64 {
+        return None;
+    }
+    text.truncate(text.floor_char_boundary(text.len() / 2));
+    text.push('…');
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ros::msg::Service;
+
+    #[test]
+    fn answers_become_shorter_until_nothing_is_left_to_leave_out() {
+        let mut convert = ConvertResponse {
+            success: true,
+            message: "ä".repeat(1000),
+            files: vec!["/a/b".into(); 100],
+            report: "{}".repeat(1000),
+        };
+        let mut steps = 0;
+        while let Some(shorter) = Convert::shorten(convert.clone()) {
+            assert!(shorter.success && (shorter.report.is_empty(), steps < 40) == (true, true));
+            (convert, steps) = (shorter, steps + 1);
+        }
+        assert!(convert.files.is_empty() && convert.message.len() < 64);
+        let verdict = |verdict: &str| FrameVerdict { verdict: verdict.into(), ..FrameVerdict::default() };
+        let check = CheckFramesResponse {
+            frames: vec![verdict(FrameVerdict::OK), verdict(FrameVerdict::OFF), verdict(FrameVerdict::STALE)],
+            ..CheckFramesResponse::default()
+        };
+        let once = CheckFrames::shorten(check).expect("shorter");
+        assert_eq!(once.frames.iter().map(|f| f.verdict.as_str()).collect::<Vec<_>>(), ["off", "stale"]);
+        assert_eq!(CheckFrames::shorten(once).map(|check| check.frames.len()), Some(1));
+    }
+}
