@@ -759,6 +759,22 @@ def test_http(start, peer, assets):
 # ------------------------------------------------------------------------------------------------------------------- demo
 
 
+def test_demo_goes_on_until_interrupted(tmp_path, domain):
+    """The verdict on the frames is told when it is known, and Ctrl-C is no failure."""
+    command = [str(conftest.program()), "demo", "-o", str(tmp_path / "demo")]
+    log = tmp_path / "out.txt"
+    with log.open("wb") as stream:
+        demo = subprocess.Popen(command, stdout=stream, stderr=stream, env=os.environ | {"ROS_DOMAIN_ID": str(domain)})
+    try:
+        ros_peer.until(lambda: re.search(r"(\d+) of \1 are as the asset says", log.read_text()), PATIENCE, "the verdict")
+        assert demo.poll() is None
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(PATIENCE) == 0
+    finally:
+        demo.kill()
+        print(log.read_text())
+
+
 def test_demo_once(tmp_path, domain):
     done = conftest.run("demo", "--once", "-o", tmp_path / "demo", env=os.environ | {"ROS_DOMAIN_ID": str(domain)}, timeout=PATIENCE * 2)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -67,6 +67,10 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     let (changes, mut parameters) = (node.changes(), Parameters::declare(&*node)?);
     parameters.output_dir.clone_from(&options.output);
     parameters.packages.push((sample.package.to_owned(), sample.folder.clone()));
+    // A demo has no use for one port rather than another.
+    if let Some(address) = parameters.http.as_mut().filter(|address| std::net::TcpListener::bind(**address).is_err()) {
+        address.set_port(0);
+    }
     let site: Arc<Site> = Arc::default();
     let events = site.events();
     let ready = Ready::new(node.clone(), parameters, changes, site.clone()).await.map_err(|d| {

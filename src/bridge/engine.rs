@@ -332,8 +332,7 @@ impl<N: Node> Engine<N> {
             tracing::error!("the frames of {:?} cannot be read back: {reason}", report.robot);
         }
         asset.frames = Frames::Read(frames);
-        self.judge(key);
-        self.show(key);
+        self.judge_and_tell(key);
         self.publish_diagnostics();
         self.answer_waiting_checks();
     }
@@ -570,16 +569,21 @@ impl<N: Node> Engine<N> {
         changed
     }
 
+    /// Holds a robot's frames against TF, and tells if a verdict changed.
+    fn judge_and_tell(&mut self, key: &str) {
+        if self.judge(key) {
+            self.show(key);
+            let findings = self.findings.get(key).map_or(&[][..], Vec::as_slice);
+            let ok = findings.iter().filter(|f| f.verdict == Verdict::Ok).count();
+            self.site.tell("frames", &serde_json::json!({ "key": key, "ok": ok, "total": findings.len() }));
+        }
+    }
+
     /// The regular look at all frames.
     fn look_at_frames(&mut self) {
         let keys: Vec<String> = self.robots.keys().cloned().collect();
         for key in keys {
-            if self.judge(&key) {
-                self.show(&key);
-                let ok = self.findings.get(&key).map(|findings| findings.iter().filter(|f| f.verdict == Verdict::Ok).count());
-                let total = self.findings.get(&key).map(Vec::len);
-                self.site.tell("frames", &serde_json::json!({ "key": key, "ok": ok, "total": total }));
-            }
+            self.judge_and_tell(&key);
         }
         self.publish_diagnostics();
     }

@@ -108,7 +108,7 @@ impl Worker {
         };
         match new_debouncer_opt(QUIET, None, handler, NoCache::new(), notify::Config::default()) {
             Ok(debouncer) => worker.debouncer = Some(debouncer),
-            Err(error) => worker.complain(Path::new("/"), &error),
+            Err(error) => worker.complain(None, &error),
         }
         worker
     }
@@ -191,13 +191,13 @@ impl Worker {
                 }
                 Err(error) => {
                     self.unwatched.extend(files);
-                    self.complain(&folder, &error);
+                    self.complain(Some(&folder), &error);
                 }
             }
         }
     }
 
-    fn complain(&mut self, folder: &Path, error: &notify::Error) {
+    fn complain(&mut self, folder: Option<&Path>, error: &notify::Error) {
         if std::mem::replace(&mut self.complained, true) {
             return;
         }
@@ -216,8 +216,10 @@ impl Worker {
             Some(setting) => format!("changes are noticed within {poll} s instead; raise the limit: sudo sysctl {setting}"),
             None => format!("changes are noticed within {poll} s instead"),
         };
-        let message = format!("the folder {} cannot be watched for changes: {error}", folder.display());
-        let _ = self.events.send(Event::Trouble(Diagnostic::new(&codes::WATCH, Place::file(folder), message).help(help)));
+        let what = folder.map_or_else(|| "files".to_owned(), |folder| format!("the folder {}", folder.display()));
+        let message = format!("{what} cannot be watched for changes: {error}");
+        let place = folder.map_or_else(Place::default, Place::file);
+        let _ = self.events.send(Event::Trouble(Diagnostic::new(&codes::WATCH, place, message).help(help)));
     }
 }
 

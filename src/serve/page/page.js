@@ -73,7 +73,7 @@ function card(robot) {
     const parts = Object.entries(robot.counts).map(([what, count]) => `${count} ${what}`);
     article.append(make("p", { className: "dim", textContent: parts.join(", ") }));
   }
-  if (robot.directory) article.append(make("p", { className: "dim", textContent: robot.directory }));
+  if (robot.directory && !robot.message.includes(robot.directory)) article.append(make("p", { className: "dim", textContent: robot.directory }));
   if (robot.files.length) article.append(files(robot));
   if (robot.frames) article.append(frames(robot.frames));
   const count = robot.diagnostics.length;
