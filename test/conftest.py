@@ -72,9 +72,11 @@ def program():
     return PROGRAM
 
 
-def run(*arguments, timeout=600, **options):
-    """Calls the program; returns the finished process with text output."""
+def run(*arguments, timeout=600, obeys_permissions=False, **options):
+    """Calls the program; returns the finished process with text output. `obeys_permissions`: even where the tests run as root."""
     command = [str(program()), *map(str, arguments)]
+    if obeys_permissions and os.geteuid() == 0:
+        command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=timeout, **options)
 
 
