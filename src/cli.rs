@@ -189,6 +189,8 @@ fn convert(arguments: &Convert) -> ExitCode {
             Bodies::Nested => usd::Bodies::Nested,
             Bodies::Flat => usd::Bodies::Flat,
         },
+        overlays: Vec::new(),
+        srdf: None,
         strict: arguments.strict,
     };
     match convert::convert(&job) {

@@ -77,6 +77,8 @@ mod tests {
             namespace: None,
             base: Default::default(),
             bodies: Default::default(),
+            overlays: Vec::new(),
+            srdf: None,
             strict: false,
         }
     }

@@ -25,6 +25,8 @@ pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
         namespace: parameters.ros_namespace.clone().or_else(|| parameters.node_namespace.clone()),
         base: parameters.base,
         bodies: parameters.bodies,
+        overlays: Vec::new(),
+        srdf: None,
         strict: parameters.strict,
     }
 }

@@ -92,6 +92,10 @@ pub struct Job {
     pub base: usd::Base,
     /// How bodies are nested.
     pub bodies: usd::Bodies,
+    /// Which overlays to write beside the asset.
+    pub overlays: Vec<usd::Overlay>,
+    /// An SRDF file: which pairs of links need no collision check.
+    pub srdf: Option<PathBuf>,
     /// Publish nothing if there is any warning.
     pub strict: bool,
 }
@@ -319,6 +323,7 @@ fn write(
         namespace: job.namespace.clone(),
         base: job.base,
         bodies: job.bodies,
+        overlays: job.overlays.clone(),
     };
     let source =
         gltf::Source { format: "urdf".to_owned(), uri: uri.map(str::to_owned), hash: Some(format!("sha256:{sha256}")) };

@@ -10,7 +10,15 @@ use crate::diagnostic::Place;
 use crate::robot::*;
 
 fn link(name: &str, visuals: Vec<Shape>, collisions: Vec<Shape>) -> Link {
-    Link { name: name.into(), inertial: None, visuals, collisions, custom: Custom::default(), place: Place::default() }
+    Link {
+        name: name.into(),
+        inertial: None,
+        visuals,
+        collisions,
+        contact: None,
+        custom: Custom::default(),
+        place: Place::default(),
+    }
 }
 
 fn shape(geometry: Geometry, material: Option<usize>) -> Shape {
@@ -37,6 +45,7 @@ fn joint(name: &str, kind: JointKind, parent: usize, child: usize) -> Joint {
         mimic: None,
         safety: None,
         calibration: None,
+        drive: None,
         closes_loop: false,
         custom: Custom::default(),
         place: Place::default(),
@@ -68,6 +77,10 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
             mesh_source("package://p/meshes/lost.stl", None),
         ],
         textures: Vec::new(),
+        sensors: Vec::new(),
+        interfaces: Vec::new(),
+        controller_files: Vec::new(),
+        disabled_collisions: Vec::new(),
         custom: Custom { attributes: vec![("version".into(), "1.0".into())], elements: Vec::new() },
         place: Place::default(),
     }

@@ -10,6 +10,7 @@ pub mod kinematics;
 mod material;
 mod mesh;
 pub mod names;
+mod sensor;
 mod tree;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub use material::{ImageFormat, Material, Texture};
 pub use mesh::{Corners, Mesh, Part};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
+pub use sensor::{Camera, Interface, InterfaceKind, Qos, Sensor, SensorKind};
 pub use tree::Tree;
 
 use crate::diagnostic::Place;
@@ -54,7 +56,17 @@ pub struct Robot {
     pub textures: Vec<(MaterialId, String, Place)>,
     /// Every mesh file that the robot refers to, once per distinct reference.
     pub meshes: Vec<MeshSource>,
-    /// Attributes and elements of the robot element that the hub has no word for: transmissions, gazebo, ros2_control, sensors.
+    /// Sensors in the source's order.
+    pub sensors: Vec<Sensor>,
+    /// What the robot as a whole offers to ROS, beside `joint_states` and `robot_description`: what its controllers do.
+    pub interfaces: Vec<Interface>,
+    /// Files that say which controllers the robot has: the reference as written, where it stands. Whoever loads them adds to
+    /// [`Robot::interfaces`].
+    pub controller_files: Vec<(String, Place)>,
+    /// Pairs of links that need not be checked for collision, the first before the second in [`Robot::links`]; each once. Links
+    /// that a joint connects are not among them unless the source says so.
+    pub disabled_collisions: Vec<(LinkId, LinkId)>,
+    /// Attributes and elements of the robot element, kept as they were: transmissions, gazebo, ros2_control, sensors.
     pub custom: Custom,
     /// Where the robot element stands.
     pub place: Place,
@@ -71,6 +83,8 @@ pub struct Link {
     pub visuals: Vec<Shape>,
     /// What collides. `Shape::material` is unused.
     pub collisions: Vec<Shape>,
+    /// What contact with it is like, if the source says.
+    pub contact: Option<Contact>,
     /// What the hub has no word for.
     pub custom: Custom,
     /// Where the link stands.
@@ -88,6 +102,17 @@ pub struct Inertial {
     pub inertia: Matrix3<f64>,
     /// Where it stands.
     pub place: Place,
+}
+
+/// What contact with a link is like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contact {
+    /// Coefficient of static friction; not negative.
+    pub static_friction: f64,
+    /// Coefficient of sliding friction; not negative, not above the static one.
+    pub dynamic_friction: f64,
+    /// From 0 (nothing bounces) to 1, if the source says.
+    pub restitution: Option<f64>,
 }
 
 /// A piece of geometry on a link.
@@ -181,6 +206,8 @@ pub struct Joint {
     pub safety: Option<Safety>,
     /// Reference positions, if the source gives the element.
     pub calibration: Option<Calibration>,
+    /// How it is driven, if the source says that it is. Never on a joint that follows another.
+    pub drive: Option<Drive>,
     /// Whether the joint closes a loop: its child already has a parent in the tree.
     pub closes_loop: bool,
     /// What the hub has no word for.
@@ -252,6 +279,26 @@ pub struct Dynamics {
     pub damping: Option<f64>,
     /// N·m or N, if given.
     pub friction: Option<f64>,
+}
+
+/// How a joint is driven.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drive {
+    /// What is commanded.
+    pub command: Command,
+    /// The position that it starts at in radians or metres, if the source says.
+    pub initial_position: Option<f64>,
+}
+
+/// What a driven joint takes as command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Command {
+    /// Torque or force.
+    Effort,
+    /// Speed.
+    Velocity,
+    /// Position.
+    Position,
 }
 
 /// `position = multiplier · position(joint) + offset`.

@@ -146,6 +146,7 @@ fn joint(xml: &mut Xml<'_>, node: Node<'_>, name: String, parent: LinkId, child:
             falling: optional(xml, node, "falling"),
             reference_position: optional(xml, node, "reference_position"),
         }),
+        drive: None,
         closes_loop: false,
         custom: Custom { attributes, elements: Vec::new() },
         place: xml.place(node),

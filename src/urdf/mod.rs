@@ -166,7 +166,21 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<Robot
     report_shape(xml, root, &tree, &links, &joints, &nodes);
     let Assets { materials: Materials { list: materials, textures, .. }, meshes, .. } = assets;
     let (custom, place) = (xml.custom(root, &custom::ROBOT), xml.place(root));
-    Some(Robot { name, links, joints, tree, materials, textures, meshes, custom, place })
+    Some(Robot {
+        name,
+        links,
+        joints,
+        tree,
+        materials,
+        textures,
+        meshes,
+        sensors: Vec::new(),
+        interfaces: Vec::new(),
+        controller_files: Vec::new(),
+        disabled_collisions: Vec::new(),
+        custom,
+        place,
+    })
 }
 
 fn robot_name(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> String {
@@ -229,6 +243,7 @@ fn link(xml: &mut Xml<'_>, node: Node<'_>, name: String, assets: &mut Assets) ->
         inertial: inertial(xml, node),
         visuals: visuals(xml, node, assets),
         collisions: collisions(xml, node, assets),
+        contact: None,
         custom: xml.custom(node, &custom::LINK),
         place: xml.place(node),
     }

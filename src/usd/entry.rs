@@ -1,7 +1,7 @@
 //! The entry layer: what the asset is, and the layers that make it up.
 
-use super::Scene;
 use super::author::{Layer, Value, dictionary, string};
+use super::{Overlay, Scene};
 
 /// The layers that the entry pulls in, strongest first.
 pub(super) const ORDER: [&str; 5] = ["ros.usda", "extended_physics.usda", "urdf.usda", "physics.usda", "base.usda"];
@@ -23,5 +23,14 @@ pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str]) -> Layer {
     if scene.plan.name != scene.robot.name {
         prim.display_name(&scene.robot.name);
     }
+    layer
+}
+
+/// The entry of an overlay: the asset under the overlay's layer.
+pub(super) fn overlay(scene: &Scene<'_>, overlay: Overlay) -> Layer {
+    let (mut layer, root) =
+        super::layer(scene, &format!("The robot {} with the overlay {}", scene.robot.name, overlay.as_str()));
+    layer.sublayers([format!("./{}.usda", overlay.as_str()), format!("./{}.usda", scene.options.entry)]);
+    layer.over(&root);
     layer
 }

@@ -13,7 +13,9 @@ mod geometries;
 mod instances;
 mod library;
 mod materials;
+mod newton;
 mod numbers;
+mod openpbr;
 mod physics;
 mod plan;
 mod read;
@@ -54,6 +56,28 @@ pub enum Bodies {
     Flat,
 }
 
+/// A layer of one program's or renderer's own words, stronger than the asset, with an entry of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Overlay {
+    /// The Newton physics engine: what joints do that UsdPhysics cannot say.
+    Newton,
+    /// MaterialX OpenPBR beside UsdPreviewSurface.
+    OpenPbr,
+}
+
+impl Overlay {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Newton, Self::OpenPbr];
+
+    /// Its name in options and files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Newton => "newton",
+            Self::OpenPbr => "openpbr",
+        }
+    }
+}
+
 /// How an asset is written.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -71,6 +95,8 @@ pub struct Options {
     pub base: Base,
     /// How bodies are nested.
     pub bodies: Bodies,
+    /// Which overlays to write beside the asset.
+    pub overlays: Vec<Overlay>,
 }
 
 /// An asset's files.
@@ -116,6 +142,14 @@ pub fn write(robot: &Robot, options: &Options) -> Asset {
     let sublayers: Vec<&str> =
         entry::ORDER.iter().copied().filter(|name| layers.iter().any(|(path, _)| path == name)).collect();
     layers.push((format!("{}.usda", options.entry), entry::layer(&scene, &sublayers)));
+    for &overlay in &options.overlays {
+        let layer = match overlay {
+            Overlay::Newton => newton::layer(&scene),
+            Overlay::OpenPbr => openpbr::layer(&scene),
+        };
+        layers.push((format!("{}.usda", overlay.as_str()), layer));
+        layers.push((format!("{}.{}.usda", options.entry, overlay.as_str()), entry::overlay(&scene, overlay)));
+    }
 
     let mut files = BTreeMap::new();
     for (path, layer) in layers {
