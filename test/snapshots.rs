@@ -17,6 +17,8 @@ fn text_layers_of_the_sample_arm() {
         namespace: None,
         base: usd::Base::Auto,
         bodies: usd::Bodies::Nested,
+        overlays: Vec::new(),
+        srdf: None,
         strict: false,
     };
     let report = convert(&job).unwrap();
