@@ -2,8 +2,9 @@
 //!
 //! All layers are written from one plan, so that they agree on every path. This module decides; it authors nothing.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::sensors::{self, SensorPlan};
 use super::{Base, Bodies};
 use crate::robot::{JointId, JointKind, Link, LinkId, Pose, Robot, names};
 
@@ -64,6 +65,8 @@ pub(super) struct Plan {
     pub joints: Vec<Option<JointPlan>>,
     /// Joints that hold bodies to the world where no URDF joint does (`--base fixed`): their paths and the bodies.
     pub world_joints: Vec<(String, LinkId)>,
+    /// As [`Robot::sensors`].
+    pub sensors: Vec<SensorPlan>,
 }
 
 impl Plan {
@@ -100,7 +103,22 @@ impl Plan {
             });
         }
         let world_joints = children.world_joints.iter().map(|identifier| format!("/{name}/{identifier}")).zip(held).collect();
-        Self { name, links, joints, world_joints }
+        let mut plan = Self { name, links, joints, world_joints, sensors: Vec::new() };
+        plan.sensors = sensors::plan(robot, &plan);
+        plan
+    }
+
+    /// The names of the prims that are planned below each prim.
+    pub(super) fn children(&self) -> HashMap<String, Vec<String>> {
+        let links = self.links.iter().map(|link| &link.path);
+        let joints = self.joints.iter().flatten().map(|joint| &joint.path);
+        let added = self.world_joints.iter().map(|(path, _)| path);
+        let sensors = self.sensors.iter().flat_map(|sensor| &sensor.prims).map(|prim| &prim.path);
+        let mut children: HashMap<String, Vec<String>> = HashMap::new();
+        for (parent, name) in links.chain(joints).chain(added).chain(sensors).filter_map(|path| path.rsplit_once('/')) {
+            children.entry(parent.to_owned()).or_default().push(name.to_owned());
+        }
+        children
     }
 
     /// The default prim's path.
