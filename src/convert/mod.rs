@@ -45,25 +45,32 @@ pub struct Formats {
     pub usd: bool,
     /// The binary glTF.
     pub glb: bool,
+    /// The OpenUSD layers and textures in one package.
+    pub usdz: bool,
 }
 
 impl Formats {
-    /// Reads names as people write them: `usd`, `glb`.
+    /// No output at all, which is no valid choice.
+    const NONE: Self = Self { usd: false, glb: false, usdz: false };
+    /// What there is, in words.
+    const KNOWN: &str = "formats are \"usd\", \"glb\" and \"usdz\"";
+
+    /// Reads names as people write them: `usd`, `glb`, `usdz`.
     ///
     /// # Errors
     /// The sentence to show, naming what is wrong.
     pub fn parse<S: AsRef<str>>(names: &[S]) -> Result<Self, String> {
-        let mut formats = Self { usd: false, glb: false };
+        let mut formats = Self::NONE;
         for name in names {
             match name.as_ref().trim() {
                 "usd" => formats.usd = true,
                 "glb" => formats.glb = true,
-                "usdz" => return Err("format \"usdz\" is not written by this version; write \"usd\" or \"glb\"".to_owned()),
-                other => return Err(format!("unknown format {other:?}; formats are \"usd\" and \"glb\"")),
+                "usdz" => formats.usdz = true,
+                other => return Err(format!("unknown format {other:?}; {}", Self::KNOWN)),
             }
         }
-        if formats == (Self { usd: false, glb: false }) {
-            return Err("no format given; formats are \"usd\" and \"glb\"".to_owned());
+        if formats == Self::NONE {
+            return Err(format!("no format given; {}", Self::KNOWN));
         }
         Ok(formats)
     }
@@ -71,8 +78,28 @@ impl Formats {
 
 impl Default for Formats {
     fn default() -> Self {
-        Self { usd: true, glb: true }
+        Self { usd: true, glb: true, usdz: false }
     }
+}
+
+/// Reads names of overlays as people write them: `newton`, `openpbr`. Each stands once in the result, in a fixed order.
+///
+/// # Errors
+/// The sentence to show, naming what is wrong.
+pub fn overlays<S: AsRef<str>>(names: &[S]) -> Result<Vec<usd::Overlay>, String> {
+    const KNOWN: &str = "overlays are \"newton\" and \"openpbr\"";
+    let mut overlays = Vec::new();
+    for name in names {
+        let name = name.as_ref().trim();
+        match usd::Overlay::ALL.into_iter().find(|overlay| overlay.as_str() == name) {
+            Some(overlay) => overlays.push(overlay),
+            None if name == "isaac" => return Err(format!("overlay \"isaac\" is not written by this version; {KNOWN}")),
+            None => return Err(format!("unknown overlay {name:?}; {KNOWN}")),
+        }
+    }
+    overlays.sort();
+    overlays.dedup();
+    Ok(overlays)
 }
 
 /// One conversion.
@@ -92,7 +119,7 @@ pub struct Job {
     pub base: usd::Base,
     /// How bodies are nested.
     pub bodies: usd::Bodies,
-    /// Which overlays to write beside the asset.
+    /// Which overlays to write beside the layers; none without [`Formats::usd`].
     pub overlays: Vec<usd::Overlay>,
     /// An SRDF file: which pairs of links need no collision check.
     pub srdf: Option<PathBuf>,
@@ -324,6 +351,7 @@ fn write(
         base: job.base,
         bodies: job.bodies,
         overlays: job.overlays.clone(),
+        usdz: job.formats.usdz,
     };
     let source =
         gltf::Source { format: "urdf".to_owned(), uri: uri.map(str::to_owned), hash: Some(format!("sha256:{sha256}")) };
@@ -333,6 +361,7 @@ fn write(
     diagnostics.extend(asset.diagnostics);
     diagnostics.extend(glb.diagnostics);
     let mut files = publish::Files::new();
+    files.extend(asset.usdz.map(|package| (format!("{name}.usdz"), package)));
     if job.formats.usd {
         files.extend(asset.files);
     }
@@ -342,13 +371,17 @@ fn write(
     (files, asset.materials)
 }
 
-/// The robot's name as the name of a file: without separators and control characters, and not hidden.
+/// The robot's name as the name of a file: without separators and control characters, not hidden, and not that of a layer.
 pub fn file_name(robot: &str) -> String {
     let name: String = robot.chars().map(|c| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c }).collect();
     let name = name.trim().trim_start_matches('.');
     // File systems allow 255 bytes, and endings and the staging directory's marks come on top.
     let end = (0..=name.len().min(200)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
-    if end == 0 { "robot".to_owned() } else { name[..end].to_owned() }
+    match &name[..end] {
+        "" => "robot".to_owned(),
+        layer if usd::is_layer(layer) => format!("{layer}_robot"),
+        name => name.to_owned(),
+    }
 }
 
 /// A file's name that means the same on every machine: `package://` in a package, else without its folders.
