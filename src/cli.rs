@@ -57,6 +57,13 @@ struct Convert {
     /// Which overlays to write beside the layers, separated by commas: newton, openpbr; each with an entry of its own
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     overlays: Vec<String>,
+    /// Add what SimReady asks for to the layers: a picture of the robot, and metadata in NAME.json
+    #[arg(long)]
+    simready: bool,
+    /// What that metadata says beside or instead of what the URDF's package says (may be given several times): author,
+    /// asset_license, category, qcode
+    #[arg(long = "simready-metadata", value_name = "KEY=VALUE", requires = "simready")]
+    simready_metadata: Vec<String>,
     /// Where a ROS package is (may be given several times; comes before everything else)
     #[arg(long = "package", value_name = "NAME=DIR", value_parser = package)]
     packages: Vec<(String, PathBuf)>,
@@ -156,8 +163,14 @@ fn convert(arguments: &Convert) -> ExitCode {
         Ok(overlays) => overlays,
         Err(message) => return wrong(&format!("--overlays: {message}")),
     };
-    if !overlays.is_empty() && !formats.usd {
-        return wrong("--overlays: overlays stand beside the OpenUSD layers; write \"usd\" among --formats too");
+    let simready = match convert::Simready::parse(&arguments.simready_metadata) {
+        Ok(simready) => arguments.simready.then_some(simready),
+        Err(message) => return wrong(&format!("--simready-metadata: {message}")),
+    };
+    for (option, is_given) in [("--overlays", !overlays.is_empty()), ("--simready", simready.is_some())] {
+        if is_given && !formats.usd {
+            return wrong(&format!("{option} adds to the OpenUSD layers; name \"usd\" among --formats"));
+        }
     }
     for (option, directory) in arguments
         .packages
@@ -201,6 +214,7 @@ fn convert(arguments: &Convert) -> ExitCode {
         },
         overlays,
         srdf: None,
+        simready,
         strict: arguments.strict,
     };
     match convert::convert(&job) {

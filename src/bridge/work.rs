@@ -27,6 +27,7 @@ pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
         bodies: parameters.bodies,
         overlays: parameters.overlays.clone(),
         srdf: None,
+        simready: parameters.simready.then(|| parameters.simready_metadata.clone()),
         strict: parameters.strict,
     }
 }

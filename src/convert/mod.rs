@@ -6,6 +6,7 @@ pub mod codes;
 mod load;
 mod publish;
 mod report;
+mod simready;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -16,6 +17,7 @@ use std::time::Instant;
 pub use publish::Error as PublishError;
 pub use report::{Counts, FileInfo, Report, SourceInfo, Timings};
 use sha2::{Digest, Sha256};
+pub use simready::Simready;
 
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::robot::Robot;
@@ -123,6 +125,8 @@ pub struct Job {
     pub overlays: Vec<usd::Overlay>,
     /// An SRDF file: which pairs of links need no collision check.
     pub srdf: Option<PathBuf>,
+    /// Whether to add what SimReady asks for, and what people say of the asset; nothing is added without [`Formats::usd`].
+    pub simready: Option<Simready>,
     /// Publish nothing if there is any warning.
     pub strict: bool,
 }
@@ -182,7 +186,18 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
         Source::File(_) => source.file.as_deref().map(identifying_uri),
         Source::Text { .. } => None,
     };
-    let (outputs, materials) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &mut diagnostics);
+    let directory = job.output_dir.join(&name);
+    let (mut outputs, written) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &mut diagnostics);
+    if let Some(simready) = job.simready.as_ref().filter(|_| job.formats.usd) {
+        let provenance = match &job.source {
+            Source::File(_) => source.file.as_deref().map(|file| simready::Provenance::of(file, files)).unwrap_or_default(),
+            Source::Text { .. } => simready::Provenance::default(),
+        };
+        let source = uri.clone().unwrap_or_else(|| format!("sha256:{}", source.sha256));
+        let subject =
+            simready::Subject { robot: &robot, name: &name, asset: &written, source, provenance, directory: &directory };
+        diagnostics.extend(simready::add(simready, &subject, &mut outputs));
+    }
     let write = start.elapsed();
 
     if job.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
@@ -198,7 +213,13 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
         .filter(|m| seen.insert(Arc::as_ptr(m)))
         .map(|m| m.triangles.len())
         .sum();
-    let counts = Counts { links: robot.links.len(), joints: robot.joints.len(), meshes: distinct.len(), triangles, materials };
+    let counts = Counts {
+        links: robot.links.len(),
+        joints: robot.joints.len(),
+        meshes: distinct.len(),
+        triangles,
+        materials: written.materials,
+    };
     let mut report = Report {
         robot: robot.name.clone(),
         source: SourceInfo { kind: "urdf", uri, sha256: source.sha256 },
@@ -210,7 +231,7 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
         counts,
         timings_ms: Timings::default(),
         diagnostics,
-        directory: job.output_dir.join(&name),
+        directory,
         root: robot
             .tree
             .roots
@@ -333,7 +354,7 @@ fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
     .help(help))
 }
 
-/// Makes the contents of all files. Returns them with the number of distinct materials.
+/// Makes the contents of all files. Returns them with what is in the layers.
 fn write(
     job: &Job,
     robot: &Robot,
@@ -341,7 +362,7 @@ fn write(
     uri: Option<&str>,
     sha256: &str,
     diagnostics: &mut Vec<Diagnostic>,
-) -> (publish::Files, usize) {
+) -> (publish::Files, usd::Written) {
     let usd_options = usd::Options {
         entry: name.to_owned(),
         identifier: uri.map_or_else(|| robot.name.clone(), str::to_owned),
@@ -368,7 +389,7 @@ fn write(
     if job.formats.glb {
         files.insert(format!("{name}.glb"), glb.glb);
     }
-    (files, asset.materials)
+    (files, asset.written)
 }
 
 /// The robot's name as the name of a file: without separators and control characters, not hidden, and not that of a layer.
@@ -379,7 +400,7 @@ pub fn file_name(robot: &str) -> String {
     let end = (0..=name.len().min(200)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
     match &name[..end] {
         "" => "robot".to_owned(),
-        layer if usd::is_layer(layer) => format!("{layer}_robot"),
+        taken if usd::is_layer(taken) || taken.eq_ignore_ascii_case("report") => format!("{taken}_robot"),
         name => name.to_owned(),
     }
 }

@@ -110,6 +110,17 @@ pub struct Options {
     pub usdz: bool,
 }
 
+/// What an asset came to consist of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Written {
+    /// Distinct materials.
+    pub materials: usize,
+    /// Rigid bodies.
+    pub bodies: usize,
+    /// kg, of all bodies.
+    pub mass: f64,
+}
+
 /// An asset's files.
 #[derive(Debug)]
 pub struct Asset {
@@ -117,8 +128,8 @@ pub struct Asset {
     pub files: BTreeMap<String, Vec<u8>>,
     /// The package of the same files without the overlays', if asked for.
     pub usdz: Option<Vec<u8>>,
-    /// How many distinct materials it has.
-    pub materials: usize,
+    /// What is in them.
+    pub written: Written,
     /// What was found on the way.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -194,7 +205,14 @@ pub fn write(robot: &Robot, options: &Options) -> Asset {
     let usdz = usdz.and_then(|package| {
         package.map_err(|error| diagnostics.push(internal(&scene, &format!("{}.usdz", options.entry), &error))).ok()
     });
-    Asset { files, usdz, materials: scene.library.materials.len(), diagnostics }
+    Asset { files, usdz, written: written(&scene), diagnostics }
+}
+
+fn written(scene: &Scene<'_>) -> Written {
+    let links = scene.robot.links.iter().zip(&scene.plan.links);
+    let masses: Vec<f64> =
+        links.filter(|(_, plan)| plan.role == Role::Body).map(|(link, plan)| physics::mass(link, plan.mass_missing)).collect();
+    Written { materials: scene.library.materials.len(), bodies: masses.len(), mass: masses.iter().sum() }
 }
 
 fn internal(scene: &Scene<'_>, path: &str, error: &impl std::fmt::Display) -> Diagnostic {

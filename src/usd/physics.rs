@@ -72,6 +72,11 @@ fn joints_of(scene: &Scene<'_>, link: LinkId) -> impl Iterator<Item = JointId> {
     scene.robot.tree.child_joints[link.0].iter().copied().chain(closing.map(|(index, _)| JointId(index)))
 }
 
+/// The mass that a body is given, in kg.
+pub(super) fn mass(link: &Link, missing: bool) -> f64 {
+    link.inertial.as_ref().filter(|_| !missing).map_or(STAND_IN_MASS, |inertial| inertial.mass)
+}
+
 fn author_body(layer: &mut Layer, path: &str, link: &Link, mass_missing: bool) -> Option<Diagnostic> {
     let mut prim = layer.over(path);
     prim.apply(["PhysicsRigidBodyAPI", "PhysicsMassAPI"]);
