@@ -54,7 +54,7 @@ pub fn tiers(mesh: &Mesh) -> Tiers {
     }
     let Some(source) = Source::new(mesh) else { return Tiers::default() };
     let medium = source.simplified(MEDIUM_DEVIATION, mesh.triangles.len());
-    let low = source.simplified(LOW_DEVIATION, medium.as_ref().map_or(mesh, |medium| medium).triangles.len());
+    let low = source.simplified(LOW_DEVIATION, medium.as_ref().unwrap_or(mesh).triangles.len());
     Tiers { medium: medium.map(Arc::new), low: low.map(Arc::new) }
 }
 
@@ -140,7 +140,7 @@ fn vertices(mesh: &Mesh) -> (Vec<Vertex>, Vec<[u32; 3]>) {
 impl<'a> Source<'a> {
     /// `None` if the mesh has no size to measure by.
     fn new(mesh: &'a Mesh) -> Option<Self> {
-        let (low, high) = mesh.bounds()?;
+        let (low, high) = mesh.bounds().filter(|_| mesh.points.as_flattened().iter().all(|x| x.is_finite()))?;
         let middle = [0, 1, 2].map(|k| low[k] / 2.0 + high[k] / 2.0);
         let diagonal = (0..3).map(|k| (high[k] - low[k]).powi(2)).sum::<f32>().sqrt();
         if !(diagonal.is_normal() && middle.iter().all(|x| x.is_finite())) {
@@ -211,7 +211,8 @@ impl<'a> Source<'a> {
 
     /// A vector along the normal of a triangle of vertices; zero if it has no area.
     fn normal(&self, triangle: [u32; 3]) -> Vector3<f64> {
-        let [a, b, c] = triangle.map(|i| Vector3::from(self.mesh.points[self.vertices[i as usize].point as usize].map(f64::from)));
+        let [a, b, c] =
+            triangle.map(|i| Vector3::from(self.mesh.points[self.vertices[i as usize].point as usize].map(f64::from)));
         (b - a).cross(&(c - a))
     }
 
@@ -224,8 +225,7 @@ impl<'a> Source<'a> {
     /// The points around which `triangles` and the source are farther than `bound` from each other, or a triangle is turned round.
     fn astray(&self, triangles: &[[u32; 3]], bound: f32, proved: &mut Proved) -> Vec<bool> {
         let spacing = self.diagonal * SPACING;
-        let tier: Vec<[u32; 3]> =
-            triangles.iter().map(|t| least_first(t.map(|i| self.vertices[i as usize].point))).collect();
+        let tier: Vec<[u32; 3]> = triangles.iter().map(|t| least_first(t.map(|i| self.vertices[i as usize].point))).collect();
         let surface = Surface::new(&self.points, &tier);
         let corners = |triangle: [u32; 3]| triangle.map(|i| self.points[i as usize]);
         let mut astray = vec![false; self.points.len()];
@@ -339,4 +339,110 @@ fn distinct(normals: impl Iterator<Item = [[f32; 3]; 3]>) -> Corners<[f32; 3]> {
 
 fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::check;
+    use super::*;
+    use crate::robot::Material;
+
+    /// A ball of `2 · n · n` triangles, each with its own normal if `faceted`; its halves are different parts, if `halves`.
+    fn ball(n: u32, faceted: bool, halves: bool) -> Mesh {
+        let point = |i: u32, j: u32| {
+            let (turn, rise) =
+                (std::f32::consts::TAU * (i % (2 * n)) as f32 / (2 * n) as f32, std::f32::consts::PI * j as f32 / n as f32);
+            [turn.cos() * rise.sin(), turn.sin() * rise.sin(), -rise.cos()]
+        };
+        let index = |i: u32, j: u32| match j {
+            0 => 0,
+            j if j == n => 1,
+            j => 2 + (j - 1) * 2 * n + i % (2 * n),
+        };
+        let mut points = vec![point(0, 0), point(0, n)];
+        points.extend((1..n).flat_map(|j| (0..2 * n).map(move |i| point(i, j))));
+        let mut triangles = Vec::new();
+        for (j, i) in (0..n).flat_map(|j| (0..2 * n).map(move |i| (j, i))) {
+            let [a, b, c, d] = [index(i, j), index(i + 1, j), index(i + 1, j + 1), index(i, j + 1)];
+            triangles.extend((a != b).then_some([a, b, c]));
+            triangles.extend((c != d).then_some([a, c, d]));
+        }
+        let normals = if faceted {
+            let normal = |t: &[u32; 3]| {
+                let [a, b, c] = t.map(|i| Vector3::from(points[i as usize]));
+                (b - a).cross(&(c - a)).normalize().into()
+            };
+            let indices = (0..triangles.len() as u32).map(|i| [i; 3]).collect();
+            Corners { values: triangles.iter().map(normal).collect(), indices }
+        } else {
+            Corners { values: points.clone(), indices: triangles.clone() }
+        };
+        let count = triangles.len();
+        let part = |triangles, material| Part { triangles, material: Some(material) };
+        let parts = if halves { vec![part(0..count / 2, 0), part(count / 2..count, 1)] } else { vec![part(0..count, 0)] };
+        let materials = vec![Material::plain("a", [1.0; 4]), Material::plain("b", [0.0; 4])];
+        Mesh { points, triangles, normals, uvs: None, parts, materials }
+    }
+
+    fn distinct_points(mesh: &Mesh) -> Set<[u32; 3]> {
+        mesh.points.iter().map(|p| p.map(f32::to_bits)).collect()
+    }
+
+    #[test]
+    fn a_ball_gets_lighter_within_its_bounds() {
+        for faceted in [false, true] {
+            let mesh = ball(60, faceted, false);
+            let Tiers { medium: Some(medium), low: Some(low) } = tiers(&mesh) else { panic!("a tier is missing") };
+            assert!(medium.triangles.len() < mesh.triangles.len() / 2, "{}", medium.triangles.len());
+            assert!(low.triangles.len() < medium.triangles.len() / 2, "{}", low.triangles.len());
+            for (tier, deviation) in [(&medium, MEDIUM_DEVIATION), (&low, LOW_DEVIATION)] {
+                check(tier);
+                assert!(distinct_points(tier).is_subset(&distinct_points(&mesh)));
+                // The middle of a triangle is where it is deepest inside the ball.
+                let bound = deviation * 12_f32.sqrt() + 0.001;
+                for t in &tier.triangles {
+                    let [a, b, c] = t.map(|i| Vector3::from(tier.points[i as usize]));
+                    assert!(((a + b + c) / 3.0).norm() > 1.0 - bound);
+                    assert!((b - a).cross(&(c - a)).dot(&(a + b + c)) > 0.0, "a triangle is turned round");
+                }
+            }
+            assert_eq!(tiers(&mesh), Tiers { medium: Some(medium), low: Some(low) });
+        }
+    }
+
+    #[test]
+    fn the_border_of_parts_stays() {
+        let mesh = ball(60, false, true);
+        let low = tiers(&mesh).low.unwrap();
+        check(&low);
+        assert_eq!(low.parts.iter().map(|part| part.material).collect::<Vec<_>>(), [Some(0), Some(1)]);
+        for (part, below) in low.parts.iter().zip([true, false]) {
+            for &i in low.triangles[part.triangles.clone()].as_flattened() {
+                let z = low.points[i as usize][2];
+                assert!(if below { z < 1e-6 } else { z > -1e-6 }, "{z}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_small_or_needs_its_triangles_has_no_tiers() {
+        assert_eq!(tiers(&ball(10, false, false)), Tiers::default());
+        let mut spiky = ball(30, true, false);
+        for (i, point) in spiky.points.iter_mut().enumerate() {
+            *point = point.map(|x| x * if i % 2 == 0 { 1.0 } else { 0.5 });
+        }
+        assert_eq!(tiers(&spiky), Tiers::default());
+    }
+
+    #[test]
+    fn meshes_without_size_have_no_tiers() {
+        let mut mesh = ball(30, false, false);
+        mesh.points.fill([1.0; 3]);
+        assert_eq!(tiers(&mesh), Tiers::default());
+        mesh.points[0] = [f32::NAN; 3];
+        tiers(&mesh);
+        mesh.points[0] = [f32::MAX; 3];
+        mesh.points[1] = [f32::MIN; 3];
+        assert_eq!(tiers(&mesh), Tiers::default());
+    }
 }

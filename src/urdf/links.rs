@@ -30,7 +30,13 @@ impl Assets {
     /// The mesh file that `uri` refers to; `node` is the element that does.
     fn mesh(&mut self, xml: &Xml<'_>, node: Node<'_>, uri: &str) -> MeshId {
         *self.mesh_ids.entry(uri.to_owned()).or_insert_with(|| {
-            self.meshes.push(MeshSource { uri: uri.to_owned(), place: xml.place(node), mesh: None, hull: None, tiers: Tiers::default() });
+            self.meshes.push(MeshSource {
+                uri: uri.to_owned(),
+                place: xml.place(node),
+                mesh: None,
+                hull: None,
+                tiers: Tiers::default(),
+            });
             MeshId(self.meshes.len() - 1)
         })
     }

@@ -71,14 +71,14 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
         .over(path)
         .apply(["MaterialXConfigAPI"])
         .attribute("config:mtlx:version", Attribute::string(VERSION).uniform())
-        .attribute("outputs:mtlx:surface", Attribute::connected("token", format!("{path}/OpenPBR.outputs:surface")));
+        .attribute("outputs:mtlx:surface", Attribute::connected("token", format!("{path}/OpenPBR.outputs:out")));
     let [red, green, blue, opacity] = material.base_color;
     let mut surface = layer.def(&format!("{path}/OpenPBR"), "Shader");
     surface
         .attribute("info:id", Attribute::token("ND_open_pbr_surface_surfaceshader").uniform())
         .attribute("inputs:base_metalness", Attribute::float(material.metallic))
         .attribute("inputs:specular_roughness", Attribute::float(material.roughness))
-        .attribute("outputs:surface", Attribute::declared("token"));
+        .attribute("outputs:out", Attribute::declared("token"));
     if material.emissive != [0.0; 3] {
         surface
             .attribute("inputs:emission_color", Attribute::color3f(material.emissive))
