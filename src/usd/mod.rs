@@ -7,6 +7,7 @@ pub mod author;
 mod base;
 pub mod codes;
 mod crate_file;
+mod drives;
 mod entry;
 mod extended_physics;
 mod geometries;
