@@ -53,9 +53,19 @@ struct Convert {
     /// The directory for the asset's own directory
     #[arg(short = 'o', long = "output", value_name = "DIR", default_value = ".")]
     output: PathBuf,
-    /// What to write, separated by commas: usd, glb
+    /// What to write, separated by commas: usd, glb, usdz
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "usd,glb")]
     formats: Vec<String>,
+    /// Which overlays to write beside the layers, separated by commas: newton, openpbr; each with an entry of its own
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    overlays: Vec<String>,
+    /// Add what SimReady asks for to the layers: a picture of the robot, and metadata in NAME.json
+    #[arg(long)]
+    simready: bool,
+    /// What that metadata says beside or instead of what the URDF's package says (may be given several times): author,
+    /// asset_license, category, qcode
+    #[arg(long = "simready-metadata", value_name = "KEY=VALUE", requires = "simready")]
+    simready_metadata: Vec<String>,
     /// Where a ROS package is (may be given several times; comes before everything else)
     #[arg(long = "package", value_name = "NAME=DIR", value_parser = package)]
     packages: Vec<(String, PathBuf)>,
@@ -159,6 +169,19 @@ fn convert(arguments: &Convert) -> ExitCode {
         Ok(formats) => formats,
         Err(message) => return wrong(&format!("--formats: {message}")),
     };
+    let overlays = match convert::overlays(&arguments.overlays) {
+        Ok(overlays) => overlays,
+        Err(message) => return wrong(&format!("--overlays: {message}")),
+    };
+    let simready = match convert::Simready::parse(&arguments.simready_metadata) {
+        Ok(simready) => arguments.simready.then_some(simready),
+        Err(message) => return wrong(&format!("--simready-metadata: {message}")),
+    };
+    for (option, is_given) in [("--overlays", !overlays.is_empty()), ("--simready", simready.is_some())] {
+        if is_given && !formats.usd {
+            return wrong(&format!("{option} adds to the OpenUSD layers; name \"usd\" among --formats"));
+        }
+    }
     for (option, directory) in arguments
         .packages
         .iter()
@@ -199,14 +222,15 @@ fn convert(arguments: &Convert) -> ExitCode {
             Bodies::Nested => usd::Bodies::Nested,
             Bodies::Flat => usd::Bodies::Flat,
         },
-        overlays: Vec::new(),
+        overlays,
         srdf: None,
+        simready,
         strict: arguments.strict,
     };
     match convert::convert(&job) {
         Ok(report) => {
             print_diagnostics(&report.diagnostics);
-            print_outcome(&report, arguments);
+            print_outcome(&report);
             if arguments.json { print_json(&report) } else { ExitCode::SUCCESS }
         }
         Err(failure) => {
@@ -284,7 +308,7 @@ fn print_json(value: &impl serde::Serialize) -> ExitCode {
     }
 }
 
-fn print_outcome(report: &Report, arguments: &Convert) {
+fn print_outcome(report: &Report) {
     let counts = report.counts;
     let bytes: u64 = report.files.iter().map(|file| file.bytes).sum();
     let findings = match (report.count(Severity::Error), report.count(Severity::Warning)) {
@@ -292,7 +316,8 @@ fn print_outcome(report: &Report, arguments: &Convert) {
         (errors, warnings) => format!("; {}, {}", plural(errors, "error"), plural(warnings, "warning")),
     };
     let what = if report.changed { "wrote" } else { "is up to date:" };
-    let entry = if arguments.formats.iter().any(|f| f == "usd") { "usda" } else { "glb" };
+    let is_there = |ending: &&&str| report.files.iter().any(|file| file.path == format!("{}.{ending}", report.name));
+    let entry = ["usda", "usdz", "glb"].iter().find(is_there).unwrap_or(&"usda");
     let _ = writeln!(
         std::io::stderr(),
         "{} {what} {} (revision {}, {}, {:.1} MB in {:.2} s): {}, {}, {}, {}{findings}",

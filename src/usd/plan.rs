@@ -65,12 +65,12 @@ pub(super) struct Plan {
     pub joints: Vec<Option<JointPlan>>,
     /// Joints that hold bodies to the world where no URDF joint does (`--base fixed`): their paths and the bodies.
     pub world_joints: Vec<(String, LinkId)>,
-    /// As [`Robot::sensors`].
-    pub sensors: Vec<SensorPlan>,
     /// The paths of the articulation roots, one per tree of bodies (REP-158 §1.3).
     pub articulation_roots: Vec<String>,
     /// Pairs of bodies that are not checked for collision, by the first of each in the tree's order, with the others in it.
     pub filtered_pairs: Vec<(LinkId, Vec<LinkId>)>,
+    /// As [`Robot::sensors`].
+    pub sensors: Vec<SensorPlan>,
 }
 
 impl Plan {
@@ -110,7 +110,7 @@ impl Plan {
             children.world_joints.iter().map(|identifier| format!("/{name}/{identifier}")).zip(held).collect();
         let articulation_roots = articulation_roots(robot, &name, &links, &joints, &world_joints);
         let filtered_pairs = filtered_pairs(robot, &links);
-        let mut plan = Self { name, links, joints, world_joints, sensors: Vec::new(), articulation_roots, filtered_pairs };
+        let mut plan = Self { name, links, joints, world_joints, articulation_roots, filtered_pairs, sensors: Vec::new() };
         plan.sensors = sensors::plan(robot, &plan);
         plan
     }
