@@ -73,6 +73,8 @@ URDF = """<robot name="sensing">
       <camera><horizontal_fov>1.1</horizontal_fov><image><width>320</width><height>240</height></image>
         <clip><near>0.2</near><far>8</far></clip></camera></sensor>
   </gazebo>
+  <ros2_control name="system" type="system"><hardware><plugin>mock_components/GenericSystem</plugin></hardware>
+    <joint name="elbow"><command_interface name="position"/><state_interface name="position"/></joint></ros2_control>
 </robot>
 """
 #: Topic → type, rate, frame: a link, or the optical frame that the asset adds.
@@ -243,6 +245,24 @@ def test_topics(sensing_asset):
     for prim in topics.values():
         _assert_as_sensor(prim)
     _assert_placed(sensing_asset)
+
+
+def test_robot_wide_interfaces(sensing_asset):
+    """On prims of their own, away from the bodies (2.2)."""
+    scope = sensing_asset.root.GetChild("Interfaces")
+    seen = {}
+    for prim in scope.GetChildren():
+        kind = _interface(prim)
+        name, *rest = (value(prim, f"ros:{kind}:{field}") for field in ("name", "role", "type"))
+        seen[name] = (kind, *rest, value(prim, "ros:topic:publish_rate"))
+        assert prim.GetName() == name.replace("/", "_") and (prim.GetDisplayName() or prim.GetName()) == name
+    controller = "joint_trajectory_controller"
+    assert scope.GetTypeName() == "Scope" and seen == {
+        "joint_states": ("topic", "publisher", "sensor_msgs/msg/JointState", 50),
+        "robot_description": ("topic", "publisher", "std_msgs/msg/String", 1),
+        f"{controller}/follow_joint_trajectory": ("action", "server", "control_msgs/action/FollowJointTrajectory", None),
+        f"{controller}/joint_trajectory": ("topic", "subscription", "trajectory_msgs/msg/JointTrajectory", None),
+    }
 
 
 def test_sensors_are_where_the_source_has_them(sensing, sensing_asset):
