@@ -13,6 +13,7 @@ import kinematics
 from conftest import ROBOTS, Source, convert, run
 from stage import Asset, applied, value
 from test_rep158 import CAMERA_TYPES, check, is_accepted, is_camera_topic
+from test_schema import assert_kept, seen_by_openusd
 
 INTERFACES = {"RosTopicAPI": "topic", "RosServiceAPI": "service", "RosActionAPI": "action"}
 ROS_NAME = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
@@ -309,6 +310,11 @@ def test_the_checker_warns_of_nothing_worse(sensing, sensing_asset):
     found = [v for v in check(sensing.entry)["violations"] if not is_accepted(v, sensing.entry)]
     second = str(_local(sensing_asset)["second"].GetPath())
     assert {(v["check_id"], v["prim_path"]) for v in found} == {("2.2.4", second)}
+
+
+def test_schemas_and_validators_are_content(sensing):
+    asset = assert_kept(seen_by_openusd(sensing.entry), sensing.entry)
+    assert asset["counts"]["RosTopicAPI"] == [len(TOPICS) + 3] * 2 and asset["counts"]["RosActionAPI"] == [1, 1]
 
 
 def test_inspect_lists_them(sensing):
