@@ -15,6 +15,7 @@ pub mod resolve;
 pub mod robot;
 pub mod ros;
 pub mod serve;
+pub mod srdf;
 pub mod urdf;
 pub mod usd;
 mod yaml;

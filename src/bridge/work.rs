@@ -26,7 +26,7 @@ pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
         base: parameters.base,
         bodies: parameters.bodies,
         overlays: Vec::new(),
-        srdf: None,
+        srdf: parameters.srdf_file.clone(),
         strict: parameters.strict,
     }
 }
