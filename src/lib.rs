@@ -11,6 +11,7 @@ pub mod diagnostic;
 pub mod gltf;
 pub mod mesh;
 mod near;
+pub mod picture;
 pub mod resolve;
 pub mod robot;
 pub mod ros;
