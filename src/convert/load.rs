@@ -232,6 +232,7 @@ mod tests {
             base: Default::default(),
             bodies: Default::default(),
             overlays: Vec::new(),
+            simready: None,
             srdf: Some(folder.join("r.srdf")),
             simready: None,
             strict: false,
