@@ -17,10 +17,19 @@ pub const MASS_MISSING: Code = Code {
 };
 pub const INERTIA_REPAIRED: Code = Code {
     id: "inertia-repaired",
+    severity: Severity::Info,
+    meaning: "A link has a mass, but an inertia tensor that no body has: a principal moment that is not above zero, or one that \
+              is above the sum of the other two.",
+    outcome: "A moment that is not above zero becomes a thousandth of the largest one. If the largest is then above the sum of \
+              the others, each of these gets half of what lacks. If none is above zero, they become those \
+              of a ball of the same mass and 5 cm radius.",
+};
+pub const NEWTON_MIMIC: Code = Code {
+    id: "newton-mimic-left-out",
     severity: Severity::Warning,
-    meaning: "A link has a mass, but its inertia tensor has a principal moment that is not above zero.",
-    outcome: "Such moments are replaced: by a thousandth of the largest one, or, if none is above zero, by those of a ball of \
-              the same mass and 5 cm radius.",
+    meaning: "The overlay newton is asked for, and a joint follows another in a way that Newton cannot express: one turns and the \
+              other slides, one has not exactly one degree of freedom, or they are in different trees.",
+    outcome: "In Newton the joint moves freely. The neutral layers say that it follows.",
 };
 pub const INTERNAL: Code = Code {
     id: "usd-internal-error",
@@ -30,4 +39,4 @@ pub const INTERNAL: Code = Code {
 };
 
 /// All codes of this module.
-pub const ALL: &[&Code] = &[&NAME_ENCODED, &MASS_MISSING, &INERTIA_REPAIRED, &INTERNAL];
+pub const ALL: &[&Code] = &[&NAME_ENCODED, &MASS_MISSING, &INERTIA_REPAIRED, &NEWTON_MIMIC, &INTERNAL];

@@ -7,6 +7,7 @@ pub mod author;
 mod base;
 pub mod codes;
 mod crate_file;
+mod drives;
 mod entry;
 mod extended_physics;
 mod geometries;
@@ -33,7 +34,7 @@ pub use read::{AssetFrame, FrameKind, ReadError, Summary, inspect, read_frames};
 pub use ros::default_namespace;
 
 use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::robot::{Robot, names};
+use crate::robot::{LinkId, Robot, names};
 
 /// Whether the base is held to the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -169,7 +170,7 @@ pub fn write(robot: &Robot, options: &Options) -> Asset {
     let mut of_overlays = BTreeSet::new();
     for &overlay in &options.overlays {
         let layer = match overlay {
-            Overlay::Newton => newton::layer(&scene),
+            Overlay::Newton => newton::layer(&scene, &mut diagnostics),
             Overlay::OpenPbr => openpbr::layer(&scene),
         };
         let (path, entry) = (format!("{}.usda", overlay.as_str()), format!("{}.{}.usda", options.entry, overlay.as_str()));
@@ -209,9 +210,8 @@ pub fn write(robot: &Robot, options: &Options) -> Asset {
 }
 
 fn written(scene: &Scene<'_>) -> Written {
-    let links = scene.robot.links.iter().zip(&scene.plan.links);
     let masses: Vec<f64> =
-        links.filter(|(_, plan)| plan.role == Role::Body).map(|(link, plan)| physics::mass(link, plan.mass_missing)).collect();
+        (0..scene.robot.links.len()).filter_map(|link| Some(physics::mass_of(scene, LinkId(link))?.mass)).collect();
     Written { materials: scene.library.materials.len(), bodies: masses.len(), mass: masses.iter().sum() }
 }
 
