@@ -33,6 +33,8 @@ enum Command {
     Convert(Convert),
     /// Show the link tree, joints, frames and interfaces of a converted asset
     Inspect(Inspect),
+    /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
+    Schema(Schema),
     /// Run the ROS 2 node (the executable `bridge` is the same)
     #[command(disable_help_flag = true)]
     Bridge {
@@ -114,6 +116,13 @@ struct Inspect {
     json: bool,
 }
 
+#[derive(Args)]
+struct Schema {
+    /// The directory for plugInfo.json and generatedSchema.usda; name it in PXR_PLUGINPATH_NAME
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    output: PathBuf,
+}
+
 fn package(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
         Some((name, directory)) if !name.is_empty() && !directory.is_empty() => Ok((name.to_owned(), directory.into())),
@@ -149,6 +158,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match cli.command {
         Command::Convert(arguments) => convert(&arguments),
         Command::Inspect(arguments) => inspect(&arguments),
+        Command::Schema(arguments) => schema(&arguments.output),
         Command::Bridge { arguments } => bridge::main(arguments),
         Command::Demo(options) => bridge::demo::main(options),
     }
@@ -261,6 +271,20 @@ fn inspect(arguments: &Inspect) -> ExitCode {
         }
         Err(error) => failed(&format!("{error}; give the entry layer (NAME.usda) of an asset that `urdf_usd convert` wrote")),
     }
+}
+
+fn schema(directory: &Path) -> ExitCode {
+    if let Err(error) = std::fs::create_dir_all(directory) {
+        return failed(&format!("cannot create {}: {error}", directory.display()));
+    }
+    for (name, text) in usd::SCHEMA_FILES {
+        let path = directory.join(name);
+        if let Err(error) = std::fs::write(&path, text) {
+            return failed(&format!("cannot write {}: {error}", path.display()));
+        }
+    }
+    let _ = writeln!(std::io::stderr(), "wrote {}: export PXR_PLUGINPATH_NAME={0}", directory.display());
+    ExitCode::SUCCESS
 }
 
 /// The entry layer of what people call the asset: the layer itself, or its directory.

@@ -21,6 +21,8 @@ mod physics;
 mod plan;
 mod read;
 mod ros;
+mod schema;
+mod sensors;
 pub mod text;
 mod urdf;
 mod usdz;
@@ -32,6 +34,7 @@ use library::Library;
 use plan::{Plan, Role};
 pub use read::{AssetFrame, FrameKind, ReadError, Summary, inspect, read_frames};
 pub use ros::default_namespace;
+pub use schema::SCHEMA_FILES;
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::robot::{LinkId, Robot, names};

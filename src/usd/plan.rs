@@ -2,8 +2,9 @@
 //!
 //! All layers are written from one plan, so that they agree on every path. This module decides; it authors nothing.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::sensors::{self, SensorPlan};
 use super::{Base, Bodies};
 use crate::robot::{JointId, JointKind, Link, LinkId, Pose, Robot, names};
 
@@ -68,6 +69,8 @@ pub(super) struct Plan {
     pub articulation_roots: Vec<String>,
     /// Pairs of bodies that are not checked for collision, by the first of each in the tree's order, with the others in it.
     pub filtered_pairs: Vec<(LinkId, Vec<LinkId>)>,
+    /// As [`Robot::sensors`].
+    pub sensors: Vec<SensorPlan>,
 }
 
 impl Plan {
@@ -107,7 +110,22 @@ impl Plan {
             children.world_joints.iter().map(|identifier| format!("/{name}/{identifier}")).zip(held).collect();
         let articulation_roots = articulation_roots(robot, &name, &links, &joints, &world_joints);
         let filtered_pairs = filtered_pairs(robot, &links);
-        Self { name, links, joints, world_joints, articulation_roots, filtered_pairs }
+        let mut plan = Self { name, links, joints, world_joints, articulation_roots, filtered_pairs, sensors: Vec::new() };
+        plan.sensors = sensors::plan(robot, &plan);
+        plan
+    }
+
+    /// The names of the prims that are planned below each prim.
+    pub(super) fn children(&self) -> HashMap<String, Vec<String>> {
+        let links = self.links.iter().map(|link| &link.path);
+        let joints = self.joints.iter().flatten().map(|joint| &joint.path);
+        let added = self.world_joints.iter().map(|(path, _)| path);
+        let sensors = self.sensors.iter().flat_map(|sensor| &sensor.prims).map(|prim| &prim.path);
+        let mut children: HashMap<String, Vec<String>> = HashMap::new();
+        for (parent, name) in links.chain(joints).chain(added).chain(sensors).filter_map(|path| path.rsplit_once('/')) {
+            children.entry(parent.to_owned()).or_default().push(name.to_owned());
+        }
+        children
     }
 
     /// The default prim's path.
