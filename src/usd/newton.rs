@@ -15,6 +15,11 @@ use crate::robot::{Joint, JointId, JointKind, LinkId, Mimic, Robot};
 pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
     let (mut layer, root) = super::layer(scene, "What joints do that UsdPhysics cannot say, in the words of Newton");
     layer.over(&root);
+    for path in &scene.plan.articulation_roots {
+        // Links of a URDF touch each other but for the pairs that `physics.usda` filters.
+        let mut prim = layer.over(path);
+        prim.apply(["NewtonArticulationRootAPI"]).attribute("newton:selfCollisionEnabled", Attribute::bool(true));
+    }
     let above = bodies_above(scene.robot, &scene.plan);
     for (index, joint) in scene.robot.joints.iter().enumerate() {
         if let Some(plan) = &scene.plan.joints[index] {
