@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pxr import Usd
 
-from stage import Asset, applied, value
+from stage import applied, value
 
 #: The topics of cameras.
 CAMERA_TYPES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo", "sensor_msgs/msg/PointCloud2")
@@ -22,8 +22,15 @@ def is_accepted(violation, entry):
     the checker's 2.2.4 wants them directly under the body."""
     if violation["check_id"] != "2.2.4":
         return False
-    prim = Asset(entry, Usd.Stage.LoadNone).stage.GetPrimAtPath(violation["prim_path"])
-    return value(prim, "ros:topic:type") in CAMERA_TYPES and "RosFrameAPI" in applied(prim.GetParent())
+    stage = Usd.Stage.Open(str(entry), Usd.Stage.LoadNone)
+    return is_camera_topic(stage.GetPrimAtPath(violation["prim_path"]))
+
+
+def is_camera_topic(prim):
+    """Whether a prim bears a topic of a camera, below an optical frame: a frame that holds a CameraInfo too."""
+    frame = prim.GetParent()
+    beside = {value(p, "ros:topic:type") for p in frame.GetChildren()}
+    return value(prim, "ros:topic:type") in CAMERA_TYPES and "RosFrameAPI" in applied(frame) and "sensor_msgs/msg/CameraInfo" in beside
 
 
 def check(entry):

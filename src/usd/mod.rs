@@ -213,8 +213,8 @@ pub fn write(robot: &Robot, options: &Options) -> Asset {
 }
 
 fn written(scene: &Scene<'_>) -> Written {
-    let masses: Vec<f64> =
-        (0..scene.robot.links.len()).filter_map(|link| Some(physics::mass_of(scene, LinkId(link))?.mass)).collect();
+    let links = (0..scene.robot.links.len()).map(LinkId);
+    let masses: Vec<f64> = links.filter_map(|link| physics::mass_of(scene, link)).map(|mass| mass.mass).collect();
     Written { materials: scene.library.materials.len(), bodies: masses.len(), mass: masses.iter().sum() }
 }
 
