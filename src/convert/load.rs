@@ -233,6 +233,7 @@ mod tests {
             bodies: Default::default(),
             overlays: Vec::new(),
             srdf: Some(folder.join("r.srdf")),
+            simready: None,
             strict: false,
         };
         convert(&job).map_err(Box::new)
