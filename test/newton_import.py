@@ -1,7 +1,7 @@
 """What the Newton physics engine makes of assets: run with the Python of `.test-env/nv`, tells it as JSON.
 
-    newton_worker.py import < ENTRIES      a JSON list of entry layers in, a JSON object by entry out
-    newton_worker.py swing ENTRY SECONDS   lets an asset swing under gravity; the path of every body's centre of mass out
+    newton_import.py import < ENTRIES      a JSON list of entry layers in, a JSON object by entry out
+    newton_import.py swing ENTRY SECONDS   lets an asset swing under gravity; the path of every body's centre of mass out
 
 Newton starts slowly, so that one run looks at many assets.
 """
