@@ -33,6 +33,8 @@ enum Command {
     Convert(Convert),
     /// Show the link tree, joints, frames and interfaces of a converted asset
     Inspect(Inspect),
+    /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
+    Schema(Schema),
     /// Run the ROS 2 node (the executable `bridge` is the same)
     #[command(disable_help_flag = true)]
     Bridge {
@@ -51,9 +53,19 @@ struct Convert {
     /// The directory for the asset's own directory
     #[arg(short = 'o', long = "output", value_name = "DIR", default_value = ".")]
     output: PathBuf,
-    /// What to write, separated by commas: usd, glb
+    /// What to write, separated by commas: usd, glb, usdz
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "usd,glb")]
     formats: Vec<String>,
+    /// Which overlays to write beside the layers, separated by commas: newton, openpbr; each with an entry of its own
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    overlays: Vec<String>,
+    /// Add what SimReady asks for to the layers: a picture of the robot, and metadata in NAME.json
+    #[arg(long)]
+    simready: bool,
+    /// What that metadata says beside or instead of what the URDF's package says (may be given several times): author,
+    /// asset_license, category, qcode
+    #[arg(long = "simready-metadata", value_name = "KEY=VALUE", requires = "simready")]
+    simready_metadata: Vec<String>,
     /// Where a ROS package is (may be given several times; comes before everything else)
     #[arg(long = "package", value_name = "NAME=DIR", value_parser = package)]
     packages: Vec<(String, PathBuf)>,
@@ -104,6 +116,13 @@ struct Inspect {
     json: bool,
 }
 
+#[derive(Args)]
+struct Schema {
+    /// The directory for plugInfo.json and generatedSchema.usda; name it in PXR_PLUGINPATH_NAME
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    output: PathBuf,
+}
+
 fn package(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
         Some((name, directory)) if !name.is_empty() && !directory.is_empty() => Ok((name.to_owned(), directory.into())),
@@ -139,6 +158,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match cli.command {
         Command::Convert(arguments) => convert(&arguments),
         Command::Inspect(arguments) => inspect(&arguments),
+        Command::Schema(arguments) => schema(&arguments.output),
         Command::Bridge { arguments } => bridge::main(arguments),
         Command::Demo(options) => bridge::demo::main(options),
     }
@@ -149,6 +169,19 @@ fn convert(arguments: &Convert) -> ExitCode {
         Ok(formats) => formats,
         Err(message) => return wrong(&format!("--formats: {message}")),
     };
+    let overlays = match convert::overlays(&arguments.overlays) {
+        Ok(overlays) => overlays,
+        Err(message) => return wrong(&format!("--overlays: {message}")),
+    };
+    let simready = match convert::Simready::parse(&arguments.simready_metadata) {
+        Ok(simready) => arguments.simready.then_some(simready),
+        Err(message) => return wrong(&format!("--simready-metadata: {message}")),
+    };
+    for (option, is_given) in [("--overlays", !overlays.is_empty()), ("--simready", simready.is_some())] {
+        if is_given && !formats.usd {
+            return wrong(&format!("{option} adds to the OpenUSD layers; name \"usd\" among --formats"));
+        }
+    }
     for (option, directory) in arguments
         .packages
         .iter()
@@ -189,14 +222,15 @@ fn convert(arguments: &Convert) -> ExitCode {
             Bodies::Nested => usd::Bodies::Nested,
             Bodies::Flat => usd::Bodies::Flat,
         },
-        overlays: Vec::new(),
+        overlays,
         srdf: None,
+        simready,
         strict: arguments.strict,
     };
     match convert::convert(&job) {
         Ok(report) => {
             print_diagnostics(&report.diagnostics);
-            print_outcome(&report, arguments);
+            print_outcome(&report);
             if arguments.json { print_json(&report) } else { ExitCode::SUCCESS }
         }
         Err(failure) => {
@@ -239,6 +273,20 @@ fn inspect(arguments: &Inspect) -> ExitCode {
     }
 }
 
+fn schema(directory: &Path) -> ExitCode {
+    if let Err(error) = std::fs::create_dir_all(directory) {
+        return failed(&format!("cannot create {}: {error}", directory.display()));
+    }
+    for (name, text) in usd::SCHEMA_FILES {
+        let path = directory.join(name);
+        if let Err(error) = std::fs::write(&path, text) {
+            return failed(&format!("cannot write {}: {error}", path.display()));
+        }
+    }
+    let _ = writeln!(std::io::stderr(), "wrote {}: export PXR_PLUGINPATH_NAME={0}", directory.display());
+    ExitCode::SUCCESS
+}
+
 /// The entry layer of what people call the asset: the layer itself, or its directory.
 fn entry_of(asset: &Path) -> Result<PathBuf, String> {
     if !asset.is_dir() {
@@ -260,7 +308,7 @@ fn print_json(value: &impl serde::Serialize) -> ExitCode {
     }
 }
 
-fn print_outcome(report: &Report, arguments: &Convert) {
+fn print_outcome(report: &Report) {
     let counts = report.counts;
     let bytes: u64 = report.files.iter().map(|file| file.bytes).sum();
     let findings = match (report.count(Severity::Error), report.count(Severity::Warning)) {
@@ -268,7 +316,8 @@ fn print_outcome(report: &Report, arguments: &Convert) {
         (errors, warnings) => format!("; {}, {}", plural(errors, "error"), plural(warnings, "warning")),
     };
     let what = if report.changed { "wrote" } else { "is up to date:" };
-    let entry = if arguments.formats.iter().any(|f| f == "usd") { "usda" } else { "glb" };
+    let is_there = |ending: &&&str| report.files.iter().any(|file| file.path == format!("{}.{ending}", report.name));
+    let entry = ["usda", "usdz", "glb"].iter().find(is_there).unwrap_or(&"usda");
     let _ = writeln!(
         std::io::stderr(),
         "{} {what} {} (revision {}, {}, {:.1} MB in {:.2} s): {}, {}, {}, {}{findings}",

@@ -10,6 +10,7 @@ pub mod convert;
 pub mod diagnostic;
 pub mod gltf;
 pub mod mesh;
+pub mod picture;
 pub mod resolve;
 pub mod robot;
 pub mod ros;

@@ -19,6 +19,7 @@ fn text_layers_of_the_sample_arm() {
         bodies: usd::Bodies::Nested,
         overlays: Vec::new(),
         srdf: None,
+        simready: None,
         strict: false,
     };
     let report = convert(&job).unwrap();

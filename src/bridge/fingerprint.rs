@@ -79,6 +79,7 @@ mod tests {
             bodies: Default::default(),
             overlays: Vec::new(),
             srdf: None,
+            simready: None,
             strict: false,
         }
     }

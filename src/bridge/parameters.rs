@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::convert::Formats;
+use crate::convert::{self, Formats, Simready};
 use crate::diagnostic::Diagnostic;
 use crate::resolve;
 use crate::ros::parameter::{Change, Range};
 use crate::ros::{Declaration, Node, Value};
-use crate::usd::{Base, Bodies};
+use crate::usd::{Base, Bodies, Overlay};
 
 /// The default of a parameter, and with it its type.
 #[derive(Clone, Copy)]
@@ -87,8 +87,28 @@ const TABLE: &[Row] = &[
     live(
         "formats",
         Initial::Texts(&["usd", "glb"]),
-        Rule::Own("any of usd, glb", |value| Formats::parse(texts(value)).map(|_| ())),
+        Rule::Own("any of usd, glb, usdz", |value| Formats::parse(texts(value)).map(|_| ())),
         "What is written.",
+    ),
+    live(
+        "overlays",
+        Initial::Texts(&[]),
+        Rule::Own("any of newton, openpbr", |value| convert::overlays(texts(value)).map(|_| ())),
+        "Which overlays are written beside the layers of format usd, each with an entry of its own.",
+    ),
+    live(
+        "simready",
+        Initial::Bool(false),
+        Rule::Any,
+        "Whether to add what SimReady asks for to the layers of format usd: a picture of the robot, and metadata in NAME.json.",
+    ),
+    live(
+        "simready_metadata",
+        Initial::Texts(&[]),
+        Rule::Own("each KEY=VALUE, KEY one of author, asset_license, category, qcode", |value| {
+            Simready::parse(texts(value)).map(|_| ())
+        }),
+        "What that metadata says beside or instead of what the robot's package says. A description from the topic has no package.",
     ),
     live(
         "packages",
@@ -269,6 +289,12 @@ pub struct Parameters {
     pub output_dir: PathBuf,
     /// What to write unless a call says otherwise.
     pub formats: Formats,
+    /// Which overlays to write beside the layers.
+    pub overlays: Vec<Overlay>,
+    /// Whether to add what SimReady asks for.
+    pub simready: bool,
+    /// What its metadata says beside what is known of the robot.
+    pub simready_metadata: Simready,
     /// `NAME=DIR` of single packages.
     pub packages: Vec<(String, PathBuf)>,
     /// Folders of packages.
@@ -344,6 +370,9 @@ impl Parameters {
         Self {
             output_dir: PathBuf::new(),
             formats: Formats::default(),
+            overlays: Vec::new(),
+            simready: false,
+            simready_metadata: Simready::default(),
             packages: Vec::new(),
             package_paths: Vec::new(),
             allowed_roots: Vec::new(),
@@ -377,6 +406,9 @@ impl Parameters {
         match name {
             "output_dir" => put(&mut self.output_dir, folder(text(value))),
             "formats" => put(&mut self.formats, Formats::parse(texts(value))),
+            "overlays" => put(&mut self.overlays, convert::overlays(texts(value))),
+            "simready" => self.simready = value.as_bool().unwrap_or(self.simready),
+            "simready_metadata" => put(&mut self.simready_metadata, Simready::parse(texts(value))),
             "packages" => put(&mut self.packages, texts(value).iter().map(|text| package(text)).collect::<Result<_, _>>()),
             "package_paths" => put(&mut self.package_paths, all()),
             "allowed_roots" => put(&mut self.allowed_roots, all()),
@@ -531,7 +563,8 @@ mod tests {
     #[test]
     fn every_parameter_reaches_its_field() {
         let changed = parameters(
-            "output_dir: /o, formats: [glb], packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: true, ros_namespace: \
+            "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
+             packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: true, ros_namespace: \
              robot_1, base: fixed, bodies: flat, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, watch_files: false, \
              diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, \
              http.address: '::1', http.port: 80",
@@ -539,7 +572,10 @@ mod tests {
         .expect("valid");
         let expected = Parameters {
             output_dir: "/o".into(),
-            formats: Formats { usd: false, glb: true },
+            formats: Formats { usd: false, glb: true, usdz: false },
+            overlays: vec![Overlay::Newton, Overlay::OpenPbr],
+            simready: true,
+            simready_metadata: Simready::parse(&["author=A"]).expect("valid"),
             packages: vec![("a".into(), "/p".into())],
             package_paths: vec!["/q".into()],
             allowed_roots: vec!["/r".into()],
@@ -563,14 +599,17 @@ mod tests {
         assert_eq!(parameters("http.port: 0").expect("valid").http, None);
         let mut changed = parameters("").expect("valid");
         changed.apply(&Change { name: "formats".into(), value: Value::StringArray(vec!["usd".into()]) });
-        assert_eq!(changed.formats, Formats { usd: true, glb: false });
+        assert_eq!(changed.formats, Formats { usd: true, glb: false, usdz: false });
     }
 
     #[test]
     fn bad_values_are_refused_with_the_choice() {
         for (text, part) in [
             ("formats: [stl]", "stl"),
-            ("formats: []", "any of usd, glb"),
+            ("formats: []", "any of usd, glb, usdz"),
+            ("overlays: [isaac]", "not written by this version"),
+            ("overlays: [oak]", "any of newton, openpbr"),
+            ("simready_metadata: ['mass=1']", "asset_license"),
             ("packages: [a]", "NAME=DIR"),
             ("output_dir: ''", "empty"),
             ("base: glued", "one of auto, fixed, floating"),

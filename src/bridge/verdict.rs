@@ -177,7 +177,9 @@ fn judge_child(
         ..Finding::new(id, Verdict::Missing, "no transform names this frame")
     };
     let (right, wrong) = (heard.and_then(|h| h.on(topic)), heard.and_then(|h| h.on(other)));
-    let Some((edge, on)) = right.map(|edge| (edge, topic)).or(wrong.map(|edge| (edge, other))) else { return expected };
+    let Some((edge, on)) = right.map(|edge| (edge, topic)).or(wrong.map(|edge| (edge, other))) else {
+        return if frame.from_sensor { unheard_sensor(expected) } else { expected };
+    };
     let found = Finding { actual_parent: Some(edge.parent.clone()), actual_topic: Some(tree.name(on).to_owned()), ..expected };
     let say = |verdict, detail: String| Finding { verdict, detail, ..found.clone() };
     if edge.parent != parent {
@@ -193,6 +195,12 @@ fn judge_child(
         );
     }
     if frame.is_static { judge_pose(frame, edge, limits, found) } else { judge_age(edge, limits, now, found) }
+}
+
+/// A camera's optical frame that is in the asset only: who runs the robot without the asset has no way to broadcast it.
+fn unheard_sensor(expected: Finding) -> Finding {
+    let detail = "a camera's own frame: simulators broadcast it, robot_state_publisher does not know it".to_owned();
+    Finding { verdict: Verdict::Ok, detail, ..expected }
 }
 
 fn judge_pose(frame: &AssetFrame, edge: &Edge, limits: &Limits, found: Finding) -> Finding {
@@ -247,6 +255,7 @@ mod tests {
             is_static,
             pose: Pose::translation(x, 0.0, 0.0),
             kind: FrameKind::Body,
+            from_sensor: false,
         }
     }
 
@@ -284,6 +293,15 @@ mod tests {
         ] {
             assert_eq!(verdict(&frame), expected, "{}", frame.id);
         }
+    }
+
+    #[test]
+    fn a_cameras_own_frame_may_be_unheard_but_not_elsewhere() {
+        let own = |frame: AssetFrame| AssetFrame { from_sensor: true, kind: FrameKind::Frame, ..frame };
+        assert_eq!(verdict(&own(frame("optical", Some("arm"), true, 0.0))), Verdict::Ok);
+        assert_eq!(verdict(&own(frame("tool", Some("arm"), true, 0.5))), Verdict::Ok);
+        assert_eq!(verdict(&own(frame("tool", Some("arm"), true, 0.6))), Verdict::Off);
+        assert_eq!(verdict(&own(frame("tool", Some("base"), true, 0.5))), Verdict::WrongParent);
     }
 
     #[test]

@@ -25,8 +25,9 @@ pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
         namespace: parameters.ros_namespace.clone().or_else(|| parameters.node_namespace.clone()),
         base: parameters.base,
         bodies: parameters.bodies,
-        overlays: Vec::new(),
+        overlays: parameters.overlays.clone(),
         srdf: None,
+        simready: parameters.simready.then(|| parameters.simready_metadata.clone()),
         strict: parameters.strict,
     }
 }

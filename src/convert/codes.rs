@@ -20,6 +20,12 @@ pub const OUTPUT: Code = Code {
     meaning: "The asset cannot be written.",
     outcome: "Nothing is published; the last revision stays.",
 };
+pub const SIMREADY_INCOMPLETE: Code = Code {
+    id: "simready-incomplete",
+    severity: Severity::Warning,
+    meaning: "SimReady's metadata is asked for, and something that it must say is not known: who made the robot, or its licence.",
+    outcome: "The field is left out of the metadata; SimReady's validation will name it.",
+};
 pub const INTERNAL: Code = Code {
     id: "internal-error",
     severity: Severity::Error,
@@ -28,4 +34,4 @@ pub const INTERNAL: Code = Code {
 };
 
 /// All codes of this module.
-pub const ALL: &[&Code] = &[&SOURCE_KIND, &TEXTURE_WITHOUT_COORDINATES, &OUTPUT, &INTERNAL];
+pub const ALL: &[&Code] = &[&SOURCE_KIND, &TEXTURE_WITHOUT_COORDINATES, &OUTPUT, &SIMREADY_INCOMPLETE, &INTERNAL];

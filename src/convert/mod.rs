@@ -6,6 +6,7 @@ pub mod codes;
 mod load;
 mod publish;
 mod report;
+mod simready;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -16,6 +17,7 @@ use std::time::Instant;
 pub use publish::Error as PublishError;
 pub use report::{Counts, FileInfo, Report, SourceInfo, Timings};
 use sha2::{Digest, Sha256};
+pub use simready::Simready;
 
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::robot::Robot;
@@ -45,25 +47,32 @@ pub struct Formats {
     pub usd: bool,
     /// The binary glTF.
     pub glb: bool,
+    /// The OpenUSD layers and textures in one package.
+    pub usdz: bool,
 }
 
 impl Formats {
-    /// Reads names as people write them: `usd`, `glb`.
+    /// No output at all, which is no valid choice.
+    const NONE: Self = Self { usd: false, glb: false, usdz: false };
+    /// What there is, in words.
+    const KNOWN: &str = "formats are \"usd\", \"glb\" and \"usdz\"";
+
+    /// Reads names as people write them: `usd`, `glb`, `usdz`.
     ///
     /// # Errors
     /// The sentence to show, naming what is wrong.
     pub fn parse<S: AsRef<str>>(names: &[S]) -> Result<Self, String> {
-        let mut formats = Self { usd: false, glb: false };
+        let mut formats = Self::NONE;
         for name in names {
             match name.as_ref().trim() {
                 "usd" => formats.usd = true,
                 "glb" => formats.glb = true,
-                "usdz" => return Err("format \"usdz\" is not written by this version; write \"usd\" or \"glb\"".to_owned()),
-                other => return Err(format!("unknown format {other:?}; formats are \"usd\" and \"glb\"")),
+                "usdz" => formats.usdz = true,
+                other => return Err(format!("unknown format {other:?}; {}", Self::KNOWN)),
             }
         }
-        if formats == (Self { usd: false, glb: false }) {
-            return Err("no format given; formats are \"usd\" and \"glb\"".to_owned());
+        if formats == Self::NONE {
+            return Err(format!("no format given; {}", Self::KNOWN));
         }
         Ok(formats)
     }
@@ -71,8 +80,28 @@ impl Formats {
 
 impl Default for Formats {
     fn default() -> Self {
-        Self { usd: true, glb: true }
+        Self { usd: true, glb: true, usdz: false }
     }
+}
+
+/// Reads names of overlays as people write them: `newton`, `openpbr`. Each stands once in the result, in a fixed order.
+///
+/// # Errors
+/// The sentence to show, naming what is wrong.
+pub fn overlays<S: AsRef<str>>(names: &[S]) -> Result<Vec<usd::Overlay>, String> {
+    const KNOWN: &str = "overlays are \"newton\" and \"openpbr\"";
+    let mut overlays = Vec::new();
+    for name in names {
+        let name = name.as_ref().trim();
+        match usd::Overlay::ALL.into_iter().find(|overlay| overlay.as_str() == name) {
+            Some(overlay) => overlays.push(overlay),
+            None if name == "isaac" => return Err(format!("overlay \"isaac\" is not written by this version; {KNOWN}")),
+            None => return Err(format!("unknown overlay {name:?}; {KNOWN}")),
+        }
+    }
+    overlays.sort();
+    overlays.dedup();
+    Ok(overlays)
 }
 
 /// One conversion.
@@ -92,10 +121,12 @@ pub struct Job {
     pub base: usd::Base,
     /// How bodies are nested.
     pub bodies: usd::Bodies,
-    /// Which overlays to write beside the asset.
+    /// Which overlays to write beside the layers; none without [`Formats::usd`].
     pub overlays: Vec<usd::Overlay>,
     /// An SRDF file: which pairs of links need no collision check.
     pub srdf: Option<PathBuf>,
+    /// Whether to add what SimReady asks for, and what people say of the asset; nothing is added without [`Formats::usd`].
+    pub simready: Option<Simready>,
     /// Publish nothing if there is any warning.
     pub strict: bool,
 }
@@ -155,7 +186,18 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
         Source::File(_) => source.file.as_deref().map(identifying_uri),
         Source::Text { .. } => None,
     };
-    let (outputs, materials) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &mut diagnostics);
+    let directory = job.output_dir.join(&name);
+    let (mut outputs, written) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &mut diagnostics);
+    if let Some(simready) = job.simready.as_ref().filter(|_| job.formats.usd) {
+        let provenance = match &job.source {
+            Source::File(_) => source.file.as_deref().map(|file| simready::Provenance::of(file, files)).unwrap_or_default(),
+            Source::Text { .. } => simready::Provenance::default(),
+        };
+        let source = uri.clone().unwrap_or_else(|| format!("sha256:{}", source.sha256));
+        let subject =
+            simready::Subject { robot: &robot, name: &name, asset: &written, source, provenance, directory: &directory };
+        diagnostics.extend(simready::add(simready, &subject, &mut outputs));
+    }
     let write = start.elapsed();
 
     if job.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
@@ -171,7 +213,13 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
         .filter(|m| seen.insert(Arc::as_ptr(m)))
         .map(|m| m.triangles.len())
         .sum();
-    let counts = Counts { links: robot.links.len(), joints: robot.joints.len(), meshes: distinct.len(), triangles, materials };
+    let counts = Counts {
+        links: robot.links.len(),
+        joints: robot.joints.len(),
+        meshes: distinct.len(),
+        triangles,
+        materials: written.materials,
+    };
     let mut report = Report {
         robot: robot.name.clone(),
         source: SourceInfo { kind: "urdf", uri, sha256: source.sha256 },
@@ -183,7 +231,7 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
         counts,
         timings_ms: Timings::default(),
         diagnostics,
-        directory: job.output_dir.join(&name),
+        directory,
         root: robot
             .tree
             .roots
@@ -306,7 +354,7 @@ fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
     .help(help))
 }
 
-/// Makes the contents of all files. Returns them with the number of distinct materials.
+/// Makes the contents of all files. Returns them with what is in the layers.
 fn write(
     job: &Job,
     robot: &Robot,
@@ -314,7 +362,7 @@ fn write(
     uri: Option<&str>,
     sha256: &str,
     diagnostics: &mut Vec<Diagnostic>,
-) -> (publish::Files, usize) {
+) -> (publish::Files, usd::Written) {
     let usd_options = usd::Options {
         entry: name.to_owned(),
         identifier: uri.map_or_else(|| robot.name.clone(), str::to_owned),
@@ -324,6 +372,7 @@ fn write(
         base: job.base,
         bodies: job.bodies,
         overlays: job.overlays.clone(),
+        usdz: job.formats.usdz,
     };
     let source =
         gltf::Source { format: "urdf".to_owned(), uri: uri.map(str::to_owned), hash: Some(format!("sha256:{sha256}")) };
@@ -333,22 +382,27 @@ fn write(
     diagnostics.extend(asset.diagnostics);
     diagnostics.extend(glb.diagnostics);
     let mut files = publish::Files::new();
+    files.extend(asset.usdz.map(|package| (format!("{name}.usdz"), package)));
     if job.formats.usd {
         files.extend(asset.files);
     }
     if job.formats.glb {
         files.insert(format!("{name}.glb"), glb.glb);
     }
-    (files, asset.materials)
+    (files, asset.written)
 }
 
-/// The robot's name as the name of a file: without separators and control characters, and not hidden.
+/// The robot's name as the name of a file: without separators and control characters, not hidden, and not that of a layer.
 pub fn file_name(robot: &str) -> String {
     let name: String = robot.chars().map(|c| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c }).collect();
     let name = name.trim().trim_start_matches('.');
     // File systems allow 255 bytes, and endings and the staging directory's marks come on top.
     let end = (0..=name.len().min(200)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
-    if end == 0 { "robot".to_owned() } else { name[..end].to_owned() }
+    match &name[..end] {
+        "" => "robot".to_owned(),
+        taken if usd::is_layer(taken) || taken.eq_ignore_ascii_case("report") => format!("{taken}_robot"),
+        name => name.to_owned(),
+    }
 }
 
 /// A file's name that means the same on every machine: `package://` in a package, else without its folders.

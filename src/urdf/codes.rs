@@ -104,7 +104,7 @@ codes! {
     NEGATIVE_MASS Warning "urdf-negative-mass": "A mass is negative.",
         "Goes on; the value is kept.";
     NON_PHYSICAL_INERTIA Warning "urdf-non-physical-inertia": "No body can have that inertia: a principal moment is not positive, or larger than the sum of the other two.",
-        "Goes on; the values are kept.";
+        "Goes on with the values as they are; OpenUSD gets the nearest that a body can have (`inertia-repaired`).";
 
     // Joints.
     ZERO_AXIS Warning "urdf-zero-axis": "The axis of a joint that moves along or about it has no length.",

@@ -6,6 +6,7 @@ use super::instances::author_primitive;
 use super::library::{Collider, ColliderForm, Visual};
 use super::numbers::place;
 use super::plan::Role;
+use super::sensors;
 use crate::robot::LinkId;
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
@@ -14,6 +15,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     for &link in &scene.robot.tree.order {
         author_link(scene, &mut layer, link);
     }
+    sensors::author(scene, &mut layer);
     if !scene.library.materials.is_empty() {
         layer.def(&format!("{root}/Materials"), "Scope").reference("./materials.usda", "/Materials");
     }

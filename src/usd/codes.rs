@@ -17,10 +17,12 @@ pub const MASS_MISSING: Code = Code {
 };
 pub const INERTIA_REPAIRED: Code = Code {
     id: "inertia-repaired",
-    severity: Severity::Warning,
-    meaning: "A link has a mass, but its inertia tensor has a principal moment that is not above zero.",
-    outcome: "Such moments are replaced: by a thousandth of the largest one, or, if none is above zero, by those of a ball of \
-              the same mass and 5 cm radius.",
+    severity: Severity::Info,
+    meaning: "A link has a mass, but an inertia tensor that no body has: a principal moment that is not above zero, or one that \
+              is above the sum of the other two.",
+    outcome: "A moment that is not above zero becomes a thousandth of the largest one. If the largest is then above the sum of \
+              the others, each of these gets half of what lacks. If none is above zero, they become those \
+              of a ball of the same mass and 5 cm radius.",
 };
 pub const INTERNAL: Code = Code {
     id: "usd-internal-error",

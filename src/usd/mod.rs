@@ -7,6 +7,7 @@ pub mod author;
 mod base;
 pub mod codes;
 mod crate_file;
+mod drives;
 mod entry;
 mod extended_physics;
 mod geometries;
@@ -20,19 +21,23 @@ mod physics;
 mod plan;
 mod read;
 mod ros;
+mod schema;
+mod sensors;
 pub mod text;
 mod urdf;
+mod usdz;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use author::Layer;
 use library::Library;
 use plan::{Plan, Role};
 pub use read::{AssetFrame, FrameKind, ReadError, Summary, inspect, read_frames};
 pub use ros::default_namespace;
+pub use schema::SCHEMA_FILES;
 
 use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::robot::{Robot, names};
+use crate::robot::{LinkId, Robot, names};
 
 /// Whether the base is held to the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +83,14 @@ impl Overlay {
     }
 }
 
+/// Whether a layer of an asset may have this name (without its ending), so that the entry cannot. Some file systems take upper
+/// and lower case for the same.
+pub fn is_layer(name: &str) -> bool {
+    let layers = entry::ORDER.into_iter().chain(["instances.usda", "materials.usda"]);
+    let names = layers.filter_map(|layer| layer.strip_suffix(".usda")).chain(Overlay::ALL.map(Overlay::as_str));
+    names.into_iter().any(|layer| layer.eq_ignore_ascii_case(name))
+}
+
 /// How an asset is written.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -97,6 +110,19 @@ pub struct Options {
     pub bodies: Bodies,
     /// Which overlays to write beside the asset.
     pub overlays: Vec<Overlay>,
+    /// Whether to pack the asset, without its overlays, into `<entry>.usdz` too.
+    pub usdz: bool,
+}
+
+/// What an asset came to consist of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Written {
+    /// Distinct materials.
+    pub materials: usize,
+    /// Rigid bodies.
+    pub bodies: usize,
+    /// kg, of all bodies.
+    pub mass: f64,
 }
 
 /// An asset's files.
@@ -104,8 +130,10 @@ pub struct Options {
 pub struct Asset {
     /// Contents by path relative to the asset's directory.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// How many distinct materials it has.
-    pub materials: usize,
+    /// The package of the same files without the overlays', if asked for.
+    pub usdz: Option<Vec<u8>>,
+    /// What is in them.
+    pub written: Written,
     /// What was found on the way.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -142,13 +170,16 @@ pub fn write(robot: &Robot, options: &Options) -> Asset {
     let sublayers: Vec<&str> =
         entry::ORDER.iter().copied().filter(|name| layers.iter().any(|(path, _)| path == name)).collect();
     layers.push((format!("{}.usda", options.entry), entry::layer(&scene, &sublayers)));
+    let mut of_overlays = BTreeSet::new();
     for &overlay in &options.overlays {
         let layer = match overlay {
             Overlay::Newton => newton::layer(&scene),
             Overlay::OpenPbr => openpbr::layer(&scene),
         };
-        layers.push((format!("{}.usda", overlay.as_str()), layer));
-        layers.push((format!("{}.{}.usda", options.entry, overlay.as_str()), entry::overlay(&scene, overlay)));
+        let (path, entry) = (format!("{}.usda", overlay.as_str()), format!("{}.{}.usda", options.entry, overlay.as_str()));
+        of_overlays.extend([path.clone(), entry.clone()]);
+        layers.push((path, layer));
+        layers.push((entry, entry::overlay(&scene, overlay)));
     }
 
     let mut files = BTreeMap::new();
@@ -171,7 +202,20 @@ pub fn write(robot: &Robot, options: &Options) -> Asset {
     for (path, texture) in &scene.library.textures {
         files.insert(path.clone(), texture.bytes.to_vec());
     }
-    Asset { files, materials: scene.library.materials.len(), diagnostics }
+    let usdz = options.usdz.then(|| {
+        let packed = files.iter().filter(|(path, _)| !of_overlays.contains(*path));
+        usdz::package(&format!("{}.usda", options.entry), packed.map(|(path, bytes)| (path.as_str(), bytes.as_slice())))
+    });
+    let usdz = usdz.and_then(|package| {
+        package.map_err(|error| diagnostics.push(internal(&scene, &format!("{}.usdz", options.entry), &error))).ok()
+    });
+    Asset { files, usdz, written: written(&scene), diagnostics }
+}
+
+fn written(scene: &Scene<'_>) -> Written {
+    let links = (0..scene.robot.links.len()).map(LinkId);
+    let masses: Vec<f64> = links.filter_map(|link| physics::mass_of(scene, link)).map(|mass| mass.mass).collect();
+    Written { materials: scene.library.materials.len(), bodies: masses.len(), mass: masses.iter().sum() }
 }
 
 fn internal(scene: &Scene<'_>, path: &str, error: &impl std::fmt::Display) -> Diagnostic {

@@ -6,9 +6,9 @@ use super::author::{Attribute, Layer, Prim, Relationship, token};
 use super::library::ColliderForm;
 use super::numbers::{degrees, joint_axis, principal_axes, quatf, vec3f};
 use super::plan::{JointPlan, Role};
-use super::{Scene, codes};
+use super::{Scene, codes, drives};
 use crate::diagnostic::Diagnostic;
-use crate::robot::{Joint, JointId, JointKind, Link, LinkId, Pose};
+use crate::robot::{Contact, JointId, JointKind, Link, LinkId, Pose, names};
 
 /// What contact is like where the source doesn't say: rubber-like plastic on a hard floor.
 const STATIC_FRICTION: f32 = 0.8;
@@ -20,17 +20,16 @@ const STAND_IN_MASS: f64 = 1e-3;
 const STAND_IN_RADIUS: f64 = 0.05;
 
 pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
-    let (mut layer, root) = super::layer(scene, "Core UsdPhysics only: bodies, joints, colliders, the contact material");
-    layer.over(&root).apply(["PhysicsArticulationRootAPI"]);
-    let contact = format!("{root}/PhysicsMaterials/default");
-    let mut has_colliders = false;
+    let (mut layer, root) = super::layer(scene, "Core UsdPhysics only: bodies, joints, colliders, contact materials");
+    layer.over(&root);
+    let contacts = Contacts::new(scene);
     for &id in &scene.robot.tree.order {
         let (link, plan) = (&scene.robot.links[id.0], &scene.plan.links[id.0]);
-        if plan.role == Role::Body {
-            diagnostics.extend(author_body(&mut layer, &plan.path, link, plan.mass_missing));
+        if let Some(mass) = mass_of(scene, id) {
+            author_body(&mut layer, &plan.path, &mass);
+            diagnostics.extend(mass.repaired.then(|| inertia_repaired(link, &mass)));
         }
         for collider in &scene.library.colliders[id.0] {
-            has_colliders = true;
             let mut prim = layer.over(&format!("{}/collision/{}", plan.path, collider.name));
             prim.apply(["PhysicsCollisionAPI"]);
             if matches!(collider.form, ColliderForm::Mesh { .. }) {
@@ -40,13 +39,13 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
                 .attribute("physics:approximation", Attribute::token("none").uniform())
                 .relationship(
                     "material:binding:physics",
-                    Relationship::to([&contact]).metadata("bindMaterialAs", token("weakerThanDescendants")),
+                    Relationship::to([contacts.path(link.contact)]).metadata("bindMaterialAs", token("weakerThanDescendants")),
                 );
         }
         // Joints after the body that they hang on and before the bodies below it, so that the layer reads like the robot.
         for joint in joints_of(scene, id) {
             if let Some(plan) = &scene.plan.joints[joint.0] {
-                author_joint(scene, &mut layer, &scene.robot.joints[joint.0], plan);
+                author_joint(scene, &mut layer, joint, plan);
             }
         }
     }
@@ -60,8 +59,23 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         };
         connect(scene, &mut layer.def(path, "PhysicsFixedJoint"), &plan, &UnitQuaternion::identity());
     }
-    if has_colliders {
-        author_contact(&mut layer, &contact);
+    for path in &scene.plan.articulation_roots {
+        layer.over(path).apply(["PhysicsArticulationRootAPI"]);
+    }
+    // Between bodies that can touch at all: engines complain about others.
+    let touches = |body: &&LinkId| !scene.library.colliders[body.0].is_empty();
+    for (body, others) in scene.plan.filtered_pairs.iter().filter(|(body, _)| touches(&body)) {
+        let others: Vec<&str> = others.iter().filter(touches).map(|other| scene.plan.links[other.0].path.as_str()).collect();
+        if !others.is_empty() {
+            layer
+                .over(&scene.plan.links[body.0].path)
+                .apply(["PhysicsFilteredPairsAPI"])
+                .relationship("physics:filteredPairs", Relationship::prepend(others));
+        }
+    }
+    if scene.library.colliders.iter().any(|colliders| !colliders.is_empty()) {
+        contacts.author(&mut layer);
+        author_collision_group(&mut layer, &root);
     }
     layer
 }
@@ -72,41 +86,76 @@ fn joints_of(scene: &Scene<'_>, link: LinkId) -> impl Iterator<Item = JointId> {
     scene.robot.tree.child_joints[link.0].iter().copied().chain(closing.map(|(index, _)| JointId(index)))
 }
 
-fn author_body(layer: &mut Layer, path: &str, link: &Link, mass_missing: bool) -> Option<Diagnostic> {
-    let mut prim = layer.over(path);
-    prim.apply(["PhysicsRigidBodyAPI", "PhysicsMassAPI"]);
-    let ball = |mass: f64| Vector3::repeat(0.4 * mass * STAND_IN_RADIUS * STAND_IN_RADIUS);
-    let Some(inertial) = link.inertial.as_ref().filter(|_| !mass_missing) else {
-        let centre = link.inertial.as_ref().map_or(Vector3::zeros(), |i| i.origin.translation.vector);
-        author_mass(&mut prim, STAND_IN_MASS, &centre, &ball(STAND_IN_MASS), [1.0, 0.0, 0.0, 0.0]);
+/// The mass properties of a body as they are written.
+pub(super) struct Mass {
+    /// kg; above zero.
+    pub mass: f64,
+    /// The centre of mass in the link's frame, metres.
+    pub centre: Vector3<f64>,
+    /// Principal moments, kg·m²: each above zero and none above the sum of the others.
+    pub moments: Vector3<f64>,
+    /// From the principal axes to the link's.
+    pub axes: UnitQuaternion<f64>,
+    /// Whether the moments are others than the source's.
+    repaired: bool,
+}
+
+/// What a link weighs, if it is a body.
+pub(super) fn mass_of(scene: &Scene<'_>, link: LinkId) -> Option<Mass> {
+    let (link, plan) = (&scene.robot.links[link.0], &scene.plan.links[link.0]);
+    if plan.role != Role::Body {
         return None;
+    }
+    let ball = |mass: f64| Vector3::repeat(0.4 * mass * STAND_IN_RADIUS * STAND_IN_RADIUS);
+    let centre = link.inertial.as_ref().map_or(Vector3::zeros(), |i| i.origin.translation.vector);
+    let Some(inertial) = link.inertial.as_ref().filter(|_| !plan.mass_missing) else {
+        let axes = UnitQuaternion::identity();
+        return Some(Mass { mass: STAND_IN_MASS, centre, moments: ball(STAND_IN_MASS), axes, repaired: false });
     };
-    let (moments, axes) = principal_axes(&inertial.inertia);
+    let (given, axes) = principal_axes(&inertial.inertia);
+    let moments = physical_moments(&given).unwrap_or_else(|| ball(inertial.mass));
+    let axes = inertial.origin.rotation * axes;
+    Some(Mass { mass: inertial.mass, centre, moments, axes, repaired: moments != given })
+}
+
+/// The nearest moments that a body can have: each above zero, none above the sum of the others. `None` if none is above zero.
+fn physical_moments(moments: &Vector3<f64>) -> Option<Vector3<f64>> {
     let largest = moments.max();
     let smallest_sound = f64::from(f32::MIN_POSITIVE);
-    let repaired = match largest {
-        _ if moments.iter().all(|&m| m > smallest_sound) => None,
-        largest if largest > smallest_sound => Some(moments.map(|m| if m > smallest_sound { m } else { largest * 1e-3 })),
-        _ => Some(ball(inertial.mass)),
-    };
-    let written = repaired.unwrap_or(moments);
-    let orientation = quatf(&(inertial.origin.rotation * axes));
-    author_mass(&mut prim, inertial.mass, &inertial.origin.translation.vector, &written, orientation);
-    repaired.map(|_| {
-        let message =
-            format!("link {:?}: principal moments of inertia {:?} are not all above zero", link.name, moments.as_slice());
-        Diagnostic::new(&codes::INERTIA_REPAIRED, inertial.place.clone(), message).help("give the link its true inertia tensor")
-    })
+    if largest <= smallest_sound {
+        return None;
+    }
+    // What eigenvalues of a singular tensor come to by rounding is no moment either.
+    let sound = moments.map(|m| if m > smallest_sound.max(1e-12 * largest) { m } else { 1e-3 * largest });
+    let deficit = 2.0 * largest - sound.sum();
+    // The sum of two single-precision numbers is not exact.
+    if deficit <= 1e-6 * largest {
+        return Some(sound);
+    }
+    Some(sound.map(|m| if m < largest { m + 0.5 * deficit } else { m }))
 }
 
-fn author_mass(prim: &mut Prim<'_>, mass: f64, centre: &Vector3<f64>, moments: &Vector3<f64>, axes: [f32; 4]) {
-    prim.attribute("physics:mass", Attribute::float(mass as f32))
-        .attribute("physics:centerOfMass", Attribute::point3f(vec3f(centre)))
-        .attribute("physics:diagonalInertia", Attribute::float3(vec3f(moments)))
-        .attribute("physics:principalAxes", Attribute::quatf(axes));
+fn author_body(layer: &mut Layer, path: &str, mass: &Mass) {
+    layer
+        .over(path)
+        .apply(["PhysicsRigidBodyAPI", "PhysicsMassAPI"])
+        .attribute("physics:mass", Attribute::float(mass.mass as f32))
+        .attribute("physics:centerOfMass", Attribute::point3f(vec3f(&mass.centre)))
+        .attribute("physics:diagonalInertia", Attribute::float3(vec3f(&mass.moments)))
+        .attribute("physics:principalAxes", Attribute::quatf(quatf(&mass.axes)));
 }
 
-fn author_joint(scene: &Scene<'_>, layer: &mut Layer, joint: &Joint, plan: &JointPlan) {
+fn inertia_repaired(link: &Link, mass: &Mass) -> Diagnostic {
+    let (place, tensor) = link.inertial.as_ref().map_or((&link.place, Default::default()), |i| (&i.place, i.inertia));
+    let list = |moments: &Vector3<f64>| moments.as_slice().iter().map(|m| format!("{m:.4e}")).collect::<Vec<_>>().join(", ");
+    let (given, written) = (list(&principal_axes(&tensor).0), list(&mass.moments));
+    let message =
+        format!("link {:?}: written with the principal moments of inertia ({written}) instead of ({given})", link.name);
+    Diagnostic::new(&codes::INERTIA_REPAIRED, place.clone(), message).help("give the link its true inertia tensor")
+}
+
+fn author_joint(scene: &Scene<'_>, layer: &mut Layer, id: JointId, plan: &JointPlan) {
+    let joint = &scene.robot.joints[id.0];
     let type_name = match joint.kind {
         JointKind::Fixed => "PhysicsFixedJoint",
         JointKind::Revolute | JointKind::Continuous => "PhysicsRevoluteJoint",
@@ -135,6 +184,9 @@ fn author_joint(scene: &Scene<'_>, layer: &mut Layer, joint: &Joint, plan: &Join
         }
         JointKind::Planar => free_the_plane(&mut prim, axis),
         JointKind::Fixed | JointKind::Floating => {}
+    }
+    if let Some(drive) = &joint.drive {
+        drives::author(scene, &mut prim, id, drive);
     }
     if !plan.path.ends_with(&format!("/{}", joint.name)) {
         prim.display_name(&joint.name);
@@ -169,18 +221,90 @@ fn free_the_plane(prim: &mut Prim<'_>, axis: &str) {
     }
 }
 
-fn author_contact(layer: &mut Layer, path: &str) {
-    let scope = path.rsplit_once('/').map_or(path, |(scope, _)| scope);
-    layer.def(scope, "Scope");
+/// The materials of contacts, each once, by what they are like; `None` is the default one.
+struct Contacts {
+    scope: String,
+    /// Without doubles; the default first, if it is used.
+    kinds: Vec<(Option<Contact>, String)>,
+}
+
+impl Contacts {
+    fn new(scene: &Scene<'_>) -> Self {
+        let mut kinds: Vec<Option<Contact>> = Vec::new();
+        for (link, colliders) in scene.robot.links.iter().zip(&scene.library.colliders) {
+            if !colliders.is_empty() && !kinds.contains(&link.contact) {
+                kinds.push(link.contact);
+            }
+        }
+        kinds.sort_by_key(Option::is_some);
+        // Named by their numbers: the names stay when other links change.
+        let wanted: Vec<String> = kinds.iter().map(|kind| kind.as_ref().map_or("default".to_owned(), contact_name)).collect();
+        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        let kinds = kinds.iter().copied().zip(names::identifiers(&wanted, "contact", &[])).collect();
+        Self { scope: format!("{}/PhysicsMaterials", scene.plan.root()), kinds }
+    }
+
+    fn path(&self, contact: Option<Contact>) -> String {
+        let name = self.kinds.iter().find(|(kind, _)| *kind == contact).map_or("default", |(_, name)| name);
+        format!("{}/{name}", self.scope)
+    }
+
+    fn author(&self, layer: &mut Layer) {
+        layer.def(&self.scope, "Scope");
+        for (kind, name) in &self.kinds {
+            let (static_friction, dynamic_friction, restitution) = match kind {
+                Some(contact) => (
+                    contact.static_friction as f32,
+                    contact.dynamic_friction as f32,
+                    contact.restitution.map_or(RESTITUTION, |r| r as f32),
+                ),
+                None => (STATIC_FRICTION, DYNAMIC_FRICTION, RESTITUTION),
+            };
+            let path = format!("{}/{name}", self.scope);
+            layer
+                .def(&path, "Material")
+                .apply(["PhysicsMaterialAPI"])
+                .attribute("outputs:surface", Attribute::connected("token", format!("{path}/PreviewSurface.outputs:surface")))
+                .attribute("physics:staticFriction", Attribute::float(static_friction))
+                .attribute("physics:dynamicFriction", Attribute::float(dynamic_friction))
+                .attribute("physics:restitution", Attribute::float(restitution));
+            layer
+                .def(&format!("{path}/PreviewSurface"), "Shader")
+                .attribute("info:id", Attribute::token("UsdPreviewSurface").uniform())
+                .attribute("outputs:surface", Attribute::declared("token"));
+        }
+    }
+}
+
+fn contact_name(contact: &Contact) -> String {
+    let restitution = contact.restitution.map_or_else(String::new, |r| format!("_restitution_{r}"));
+    format!("friction_{}_{}{restitution}", contact.static_friction, contact.dynamic_friction)
+}
+
+/// All colliders of the robot in one group (REP-158 §1.3.3), for scenes to filter by. It filters nothing by itself.
+fn author_collision_group(layer: &mut Layer, root: &str) {
+    let scope = format!("{root}/CollisionGroups");
+    layer.def(&scope, "Scope");
     layer
-        .def(path, "Material")
-        .apply(["PhysicsMaterialAPI"])
-        .attribute("outputs:surface", Attribute::connected("token", format!("{path}/PreviewSurface.outputs:surface")))
-        .attribute("physics:staticFriction", Attribute::float(STATIC_FRICTION))
-        .attribute("physics:dynamicFriction", Attribute::float(DYNAMIC_FRICTION))
-        .attribute("physics:restitution", Attribute::float(RESTITUTION));
-    layer
-        .def(&format!("{path}/PreviewSurface"), "Shader")
-        .attribute("info:id", Attribute::token("UsdPreviewSurface").uniform())
-        .attribute("outputs:surface", Attribute::declared("token"));
+        .def(&format!("{scope}/robot"), "PhysicsCollisionGroup")
+        .relationship("collection:colliders:includes", Relationship::prepend([root]));
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::Vector3;
+
+    use super::physical_moments;
+
+    #[test]
+    fn moments_become_those_of_a_body() {
+        let repaired = |x, y, z| physical_moments(&Vector3::new(x, y, z));
+        assert_eq!(repaired(1.0, 2.0, 3.0), Some(Vector3::new(1.0, 2.0, 3.0)));
+        assert_eq!(repaired(1.0, 1.0, 4.0), Some(Vector3::new(2.0, 2.0, 4.0)));
+        assert_eq!(repaired(-1.0, 2.0, 2.0), Some(Vector3::new(2e-3, 2.0, 2.0)));
+        assert_eq!(repaired(4.0, 0.0, 0.0), repaired(4.0, -2.0, 0.0));
+        assert_eq!(repaired(0.0, 0.0, -1.0), None);
+        let flat = repaired(0.0, 0.0, 3.0).unwrap();
+        assert!((flat.x + flat.y - flat.z).abs() < 1e-12 && flat.x > 0.0, "{flat}");
+    }
 }

@@ -2,8 +2,9 @@
 //!
 //! All layers are written from one plan, so that they agree on every path. This module decides; it authors nothing.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::sensors::{self, SensorPlan};
 use super::{Base, Bodies};
 use crate::robot::{JointId, JointKind, Link, LinkId, Pose, Robot, names};
 
@@ -64,6 +65,12 @@ pub(super) struct Plan {
     pub joints: Vec<Option<JointPlan>>,
     /// Joints that hold bodies to the world where no URDF joint does (`--base fixed`): their paths and the bodies.
     pub world_joints: Vec<(String, LinkId)>,
+    /// The paths of the articulation roots, one per tree of bodies (REP-158 §1.3).
+    pub articulation_roots: Vec<String>,
+    /// Pairs of bodies that are not checked for collision, by the first of each in the tree's order, with the others in it.
+    pub filtered_pairs: Vec<(LinkId, Vec<LinkId>)>,
+    /// As [`Robot::sensors`].
+    pub sensors: Vec<SensorPlan>,
 }
 
 impl Plan {
@@ -99,8 +106,26 @@ impl Plan {
                 local1: in_body(&links, joint.child),
             });
         }
-        let world_joints = children.world_joints.iter().map(|identifier| format!("/{name}/{identifier}")).zip(held).collect();
-        Self { name, links, joints, world_joints }
+        let world_joints: Vec<_> =
+            children.world_joints.iter().map(|identifier| format!("/{name}/{identifier}")).zip(held).collect();
+        let articulation_roots = articulation_roots(robot, &name, &links, &joints, &world_joints);
+        let filtered_pairs = filtered_pairs(robot, &links);
+        let mut plan = Self { name, links, joints, world_joints, articulation_roots, filtered_pairs, sensors: Vec::new() };
+        plan.sensors = sensors::plan(robot, &plan);
+        plan
+    }
+
+    /// The names of the prims that are planned below each prim.
+    pub(super) fn children(&self) -> HashMap<String, Vec<String>> {
+        let links = self.links.iter().map(|link| &link.path);
+        let joints = self.joints.iter().flatten().map(|joint| &joint.path);
+        let added = self.world_joints.iter().map(|(path, _)| path);
+        let sensors = self.sensors.iter().flat_map(|sensor| &sensor.prims).map(|prim| &prim.path);
+        let mut children: HashMap<String, Vec<String>> = HashMap::new();
+        for (parent, name) in links.chain(joints).chain(added).chain(sensors).filter_map(|path| path.rsplit_once('/')) {
+            children.entry(parent.to_owned()).or_default().push(name.to_owned());
+        }
+        children
     }
 
     /// The default prim's path.
@@ -197,8 +222,11 @@ fn place_links(robot: &Robot, roles: &[Role], bodies: Bodies) -> Vec<LinkPlan> {
             body = (roles[at.0] == Role::Body).then_some(at);
             above = robot.tree.parent_joint[at.0].map(|j| robot.joints[j.0].parent);
         }
+        // What floats is a tree of its own: nested, its articulation root would stand in another's.
+        let floats = robot.tree.parent_joint[index].is_some_and(|j| robot.joints[j.0].kind == JointKind::Floating);
         let holder = match (bodies, role) {
             (Bodies::Flat, Role::Body) => None,
+            (_, Role::Body) if floats => None,
             _ => parent.filter(|p| roles[p.0] != Role::World),
         };
         let local = match holder {
@@ -254,6 +282,56 @@ fn links_to_hold(robot: &Robot, links: &[LinkPlan], written: &[bool], base: Base
         Base::Fixed => robot.tree.order.iter().copied().filter(is_topmost).collect(),
         _ => Vec::new(),
     }
+}
+
+/// One root for each tree that joints make of the bodies, without those that close loops. A single tree has it on the default
+/// prim, from where readers find the base, fixed or not. Several trees have it each where UsdPhysics wants it: on the joint that
+/// holds the base to the world, else on the base.
+fn articulation_roots(
+    robot: &Robot,
+    name: &str,
+    links: &[LinkPlan],
+    joints: &[Option<JointPlan>],
+    world_joints: &[(String, LinkId)],
+) -> Vec<String> {
+    let mut held: BTreeMap<LinkId, &str> = world_joints.iter().map(|(path, body)| (*body, path.as_str())).collect();
+    let mut above: BTreeMap<LinkId, LinkId> = BTreeMap::new();
+    for (plan, _) in joints.iter().zip(&robot.joints).filter(|(_, joint)| !joint.closes_loop) {
+        match plan {
+            Some(JointPlan { body0: Some(body0), body1, .. }) => {
+                above.insert(*body1, *body0);
+            }
+            Some(JointPlan { body0: None, body1, path, .. }) => {
+                held.entry(*body1).or_insert(path);
+            }
+            None => {}
+        }
+    }
+    let is_base = |link: &LinkId| links[link.0].role == Role::Body && !above.contains_key(link);
+    let bases: Vec<LinkId> = robot.tree.order.iter().copied().filter(is_base).collect();
+    match bases[..] {
+        [] => Vec::new(),
+        [_] => vec![format!("/{name}")],
+        _ => bases.iter().map(|base| held.get(base).map_or_else(|| links[base.0].path.clone(), |p| (*p).to_owned())).collect(),
+    }
+}
+
+/// Bodies next to each other, whose colliders overlap at the joint as a rule, and what the source says.
+fn filtered_pairs(robot: &Robot, links: &[LinkPlan]) -> Vec<(LinkId, Vec<LinkId>)> {
+    let mut position = vec![0; links.len()];
+    for (index, link) in robot.tree.order.iter().enumerate() {
+        position[link.0] = index;
+    }
+    let adjacent = robot.joints.iter().map(|joint| (joint.parent, joint.child));
+    let mut pairs: BTreeMap<usize, BTreeMap<usize, LinkId>> = BTreeMap::new();
+    for (one, other) in adjacent.chain(robot.disabled_collisions.iter().copied()) {
+        let (Some(one), Some(other)) = (links[one.0].body, links[other.0].body) else { continue };
+        let (first, second) = if position[one.0] <= position[other.0] { (one, other) } else { (other, one) };
+        if first != second {
+            pairs.entry(position[first.0]).or_default().insert(position[second.0], second);
+        }
+    }
+    pairs.into_iter().map(|(first, others)| (robot.tree.order[first], others.into_values().collect())).collect()
 }
 
 struct Children {

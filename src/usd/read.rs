@@ -2,7 +2,7 @@
 //!
 //! Nothing here comes from memory: the asset is opened as any program would open it, without its payloads.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -55,6 +55,9 @@ pub struct AssetFrame {
     pub pose: Pose,
     /// Body or frame.
     pub kind: FrameKind,
+    /// Whether it is a camera's own optical frame, which stands in the asset only: a simulator broadcasts it, but no
+    /// robot_state_publisher.
+    pub from_sensor: bool,
 }
 
 /// A prim of the robot, as far as this module looks.
@@ -245,6 +248,7 @@ pub fn read_frames(entry: &Path) -> Result<Vec<AssetFrame>, ReadError> {
             is_static,
             pose: parent.map_or(Pose::identity(), |p| asset.nodes[p].pose.inverse()) * node.pose,
             kind,
+            from_sensor: node.parent.is_some_and(|parent| asset.nodes[parent].type_name == "Camera"),
         });
     }
     Ok(frames)
@@ -320,6 +324,15 @@ pub struct InterfaceSummary {
     pub name: String,
     /// The ROS type.
     pub type_name: String,
+    /// The frame of its messages, by where it stands (REP-158 §2.7).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<String>,
+    /// Hz, of topics that it publishes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// What the asset says about how messages are delivered, by policy: reliability, durability, history, depth.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub qos: BTreeMap<&'static str, String>,
 }
 
 /// Reads what an asset holds.
@@ -354,7 +367,16 @@ pub fn inspect(entry: &Path) -> Result<Summary, ReadError> {
         for (schema, kind) in [("RosTopicAPI", "topic"), ("RosServiceAPI", "service"), ("RosActionAPI", "action")] {
             if node.has(schema) {
                 let text = |field: &str| node.string(&format!("ros:{kind}:{field}")).unwrap_or_default();
-                interfaces.push(InterfaceSummary { kind, role: text("role"), name: text("name"), type_name: text("type") });
+                let frame = if node.frame_kind().is_some() { Some(index) } else { asset.frame_above(index) };
+                interfaces.push(InterfaceSummary {
+                    kind,
+                    role: text("role"),
+                    name: text("name"),
+                    type_name: text("type"),
+                    frame: frame.map(|frame| asset.nodes[frame].frame_id()),
+                    rate: node.number("ros:topic:publish_rate"),
+                    qos: qos(node),
+                });
             }
         }
     }
@@ -383,6 +405,15 @@ pub fn inspect(entry: &Path) -> Result<Summary, ReadError> {
         joints,
         interfaces,
     })
+}
+
+/// The policies of a topic that the asset says.
+fn qos(node: &Node) -> BTreeMap<&'static str, String> {
+    let named = ["reliability", "durability", "history"]
+        .into_iter()
+        .filter_map(|policy| Some((policy, node.string(&format!("ros:topic:qos:{policy}"))?)));
+    let depth = node.prim.attribute("ros:topic:qos:depth").get::<i32>().ok().flatten();
+    named.chain(depth.map(|depth| ("depth", depth.to_string()))).collect()
 }
 
 impl fmt::Display for Summary {
@@ -418,7 +449,17 @@ impl fmt::Display for Summary {
         }
         writeln!(f, "\ninterfaces ({})", self.interfaces.len())?;
         for interface in &self.interfaces {
-            writeln!(f, "  {} {}  {}  {}", interface.kind, interface.role, interface.name, interface.type_name)?;
+            write!(f, "  {} {}  {}  {}", interface.kind, interface.role, interface.name, interface.type_name)?;
+            if let Some(frame) = &interface.frame {
+                write!(f, "  in {frame}")?;
+            }
+            if let Some(rate) = interface.rate {
+                write!(f, "  {rate} Hz")?;
+            }
+            for (policy, value) in &interface.qos {
+                write!(f, "  {policy} {value}")?;
+            }
+            writeln!(f)?;
         }
         Ok(())
     }

@@ -1,9 +1,15 @@
 //! `ros.usda`: the context, frames, names of joints and interfaces for ROS (REP-158 §2).
 
+use std::collections::HashSet;
+
 use super::Scene;
-use super::author::{Attribute, Layer};
+use super::author::{Attribute, Layer, Prim};
 use super::plan::Role;
-use crate::robot::names;
+use super::sensors::SensorPrimKind;
+use crate::robot::{Interface, InterfaceKind, Qos, names};
+
+/// How many messages of a sensor wait to be sent: as ROS has it for sensor data.
+const SENSOR_QUEUE: i32 = 5;
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let (mut layer, root) = super::layer(scene, "Ros*API: context, frames, joint names, interfaces");
@@ -14,11 +20,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         context.attribute("ros:context:parent_frame", Attribute::string("world").uniform());
     }
     for (link, plan) in scene.robot.links.iter().zip(&scene.plan.links).filter(|(_, plan)| plan.role == Role::Frame) {
-        layer
-            .over(&plan.path)
-            .apply(["RosFrameAPI"])
-            .attribute("ros:frame:id", Attribute::string(&link.name).uniform())
-            .attribute("ros:frame:static", Attribute::bool(true).uniform());
+        author_frame(&mut layer.over(&plan.path), &link.name);
     }
     for (joint, plan) in scene.robot.joints.iter().zip(&scene.plan.joints) {
         if let Some(plan) = plan {
@@ -29,27 +31,118 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         let name = path.rsplit('/').next().unwrap_or_default();
         layer.over(path).attribute("ros:joint:name", Attribute::string(name).custom());
     }
-    author_interfaces(&mut layer, &root);
+    author_sensors(scene, &mut layer);
+    author_robot_wide(scene, &mut layer, &root);
     layer
 }
 
-/// The topics that every described robot has, robot-wide (§2.2).
-fn author_interfaces(layer: &mut Layer, root: &str) {
-    layer.def(&format!("{root}/Interfaces"), "Scope");
-    let mut topic = |name: &str, type_name: &str, rate: f64, latched: bool| {
-        let mut prim = layer.def(&format!("{root}/Interfaces/{name}"), "Xform");
-        prim.apply(["RosTopicAPI"])
-            .attribute("ros:topic:name", Attribute::string(name).uniform())
-            .attribute("ros:topic:publish_rate", Attribute::double(rate).uniform())
-            .attribute("ros:topic:role", Attribute::token("publisher").uniform())
-            .attribute("ros:topic:type", Attribute::string(type_name).uniform());
-        if latched {
-            prim.attribute("ros:topic:qos:durability", Attribute::token("transient_local").uniform())
-                .attribute("ros:topic:qos:reliability", Attribute::token("reliable").uniform());
+/// The interfaces of sensors, and the optical frames that only the asset has (§2.7, §2.8).
+fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
+    for (sensor, plan) in scene.robot.sensors.iter().zip(&scene.plan.sensors) {
+        for planned in &plan.prims {
+            match planned.kind {
+                SensorPrimKind::OpticalFrame => {
+                    let id = planned.path.rsplit('/').next().unwrap_or_default();
+                    author_frame(&mut layer.over(&planned.path), id);
+                }
+                SensorPrimKind::Interface => {
+                    let mut prim = layer.def(&planned.path, "Xform");
+                    if let Some(name) = &planned.display_name {
+                        prim.display_name(name);
+                    }
+                }
+                SensorPrimKind::Camera(..) | SensorPrimKind::Place(_) => {}
+            }
         }
+        for (interface, path) in sensor.interfaces.iter().zip(&plan.interfaces) {
+            if let Some(path) = path {
+                author_interface(&mut layer.over(path), interface);
+            }
+        }
+    }
+}
+
+/// The topics that every described robot has and what its controllers offer, robot-wide (§2.2). No interface is there twice.
+fn author_robot_wide(scene: &Scene<'_>, layer: &mut Layer, root: &str) {
+    let offered = scene.robot.interfaces.iter().filter(|interface| !is_prohibited(interface));
+    let always = always();
+    let mut interfaces: Vec<&Interface> = Vec::new();
+    let mut seen = HashSet::new();
+    for interface in always.iter().chain(offered) {
+        if seen.insert((interface.name.as_str(), std::mem::discriminant(&interface.kind))) {
+            interfaces.push(interface);
+        }
+    }
+    let wanted: Vec<String> = interfaces.iter().map(|i| i.name.trim_start_matches('/').replace('/', "_")).collect();
+    let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    let scope = format!("{root}/Interfaces");
+    layer.def(&scope, "Scope");
+    for (interface, identifier) in interfaces.iter().zip(names::identifiers(&wanted, "interface", &[])) {
+        let mut prim = layer.def(&format!("{scope}/{identifier}"), "Xform");
+        if identifier != interface.name {
+            prim.display_name(&interface.name);
+        }
+        author_interface(&mut prim, interface);
+    }
+}
+
+/// What every described robot has.
+fn always() -> [Interface; 2] {
+    let publisher = |name: &str, type_name: &str, rate: f64, qos: Qos| Interface {
+        name: name.to_owned(),
+        type_name: type_name.to_owned(),
+        kind: InterfaceKind::Publisher { rate, qos },
     };
-    topic("joint_states", "sensor_msgs/msg/JointState", 50.0, false);
-    topic("robot_description", "std_msgs/msg/String", 1.0, true);
+    [
+        publisher("joint_states", "sensor_msgs/msg/JointState", 50.0, Qos::Default),
+        publisher("robot_description", "std_msgs/msg/String", 1.0, Qos::Latched),
+    ]
+}
+
+/// Makes a prim an explicit TF frame that does not move in its parent (§2.7).
+fn author_frame(prim: &mut Prim<'_>, id: &str) {
+    prim.apply(["RosFrameAPI"])
+        .attribute("ros:frame:id", Attribute::string(id).uniform())
+        .attribute("ros:frame:static", Attribute::bool(true).uniform());
+}
+
+/// Makes a prim an interface (§2.4, §2.6).
+fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
+    let (schema, prefix, role) = match interface.kind {
+        InterfaceKind::Publisher { .. } => ("RosTopicAPI", "ros:topic", "publisher"),
+        InterfaceKind::Subscription => ("RosTopicAPI", "ros:topic", "subscription"),
+        InterfaceKind::ActionServer => ("RosActionAPI", "ros:action", "server"),
+    };
+    prim.apply([schema])
+        .attribute(&format!("{prefix}:name"), Attribute::string(&interface.name).uniform())
+        .attribute(&format!("{prefix}:role"), Attribute::token(role).uniform())
+        .attribute(&format!("{prefix}:type"), Attribute::string(&interface.type_name).uniform());
+    if let InterfaceKind::Publisher { rate, qos } = interface.kind {
+        prim.attribute("ros:topic:publish_rate", Attribute::double(rate).uniform());
+        author_qos(prim, qos);
+    }
+}
+
+/// How a topic's messages are delivered. Sensors are best effort, which REP 2003 calls the system's default (§2.4).
+fn author_qos(prim: &mut Prim<'_>, qos: Qos) {
+    let policies: &[(&str, &str)] = match qos {
+        Qos::Default => &[],
+        Qos::Sensor => &[("reliability", "system_default"), ("durability", "volatile"), ("history", "keep_last")],
+        Qos::Latched => &[("reliability", "reliable"), ("durability", "transient_local")],
+    };
+    for (policy, value) in policies {
+        prim.attribute(&format!("ros:topic:qos:{policy}"), Attribute::token(*value).uniform());
+    }
+    if qos == Qos::Sensor {
+        prim.attribute("ros:topic:qos:depth", Attribute::int(SENSOR_QUEUE).uniform());
+    }
+}
+
+/// Whether an interface belongs to the simulator and must not be in an asset (§2.9), whoever made the robot. Readers report such.
+pub(super) fn is_prohibited(interface: &Interface) -> bool {
+    interface.name == "/clock"
+        || interface.type_name == "rosgraph_msgs/msg/Clock"
+        || interface.type_name.starts_with("simulation_interfaces/")
 }
 
 /// The namespace of a robot's ROS interfaces unless one is given: the name of the default prim, as ROS allows it.
@@ -58,7 +151,7 @@ pub fn default_namespace(robot: &str) -> String {
 }
 
 /// The nearest name that ROS allows in a namespace (§2.1.1): letters, digits and underscores of ASCII, no digit in front.
-fn ros_name(name: &str) -> String {
+pub(super) fn ros_name(name: &str) -> String {
     let mut out: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if out.starts_with(|c: char| c.is_ascii_digit()) {
         out.insert(0, '_');

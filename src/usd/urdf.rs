@@ -16,7 +16,7 @@ const DEEPEST: usize = 64;
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let (mut layer, root) = super::layer(scene, "urdf:* attributes and elements: what USD has no word for");
     layer.over(&root);
-    let mut writer = Writer { layer: &mut layer, taken: children(scene) };
+    let mut writer = Writer { layer: &mut layer, taken: scene.plan.children() };
     writer.keep(&root, &scene.robot.custom, &ROOT_SCOPES);
     for (index, (link, plan)) in scene.robot.links.iter().zip(&scene.plan.links).enumerate() {
         writer.keep(&plan.path, &link.custom, &LINK_SCOPES);
@@ -30,31 +30,20 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     for (joint, plan) in scene.robot.joints.iter().zip(&scene.plan.joints) {
         match plan {
             Some(plan) => {
-                writer.joint(&plan.path, "urdf", joint);
+                writer.layer.over(&plan.path).apply(["UrdfJointAPI"]);
+                writer.joint(&plan.path, "urdf", joint, |attribute| attribute);
                 writer.keep(&plan.path, &joint.custom, &[]);
             }
-            // A joint without a prim (to a frame, or floating) leaves its words with the link that it moves.
+            // A joint without a prim (to a frame, or floating) leaves its words with the link that it moves, where no schema is.
             None => {
                 let path = scene.plan.links[joint.child.0].path.clone();
                 writer.layer.over(&path).attribute("urdf:joint:name", Attribute::string(&joint.name).custom());
-                writer.joint(&path, "urdf:joint", joint);
+                writer.joint(&path, "urdf:joint", joint, Attribute::custom);
                 writer.keep(&path, &joint.custom, &LINK_SCOPES);
             }
         }
     }
     layer
-}
-
-/// The names of the prims that the plan puts below each prim.
-fn children(scene: &Scene<'_>) -> HashMap<String, Vec<String>> {
-    let links = scene.plan.links.iter().map(|link| &link.path);
-    let joints = scene.plan.joints.iter().flatten().map(|joint| &joint.path);
-    let added = scene.plan.world_joints.iter().map(|(path, _)| path);
-    let mut children: HashMap<String, Vec<String>> = HashMap::new();
-    for (parent, name) in links.chain(joints).chain(added).filter_map(|path| path.rsplit_once('/')) {
-        children.entry(parent.to_owned()).or_default().push(name.to_owned());
-    }
-    children
 }
 
 struct Writer<'a> {
@@ -64,10 +53,10 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// A joint's numbers, below the prefix.
-    fn joint(&mut self, path: &str, prefix: &str, joint: &Joint) {
+    /// A joint's words, below the prefix, each attribute finished by `finish`.
+    fn joint(&mut self, path: &str, prefix: &str, joint: &Joint, finish: fn(Attribute) -> Attribute) {
         let mut prim = self.layer.over(path);
-        prim.attribute(&format!("{prefix}:type"), Attribute::token(joint.kind.as_str()).custom());
+        prim.attribute(&format!("{prefix}:type"), finish(Attribute::token(joint.kind.as_str()).uniform()));
         let limit = joint.limit.unwrap_or_default();
         let dynamics = joint.dynamics.unwrap_or_default();
         let safety = joint.safety.unwrap_or_default();
@@ -87,7 +76,7 @@ impl Writer<'_> {
         ];
         for (name, value) in numbers {
             if let Some(value) = value {
-                prim.attribute(&format!("{prefix}:{name}"), Attribute::float(value as f32).custom());
+                prim.attribute(&format!("{prefix}:{name}"), finish(Attribute::float(value as f32)));
             }
         }
     }

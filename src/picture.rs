@@ -1,0 +1,471 @@
+//! A picture of a robot at rest, drawn in software: what people see of an asset before they open it.
+//!
+//! A z-buffer, one light and the colours of materials; images on surfaces stand as their mean colour. This module knows the hub
+//! and must not know files, layers or ROS.
+
+use std::collections::HashMap;
+use std::f64::consts::{FRAC_PI_2, TAU};
+use std::io::Cursor;
+
+use nalgebra::{Matrix3, Vector3};
+
+use crate::mesh;
+use crate::robot::{Geometry, Link, Material, Mesh, Pose, Robot, Shape, kinematics};
+
+/// Each pixel is the mean of a square of this many samples a side.
+const SAMPLES: usize = 4;
+/// How much of the picture's side the robot takes up.
+const FILLED: f64 = 0.9;
+/// Sides of a round solid.
+const SIDES: usize = 48;
+/// Linear grey behind the robot: light enough for black robots, dark enough for white ones.
+const BACKGROUND: [f32; 3] = [0.4, 0.42, 0.45];
+/// Linear colour of what has no material.
+const UNPAINTED: [f32; 4] = [0.5, 0.5, 0.5, 1.0];
+
+/// A picture of `robot` as a square PNG of `side` pixels: from its front, its left and above, without perspective. A robot that
+/// has nothing to see is drawn by what collides. `None` if the PNG cannot be made.
+pub fn png(robot: &Robot, side: u16) -> Option<Vec<u8>> {
+    let pixels = draw(robot, usize::from(side));
+    let image = image::RgbImage::from_raw(side.into(), side.into(), pixels.into_iter().flatten().collect())?;
+    let mut bytes = Vec::new();
+    image.write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png).ok()?;
+    Some(bytes)
+}
+
+/// Edge lengths in metres of the box along the root's axes around all that is to see of `robot` at rest; zero if nothing is.
+pub fn extents(robot: &Robot) -> Vector3<f64> {
+    let mut bounds = Bounds::default();
+    each_triangle(robot, visuals, |triangle| bounds.add(&triangle));
+    bounds.high.zip_map(&bounds.low, |high, low| (high - low).max(0.0))
+}
+
+/// The colours of all pixels in sRGB, row by row from the top.
+fn draw(robot: &Robot, side: usize) -> Vec<[u8; 3]> {
+    let camera = camera();
+    let in_view = |triangle: Triangle| Triangle {
+        points: triangle.points.map(|p| camera * p),
+        normals: triangle.normals.map(|n| camera * n),
+        ..triangle
+    };
+    let mut shapes: Shapes = visuals;
+    let mut bounds = Bounds::default();
+    each_triangle(robot, shapes, |triangle| bounds.add(&in_view(triangle)));
+    if bounds.is_empty() {
+        shapes = |link| &link.collisions;
+        each_triangle(robot, shapes, |triangle| bounds.add(&in_view(triangle)));
+    }
+    let mut canvas = Canvas::new(side * SAMPLES, &bounds);
+    let mut translucent = Vec::new();
+    each_triangle(robot, shapes, |triangle| match triangle.color[3] {
+        opacity if opacity < 1.0 => translucent.push(in_view(triangle)),
+        _ => canvas.draw(&in_view(triangle)),
+    });
+    // What shows through is drawn last, from back to front.
+    let depth = |triangle: &Triangle| triangle.points.iter().map(|p| p.z).sum::<f64>();
+    translucent.sort_by(|a, b| depth(a).total_cmp(&depth(b)));
+    translucent.iter().for_each(|triangle| canvas.draw(triangle));
+    canvas.pixels(side)
+}
+
+/// Turns the root's frame (x forward, y left, z up) into the viewer's: x to the right, y up, z towards the viewer.
+fn camera() -> Matrix3<f64> {
+    let towards: Vector3<f64> = Vector3::new(0.8, 0.55, 0.42).normalize();
+    let right = Vector3::z().cross(&towards).normalize();
+    Matrix3::from_rows(&[right.transpose(), towards.cross(&right).transpose(), towards.transpose()])
+}
+
+/// Three corners with the surface's unit normals there, and one linear colour with opacity.
+#[derive(Clone)]
+struct Triangle {
+    points: [Vector3<f64>; 3],
+    normals: [Vector3<f64>; 3],
+    color: [f32; 4],
+}
+
+/// A box along the axes.
+struct Bounds {
+    low: Vector3<f64>,
+    high: Vector3<f64>,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { low: Vector3::repeat(f64::INFINITY), high: Vector3::repeat(f64::NEG_INFINITY) }
+    }
+}
+
+impl Bounds {
+    fn is_empty(&self) -> bool {
+        self.low.x > self.high.x
+    }
+
+    fn add(&mut self, triangle: &Triangle) {
+        for point in &triangle.points {
+            self.low = self.low.inf(point);
+            self.high = self.high.sup(point);
+        }
+    }
+}
+
+/// Which shapes of a link are meant.
+type Shapes = fn(&Link) -> &[Shape];
+
+fn visuals(link: &Link) -> &[Shape] {
+    &link.visuals
+}
+
+/// Calls `visit` with every triangle of the robot at rest, in the frame of its root. Those that are not finite are left out.
+fn each_triangle(robot: &Robot, shapes: Shapes, mut visit: impl FnMut(Triangle)) {
+    let mut colors = Colors { robot, means: HashMap::new() };
+    let mut show = |triangle: Triangle| {
+        if triangle.points.iter().all(|p| p.iter().all(|x| x.is_finite())) {
+            visit(triangle);
+        }
+    };
+    for (link, pose) in robot.links.iter().zip(kinematics::link_poses(robot, &[])) {
+        for shape in shapes(link) {
+            let (pose, own) = (pose * shape.origin, colors.of_shape(shape));
+            match shape.geometry {
+                Geometry::Mesh { mesh, scale } => {
+                    let Some(mesh) = robot.meshes.get(mesh.0).and_then(|source| source.mesh.as_deref()) else { continue };
+                    of_mesh(mesh, &pose, &scale, own, &mut colors, &mut show);
+                }
+                ref solid => {
+                    for corners in of_solid(solid) {
+                        let [a, b, c] = corners.map(|(point, normal)| (pose * nalgebra::Point3::from(point), pose * normal));
+                        let points = [a.0.coords, b.0.coords, c.0.coords];
+                        show(Triangle { points, normals: [a.1, b.1, c.1], color: own });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The triangles of a mesh. `own` is the colour of parts without a material.
+fn of_mesh(
+    mesh: &Mesh,
+    pose: &Pose,
+    scale: &Vector3<f64>,
+    own: [f32; 4],
+    colors: &mut Colors<'_>,
+    show: &mut impl FnMut(Triangle),
+) {
+    let vector = |v: Option<&[f32; 3]>| Vector3::from(v.copied().unwrap_or([f32::NAN; 3])).cast::<f64>();
+    for part in &mesh.parts {
+        let material = part.material.and_then(|index| mesh.materials.get(index));
+        let color = material.map_or(own, |material| colors.of(material));
+        for index in part.triangles.clone() {
+            let (Some(corners), Some(normals)) = (mesh.triangles.get(index), mesh.normals.indices.get(index)) else { continue };
+            let points = corners.map(|i| {
+                let point = vector(mesh.points.get(i as usize)).component_mul(scale);
+                (pose * nalgebra::Point3::from(point)).coords
+            });
+            let normals = normals.map(|i| {
+                let normal = vector(mesh.normals.values.get(i as usize)).component_div(scale);
+                pose * normal.try_normalize(0.0).unwrap_or_default()
+            });
+            show(Triangle { points, normals, color });
+        }
+    }
+}
+
+/// The colours of materials, each image read once.
+struct Colors<'a> {
+    robot: &'a Robot,
+    /// By SHA-256.
+    means: HashMap<String, Option<[f32; 4]>>,
+}
+
+impl Colors<'_> {
+    fn of_shape(&mut self, shape: &Shape) -> [f32; 4] {
+        let robot = self.robot;
+        shape.material.and_then(|id| robot.materials.get(id.0)).map_or(UNPAINTED, |material| self.of(material))
+    }
+
+    fn of(&mut self, material: &Material) -> [f32; 4] {
+        let Some(texture) = &material.base_color_texture else { return material.base_color };
+        let mean = self.means.entry(texture.sha256.clone()).or_insert_with(|| mesh::mean_color(texture));
+        // A picture with holes is drawn as solid: what is left of it is what one sees.
+        mean.map_or(material.base_color, |[red, green, blue, _]| [red, green, blue, material.base_color[3]])
+    }
+}
+
+/// A corner of a solid: point and unit normal.
+type Corner = (Vector3<f64>, Vector3<f64>);
+
+/// The triangles of a solid; none for a mesh.
+fn of_solid(solid: &Geometry) -> Vec<[Corner; 3]> {
+    match *solid {
+        Geometry::Box { size } => cuboid(&(size / 2.0)),
+        Geometry::Cylinder { radius, length } => {
+            let half = length / 2.0;
+            let ring = |radius, height, normal| Ring { radius, height, normal };
+            turned(&[
+                [ring(0.0, -half, [0.0, -1.0]), ring(radius, -half, [0.0, -1.0])],
+                [ring(radius, -half, [1.0, 0.0]), ring(radius, half, [1.0, 0.0])],
+                [ring(radius, half, [0.0, 1.0]), ring(0.0, half, [0.0, 1.0])],
+            ])
+        }
+        Geometry::Sphere { radius } => ball(radius, 0.0),
+        Geometry::Capsule { radius, length } => ball(radius, length / 2.0),
+        Geometry::Mesh { .. } => Vec::new(),
+    }
+}
+
+fn cuboid(half: &Vector3<f64>) -> Vec<[Corner; 3]> {
+    let mut triangles = Vec::with_capacity(12);
+    for axis in 0..3 {
+        for end in [-1.0, 1.0] {
+            let mut out = Vector3::zeros();
+            out[axis] = end;
+            let (right, up) = (Vector3::from_fn(|k, _| f64::from(k == (axis + 1) % 3)), (axis + 2) % 3);
+            let up = Vector3::from_fn(|k, _| f64::from(k == up));
+            let at = |u: f64, v: f64| ((out + right * u + up * v).component_mul(half), out);
+            triangles.push([at(-1.0, -1.0), at(1.0, -1.0), at(1.0, 1.0)]);
+            triangles.push([at(-1.0, -1.0), at(1.0, 1.0), at(-1.0, 1.0)]);
+        }
+    }
+    triangles
+}
+
+/// A circle about z, and the surface's normal there: outward and upward.
+#[derive(Clone, Copy)]
+struct Ring {
+    radius: f64,
+    height: f64,
+    normal: [f64; 2],
+}
+
+/// A ball drawn apart at its equator by `half` to either side.
+fn ball(radius: f64, half: f64) -> Vec<[Corner; 3]> {
+    const STEPS: usize = SIDES / 4;
+    let ring = |step: usize, end: f64| {
+        let (sin, cos) = (step as f64 / STEPS as f64 * FRAC_PI_2).sin_cos();
+        Ring { radius: radius * cos, height: end * (radius * sin + half), normal: [cos, end * sin] }
+    };
+    let mut walls = vec![[ring(0, -1.0), ring(0, 1.0)]];
+    for end in [-1.0, 1.0] {
+        walls.extend((0..STEPS).map(|step| [ring(step, end), ring(step + 1, end)]));
+    }
+    turned(&walls)
+}
+
+/// What walls between two circles each sweep about z.
+fn turned(walls: &[[Ring; 2]]) -> Vec<[Corner; 3]> {
+    let mut triangles = Vec::with_capacity(2 * SIDES * walls.len());
+    for [low, high] in walls {
+        for side in 0..SIDES {
+            let at = |ring: &Ring, side: usize| {
+                let (sin, cos) = (side as f64 / SIDES as f64 * TAU).sin_cos();
+                let around = |radius: f64, height: f64| Vector3::new(cos * radius, sin * radius, height);
+                (around(ring.radius, ring.height), around(ring.normal[0], ring.normal[1]))
+            };
+            triangles.push([at(low, side), at(low, side + 1), at(high, side + 1)]);
+            triangles.push([at(low, side), at(high, side + 1), at(high, side)]);
+        }
+    }
+    triangles
+}
+
+/// Samples of a picture in the making.
+struct Canvas {
+    side: usize,
+    /// Samples per metre.
+    scale: f64,
+    /// What is in the middle of the picture.
+    centre: Vector3<f64>,
+    depths: Vec<f32>,
+    colors: Vec<[f32; 3]>,
+}
+
+impl Canvas {
+    /// An empty picture of `side` samples a side that `bounds` will fill.
+    fn new(side: usize, bounds: &Bounds) -> Self {
+        let size = bounds.high - bounds.low;
+        let scale = FILLED * side as f64 / size.x.max(size.y);
+        let (scale, centre) = match scale.is_finite() && !bounds.is_empty() {
+            true => (scale, (bounds.low + bounds.high) / 2.0),
+            false => (1.0, Vector3::zeros()),
+        };
+        Self { side, scale, centre, depths: vec![f32::NEG_INFINITY; side * side], colors: vec![BACKGROUND; side * side] }
+    }
+
+    /// Draws a triangle over what is behind it.
+    fn draw(&mut self, triangle: &Triangle) {
+        let middle = self.side as f64 / 2.0;
+        let [a, b, c] = triangle.points.map(|p| {
+            let p = (p - self.centre) * self.scale;
+            Vector3::new(middle + p.x, middle - p.y, p.z)
+        });
+        let cross = |p: &Vector3<f64>, q: &Vector3<f64>, x: f64, y: f64| (q.x - p.x) * (y - p.y) - (q.y - p.y) * (x - p.x);
+        let area = cross(&a, &b, c.x, c.y);
+        if !area.is_normal() {
+            return;
+        }
+        // Samples lie in the middle of their cells.
+        let range = |low: f64, high: f64| (low - 0.5).max(0.0).ceil() as usize..((high + 0.5).max(0.0) as usize).min(self.side);
+        let (columns, rows) =
+            (range(a.x.min(b.x).min(c.x), a.x.max(b.x).max(c.x)), range(a.y.min(b.y).min(c.y), a.y.max(b.y).max(c.y)));
+        for row in rows {
+            for column in columns.clone() {
+                let (x, y) = (column as f64 + 0.5, row as f64 + 0.5);
+                let weights = [cross(&b, &c, x, y) / area, cross(&c, &a, x, y) / area, cross(&a, &b, x, y) / area];
+                if weights.iter().any(|&weight| weight < 0.0) {
+                    continue;
+                }
+                let depth = (weights[0] * a.z + weights[1] * b.z + weights[2] * c.z) as f32;
+                let sample = row * self.side + column;
+                if depth > self.depths[sample] {
+                    self.shade(sample, depth, triangle, &weights);
+                }
+            }
+        }
+    }
+
+    fn shade(&mut self, sample: usize, depth: f32, triangle: &Triangle, weights: &[f64; 3]) {
+        let normal: Vector3<f64> = triangle.normals.iter().zip(weights).map(|(normal, &weight)| normal * weight).sum();
+        // Surfaces are seen from both sides: many meshes have some triangles the wrong way round.
+        let normal = normal.try_normalize(1e-9).unwrap_or_else(Vector3::z);
+        let normal = if normal.z < 0.0 { -normal } else { normal };
+        let light = Vector3::new(-0.45, 0.65, 0.62).normalize();
+        let sky = 0.5 + 0.5 * normal.y;
+        let bright = (0.22 + 0.28 * sky + 0.7 * normal.dot(&light).max(0.0)) as f32;
+        let [red, green, blue, opacity] = triangle.color;
+        let opacity = opacity.clamp(0.0, 1.0);
+        for (behind, color) in self.colors[sample].iter_mut().zip([red, green, blue]) {
+            *behind += (color * bright - *behind) * opacity;
+        }
+        if opacity >= 1.0 {
+            self.depths[sample] = depth;
+        }
+    }
+
+    /// The picture with `side` pixels a side.
+    fn pixels(&self, side: usize) -> Vec<[u8; 3]> {
+        let each = self.side.checked_div(side).unwrap_or(0);
+        let pixel = |index: usize| {
+            let (row, column) = (index / side * each, index % side * each);
+            let samples = (0..each * each).map(|k| self.colors[(row + k / each) * self.side + column + k % each]);
+            let mut sum = [0.0; 3];
+            for sample in samples {
+                sum.iter_mut().zip(sample).for_each(|(sum, x)| *sum += x);
+            }
+            sum.map(|sum| encoded(sum / (each * each) as f32))
+        };
+        (0..side * side).map(pixel).collect()
+    }
+}
+
+/// A linear value as a byte of sRGB (IEC 61966-2-1).
+fn encoded(linear: f32) -> u8 {
+    let linear = linear.clamp(0.0, 1.0);
+    let value = if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
+    (value * 255.0).round() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIDE: usize = 64;
+
+    fn robot(body: &str) -> Robot {
+        crate::urdf::read(&format!("<robot name='r'>{body}</robot>"), None).robot.expect("a robot")
+    }
+
+    fn visual(geometry: &str, xyz: &str, rgba: &str) -> String {
+        format!(
+            "<visual><origin xyz='{xyz}'/><geometry>{geometry}</geometry><material name='{rgba}'><color rgba='{rgba}'/></material></visual>"
+        )
+    }
+
+    fn link(visuals: &[String]) -> Robot {
+        robot(&format!("<link name='a'>{}</link>", visuals.concat()))
+    }
+
+    fn background() -> [u8; 3] {
+        BACKGROUND.map(encoded)
+    }
+
+    /// How much of the picture a robot covers.
+    fn covered(robot: &Robot) -> f64 {
+        let pixels = draw(robot, SIDE);
+        pixels.iter().filter(|&&pixel| pixel != background()).count() as f64 / pixels.len() as f64
+    }
+
+    #[test]
+    fn a_box_covers_what_it_should() {
+        let robot = link(&[visual("<box size='1 2 3'/>", "5 -7 2", "1 0 0 1")]);
+        let pixels = draw(&robot, SIDE);
+        let at = |x: usize, y: usize| pixels[y * SIDE + x];
+        for (x, y) in [(0, 0), (SIDE - 1, 0), (0, SIDE - 1), (SIDE - 1, SIDE - 1)] {
+            assert_eq!(at(x, y), background());
+        }
+        let [red, green, blue] = at(SIDE / 2, SIDE / 2);
+        assert!(red > 100 && (green, blue) == (0, 0), "{red} {green} {blue}");
+        // The outline's area is the sum over the three faces seen; its height and width come from the projected edges.
+        let camera = camera();
+        let size = Vector3::new(1.0, 2.0, 3.0);
+        let extent = |row: usize| (0..3).map(|k| camera[(row, k)].abs() * size[k]).sum::<f64>();
+        let area: f64 = (0..3).map(|k| camera[(2, k)].abs() * 6.0 / size[k]).sum();
+        let scale = FILLED / extent(0).max(extent(1));
+        let expected = area * scale * scale;
+        // Pixels that the outline only touches count whole: at most a ring of them.
+        let found = covered(&robot);
+        assert!(found >= expected && found < expected + 2.5 / SIDE as f64, "{found} for {expected}");
+        assert!((extents(&robot) - size).norm() < 1e-9);
+    }
+
+    #[test]
+    fn round_solids_are_round() {
+        // A ball fills the circle in its square.
+        let expected = std::f64::consts::PI / 4.0 * FILLED * FILLED;
+        let found = covered(&link(&[visual("<sphere radius='0.3'/>", "0 0 0", "0 1 0 1")]));
+        assert!((found - expected).abs() < 2.5 / SIDE as f64, "{found} for {expected}");
+        let cylinder = link(&[visual("<cylinder radius='0.25' length='2'/>", "0 0 0", "0 1 0 1")]);
+        assert!((extents(&cylinder) - Vector3::new(0.5, 0.5, 2.0)).norm() < 1e-9);
+        let capsule = link(&[visual("<capsule radius='0.25' length='2'/>", "0 0 0", "0 1 0 1")]);
+        assert!((extents(&capsule) - Vector3::new(0.5, 0.5, 2.5)).norm() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_nearer_hides_what_is_farther_and_glass_shows_it() {
+        let cube = "<box size='1 1 1'/>";
+        let pixel = |near: &str| {
+            let visuals = [visual(cube, "8 5.5 4.2", near), visual(cube, "0 0 0", "0 0 1 1")];
+            let pixels = [link(&visuals), link(&[visuals[1].clone(), visuals[0].clone()])].map(|robot| draw(&robot, SIDE));
+            assert!(pixels[0] == pixels[1], "the order of shapes does not matter");
+            pixels[0][SIDE / 2 * SIDE + SIDE / 2]
+        };
+        assert!(matches!(pixel("1 0 0 1"), [100..=255, 0, 0]));
+        assert!(matches!(pixel("1 0 0 0.5"), [60..=255, 0, 60..=255]));
+    }
+
+    #[test]
+    fn links_stand_where_joints_put_them() {
+        let geometry = "<visual><geometry><box size='1 1 1'/></geometry></visual>";
+        let robot = robot(&format!(
+            "<link name='a'>{geometry}</link><link name='b'>{geometry}</link>
+             <joint name='j' type='continuous'><parent link='a'/><child link='b'/><origin xyz='0 0 4'/></joint>"
+        ));
+        assert!((extents(&robot) - Vector3::new(1.0, 1.0, 5.0)).norm() < 1e-9);
+    }
+
+    #[test]
+    fn nothing_to_see_is_a_picture_too() {
+        let collider = "<link name='a'><collision><geometry><sphere radius='1'/></geometry></collision></link>";
+        assert!(covered(&robot(collider)) > 0.5);
+        let empty = robot("<link name='a'/>");
+        assert_eq!((covered(&empty), extents(&empty)), (0.0, Vector3::zeros()));
+        for size in ["1e300 1e300 1e300", "1e-300 1e-300 1e-300", "1 0 0"] {
+            let robot = link(&[visual(&format!("<box size='{size}'/>"), "0 0 0", "1 0 0 1")]);
+            assert_eq!(draw(&robot, 8).len(), 64, "{size}");
+        }
+        let bytes = png(&empty, 256).expect("a PNG");
+        let image = image::load_from_memory(&bytes).expect("readable");
+        assert_eq!((image.width(), image.height()), (256, 256));
+        assert_eq!(png(&empty, 256), Some(bytes));
+    }
+}

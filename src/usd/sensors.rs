@@ -1,0 +1,284 @@
+//! Where sensors stand and which prims bear their interfaces (REP-158 §2.2, §2.7, §2.8), and their prims in `base.usda`.
+//!
+//! A sensor is an Xform or a Camera in the link whose frame its messages are in. `ros` authors the schemas on the prims that are
+//! planned here. This module must not know what topics mean.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use nalgebra::{Quaternion, Unit, UnitQuaternion};
+
+use super::Scene;
+use super::author::{Attribute, Layer, Prim};
+use super::numbers::place;
+use super::plan::{LINK_SCOPES, Plan, ROOT_SCOPES, Role};
+use super::ros::{is_prohibited, ros_name};
+use crate::robot::{Camera, LinkId, Pose, Robot, Sensor, SensorKind, names};
+
+/// The width of a camera's sensor in tenths of a scene unit: USD's fallback. Only its ratio to the focal length is seen.
+const HORIZONTAL_APERTURE: f64 = 20.955;
+
+/// Two frames are one within this many metres and radians.
+const SAME_PLACE: f64 = 1e-6;
+
+/// The prims of a sensor.
+#[derive(Clone, Debug)]
+pub(super) struct SensorPlan {
+    /// The prims that stand for it and for nothing else, parents first.
+    pub prims: Vec<SensorPrim>,
+    /// The prim that bears each of [`Sensor::interfaces`], one of `prims` or a frame; `None` for what an asset may not have.
+    pub interfaces: Vec<Option<String>>,
+}
+
+/// A prim of a sensor.
+#[derive(Clone, Debug)]
+pub(super) struct SensorPrim {
+    pub path: String,
+    /// The name that it should have, where USD cannot hold that or a sibling has it.
+    pub display_name: Option<String>,
+    pub kind: SensorPrimKind,
+}
+
+/// What a prim of a sensor is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum SensorPrimKind {
+    /// A Camera, with its pose in the prim that holds it.
+    Camera(Camera, Pose),
+    /// An Xform where the sensor is, with its pose in the prim that holds it.
+    Place(Pose),
+    /// The optical frame of the camera that holds it; its name is its TF frame's.
+    OpticalFrame,
+    /// An Xform in an optical frame that does nothing but bear an interface.
+    Interface,
+}
+
+/// A prim that a sensor wants in a link's prim, before it has a name.
+struct Wish {
+    sensor: usize,
+    /// Which interface of the sensor it will bear.
+    interface: Option<usize>,
+    name: String,
+    kind: SensorPrimKind,
+}
+
+/// Decides where the sensors of a robot stand. `plan` has all but the sensors.
+pub(super) fn plan(robot: &Robot, plan: &Plan) -> Vec<SensorPlan> {
+    let mut planner = Planner {
+        robot,
+        plan,
+        optical_frames: optical_frame_names(robot, plan),
+        bearing: HashSet::new(),
+        wishes: BTreeMap::new(),
+        sensors: robot
+            .sensors
+            .iter()
+            .map(|sensor| SensorPlan { prims: Vec::new(), interfaces: vec![None; sensor.interfaces.len()] })
+            .collect(),
+    };
+    for (index, sensor) in robot.sensors.iter().enumerate() {
+        match sensor.kind {
+            SensorKind::Camera(camera) => planner.camera(index, sensor, camera),
+            _ => planner.other(index, sensor),
+        }
+    }
+    planner.grant();
+    planner.sensors
+}
+
+struct Planner<'a> {
+    robot: &'a Robot,
+    plan: &'a Plan,
+    /// The TF names of the optical frames that the robot has no link for, by sensor.
+    optical_frames: HashMap<usize, String>,
+    /// The frames that bear an interface already.
+    bearing: HashSet<LinkId>,
+    /// By the link that holds them.
+    wishes: BTreeMap<LinkId, Vec<Wish>>,
+    sensors: Vec<SensorPlan>,
+}
+
+impl Planner<'_> {
+    /// A camera stands in its optical frame if it is there, else in its link; its topics are always in the optical frame (§2.8).
+    fn camera(&mut self, index: usize, sensor: &Sensor, camera: Camera) {
+        let in_link = sensor.origin * look();
+        let in_frame = sensor.frame.map(|frame| self.in_frame(sensor, frame) * look());
+        let (holder, pose) = match (sensor.frame, in_frame) {
+            (Some(frame), Some(pose)) if is_same(&pose, &half_turn()) => (frame, half_turn()),
+            _ => (sensor.link, in_link),
+        };
+        self.wish(holder, index, None, sensor.name.clone(), SensorPrimKind::Camera(camera, pose));
+        if let Some(frame) = sensor.frame {
+            for (interface, name) in interface_names(sensor) {
+                self.wish(frame, index, Some(interface), name, SensorPrimKind::Interface);
+            }
+        }
+    }
+
+    /// A frame bears the first interface of a sensor at its origin itself (§2.8 does so); all others get a child of their own.
+    fn other(&mut self, index: usize, sensor: &Sensor) {
+        let frame = sensor.frame.unwrap_or(sensor.link);
+        let pose = self.in_frame(sensor, frame);
+        let is_frame = self.plan.links[frame.0].role == Role::Frame && is_same(&pose, &Pose::identity());
+        let mut name_of_sensor = Some(sensor.name.clone());
+        for (interface, name) in interface_names(sensor) {
+            let first = name_of_sensor.take();
+            if first.is_some() && is_frame && self.bearing.insert(frame) {
+                self.sensors[index].interfaces[interface] = Some(self.plan.links[frame.0].path.clone());
+            } else {
+                self.wish(frame, index, Some(interface), first.unwrap_or(name), SensorPrimKind::Place(pose));
+            }
+        }
+        if let Some(name) = name_of_sensor {
+            self.wish(frame, index, None, name, SensorPrimKind::Place(pose));
+        }
+    }
+
+    /// The sensor's frame in that of a link, all joints at zero.
+    fn in_frame(&self, sensor: &Sensor, frame: LinkId) -> Pose {
+        if frame == sensor.link {
+            return sensor.origin;
+        }
+        let rest = |link: LinkId| self.plan.links[link.0].rest;
+        rest(frame).inverse() * rest(sensor.link) * sensor.origin
+    }
+
+    fn wish(&mut self, holder: LinkId, sensor: usize, interface: Option<usize>, name: String, kind: SensorPrimKind) {
+        self.wishes.entry(holder).or_default().push(Wish { sensor, interface, name, kind });
+    }
+
+    /// Names the prims, one pass per link beside what the link's prim holds already, and what stands in them.
+    fn grant(&mut self) {
+        let taken = self.plan.children();
+        for (holder, wishes) in std::mem::take(&mut self.wishes) {
+            let path = &self.plan.links[holder.0].path;
+            let wanted: Vec<&str> = wishes.iter().map(|wish| wish.name.as_str()).collect();
+            let held = taken.get(path).into_iter().flatten().map(String::as_str);
+            let reserved: Vec<&str> = LINK_SCOPES.into_iter().chain(ROOT_SCOPES).chain(held).collect();
+            let identifiers = names::identifiers(&wanted, "sensor", &reserved);
+            for (wish, identifier) in wishes.iter().zip(identifiers) {
+                let path = format!("{path}/{identifier}");
+                if let Some(interface) = wish.interface {
+                    self.sensors[wish.sensor].interfaces[interface] = Some(path.clone());
+                }
+                self.add(wish.sensor, path.clone(), &wish.name, wish.kind);
+                if matches!(wish.kind, SensorPrimKind::Camera(..)) {
+                    self.optical_frame(wish.sensor, &path);
+                }
+            }
+        }
+    }
+
+    /// The optical frame of a camera that the robot has no link for, with the camera's interfaces.
+    fn optical_frame(&mut self, index: usize, camera: &str) {
+        let Some(id) = self.optical_frames.get(&index).cloned() else { return };
+        let frame = format!("{camera}/{id}");
+        self.add(index, frame.clone(), &id, SensorPrimKind::OpticalFrame);
+        let named = interface_names(&self.robot.sensors[index]);
+        let wanted: Vec<&str> = named.iter().map(|(_, name)| name.as_str()).collect();
+        for ((interface, name), identifier) in named.iter().zip(names::identifiers(&wanted, "interface", &[])) {
+            let path = format!("{frame}/{identifier}");
+            self.sensors[index].interfaces[*interface] = Some(path.clone());
+            self.add(index, path, name, SensorPrimKind::Interface);
+        }
+    }
+
+    fn add(&mut self, sensor: usize, path: String, name: &str, kind: SensorPrimKind) {
+        let display_name = (path.rsplit('/').next() != Some(name)).then(|| name.to_owned());
+        self.sensors[sensor].prims.push(SensorPrim { path, display_name, kind });
+    }
+}
+
+/// TF names for the optical frames of cameras that the robot has no link for: names that ROS allows and no other frame has.
+fn optical_frame_names(robot: &Robot, plan: &Plan) -> HashMap<usize, String> {
+    let frameless = |(index, sensor): (usize, &Sensor)| {
+        (matches!(sensor.kind, SensorKind::Camera(_)) && sensor.frame.is_none()).then_some(index)
+    };
+    let cameras: Vec<usize> = robot.sensors.iter().enumerate().filter_map(frameless).collect();
+    let mut wanted: Vec<String> =
+        cameras.iter().map(|&index| ros_name(&format!("{}_optical_frame", robot.sensors[index].name))).collect();
+    // Where two cameras share a name their links tell them apart, so that neither depends on the order of the source.
+    let mut count: HashMap<String, usize> = HashMap::new();
+    for name in &wanted {
+        *count.entry(name.clone()).or_default() += 1;
+    }
+    for (name, &index) in wanted.iter_mut().zip(&cameras) {
+        if count.get(name).is_some_and(|&count| count > 1) {
+            *name = ros_name(&format!("{}_{name}", robot.links[robot.sensors[index].link.0].name));
+        }
+    }
+    let prims = plan.links.iter().filter_map(|link| link.path.rsplit('/').next());
+    let taken: Vec<&str> = robot.links.iter().map(|link| link.name.as_str()).chain(prims).collect();
+    let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    cameras.into_iter().zip(names::identifiers(&wanted, "optical_frame", &taken)).collect()
+}
+
+/// What the prims of a sensor's interfaces should be called, by interface: after the sensor and the last part of the topic, or after the
+/// sensor and the whole topic where that tells two apart. Those that an asset may not have are left out.
+fn interface_names(sensor: &Sensor) -> Vec<(usize, String)> {
+    let called = |topic: &str| {
+        let has_prefix = topic.strip_prefix(&sensor.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
+        if has_prefix { topic.to_owned() } else { format!("{}_{topic}", sensor.name) }
+    };
+    let allowed: Vec<(usize, &str, &str)> = sensor
+        .interfaces
+        .iter()
+        .enumerate()
+        .filter(|(_, interface)| !is_prohibited(interface))
+        .map(|(index, interface)| (index, interface.name.as_str(), interface.name.rsplit('/').next().unwrap_or_default()))
+        .collect();
+    allowed
+        .iter()
+        .map(|&(index, topic, leaf)| {
+            let is_shared = allowed.iter().filter(|(_, _, other)| *other == leaf).count() > 1;
+            let topic = topic.trim_start_matches('/').replace('/', "_");
+            (index, called(if is_shared { &topic } else { leaf }))
+        })
+        .collect()
+}
+
+/// USD's camera (along −z, y up) in a sensor's frame (along x, z up).
+fn look() -> Pose {
+    Pose::from_parts([0.0; 3].into(), Unit::new_unchecked(Quaternion::new(0.5, 0.5, -0.5, -0.5)))
+}
+
+/// USD's camera in an optical frame (along z, y down), and the other way round: half a turn about x (§2.8).
+fn half_turn() -> Pose {
+    Pose::from_parts([0.0; 3].into(), UnitQuaternion::new_unchecked(Quaternion::new(0.0, 1.0, 0.0, 0.0)))
+}
+
+fn is_same(a: &Pose, b: &Pose) -> bool {
+    (a.translation.vector - b.translation.vector).norm() <= SAME_PLACE && a.rotation.angle_to(&b.rotation) <= SAME_PLACE
+}
+
+/// Cameras and Xforms where sensors are. Prims that only bear an interface belong to `ros.usda`.
+pub(super) fn author(scene: &Scene<'_>, layer: &mut Layer) {
+    for planned in scene.plan.sensors.iter().flat_map(|sensor| &sensor.prims) {
+        let (type_name, pose) = match planned.kind {
+            SensorPrimKind::Camera(_, pose) => ("Camera", pose),
+            SensorPrimKind::Place(pose) => ("Xform", pose),
+            SensorPrimKind::OpticalFrame => ("Xform", half_turn()),
+            SensorPrimKind::Interface => continue,
+        };
+        let mut prim = layer.def(&planned.path, type_name);
+        if let SensorPrimKind::Camera(camera, _) = planned.kind {
+            author_view(&mut prim, &camera);
+        }
+        if let Some(name) = &planned.display_name {
+            prim.display_name(name);
+        }
+        place(&mut prim, &pose, None);
+    }
+}
+
+/// What a pinhole camera sees.
+fn author_view(prim: &mut Prim<'_>, camera: &Camera) {
+    let vertical_aperture = HORIZONTAL_APERTURE * f64::from(camera.height) / f64::from(camera.width);
+    let focal_length = HORIZONTAL_APERTURE / 2.0 / (camera.horizontal_fov / 2.0).tan();
+    prim.attribute("clippingRange", Attribute::float2([camera.near as f32, camera.far as f32]))
+        .attribute("focalLength", Attribute::float(focal_length as f32))
+        .attribute("horizontalAperture", Attribute::float(HORIZONTAL_APERTURE as f32))
+        .attribute("projection", Attribute::token("perspective"))
+        .attribute("verticalAperture", Attribute::float(vertical_aperture as f32));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,353 @@
+"""Sensors and interfaces of converted robots: where they stand, what they see, which frame their messages are in."""
+
+import math
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+
+import numpy as np
+import pytest
+from pxr import Usd, UsdGeom, UsdPhysics
+
+import kinematics
+from conftest import ROBOTS, Source, convert, run
+from stage import Asset, applied, value
+from test_rep158 import CAMERA_TYPES, check, is_accepted
+
+INTERFACES = {"RosTopicAPI": "topic", "RosServiceAPI": "service", "RosActionAPI": "action"}
+ROS_NAME = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
+MESSAGES = {
+    "camera": CAMERA_TYPES[:2],
+    "depth": ("sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo", "sensor_msgs/msg/PointCloud2"),
+    "ray": ("sensor_msgs/msg/LaserScan",),
+    "imu": ("sensor_msgs/msg/Imu",),
+    "contact": ("ros_gz_interfaces/msg/Contacts",),
+    "force_torque": ("geometry_msgs/msg/WrenchStamped",),
+    "navsat": ("sensor_msgs/msg/NavSatFix",),
+}
+
+#: A robot with a sensor of each kind: on bodies and frames, displaced, on a joint, cameras with and without an optical frame.
+URDF = """<robot name="sensing">
+  <link name="base"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+    <visual><geometry><box size="1 1 1"/></geometry></visual><collision><geometry><box size="1 1 1"/></geometry></collision></link>
+  <link name="arm"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+    <visual><geometry><box size="1 1 1"/></geometry></visual></link>
+  <joint name="elbow" type="revolute"><parent link="base"/><child link="arm"/><origin xyz="0 0.1 0.5" rpy="0.3 -0.2 0.1"/>
+    <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+  <link name="scanner"/>
+  <joint name="scanner_joint" type="fixed"><parent link="base"/><child link="scanner"/><origin xyz="0.4 0 0.2" rpy="0 0 0.7"/></joint>
+  <link name="antenna"/>
+  <joint name="antenna_joint" type="fixed"><parent link="arm"/><child link="antenna"/><origin xyz="0 0 1"/></joint>
+  <link name="eye"/>
+  <joint name="eye_joint" type="fixed"><parent link="arm"/><child link="eye"/><origin xyz="0.1 0.2 0.3" rpy="0.1 0.4 -0.6"/></joint>
+  <link name="eye_optical"/>
+  <joint name="eye_optical_joint" type="fixed"><parent link="eye"/><child link="eye_optical"/>
+    <origin rpy="-1.5707963267948966 0 -1.5707963267948966"/></joint>
+  <gazebo reference="base">
+    <sensor name="gyro" type="imu"><pose>0.1 -0.2 0.3 0.4 0.5 0.6</pose><update_rate>200</update_rate><topic>gyro/data</topic></sensor>
+    <sensor name="bump" type="contact"><update_rate>50</update_rate><topic>bumper</topic></sensor>
+    <sensor name="cam 1" type="camera"><pose>0.5 0 0.1 0 0.2 0.1</pose><update_rate>15</update_rate><topic>front/image</topic>
+      <camera><horizontal_fov>1.3</horizontal_fov><image><width>800</width><height>600</height></image>
+        <clip><near>0.05</near><far>20</far></clip></camera></sensor>
+    <sensor name="clock" type="imu"><update_rate>1</update_rate><topic>/clock</topic></sensor>
+  </gazebo>
+  <gazebo reference="scanner">
+    <sensor name="laser" type="ray"><update_rate>12.5</update_rate>
+      <plugin filename="libgazebo_ros_ray_sensor.so" name="laser"><ros><remapping>~/out:=laser/scan</remapping></ros>
+        <output_type>sensor_msgs/LaserScan</output_type></plugin></sensor>
+    <sensor name="second" type="imu"><update_rate>7</update_rate><topic>second</topic></sensor>
+  </gazebo>
+  <gazebo reference="antenna">
+    <sensor name="gps" type="navsat"><update_rate>5</update_rate><topic>fix</topic></sensor>
+  </gazebo>
+  <gazebo reference="elbow">
+    <sensor name="wrench" type="force_torque"><update_rate>500</update_rate><topic>elbow/wrench</topic></sensor>
+  </gazebo>
+  <gazebo reference="eye">
+    <sensor name="eye" type="camera"><update_rate>30</update_rate><topic>eye/image</topic>
+      <camera><horizontal_fov>0.9</horizontal_fov><image><width>640</width><height>480</height></image>
+        <clip><near>0.1</near><far>50</far></clip></camera></sensor>
+  </gazebo>
+  <gazebo reference="arm">
+    <sensor name="cam 1" type="depth"><pose>0 0 0.2 0 0 0</pose><update_rate>10</update_rate><topic>depth/image</topic>
+      <camera><horizontal_fov>1.1</horizontal_fov><image><width>320</width><height>240</height></image>
+        <clip><near>0.2</near><far>8</far></clip></camera></sensor>
+  </gazebo>
+</robot>
+"""
+#: Topic → type, rate, frame: a link, or the optical frame that the asset adds.
+TOPICS = {
+    "gyro/data": (MESSAGES["imu"][0], 200, "base"),
+    "bumper": (MESSAGES["contact"][0], 50, "base"),
+    "front/image": (CAMERA_TYPES[0], 15, "base_cam_1_optical_frame"),
+    "front/camera_info": (CAMERA_TYPES[1], 15, "base_cam_1_optical_frame"),
+    "laser/scan": (MESSAGES["ray"][0], 12.5, "scanner"),
+    "second": (MESSAGES["imu"][0], 7, "scanner"),
+    "fix": (MESSAGES["navsat"][0], 5, "antenna"),
+    "elbow/wrench": (MESSAGES["force_torque"][0], 500, "arm"),
+    "eye/image": (CAMERA_TYPES[0], 30, "eye_optical"),
+    "eye/camera_info": (CAMERA_TYPES[1], 30, "eye_optical"),
+    "depth/image": (CAMERA_TYPES[0], 10, "arm_cam_1_optical_frame"),
+    "depth/camera_info": (CAMERA_TYPES[1], 10, "arm_cam_1_optical_frame"),
+    "depth/image/points": (CAMERA_TYPES[2], 10, "arm_cam_1_optical_frame"),
+}
+SENSING_ROBOTS = ("irobot_create_description", "aliengo_description", "pr2_description", "synthetic_edge_cases")
+
+
+class Sensor:
+    """A sensor in a gazebo element, straight from the XML."""
+
+    def __init__(self, link, element):
+        self.link, self.name, self.kind = link, element.get("name"), element.get("type")
+        self.rate = float(element.findtext("update_rate") or "nan")
+        numbers = [float(v) for v in (element.findtext("pose") or "0 0 0 0 0 0").split()]
+        self.pose = kinematics.pose(numbers[:3], kinematics.rotation(numbers[3:]))
+        self.plugin = element.find("plugin")
+        self.camera = element.find("camera")
+
+    def number(self, path):
+        return float(self.camera.findtext(path))
+
+    @property
+    def frame(self):
+        """The frame that its plugin names."""
+        named = [self.plugin.findtext(tag) for tag in ("frameName", "frame_name", "frame_id")] if self.plugin is not None else []
+        return next((name for name in named if name), None)
+
+    @property
+    def topics(self):
+        """The topics that its plugin names as Gazebo's plugins for ROS 1 do."""
+        if self.plugin is None:
+            return []
+        camera = self.plugin.findtext("cameraName")
+        if camera:
+            return [f"{camera}/{self.plugin.findtext(tag)}" for tag in ("imageTopicName", "cameraInfoTopicName")]
+        return [t for t in (self.plugin.findtext("topicName"), self.plugin.findtext("bumperTopicName")) if t]
+
+
+def _sensors(urdf):
+    root = ElementTree.parse(urdf).getroot()
+    child_of = {joint.get("name"): joint.find("child").get("link") for joint in root.findall("joint")}
+    for block in root.findall("gazebo"):
+        for element in block.findall("sensor"):
+            reference = block.get("reference")
+            yield Sensor(child_of[reference] if element.get("type") == "force_torque" else reference, element)
+
+
+def _interface(prim):
+    """What a prim offers: kind (topic …), or None."""
+    kinds = [kind for schema, kind in INTERFACES.items() if schema in applied(prim)]
+    assert len(kinds) <= 1, f"{prim.GetPath()} has several interfaces"
+    return kinds[0] if kinds else None
+
+
+def _local(asset):
+    """Topic → prim, of all topics but the robot-wide ones."""
+    found = [p for p in asset.prims if _interface(p) == "topic" and p.GetParent().GetName() != "Interfaces"]
+    topics = {value(p, "ros:topic:name"): p for p in found}
+    assert len(topics) == len(found), f"a topic is there twice: {Counter(value(p, 'ros:topic:name') for p in found)}"
+    return topics
+
+
+def _frame_id(prim):
+    """The frame of an interface's messages: the prim itself or the nearest above that is a TF frame (REP-158 2.7)."""
+    while not prim.IsPseudoRoot():
+        if "RosFrameAPI" in applied(prim):
+            return value(prim, "ros:frame:id") or prim.GetName()
+        if prim.HasAPI(UsdPhysics.RigidBodyAPI):
+            return prim.GetDisplayName() or prim.GetName()
+        prim = prim.GetParent()
+    return None
+
+
+def _is_camera_topic(prim):
+    return value(prim, "ros:topic:type") in CAMERA_TYPES and "RosFrameAPI" in applied(prim.GetParent())
+
+
+def _axes(matrix):
+    return matrix[:3, 0], matrix[:3, 1], matrix[:3, 2]
+
+
+def _assert_sees(asset, camera, sensor, rest):
+    """A Camera stands and looks as its sensor does, which looks along x with z up, and sees as much."""
+    _assert_looks(asset, camera, rest[sensor.link] @ sensor.pose)
+    view = UsdGeom.Camera(camera)
+    focal, width, height = (a.Get() for a in (view.GetFocalLengthAttr(), view.GetHorizontalApertureAttr(), view.GetVerticalApertureAttr()))
+    assert view.GetProjectionAttr().Get() == "perspective"
+    assert 2 * math.atan(width / 2 / focal) == pytest.approx(sensor.number("horizontal_fov"), rel=1e-6)
+    assert width / height == pytest.approx(sensor.number("image/width") / sensor.number("image/height"), rel=1e-6)
+    near, far = view.GetClippingRangeAttr().Get()
+    assert (near, far) == pytest.approx((sensor.number("clip/near"), sensor.number("clip/far")), rel=1e-6)
+
+
+def _assert_looks(asset, camera, there):
+    (x, y, z), here = _axes(there), asset.pose(camera)
+    right, up, backward = _axes(here)
+    assert np.abs(here[:3, 3] - there[:3, 3]).max() < 1e-5, f"{camera.GetPath()} is elsewhere"
+    assert max(np.abs(-backward - x).max(), np.abs(up - z).max(), np.abs(right + y).max()) < 1e-5, f"{camera.GetPath()} looks elsewhere"
+
+
+def _assert_optical(asset, camera, frame, tolerance):
+    """A camera's optical frame: z forward, x right, y down (REP 103), where USD's camera has −z, x and −y."""
+    right, up, backward = _axes(asset.pose(camera))
+    x, y, z = _axes(asset.pose(frame))
+    assert max(np.abs(z + backward).max(), np.abs(x - right).max(), np.abs(y + up).max()) < tolerance, f"{frame.GetPath()}"
+
+
+def _assert_as_sensor(prim):
+    policy = lambda name: value(prim, f"ros:topic:qos:{name}")
+    assert (policy("reliability"), policy("durability"), policy("history"), policy("depth")) == ("system_default", "volatile", "keep_last", 5)
+    assert value(prim, "ros:topic:role") == "publisher"
+
+
+def _assert_placed(asset):
+    """REP-158 2.2, 2.3, 2.9 for every interface."""
+    for prim in asset.prims:
+        kind = _interface(prim)
+        if not kind:
+            continue
+        name, type_name = value(prim, f"ros:{kind}:name"), value(prim, f"ros:{kind}:type")
+        assert prim.GetTypeName() == "Xform" and not prim.HasAPI(UsdPhysics.RigidBodyAPI), prim.GetPath()
+        assert ROS_NAME.fullmatch(name), name
+        assert name.strip("/") != "clock" and "Clock" not in type_name and "simulation_interfaces" not in type_name
+        assert not value(prim, "ros:topic:override_frame_id")
+        above = prim.GetParent()
+        while not above.IsPseudoRoot():
+            assert not above.HasPayload(), f"{prim.GetPath()} is inside a payload"
+            above = above.GetParent()
+    ids = [value(p, "ros:frame:id") for p in asset.prims if "RosFrameAPI" in applied(p)] + list(asset.bodies)
+    assert len(set(ids)) == len(ids), "two frames of one name"
+
+
+# -------------------------------------------------------------------------------------------------------- a sensor of each kind
+
+
+@pytest.fixture(scope="module", params=[(), ("--bodies", "flat"), ("--base", "fixed")], ids=["nested", "flat", "fixed"])
+def sensing(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sensing")
+    (folder / "sensing.urdf").write_text(URDF)
+    return convert(Source("sensing", folder / "sensing.urdf", {}, ()), folder / "out", *request.param)
+
+
+@pytest.fixture(scope="module", params=[Usd.Stage.LoadAll, Usd.Stage.LoadNone], ids=["loaded", "unloaded"])
+def sensing_asset(request, sensing):
+    return Asset(sensing.entry, request.param)
+
+
+def test_topics(sensing_asset):
+    topics = _local(sensing_asset)
+    seen = {name: (value(p, "ros:topic:type"), value(p, "ros:topic:publish_rate"), _frame_id(p)) for name, p in topics.items()}
+    assert seen == TOPICS
+    for prim in topics.values():
+        _assert_as_sensor(prim)
+    _assert_placed(sensing_asset)
+
+
+def test_sensors_are_where_the_source_has_them(sensing, sensing_asset):
+    rest = kinematics.read(sensing.urdf).link_poses()
+    topics = _local(sensing_asset)
+    found = {s.name: s for s in _sensors(sensing.urdf) if s.camera is None and s.name != "clock"}
+    of = {"gyro": "gyro/data", "bump": "bumper", "laser": "laser/scan", "second": "second", "gps": "fix", "wrench": "elbow/wrench"}
+    assert set(found) == set(of)
+    for name, sensor in found.items():
+        here = sensing_asset.pose(topics[of[name]])
+        assert np.abs(here - rest[sensor.link] @ sensor.pose).max() < 1e-6, name
+    assert topics["laser/scan"] == sensing_asset.frames["scanner"], "a frame bears the topic of its first sensor itself"
+    assert topics["second"].GetParent() == sensing_asset.frames["scanner"]
+    assert topics["gyro/data"].GetParent() == sensing_asset.bodies["base"] and topics["gyro/data"].GetName() == "gyro"
+
+
+def test_cameras(sensing, sensing_asset):
+    rest = kinematics.read(sensing.urdf).link_poses()
+    cameras = {(_frame_id(p), p.GetDisplayName() or p.GetName()): p for p in sensing_asset.prims if p.IsA(UsdGeom.Camera)}
+    sensors = {(s.link, s.name): s for s in _sensors(sensing.urdf) if s.camera is not None}
+    # A camera that coincides with an optical frame of the robot stands in that.
+    sensors["eye_optical", "eye"] = sensors.pop(("eye", "eye"))
+    assert set(cameras) == set(sensors)
+    for key, camera in cameras.items():
+        _assert_sees(sensing_asset, camera, sensors[key], rest)
+        assert not any(schema.startswith("Ros") for schema in applied(camera)), "a camera itself bears nothing of ROS (2.8)"
+        own = camera.GetParent() if key == ("eye_optical", "eye") else camera.GetChildren()[0]
+        assert "RosFrameAPI" in applied(own) and value(own, "ros:frame:static") is True
+        _assert_optical(sensing_asset, camera, own, 1e-6)
+        # Half a turn about x, exactly (2.8).
+        turned = camera if own == camera.GetParent() else own
+        assert np.abs(sensing_asset.relative(turned, turned.GetParent()) - np.diag([1, -1, -1, 1])).max() == 0
+        assert Counter(_frame_id(p) == _frame_id(own) for p in own.GetChildren() if _interface(p))[False] == 0
+
+
+def test_names_that_usd_cannot_hold(sensing_asset):
+    shown = sorted(p.GetDisplayName() for p in sensing_asset.prims if p.IsA(UsdGeom.Camera) and p.GetName() == "cam_1")
+    assert shown == ["cam 1", "cam 1"]
+
+
+def test_the_checker_warns_of_nothing_worse(sensing, sensing_asset):
+    """A second sensor on a frame that bears a topic already is in a child of it, by 2.7, as a camera's topics are. No robot of the corpus
+    has one."""
+    found = [v for v in check(sensing.entry)["violations"] if not is_accepted(v, sensing.entry)]
+    second = str(_local(sensing_asset)["second"].GetPath())
+    assert {(v["check_id"], v["prim_path"]) for v in found} == {("2.2.4", second)}
+
+
+def test_inspect_lists_them(sensing):
+    listed = run("inspect", sensing.entry).stdout
+    for name, (type_name, rate, frame) in TOPICS.items():
+        line = next(line for line in listed.splitlines() if f"  {name}  " in line)
+        for word in (type_name, f"in {frame}", f"{rate} Hz", "durability volatile", "depth 5"):
+            assert word in line, f"{word!r} is not in {line!r}"
+
+
+# ------------------------------------------------------------------------------------------------------------------ real robots
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(n, marks=[pytest.mark.real_robot, pytest.mark.skipif(not (ROBOTS / n).is_dir(), reason=f"{n} is not in {ROBOTS}")])
+        for n in SENSING_ROBOTS
+    ]
+)
+def robot(request, conversions):
+    return conversions(request.param)
+
+
+@pytest.mark.parametrize("load", [Usd.Stage.LoadAll, Usd.Stage.LoadNone], ids=["loaded", "unloaded"])
+def test_sensors_of_real_robots(robot, load):
+    asset, sensors = Asset(robot.entry, load), list(_sensors(robot.urdf))
+    topics = _local(asset)
+    _assert_placed(asset)
+    links = kinematics.read(robot.urdf).links
+    expected = Counter()
+    for sensor in sensors:
+        frame = sensor.frame if sensor.frame in links else sensor.link
+        if sensor.kind == "camera" and sensor.frame is None:
+            frame = "camera_optical_frame"  # of the synthetic robot: the one below the camera's link
+        for type_name in MESSAGES[sensor.kind]:
+            expected[type_name, sensor.rate, frame] += 1
+        for topic in sensor.topics:
+            assert _frame_id(topics[topic]) == frame, topic
+            assert value(topics[topic], "ros:topic:publish_rate") == sensor.rate, topic
+    assert Counter((value(p, "ros:topic:type"), value(p, "ros:topic:publish_rate"), _frame_id(p)) for p in topics.values()) == expected
+    for prim in topics.values():
+        _assert_as_sensor(prim)
+
+
+def test_cameras_of_real_robots(robot):
+    asset, rest = Asset(robot.entry), kinematics.read(robot.urdf).link_poses()
+    cameras = {p.GetName(): p for p in asset.prims if p.IsA(UsdGeom.Camera)}
+    sensors = {s.name: s for s in _sensors(robot.urdf) if s.kind == "camera"}
+    assert set(cameras) == set(sensors)
+    topics = _local(asset)
+    for name, camera in cameras.items():
+        sensor = sensors[name]
+        _assert_looks(asset, camera, rest[sensor.link] @ sensor.pose)
+        for topic in sensor.topics:
+            # Real URDFs write a right angle with four digits.
+            _assert_optical(asset, camera, topics[topic].GetParent(), 2e-3)
+
+
+def test_the_checker_finds_nothing_else(robot):
+    found = check(robot.entry)["violations"]
+    assert [f"{v['check_id']} {v['prim_path']}: {v['message']}" for v in found if not is_accepted(v, robot.entry)] == []
+    accepted = {v["prim_path"] for v in found}
+    asset = Asset(robot.entry)
+    assert all(_is_camera_topic(asset.stage.GetPrimAtPath(path)) for path in accepted)

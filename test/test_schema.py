@@ -1,0 +1,157 @@
+"""The codeless schemas of `schema/`: OpenUSD loads them, they say what REP-158 says, and every layer keeps to them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, run
+from test_rep158 import is_accepted
+
+SCRIPT = Path(__file__).parent / "schemas_in_usd.py"
+DIRECTORY = ROOT / "schema"
+
+ENDS, ROLES = ["server", "client"], ["publisher", "subscription"]
+DURABILITY, HISTORY = ["system_default", "transient_local", "volatile"], ["system_default", "keep_last", "keep_all"]
+MOTIONS = ["fixed", "revolute", "continuous", "prismatic", "planar", "floating"]
+URDF_NUMBERS = (
+    "calibration:falling", "calibration:reference_position", "calibration:rising", "dynamics:damping", "dynamics:friction", "limit:effort",
+    "limit:velocity", "safety_controller:k_position", "safety_controller:k_velocity", "safety_controller:soft_lower_limit",
+    "safety_controller:soft_upper_limit",
+)  # fmt: skip
+
+
+def _offered(kind):
+    return {
+        f"ros:{kind}:name": ["string", True, None, None],
+        f"ros:{kind}:role": ["token", True, None, ENDS],
+        f"ros:{kind}:starts_enabled": ["bool", True, True, None],
+        f"ros:{kind}:type": ["string", True, None, None],
+    }
+
+
+#: Schema → property → type, whether it is uniform, fallback, allowed tokens: REP-158 sections 2.1 to 2.7 and 4.2.2.
+SCHEMAS = {
+    "RosContextAPI": {
+        "ros:context:domain_id": ["int", True, None, None],
+        "ros:context:namespace": ["string", True, None, None],
+        "ros:context:parent_frame": ["string", True, "world", None],
+    },
+    "RosTopicAPI": {
+        "ros:topic:name": ["string", True, None, None],
+        "ros:topic:override_frame_id": ["string", True, None, None],
+        "ros:topic:publish_rate": ["double", True, None, None],
+        "ros:topic:qos:depth": ["int", True, 10, None],
+        "ros:topic:qos:durability": ["token", True, "system_default", DURABILITY],
+        "ros:topic:qos:history": ["token", True, "system_default", HISTORY],
+        "ros:topic:qos:match_publisher": ["bool", True, False, None],
+        "ros:topic:qos:reliability": ["token", True, "system_default", ["system_default", "reliable", "best_effort"]],
+        "ros:topic:role": ["token", True, None, ROLES],
+        "ros:topic:starts_enabled": ["bool", True, True, None],
+        "ros:topic:type": ["string", True, None, None],
+    },
+    "RosServiceAPI": _offered("service"),
+    "RosActionAPI": _offered("action"),
+    "RosFrameAPI": {"ros:frame:id": ["string", True, None, None], "ros:frame:static": ["bool", True, True, None]},
+    "ExtendedPhysicsMimicAPI": {
+        "ext_physics:mimic:joint": ["rel", True, None, None],
+        "ext_physics:mimic:multiplier": ["float", False, 1, None],
+        "ext_physics:mimic:offset": ["float", False, 0, None],
+    },
+    "ExtendedPhysicsActuatorAPI": {"ext_physics:actuator:targets": ["rel", True, None, None]},
+    "UrdfJointAPI": {f"urdf:{n}": ["float", False, None, None] for n in URDF_NUMBERS} | {"urdf:type": ["token", True, None, MOTIONS]},
+}
+ONLY_ON = {"ExtendedPhysicsMimicAPI": ["PhysicsPrismaticJoint", "PhysicsRevoluteJoint"], "UrdfJointAPI": ["PhysicsJoint"]}
+
+
+def _seen(*entries, python=sys.executable, directory=DIRECTORY):
+    """What the OpenUSD of `python` makes of the schemas and the assets."""
+    environment = os.environ | {"PXR_PLUGINPATH_NAME": str(directory)}
+    command = [python, SCRIPT, ",".join(SCHEMAS), *map(str, entries)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "", "OpenUSD has something to say about the plugin"
+    return json.loads(done.stdout)
+
+
+def _assert_as_specified(seen):
+    for name, properties in SCHEMAS.items():
+        schema = seen["schemas"][name]
+        assert schema, f"{name} is not registered"
+        assert schema["properties"] == properties, name
+        assert schema["documented"], name
+        assert sorted(schema["only_on"]) == ONLY_ON.get(name, []), name
+
+
+def _assert_kept(seen, entry):
+    asset = seen["assets"][str(entry)]
+    assert asset["findings"] == []
+    assert asset["errors"] == []
+    for name, (listed, has) in asset["counts"].items():
+        assert listed == has, f"{name} is applied {listed} times and there {has} times"
+    assert asset["counts"]["RosContextAPI"][0] == 1 and asset["counts"]["RosTopicAPI"][0] >= 2
+    return asset
+
+
+def test_openusd_registers_every_schema():
+    _assert_as_specified(_seen())
+
+
+def test_old_openusd_does_too(conversions):
+    python = os.environ.get("URDF_USD_OLD_USD_PYTHON")
+    if not python:
+        pytest.skip("URDF_USD_OLD_USD_PYTHON is not set: test/run sets it to a Python with usd-core 24.5")
+    entry = conversions("sample_arm").entry
+    seen = _seen(entry, python=python)
+    assert seen["version"] == [0, 24, 5]
+    _assert_as_specified(seen)
+    _assert_kept(seen, entry)
+
+
+def test_without_the_directory_they_are_unknown(tmp_path):
+    """The schemas of the other tests come from our directory and from nowhere else."""
+    assert set(_seen(directory=tmp_path)["schemas"].values()) == {None}
+
+
+def test_every_layer_keeps_to_them(converted):
+    seen = _seen(converted.entry)
+    asset = _assert_kept(seen, converted.entry)
+    joints, written = asset["counts"]["UrdfJointAPI"][0], converted.report["counts"]["joints"]
+    assert 0 < joints <= written or written == 0 or joints == 0
+
+
+def test_what_is_not_said_is_known(conversions):
+    """Fallbacks come through on a converted robot."""
+    entry = conversions("sample_arm").entry
+    interfaces = {path.rsplit("/", 1)[1]: values for path, values in _seen(entry)["assets"][str(entry)]["interfaces"].items()}
+    states, description = interfaces["joint_states"], interfaces["robot_description"]
+    assert states["ros:topic:starts_enabled"] is True and states["ros:topic:qos:depth"] == 10
+    assert states["ros:topic:qos:reliability"] == "system_default" and states["ros:topic:override_frame_id"] is None
+    assert description["ros:topic:qos:durability"] == "transient_local" and description["ros:topic:qos:history"] == "system_default"
+
+
+def test_the_checker_is_as_content_where_they_are_known(converted):
+    """Fallbacks must not make a finding of what is not authored."""
+    environment = os.environ | {"PXR_PLUGINPATH_NAME": str(DIRECTORY)}
+    command = [Path(sys.executable).with_name("usd-check"), converted.entry, "--export", "--extensions", "--severity", "info", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
+    found = json.loads(done.stdout)["violations"]
+    assert [f"{v['check_id']} {v['prim_path']}" for v in found if not is_accepted(v, converted.entry)] == []
+
+
+def test_the_program_writes_them(tmp_path):
+    done = run("schema", "-o", tmp_path / "new" / "schema")
+    assert done.returncode == 0 and done.stdout == "", done.stderr
+    ours, written = ({p.name: p.read_bytes() for p in d.iterdir()} for d in (DIRECTORY, tmp_path / "new" / "schema"))
+    assert ours == written and set(ours) == {"plugInfo.json", "generatedSchema.usda"}
+    _assert_as_specified(_seen(directory=tmp_path / "new" / "schema"))
+
+
+def test_the_program_says_where_it_cannot_write(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = run("schema", "-o", tmp_path / "file" / "schema")
+    assert done.returncode == 1 and str(tmp_path / "file") in done.stderr and "panicked" not in done.stderr
+    assert run("schema").returncode == 2
