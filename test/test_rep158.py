@@ -13,7 +13,7 @@ from pxr import Usd
 
 import expectation
 import kinematics
-from stage import Asset, applied, value
+from stage import applied, value
 
 #: The topics of cameras.
 CAMERA_TYPES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo", "sensor_msgs/msg/PointCloud2")
@@ -23,9 +23,16 @@ def is_accepted(violation, converted):
     """Whether docs/validators.md explains a finding: where a camera's topics stand, and how many articulation roots there are in a
     robot of several trees."""
     if violation["check_id"] == "2.2.4":
-        prim = Asset(converted.entry, Usd.Stage.LoadNone).stage.GetPrimAtPath(violation["prim_path"])
-        return value(prim, "ros:topic:type") in CAMERA_TYPES and "RosFrameAPI" in applied(prim.GetParent())
+        stage = Usd.Stage.Open(str(converted.entry), Usd.Stage.LoadNone)
+        return is_camera_topic(stage.GetPrimAtPath(violation["prim_path"]))
     return violation["check_id"] == "1.3.2" and len(expectation.of(kinematics.read(converted.urdf)).trees) > 1
+
+
+def is_camera_topic(prim):
+    """Whether a prim bears a topic of a camera, below an optical frame: a frame that holds a CameraInfo too."""
+    frame = prim.GetParent()
+    beside = {value(p, "ros:topic:type") for p in frame.GetChildren()}
+    return value(prim, "ros:topic:type") in CAMERA_TYPES and "RosFrameAPI" in applied(frame) and "sensor_msgs/msg/CameraInfo" in beside
 
 
 def check(entry):
