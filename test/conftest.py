@@ -29,7 +29,7 @@ REAL_ROBOTS = (
     "synthetic_edge_cases", "ur_description", "urdf_tutorial",
 )  # fmt: skip
 SAMPLE_ROBOTS = ("sample_arm", "sample_rover", "sample_corners")
-#: Each is a URDF without meshes, written by hand; what comes out of it is written out in test_corners.py.
+#: Each is a URDF written by hand; what comes out of it is written out in test_corners.py.
 CORNER_ROBOTS = tuple(sorted(p.stem for p in CORNERS.glob("*.urdf")))
 
 

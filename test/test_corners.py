@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from pxr import Usd, UsdGeom, UsdPhysics
+from pxr import Usd, UsdGeom, UsdPhysics, UsdShade
 
 from conftest import convert, source
 from stage import Asset, applied, quaternion, target, value
@@ -433,3 +433,71 @@ def test_bases_of_several_trees(tmp_path, base, held):
     anchors = [p for p in robot.asset.prims if p.IsA(UsdPhysics.FixedJoint) and not target(p, "physics:body0")]
     assert {target(p, "physics:body1").GetName() for p in anchors} == held
     assert len(robot.articulation_roots()) == 3
+
+
+# ----------------------------------------------------------------------------------------------------------------- textures
+
+
+def test_textures(corner):
+    robot = corner("textured")
+    texture = robot.at("Materials/quarters/Texture")
+    assert value(texture, "inputs:file").path == "./textures/quarters.png"
+    # Who cannot read the picture shows the colour, linear.
+    linear = lambda c: c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+    assert tuple(value(texture, "inputs:fallback")) == pytest.approx((1, linear(0.5), linear(0.25), 0.8), rel=1e-6)
+    assert value(robot.at("Materials/quarters/PreviewSurface"), "inputs:opacity") == pytest.approx(0.8)
+
+
+def test_a_texture_on_a_primitive_is_reported(corner):
+    robot = corner("textured")
+    (told,) = robot.told("texture-without-coordinates")
+    assert '"box"' in told["where"]["element"]
+    bound = target(robot.at("base/visual/visual_2"), "material:binding")
+    assert not robot.asset.stage.GetPrimAtPath(bound.GetPath().AppendChild("Texture"))
+
+
+def test_mirrored_meshes_are_wound_outwards(corner):
+    """The square looks up in both, and its picture is mirrored with it."""
+    robot = corner("textured")
+    for index, corner_of_origin in ((0, (-0.5, -0.5)), (1, (0.25, -1.0))):
+        leaf = robot.at(f"base/visual/visual_{index}")
+        (prim,) = (p for p in Usd.PrimRange(leaf, Usd.TraverseInstanceProxies()) if p.IsA(UsdGeom.Mesh))
+        assert value(prim, "orientation") == "rightHanded"
+        at = robot.asset.relative(prim, leaf)
+        assert np.linalg.det(at[:3, :3]) > 0, "a mirroring transform turns the winding"
+        points = np.array(value(prim, "points"), float) @ at[:3, :3].T + at[:3, 3]
+        a, b, c = points[np.array(value(prim, "faceVertexIndices"))[:3]]
+        assert np.cross(b - a, c - a)[2] > 0
+        corners = points[np.array(value(prim, "faceVertexIndices"))]
+        coordinates = UsdGeom.PrimvarsAPI(prim).GetPrimvar("st").ComputeFlattened()
+        origin = next(p for p, st in zip(corners, coordinates) if tuple(st) == (0, 0))
+        scale = np.diag(robot.asset.relative(leaf, leaf.GetParent())[:3, :3])
+        assert tuple((origin * scale)[:2]) == pytest.approx(corner_of_origin, abs=1e-6)
+
+
+# ------------------------------------------------------------------------------------- of the samples, what no other test says
+
+
+def test_what_usd_has_no_word_for(corner):
+    robot, turn = corner("sample_corners"), "base_link_edfce9/base_link_92190d/turn"
+    assert "UrdfJointAPI" in applied(robot.at(turn))
+    for attribute, number in {
+        "calibration:rising": 0.1, "calibration:falling": -0.1, "dynamics:damping": 0.7, "dynamics:friction": 0.3,
+        "safety_controller:soft_lower_limit": -0.4, "safety_controller:soft_upper_limit": 1.2,
+        "safety_controller:k_position": 20, "safety_controller:k_velocity": 10, "limit:effort": 5, "limit:velocity": 2,
+    }.items():  # fmt: skip
+        assert robot.get(turn, f"urdf:{attribute}") == pytest.approx(number), attribute
+
+
+def test_embedded_materials(corner):
+    """The pedestal's MTL file has three materials; each face of the mesh shows one of them."""
+    robot = corner("sample_arm")
+    leaf = robot.at("base_link/visual/visual_0")
+    (mesh,) = (p for p in Usd.PrimRange(leaf, Usd.TraverseInstanceProxies()) if p.IsA(UsdGeom.Mesh))
+    subsets = UsdShade.MaterialBindingAPI(mesh).GetMaterialBindSubsets()
+    assert {s.GetPrim().GetName() for s in subsets} == {"shell", "graphite", "band"}
+    faces = np.sort(np.concatenate([s.GetIndicesAttr().Get() for s in subsets]))
+    assert np.array_equal(faces, np.arange(len(value(mesh, "faceVertexCounts"))))
+    for subset in subsets:
+        material, _ = UsdShade.MaterialBindingAPI(subset).ComputeBoundMaterial()
+        assert (material.GetPrim().GetDisplayName() or material.GetPrim().GetName()) == subset.GetPrim().GetName()
