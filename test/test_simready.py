@@ -4,6 +4,7 @@ import datetime
 import json
 import math
 import os
+import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from pxr import Usd, UsdGeom, UsdPhysics
 
 ARM = SAMPLES / "sample_arm"
 URDF = ARM / "urdf" / "sample_arm.urdf"
+HERE = Path(__file__).parent
 #: SR.004 of SimReady's foundation.
 FIELDS = {
     "asset_extents", "asset_license", "asset_name", "asset_type", "author", "category", "mass", "qcode", "rigid_body_count",
@@ -130,6 +132,33 @@ def extents(prims):
                 raise AssertionError(f"{prim.GetPath()} is a {other}")
         low, high = np.minimum(low, at - reach), np.maximum(high, at + reach)
     return high - low if math.isfinite(low[0]) else np.zeros(3)
+
+
+def profile(entry):
+    """What the profile Robot-Body says of an asset: passed and failed features, issues."""
+    python = os.environ.get("URDF_USD_NV_PYTHON")
+    if not python:
+        pytest.skip("URDF_USD_NV_PYTHON is not set: test/run sets it to a Python with SimReady's validator")
+    done = subprocess.run([python, HERE / "simready_worker.py", entry], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    if not found:
+        pytest.skip("SimReady's profiles are not installed (simready-foundation-tier-core)")
+    return found[str(entry)]
+
+
+def test_simreadys_profile(converted, ready):
+    found = profile(ready(converted.name).entry)
+    assert (found["failed"], found["issues"]) == ({}, [])
+    # Those that the profile requires: minimal, rigid bodies, materials, self-contained, metadata.
+    required = {"FET_001_STANDARD", "FET_003_STANDARD", "FET_006_STANDARD", "FET_031_STANDARD", "FET_033_STANDARD"}
+    assert required <= set(found["passed"])
+
+
+def test_simreadys_profile_misses_what_is_not_there(conversions):
+    failed = profile(conversions("sample_arm").entry)["failed"]
+    assert list(failed) == ["FET_033_STANDARD"]
+    assert "SR.002" in failed["FET_033_STANDARD"] and "SR.004" in failed["FET_033_STANDARD"]
 
 
 def test_the_report_lists_them_and_they_outlive_a_revision(sample, tmp_path):
