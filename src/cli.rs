@@ -30,7 +30,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Convert a URDF file to OpenUSD layers and a binary glTF
-    Convert(Convert),
+    Convert(Box<Convert>),
     /// Show the link tree, joints, frames and interfaces of a converted asset
     Inspect(Inspect),
     /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
@@ -84,6 +84,9 @@ struct Convert {
     /// The ROS namespace of the asset [default: the robot's name]
     #[arg(long, value_name = "NS", value_parser = namespace)]
     namespace: Option<String>,
+    /// An SRDF file: which pairs of links need no check for collision
+    #[arg(long, value_name = "FILE")]
+    srdf: Option<PathBuf>,
     /// Write nothing and fail if there is any warning
     #[arg(long)]
     strict: bool,
@@ -223,7 +226,7 @@ fn convert(arguments: &Convert) -> ExitCode {
             Bodies::Flat => usd::Bodies::Flat,
         },
         overlays,
-        srdf: None,
+        srdf: arguments.srdf.clone(),
         simready,
         strict: arguments.strict,
     };

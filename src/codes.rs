@@ -7,6 +7,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("The pipeline", crate::convert::codes::ALL),
     ("References to files", crate::resolve::codes::ALL),
     ("URDF", crate::urdf::codes::ALL),
+    ("SRDF", crate::srdf::codes::ALL),
     ("Meshes and textures", crate::mesh::codes::ALL),
     ("OpenUSD", crate::usd::codes::ALL),
     ("glTF", crate::gltf::codes::ALL),

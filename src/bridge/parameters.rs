@@ -156,6 +156,15 @@ const TABLE: &[Row] = &[
         Rule::Own("one of nested, flat", |value| bodies(text(value)).map(|_| ())),
         "Whether the prims of bodies stand in each other, or all in the robot's root for engines that need it.",
     ),
+    live(
+        "srdf_file",
+        Initial::Text(""),
+        Rule::Own("a relative one lies where the node is started; ~ is the home directory", |value| match text(value) {
+            "" => Ok(()),
+            text => folder(text).map(|_| ()),
+        }),
+        "An SRDF file: which pairs of links of the robot need no check for collision. Empty: none.",
+    ),
     live("strict", Initial::Bool(false), Rule::Any, "Whether a warning keeps an asset from being published."),
     live(
         "settle_time",
@@ -311,6 +320,8 @@ pub struct Parameters {
     pub base: Base,
     /// How bodies are nested.
     pub bodies: Bodies,
+    /// The robot's SRDF file, if one is given; absolute.
+    pub srdf_file: Option<PathBuf>,
     /// Whether a warning keeps an asset from being published.
     pub strict: bool,
     /// How long a description waits for a newer one.
@@ -381,6 +392,7 @@ impl Parameters {
             node_namespace: None,
             base: Base::Auto,
             bodies: Bodies::Nested,
+            srdf_file: None,
             strict: false,
             settle_time: Duration::ZERO,
             max_description_bytes: 0,
@@ -416,6 +428,7 @@ impl Parameters {
             "base" => put(&mut self.base, base(text(value))),
             "bodies" => put(&mut self.bodies, bodies(text(value))),
             "restrict_calls" => self.restrict_calls = value.as_bool().unwrap_or(self.restrict_calls),
+            "srdf_file" => self.srdf_file = folder(text(value)).ok(),
             "strict" => self.strict = value.as_bool().unwrap_or(self.strict),
             "settle_time" => put(&mut self.settle_time, seconds()),
             "max_description_bytes" => {
@@ -565,7 +578,7 @@ mod tests {
         let changed = parameters(
             "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
              packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: true, ros_namespace: \
-             robot_1, base: fixed, bodies: flat, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, watch_files: false, \
+             robot_1, base: fixed, bodies: flat, srdf_file: /s.srdf, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, watch_files: false, \
              diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, \
              http.address: '::1', http.port: 80",
         )
@@ -584,6 +597,7 @@ mod tests {
             node_namespace: None,
             base: Base::Fixed,
             bodies: Bodies::Flat,
+            srdf_file: Some("/s.srdf".into()),
             strict: true,
             settle_time: Duration::from_secs(3),
             max_description_bytes: 2048,

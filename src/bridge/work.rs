@@ -26,7 +26,7 @@ pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
         base: parameters.base,
         bodies: parameters.bodies,
         overlays: parameters.overlays.clone(),
-        srdf: None,
+        srdf: parameters.srdf_file.clone(),
         simready: parameters.simready.then(|| parameters.simready_metadata.clone()),
         strict: parameters.strict,
     }

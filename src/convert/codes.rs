@@ -14,6 +14,12 @@ pub const TEXTURE_WITHOUT_COORDINATES: Code = Code {
     meaning: "A texture is given for a shape that has no texture coordinates: a primitive, or a mesh without any.",
     outcome: "The shape shows the mean colour of the picture; how it would lie on it is not defined.",
 };
+pub const CONTROLLER_FILE: Code = Code {
+    id: "controller-file-unread",
+    severity: Severity::Warning,
+    meaning: "A file that says which controllers the robot has can't be read.",
+    outcome: "Goes on; if no other names any, the robot has controllers by convention.",
+};
 pub const OUTPUT: Code = Code {
     id: "output-unwritable",
     severity: Severity::Error,
@@ -34,4 +40,5 @@ pub const INTERNAL: Code = Code {
 };
 
 /// All codes of this module.
-pub const ALL: &[&Code] = &[&SOURCE_KIND, &TEXTURE_WITHOUT_COORDINATES, &OUTPUT, &SIMREADY_INCOMPLETE, &INTERNAL];
+pub const ALL: &[&Code] =
+    &[&SOURCE_KIND, &TEXTURE_WITHOUT_COORDINATES, &CONTROLLER_FILE, &OUTPUT, &SIMREADY_INCOMPLETE, &INTERNAL];

@@ -1,4 +1,4 @@
-//! Fills a robot with what its references point to: meshes, hulls for colliders, textures.
+//! Fills a robot with what its references point to: meshes, hulls for colliders, textures, controllers; and with its SRDF.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -10,8 +10,12 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
 use crate::resolve::{self, Files};
 use crate::robot::{Geometry, Material, MaterialId, Mesh, MeshId, MeshSource, Robot, Shape, Texture};
+use crate::{srdf, urdf};
 
-/// Loads every mesh and texture of `robot`, all cores at once. What can't be loaded is reported and left out.
+/// The largest controller file that is read, in bytes.
+const MAX_CONTROLLER_FILE: usize = 4 << 20;
+
+/// Loads every mesh, texture and controller file of `robot`, all cores at once. What can't be loaded is reported and left out.
 pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     // References that lead to one file are one mesh.
@@ -61,7 +65,43 @@ pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec
     diagnostics.extend(hulls(robot));
     diagnostics.extend(textures(robot, files, base));
     diagnostics.extend(untextured(robot));
+    diagnostics.extend(controllers(robot, files, base));
     diagnostics
+}
+
+/// What the robot's controller files say. One that can't be had is a warning: the robot then has controllers by convention.
+fn controllers(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut texts = Vec::new();
+    for (uri, place) in &robot.controller_files {
+        let file = files.open(uri, base).map_err(|error| (error.message, error.help));
+        match file.map(|file| (Arc::from(file.path), String::from_utf8_lossy(&file.bytes).into_owned())) {
+            Ok((path, text)) if text.len() <= MAX_CONTROLLER_FILE => texts.push((path, text)),
+            Ok(_) => diagnostics.push(unread_controllers(place, "it is larger than 4 MiB", "split it")),
+            Err((message, help)) => diagnostics.push(unread_controllers(place, &message, &help)),
+        }
+    }
+    diagnostics.extend(urdf::set_controllers(robot, &texts));
+    diagnostics
+}
+
+fn unread_controllers(place: &Place, why: &str, help: &str) -> Diagnostic {
+    let message = format!("the controller file can't be read: {why}");
+    Diagnostic::new(&super::codes::CONTROLLER_FILE, place.clone(), message).help(help)
+}
+
+/// Reads the SRDF file that a person named for the robot.
+///
+/// # Errors
+/// If it can't be opened, or is in an encoding that is not read.
+pub(super) fn srdf(robot: &mut Robot, path: &Path, files: &Files) -> Result<Vec<Diagnostic>, Diagnostic> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let file = files.input(&path).map_err(|error| error.at(Place::file(path.clone())))?;
+    let text = urdf::decode(&file.bytes).map_err(|mut diagnostic| {
+        diagnostic.place.file = Some(path.clone().into());
+        diagnostic
+    })?;
+    Ok(srdf::apply(&text, Some(&path), robot))
 }
 
 /// Gives shapes that a picture cannot lie on the same material without it.
@@ -191,4 +231,63 @@ fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagno
         }
     }
     diagnostics
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::convert::{Failure, Formats, Job, Report, Source, convert};
+    use crate::resolve;
+
+    const URDF: &str = r#"<robot name="r">
+        <link name="a"/><link name="b"/>
+        <joint name="j" type="revolute"><parent link="a"/><child link="b"/><limit lower="0" upper="1"/></joint>
+        <ros2_control name="hw"><joint name="j"><command_interface name="position"/></joint></ros2_control>
+        <gazebo><plugin filename="gz_ros2_control-system"><parameters>config/arm.yaml</parameters></plugin></gazebo>
+        </robot>"#;
+
+    /// Converts the robot in `folder`, with its SRDF.
+    fn run(folder: &std::path::Path) -> Result<Report, Box<Failure>> {
+        let job = Job {
+            source: Source::File(folder.join("r.urdf")),
+            output_dir: folder.join("out"),
+            formats: Formats::default(),
+            resolve: resolve::Options::default(),
+            namespace: None,
+            base: Default::default(),
+            bodies: Default::default(),
+            overlays: Vec::new(),
+            srdf: Some(folder.join("r.srdf")),
+            simready: None,
+            strict: false,
+        };
+        convert(&job).map_err(Box::new)
+    }
+
+    #[test]
+    fn controller_files_and_srdf_are_read_and_watched() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+        let codes = |report: &Report| report.diagnostics.iter().map(|d| d.code).collect::<Vec<_>>();
+        write("r.urdf", URDF);
+
+        let failure = run(&folder).unwrap_err();
+        assert_eq!(failure.diagnostics[0].code, "resolve-missing-file");
+        assert!(failure.used.contains(&folder.join("r.srdf")));
+
+        write("r.srdf", "<robot name='r'><disable_collisions link1='a' link2='c'/></robot>");
+        let report = run(&folder).unwrap();
+        let expected = ["srdf-unknown-link", "controller-file-unread", "urdf-assumed-controllers"];
+        assert!(expected.iter().all(|code| codes(&report).contains(code)), "{:?}", report.diagnostics);
+        assert!(report.used.contains(&folder.join("config/arm.yaml")) && report.used.contains(&folder.join("r.srdf")));
+
+        fs::create_dir(folder.join("config")).unwrap();
+        write("config/arm.yaml", "arm: {type: odd/OddController}");
+        let report = run(&folder).unwrap();
+        let found = report.diagnostics.iter().find(|d| d.code == "urdf-unknown-controller").unwrap();
+        assert_eq!(found.place.file.as_deref(), Some(&*folder.join("config/arm.yaml")));
+        assert!(!codes(&report).contains(&"urdf-assumed-controllers"));
+    }
 }

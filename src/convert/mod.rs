@@ -178,6 +178,12 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
     let read = start.elapsed();
 
     diagnostics.extend(load::load(&mut robot, files, source.file.as_deref().and_then(Path::parent)));
+    if let Some(path) = &job.srdf {
+        match load::srdf(&mut robot, path, files) {
+            Ok(found) => diagnostics.extend(found),
+            Err(stop) => return Err(diagnostics.into_iter().chain([stop]).collect()),
+        }
+    }
     let meshes = start.elapsed();
 
     let name = file_name(&robot.name);

@@ -7,16 +7,13 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
-
 use super::codes;
 use super::parameter::Value;
 use crate::diagnostic::{Diagnostic, Place};
+use crate::yaml::{self, Content, Key, Mark, Yaml};
 
 /// The largest parameter file read, in bytes.
 const LARGEST_FILE: u64 = 4 << 20;
-/// The deepest nesting of maps.
-const DEEPEST: usize = 64;
 /// The key below which the parameters of a node stand.
 const PARAMETERS: &str = "ros__parameters";
 
@@ -185,7 +182,7 @@ fn read_parameters(
     Ok(())
 }
 
-fn layout(source: &Source, at: Marker, why: &str) -> Diagnostic {
+fn layout(source: &Source, at: Mark, why: &str) -> Diagnostic {
     source.fault(Some(at), why).help("lay it out as\n/**:\n  ros__parameters:\n    name: value")
 }
 
@@ -234,7 +231,7 @@ fn list(items: Vec<Yaml>, source: &Source) -> Result<Given, Diagnostic> {
     Ok(values.map_or(Given::EmptyList, Given::Value))
 }
 
-fn nested(source: &Source, at: Marker) -> Diagnostic {
+fn nested(source: &Source, at: Mark) -> Diagnostic {
     source.fault(Some(at), "a list in a list can't be the value of a parameter")
 }
 
@@ -293,12 +290,11 @@ struct Source {
 }
 
 impl Source {
-    fn at(&self, marker: Option<Marker>, element: &str) -> Place {
+    fn at(&self, marker: Option<Mark>, element: &str) -> Place {
         let mut place = self.place.clone();
         // A value on the command line has no lines.
         if let (Some(marker), true) = (marker, place.file.is_some()) {
-            place.line = u32::try_from(marker.line()).unwrap_or(u32::MAX);
-            place.column = u32::try_from(marker.col()).map_or(u32::MAX, |column| column.saturating_add(1));
+            (place.line, place.column) = (marker.line, marker.column);
         }
         if !element.is_empty() {
             element.clone_into(&mut place.element);
@@ -306,120 +302,17 @@ impl Source {
         place
     }
 
-    fn fault(&self, marker: Option<Marker>, why: impl Into<String>) -> Diagnostic {
+    fn fault(&self, marker: Option<Mark>, why: impl Into<String>) -> Diagnostic {
         let why = why.into();
         let place = self.at(marker, "");
         let message = if place.element.is_empty() { why } else { format!("{}: {why}", place.element) };
         let code = if place.file.is_some() { &codes::PARAMETER_FILE } else { &codes::ARGUMENT };
         Diagnostic::new(code, place, message)
     }
-
-    fn scan(&self, error: &ScanError) -> Diagnostic {
-        self.fault(Some(*error.marker()), format!("this is not YAML: {}", error.info()))
-            .help("mind indentation, quotes and brackets")
-    }
-}
-
-/// A YAML node and where it begins.
-struct Yaml {
-    at: Marker,
-    content: Content,
-}
-
-enum Content {
-    Scalar { text: String, quoted: bool },
-    List(Vec<Yaml>),
-    Map(Vec<(Key, Yaml)>),
-}
-
-struct Key {
-    at: Marker,
-    text: String,
 }
 
 fn documents(text: &str, source: &Source) -> Result<Vec<Yaml>, Diagnostic> {
-    let mut reader = Reader { parser: Parser::new_from_str(text), source };
-    let mut documents = Vec::new();
-    loop {
-        match reader.next()? {
-            None => return Ok(documents),
-            Some((Event::StreamStart | Event::StreamEnd | Event::DocumentStart(..) | Event::DocumentEnd, _)) => {}
-            Some((event, span)) => documents.push(reader.node(event, span, 0)?),
-        }
-    }
-}
-
-struct Reader<'a> {
-    parser: Parser<'a, StrInput<'a>>,
-    source: &'a Source,
-}
-
-impl<'a> Reader<'a> {
-    fn next(&mut self) -> Result<Option<(Event<'a>, Span)>, Diagnostic> {
-        loop {
-            match self.parser.next_event() {
-                None => return Ok(None),
-                Some(Err(error)) => return Err(self.source.scan(&error)),
-                Some(Ok((Event::Comment(..) | Event::Anchor(..), _))) => {}
-                Some(Ok(event)) => return Ok(Some(event)),
-            }
-        }
-    }
-
-    fn inner(&mut self, at: Marker) -> Result<(Event<'a>, Span), Diagnostic> {
-        self.next()?.ok_or_else(|| self.source.fault(Some(at), "this is not YAML: it ends too early"))
-    }
-
-    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Yaml, Diagnostic> {
-        let at = span.start;
-        if depth > DEEPEST {
-            return Err(self.source.fault(Some(at), "nested too deeply"));
-        }
-        let content = match event {
-            Event::Scalar(text, style, _, tag) => {
-                let is_str = tag.is_some_and(|tag: std::borrow::Cow<'_, Tag>| tag.core_suffix() == Some("str"));
-                // Where nothing stands the parser says `~`.
-                let text = if span.is_empty() { String::new() } else { text.into_owned() };
-                Content::Scalar { text, quoted: style != ScalarStyle::Plain || is_str }
-            }
-            Event::SequenceStart(..) => {
-                let mut items = Vec::new();
-                loop {
-                    match self.inner(at)? {
-                        (Event::SequenceEnd, _) => break Content::List(items),
-                        (event, span) => items.push(self.node(event, span, depth + 1)?),
-                    }
-                }
-            }
-            Event::MappingStart(..) => {
-                let mut entries = Vec::new();
-                loop {
-                    match self.inner(at)? {
-                        (Event::MappingEnd, _) => break Content::Map(entries),
-                        (event, span) => entries.push(self.entry(event, span, depth)?),
-                    }
-                }
-            }
-            Event::Alias(_) => {
-                let fault = self.source.fault(Some(at), "aliases (`*name`) are not allowed in parameter files");
-                return Err(fault.help("write the value out; ROS 2 refuses aliases too"));
-            }
-            _ => return Err(self.source.fault(Some(at), "this is not YAML of a parameter file")),
-        };
-        Ok(Yaml { at, content })
-    }
-
-    fn entry(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<(Key, Yaml), Diagnostic> {
-        let Event::Scalar(text, ..) = event else {
-            return Err(self.source.fault(Some(span.start), "a list or map can't be a name"));
-        };
-        if text.is_empty() {
-            return Err(self.source.fault(Some(span.start), "a name is empty"));
-        }
-        let key = Key { at: span.start, text: text.into_owned() };
-        let (event, span) = self.inner(span.start)?;
-        Ok((key, self.node(event, span, depth + 1)?))
-    }
+    yaml::read(text).map_err(|fault| source.fault(Some(fault.at), fault.message).help(fault.help))
 }
 
 /// For tests and other sources of parameter text: the overrides in `text` as if it were the file `name`.

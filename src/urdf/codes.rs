@@ -143,4 +143,38 @@ codes! {
         "Goes on with the nearest of the two.";
     NO_ALPHA Warning "urdf-no-alpha": "A colour has three numbers instead of four.",
         "Goes on with an opacity of 1.";
+
+    // What others than URDF define: Gazebo, ros2_control, transmissions; and SRDF.
+    BAD_SETTING Warning "urdf-bad-setting": "A value in a gazebo, sensor, ros2_control or transmission element is no number, not finite, or makes no sense.",
+        "Goes on with what the message names: the default, or the nearest value that makes sense.";
+    UNKNOWN_REFERENCE Warning "urdf-unknown-reference": "A gazebo, sensor, ros2_control or transmission element names a link or joint that the robot does not have.",
+        "Goes on without what stands there; it is kept as custom data.";
+    SENSOR_WITHOUT_LINK Warning "urdf-sensor-without-link": "A sensor does not say which link it is on.",
+        "Goes on without it; it is kept as custom data.";
+    UNKNOWN_SENSOR Info "urdf-unknown-sensor": "A sensor has no type, or one of which it is not known what it publishes.",
+        "Goes on; the sensor has no topics.";
+    OLD_SENSOR Info "urdf-old-sensor": "Sensors are written as for Gazebo before 1.0 (`<sensor:camera>`).",
+        "Goes on without them; they are kept as custom data.";
+    UNKNOWN_PLUGIN Info "urdf-unknown-plugin": "A sensor has a plugin of which it is not known what it publishes.",
+        "Goes on with the topics that the sensor has without it.";
+    SENSOR_FRAME Info "urdf-sensor-frame": "The frame that is named for a sensor's messages is no link of the robot, or, for a camera, no optical frame of it.",
+        "Goes on with the sensor's own frame, or the camera's optical frame.";
+    OPTICAL_PARENT Info "urdf-camera-on-optical-frame": "A camera of Gazebo sits on a link whose name says that it is an optical frame.",
+        "Goes on; the camera looks along that link's x axis, as it does in Gazebo.";
+    INVALID_TOPIC Warning "urdf-invalid-topic": "The name of a topic or sensor is no valid ROS name.",
+        "Goes on with the valid name that the message gives.";
+    PROHIBITED_INTERFACE Warning "urdf-prohibited-interface": "An interface belongs to the simulator (/clock, simulation_interfaces), so an asset must not have it (REP-158 §2.9).",
+        "Goes on without it.";
+    NO_COMMAND Info "urdf-no-command": "A transmission names no known hardware interface, or a joint of ros2_control takes none of position, velocity and effort.",
+        "Goes on; the joint has no drive from it.";
+    NOT_DRIVABLE Info "urdf-not-drivable": "A command or transmission is for a joint that follows another, or that has no single position.",
+        "Goes on; the joint has no drive.";
+    UNKNOWN_CONTROLLER Info "urdf-unknown-controller": "A controller file names a controller of a type of which it is not known what it offers.",
+        "Goes on without its topics and actions.";
+    CONTROLLER_FILE Warning "urdf-controller-file": "A controller file is no YAML of a parameter file.",
+        "Goes on without it.";
+    TOO_MANY_CONTROLLERS Warning "urdf-too-many-controllers": "A robot has more than 100 controller files, or these name more than 1000 controllers.",
+        "Goes on with the first of them.";
+    ASSUMED_CONTROLLERS Info "urdf-assumed-controllers": "The robot has ros2_control commands, but no file says which controllers it has.",
+        "Goes on with controllers by convention.";
 }

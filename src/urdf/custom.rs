@@ -109,7 +109,7 @@ impl Xml<'_> {
     /// custom is kept with that part (and its name, if it has one).
     ///
     /// To be asked after everything in `node` was read: elements that were left out are kept whole.
-    pub fn custom(&mut self, node: Node<'_>, known: &Known) -> Custom {
+    pub(super) fn custom(&mut self, node: Node<'_>, known: &Known) -> Custom {
         self.report_stray(node);
         let mut custom = Custom { attributes: self.attributes(node), elements: Vec::new() };
         custom.attributes.retain(|(name, _)| !known.attributes.contains(&name.as_str()));

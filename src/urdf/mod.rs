@@ -9,21 +9,22 @@
 pub mod codes;
 mod custom;
 mod decode;
+mod extensions;
 mod joints;
 mod links;
 mod materials;
 mod source;
-mod xml;
+pub(crate) mod xml;
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 pub use decode::decode;
+pub use extensions::set_controllers;
 use joints::joints;
 use links::{Assets, collisions, inertial, visuals};
 use materials::Materials;
-use roxmltree::Document;
 pub use source::MAX_TEXT;
 use source::Source;
 use xml::{Node, Xml, children, name_of, qualified_name, short};
@@ -48,11 +49,22 @@ pub struct Outcome {
 /// Reads a robot from `text`; `file` is where the text is from, for the places in diagnostics and as a name for a robot without
 /// one. No mesh or texture is loaded: [`Robot::meshes`] and [`Robot::textures`] have the references.
 pub fn read(text: &str, file: Option<&Path>) -> Outcome {
+    let (robot, diagnostics) =
+        read_xml(text, file, |xml, root| if is_robot(xml, root, URDF) { robot(xml, root, file) } else { None });
+    Outcome { robot, diagnostics }
+}
+
+/// Parses `text` and gives what `read` makes of its root element, with all findings. `None` if the text can't be parsed.
+pub(crate) fn read_xml<T>(
+    text: &str,
+    file: Option<&Path>,
+    read: impl FnOnce(&mut Xml<'_>, Node<'_>) -> Option<T>,
+) -> (Option<T>, Vec<Diagnostic>) {
     let file: Option<Arc<Path>> = file.map(Arc::from);
     let mut source = Source::new(text);
     let stop = |code: &'static Code, line: u32, column: u32, message: String, help: &str| {
         let place = Place { file: file.clone(), line, column, element: String::new() };
-        Outcome { robot: None, diagnostics: vec![Diagnostic::new(code, place, message).help(help)] }
+        (None, vec![Diagnostic::new(code, place, message).help(help)])
     };
     if let Some(excess) = source.excess() {
         let help = "no robot needs that; correct the program that wrote it";
@@ -60,7 +72,12 @@ pub fn read(text: &str, file: Option<&Path>) -> Outcome {
     }
     loop {
         let error = match source.parse() {
-            Ok(document) => return read_document(&source, &document, file),
+            Ok(document) => {
+                let mut xml = Xml::new(&source, &document, file.clone());
+                report_mended(&mut xml, &source);
+                let value = read(&mut xml, document.root_element());
+                return (value, xml.into_diagnostics());
+            }
             Err(error) => error,
         };
         if !source.mend(&error) {
@@ -90,8 +107,8 @@ fn explain(error: &roxmltree::Error, text: &str) -> (String, String) {
     (format!("the text is not well-formed XML: {}", message.chars().take(200).collect::<String>()), help)
 }
 
-fn read_document(source: &Source<'_>, document: &Document<'_>, file: Option<Arc<Path>>) -> Outcome {
-    let mut xml = Xml::new(source, document, file.clone());
+/// Reports what of the text had to be mended to be parsed.
+fn report_mended(xml: &mut Xml<'_>, source: &Source<'_>) {
     for (prefix, offset) in &source.unbound {
         xml.report_original(
             &codes::UNBOUND_PREFIX,
@@ -108,19 +125,20 @@ fn read_document(source: &Source<'_>, document: &Document<'_>, file: Option<Arc<
         let message = "the text has a character that its encoding does not allow".to_owned();
         xml.report_original(&codes::BROKEN_CHARACTERS, offset, message, "save the file as UTF-8");
     }
-    let root = document.root_element();
-    let robot = if is_robot(&mut xml, root) { robot(&mut xml, root, file.as_deref()) } else { None };
-    Outcome { robot, diagnostics: xml.into_diagnostics() }
 }
 
-/// Whether `root` is the robot element of a URDF; if not, what it is instead is reported.
-fn is_robot(xml: &mut Xml<'_>, root: Node<'_>) -> bool {
+/// What a text whose root element is a robot is called, and how it is had from xacro.
+pub(crate) type Form = (&'static str, &'static str);
+const URDF: Form = ("URDF", RUN_XACRO);
+
+/// Whether `root` is the robot element of a text of that form; if not, what it is instead is reported.
+pub(crate) fn is_robot(xml: &mut Xml<'_>, root: Node<'_>, (form, run_xacro): Form) -> bool {
     let name = qualified_name(root);
     let xacro =
         |node: &Node<'_>| node.tag_name().namespace().is_some_and(|uri| uri.contains("xacro") && !uri.starts_with("unbound:"));
     if let Some(element) = root.descendants().filter(Node::is_element).find(xacro) {
-        let message = format!("this is xacro, not URDF: <{}> has yet to be expanded", short(qualified_name(element)));
-        xml.report(&codes::XACRO, element, message, RUN_XACRO);
+        let message = format!("this is xacro, not {form}: <{}> has yet to be expanded", short(qualified_name(element)));
+        xml.report(&codes::XACRO, element, message, run_xacro);
         return false;
     }
     if name == "robot" {
@@ -166,7 +184,7 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<Robot
     report_shape(xml, root, &tree, &links, &joints, &nodes);
     let Assets { materials: Materials { list: materials, textures, .. }, meshes, .. } = assets;
     let (custom, place) = (xml.custom(root, &custom::ROBOT), xml.place(root));
-    Some(Robot {
+    let mut robot = Robot {
         name,
         links,
         joints,
@@ -180,7 +198,9 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<Robot
         disabled_collisions: Vec::new(),
         custom,
         place,
-    })
+    };
+    extensions::read(&mut robot).into_iter().for_each(|finding| xml.push(finding));
+    Some(robot)
 }
 
 fn robot_name(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> String {

@@ -23,7 +23,7 @@ const MAX_UNBOUND: usize = 32;
 const MARK_EVERY: usize = 512;
 
 /// A text, and the form of it that is parsed.
-pub(super) struct Source<'a> {
+pub(crate) struct Source<'a> {
     original: &'a str,
     parsed: String,
     /// Where declarations were put in, in bytes of both texts, and how many bytes they are.

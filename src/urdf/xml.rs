@@ -11,7 +11,7 @@ use super::source::Source;
 use crate::diagnostic::{Code, Diagnostic, Place};
 
 /// An element of the text.
-pub(super) type Node<'a> = roxmltree::Node<'a, 'a>;
+pub(crate) type Node<'a> = roxmltree::Node<'a, 'a>;
 
 /// How many findings are reported.
 const MAX_FINDINGS: usize = 1000;
@@ -31,7 +31,7 @@ enum Trouble {
 }
 
 /// Reads a document.
-pub(super) struct Xml<'a> {
+pub(crate) struct Xml<'a> {
     source: &'a Source<'a>,
     file: Option<Arc<Path>>,
     /// The number of each element among siblings of its name, 0 for an only one; by node.
@@ -44,7 +44,7 @@ pub(super) struct Xml<'a> {
 }
 
 impl<'a> Xml<'a> {
-    pub fn new(source: &'a Source<'a>, document: &Document<'_>, file: Option<Arc<Path>>) -> Self {
+    pub(super) fn new(source: &'a Source<'a>, document: &Document<'_>, file: Option<Arc<Path>>) -> Self {
         let (ordinals, left_out) = (ordinals(document), HashSet::new());
         Self { source, file, ordinals, left_out, diagnostics: Vec::new(), unreported: 0 }
     }
@@ -108,7 +108,8 @@ impl<'a> Xml<'a> {
         self.diagnostics.len() >= MAX_FINDINGS
     }
 
-    fn push(&mut self, diagnostic: Diagnostic) {
+    /// Keeps a finding, or counts it.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
         if self.is_full() {
             self.unreported += 1;
         } else {
@@ -229,34 +230,34 @@ impl<'a> Xml<'a> {
 }
 
 /// The elements in `node`.
-pub(super) fn elements(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+pub(crate) fn elements(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     node.children().filter(|child| child.is_element())
 }
 
 /// The elements `name` in `node`, by the name as written: `x:link` is no `link`.
-pub(super) fn children<'n>(node: Node<'n>, name: &str) -> impl Iterator<Item = Node<'n>> {
+pub(crate) fn children<'n>(node: Node<'n>, name: &str) -> impl Iterator<Item = Node<'n>> {
     elements(node).filter(move |child| qualified_name(*child) == name)
 }
 
 /// The name attribute, if there is something in it.
-pub(super) fn name_of<'n>(node: Node<'n>) -> Option<&'n str> {
+pub(crate) fn name_of<'n>(node: Node<'n>) -> Option<&'n str> {
     node.attribute("name").filter(|name| !name.trim().is_empty())
 }
 
 /// The name of an element as written, with its prefix.
-pub(super) fn qualified_name<'n>(node: Node<'n>) -> &'n str {
+pub(crate) fn qualified_name<'n>(node: Node<'n>) -> &'n str {
     let tag = node.document().input_text().get(node.range()).and_then(|text| text.strip_prefix('<'));
     let name = tag.and_then(|tag| tag.split(|c: char| c.is_whitespace() || matches!(c, '/' | '>')).next());
     name.filter(|name| !name.is_empty()).unwrap_or(node.tag_name().name())
 }
 
 /// The name of an attribute as written, with its prefix.
-pub(super) fn qualified_attribute<'n>(node: Node<'n>, attribute: Attribute<'n, 'n>) -> &'n str {
+pub(crate) fn qualified_attribute<'n>(node: Node<'n>, attribute: Attribute<'n, 'n>) -> &'n str {
     node.document().input_text().get(attribute.range_qname()).unwrap_or(attribute.name())
 }
 
 /// `text`, or its beginning if it is long.
-pub(super) fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     match text.char_indices().nth(MAX_LABEL) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

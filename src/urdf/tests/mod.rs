@@ -1,4 +1,5 @@
 mod custom;
+mod extensions;
 mod findings;
 mod mutations;
 mod robots;
