@@ -139,7 +139,7 @@ def test_the_checker_is_as_content_where_they_are_known(converted):
     command = [Path(sys.executable).with_name("usd-check"), converted.entry, "--export", "--extensions", "--severity", "info", "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     found = json.loads(done.stdout)["violations"]
-    assert [f"{v['check_id']} {v['prim_path']}" for v in found if not is_accepted(v, converted.entry)] == []
+    assert [f"{v['check_id']} {v['prim_path']}" for v in found if not is_accepted(v, converted)] == []
 
 
 def test_the_program_writes_them(tmp_path):

@@ -10,6 +10,7 @@ mod crate_file;
 mod drives;
 mod entry;
 mod extended_physics;
+mod extents;
 mod geometries;
 mod instances;
 mod library;
