@@ -1,7 +1,7 @@
 """Converts every robot once with the built program, and hands the results to the tests.
 
-Robots are the project's own samples (`examples/`) and, where they are at hand, the real ones of `$URDF_USD_ROBOTS` (by default
-`../shared/robots` beside the repository). The program is `$URDF_USD_BIN` or `target/debug/urdf_usd`.
+Robots are the project's own samples (`examples/`), small ones with one corner case each (`test/robots/`) and, where they are at
+hand, the real ones of `$URDF_USD_ROBOTS` (by default `../shared/robots` beside the repository). The program is `$URDF_USD_BIN` or `target/debug/urdf_usd`.
 """
 
 import collections
@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "examples"
+CORNERS = Path(__file__).resolve().parent / "robots"
 ROBOTS = Path(os.environ.get("URDF_USD_ROBOTS") or ROOT.parent / "shared" / "robots").absolute()
 PROGRAM = Path(os.environ.get("URDF_USD_BIN") or ROOT / "target" / "debug" / "urdf_usd").absolute()
 
@@ -28,6 +29,8 @@ REAL_ROBOTS = (
     "synthetic_edge_cases", "ur_description", "urdf_tutorial",
 )  # fmt: skip
 SAMPLE_ROBOTS = ("sample_arm", "sample_rover", "sample_corners")
+#: Each is a URDF written by hand; what comes out of it is written out in test_corners.py.
+CORNER_ROBOTS = tuple(sorted(p.stem for p in CORNERS.glob("*.urdf")))
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,8 @@ def source(name):
     if name in SAMPLE_ROBOTS:
         folder = SAMPLES / name
         return Source(name, folder / "urdf" / f"{name}.urdf", {name: folder}, ("--package", f"{name}={folder}"))
+    if name in CORNER_ROBOTS:
+        return Source(name, CORNERS / f"{name}.urdf", {name: CORNERS}, ("--package", f"{name}={CORNERS}"))
     found = sorted((ROBOTS / name).rglob("*.urdf"))
     assert len(found) == 1, f"{name} should hold one URDF, not {found}"
     packages = {p.name: p for p in sorted(ROBOTS.iterdir()) if p.is_dir()}
@@ -114,6 +119,7 @@ def conversions(tmp_path_factory):
 
 def _every_robot():
     yield from SAMPLE_ROBOTS
+    yield from CORNER_ROBOTS
     for name in REAL_ROBOTS:
         absent = pytest.mark.skipif(not (ROBOTS / name).is_dir(), reason=f"{name} is not in {ROBOTS} (set URDF_USD_ROBOTS)")
         yield pytest.param(name, marks=[absent, pytest.mark.real_robot])

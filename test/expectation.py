@@ -11,6 +11,10 @@ class Expectation:
     frames: set  # link names
     joints: dict  # joint name → (body0 link or None, body1 link)
     body_of: dict  # link → the body that it is rigid with, None where only the world is
+    holder: dict  # body or frame → the link whose prim holds its own, None for the default prim
+    trees: list  # sets of bodies that joints connect, those that close loops left out, each with its base first in `bases`
+    bases: list  # of each tree the body that no joint moves against another
+    adjacent: set  # frozensets of two bodies that a joint of the URDF connects, whatever its kind
 
     @property
     def fixed_base(self):
@@ -66,4 +70,21 @@ def of(urdf):
             continue
         if body0 is not None or world is not None:
             joints[joint.name] = (body0, body1)
-    return Expectation(world, bodies, frames, joints, body_of)
+
+    holder = {}
+    for link in bodies | frames:
+        joint = urdf.joints.get(urdf.parent_joint.get(link))
+        # What floats is a tree of its own, beside the one that it floats above.
+        top = joint is None or joint.parent == world or (joint.kind == "floating" and link in bodies)
+        holder[link] = None if top else joint.parent
+
+    above = {body1: body0 for name, (body0, body1) in joints.items() if urdf.joints[name] not in urdf.loops}
+    bases = [link for link in links if link in bodies and above.get(link) is None]
+
+    def base_of(body):
+        return body if above.get(body) is None else base_of(above[body])
+
+    trees = [{body for body in bodies if base_of(body) == base} for base in bases]
+    pairs = {frozenset((body_of[j.parent], body_of[j.child])) for j in urdf.joints.values()}
+    adjacent = {pair for pair in pairs if len(pair) == 2 and None not in pair}
+    return Expectation(world, bodies, frames, joints, body_of, holder, trees, bases, adjacent)

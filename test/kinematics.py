@@ -57,6 +57,12 @@ def _attribute(element, name):
     return None if value is None else float(value)
 
 
+def _magnitude(element, name):
+    """A limit of effort or speed holds both ways: a negative one says no more than its magnitude."""
+    value = _attribute(element, name)
+    return None if value is None else abs(value)
+
+
 @dataclass
 class Shape:
     """A visual or collision: its frame in the link, and the geometry's element."""
@@ -133,6 +139,16 @@ class Urdf:
         for joint in self.joints.values():
             # A link with several parents hangs on the first of them; the others close loops.
             self.parent_joint.setdefault(joint.child, joint.name)
+        for joint in self.joints.values():
+            # A joint that follows nothing, or itself through others, follows none.
+            followed = {joint.name}
+            at = joint
+            while at.mimic:
+                at = self.joints.get(at.mimic[0])
+                if at is None or at.name in followed:
+                    joint.mimic = None if at is None or at is joint else joint.mimic
+                    break
+                followed.add(at.name)
 
     @property
     def roots(self):
@@ -220,7 +236,7 @@ def _joint(element):
     joint = Joint(
         element.get("name"), element.get("type"), element.find("parent").get("link"), element.find("child").get("link"),
         _origin(element), axis / length if length > 0 else np.array([1.0, 0.0, 0.0]),
-        _attribute(limit, "lower"), _attribute(limit, "upper"), _attribute(limit, "effort"), _attribute(limit, "velocity"),
+        _attribute(limit, "lower"), _attribute(limit, "upper"), _magnitude(limit, "effort"), _magnitude(limit, "velocity"),
         _attribute(dynamics, "damping"), _attribute(dynamics, "friction"),
     )  # fmt: skip
     if mimic is not None:

@@ -67,7 +67,7 @@ SCHEMAS = {
 ONLY_ON = {"ExtendedPhysicsMimicAPI": ["PhysicsPrismaticJoint", "PhysicsRevoluteJoint"], "UrdfJointAPI": ["PhysicsJoint"]}
 
 
-def _seen(*entries, python=sys.executable, directory=DIRECTORY):
+def seen_by_openusd(*entries, python=sys.executable, directory=DIRECTORY):
     """What the OpenUSD of `python` makes of the schemas and the assets."""
     environment = os.environ | {"PXR_PLUGINPATH_NAME": str(directory)}
     command = [python, SCRIPT, ",".join(SCHEMAS), *map(str, entries)]
@@ -86,7 +86,7 @@ def _assert_as_specified(seen):
         assert sorted(schema["only_on"]) == ONLY_ON.get(name, []), name
 
 
-def _assert_kept(seen, entry):
+def assert_kept(seen, entry):
     asset = seen["assets"][str(entry)]
     assert asset["findings"] == []
     assert asset["errors"] == []
@@ -97,7 +97,7 @@ def _assert_kept(seen, entry):
 
 
 def test_openusd_registers_every_schema():
-    _assert_as_specified(_seen())
+    _assert_as_specified(seen_by_openusd())
 
 
 def test_old_openusd_does_too(conversions):
@@ -105,20 +105,20 @@ def test_old_openusd_does_too(conversions):
     if not python:
         pytest.skip("URDF_USD_OLD_USD_PYTHON is not set: test/run sets it to a Python with usd-core 24.5")
     entry = conversions("sample_arm").entry
-    seen = _seen(entry, python=python)
+    seen = seen_by_openusd(entry, python=python)
     assert seen["version"] == [0, 24, 5]
     _assert_as_specified(seen)
-    _assert_kept(seen, entry)
+    assert_kept(seen, entry)
 
 
 def test_without_the_directory_they_are_unknown(tmp_path):
     """The schemas of the other tests come from our directory and from nowhere else."""
-    assert set(_seen(directory=tmp_path)["schemas"].values()) == {None}
+    assert set(seen_by_openusd(directory=tmp_path)["schemas"].values()) == {None}
 
 
 def test_every_layer_keeps_to_them(converted):
-    seen = _seen(converted.entry)
-    asset = _assert_kept(seen, converted.entry)
+    seen = seen_by_openusd(converted.entry)
+    asset = assert_kept(seen, converted.entry)
     joints, written = asset["counts"]["UrdfJointAPI"][0], converted.report["counts"]["joints"]
     assert 0 < joints <= written or written == 0 or joints == 0
 
@@ -126,7 +126,7 @@ def test_every_layer_keeps_to_them(converted):
 def test_what_is_not_said_is_known(conversions):
     """Fallbacks come through on a converted robot."""
     entry = conversions("sample_arm").entry
-    interfaces = {path.rsplit("/", 1)[1]: values for path, values in _seen(entry)["assets"][str(entry)]["interfaces"].items()}
+    interfaces = {path.rsplit("/", 1)[1]: values for path, values in seen_by_openusd(entry)["assets"][str(entry)]["interfaces"].items()}
     states, description = interfaces["joint_states"], interfaces["robot_description"]
     assert states["ros:topic:starts_enabled"] is True and states["ros:topic:qos:depth"] == 10
     assert states["ros:topic:qos:reliability"] == "system_default" and states["ros:topic:override_frame_id"] is None
@@ -139,7 +139,7 @@ def test_the_checker_is_as_content_where_they_are_known(converted):
     command = [Path(sys.executable).with_name("usd-check"), converted.entry, "--export", "--extensions", "--severity", "info", "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     found = json.loads(done.stdout)["violations"]
-    assert [f"{v['check_id']} {v['prim_path']}" for v in found if not is_accepted(v, converted.entry)] == []
+    assert [f"{v['check_id']} {v['prim_path']}" for v in found if not is_accepted(v, converted)] == []
 
 
 def test_the_program_writes_them(tmp_path):
@@ -147,7 +147,7 @@ def test_the_program_writes_them(tmp_path):
     assert done.returncode == 0 and done.stdout == "", done.stderr
     ours, written = ({p.name: p.read_bytes() for p in d.iterdir()} for d in (DIRECTORY, tmp_path / "new" / "schema"))
     assert ours == written and set(ours) == {"plugInfo.json", "generatedSchema.usda"}
-    _assert_as_specified(_seen(directory=tmp_path / "new" / "schema"))
+    _assert_as_specified(seen_by_openusd(directory=tmp_path / "new" / "schema"))
 
 
 def test_the_program_says_where_it_cannot_write(tmp_path):

@@ -86,6 +86,21 @@ fn messages_in_another_frame_stand_in_that_frame() {
 }
 
 #[test]
+fn on_the_world_a_sensor_stands_in_the_default_prim() {
+    let held = URDF.replace(
+        "<link name=\"base\">",
+        "<link name=\"world\"/><joint name=\"w\" type=\"fixed\"><parent link=\"world\"/>\
+        <child link=\"base\"/></joint><link name=\"base\">",
+    );
+    let robot = crate::urdf::read(&held, None).robot.unwrap();
+    let imu = sensor("gyro", SensorKind::Imu, 0, &["imu"]);
+    let robot = Robot { sensors: vec![imu, sensor("Interfaces", SensorKind::Camera(CAMERA), 0, &["image_raw"])], ..robot };
+    let [imu, camera] = &plans(&robot)[..] else { panic!() };
+    assert_eq!(bearers(imu), ["/r/gyro"]);
+    assert_eq!(paths(camera)[..2], ["/r/Interfaces_1", "/r/Interfaces_1/Interfaces_optical_frame"]);
+}
+
+#[test]
 fn a_camera_stands_in_its_optical_frame_or_beside_it() {
     let mut camera = sensor("cam", SensorKind::Camera(CAMERA), 1, &["cam/image_raw", "cam/camera_info"]);
     camera.frame = Some(LinkId(2));

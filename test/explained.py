@@ -1,0 +1,37 @@
+"""The table of docs/validators.md: findings of validators that stay, each with its reason."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "validators.md"
+
+
+@dataclass(frozen=True)
+class Row:
+    tool: str
+    rule: str
+    message: re.Pattern
+    at: re.Pattern  # searched for in the path of the prim; an empty one is found everywhere
+    seen_on: str  # a robot that has it
+    reason: str
+
+    def covers(self, rule, message, at):
+        return rule == self.rule and bool(self.message.search(message)) and bool(self.at.search(at))
+
+
+def _pattern(cell):
+    return re.compile(cell.strip("`").replace("\\|", "|"))
+
+
+def rows(tool):
+    """The rows about a tool. Rule, message and path stand in backticks; message and path are regular expressions."""
+    out = []
+    for line in DOCUMENT.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]  # a bar within a cell is "\\|"
+        if line.startswith("|") and cells[0] == tool:
+            assert len(cells) == 6, f"a row of {DOCUMENT.name} has {len(cells)} cells: {line}"
+            _, rule, message, at, seen_on, reason = cells
+            assert reason, f"{rule} is not explained"
+            out.append(Row(tool, rule.strip("`"), _pattern(message), _pattern(at), seen_on, reason))
+    return out

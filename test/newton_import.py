@@ -1,0 +1,118 @@
+"""What the Newton physics engine makes of assets: run with the Python of `.test-env/nv`, tells it as JSON.
+
+    newton_import.py import < ENTRIES      a JSON list of entry layers in, a JSON object by entry out
+    newton_import.py swing ENTRY SECONDS   lets an asset swing under gravity; the path of every body's centre of mass out
+
+Newton starts slowly, so that one run looks at many assets.
+"""
+
+import json
+import sys
+import time
+import traceback
+import warnings
+
+import numpy as np
+import warp as wp
+
+wp.config.quiet = True
+wp.config.log_level = getattr(wp, "LOG_ERROR", 40)
+import newton  # noqa: E402
+
+
+def load(entry):
+    """The builder and the model of an asset, and what Newton warned of."""
+    builder = newton.ModelBuilder()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        builder.add_usd(entry, load_visual_shapes=False)
+        model = builder.finalize(device="cpu")
+    return builder, model, sorted({f"{w.category.__name__}: {w.message}" for w in caught})
+
+
+def describe(entry):
+    started = time.monotonic()
+    builder, model, warned = load(entry)
+    get = lambda name: getattr(model, name).numpy() if getattr(model, name) is not None else np.zeros(0)
+    parents, children, starts = get("joint_parent"), get("joint_child"), get("joint_qd_start")
+    kinds, anchors0, anchors1 = get("joint_type"), get("joint_X_p"), get("joint_X_c")
+    axes, lower, upper = get("joint_axis"), get("joint_limit_lower"), get("joint_limit_upper")
+    gains = {name: get(f"joint_{name}") for name in ("target_ke", "target_kd", "effort_limit")}
+    articulations = get("articulation_start").tolist()
+    joints = []
+    for i in range(model.joint_count):
+        freedom = slice(int(starts[i]), int(starts[i + 1]))
+        turn = wp.quat(*[float(v) for v in anchors1[i][3:]])
+        joints.append({
+            "path": builder.joint_label[i],
+            "kind": newton.JointType(int(kinds[i])).name,
+            "parent": builder.body_label[parents[i]] if parents[i] >= 0 else None,
+            "child": builder.body_label[children[i]],
+            "in_parent": anchors0[i].tolist(),
+            "in_child": anchors1[i].tolist(),
+            #: In the child's frame.
+            "axes": [[float(v) for v in wp.quat_rotate(turn, wp.vec3(*[float(v) for v in axis]))] for axis in axes[freedom]],
+            "limits": np.stack([lower[freedom], upper[freedom]], axis=-1).tolist(),
+            "articulation": sum(i >= start for start in articulations[:-1]) - 1 if len(articulations) > 1 else None,
+            **{name: values[freedom].tolist() for name, values in gains.items()},
+        })  # fmt: skip
+    masses, centres, tensors, places = get("body_mass"), get("body_com"), get("body_inertia"), get("body_q")
+    bodies = [
+        {"path": path, "mass": float(masses[i]), "centre": centres[i].tolist(), "inertia": tensors[i].tolist(), "at": places[i].tolist()}
+        for i, path in enumerate(builder.body_label)
+    ]
+    owner = get("shape_body")
+    body_of = lambda shape: builder.body_label[owner[shape]] if owner[shape] >= 0 else None
+    flags = get("shape_flags")
+    shapes = [
+        {
+            "path": path, "body": body_of(i), "kind": newton.GeoType(int(get("shape_type")[i])).name,
+            "collides": bool(flags[i] & int(newton.ShapeFlags.COLLIDE_SHAPES)), "friction": float(get("shape_material_mu")[i]),
+        }
+        for i, path in enumerate(builder.shape_label)
+    ]  # fmt: skip
+    return {
+        "bodies": bodies,
+        "joints": joints,
+        "shapes": shapes,
+        "articulations": model.articulation_count,
+        "filtered": sorted({tuple(sorted((builder.shape_label[a], builder.shape_label[b]))) for a, b in builder.shape_collision_filter_pairs}),
+        "warnings": warned,
+        "seconds": time.monotonic() - started,
+    }
+
+
+def swing(entry, seconds, step=1e-3):
+    """The centre of mass of every body over time, with Featherstone's method."""
+    builder, model, _ = load(entry)
+    solver = newton.solvers.SolverFeatherstone(model, angular_damping=0.0)
+    state, following, control = model.state(), model.state(), model.control()
+    newton.eval_fk(model, model.joint_q, model.joint_qd, state)
+    times, positions, coordinates = [], [], []
+    for index in range(int(seconds / step) + 1):
+        if index % 5 == 0:
+            poses = state.body_q.numpy()
+            centres = model.body_com.numpy()
+            times.append(index * step)
+            positions.append([[float(v) for v in wp.transform_point(wp.transform(*pose), wp.vec3(*centre))] for pose, centre in zip(poses, centres)])
+            coordinates.append(state.joint_q.numpy().tolist())
+        state.clear_forces()
+        solver.step(state, following, control, None, step)
+        state, following = following, state
+    return {"bodies": list(builder.body_label), "joints": list(builder.joint_label), "times": times, "centres": positions, "positions": coordinates}
+
+
+def main():
+    if sys.argv[1] == "swing":
+        out = swing(sys.argv[2], float(sys.argv[3]))
+    else:
+        out = {}
+        for entry in json.load(sys.stdin):
+            try:
+                out[entry] = describe(entry)
+            except Exception:  # noqa: BLE001 - whatever it is, the test that asked for this asset tells it
+                out[entry] = {"failed": traceback.format_exc()}
+    json.dump(out, sys.stdout)
+
+
+main()

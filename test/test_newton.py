@@ -1,0 +1,245 @@
+"""The Newton physics engine imports every converted robot as its URDF says it is: bodies, joints, axes, limits, masses, inertia,
+what may collide; and a pendulum swings in it as the books say."""
+
+import json
+import math
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import expectation
+import kinematics
+from conftest import CORNER_ROBOTS, REAL_ROBOTS, ROBOTS, SAMPLE_ROBOTS, convert, source
+from stage import Asset, value
+from test_usd import _physical
+
+WORKER = Path(__file__).with_name("newton_import.py")
+KINDS = {"revolute": "REVOLUTE", "continuous": "REVOLUTE", "prismatic": "PRISMATIC", "planar": "D6", "fixed": "FIXED"}
+#: What Newton takes for no limit.
+UNLIMITED = 1e9
+
+
+def _worker(*arguments, **options):
+    python = os.environ.get("URDF_USD_NV_PYTHON")
+    if not python:
+        pytest.skip("URDF_USD_NV_PYTHON is not set: test/run sets it to a Python with test/requirements-nv.txt")
+    done = subprocess.run([python, WORKER, *map(str, arguments)], capture_output=True, text=True, timeout=900, **options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def _robot(name):
+    absent = pytest.mark.skipif(name in REAL_ROBOTS and not (ROBOTS / name).is_dir(), reason=f"{name} is not in {ROBOTS} (set URDF_USD_ROBOTS)")
+    # Newton takes long to start: one worker has it look at all robots at once.
+    return pytest.param(name, marks=[absent, pytest.mark.xdist_group("newton"), *([pytest.mark.real_robot] if name in REAL_ROBOTS else [])])
+
+
+every_robot = pytest.mark.parametrize("name", [_robot(name) for name in (*SAMPLE_ROBOTS, *CORNER_ROBOTS, *REAL_ROBOTS)])
+
+
+@pytest.fixture(scope="session")
+def models(request, conversions):
+    """Newton's models of all robots that are asked for."""
+    asked = {item.callspec.params["name"] for item in request.session.items if item.path == Path(__file__) and hasattr(item, "callspec")}
+    entries = {name: str(conversions(name).entry) for name in sorted(asked) if name not in REAL_ROBOTS or (ROBOTS / name).is_dir()}
+    found = _worker("import", input=json.dumps(list(entries.values())))
+    return {name: Case(conversions(name), found[entry]) for name, entry in entries.items()}
+
+
+class Case:
+    def __init__(self, converted, model):
+        assert "failed" not in model, model.get("failed")
+        self.converted, self.model = converted, model
+        self.asset, self.urdf = Asset(converted.entry), kinematics.read(converted.urdf)
+        self.expected = expectation.of(self.urdf)
+        names = {str(prim.GetPath()): name for name, prim in self.asset.bodies.items()}
+        self.body = {None: None} | names
+        self.bodies = {names[b["path"]]: b for b in model["bodies"]}
+        joints = {str(prim.GetPath()): name for name, prim in self.asset.joints.items()}
+        #: Those that the asset has, by name; what Newton adds for bases that are free.
+        self.joints = {joints[j["path"]]: j for j in model["joints"] if j["path"] in joints}
+        self.added = [j for j in model["joints"] if j["path"] not in joints]
+
+
+@pytest.fixture
+def case(name, models):
+    return models[name]
+
+
+@every_robot
+def test_counts(case):
+    assert set(case.bodies) == case.expected.bodies
+    assert len(case.model["bodies"]) == len(case.expected.bodies)
+    assert set(case.joints) == set(case.expected.joints)
+    assert case.model["articulations"] == len(case.expected.trees)
+    assert case.model["warnings"] == []
+
+
+@every_robot
+def test_bases_are_held_or_free(case):
+    """Newton adds a free joint for each base that the asset does not hold, and nothing else."""
+    held = {body1 for body0, body1 in case.expected.joints.values() if body0 is None}
+    added = {case.body[j["child"]]: (j["kind"], j["parent"]) for j in case.added}
+    assert added == {base: ("FREE", None) for base in case.expected.bases if base not in held}
+
+
+@every_robot
+def test_joints(case):
+    for name, (body0, body1) in case.expected.joints.items():
+        joint = case.joints[name]
+        assert joint["kind"] == KINDS[case.urdf.joints[name].kind], name
+        assert (case.body[joint["parent"]], case.body[joint["child"]]) == (body0, body1), name
+
+
+def _turn(quaternion):
+    """The matrix of a quaternion as Newton writes it: x, y, z, w."""
+    x, y, z, w = np.array(quaternion) / np.linalg.norm(quaternion)
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+
+
+def _frame(seven):
+    return kinematics.pose(seven[:3], _turn(seven[3:]))
+
+
+@every_robot
+def test_axes(case):
+    """In the child body's frame. It is the URDF's unless the joint ends on a frame of the body."""
+    rest = case.urdf.link_poses()
+    for name, (_, body1) in case.expected.joints.items():
+        urdf, joint = case.urdf.joints[name], case.joints[name]
+        axis = np.linalg.inv(rest[body1])[:3, :3] @ rest[urdf.child][:3, :3] @ urdf.axis
+        axes = np.array(joint["axes"]).reshape(-1, 3)
+        if urdf.kind == "planar":
+            # Two directions of the plane and one turn, about the normal.
+            free = [a for a, (low, high) in zip(axes, joint["limits"]) if high > low]
+            assert len(free) == 3
+            along = [abs(a @ axis) for a in free]
+            assert sorted(along) == pytest.approx([0, 0, 1], abs=1e-5), name
+        elif urdf.kind != "fixed":
+            assert len(axes) == 1 and np.abs(axes[0] - axis).max() < 1e-5, f"{name}: {axes} instead of {axis}"
+
+
+@every_robot
+def test_joint_frames(case):
+    """With every joint at zero, the joint's frames in its two bodies are one."""
+    rest = case.urdf.link_poses()
+    loops = {j.name for j in case.urdf.loops}
+    for name, (body0, body1) in case.expected.joints.items():
+        one = (rest[body0] if body0 else np.eye(4)) @ _frame(case.joints[name]["in_parent"])
+        two = rest[body1] @ _frame(case.joints[name]["in_child"])
+        if name not in loops:
+            assert np.abs(one - two).max() < 1e-5, f"{name}: off by {np.abs(one - two).max():.3g}"
+
+
+@every_robot
+def test_rest_poses(case):
+    rest = case.urdf.link_poses()
+    for name, body in case.bodies.items():
+        assert np.abs(_frame(body["at"]) - rest[name]).max() < 1e-5, name
+
+
+@every_robot
+def test_limits(case):
+    for name in case.expected.joints:
+        urdf, limits = case.urdf.joints[name], case.joints[name]["limits"]
+        if urdf.kind not in ("revolute", "continuous", "prismatic"):
+            continue
+        ((low, high),) = limits
+        if urdf.kind == "continuous" or (urdf.lower is None and urdf.upper is None):
+            assert low < -UNLIMITED and high > UNLIMITED, name
+        else:
+            wanted = sorted((urdf.lower or 0, urdf.upper or 0))
+            assert [low, high] == pytest.approx(wanted, rel=1e-6, abs=1e-7), name
+
+
+@every_robot
+def test_masses(case):
+    for name, body in case.bodies.items():
+        link = case.urdf.links[name]
+        if not link.mass or link.mass <= 0:
+            assert 0 < body["mass"] <= 0.01, name
+            continue
+        assert body["mass"] == pytest.approx(link.mass, rel=1e-6), name
+        assert np.abs(np.array(body["centre"]) - link.inertial[:3, 3]).max() < 1e-6, name
+        expected = _physical(link.tensor, link.mass)
+        error = np.abs(np.array(body["inertia"]) - expected).max() / np.abs(expected).max()
+        assert error < 1e-5, f"{name}: inertia is off by {error:.3g}"
+
+
+@every_robot
+def test_colliders(case):
+    expected = sum(len(case.urdf.links[name].collisions) for name in case.urdf.links)
+    assert len(case.model["shapes"]) == expected
+    assert all(shape["collides"] for shape in case.model["shapes"])
+
+
+def _filtered(case):
+    owner = {shape["path"]: case.body[shape["body"]] for shape in case.model["shapes"]}
+    pairs = {frozenset((owner[a], owner[b])) for a, b in case.model["filtered"]}
+    return {pair for pair in pairs if len(pair) == 2}
+
+
+@every_robot
+def test_neighbours_do_not_collide(case):
+    touching = {shape["body"] for shape in case.model["shapes"]}
+    wanted = {pair for pair in case.expected.adjacent if all(str(case.asset.bodies[b].GetPath()) in touching for b in pair)}
+    assert {pair for pair in _filtered(case) if None not in pair} == wanted
+
+
+# ---------------------------------------------------------------------------------------------------------------- a pendulum
+
+
+@pytest.mark.xdist_group("pendulum")
+def test_a_pendulum_swings_about_its_axis(tmp_path):
+    """Dropped in Newton, a bob on an oblique axis stays on its circle and takes the time that its inertia gives it.
+
+    With all of gravity that can turn it, g' = |g × axis|, and inertia I about the axis, a swing from the angle A takes
+    T = 4 K(sin(A/2)) √(I / m g' r), K being the complete elliptic integral of the first kind and r the arm.
+    """
+    converted = convert(source("pendulum"), tmp_path)
+    urdf = kinematics.read(converted.urdf)
+    rest, bob, pivot = urdf.link_poses(), urdf.links["bob"], urdf.joints["pivot"]
+    at = rest["bob"]
+    axis, gravity = at[:3, :3] @ pivot.axis, np.array([0, 0, -9.81])
+    centre = (at @ [*bob.inertial[:3, 3], 1])[:3]
+    arm = centre - at[:3, 3]
+    arm -= axis * (arm @ axis)
+    radius, pull = np.linalg.norm(arm), gravity - axis * (gravity @ axis)
+    inertia = pivot.axis @ bob.tensor @ pivot.axis + bob.mass * radius**2
+    start = math.acos(arm @ pull / (radius * np.linalg.norm(pull)))
+    assert 0.5 < start < 2.8, "the pendulum should swing widely, and not start at rest"
+    period = 4 * _elliptic(math.sin(start / 2)) * math.sqrt(inertia / (bob.mass * np.linalg.norm(pull) * radius))
+
+    swing = _worker("swing", converted.entry, 1.6 * period)
+    index = [path.endswith("/bob") for path in swing["bodies"]].index(True)
+    path = np.array(swing["centres"])[:, index] - at[:3, 3]
+    assert np.abs(path @ axis - (centre - at[:3, 3]) @ axis).max() < 1e-3 * radius, "the bob leaves its plane"
+    assert np.abs(np.linalg.norm(path - np.outer(path @ axis, axis), axis=1) - radius).max() < 1e-3 * radius, "the bob leaves its circle"
+    held = [p.endswith("/stand") for p in swing["bodies"]].index(True)
+    assert np.abs(np.array(swing["centres"])[:, held] - rest["stand"][:3, 3]).max() < 1e-4, "the stand is not held"
+
+    low = pull / np.linalg.norm(pull)
+    angles = np.arctan2(path @ np.cross(axis, low), path @ low)
+    times = np.array(swing["times"])
+    assert np.abs(angles).max() < start * 1.02, "the bob gains energy"
+    crossings = [
+        times[i] - angles[i] * (times[i + 1] - times[i]) / (angles[i + 1] - angles[i])
+        for i in range(len(angles) - 1) if angles[i] * angles[i + 1] < 0 and abs(angles[i]) < 1
+    ]  # fmt: skip
+    assert len(crossings) >= 3, crossings
+    assert crossings[2] - crossings[0] == pytest.approx(period, rel=0.02)
+
+
+def _elliptic(k):
+    """The complete elliptic integral of the first kind, by the arithmetic-geometric mean."""
+    a, b = 1.0, math.sqrt(1 - k * k)
+    while abs(a - b) > 1e-15:
+        a, b = (a + b) / 2, math.sqrt(a * b)
+    return math.pi / (2 * a)

@@ -1,0 +1,66 @@
+"""usd-validation-nvidia finds nothing in any converted robot that docs/validators.md does not explain."""
+
+import functools
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import explained
+from conftest import REAL_ROBOTS, ROBOTS
+
+WORKER = Path(__file__).with_name("nvidia_validate.py")
+ROWS = explained.rows("NVIDIA")
+
+
+def python():
+    found = os.environ.get("URDF_USD_NV_PYTHON")
+    if not found:
+        pytest.skip("URDF_USD_NV_PYTHON is not set: test/run sets it to a Python with test/requirements-nv.txt")
+    return found
+
+
+@functools.cache
+def findings(entry):
+    done = subprocess.run([python(), WORKER, entry], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert len(result["rules"]) >= 40, "rules are missing"
+    return result["found"]
+
+
+def is_explained(finding):
+    return any(row.covers(finding["rule"], finding["message"], finding["at"]) for row in ROWS)
+
+
+def test_finds_nothing_unexplained(converted):
+    unexplained = [f"{f['severity']} {f['rule']} ({f['state']}): {f['message']} {f['at']}" for f in findings(converted.entry) if not is_explained(f)]
+    assert unexplained == []
+
+
+def _row(row):
+    absent = pytest.mark.skipif(row.seen_on in REAL_ROBOTS and not (ROBOTS / row.seen_on).is_dir(), reason=f"{row.seen_on} is not in {ROBOTS}")
+    real = [pytest.mark.real_robot] if row.seen_on in REAL_ROBOTS else []
+    return pytest.param(row, id=f"{row.rule}-{row.seen_on}", marks=[absent, pytest.mark.xdist_group(row.seen_on), *real])
+
+
+@pytest.mark.parametrize("row", [_row(row) for row in ROWS])
+def test_every_explanation_is_needed(row, conversions):
+    """A row that its own robot does not need any more is to be taken out of the table."""
+    found = findings(conversions(row.seen_on).entry)
+    assert any(row.covers(f["rule"], f["message"], f["at"]) for f in found), f"{row.seen_on} has no such finding"
+
+
+def test_the_validators_see_what_is_wrong(conversions, tmp_path):
+    """Called as above, they are not blind: a collider without its rigid body's mass and a link that is scaled are found out."""
+    converted = conversions("sample_arm")
+    layer = tmp_path / "broken.usda"
+    layer.write_text(
+        f'#usda 1.0\n(\n    defaultPrim = "sample_arm"\n    subLayers = [@{converted.entry}@]\n)\n'
+        'over "sample_arm"\n{\n    over "base_link"\n    {\n        point3f physics:centerOfMass = (inf, 0, 0)\n        float physics:mass = -1\n    }\n'
+        '    def PhysicsRevoluteJoint "astray"\n    {\n        rel physics:body1 = </sample_arm/nowhere>\n    }\n}\n'
+    )
+    rules = {f["rule"] for f in findings(layer) if not is_explained(f)}
+    assert {"MassChecker", "PhysicsJointChecker"} <= rules, rules
