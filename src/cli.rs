@@ -30,7 +30,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Convert a URDF file to OpenUSD layers and a binary glTF
-    Convert(Convert),
+    Convert(Box<Convert>),
     /// Show the link tree, joints, frames and interfaces of a converted asset
     Inspect(Inspect),
     /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`

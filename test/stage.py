@@ -20,6 +20,13 @@ class Asset:
         """All prims that stand, those inside instances too."""
         return list(Usd.PrimRange.Stage(self.stage, Usd.TraverseInstanceProxies()))
 
+    def select(self, variant_set, variant):
+        """Selects a variant wherever there is the set."""
+        for prim in self.stage.Traverse():
+            if variant_set in prim.GetVariantSets().GetNames():
+                prim.GetVariantSets().SetSelection(variant_set, variant)
+        self.__dict__.pop("prims", None)
+
     @functools.cached_property
     def bodies(self):
         """Link name → prim, of all rigid bodies. Two of one name would be an error of the asset."""

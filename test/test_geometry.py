@@ -64,11 +64,9 @@ def assert_same(actual, wanted, what):
 @pytest.mark.parametrize("kind", ["visual", "collision"])
 def test_usd(converted, kind):
     asset, urdf = Asset(converted.entry), kinematics.read(converted.urdf)
-    if kind == "collision":
-        # The colliders' own meshes, not their hulls.
-        for prim in asset.prims:
-            if "collision_fidelity" in prim.GetVariantSets().GetNames():
-                prim.GetVariantSets().SetSelection("collision_fidelity", "trimesh")
+    # The source's own meshes: no hulls, and no coarser tiers.
+    asset.select("visual_representation", "mesh_high")
+    asset.select("collision_fidelity", "trimesh")
     for name, link in urdf.links.items():
         for index, shape in enumerate(link.visuals if kind == "visual" else link.collisions):
             prim = asset.link(name)
@@ -164,6 +162,7 @@ def test_texture_coordinates(conversions, robot, link, file, material, read):
     wanted = read(converted.package_dirs[robot] / "meshes" / file, material)
     assert len(wanted) > 20
     asset = Asset(converted.entry)
+    asset.select("visual_representation", "mesh_high")
     leaf = asset.stage.GetPrimAtPath(f"{asset.link(link).GetPath()}/visual/visual_0")
     (mesh,) = (p for p in Usd.PrimRange(leaf, Usd.TraverseInstanceProxies()) if p.IsA(UsdGeom.Mesh))
     points = np.array(value(mesh, "points"))[np.array(value(mesh, "faceVertexIndices"))]

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
 use crate::resolve::{self, Files};
-use crate::robot::{Geometry, Material, MaterialId, Mesh, MeshId, Robot, Texture};
+use crate::robot::{Geometry, Material, MaterialId, Mesh, MeshId, MeshSource, Robot, Shape, Texture};
 use crate::{srdf, urdf};
 
 /// The largest controller file that is read, in bytes.
@@ -61,6 +61,7 @@ pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec
     for (source, job) in robot.meshes.iter_mut().zip(job_of) {
         source.mesh = job.and_then(|job| meshes[job].clone());
     }
+    simplify(robot);
     diagnostics.extend(hulls(robot));
     diagnostics.extend(textures(robot, files, base));
     diagnostics.extend(untextured(robot));
@@ -151,31 +152,56 @@ fn unreadable(code: &'static crate::diagnostic::Code, error: &mesh::Error, file:
         .help("the link keeps its other geometry; repair or replace the file")
 }
 
-/// Convex hulls of the meshes that collide. A mesh without a hull (flat, collinear) keeps colliding as it is.
-fn hulls(robot: &mut Robot) -> Vec<Diagnostic> {
-    let colliding: HashSet<MeshId> = robot
-        .links
-        .iter()
-        .flat_map(|link| &link.collisions)
+/// Coarser tiers of the meshes that are seen.
+fn simplify(robot: &mut Robot) {
+    let seen = meshes_of(robot.links.iter().flat_map(|link| &link.visuals));
+    let distinct = distinct_meshes(robot, &seen);
+    let tiers: Vec<_> = distinct.par_iter().map(|(mesh, _)| mesh::tiers(mesh)).collect();
+    for ((mesh, _), tiers) in distinct.into_iter().zip(tiers) {
+        for source in sources_of(robot, &mesh) {
+            source.tiers = tiers.clone();
+        }
+    }
+}
+
+/// The meshes that shapes refer to.
+fn meshes_of<'a>(shapes: impl Iterator<Item = &'a Shape>) -> HashSet<MeshId> {
+    shapes
         .filter_map(|shape| match shape.geometry {
             Geometry::Mesh { mesh, .. } => Some(mesh),
             _ => None,
         })
-        .collect();
+        .collect()
+}
+
+/// What was loaded for these meshes, each once, with the first place that refers to it.
+fn distinct_meshes(robot: &Robot, wanted: &HashSet<MeshId>) -> Vec<(Arc<Mesh>, Place)> {
     let mut distinct: Vec<(Arc<Mesh>, Place)> = Vec::new();
     for (index, source) in robot.meshes.iter().enumerate() {
-        if let Some(mesh) = source.mesh.as_ref().filter(|_| colliding.contains(&MeshId(index)))
+        if let Some(mesh) = source.mesh.as_ref().filter(|_| wanted.contains(&MeshId(index)))
             && !distinct.iter().any(|(other, _)| Arc::ptr_eq(other, mesh))
         {
             distinct.push((mesh.clone(), source.place.clone()));
         }
     }
+    distinct
+}
+
+/// The references that lead to a mesh.
+fn sources_of<'a>(robot: &'a mut Robot, mesh: &'a Arc<Mesh>) -> impl Iterator<Item = &'a mut MeshSource> {
+    robot.meshes.iter_mut().filter(move |source| source.mesh.as_ref().is_some_and(|other| Arc::ptr_eq(other, mesh)))
+}
+
+/// Convex hulls of the meshes that collide. A mesh without a hull (flat, collinear) keeps colliding as it is.
+fn hulls(robot: &mut Robot) -> Vec<Diagnostic> {
+    let colliding = meshes_of(robot.links.iter().flat_map(|link| &link.collisions));
+    let distinct = distinct_meshes(robot, &colliding);
     let hulls: Vec<_> = distinct.par_iter().map(|(mesh, _)| mesh::convex_hull(&mesh.points).map(Arc::new)).collect();
     let mut diagnostics = Vec::new();
     for ((mesh, place), hull) in distinct.into_iter().zip(hulls) {
         match hull {
             Ok(hull) => {
-                for source in robot.meshes.iter_mut().filter(|s| s.mesh.as_ref().is_some_and(|m| Arc::ptr_eq(m, &mesh))) {
+                for source in sources_of(robot, &mesh) {
                     source.hull = Some(hull.clone());
                 }
             }
@@ -233,6 +259,7 @@ mod tests {
             bodies: Default::default(),
             overlays: Vec::new(),
             srdf: Some(folder.join("r.srdf")),
+            simready: None,
             strict: false,
         };
         convert(&job).map_err(Box::new)

@@ -87,7 +87,7 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
 }
 
 fn mesh_source(uri: &str, mesh: Option<Mesh>) -> MeshSource {
-    MeshSource { uri: uri.into(), place: Place::default(), mesh: mesh.map(Arc::new), hull: None }
+    MeshSource { uri: uri.into(), place: Place::default(), mesh: mesh.map(Arc::new), hull: None, tiers: Tiers::default() }
 }
 
 /// Two triangles: one of no material, one of the mesh's own.

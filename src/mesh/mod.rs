@@ -15,12 +15,14 @@ pub mod codes;
 #[cfg(test)]
 mod corpus;
 mod dae;
+mod deviation;
 mod gltf;
 mod hull;
 mod normals;
 mod obj;
 mod polygon;
 mod reference;
+mod simplify;
 mod stl;
 #[cfg(test)]
 mod test;
@@ -31,6 +33,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::hull::convex_hull;
+pub use self::simplify::tiers;
 pub use self::texture::{mean_color, texture};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::resolve::{File, Files};

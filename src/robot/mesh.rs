@@ -1,5 +1,7 @@
 //! A triangulated mesh.
 
+use std::sync::Arc;
+
 use super::Material;
 
 /// Triangles with what is needed to draw them.
@@ -39,6 +41,15 @@ pub struct Part {
     pub triangles: std::ops::Range<usize>,
     /// An index into [`Mesh::materials`]; `None` where the source assigns none, so that the robot's own material shows.
     pub material: Option<usize>,
+}
+
+/// Stand-ins for a mesh with fewer triangles, within a bound of it and with the same materials.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tiers {
+    /// For ordinary use; `None` where the mesh itself serves.
+    pub medium: Option<Arc<Mesh>>,
+    /// For many robots at once; `None` where the medium tier (or else the mesh itself) serves.
+    pub low: Option<Arc<Mesh>>,
 }
 
 impl Mesh {

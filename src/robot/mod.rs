@@ -16,7 +16,7 @@ mod tree;
 use std::sync::Arc;
 
 pub use material::{ImageFormat, Material, Texture};
-pub use mesh::{Corners, Mesh, Part};
+pub use mesh::{Corners, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
 pub use sensor::{Camera, Interface, InterfaceKind, Qos, Sensor, SensorKind};
 pub use tree::Tree;
@@ -179,6 +179,8 @@ pub struct MeshSource {
     pub mesh: Option<Arc<Mesh>>,
     /// Its convex hull, if it collides and has one: closed, wound outwards, in the same coordinates.
     pub hull: Option<Arc<Mesh>>,
+    /// Stand-ins with fewer triangles, if it is seen.
+    pub tiers: Tiers,
 }
 
 /// How one link moves in another.

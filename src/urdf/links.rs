@@ -8,7 +8,7 @@ use super::codes;
 use super::custom::{COLLISION, Known, VISUAL};
 use super::materials::Materials;
 use super::xml::{Node, Xml, children, elements, name_of, qualified_name, short};
-use crate::robot::{Geometry, Inertial, MeshId, MeshSource, Pose, Shape};
+use crate::robot::{Geometry, Inertial, MeshId, MeshSource, Pose, Shape, Tiers};
 
 /// The thickness that a flat box or cylinder gets, in metres.
 const MIN_THICKNESS: f64 = 1e-4;
@@ -30,7 +30,13 @@ impl Assets {
     /// The mesh file that `uri` refers to; `node` is the element that does.
     fn mesh(&mut self, xml: &Xml<'_>, node: Node<'_>, uri: &str) -> MeshId {
         *self.mesh_ids.entry(uri.to_owned()).or_insert_with(|| {
-            self.meshes.push(MeshSource { uri: uri.to_owned(), place: xml.place(node), mesh: None, hull: None });
+            self.meshes.push(MeshSource {
+                uri: uri.to_owned(),
+                place: xml.place(node),
+                mesh: None,
+                hull: None,
+                tiers: Tiers::default(),
+            });
             MeshId(self.meshes.len() - 1)
         })
     }

@@ -3,7 +3,7 @@
 use super::Scene;
 use super::author::{Attribute, Layer, Relationship};
 use super::instances::author_primitive;
-use super::library::{Collider, ColliderForm, Visual};
+use super::library::{Collider, ColliderForm, DEFAULT_TIER, Look, TIERS, Visual};
 use super::numbers::place;
 use super::plan::Role;
 use super::sensors;
@@ -34,11 +34,7 @@ fn author_link(scene: &Scene<'_>, layer: &mut Layer, link: LinkId) {
     }
     let visuals = &scene.library.visuals[link.0];
     if !visuals.is_empty() {
-        let scope = format!("{}/visual", plan.path);
-        layer.def(&scope, "Scope");
-        for visual in visuals {
-            author_visual(scene, layer, &scope, visual);
-        }
+        author_visuals(scene, layer, &format!("{}/visual", plan.path), visuals);
     }
     let colliders = &scene.library.colliders[link.0];
     if !colliders.is_empty() {
@@ -46,10 +42,28 @@ fn author_link(scene: &Scene<'_>, layer: &mut Layer, link: LinkId) {
     }
 }
 
-fn author_visual(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visual: &Visual) {
-    let instance = &scene.library.instances[visual.instance];
-    let material = &scene.library.materials[visual.material].name;
-    let mut prim = layer.def(&format!("{scope}/{}", visual.name), "Xform");
+/// The visuals of a link. One that looks other from tier to tier stands in the variants, under the same name in each.
+fn author_visuals(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visuals: &[Visual]) {
+    layer.def(scope, "Scope");
+    if visuals.iter().any(Visual::has_tiers) {
+        layer.over(scope).variant_set("visual_representation", TIERS[DEFAULT_TIER]);
+    }
+    for visual in visuals {
+        if !visual.has_tiers() {
+            author_visual(scene, layer, &format!("{scope}/{}", visual.name), visual, visual.looks[DEFAULT_TIER]);
+            continue;
+        }
+        for (tier, look) in TIERS.into_iter().zip(visual.looks) {
+            let path = format!("{scope}{{visual_representation={tier}}}{}", visual.name);
+            author_visual(scene, layer, &path, visual, look);
+        }
+    }
+}
+
+fn author_visual(scene: &Scene<'_>, layer: &mut Layer, path: &str, visual: &Visual, look: Look) {
+    let instance = &scene.library.instances[look.instance];
+    let material = &scene.library.materials[look.material].name;
+    let mut prim = layer.def(path, "Xform");
     prim.apply(["MaterialBindingAPI"]).payload("./instances.usda", &format!("/Instances/{}", instance.name));
     if instance.uses > 1 {
         prim.instanceable(true);

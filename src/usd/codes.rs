@@ -24,6 +24,13 @@ pub const INERTIA_REPAIRED: Code = Code {
               the others, each of these gets half of what lacks. If none is above zero, they become those \
               of a ball of the same mass and 5 cm radius.",
 };
+pub const NEWTON_MIMIC: Code = Code {
+    id: "newton-mimic-left-out",
+    severity: Severity::Warning,
+    meaning: "The overlay newton is asked for, and a joint follows another in a way that Newton cannot express: one turns and the \
+              other slides, one has not exactly one degree of freedom, or they are in different trees.",
+    outcome: "In Newton the joint moves freely. The neutral layers say that it follows.",
+};
 pub const INTERNAL: Code = Code {
     id: "usd-internal-error",
     severity: Severity::Error,
@@ -32,4 +39,4 @@ pub const INTERNAL: Code = Code {
 };
 
 /// All codes of this module.
-pub const ALL: &[&Code] = &[&NAME_ENCODED, &MASS_MISSING, &INERTIA_REPAIRED, &INTERNAL];
+pub const ALL: &[&Code] = &[&NAME_ENCODED, &MASS_MISSING, &INERTIA_REPAIRED, &NEWTON_MIMIC, &INTERNAL];

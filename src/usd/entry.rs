@@ -1,7 +1,7 @@
 //! The entry layer: what the asset is, and the layers that make it up.
 
-use super::author::{Layer, Value, dictionary, string};
-use super::{Overlay, Scene};
+use super::author::{Attribute, Layer, Value, dictionary, string};
+use super::{Overlay, Scene, extents};
 
 /// The layers that the entry pulls in, strongest first.
 pub(super) const ORDER: [&str; 5] = ["ros.usda", "extended_physics.usda", "urdf.usda", "physics.usda", "base.usda"];
@@ -20,6 +20,10 @@ pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str]) -> Layer {
     }
     let mut prim = layer.def(&root, "Xform");
     prim.kind("component").asset_info(info);
+    let extents = extents::hint(scene);
+    if !extents.is_empty() {
+        prim.apply(["GeomModelAPI"]).attribute("extentsHint", Attribute::float3_array(extents));
+    }
     if scene.plan.name != scene.robot.name {
         prim.display_name(&scene.robot.name);
     }

@@ -1,14 +1,17 @@
-//! `geometries.usdc`: every distinct mesh once, and nothing else.
+//! `geometries.usdc`: every distinct mesh once with the faces that its materials are for, and nothing else.
 
 use super::Scene;
 use super::author::{Attribute, Layer};
+use super::library::{MeshEntry, Subset};
 use crate::robot::{Corners, Mesh};
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let mut layer = Layer::new("Every distinct mesh once", "Geometries");
     layer.def("/Geometries", "Scope");
     for entry in &scene.library.meshes {
-        author_mesh(&mut layer, &format!("/Geometries/{}", entry.name), &entry.mesh);
+        let path = format!("/Geometries/{}", entry.name);
+        author_mesh(&mut layer, &path, &entry.mesh);
+        author_subsets(scene, &mut layer, &path, entry);
     }
     layer
 }
@@ -29,6 +32,25 @@ fn author_mesh(layer: &mut Layer, path: &str, mesh: &Mesh) {
     if let Some(Corners { values, indices }) = &mesh.uvs {
         prim.attribute("primvars:st", Attribute::tex_coord2f_array(values.iter().copied()).interpolation("faceVarying"))
             .attribute("primvars:st:indices", Attribute::int_array(flat(indices)));
+    }
+}
+
+/// The faces of each material of a mesh that has several, by the material's name. The materials themselves are bound in
+/// instances.usda: here are the arrays, which don't belong in text.
+fn author_subsets(scene: &Scene<'_>, layer: &mut Layer, path: &str, entry: &MeshEntry) {
+    if entry.subsets.is_empty() {
+        return;
+    }
+    let covered: usize = entry.subsets.iter().map(|subset| subset.faces.len()).sum();
+    let family = if covered == entry.mesh.triangles.len() { "partition" } else { "nonOverlapping" };
+    layer.over(path).attribute("subsetFamily:materialBind:familyType", Attribute::token(family).uniform());
+    for Subset { material, faces } in &entry.subsets {
+        let faces = faces.iter().filter_map(|&face| i32::try_from(face).ok());
+        layer
+            .def(&format!("{path}/{}", scene.library.materials[*material].name), "GeomSubset")
+            .attribute("elementType", Attribute::token("face").uniform())
+            .attribute("familyName", Attribute::token("materialBind").uniform())
+            .attribute("indices", Attribute::int_array(faces));
     }
 }
 

@@ -4,7 +4,7 @@ use nalgebra::Vector3;
 
 use super::Scene;
 use super::author::{Attribute, Layer, Prim, Relationship, token};
-use super::library::{Form, MaterialIndex};
+use super::library::{Form, MeshEntry};
 use super::numbers::{place, vec3f};
 use crate::robot::{Geometry, Pose};
 
@@ -21,51 +21,29 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
                 let scale = author_primitive(&mut prim, shape);
                 place(&mut prim, &Pose::identity(), scale.as_ref());
             }
-            Form::Mesh { mesh, parts, triangles } => {
-                let name = &scene.library.meshes[*mesh].name;
-                layer.def(&geometry, "Mesh").reference("./geometries.usdc", &format!("/Geometries/{name}"));
-                author_parts(scene, &mut layer, &root, parts, *triangles);
+            Form::Mesh(mesh) => {
+                let entry = &scene.library.meshes[*mesh];
+                layer.def(&geometry, "Mesh").reference("./geometries.usdc", &format!("/Geometries/{}", entry.name));
+                bind_subsets(scene, &mut layer, &root, entry);
             }
         }
     }
     layer
 }
 
-/// A mesh with several materials: a subset of faces per material. The materials stand inside the payload, since a binding cannot
-/// leave it.
-fn author_parts(
-    scene: &Scene<'_>,
-    layer: &mut Layer,
-    root: &str,
-    parts: &[(std::ops::Range<usize>, MaterialIndex)],
-    triangles: usize,
-) {
-    if parts.is_empty() {
+/// Binds the materials of a mesh with several to its subsets. They stand inside the payload, since a binding cannot leave it.
+fn bind_subsets(scene: &Scene<'_>, layer: &mut Layer, root: &str, entry: &MeshEntry) {
+    if entry.subsets.is_empty() {
         return;
     }
-    let mut by_material: Vec<(MaterialIndex, Vec<i32>)> = Vec::new();
-    for (range, material) in parts {
-        let faces = range.clone().filter_map(|face| i32::try_from(face).ok());
-        match by_material.iter_mut().find(|(other, _)| other == material) {
-            Some((_, all)) => all.extend(faces),
-            None => by_material.push((*material, faces.collect())),
-        }
-    }
-    let covered: usize = by_material.iter().map(|(_, faces)| faces.len()).sum();
-    let family = if covered == triangles { "partition" } else { "nonOverlapping" };
-    let geometry = format!("{root}/geometry");
-    layer.over(&geometry).attribute("subsetFamily:materialBind:familyType", Attribute::token(family).uniform());
     let materials = format!("{root}/Materials");
     layer.def(&materials, "Scope");
-    for (material, faces) in by_material {
-        let name = &scene.library.materials[material].name;
+    for subset in &entry.subsets {
+        let name = &scene.library.materials[subset.material].name;
         layer.def(&format!("{materials}/{name}"), "Material").reference("./materials.usda", &format!("/Materials/{name}"));
         layer
-            .def(&format!("{geometry}/{name}"), "GeomSubset")
+            .over(&format!("{root}/geometry/{name}"))
             .apply(["MaterialBindingAPI"])
-            .attribute("elementType", Attribute::token("face").uniform())
-            .attribute("familyName", Attribute::token("materialBind").uniform())
-            .attribute("indices", Attribute::int_array(faces))
             .relationship("material:binding", Relationship::to([format!("{materials}/{name}")]));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use nalgebra::Vector3;
 
-use crate::robot::{Geometry, LinkId, Material, MaterialId, Mesh, Pose, Robot, Shape, Texture, names};
+use crate::robot::{Geometry, LinkId, Material, MaterialId, Mesh, MeshId, Pose, Robot, Shape, Texture, names};
 
 /// Indices into the library's lists.
 pub(super) type MeshIndex = usize;
@@ -18,6 +18,14 @@ pub(super) type InstanceIndex = usize;
 pub(super) struct MeshEntry {
     pub name: String,
     pub mesh: Arc<Mesh>,
+    /// The faces of each material that is not the whole mesh's; see [`Form::Mesh`].
+    pub subsets: Vec<Subset>,
+}
+
+/// The faces of a mesh that have one material.
+pub(super) struct Subset {
+    pub material: MaterialIndex,
+    pub faces: Vec<usize>,
 }
 
 /// A material of materials.usda.
@@ -41,9 +49,15 @@ pub(super) struct Instance {
 pub(super) enum Form {
     /// A primitive, by its dimensions.
     Primitive(Geometry),
-    /// A mesh, and the material of each of its parts that has one of its own, unless one material covers it all.
-    Mesh { mesh: MeshIndex, parts: Vec<(std::ops::Range<usize>, MaterialIndex)>, triangles: usize },
+    /// A mesh. Where it has subsets they have the materials of its own parts, inside the instance.
+    Mesh(MeshIndex),
 }
+
+/// The variants of the set `visual_representation`, from fine to coarse (REP-158 §1.3.2).
+pub(super) const TIERS: [&str; 3] = ["mesh_high", "mesh_medium", "mesh_low"];
+
+/// Which of [`TIERS`] is shown where nobody chooses.
+pub(super) const DEFAULT_TIER: usize = 1;
 
 /// A visual of a link.
 pub(super) struct Visual {
@@ -52,7 +66,22 @@ pub(super) struct Visual {
     pub display_name: Option<String>,
     pub pose: Pose,
     pub scale: Option<Vector3<f64>>,
+    /// For each of [`TIERS`].
+    pub looks: [Look; 3],
+}
+
+impl Visual {
+    /// Whether a tier looks other than another.
+    pub fn has_tiers(&self) -> bool {
+        self.looks.iter().any(|look| *look != self.looks[DEFAULT_TIER])
+    }
+}
+
+/// What a visual shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Look {
     pub instance: InstanceIndex,
+    /// Where the instance has none of its own.
     pub material: MaterialIndex,
 }
 
@@ -104,6 +133,8 @@ struct Builder<'a> {
     library: Library,
     mesh_index: HashMap<MeshKey, MeshIndex>,
     mesh_names: Vec<String>,
+    /// For meshes that are seen the material of all their parts, if they have one.
+    coverings: HashMap<MeshIndex, Option<MaterialIndex>>,
     material_names: Vec<String>,
     texture_index: HashMap<String, usize>,
     source_material: HashMap<MaterialId, MaterialIndex>,
@@ -117,6 +148,7 @@ impl Library {
             library: Self::default(),
             mesh_index: HashMap::new(),
             mesh_names: Vec::new(),
+            coverings: HashMap::new(),
             material_names: Vec::new(),
             texture_index: HashMap::new(),
             source_material: HashMap::new(),
@@ -139,37 +171,42 @@ impl Builder<'_> {
     }
 
     fn visual(&mut self, index: usize, shape: &Shape) -> Option<Visual> {
-        let (form, scale, covering) = match &shape.geometry {
+        let (forms, scale) = match &shape.geometry {
             Geometry::Mesh { mesh, scale } => {
-                let (mesh, scale) = self.mesh(*mesh, *scale)?;
-                let source = self.library.meshes[mesh].mesh.clone();
-                let stem = self.mesh_names[mesh].clone();
-                let triangles = source.triangles.len();
-                let own: Vec<(std::ops::Range<usize>, MaterialIndex)> = source
-                    .parts
-                    .iter()
-                    .filter_map(|part| {
-                        let material = source.materials.get(part.material?)?;
-                        Some((part.triangles.clone(), self.material(material, &stem)))
-                    })
-                    .collect();
-                let covers_all = own.len() == source.parts.len() && own.iter().all(|(_, material)| *material == own[0].1);
-                match own.first() {
-                    Some(&(_, material)) if covers_all => {
-                        (Form::Mesh { mesh, parts: Vec::new(), triangles }, scale, Some(material))
-                    }
-                    _ => (Form::Mesh { mesh, parts: own, triangles }, scale, None),
-                }
+                let (meshes, scale) = self.tiers(*mesh, *scale)?;
+                (meshes.map(Form::Mesh), scale)
             }
-            primitive => (Form::Primitive(primitive.clone()), None, None),
+            primitive => (std::array::from_fn(|_| Form::Primitive(primitive.clone())), None),
         };
-        let material = match covering {
-            Some(material) => material,
-            None => self.shape_material(shape),
-        };
-        let instance = self.instance(form);
+        let looks = forms.map(|form| {
+            let covering = match form {
+                Form::Mesh(mesh) => self.covering(mesh),
+                Form::Primitive(_) => None,
+            };
+            let material = covering.unwrap_or_else(|| self.shape_material(shape));
+            Look { instance: self.instance(form), material }
+        });
+        // Only one of the tiers is shown at a time.
+        let mut shown: Vec<InstanceIndex> = looks.iter().map(|look| look.instance).collect();
+        shown.dedup();
+        for instance in shown {
+            self.library.instances[instance].uses += 1;
+        }
         let name = format!("visual_{index}");
-        Some(Visual { name, display_name: shape.name.clone(), pose: shape.origin, scale, instance, material })
+        Some(Visual { name, display_name: shape.name.clone(), pose: shape.origin, scale, looks })
+    }
+
+    /// A mesh in each of [`TIERS`] with negative factors of the scale baked in, and what is left of the scale.
+    fn tiers(&mut self, id: MeshId, scale: Vector3<f64>) -> Option<([MeshIndex; 3], Option<Vector3<f64>>)> {
+        let (high, positive) = self.mesh(id, scale)?;
+        let tiers = &self.robot.meshes[id.0].tiers;
+        let mut tier = |mesh: &Option<Arc<Mesh>>, finer: MeshIndex, suffix: &str| match mesh {
+            Some(mesh) => self.mesh_entry(mesh, mirrored_axes(scale), format!("{}_{suffix}", self.mesh_names[high])),
+            None => finer,
+        };
+        let medium = tier(&tiers.medium, high, "medium");
+        let low = tier(&tiers.low, medium, "low");
+        Some(([high, medium, low], positive))
     }
 
     fn collider(&mut self, index: usize, shape: &Shape) -> Option<Collider> {
@@ -193,10 +230,13 @@ impl Builder<'_> {
     }
 
     /// The mesh with negative factors of the scale baked in, and what is left of the scale.
-    fn mesh(&mut self, id: crate::robot::MeshId, scale: Vector3<f64>) -> Option<(MeshIndex, Option<Vector3<f64>>)> {
+    fn mesh(&mut self, id: MeshId, scale: Vector3<f64>) -> Option<(MeshIndex, Option<Vector3<f64>>)> {
         let source = &self.robot.meshes[id.0];
         let mesh = source.mesh.as_ref()?;
-        let index = self.mesh_entry(mesh, mirrored_axes(scale), stem(&source.uri));
+        let mirrored = mirrored_axes(scale);
+        let stem = stem(&source.uri);
+        let name = if mirrored == [false; 3] { stem } else { format!("{stem}_mirrored") };
+        let index = self.mesh_entry(mesh, mirrored, name);
         let positive = scale.abs();
         Some((index, (positive != Vector3::repeat(1.0)).then_some(positive)))
     }
@@ -206,13 +246,39 @@ impl Builder<'_> {
         if let Some(&index) = self.mesh_index.get(&key) {
             return index;
         }
-        let is_mirrored = mirrored != [false; 3];
-        let mesh = if is_mirrored { Arc::new(mesh.mirrored(mirrored)) } else { mesh.clone() };
+        let mesh = if mirrored == [false; 3] { mesh.clone() } else { Arc::new(mesh.mirrored(mirrored)) };
         let index = self.library.meshes.len();
-        self.library.meshes.push(MeshEntry { name: String::new(), mesh });
-        self.mesh_names.push(if is_mirrored { format!("{name}_mirrored") } else { name });
+        self.library.meshes.push(MeshEntry { name: String::new(), mesh, subsets: Vec::new() });
+        self.mesh_names.push(name);
         self.mesh_index.insert(key, index);
         index
+    }
+
+    /// The material that covers all of a mesh that is seen; where there is none, the mesh has a subset for each of its own.
+    fn covering(&mut self, index: MeshIndex) -> Option<MaterialIndex> {
+        if let Some(known) = self.coverings.get(&index) {
+            return *known;
+        }
+        let mesh = self.library.meshes[index].mesh.clone();
+        let name = self.mesh_names[index].clone();
+        let mut subsets: Vec<Subset> = Vec::new();
+        for part in &mesh.parts {
+            let Some(material) = part.material.and_then(|material| mesh.materials.get(material)) else { continue };
+            let material = self.material(material, &name);
+            match subsets.iter_mut().find(|subset| subset.material == material) {
+                Some(subset) => subset.faces.extend(part.triangles.clone()),
+                None => subsets.push(Subset { material, faces: part.triangles.clone().collect() }),
+            }
+        }
+        let covering = match &subsets[..] {
+            [only] if only.faces.len() == mesh.triangles.len() => Some(only.material),
+            _ => {
+                self.library.meshes[index].subsets = subsets;
+                None
+            }
+        };
+        self.coverings.insert(index, covering);
+        covering
     }
 
     /// The material of a shape in the source, or the default one.
@@ -279,12 +345,10 @@ impl Builder<'_> {
 
     fn instance(&mut self, form: Form) -> InstanceIndex {
         let instances = &mut self.library.instances;
-        let index = instances.iter().position(|instance| instance.form == form).unwrap_or_else(|| {
+        instances.iter().position(|instance| instance.form == form).unwrap_or_else(|| {
             instances.push(Instance { name: String::new(), form, uses: 0 });
             instances.len() - 1
-        });
-        instances[index].uses += 1;
-        index
+        })
     }
 
     /// Names everything, each list in one pass.
@@ -300,7 +364,7 @@ impl Builder<'_> {
             .instances
             .iter()
             .map(|instance| match &instance.form {
-                Form::Mesh { mesh, .. } => library.meshes[*mesh].name.clone(),
+                Form::Mesh(mesh) => library.meshes[*mesh].name.clone(),
                 Form::Primitive(geometry) => primitive_name(geometry).to_owned(),
             })
             .collect();

@@ -10,6 +10,7 @@ mod crate_file;
 mod drives;
 mod entry;
 mod extended_physics;
+mod extents;
 mod geometries;
 mod instances;
 mod library;
@@ -173,7 +174,7 @@ pub fn write(robot: &Robot, options: &Options) -> Asset {
     let mut of_overlays = BTreeSet::new();
     for &overlay in &options.overlays {
         let layer = match overlay {
-            Overlay::Newton => newton::layer(&scene),
+            Overlay::Newton => newton::layer(&scene, &mut diagnostics),
             Overlay::OpenPbr => openpbr::layer(&scene),
         };
         let (path, entry) = (format!("{}.usda", overlay.as_str()), format!("{}.{}.usda", options.entry, overlay.as_str()));

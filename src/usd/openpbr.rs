@@ -1,8 +1,141 @@
 //! `openpbr.usda`: the overlay with a MaterialX OpenPBR network on `outputs:mtlx:surface` of every material.
 
 use super::Scene;
-use super::author::Layer;
+use super::author::{Attribute, Layer, Value, token};
+use super::library::{Form, Instance, Look, MaterialEntry, TIERS, Visual};
+
+/// The version of MaterialX whose nodes are used.
+const VERSION: &str = "1.39";
+
+/// Where the overlay of an instance's own materials stands.
+const INSTANCES: &str = "/OpenPbrInstances";
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
-    super::layer(scene, "OpenPBR networks on outputs:mtlx:surface").0
+    let (mut layer, root) = super::layer(scene, "OpenPBR networks on outputs:mtlx:surface");
+    layer.over(&root);
+    for entry in &scene.library.materials {
+        author_material(&mut layer, &format!("{root}/Materials/{}", entry.name), entry);
+    }
+    for instance in &scene.library.instances {
+        author_instance(scene, &mut layer, instance);
+    }
+    for (plan, visuals) in scene.plan.links.iter().zip(&scene.library.visuals) {
+        for visual in visuals {
+            refer_from(scene, &mut layer, &format!("{}/visual", plan.path), visual);
+        }
+    }
+    layer
+}
+
+/// The materials of a mesh's own stand inside what visuals pull in, which may be shared. No opinion from outside reaches them but
+/// one that the visual itself refers to: a class with overs for them.
+fn author_instance(scene: &Scene<'_>, layer: &mut Layer, instance: &Instance) {
+    let Some(path) = overlay_of(scene, instance) else { return };
+    let Form::Mesh(mesh) = instance.form else { return };
+    layer.class(INSTANCES, "Scope");
+    layer.class(&path, "Xform");
+    for subset in &scene.library.meshes[mesh].subsets {
+        let entry = &scene.library.materials[subset.material];
+        author_material(layer, &format!("{path}/Materials/{}", entry.name), entry);
+    }
+}
+
+/// The class that overlays an instance; `None` if the instance has no materials of its own.
+fn overlay_of(scene: &Scene<'_>, instance: &Instance) -> Option<String> {
+    match instance.form {
+        Form::Mesh(mesh) if !scene.library.meshes[mesh].subsets.is_empty() => Some(format!("{INSTANCES}/{}", instance.name)),
+        _ => None,
+    }
+}
+
+/// Lets a visual refer to the overlay of what it shows, in each variant.
+fn refer_from(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visual: &Visual) {
+    let mut refer = |path: String, look: Look| {
+        if let Some(overlay) = overlay_of(scene, &scene.library.instances[look.instance]) {
+            layer.over(&path).reference("", &overlay);
+        }
+    };
+    if !visual.has_tiers() {
+        refer(format!("{scope}/{}", visual.name), visual.looks[0]);
+        return;
+    }
+    for (tier, look) in TIERS.into_iter().zip(visual.looks) {
+        refer(format!("{scope}{{visual_representation={tier}}}{}", visual.name), look);
+    }
+}
+
+/// The network of a material, whose values are those of its UsdPreviewSurface.
+fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
+    let material = &entry.material;
+    layer
+        .over(path)
+        .apply(["MaterialXConfigAPI"])
+        .attribute("config:mtlx:version", Attribute::string(VERSION).uniform())
+        .attribute("outputs:mtlx:surface", Attribute::connected("token", format!("{path}/OpenPBR.outputs:out")));
+    let [red, green, blue, opacity] = material.base_color;
+    let mut surface = layer.def(&format!("{path}/OpenPBR"), "Shader");
+    surface
+        .attribute("info:id", Attribute::token("ND_open_pbr_surface_surfaceshader").uniform())
+        .attribute("inputs:base_metalness", Attribute::float(material.metallic))
+        .attribute("inputs:specular_roughness", Attribute::float(material.roughness))
+        .attribute("outputs:out", Attribute::declared("token"));
+    if material.emissive != [0.0; 3] {
+        surface
+            .attribute("inputs:emission_color", Attribute::color3f(material.emissive))
+            .attribute("inputs:emission_luminance", Attribute::float(1.0));
+    }
+    let has_alpha = match (&material.base_color_texture, &entry.texture) {
+        (Some(texture), Some(file)) => {
+            let color = if texture.has_alpha { "MtlxColor" } else { "MtlxTexture" };
+            surface.attribute("inputs:base_color", Attribute::connected("color3f", format!("{path}/{color}.outputs:out")));
+            author_texture(layer, path, file, material.base_color, texture.has_alpha);
+            texture.has_alpha
+        }
+        _ => {
+            surface.attribute("inputs:base_color", Attribute::color3f([red, green, blue]));
+            false
+        }
+    };
+    let mut surface = layer.over(&format!("{path}/OpenPBR"));
+    if has_alpha {
+        surface.attribute("inputs:geometry_opacity", Attribute::connected("float", format!("{path}/MtlxOpacity.outputs:out")));
+    } else if opacity < 1.0 {
+        surface.attribute("inputs:geometry_opacity", Attribute::float(opacity));
+    }
+}
+
+/// The image of a texture: its colour, and its opacity if it has any.
+fn author_texture(layer: &mut Layer, path: &str, file: &str, fallback: [f32; 4], has_alpha: bool) {
+    let [red, green, blue, _] = fallback;
+    let (node, type_name, default) = if has_alpha {
+        ("ND_image_color4", "color4f", Attribute::new("color4f", Value::Vec4f(fallback.into())))
+    } else {
+        ("ND_image_color3", "color3f", Attribute::color3f([red, green, blue]))
+    };
+    layer
+        .def(&format!("{path}/MtlxTexture"), "Shader")
+        .attribute("info:id", Attribute::token(node).uniform())
+        .attribute("inputs:default", default)
+        .attribute("inputs:file", Attribute::asset(format!("./{file}")).metadata("colorSpace", token("srgb_texture")))
+        .attribute("inputs:texcoord", Attribute::connected("float2", format!("{path}/MtlxTexCoord.outputs:out")))
+        .attribute("outputs:out", Attribute::declared(type_name));
+    layer
+        .def(&format!("{path}/MtlxTexCoord"), "Shader")
+        .attribute("info:id", Attribute::token("ND_geompropvalue_vector2").uniform())
+        .attribute("inputs:geomprop", Attribute::string("st"))
+        .attribute("outputs:out", Attribute::declared("float2"));
+    if has_alpha {
+        let texture = || Attribute::connected("color4f", format!("{path}/MtlxTexture.outputs:out"));
+        layer
+            .def(&format!("{path}/MtlxColor"), "Shader")
+            .attribute("info:id", Attribute::token("ND_convert_color4_color3").uniform())
+            .attribute("inputs:in", texture())
+            .attribute("outputs:out", Attribute::declared("color3f"));
+        layer
+            .def(&format!("{path}/MtlxOpacity"), "Shader")
+            .attribute("info:id", Attribute::token("ND_extract_color4").uniform())
+            .attribute("inputs:in", texture())
+            .attribute("inputs:index", Attribute::int(3))
+            .attribute("outputs:out", Attribute::declared("float"));
+    }
 }

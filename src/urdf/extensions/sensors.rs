@@ -235,7 +235,7 @@ fn rate(scope: &mut Scope<'_>, device: &Device<'_>, dialect: Dialect) -> f64 {
             given.extend(scope.number(plugin, name, otherwise));
         }
     }
-    if given.iter().any(|&rate| rate < 0.0 || rate > MAX_RATE) {
+    if given.iter().any(|rate| !(0.0..=MAX_RATE).contains(rate)) {
         let message = format!("{} has a rate that none has; it counts as not given", device.element.place.element);
         scope.report(&codes::BAD_SETTING, &device.element.place, message, "give a rate in Hz, or leave it out");
     }

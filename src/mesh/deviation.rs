@@ -1,0 +1,234 @@
+//! How far two surfaces are from each other.
+//!
+//! Distances are asked one way round: whether points of one surface lie within a bound of the other. That is cheaper than the
+//! distance itself, since the search ends at the first triangle that is near enough. This module knows nothing but triangles.
+
+/// Triangles in a box of the tree.
+const LEAF: usize = 4;
+
+type Point = [f32; 3];
+
+/// Triangles to search, in a tree of boxes around them.
+pub(super) struct Surface {
+    /// The corners of each and its number, in the order of the tree's leaves.
+    triangles: Vec<([Point; 3], u32)>,
+    /// The children of node `i` are `2 i + 1` and `2 i + 2`; the leaves are the nodes without children.
+    boxes: Vec<Bounds>,
+}
+
+#[derive(Clone, Copy)]
+struct Bounds {
+    low: Point,
+    high: Point,
+}
+
+impl Bounds {
+    const EMPTY: Self = Self { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3] };
+
+    fn add(&mut self, point: Point) {
+        for (k, x) in point.into_iter().enumerate() {
+            self.low[k] = self.low[k].min(x);
+            self.high[k] = self.high[k].max(x);
+        }
+    }
+
+    fn longest_axis(&self) -> usize {
+        let size = subtract(self.high, self.low);
+        (0..3).fold(0, |best, k| if size[k] > size[best] { k } else { best })
+    }
+
+    /// The square of the distance of a point, 0 inside.
+    fn distance_squared(&self, point: Point) -> f32 {
+        let outside = |k: usize| (self.low[k] - point[k]).max(point[k] - self.high[k]).max(0.0);
+        let offset = [outside(0), outside(1), outside(2)];
+        dot(offset, offset)
+    }
+}
+
+impl Surface {
+    /// Every index of a triangle is one of `points`.
+    pub(super) fn new(points: &[Point], triangles: &[[u32; 3]]) -> Self {
+        let triangles: Vec<_> = triangles.iter().map(|t| t.map(|i| points[i as usize])).zip(0..).collect();
+        let leaves = triangles.len().div_ceil(LEAF).next_power_of_two();
+        let mut surface = Self { triangles, boxes: vec![Bounds::EMPTY; 2 * leaves - 1] };
+        surface.build(0, 0, leaves);
+        surface
+    }
+
+    /// How many leaves there are.
+    fn leaves(&self) -> usize {
+        self.boxes.len().div_ceil(2)
+    }
+
+    /// The first triangle of a leaf.
+    fn first(&self, leaf: usize) -> usize {
+        self.triangles.len() * leaf / self.leaves()
+    }
+
+    /// Sorts the triangles of `count` leaves into them, and makes the boxes from `node` on.
+    fn build(&mut self, node: usize, leaf: usize, count: usize) {
+        let range = self.first(leaf)..self.first(leaf + count);
+        let mut bounds = Bounds::EMPTY;
+        for &point in self.triangles[range.clone()].iter().flat_map(|(corners, _)| corners) {
+            bounds.add(point);
+        }
+        self.boxes[node] = bounds;
+        if count == 1 {
+            return;
+        }
+        let axis = bounds.longest_axis();
+        let middle = |(t, _): &([Point; 3], u32)| t[0][axis] + t[1][axis] + t[2][axis];
+        let half = self.first(leaf + count / 2) - range.start;
+        if half > 0 && half < range.len() {
+            self.triangles[range].select_nth_unstable_by(half, |a, b| middle(a).total_cmp(&middle(b)));
+        }
+        self.build(2 * node + 1, leaf, count / 2);
+        self.build(2 * node + 2, leaf + count / 2, count / 2);
+    }
+
+    /// Whether some triangle is at most `distance` away from `point`.
+    pub(super) fn is_within(&self, point: Point, distance: f32) -> bool {
+        self.find(point, distance).is_some()
+    }
+
+    /// The number of a triangle that is at most `distance` away from `point`.
+    pub(super) fn find(&self, point: Point, distance: f32) -> Option<usize> {
+        let limit = distance * distance;
+        // Of each level at most one box waits: the farther of two.
+        let mut waiting = [0_u32; u32::BITS as usize];
+        let mut count = 1;
+        while count > 0 {
+            count -= 1;
+            let node = waiting[count] as usize;
+            let child = 2 * node + 1;
+            let Some(&[left, right]) = self.boxes.get(child..child + 2).and_then(<[Bounds]>::first_chunk) else {
+                let leaf = node + 1 - self.leaves();
+                let triangles = &self.triangles[self.first(leaf)..self.first(leaf + 1)];
+                match triangles.iter().find(|(corners, _)| distance_squared(point, corners) <= limit) {
+                    Some((_, number)) => return Some(*number as usize),
+                    None => continue,
+                }
+            };
+            let (left, right) = (left.distance_squared(point), right.distance_squared(point));
+            let near = usize::from(left > right);
+            if left.max(right) <= limit {
+                waiting[count] = (child + 1 - near) as u32;
+                count += 1;
+            }
+            if left.min(right) <= limit {
+                waiting[count] = (child + near) as u32;
+                count += 1;
+            }
+        }
+        None
+    }
+
+    /// Whether the triangle lies within `distance`, as far as its middle shows, and the middles of edges longer than `spacing`.
+    /// Corners are not looked at.
+    pub(super) fn is_triangle_within(&self, [a, b, c]: [Point; 3], spacing: f32, distance: f32) -> bool {
+        let mut long_edges = [(a, b), (b, c), (c, a)].into_iter().filter(|(from, to)| {
+            let edge = subtract(*to, *from);
+            dot(edge, edge) > spacing * spacing
+        });
+        self.is_within([0, 1, 2].map(|k| (a[k] + b[k] + c[k]) / 3.0), distance)
+            && long_edges.all(|(from, to)| self.is_within([0, 1, 2].map(|k| (from[k] + to[k]) / 2.0), distance))
+    }
+}
+
+fn subtract(a: Point, b: Point) -> Point {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+fn dot(a: Point, b: Point) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// The square of the distance of a point from a triangle, by the region of the triangle's plane that it lies over: a corner's, an
+/// edge's or the inside.
+fn distance_squared(point: Point, &[a, b, c]: &[Point; 3]) -> f32 {
+    let (ab, ac, ap) = (subtract(b, a), subtract(c, a), subtract(point, a));
+    let (d1, d2) = (dot(ab, ap), dot(ac, ap));
+    if d1 <= 0.0 && d2 <= 0.0 {
+        return dot(ap, ap);
+    }
+    let bp = subtract(point, b);
+    let (d3, d4) = (dot(ab, bp), dot(ac, bp));
+    if d3 >= 0.0 && d4 <= d3 {
+        return dot(bp, bp);
+    }
+    let cp = subtract(point, c);
+    let (d5, d6) = (dot(ab, cp), dot(ac, cp));
+    if d6 >= 0.0 && d5 <= d6 {
+        return dot(cp, cp);
+    }
+    let along = |from: Point, edge: Point, t: f32| {
+        let offset = subtract(from, edge.map(|x| x * t));
+        dot(offset, offset)
+    };
+    let over_c = d1 * d4 - d3 * d2;
+    if over_c <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+        return along(ap, ab, d1 / (d1 - d3));
+    }
+    let over_b = d5 * d2 - d1 * d6;
+    if over_b <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+        return along(ap, ac, d2 / (d2 - d6));
+    }
+    let over_a = d3 * d6 - d5 * d4;
+    if over_a <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0 {
+        return along(bp, subtract(c, b), (d4 - d3) / ((d4 - d3) + (d5 - d6)));
+    }
+    let inside = 1.0 / (over_a + over_b + over_c);
+    let offset = [0, 1, 2].map(|k| ap[k] - ab[k] * over_b * inside - ac[k] * over_c * inside);
+    dot(offset, offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::Vector3;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The distance by brute force: the least over a fine grid of the triangle.
+    fn sampled(point: Point, [a, b, c]: [Point; 3]) -> f32 {
+        const N: usize = 200;
+        let at = Vector3::from(point);
+        let [a, b, c] = [a, b, c].map(Vector3::from);
+        let distances = (0..=N).flat_map(|i| (0..=N - i).map(move |j| (i as f32 / N as f32, j as f32 / N as f32)));
+        distances.map(|(s, t)| (a + (b - a) * s + (c - a) * t - at).norm()).fold(f32::INFINITY, f32::min)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn distance_of_a_point(point in prop::array::uniform3(-2.0_f32..2.0), triangle in prop::array::uniform3(prop::array::uniform3(-1.0_f32..1.0))) {
+            let [a, b, c] = triangle.map(Vector3::from);
+            prop_assume!((b - a).cross(&(c - a)).norm() > 1e-2);
+            let (exact, near) = (distance_squared(point, &triangle).sqrt(), sampled(point, triangle));
+            prop_assert!(exact <= near + 1e-4 && near <= exact + 0.02, "{exact} {near}");
+        }
+
+        #[test]
+        fn the_tree_finds_what_all_triangles_show(
+            points in prop::collection::vec(prop::array::uniform3(-1.0_f32..1.0), 3..60),
+            at in prop::array::uniform3(-2.0_f32..2.0),
+            distance in 0.01_f32..1.0,
+        ) {
+            let triangles: Vec<[u32; 3]> = (0..points.len() as u32 - 2).map(|i| [i, i + 1, i + 2]).collect();
+            let all = triangles.iter().map(|t| distance_squared(at, &t.map(|i| points[i as usize]))).fold(f32::INFINITY, f32::min);
+            prop_assert_eq!(Surface::new(&points, &triangles).is_within(at, distance), all <= distance * distance);
+        }
+    }
+
+    #[test]
+    fn a_dent_between_the_corners_is_seen() {
+        let points = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.3, 0.3, -0.2]];
+        let dented = Surface::new(&points, &[[0, 1, 3], [1, 2, 3], [2, 0, 3]]);
+        let flat = [points[0], points[1], points[2]];
+        assert!(!dented.is_triangle_within(flat, 0.2, 0.1));
+        assert!(dented.is_triangle_within(flat, 0.2, 0.21));
+        assert!(dented.is_triangle_within([[0.0; 3], [1.0, 0.0, 0.0], [0.5, 0.0, 0.1]], 1.5, 0.05));
+        assert!(!dented.is_triangle_within([[0.0; 3], [1.0, 0.0, 0.0], [0.5, 0.0, 0.1]], 0.4, 0.03));
+    }
+}

@@ -1,0 +1,146 @@
+"""Overlays: what is asked for stands beside the asset, opens, and changes nothing but what it is about."""
+
+import json
+
+import pytest
+from conftest import SAMPLES, convert, run, source
+from pxr import Sdf, Usd
+
+ARM = SAMPLES / "sample_arm"
+URDF = ARM / "urdf" / "sample_arm.urdf"
+OVERLAYS = ("newton", "openpbr")
+
+
+@pytest.fixture(scope="module")
+def overlaid(conversions, tmp_path_factory):
+    """Robots without overlays and with all of them, each made once."""
+    made = {}
+
+    def by_name(name):
+        if name not in made:
+            directory = tmp_path_factory.mktemp("overlays")
+            made[name] = conversions(name), convert(source(name), directory, "--overlays", ",".join(OVERLAYS))
+        return made[name]
+
+    return by_name
+
+
+def entry(asset, overlay):
+    return asset.directory / f"{asset.asset_name}.{overlay}.usda"
+
+
+def everything(stage):
+    """Path → all that the composed prim says itself: schemas and properties with their values and targets."""
+    out = {}
+    for prim in Usd.PrimRange.Stage(stage, Usd.PrimAllPrimsPredicate):
+        listed = prim.GetMetadata("apiSchemas")
+        said = out[str(prim.GetPath())] = {f"schema {s}": True for s in (listed.GetAppliedItems() if listed else [])}
+        said["type"] = prim.GetTypeName()
+        for attribute in prim.GetAuthoredAttributes():
+            said[attribute.GetName()] = str((str(attribute.GetTypeName()), attribute.Get(), attribute.GetConnections()))
+        for relationship in prim.GetAuthoredRelationships():
+            said[relationship.GetName()] = [str(t) for t in relationship.GetTargets()]
+    return out
+
+
+def test_the_asset_itself_stays_as_it_is(converted, overlaid):
+    plain, with_overlays = overlaid(converted.name)
+    files = lambda asset: {f["path"]: f["sha256"] for f in asset.report["files"]}
+    added = {path for overlay in OVERLAYS for path in (f"{overlay}.usda", f"{plain.asset_name}.{overlay}.usda")}
+    assert files(plain).items() <= files(with_overlays).items()
+    assert files(with_overlays).keys() - files(plain).keys() == added
+
+
+def test_entries(converted, overlaid):
+    _, asset = overlaid(converted.name)
+    for overlay in OVERLAYS:
+        layer = Sdf.Layer.FindOrOpen(str(entry(asset, overlay)))
+        assert list(layer.subLayerPaths) == [f"./{overlay}.usda", f"./{asset.asset_name}.usda"]
+        plain = Sdf.Layer.FindOrOpen(str(asset.entry))
+        for name in ("metersPerUnit", "kilogramsPerUnit", "upAxis", "timeCodesPerSecond", "defaultPrim"):
+            assert layer.pseudoRoot.GetInfo(name) == plain.pseudoRoot.GetInfo(name), (overlay, name)
+        stage = Usd.Stage.Open(layer)
+        assert stage.GetCompositionErrors() == []
+        assert stage.GetDefaultPrim() and stage.GetDefaultPrim().GetMetadata("kind") == "component"
+
+
+def test_text_is_as_openusd_writes_it(converted, overlaid):
+    _, asset = overlaid(converted.name)
+    for path in [f for overlay in OVERLAYS for f in (entry(asset, overlay), asset.directory / f"{overlay}.usda")]:
+        assert Sdf.Layer.FindOrOpen(str(path)).ExportToString() == path.read_text(), path.name
+
+
+def test_newton_adds_words_of_newton_and_nothing_else(converted, overlaid):
+    _, asset = overlaid(converted.name)
+    before, after = everything(Usd.Stage.Open(str(asset.entry))), everything(Usd.Stage.Open(str(entry(asset, "newton"))))
+    assert after.keys() == before.keys(), "an overlay makes no prims"
+    for path, said in after.items():
+        assert before[path].items() <= said.items(), path
+        added = said.keys() - before[path].keys()
+        assert all(name.startswith(("newton:", "schema Newton")) for name in added), (path, added)
+        assert not added or "Joint" in said["type"] or "schema PhysicsArticulationRootAPI" in said, path
+
+
+def test_openpbr_changes_materials_only(converted, overlaid):
+    _, asset = overlaid(converted.name)
+    before, after = everything(Usd.Stage.Open(str(asset.entry))), everything(Usd.Stage.Open(str(entry(asset, "openpbr"))))
+    assert before.keys() <= after.keys()
+    for path, said in before.items():
+        assert said.items() <= after[path].items(), path
+    for path in after:
+        if after[path] != before.get(path):
+            assert "/Materials/" in path, path
+
+
+def test_the_report_says_which_files_are_there(overlaid):
+    _, asset = overlaid("sample_arm")
+    for file in asset.report["files"]:
+        assert (asset.directory / file["path"]).stat().st_size == file["bytes"]
+
+
+def test_an_overlay_that_is_not_asked_for_any_more_goes(sample, tmp_path):
+    first = convert(sample, tmp_path / "out", "--overlays", "newton")
+    assert entry(first, "newton").exists()
+    second = convert(sample, tmp_path / "out")
+    assert second.report["revision"] == 2
+    assert not entry(second, "newton").exists() and not (second.directory / "newton.usda").exists()
+
+
+@pytest.mark.parametrize("given", ["newton,openpbr", "openpbr,newton,newton", " openpbr , newton "])
+def test_order_and_repetition_do_not_matter(given, sample, tmp_path, overlaid):
+    asset = convert(sample, tmp_path / "out", "--overlays", given)
+    files = lambda asset: {f["path"]: f["sha256"] for f in asset.report["files"]}
+    assert files(asset) == files(overlaid("sample_arm")[1])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--overlays", "isaac"], ["--overlays", "isaac", "not written by this version", "newton", "openpbr"]),
+        (["--overlays", "oak"], ["--overlays", "oak", "newton", "openpbr"]),
+        (["--overlays", ""], ["--overlays", "newton", "openpbr"]),
+        (["--overlays", "newton", "--formats", "glb"], ["--overlays", "--formats", "usd"]),
+        (["--overlays", "newton", "--formats", "usdz"], ["--overlays", "--formats", "usd"]),
+    ],
+)
+def test_wrong_options(options, words, tmp_path):
+    done = run("convert", URDF, "-o", tmp_path / "out", "--package", f"sample_arm={ARM}", *options)
+    assert done.returncode == 2 and not done.stdout
+    assert all(word in done.stderr for word in words), done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["newton", "base", "Physics", "report", "materials", "openpbr"])
+def test_a_robot_may_be_called_like_a_layer(name, tmp_path):
+    (tmp_path / "robot.urdf").write_text(
+        f"<robot name='{name}'><link name='a'><visual><geometry><box size='1 2 3'/></geometry></visual></link></robot>"
+    )
+    done = run("convert", tmp_path / "robot.urdf", "-o", tmp_path, "--overlays", "newton,openpbr", "--json", "--simready")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["robot"] == name
+    directory = tmp_path / f"{name}_robot"
+    for ending in ("usda", "newton.usda", "openpbr.usda"):
+        stage = Usd.Stage.Open(str(directory / f"{name}_robot.{ending}"))
+        assert stage.GetCompositionErrors() == [] and len(list(stage.TraverseAll())) > 3
+    assert json.loads((directory / "report.json").read_text())["revision"] == 1

@@ -1,0 +1,335 @@
+"""The tiers of visuals (variant set `visual_representation`) and the space a robot fills, against the source meshes."""
+
+import functools
+import json
+import os
+import subprocess
+
+import numpy as np
+import pytest
+from pxr import Usd, UsdGeom, UsdPhysics, UsdShade, UsdValidation
+
+import meshes as solids
+from stage import Asset, applied, value
+
+SET = "visual_representation"
+TIERS = ("mesh_high", "mesh_medium", "mesh_low")
+#: Of the diagonal of the bounding box (docs/tiers.md).
+DEVIATION = {"mesh_high": 0, "mesh_medium": 0.001, "mesh_low": 0.01}
+MIN_TRIANGLES, MAX_SHARE = 400, 0.8
+
+
+def scopes(stage):
+    return [p for p in stage.Traverse() if p.GetName() == "visual" and p.GetTypeName() == "Scope"]
+
+
+def select(stage, tier):
+    for scope in scopes(stage):
+        if SET in scope.GetVariantSets().GetNames():
+            scope.GetVariantSets().SetSelection(SET, tier)
+
+
+def meshes_of(leaf):
+    return [p for p in Usd.PrimRange(leaf, Usd.TraverseInstanceProxies()) if p.IsA(UsdGeom.Mesh)]
+
+
+class Shape:
+    """A mesh prim's arrays."""
+
+    def __init__(self, prim):
+        self.points = np.array(value(prim, "points"), dtype=float)
+        self.triangles = np.array(value(prim, "faceVertexIndices")).reshape(-1, 3)
+        get = lambda name: UsdGeom.PrimvarsAPI(prim).GetPrimvar(name)
+        self.normals = np.array(get("normals").ComputeFlattened(), dtype=float).reshape(-1, 3, 3)
+        self.uvs = np.array(get("st").ComputeFlattened(), dtype=float).reshape(-1, 3, 2) if get("st").HasValue() else None
+        self.subsets = {s.GetPrim().GetName(): np.array(s.GetIndicesAttr().Get()) for s in UsdGeom.Subset.GetAllGeomSubsets(UsdGeom.Mesh(prim))}
+
+    @property
+    def diagonal(self):
+        return np.linalg.norm(np.ptp(self.points, axis=0))
+
+    def faces(self):
+        a, b, c = (self.points[self.triangles[:, k]] for k in range(3))
+        return np.cross(b - a, c - a)
+
+    def samples(self, count):
+        """Points all over the surface, always the same."""
+        chance, areas = np.random.default_rng(1), np.linalg.norm(self.faces(), axis=1)
+        chosen = self.points[self.triangles[chance.choice(len(areas), count, p=areas / areas.sum())]]
+        weights = chance.dirichlet((1, 1, 1), count)
+        return np.einsum("ij,ijk->ik", weights, chosen)
+
+    def distances(self, points):
+        """How far points are from the surface: from the planes where they stand over triangles, else from the edges."""
+        a, b, c = (self.points[self.triangles[:, k]] for k in range(3))
+        normals = self.faces() / np.linalg.norm(self.faces(), axis=1)[:, None]
+        out = []
+        for p in points:
+            height = np.einsum("ik,ik->i", normals, p - a)
+            over = np.ones(len(a), dtype=bool)
+            best = np.inf
+            for start, end in ((a, b), (b, c), (c, a)):
+                along, way = end - start, p - start
+                over &= np.einsum("ik,ik->i", np.cross(along, way), normals) >= 0
+                t = np.clip(np.einsum("ik,ik->i", along, way) / np.einsum("ik,ik->i", along, along), 0, 1)
+                best = min(best, np.linalg.norm(way - t[:, None] * along, axis=1).min())
+            out.append(min(best, np.abs(height[over]).min(initial=np.inf)))
+        return np.array(out)
+
+
+@functools.cache
+def tiers(converted):
+    """{leaf path: {tier: Shape}} of the visuals inside the variant sets, each mesh once."""
+    stage = Asset(converted.entry).stage
+    stage.Load()
+    out, seen = {}, set()
+    for tier in TIERS:
+        select(stage, tier)
+        for scope in scopes(stage):
+            if SET not in scope.GetVariantSets().GetNames():
+                continue
+            for leaf in scope.GetChildren():
+                (mesh, *_) = [*meshes_of(leaf), None]
+                if mesh is not None:
+                    out.setdefault(leaf.GetPath(), {})[tier] = Shape(mesh)
+    different = {}
+    for path, shapes in out.items():
+        high, low = shapes["mesh_high"], shapes["mesh_low"]
+        key = (len(high.points), len(high.triangles), high.points.tobytes())
+        if len(high.triangles) != len(low.triangles) and key not in seen:
+            seen.add(key)
+            different[path] = shapes
+    return different
+
+
+# --------------------------------------------------------------------------------------------------------------- structure
+
+
+def test_the_default_is_medium_and_authored(converted):
+    stage = Asset(converted.entry).stage
+    for scope in scopes(stage):
+        if SET in scope.GetVariantSets().GetNames():
+            assert set(scope.GetVariantSet(SET).GetVariantNames()) == set(TIERS), scope.GetPath()
+            assert scope.GetVariantSet(SET).GetVariantSelection() == "mesh_medium", scope.GetPath()
+
+
+def test_what_does_not_differ_stands_outside_the_set(converted):
+    stage = Asset(converted.entry).stage
+    described = lambda leaf: tuple((p.GetName(), str(p.GetTypeName()), len(value(p, "points") or [])) for p in Usd.PrimRange(leaf, Usd.TraverseInstanceProxies()))
+    for scope in scopes(stage):
+        inside = {leaf.GetName(): set() for leaf in scope.GetChildren()}
+        if SET not in scope.GetVariantSets().GetNames():
+            continue
+        for tier in ("", *TIERS):
+            scope.GetVariantSets().SetSelection(SET, tier) if tier else scope.GetVariantSet(SET).BlockVariantSelection()
+            there = {leaf.GetName(): described(leaf) for leaf in scope.GetChildren()}
+            for name in inside:
+                inside[name].add(there.get(name))
+        varying = {name for name, found in inside.items() if None in found}
+        assert varying, f"{scope.GetPath()} has a set that changes nothing"
+        for name, found in inside.items():
+            found.discard(None)
+            assert (len(found) > 1) == (name in varying), f"{scope.GetPath()}/{name}"
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_every_tier_is_whole(converted, tier):
+    """The same leaves, poses and materials in each tier; nothing dangles; OpenUSD's validators find nothing."""
+    asset = Asset(converted.entry)
+    stage = asset.stage
+    facts = lambda: {
+        str(leaf.GetPath()): (tuple(map(str, UsdGeom.Xformable(leaf).GetLocalTransformation())), len(meshes_of(leaf)))
+        for scope in scopes(stage)
+        for leaf in scope.GetChildren()
+    }
+    default = facts()
+    counted = lambda: [sum(bool(test(p)) for p in Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies())) for test in (
+        lambda p: p.HasAPI(UsdPhysics.RigidBodyAPI), lambda p: p.HasAPI(UsdPhysics.CollisionAPI), lambda p: p.IsA(UsdPhysics.Joint),
+        lambda p: p.IsA(UsdGeom.Mesh), lambda p: any(s.startswith("Ros") for s in applied(p)),
+    )]  # fmt: skip
+    before = counted()
+    select(stage, tier)
+    assert list(stage.GetCompositionErrors()) == []
+    assert facts() == default
+    assert counted() == before
+    for prim in Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies()):
+        for relationship in prim.GetRelationships():
+            for path in relationship.GetTargets():
+                assert stage.GetObjectAtPath(path), f"{relationship.GetPath()} → {path}"
+    for scope in scopes(stage):
+        for leaf in scope.GetChildren():
+            gprims = [p for p in Usd.PrimRange(leaf, Usd.TraverseInstanceProxies()) if p.IsA(UsdGeom.Gprim)]
+            assert gprims, f"{leaf.GetPath()} draws nothing"
+            for gprim in gprims:
+                assert UsdShade.MaterialBindingAPI(gprim).ComputeBoundMaterial()[0], f"{gprim.GetPath()} has no material"
+                for subset in UsdShade.MaterialBindingAPI(gprim).GetMaterialBindSubsets():
+                    material, _ = UsdShade.MaterialBindingAPI(subset.GetPrim()).ComputeBoundMaterial()
+                    assert material and material.ComputeSurfaceSource()[0], subset.GetPath()
+                if UsdGeom.Subset.GetAllGeomSubsets(UsdGeom.Imageable(gprim)):
+                    valid, why = UsdGeom.Subset.ValidateFamily(UsdGeom.Imageable(gprim), "face", "materialBind")
+                    assert valid, f"{gprim.GetPath()}: {why}"
+    validators = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
+    assert [e.GetMessage() for e in UsdValidation.ValidationContext(validators).Validate(stage)] == []
+
+
+# ------------------------------------------------------------------------------------------------------------------ meshes
+
+
+def test_tiers_get_coarser(converted):
+    for path, shapes in tiers(converted).items():
+        high, medium, low = (len(shapes[t].triangles) for t in TIERS)
+        assert high >= MIN_TRIANGLES, f"{path}: {high} triangles need no simplification"
+        assert medium == high or medium <= MAX_SHARE * high, f"{path}: {medium} of {high}"
+        assert low == medium or low <= MAX_SHARE * medium, f"{path}: {low} of {medium}"
+
+
+@pytest.mark.parametrize("tier", ["mesh_medium", "mesh_low"])
+def test_tiers_lie_within_their_bound(converted, tier):
+    """Both ways: points all over the source from the tier, and points all over the tier from the source."""
+    for path, shapes in sorted(tiers(converted).items())[:8]:
+        high, coarse = shapes["mesh_high"], shapes[tier]
+        bound = DEVIATION[tier] * high.diagonal
+        there = coarse.distances(np.concatenate([high.samples(100), high.points[:: max(1, len(high.points) // 100)]]))
+        back = high.distances(coarse.samples(100))
+        # Samples lie between those that the program measures at.
+        worst = max(there.max(), back.max())
+        assert worst <= 1.5 * bound, f"{path}: {worst / high.diagonal:.3%} of the diagonal"
+        assert np.percentile(there, 97) <= bound and np.percentile(back, 97) <= bound, path
+
+
+@pytest.mark.parametrize("tier", ["mesh_medium", "mesh_low"])
+def test_attributes_are_the_sources(converted, tier):
+    """Points and texture coordinates are some of the source's; normals are of unit length and near one of the source's there."""
+    for path, shapes in tiers(converted).items():
+        high, coarse = shapes["mesh_high"], shapes[tier]
+        assert {p.tobytes() for p in coarse.points} <= {p.tobytes() for p in high.points}, path
+        assert np.abs(np.linalg.norm(coarse.normals, axis=2) - 1).max() < 1e-5, path
+        assert (high.uvs is None) == (coarse.uvs is None), path
+        corner = lambda s, extra: [(*p, *e) for p, e in zip(s.points[s.triangles].reshape(-1, 3), extra.reshape(len(s.triangles) * 3, -1))]
+        if high.uvs is not None:
+            assert set(corner(coarse, coarse.uvs)) <= set(corner(high, high.uvs)), f"{path}: a texture coordinate from elsewhere"
+        known = {}
+        for point, normal in zip(high.points[high.triangles].reshape(-1, 3), high.normals.reshape(-1, 3)):
+            known.setdefault(point.tobytes(), []).append(normal)
+        for point, normal in zip(coarse.points[coarse.triangles].reshape(-1, 3), coarse.normals.reshape(-1, 3)):
+            assert np.max(np.array(known[point.tobytes()]) @ normal) > np.cos(np.radians(26)), f"{path}: a normal from elsewhere"
+
+
+@pytest.mark.parametrize("tier", ["mesh_medium", "mesh_low"])
+def test_no_triangle_is_turned_round(converted, tier):
+    """None faces away from all its normals, but for those that the source has."""
+    turned = lambda s: (np.einsum("ik,ijk->ij", s.faces(), s.normals) <= 0).all(axis=1)
+    corners = lambda s, which: {tuple(sorted(map(bytes, t))) for t in s.points[s.triangles[which]]}
+    for path, shapes in tiers(converted).items():
+        new = corners(shapes[tier], turned(shapes[tier])) - corners(shapes["mesh_high"], slice(None))
+        assert not new, f"{path}: {len(new)} triangles are turned round"
+
+
+@pytest.mark.parametrize("tier", ["mesh_medium", "mesh_low"])
+def test_borders_of_materials_stay(converted, tier):
+    """Each material lies where it lies on the source."""
+    for path, shapes in tiers(converted).items():
+        high, coarse = shapes["mesh_high"], shapes[tier]
+        if not high.subsets:
+            continue
+        bound = 2 * DEVIATION[tier] * high.diagonal
+        for name, faces in coarse.subsets.items():
+            where = high.points[high.triangles[high.subsets[name]]].reshape(-1, 3)
+            mine = coarse.points[coarse.triangles[faces]].reshape(-1, 3)
+            assert {p.tobytes() for p in mine} <= {p.tobytes() for p in where}, f"{path}: {name} has spread"
+            box = np.abs([where.min(0) - mine.min(0), where.max(0) - mine.max(0)]).max()
+            assert box <= bound, f"{path}: {name} has shrunk by {box / high.diagonal:.2%} of the diagonal"
+
+
+def test_real_robots_get_lighter(converted):
+    if converted.name != "jaco_description":
+        pytest.skip("one robot of fine meshes is enough")
+    shapes = tiers(converted).values()
+    sums = [sum(len(s[t].triangles) for s in shapes) for t in TIERS]
+    assert sums[1] < 0.5 * sums[0] and sums[2] < 0.2 * sums[0], sums
+
+
+# ----------------------------------------------------------------------------------------------------------------- extents
+
+
+def _points_in_root(asset, prim):
+    if prim.IsA(UsdGeom.Mesh):
+        local = np.array(value(prim, "points"), dtype=float)
+    elif prim.IsA(UsdGeom.Cube):
+        local = value(prim, "size") / 2 * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    else:
+        radius, height = value(prim, "radius"), value(prim, "height") or 0
+        local = solids.cylinder(radius, height) if prim.IsA(UsdGeom.Cylinder) else solids.capsule(radius, height if prim.IsA(UsdGeom.Capsule) else 0)
+    at = asset.pose(prim)
+    return local @ at[:3, :3].T + at[:3, 3]
+
+
+def test_every_boundable_has_its_extent(converted):
+    asset = Asset(converted.entry)
+    for prim in asset.prims:
+        if not prim.IsA(UsdGeom.Gprim):
+            continue
+        authored = UsdGeom.Boundable(prim).GetExtentAttr()
+        assert authored.HasAuthoredValue(), prim.GetPath()
+        computed = UsdGeom.Boundable.ComputeExtentFromPlugins(UsdGeom.Boundable(prim), Usd.TimeCode.Default())
+        np.testing.assert_allclose(authored.Get(), computed, rtol=1e-6, atol=1e-7, err_msg=str(prim.GetPath()))
+
+
+@pytest.mark.parametrize("load", [Usd.Stage.LoadAll, Usd.Stage.LoadNone], ids=["loaded", "unloaded"])
+def test_extents_hint(converted, load):
+    whole = Asset(converted.entry)
+    expected = {}
+    for prim in whole.prims:
+        if prim.IsA(UsdGeom.Gprim):
+            expected.setdefault(UsdGeom.Imageable(prim).ComputePurpose(), []).append(_points_in_root(whole, prim))
+    asset = Asset(converted.entry, load)
+    root = asset.root
+    if not expected:
+        assert not root.GetAttribute("extentsHint").HasAuthoredValue()
+        return
+    assert root.HasAPI(UsdGeom.ModelAPI)
+    hint = np.array(UsdGeom.ModelAPI(root).GetExtentsHint(), dtype=float)
+    exact = UsdGeom.BBoxCache(Usd.TimeCode.Default(), ["default"], False)
+    for k, purpose in enumerate(["default", "render", "proxy", "guide"]):
+        pair = hint[2 * k : 2 * k + 2]
+        if purpose not in expected:
+            assert not len(pair) or (pair[0] > pair[1]).all(), f"{purpose}: {pair}"
+            continue
+        points = np.concatenate(expected[purpose])
+        size = np.ptp(points, axis=0).max()
+        # Round shapes are sampled.
+        np.testing.assert_allclose(pair, [points.min(0), points.max(0)], rtol=0, atol=2e-3 * size, err_msg=purpose)
+        # OpenUSD's own bound is that of boxes around parts: never smaller, unless by rounding.
+        exact.SetIncludedPurposes([purpose])
+        box = exact.ComputeWorldBound(whole.root).ComputeAlignedRange()
+        assert (pair[0] >= np.array(box.GetMin()) - 1e-5 * size).all() and (pair[1] <= np.array(box.GetMax()) + 1e-5 * size).all(), purpose
+        hinted = UsdGeom.BBoxCache(Usd.TimeCode.Default(), [purpose], True).ComputeWorldBound(root).ComputeAlignedRange()
+        np.testing.assert_allclose([hinted.GetMin(), hinted.GetMax()], pair, rtol=1e-6, atol=1e-6)
+
+
+# ------------------------------------------------------------------------------------------------------------ other readers
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_tiers_in_old_usd(converted, tier):
+    python = os.environ.get("URDF_USD_OLD_USD_PYTHON")
+    if not python:
+        pytest.skip("URDF_USD_OLD_USD_PYTHON is not set: test/run sets it to a Python with usd-core 24.5")
+    script = """
+import json, sys
+from pxr import Usd, UsdGeom
+stage = Usd.Stage.Open(sys.argv[1])
+stage.SetEditTarget(stage.GetSessionLayer())
+for p in stage.Traverse():
+    if p.GetName() == "visual" and "visual_representation" in p.GetVariantSets().GetNames():
+        p.GetVariantSets().SetSelection("visual_representation", sys.argv[2])
+errors = [str(e) for p in stage.TraverseAll() for e in p.GetPrimIndex().localErrors]
+meshes = [p for p in Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies()) if p.IsA(UsdGeom.Mesh)]
+print(json.dumps([errors, len(meshes), sum(len(p.GetAttribute("faceVertexCounts").Get()) for p in meshes)]))
+"""
+    done = subprocess.run([python, "-c", script, converted.entry, tier], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    stage = Asset(converted.entry).stage
+    select(stage, tier)
+    found = [p for p in Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies()) if p.IsA(UsdGeom.Mesh)]
+    assert json.loads(done.stdout) == [[], len(found), sum(len(value(p, "faceVertexCounts")) for p in found)]

@@ -1,0 +1,149 @@
+"""USDZ packages: OpenUSD's rules of them, and that they hold the same robot as the layers beside each other."""
+
+import hashlib
+import json
+import os
+import struct
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+from conftest import convert, run, source
+from pxr import Ar, Sdf, Usd, UsdUtils, UsdValidation
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    """A robot's package by name, each made once, from nothing but the command for it."""
+    made = {}
+
+    def by_name(name):
+        if name not in made:
+            made[name] = convert(source(name), tmp_path_factory.mktemp("usdz"), "--formats", "usdz")
+        return made[name]
+
+    return by_name
+
+
+@pytest.fixture
+def package(converted, packed):
+    asset = packed(converted.name)
+    return asset.directory / f"{asset.asset_name}.usdz"
+
+
+def content(path):
+    """What an asset path leads to, wherever it is."""
+    opened = Ar.GetResolver().OpenAsset(Ar.ResolvedPath(path)) if path else None
+    return hashlib.sha256(opened.GetBuffer()).hexdigest() if opened else f"nothing at {path!r}"
+
+
+def plain(value):
+    """A value that can be held against another stage's: files by what is in them."""
+    if isinstance(value, Sdf.AssetPath):
+        return value.path, content(value.resolvedPath)
+    if isinstance(value, Sdf.AssetPathArray):
+        return [plain(v) for v in value]
+    return value
+
+
+def composed(path):
+    """All that a stage says: type, schemas, metadata, values, targets and connections of every prim, in every instance."""
+    stage = Usd.Stage.Open(str(path))
+    assert stage.GetCompositionErrors() == []
+    out = {}
+    for prim in Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies(Usd.PrimAllPrimsPredicate)):
+        said = out[str(prim.GetPath())] = {
+            "type": prim.GetTypeName(),
+            "schemas": prim.GetMetadata("apiSchemas") and list(prim.GetMetadata("apiSchemas").GetAppliedItems()),
+            "variants": {s: prim.GetVariantSet(s).GetVariantSelection() for s in prim.GetVariantSets().GetNames()},
+            "kind": prim.GetMetadata("kind"),
+            "info": prim.GetMetadata("assetInfo"),
+            "display": prim.GetDisplayName(),
+            "instance": prim.IsInstance(),
+        }
+        for attribute in prim.GetAttributes():
+            sources = [str(c) for c in attribute.GetConnections()]
+            said[attribute.GetName()] = (str(attribute.GetTypeName()), plain(attribute.Get()), sources)
+        for relationship in prim.GetRelationships():
+            said[relationship.GetName()] = [str(t) for t in relationship.GetTargets()]
+    meta = ("metersPerUnit", "kilogramsPerUnit", "upAxis", "timeCodesPerSecond", "defaultPrim")
+    out["/"] = {name: stage.GetMetadata(name) for name in meta}
+    return out
+
+
+def test_it_is_the_same_robot(converted, package):
+    loose, packed = composed(converted.entry), composed(package)
+    assert len(packed) > 1
+    assert packed.keys() == loose.keys()
+    for path, said in loose.items():
+        assert packed[path] == said, path
+
+
+def test_openusds_rules(package):
+    stage = Usd.Stage.Open(str(package))
+    registry = UsdValidation.ValidationRegistry()
+    validators = registry.GetOrLoadAllValidators()
+    assert any("UsdzPackage" in v.GetMetadata().name for v in validators), "OpenUSD has no rules of packages any more?"
+    assert [f"{e.GetName()}: {e.GetMessage()}" for e in UsdValidation.ValidationContext(validators).Validate(stage)] == []
+    layers, assets, unresolved = UsdUtils.ComputeAllDependencies(str(package))
+    assert unresolved == [], unresolved
+    outside = [name for name in [*(layer.identifier for layer in layers), *map(str, assets)] if str(package) not in name]
+    assert outside == [], "it needs something that is not in it"
+
+
+def test_old_openusds_rules(package):
+    python = os.environ.get("URDF_USD_OLD_USD_PYTHON")
+    if not python:
+        pytest.skip("URDF_USD_OLD_USD_PYTHON is not set: test/run sets it to a Python with usd-core 24.5")
+    outcome = []
+    for script in ("check_package_in_old_usd.py", "open_in_old_usd.py"):
+        done = subprocess.run([python, HERE / script, package], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        outcome.append(json.loads(done.stdout))
+    checked, opened = outcome
+    assert checked == {"version": [0, 24, 5], "errors": [], "failed": [], "warnings": []}
+    assert opened["errors"] == [] and opened["counts"]["prims"] > 1
+
+
+def test_the_archive(converted, package):
+    data = package.read_bytes()
+    archive = zipfile.ZipFile(package)
+    names = archive.namelist()
+    assert archive.testzip() is None and len(set(names)) == len(names)
+    assert names[0] == converted.entry.name, "the first file is what opens"
+    layers = [f["path"] for f in converted.report["files"] if not f["path"].endswith(".glb")]
+    assert sorted(names) == sorted(layers), "exactly the files of the asset"
+    for entry in archive.infolist():
+        assert entry.compress_type == zipfile.ZIP_STORED and entry.flag_bits & ~0x800 == 0, entry
+        assert entry.date_time == (1980, 1, 1, 0, 0, 0)
+        name_length, extra_length = struct.unpack_from("<HH", data, entry.header_offset + 26)
+        begin = entry.header_offset + 30 + name_length + extra_length
+        assert begin % 64 == 0, entry.filename
+        expected = (converted.directory / entry.filename).read_bytes()
+        assert data[begin : begin + entry.file_size] == expected, entry.filename
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path, packed):
+    once = packed("sample_rover")
+    again = convert(source("sample_rover"), tmp_path, "--formats", "usdz,glb,usd", "--overlays", "newton,openpbr", "--simready")
+    name = f"{once.asset_name}.usdz"
+    assert (again.directory / name).read_bytes() == (once.directory / name).read_bytes()
+    assert [f["path"] for f in once.report["files"]] == [name], "nothing else was asked for"
+    assert hashlib.sha256((again.directory / name).read_bytes()).hexdigest() in [f["sha256"] for f in again.report["files"]]
+
+
+@pytest.mark.parametrize("name", ["größe 机器人 №1", "a b  c", "x" * 300, "α.β[γ]@δ'%20#1"])
+def test_any_name(name, tmp_path):
+    escaped = name.replace("'", "&apos;")
+    (tmp_path / "robot.urdf").write_text(
+        f"<robot name='{escaped}'><link name='a'><visual><geometry><box size='1 2 3'/></geometry></visual></link></robot>"
+    )
+    done = run("convert", tmp_path / "robot.urdf", "-o", tmp_path / "out", "--formats", "usd,usdz")
+    assert done.returncode == 0, done.stderr
+    (report,) = (tmp_path / "out").glob("*/report.json")
+    entry, package = (report.parent / f"{report.parent.name}.{ending}" for ending in ("usda", "usdz"))
+    loose, packed = composed(entry), composed(package)
+    assert packed == loose and len(packed) > 3
