@@ -62,12 +62,17 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     for path in &scene.plan.articulation_roots {
         layer.over(path).apply(["PhysicsArticulationRootAPI"]);
     }
-    // Whether the bodies have colliders does not matter: a stronger layer may add some.
-    for (body, others) in &scene.plan.filtered_pairs {
-        layer.over(&scene.plan.links[body.0].path).apply(["PhysicsFilteredPairsAPI"]).relationship(
-            "physics:filteredPairs",
-            Relationship::prepend(others.iter().map(|other| scene.plan.links[other.0].path.as_str())),
-        );
+    // Between bodies that can touch at all: engines complain about others.
+    let touches = |body: &LinkId| !scene.library.colliders[body.0].is_empty();
+    for (body, others) in scene.plan.filtered_pairs.iter().filter(|(body, _)| touches(body)) {
+        let others = others.iter().filter(|other| touches(other));
+        let others: Vec<&str> = others.map(|other| scene.plan.links[other.0].path.as_str()).collect();
+        if !others.is_empty() {
+            layer
+                .over(&scene.plan.links[body.0].path)
+                .apply(["PhysicsFilteredPairsAPI"])
+                .relationship("physics:filteredPairs", Relationship::prepend(others));
+        }
     }
     if scene.library.colliders.iter().any(|colliders| !colliders.is_empty()) {
         contacts.author(&mut layer);
