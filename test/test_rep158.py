@@ -20,11 +20,12 @@ CAMERA_TYPES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo", "sensor_m
 
 
 def is_accepted(violation, converted):
-    """Whether docs/validators.md explains a finding: where a camera's topics stand, and how many articulation roots there are in a
+    """Whether docs/validators.md explains a finding: where topics of sensors stand, and how many articulation roots there are in a
     robot of several trees."""
     if violation["check_id"] == "2.2.4":
         stage = Usd.Stage.Open(str(converted.entry), Usd.Stage.LoadNone)
-        return is_camera_topic(stage.GetPrimAtPath(violation["prim_path"]))
+        prim = stage.GetPrimAtPath(violation["prim_path"])
+        return is_camera_topic(prim) or is_further_topic(prim)
     return violation["check_id"] == "1.3.2" and len(expectation.of(kinematics.read(converted.urdf)).trees) > 1
 
 
@@ -33,6 +34,11 @@ def is_camera_topic(prim):
     frame = prim.GetParent()
     beside = {value(p, "ros:topic:type") for p in frame.GetChildren()}
     return value(prim, "ros:topic:type") in CAMERA_TYPES and "RosFrameAPI" in applied(frame) and "sensor_msgs/msg/CameraInfo" in beside
+
+
+def is_further_topic(prim):
+    """Whether a prim bears a further topic of a sensor whose first one stands on the frame itself."""
+    return {"RosFrameAPI", "RosTopicAPI"} <= set(applied(prim.GetParent()))
 
 
 def check(entry):
