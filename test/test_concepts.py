@@ -96,8 +96,10 @@ OF_LAYERS = {"upAxis", "metersPerUnit", "kilogramsPerUnit", "timeCodesPerSecond"
 
 
 def _is_authored(layer, prim, what):
+    if what == "subLayers":
+        return bool(layer.subLayerPaths)
     if what in OF_LAYERS:
-        return layer.pseudoRoot.HasInfo(what) or what in ("defaultPrim", "subLayers") and bool(getattr(layer, "defaultPrim" if what == "defaultPrim" else "subLayerPaths"))
+        return layer.pseudoRoot.HasInfo(what)
     assert prim, "no such prim in the layer"
     if what.startswith("def "):
         return prim.specifier == Sdf.SpecifierDef and prim.typeName == what.removeprefix("def ")

@@ -80,8 +80,8 @@ def test_a_change_leaves_the_rest_untouched(sample, tmp_path):
     first = conftest.convert(sample, output)
     before = {p.name: p.stat().st_mtime_ns for p in first.directory.glob("*.usd*")}
     text = sample.urdf.read_text()
-    assert 'effort="150"' in text
-    sample.urdf.write_text(text.replace('effort="150"', 'effort="151"'))
+    assert 'velocity="2.6"' in text
+    sample.urdf.write_text(text.replace('velocity="2.6"', 'velocity="2.5"'))
     again = conftest.convert(sample, output)
     assert again.report["revision"] == 2
     changed = {p.name for p in again.directory.glob("*.usd*") if p.stat().st_mtime_ns != before[p.name]}

@@ -20,7 +20,9 @@ MIN_TRIANGLES, MAX_SHARE = 400, 0.8
 
 
 def scopes(stage):
-    return [p for p in stage.Traverse() if p.GetName() == "visual" and p.GetTypeName() == "Scope"]
+    """The links' scopes of visuals; elements kept from the URDF may be scopes of that name too."""
+    named = (p for p in stage.Traverse() if p.GetName() == "visual" and p.GetTypeName() == "Scope")
+    return [p for p in named if any(child.GetName().startswith("visual_") for child in p.GetChildren())]
 
 
 def select(stage, tier):

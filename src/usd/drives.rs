@@ -53,7 +53,9 @@ fn carried_inertia(scene: &Scene<'_>, id: JointId) -> f64 {
     let mut carried = 0.0;
     let mut stack = vec![joint.child];
     while let Some(link) = stack.pop() {
-        stack.extend(robot.tree.child_joints[link.0].iter().map(|j| robot.joints[j.0].child));
+        let below = robot.tree.child_joints[link.0].iter().map(|j| &robot.joints[j.0]);
+        // What floats is not carried.
+        stack.extend(below.filter(|joint| joint.kind != JointKind::Floating).map(|joint| joint.child));
         let Some(mass) = mass_of(scene, link) else { continue };
         carried += match joint.kind {
             JointKind::Prismatic => mass.mass,

@@ -11,13 +11,15 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
         let (Some(plan), Some(mimic)) = (plan, joint.mimic) else { continue };
         let Some(leader) = &scene.plan.joints[mimic.joint.0] else { continue };
         any = true;
-        // The offset is a position of the follower: degrees where that is an angle.
-        let turns = matches!(joint.kind, JointKind::Revolute | JointKind::Continuous);
-        let offset = if turns { mimic.offset.to_degrees() } else { mimic.offset };
+        // Positions are USD's, in degrees where they are angles: the offset is one of the follower, and the multiplier takes the
+        // leader's to the follower's.
+        let unit = |kind| if matches!(kind, JointKind::Revolute | JointKind::Continuous) { 1.0_f64.to_degrees() } else { 1.0 };
+        let (follower, led_by) = (unit(joint.kind), unit(scene.robot.joints[mimic.joint.0].kind));
+        let (multiplier, offset) = (mimic.multiplier * follower / led_by, mimic.offset * follower);
         layer
             .over(&plan.path)
             .apply(["ExtendedPhysicsMimicAPI"])
-            .attribute("ext_physics:mimic:multiplier", Attribute::float(mimic.multiplier as f32))
+            .attribute("ext_physics:mimic:multiplier", Attribute::float(multiplier as f32))
             .attribute("ext_physics:mimic:offset", Attribute::float(offset as f32))
             .relationship("ext_physics:mimic:joint", Relationship::to([&leader.path]));
     }

@@ -63,9 +63,10 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         layer.over(path).apply(["PhysicsArticulationRootAPI"]);
     }
     // Between bodies that can touch at all: engines complain about others.
-    let touches = |body: &&LinkId| !scene.library.colliders[body.0].is_empty();
-    for (body, others) in scene.plan.filtered_pairs.iter().filter(|(body, _)| touches(&body)) {
-        let others: Vec<&str> = others.iter().filter(touches).map(|other| scene.plan.links[other.0].path.as_str()).collect();
+    let touches = |body: &LinkId| !scene.library.colliders[body.0].is_empty();
+    for (body, others) in scene.plan.filtered_pairs.iter().filter(|(body, _)| touches(body)) {
+        let others = others.iter().filter(|other| touches(other));
+        let others: Vec<&str> = others.map(|other| scene.plan.links[other.0].path.as_str()).collect();
         if !others.is_empty() {
             layer
                 .over(&scene.plan.links[body.0].path)
