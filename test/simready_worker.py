@@ -24,6 +24,9 @@ if "Robot-Body" in simready.get_available_profiles():
         found[entry] = {
             "passed": sorted(name for name, told in required.items() if told["passed"]),
             "failed": {name: str(told.get("failing requirements")) for name, told in required.items() if not told["passed"]},
-            "issues": [str(issue) for issue in result.issues],
+            "issues": [
+                {"rule": issue.rule.__name__ if issue.rule else "", "message": issue.message, "at": issue.at.as_str() if issue.at else ""}
+                for issue in result.issues
+            ],
         }
 print(json.dumps(found))
