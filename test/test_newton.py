@@ -22,7 +22,7 @@ KINDS = {"revolute": "REVOLUTE", "continuous": "REVOLUTE", "prismatic": "PRISMAT
 UNLIMITED = 1e9
 
 
-def _worker(*arguments, **options):
+def run_worker(*arguments, **options):
     python = os.environ.get("URDF_USD_NV_PYTHON")
     if not python:
         pytest.skip("URDF_USD_NV_PYTHON is not set: test/run sets it to a Python with test/requirements-nv.txt")
@@ -45,7 +45,7 @@ def models(request, conversions):
     """Newton's models of all robots that are asked for."""
     asked = {item.callspec.params["name"] for item in request.session.items if item.path == Path(__file__) and hasattr(item, "callspec")}
     entries = {name: str(conversions(name).entry) for name in sorted(asked) if name not in REAL_ROBOTS or (ROBOTS / name).is_dir()}
-    found = _worker("import", input=json.dumps(list(entries.values())))
+    found = run_worker("import", input=json.dumps(list(entries.values())))
     return {name: Case(conversions(name), found[entry]) for name, entry in entries.items()}
 
 
@@ -217,7 +217,7 @@ def test_a_pendulum_swings_about_its_axis(tmp_path):
     assert 0.5 < start < 2.8, "the pendulum should swing widely, and not start at rest"
     period = 4 * _elliptic(math.sin(start / 2)) * math.sqrt(inertia / (bob.mass * np.linalg.norm(pull) * radius))
 
-    swing = _worker("swing", converted.entry, 1.6 * period)
+    swing = run_worker("swing", converted.entry, 1.6 * period)
     index = [path.endswith("/bob") for path in swing["bodies"]].index(True)
     path = np.array(swing["centres"])[:, index] - at[:3, 3]
     assert np.abs(path @ axis - (centre - at[:3, 3]) @ axis).max() < 1e-3 * radius, "the bob leaves its plane"

@@ -305,11 +305,12 @@ def test_names_that_usd_cannot_hold(sensing_asset):
 
 
 def test_the_checker_warns_of_nothing_worse(sensing, sensing_asset):
-    """A second sensor on a frame that bears a topic already is in a child of it, by 2.7, as a camera's topics are. No robot of the corpus
-    has one."""
-    found = [v for v in check(sensing.entry)["violations"] if not is_accepted(v, sensing)]
-    second = str(_local(sensing_asset)["second"].GetPath())
-    assert {(v["check_id"], v["prim_path"]) for v in found} == {("2.2.4", second)}
+    """A second sensor on a frame that bears a topic already is in a child of it, by 2.7, as a camera's topics are: docs/validators.md."""
+    found = check(sensing.entry)["violations"]
+    assert [v for v in found if not is_accepted(v, sensing)] == []
+    stage = Usd.Stage.Open(str(sensing.entry), Usd.Stage.LoadNone)
+    others = [v for v in found if not is_camera_topic(stage.GetPrimAtPath(v["prim_path"]))]
+    assert [(v["check_id"], v["prim_path"]) for v in others] == [("2.2.4", str(_local(sensing_asset)["second"].GetPath()))]
 
 
 def test_schemas_and_validators_are_content(sensing):

@@ -322,10 +322,14 @@ fn filtered_pairs(robot: &Robot, links: &[LinkPlan]) -> Vec<(LinkId, Vec<LinkId>
     for (index, link) in robot.tree.order.iter().enumerate() {
         position[link.0] = index;
     }
-    let adjacent = robot.joints.iter().map(|joint| (joint.parent, joint.child));
+    // A joint on a frame connects the body that the frame is rigid in; what the source says of a frame, which has no colliders,
+    // says nothing of that body.
+    let adjacent = robot.joints.iter().map(|joint| (links[joint.parent.0].body, links[joint.child.0].body));
+    let body = |link: LinkId| links[link.0].body.filter(|body| *body == link);
+    let said = robot.disabled_collisions.iter().map(|&(one, other)| (body(one), body(other)));
     let mut pairs: BTreeMap<usize, BTreeMap<usize, LinkId>> = BTreeMap::new();
-    for (one, other) in adjacent.chain(robot.disabled_collisions.iter().copied()) {
-        let (Some(one), Some(other)) = (links[one.0].body, links[other.0].body) else { continue };
+    for (one, other) in adjacent.chain(said) {
+        let (Some(one), Some(other)) = (one, other) else { continue };
         let (first, second) = if position[one.0] <= position[other.0] { (one, other) } else { (other, one) };
         if first != second {
             pairs.entry(position[first.0]).or_default().insert(position[second.0], second);
