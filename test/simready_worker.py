@@ -3,6 +3,7 @@
     simready_worker.py ENTRY...
 """
 
+import ast
 import json
 import logging
 import sys
@@ -13,20 +14,28 @@ import simready.validate as simready
 logging.disable(logging.CRITICAL)
 simready.initialize(rules_and_requirements_paths=[], features_paths=[], profiles_paths=[])
 
+PREFIX = "com.nvidia.simready."
 found = {}
 if "Robot-Body" in simready.get_available_profiles():
     for entry in sys.argv[1:]:
         config = simready.AssetValidationConfig(asset_path=entry, profile_id="Robot-Body", profile_version="3.0.0")
         result = simready.validate_asset(config)
         assert result is not None, f"{entry} was not validated"
+        features = result.features_summary
+        failing = lambda told, which: [code.removeprefix(PREFIX) for code in ast.literal_eval(told.get(which) or "[]")]
+        messages, not_run = {}, set()
+        for issue in [*result.issues, *result.soft_issues]:
+            # Rules about PhysX and Isaac Sim need modules that come with these only; without, they end in an error of no code.
+            if not issue.code:
+                not_run.add(issue.rule.__module__.split(".")[-2] if issue.rule else "")
+                continue
+            messages.setdefault(str(issue.code).removeprefix(PREFIX), []).append(issue.message)
         # Features that the profile leaves to choice (PhysX, Isaac ...) block nothing.
-        required = {name: told for name, told in result.features_summary.items() if told["passed"] or told.get("blocking_failure", True)}
+        codes = {code for told in features.values() for which in ("failing requirements", "optional requirements") for code in failing(told, which)}
         found[entry] = {
-            "passed": sorted(name for name, told in required.items() if told["passed"]),
-            "failed": {name: str(told.get("failing requirements")) for name, told in required.items() if not told["passed"]},
-            "issues": [
-                {"rule": issue.rule.__name__ if issue.rule else "", "message": issue.message, "at": issue.at.as_str() if issue.at else ""}
-                for issue in result.issues
-            ],
+            "passed": sorted(name for name, told in features.items() if told["passed"]),
+            "blocking": sorted(name for name, told in features.items() if not told["passed"] and told.get("blocking_failure", True)),
+            "not_run": sorted(not_run),
+            "found": {code: messages.get(code, []) for code in sorted(codes | messages.keys())},
         }
 print(json.dumps(found))
