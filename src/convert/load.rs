@@ -1,6 +1,6 @@
 //! Fills a robot with what its references point to: meshes, hulls for colliders, textures, controllers; and with its SRDF.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -164,24 +164,25 @@ fn simplify(robot: &mut Robot) {
     }
 }
 
-/// The meshes that shapes refer to.
-fn meshes_of<'a>(shapes: impl Iterator<Item = &'a Shape>) -> HashSet<MeshId> {
-    shapes
-        .filter_map(|shape| match shape.geometry {
-            Geometry::Mesh { mesh, .. } => Some(mesh),
-            _ => None,
-        })
-        .collect()
+/// The meshes that shapes refer to, each with the first shape that does.
+fn meshes_of<'a>(shapes: impl Iterator<Item = &'a Shape>) -> HashMap<MeshId, &'a Place> {
+    let mut meshes = HashMap::new();
+    for shape in shapes {
+        if let Geometry::Mesh { mesh, .. } = shape.geometry {
+            meshes.entry(mesh).or_insert(&shape.place);
+        }
+    }
+    meshes
 }
 
-/// What was loaded for these meshes, each once, with the first place that refers to it.
-fn distinct_meshes(robot: &Robot, wanted: &HashSet<MeshId>) -> Vec<(Arc<Mesh>, Place)> {
+/// What was loaded for these meshes, each once, with the first shape that shows it.
+fn distinct_meshes(robot: &Robot, wanted: &HashMap<MeshId, &Place>) -> Vec<(Arc<Mesh>, Place)> {
     let mut distinct: Vec<(Arc<Mesh>, Place)> = Vec::new();
     for (index, source) in robot.meshes.iter().enumerate() {
-        if let Some(mesh) = source.mesh.as_ref().filter(|_| wanted.contains(&MeshId(index)))
+        if let (Some(mesh), Some(place)) = (&source.mesh, wanted.get(&MeshId(index)))
             && !distinct.iter().any(|(other, _)| Arc::ptr_eq(other, mesh))
         {
-            distinct.push((mesh.clone(), source.place.clone()));
+            distinct.push((mesh.clone(), (*place).clone()));
         }
     }
     distinct
