@@ -16,6 +16,9 @@ use crate::convert::{self, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::{bridge, resolve, usd};
 
+/// How many diagnostics come with an excerpt of the source; each costs as much time as the source is long.
+const MAX_EXCERPTS: usize = 100;
+
 /// The command line was wrong.
 const USAGE: u8 = 2;
 
@@ -346,8 +349,9 @@ fn print_diagnostics(diagnostics: &[Diagnostic]) {
     let mut sources: HashMap<PathBuf, Option<String>> = HashMap::new();
     let theme = if std::io::stderr().is_terminal() { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false);
-    for diagnostic in diagnostics {
-        let file = diagnostic.place.file.as_deref().filter(|_| diagnostic.place.line > 0);
+    for (count, diagnostic) in diagnostics.iter().enumerate() {
+        let is_shown = |_: &&Path| diagnostic.place.line > 0 && count < MAX_EXCERPTS;
+        let file = diagnostic.place.file.as_deref().filter(is_shown);
         let text = file.and_then(|file| {
             let read = || std::fs::read_to_string(file).ok();
             sources.entry(file.to_owned()).or_insert_with(read).clone()

@@ -16,6 +16,8 @@ use crate::robot::{Geometry, Link, Material, Mesh, Pose, Robot, Shape, kinematic
 const SAMPLES: usize = 4;
 /// How much of the picture's side the robot takes up.
 const FILLED: f64 = 0.9;
+/// How many triangles are drawn at most: those that show through wait in memory.
+const MOST_TRIANGLES: usize = 1_000_000;
 /// How many samples are looked at in all, so that no mesh takes forever: ten times what any robot has taken so far.
 const MOST_WORK: f64 = (1 << 28) as f64;
 /// Sides of a round solid.
@@ -51,23 +53,24 @@ fn draw(robot: &Robot, side: usize) -> Vec<[u8; 3]> {
         ..triangle
     };
     let measure = |shapes: Shapes| {
-        let (mut bounds, mut boxes) = (Bounds::default(), 0.0);
+        let (mut bounds, mut boxes, mut count) = (Bounds::default(), 0.0, 0_usize);
         each_triangle(robot, shapes, |triangle| {
             let mut own = Bounds::default();
             own.add(&in_view(triangle));
             boxes += (own.high.x - own.low.x) * (own.high.y - own.low.y);
             bounds.join(&own);
+            count += 1;
         });
-        (bounds, boxes)
+        (bounds, boxes, count)
     };
     let mut shapes: Shapes = visuals;
-    let (mut bounds, mut boxes) = measure(shapes);
+    let (mut bounds, mut boxes, mut triangles) = measure(shapes);
     if bounds.is_empty() {
         shapes = |link| &link.collisions;
-        (bounds, boxes) = measure(shapes);
+        (bounds, boxes, triangles) = measure(shapes);
     }
     let mut canvas = Canvas::new(side * SAMPLES, &bounds);
-    let every = thinning(boxes * canvas.scale * canvas.scale);
+    let every = thinning(boxes * canvas.scale * canvas.scale).max(triangles.div_ceil(MOST_TRIANGLES));
     let (mut count, mut translucent) = (0_usize, Vec::new());
     each_triangle(robot, shapes, |triangle| {
         count += 1;

@@ -14,7 +14,7 @@ class Expectation:
     holder: dict  # body or frame → the link whose prim holds its own, None for the default prim
     trees: list  # sets of bodies that joints connect, those that close loops left out, each with its base first in `bases`
     bases: list  # of each tree the body that no joint moves against another
-    adjacent: set  # frozensets of two bodies that a joint of the URDF connects, whatever its kind
+    adjacent: set  # frozensets of two bodies that a joint of the URDF connects; a floating one connects nothing
 
     @property
     def fixed_base(self):
@@ -85,6 +85,6 @@ def of(urdf):
         return body if above.get(body) is None else base_of(above[body])
 
     trees = [{body for body in bodies if base_of(body) == base} for base in bases]
-    pairs = {frozenset((body_of[j.parent], body_of[j.child])) for j in urdf.joints.values()}
+    pairs = {frozenset((body_of[j.parent], body_of[j.child])) for j in urdf.joints.values() if j.kind != "floating"}
     adjacent = {pair for pair in pairs if len(pair) == 2 and None not in pair}
     return Expectation(world, bodies, frames, joints, body_of, holder, trees, bases, adjacent)

@@ -12,8 +12,8 @@ use crate::resolve::{self, Files};
 use crate::robot::{Geometry, Material, MaterialId, Mesh, MeshId, MeshSource, Robot, Shape, Texture};
 use crate::{srdf, urdf};
 
-/// The largest controller file that is read, in bytes.
-const MAX_CONTROLLER_FILE: usize = 4 << 20;
+/// How many bytes of controller files are read.
+const MAX_CONTROLLER_FILES: usize = 4 << 20;
 
 /// Loads every mesh, texture and controller file of `robot`, all cores at once. What can't be loaded is reported and left out.
 pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
@@ -72,12 +72,24 @@ pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec
 /// What the robot's controller files say. One that can't be had is a warning: the robot then has controllers by convention.
 fn controllers(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
-    let mut texts = Vec::new();
+    let mut texts: Vec<(Arc<Path>, String)> = Vec::new();
+    let mut room = MAX_CONTROLLER_FILES;
     for (uri, place) in &robot.controller_files {
         let file = files.open(uri, base).map_err(|error| (error.message, error.help));
-        match file.map(|file| (Arc::from(file.path), String::from_utf8_lossy(&file.bytes).into_owned())) {
-            Ok((path, text)) if text.len() <= MAX_CONTROLLER_FILE => texts.push((path, text)),
-            Ok(_) => diagnostics.push(unread_controllers(place, "it is larger than 4 MiB", "split it")),
+        match file {
+            // One file under two names says nothing new.
+            Ok(file) if texts.iter().any(|(path, _)| **path == *file.path) => {}
+            Ok(file) if file.bytes.len() > room => {
+                diagnostics.push(unread_controllers(
+                    place,
+                    "such files are larger than 4 MiB together",
+                    "leave out what is no controller",
+                ));
+            }
+            Ok(file) => {
+                room -= file.bytes.len();
+                texts.push((Arc::from(file.path), String::from_utf8_lossy(&file.bytes).into_owned()));
+            }
             Err((message, help)) => diagnostics.push(unread_controllers(place, &message, &help)),
         }
     }

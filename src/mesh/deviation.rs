@@ -3,6 +3,8 @@
 //! Distances are asked one way round: whether points of one surface lie within a bound of the other. That is cheaper than the
 //! distance itself, since the search ends at the first triangle that is near enough. This module knows nothing but triangles.
 
+use std::cell::Cell;
+
 /// Triangles in a box of the tree.
 const LEAF: usize = 4;
 
@@ -14,7 +16,12 @@ pub(super) struct Surface {
     triangles: Vec<([Point; 3], u32)>,
     /// The children of node `i` are `2 i + 1` and `2 i + 2`; the leaves are the nodes without children.
     boxes: Vec<Bounds>,
+    /// How many boxes may yet be looked into: where big triangles lie close to each other, none can be ruled out.
+    steps: Cell<usize>,
 }
+
+/// The boxes that may be looked into, per triangle of the tree and point that is asked about.
+const MOST_STEPS: usize = 200;
 
 #[derive(Clone, Copy)]
 struct Bounds {
@@ -50,9 +57,15 @@ impl Surface {
     pub(super) fn new(points: &[Point], triangles: &[[u32; 3]]) -> Self {
         let triangles: Vec<_> = triangles.iter().map(|t| t.map(|i| points[i as usize])).zip(0..).collect();
         let leaves = triangles.len().div_ceil(LEAF).next_power_of_two();
-        let mut surface = Self { triangles, boxes: vec![Bounds::EMPTY; 2 * leaves - 1] };
+        let steps = Cell::new(MOST_STEPS.saturating_mul(triangles.len().saturating_add(points.len())));
+        let mut surface = Self { triangles, boxes: vec![Bounds::EMPTY; 2 * leaves - 1], steps };
         surface.build(0, 0, leaves);
         surface
+    }
+
+    /// Whether so much was asked that there are no answers any more.
+    pub(super) fn is_spent(&self) -> bool {
+        self.steps.get() == 0
     }
 
     /// How many leaves there are.
@@ -97,8 +110,11 @@ impl Surface {
         // Of each level at most one box waits: the farther of two.
         let mut waiting = [0_u32; u32::BITS as usize];
         let mut count = 1;
-        while count > 0 {
+        let mut steps = self.steps.get();
+        while count > 0 && steps > 0 {
             count -= 1;
+            steps -= 1;
+            self.steps.set(steps);
             let node = waiting[count] as usize;
             let child = 2 * node + 1;
             let Some(&[left, right]) = self.boxes.get(child..child + 2).and_then(<[Bounds]>::first_chunk) else {

@@ -22,6 +22,9 @@ pub const LOW_DEVIATION: f32 = 0.01;
 /// Meshes with fewer triangles are not simplified.
 pub const MIN_TRIANGLES: usize = 400;
 
+/// Meshes with more triangles at one point are not simplified: that takes time with the square of their number.
+const MAX_AT_ONE_POINT: usize = 4000;
+
 /// A tier with more than this part of the triangles of the next finer one is not worth having.
 pub const MAX_SHARE: f64 = 0.8;
 
@@ -49,13 +52,20 @@ type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// The coarser tiers of a mesh, as far as they are worth having. The same mesh gives the same tiers.
 pub fn tiers(mesh: &Mesh) -> Tiers {
-    if mesh.triangles.len() < MIN_TRIANGLES {
+    if mesh.triangles.len() < MIN_TRIANGLES || most_at_one_point(mesh) > MAX_AT_ONE_POINT {
         return Tiers::default();
     }
     let Some(source) = Source::new(mesh) else { return Tiers::default() };
     let medium = source.simplified(MEDIUM_DEVIATION, mesh.triangles.len());
     let low = source.simplified(LOW_DEVIATION, medium.as_ref().unwrap_or(mesh).triangles.len());
     Tiers { medium: medium.map(Arc::new), low: low.map(Arc::new) }
+}
+
+/// How many triangles share the point that most do.
+fn most_at_one_point(mesh: &Mesh) -> usize {
+    let mut count = vec![0_usize; mesh.points.len()];
+    mesh.triangles.as_flattened().iter().for_each(|&point| count[point as usize] += 1);
+    count.into_iter().max().unwrap_or(0)
 }
 
 /// A mesh to simplify, in the terms of graphics cards: normals and texture coordinates belong to vertices. Where they differ at one
@@ -177,7 +187,7 @@ impl<'a> Source<'a> {
             if triangles.is_empty() || triangles.len() as f64 > MAX_SHARE * finer as f64 {
                 return None;
             }
-            let astray = self.astray(&triangles, bound, &mut proved);
+            let astray = self.astray(&triangles, bound, &mut proved)?;
             if !astray.contains(&true) {
                 return Some(self.mesh_of(triangles));
             }
@@ -223,7 +233,8 @@ impl<'a> Source<'a> {
     }
 
     /// The points around which `triangles` and the source are farther than `bound` from each other, or a triangle is turned round.
-    fn astray(&self, triangles: &[[u32; 3]], bound: f32, proved: &mut Proved) -> Vec<bool> {
+    /// `None` if that takes too long to say.
+    fn astray(&self, triangles: &[[u32; 3]], bound: f32, proved: &mut Proved) -> Option<Vec<bool>> {
         let spacing = self.diagonal * SPACING;
         let tier: Vec<[u32; 3]> = triangles.iter().map(|t| least_first(t.map(|i| self.vertices[i as usize].point))).collect();
         let surface = Surface::new(&self.points, &tier);
@@ -250,8 +261,12 @@ impl<'a> Source<'a> {
                 }
             }
         }
+        let is_spent = || self.surface.is_spent() || surface.is_spent();
+        if is_spent() {
+            return None;
+        }
         if astray.contains(&true) {
-            return astray;
+            return Some(astray);
         }
         let is_large = |triangle: &[u32; 3]| {
             let [a, b, c] = corners(*triangle).map(Vector3::from);
@@ -262,7 +277,7 @@ impl<'a> Source<'a> {
                 triangle.iter().for_each(|&i| astray[i as usize] = true);
             }
         }
-        astray
+        (!is_spent()).then_some(astray)
     }
 
     /// Locks the points that are astray and those that share a triangle with them.

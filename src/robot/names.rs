@@ -31,25 +31,29 @@ fn nearest(name: &str, fallback: &str) -> String {
 pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<String> {
     let mut wanted: HashMap<String, usize> = HashMap::new();
     let near: Vec<String> = names.iter().map(|name| nearest(name, fallback)).collect();
+    let mut met: std::collections::HashSet<&str> = std::collections::HashSet::new();
     for (name, near) in names.iter().zip(&near) {
-        // An exact name has the first right to itself; count only those that would have to share.
-        if name != near {
+        // An exact name has the first right to itself; count only those that would have to share, and equal ones once: what is
+        // made from the name would not tell them apart.
+        if name != near && met.insert(name) {
             *wanted.entry(near.clone()).or_default() += 1;
         }
     }
     let exact: std::collections::HashSet<&str> = names.iter().copied().filter(|name| is_identifier(name)).collect();
     let mut taken: std::collections::HashSet<String> = reserved.iter().map(|&r| r.to_owned()).collect();
     let mut out = Vec::with_capacity(names.len());
+    // The number to try next for names that come to the same: many do in some robots.
+    let mut next: HashMap<String, usize> = HashMap::new();
     for (name, near) in names.iter().zip(near) {
         let contested = *name != near
             && !name.is_empty()
             && (wanted[&near] > 1 || exact.contains(near.as_str()) || reserved.contains(&near.as_str()));
         let base = if contested { format!("{near}_{}", tail(name)) } else { near };
         let mut candidate = base.clone();
-        let mut number = 1;
+        let number = next.entry(base.clone()).or_insert(1);
         while taken.contains(&candidate) || (candidate != *name && exact.contains(candidate.as_str())) {
             candidate = format!("{base}_{number}");
-            number += 1;
+            *number += 1;
         }
         taken.insert(candidate.clone());
         out.push(candidate);
@@ -87,5 +91,6 @@ mod tests {
     fn equal_names_and_reserved_ones_are_told_apart() {
         let names = identifiers(&["visual", "", "", "visual"], "shape", &["visual"]);
         assert_eq!(names, ["visual_1", "shape", "shape_1", "visual_2"]);
+        assert_eq!(identifiers(&["a:e", "a:e"], "link", &[]), ["a_e", "a_e_1"]);
     }
 }

@@ -31,6 +31,12 @@ pub const NEWTON_MIMIC: Code = Code {
               other slides, one has not exactly one degree of freedom, or they are in different trees.",
     outcome: "In Newton the joint moves freely. The neutral layers say that it follows.",
 };
+pub const TOO_MANY_PAIRS: Code = Code {
+    id: "usd-too-many-pairs",
+    severity: Severity::Warning,
+    meaning: "The pairs of links that need no collision check take more than 64 MiB of paths.",
+    outcome: "Those of the links up to there are written.",
+};
 pub const INTERNAL: Code = Code {
     id: "usd-internal-error",
     severity: Severity::Error,
@@ -39,4 +45,4 @@ pub const INTERNAL: Code = Code {
 };
 
 /// All codes of this module.
-pub const ALL: &[&Code] = &[&NAME_ENCODED, &MASS_MISSING, &INERTIA_REPAIRED, &NEWTON_MIMIC, &INTERNAL];
+pub const ALL: &[&Code] = &[&NAME_ENCODED, &MASS_MISSING, &INERTIA_REPAIRED, &NEWTON_MIMIC, &TOO_MANY_PAIRS, &INTERNAL];

@@ -77,7 +77,7 @@ fn author_mimic(prim: &mut Prim<'_>, joint: &Joint, leader: &str, mimic: &Mimic)
 /// Where a follower stands, the path of the joint that leads it, and how.
 type Following<'a> = (&'a JointPlan, &'a str, Mimic);
 
-/// What joint `id` follows, if it does: the joint at the end of the chain, since Newton takes no leader that follows another.
+/// What joint `id` follows, if it does: the last joint of its chain that can lead it, since Newton takes no leader that follows another.
 fn followed<'a>(
     scene: &'a Scene<'_>,
     above: &BTreeMap<LinkId, LinkId>,
@@ -87,7 +87,11 @@ fn followed<'a>(
     let mut mimic = joints[id.0].mimic?;
     // The hub's mimics are never circular; the bound is for a hub that was made by hand.
     for _ in joints {
-        let Some(next) = joints[mimic.joint.0].mimic else { break };
+        let leader = &joints[mimic.joint.0];
+        // A leader that cannot follow its own in Newton is one that follows none there.
+        let Some(next) = leader.mimic.filter(|next| is_angular(joints[next.joint.0].kind) == is_angular(leader.kind)) else {
+            break;
+        };
         mimic.offset += mimic.multiplier * next.offset;
         mimic.multiplier *= next.multiplier;
         mimic.joint = next.joint;

@@ -14,6 +14,8 @@ use crate::robot::{Contact, JointId, JointKind, Link, LinkId, Pose, names};
 const STATIC_FRICTION: f32 = 0.8;
 const DYNAMIC_FRICTION: f32 = 0.6;
 const RESTITUTION: f32 = 0.0;
+/// The most bytes that the paths of filtered pairs may take: in a long chain of links each path is as long as the chain.
+const MAX_PAIRS_TEXT: usize = 64 << 20;
 /// The stand-in for a missing mass: a ball of 1 g ...
 const STAND_IN_MASS: f64 = 1e-3;
 /// ... and 5 cm radius.
@@ -63,10 +65,21 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         layer.over(path).apply(["PhysicsArticulationRootAPI"]);
     }
     // Between bodies that can touch at all: engines complain about others.
+    let mut written = 0;
     let touches = |body: &LinkId| !scene.library.colliders[body.0].is_empty();
     for (body, others) in scene.plan.filtered_pairs.iter().filter(|(body, _)| touches(body)) {
         let others = others.iter().filter(|other| touches(other));
         let others: Vec<&str> = others.map(|other| scene.plan.links[other.0].path.as_str()).collect();
+        written += others.iter().map(|path| path.len()).sum::<usize>();
+        if written > MAX_PAIRS_TEXT {
+            let message =
+                "the pairs of links that need no collision check are too many to write: those from here on are left out";
+            diagnostics.push(
+                Diagnostic::new(&codes::TOO_MANY_PAIRS, scene.robot.links[body.0].place.clone(), message)
+                    .help("give the SRDF fewer pairs, or use --bodies flat, which has shorter paths"),
+            );
+            break;
+        }
         if !others.is_empty() {
             layer
                 .over(&scene.plan.links[body.0].path)

@@ -324,7 +324,9 @@ fn filtered_pairs(robot: &Robot, links: &[LinkPlan]) -> Vec<(LinkId, Vec<LinkId>
     }
     // A joint on a frame connects the body that the frame is rigid in; what the source says of a frame, which has no colliders,
     // says nothing of that body.
-    let adjacent = robot.joints.iter().map(|joint| (links[joint.parent.0].body, links[joint.child.0].body));
+    // What floats is connected to nothing.
+    let connecting = robot.joints.iter().filter(|joint| joint.kind != JointKind::Floating);
+    let adjacent = connecting.map(|joint| (links[joint.parent.0].body, links[joint.child.0].body));
     let body = |link: LinkId| links[link.0].body.filter(|body| *body == link);
     let said = robot.disabled_collisions.iter().map(|&(one, other)| (body(one), body(other)));
     let mut pairs: BTreeMap<usize, BTreeMap<usize, LinkId>> = BTreeMap::new();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Scene;
 use super::author::{Attribute, Layer};
 use super::plan::{LINK_SCOPES, ROOT_SCOPES};
-use crate::robot::{Custom, Element, Joint, Shape, names};
+use crate::robot::{Custom, Element, Joint, JointKind, Shape, names};
 
 /// Attributes that a Scope has by its schema: a URDF attribute of the same name gets the prefix `urdf:`.
 const SCOPE_ATTRIBUTES: [&str; 3] = ["proxyPrim", "purpose", "visibility"];
@@ -77,6 +77,14 @@ impl Writer<'_> {
         for (name, value) in numbers {
             if let Some(value) = value {
                 prim.attribute(&format!("{prefix}:{name}"), finish(Attribute::float(value as f32)));
+            }
+        }
+        // Where UsdPhysics has them they are the joint's limits; a joint that has none keeps what was said all the same.
+        if !matches!(joint.kind, JointKind::Revolute | JointKind::Prismatic) {
+            for (name, value) in [("limit:lower", limit.lower), ("limit:upper", limit.upper)] {
+                if let Some(value) = value {
+                    prim.attribute(&format!("{prefix}:{name}"), Attribute::float(value as f32).custom());
+                }
             }
         }
     }

@@ -12,6 +12,12 @@ use crate::urdf::xml::short;
 
 /// What a camera sees that does not say: SDF's defaults.
 const DEFAULT_VIEW: Camera = Camera { horizontal_fov: 1.047, width: 320, height: 240, near: 0.1, far: 100.0 };
+/// The narrowest view in radians that a camera may have.
+const NARROWEST: f64 = 1e-4;
+/// In metres, the nearest that a camera may see from ...
+const NEAREST: f64 = 1e-6;
+/// ... and the farthest.
+const FARTHEST: f64 = 1e30;
 /// The widest view in radians.
 const WIDEST: f64 = 3.0;
 /// The most pixels along a side.
@@ -273,12 +279,12 @@ fn view(scope: &mut Scope<'_>, camera: Option<&Element>) -> Camera {
 fn field_of_view(scope: &mut Scope<'_>, camera: &Element, given: Option<f64>) -> f64 {
     let Some(fov) = given else { return DEFAULT_VIEW.horizontal_fov };
     let used = match fov {
-        _ if fov <= 0.0 => DEFAULT_VIEW.horizontal_fov,
+        _ if fov < NARROWEST => DEFAULT_VIEW.horizontal_fov,
         _ => fov.min(WIDEST),
     };
     if used != fov {
         let message = format!("the field of view of {} is {fov} rad; {used} is used", camera.place.element);
-        scope.report(&codes::BAD_SETTING, &camera.place, message, "give radians, above 0 and below 3");
+        scope.report(&codes::BAD_SETTING, &camera.place, message, "give radians, from 0.0001 to 3");
     }
     used
 }
@@ -295,8 +301,9 @@ fn pixels(scope: &mut Scope<'_>, camera: &Element, given: Option<f64>, default: 
 
 fn clip_range(scope: &mut Scope<'_>, camera: &Element, near: Option<f64>, far: Option<f64>) -> (f64, f64) {
     let (given_near, given_far) = (near.unwrap_or(DEFAULT_VIEW.near), far.unwrap_or(DEFAULT_VIEW.far));
-    let near = if given_near > 0.0 { given_near } else { DEFAULT_VIEW.near };
-    let far = if given_far > near { given_far } else { DEFAULT_VIEW.far.max(1000.0 * near) };
+    // In single precision too, which is what they are written in.
+    let near = if given_near >= NEAREST && given_near < FARTHEST { given_near } else { DEFAULT_VIEW.near };
+    let far = if given_far as f32 > near as f32 { given_far } else { DEFAULT_VIEW.far.max(1000.0 * near) };
     if (near, far) != (given_near, given_far) {
         let message = format!("{} sees from {given_near} to {given_far} m; {near} to {far} is used", camera.place.element);
         scope.report(&codes::BAD_SETTING, &camera.place, message, "give near above 0, and far above near");
