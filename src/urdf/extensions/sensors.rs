@@ -302,7 +302,7 @@ fn pixels(scope: &mut Scope<'_>, camera: &Element, given: Option<f64>, default: 
 fn clip_range(scope: &mut Scope<'_>, camera: &Element, near: Option<f64>, far: Option<f64>) -> (f64, f64) {
     let (given_near, given_far) = (near.unwrap_or(DEFAULT_VIEW.near), far.unwrap_or(DEFAULT_VIEW.far));
     // In single precision too, which is what they are written in.
-    let near = if given_near >= NEAREST && given_near < FARTHEST { given_near } else { DEFAULT_VIEW.near };
+    let near = if (NEAREST..FARTHEST).contains(&given_near) { given_near } else { DEFAULT_VIEW.near };
     let far = if given_far as f32 > near as f32 { given_far } else { DEFAULT_VIEW.far.max(1000.0 * near) };
     if (near, far) != (given_near, given_far) {
         let message = format!("{} sees from {given_near} to {given_far} m; {near} to {far} is used", camera.place.element);
