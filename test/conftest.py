@@ -83,6 +83,17 @@ def run(*arguments, timeout=600, obeys_permissions=False, **options):
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=timeout, **options)
 
 
+def run_in_nv(script, *arguments, **options):
+    """Runs a script of this folder in the Python that has test/requirements-nv.txt; returns what it prints. Skips if there is none."""
+    python = os.environ.get("URDF_USD_NV_PYTHON")
+    if not python:
+        pytest.skip("URDF_USD_NV_PYTHON is not set: test/run sets it to a Python with test/requirements-nv.txt")
+    command = [python, str(Path(__file__).with_name(script)), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def source(name):
     """Where a robot is."""
     if name in SAMPLE_ROBOTS:

@@ -3,8 +3,6 @@ what may collide; and a pendulum swings in it as the books say."""
 
 import json
 import math
-import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,23 +10,17 @@ import pytest
 
 import expectation
 import kinematics
-from conftest import CORNER_ROBOTS, REAL_ROBOTS, ROBOTS, SAMPLE_ROBOTS, convert, source
-from stage import Asset, value
+from conftest import CORNER_ROBOTS, REAL_ROBOTS, ROBOTS, SAMPLE_ROBOTS, convert, run_in_nv, source
+from stage import Asset
 from test_usd import _physical
 
-WORKER = Path(__file__).with_name("newton_import.py")
 KINDS = {"revolute": "REVOLUTE", "continuous": "REVOLUTE", "prismatic": "PRISMATIC", "planar": "D6", "fixed": "FIXED"}
 #: What Newton takes for no limit.
 UNLIMITED = 1e9
 
 
 def run_worker(*arguments, **options):
-    python = os.environ.get("URDF_USD_NV_PYTHON")
-    if not python:
-        pytest.skip("URDF_USD_NV_PYTHON is not set: test/run sets it to a Python with test/requirements-nv.txt")
-    done = subprocess.run([python, WORKER, *map(str, arguments)], capture_output=True, text=True, timeout=900, **options)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(run_in_nv("newton_import.py", *arguments, **options))
 
 
 def _robot(name):

@@ -4,30 +4,21 @@ Newton runs in a Python of its own, which URDF_USD_NV_PYTHON names.
 """
 
 import json
-import os
-import subprocess
-from pathlib import Path
 
 import expectation
 import kinematics
 import pytest
-from conftest import REAL_ROBOTS, ROBOTS, convert, run, source
+from conftest import REAL_ROBOTS, ROBOTS, convert, run, run_in_nv, source
 
 #: What Newton has for a joint without a limit of its speed.
 UNLIMITED = 1e6
-HERE = Path(__file__).parent
 #: The samples, and of the real robots those that have mimics, dynamics, sliding joints, or all of them.
 CHOSEN = ("sample_arm", "sample_rover", "sample_corners", "g1_description", "interbotix_xsarm_descriptions", "pr2_description",
           "robotiq_description", "spot_description", "synthetic_edge_cases", "ur_description")  # fmt: skip
 
 
 def in_newton(entry):
-    python = os.environ.get("URDF_USD_NV_PYTHON")
-    if not python:
-        pytest.skip("URDF_USD_NV_PYTHON is not set: test/run sets it to a Python with newton")
-    done = subprocess.run([python, HERE / "newton_worker.py", entry], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(run_in_nv("newton_worker.py", entry))
 
 
 def overlay(asset):

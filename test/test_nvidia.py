@@ -2,31 +2,18 @@
 
 import functools
 import json
-import os
-import subprocess
-from pathlib import Path
 
 import pytest
 
 import explained
-from conftest import REAL_ROBOTS, ROBOTS
+from conftest import REAL_ROBOTS, ROBOTS, run_in_nv
 
-WORKER = Path(__file__).with_name("nvidia_validate.py")
 ROWS = explained.rows("NVIDIA")
-
-
-def python():
-    found = os.environ.get("URDF_USD_NV_PYTHON")
-    if not found:
-        pytest.skip("URDF_USD_NV_PYTHON is not set: test/run sets it to a Python with test/requirements-nv.txt")
-    return found
 
 
 @functools.cache
 def findings(entry):
-    done = subprocess.run([python(), WORKER, entry], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
+    result = json.loads(run_in_nv("nvidia_validate.py", entry))
     assert len(result["rules"]) >= 40, "rules are missing"
     return result["found"]
 

@@ -4,21 +4,18 @@ import datetime
 import json
 import math
 import os
-import subprocess
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import explained
 import numpy as np
 import pytest
-from conftest import SAMPLES, convert, run, source
+from conftest import SAMPLES, convert, run, run_in_nv, source
 from PIL import Image
 from pxr import Usd, UsdGeom, UsdPhysics
 from stage import Asset
 
 ARM = SAMPLES / "sample_arm"
 URDF = ARM / "urdf" / "sample_arm.urdf"
-HERE = Path(__file__).parent
 #: SR.004 of SimReady's foundation.
 FIELDS = {
     "asset_extents", "asset_license", "asset_name", "asset_type", "author", "category", "mass", "qcode", "rigid_body_count",
@@ -142,12 +139,7 @@ def extents(prims):
 
 def profile(entry):
     """What the profile Robot-Body says of an asset: passed and failed features, issues."""
-    python = os.environ.get("URDF_USD_NV_PYTHON")
-    if not python:
-        pytest.skip("URDF_USD_NV_PYTHON is not set: test/run sets it to a Python with SimReady's validator")
-    done = subprocess.run([python, HERE / "simready_worker.py", entry], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = json.loads(run_in_nv("simready_worker.py", entry).splitlines()[-1])
     if not found:
         pytest.skip("SimReady's profiles are not installed (simready-foundation-tier-core)")
     return found[str(entry)]
