@@ -10,7 +10,7 @@ import pytest
 
 import expectation
 import kinematics
-from conftest import CORNER_ROBOTS, REAL_ROBOTS, ROBOTS, SAMPLE_ROBOTS, convert, run_in_nv, source
+from conftest import CORNER_ROBOTS, REAL_ROBOTS, ROBOTS, SAMPLE_ROBOTS, convert, marks_of, run_in_nv, source
 from stage import Asset
 from test_usd import _physical
 
@@ -24,9 +24,8 @@ def run_worker(*arguments, **options):
 
 
 def _robot(name):
-    absent = pytest.mark.skipif(name in REAL_ROBOTS and not (ROBOTS / name).is_dir(), reason=f"{name} is not in {ROBOTS} (set URDF_USD_ROBOTS)")
     # Newton takes long to start: one worker has it look at all robots at once.
-    return pytest.param(name, marks=[absent, pytest.mark.xdist_group("newton"), *([pytest.mark.real_robot] if name in REAL_ROBOTS else [])])
+    return pytest.param(name, marks=[pytest.mark.xdist_group("newton"), *marks_of(name)])
 
 
 every_robot = pytest.mark.parametrize("name", [_robot(name) for name in (*SAMPLE_ROBOTS, *CORNER_ROBOTS, *REAL_ROBOTS)])

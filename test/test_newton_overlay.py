@@ -8,7 +8,7 @@ import json
 import expectation
 import kinematics
 import pytest
-from conftest import REAL_ROBOTS, ROBOTS, convert, run, run_in_nv, source
+from conftest import convert, marks_of, run, run_in_nv, source
 
 #: What Newton has for a joint without a limit of its speed.
 UNLIMITED = 1e6
@@ -25,11 +25,9 @@ def overlay(asset):
     return asset.directory / f"{asset.asset_name}.newton.usda"
 
 
-@pytest.fixture(scope="module", params=CHOSEN)
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=marks_of(name)) for name in CHOSEN])
 def robot(request, tmp_path_factory):
     """A URDF, the converted asset, and what Newton reads from its overlay's entry."""
-    if request.param in REAL_ROBOTS and not (ROBOTS / request.param).is_dir():
-        pytest.skip(f"{request.param} is not in {ROBOTS} (set URDF_USD_ROBOTS)")
     asset = convert(source(request.param), tmp_path_factory.mktemp("newton"), "--overlays", "newton", "--formats", "usd")
     return kinematics.read(asset.urdf), asset, in_newton(overlay(asset))
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 import explained
-from conftest import REAL_ROBOTS, ROBOTS, run_in_nv
+from conftest import marks_of, run_in_nv
 
 ROWS = explained.rows("NVIDIA")
 
@@ -28,9 +28,7 @@ def test_finds_nothing_unexplained(converted):
 
 
 def _row(row):
-    absent = pytest.mark.skipif(row.seen_on in REAL_ROBOTS and not (ROBOTS / row.seen_on).is_dir(), reason=f"{row.seen_on} is not in {ROBOTS}")
-    real = [pytest.mark.real_robot] if row.seen_on in REAL_ROBOTS else []
-    return pytest.param(row, id=f"{row.rule}-{row.seen_on}", marks=[absent, pytest.mark.xdist_group(row.seen_on), *real])
+    return pytest.param(row, id=f"{row.rule}-{row.seen_on}", marks=[pytest.mark.xdist_group(row.seen_on), *marks_of(row.seen_on)])
 
 
 @pytest.mark.parametrize("row", [_row(row) for row in ROWS])

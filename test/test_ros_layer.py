@@ -10,7 +10,7 @@ import pytest
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 import kinematics
-from conftest import ROBOTS, Source, convert, run
+from conftest import Source, convert, marks_of, run
 from stage import Asset, applied, value
 from test_rep158 import CAMERA_TYPES, check, is_accepted, is_camera_topic
 from test_schema import assert_kept, seen_by_openusd
@@ -329,12 +329,7 @@ def test_inspect_lists_them(sensing):
 # ------------------------------------------------------------------------------------------------------------------ real robots
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(n, marks=[pytest.mark.real_robot, pytest.mark.skipif(not (ROBOTS / n).is_dir(), reason=f"{n} is not in {ROBOTS}")])
-        for n in SENSING_ROBOTS
-    ]
-)
+@pytest.fixture(params=[pytest.param(n, marks=marks_of(n)) for n in SENSING_ROBOTS])
 def robot(request, conversions):
     return conversions(request.param)
 

@@ -11,7 +11,7 @@ import pytest
 from pxr import Usd, UsdGeom, UsdPhysics, UsdShade, UsdValidation
 
 import meshes as solids
-from conftest import ROBOTS
+from conftest import marks_of
 from stage import Asset, applied, value
 
 SET = "visual_representation"
@@ -245,11 +245,10 @@ def test_borders_of_materials_stay(converted, tier):
             assert box <= bound, f"{path}: {name} has shrunk by {box / high.diagonal:.2%} of the diagonal"
 
 
-@pytest.mark.real_robot
+@pytest.mark.parametrize("robot", [pytest.param("jaco_description", marks=marks_of("jaco_description"))])
 @pytest.mark.xdist_group("jaco_description")
-@pytest.mark.skipif(not (ROBOTS / "jaco_description").is_dir(), reason=f"jaco_description is not in {ROBOTS} (set URDF_USD_ROBOTS)")
-def test_a_real_robot_of_fine_meshes_gets_lighter(conversions):
-    shapes = tiers(conversions("jaco_description")).values()
+def test_a_real_robot_of_fine_meshes_gets_lighter(conversions, robot):
+    shapes = tiers(conversions(robot)).values()
     sums = [sum(len(s[t].triangles) for s in shapes) for t in TIERS]
     assert sums[1] < 0.5 * sums[0] and sums[2] < 0.2 * sums[0], sums
 
