@@ -231,6 +231,7 @@ fn convert(arguments: &Convert) -> ExitCode {
         overlays,
         srdf: arguments.srdf.clone(),
         simready,
+        meshes: Default::default(),
         strict: arguments.strict,
     };
     match convert::convert(&job) {

@@ -20,6 +20,7 @@ fn text_layers_of_the_sample_arm() {
         overlays: Vec::new(),
         srdf: None,
         simready: None,
+        meshes: Default::default(),
         strict: false,
     };
     let report = convert(&job).unwrap();

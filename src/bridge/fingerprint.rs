@@ -80,6 +80,7 @@ mod tests {
             overlays: Vec::new(),
             srdf: None,
             simready: None,
+            meshes: Default::default(),
             strict: false,
         }
     }

@@ -28,6 +28,7 @@ pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
         overlays: parameters.overlays.clone(),
         srdf: parameters.srdf_file.clone(),
         simready: parameters.simready.then(|| parameters.simready_metadata.clone()),
+        meshes: Default::default(),
         strict: parameters.strict,
     }
 }

@@ -16,7 +16,7 @@ use crate::{srdf, urdf};
 const MAX_CONTROLLER_FILES: usize = 4 << 20;
 
 /// Loads every mesh, texture and controller file of `robot`, all cores at once. What can't be loaded is reported and left out.
-pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
+pub(super) fn load(robot: &mut Robot, files: &Files, options: mesh::Options, base: Option<&Path>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     // References that lead to one file are one mesh.
     let opened: Vec<Result<resolve::File, Diagnostic>> = robot
@@ -41,7 +41,7 @@ pub(super) fn load(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec
     let places: Vec<Place> = robot.meshes.iter().map(|m| m.place.clone()).collect();
     let loaded: Vec<(Option<Arc<Mesh>>, Vec<Diagnostic>)> = jobs
         .par_iter()
-        .map(|&(index, file)| match mesh::read(file, files) {
+        .map(|&(index, file)| match mesh::read(file, files, options) {
             Ok((mesh, found)) => {
                 let found = found.into_iter().map(|d| at_reference(d, &places[index])).collect();
                 (Some(Arc::new(mesh)), found)
@@ -273,6 +273,7 @@ mod tests {
             overlays: Vec::new(),
             srdf: Some(folder.join("r.srdf")),
             simready: None,
+            meshes: Default::default(),
             strict: false,
         };
         convert(&job).map_err(Box::new)

@@ -21,7 +21,7 @@ pub use simready::Simready;
 
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::robot::Robot;
-use crate::{gltf, resolve, urdf, usd};
+use crate::{gltf, mesh, resolve, urdf, usd};
 
 /// The name of the report in an asset's directory.
 pub const REPORT: &str = "report.json";
@@ -127,6 +127,8 @@ pub struct Job {
     pub srdf: Option<PathBuf>,
     /// Whether to add what SimReady asks for, and what people say of the asset; nothing is added without [`Formats::usd`].
     pub simready: Option<Simready>,
+    /// How mesh files are understood.
+    pub meshes: mesh::Options,
     /// Publish nothing if there is any warning.
     pub strict: bool,
 }
@@ -177,7 +179,7 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
     let Some(mut robot) = robot else { return Err(diagnostics) };
     let read = start.elapsed();
 
-    diagnostics.extend(load::load(&mut robot, files, source.file.as_deref().and_then(Path::parent)));
+    diagnostics.extend(load::load(&mut robot, files, job.meshes, source.file.as_deref().and_then(Path::parent)));
     if let Some(path) = &job.srdf {
         match load::srdf(&mut robot, path, files) {
             Ok(found) => diagnostics.extend(found),

@@ -97,6 +97,7 @@ fn sheet() -> Mesh {
         triangles: vec![[0, 1, 2], [0, 2, 3]],
         normals: Corners { values: vec![[0.0, 0.0, 1.0]], indices: vec![[0; 3]; 2] },
         uvs: None,
+        colors: None,
         parts: vec![Part { triangles: 0..1, material: None }, Part { triangles: 1..2, material: Some(0) }],
         materials: vec![Material::plain("own", [0.0, 1.0, 0.0, 0.5])],
     }

@@ -31,6 +31,8 @@ pub(super) struct Corner {
     pub normal: u32,
     /// [`NONE`] if the source has none.
     pub uv: u32,
+    /// [`NONE`] if the source has none.
+    pub color: u32,
 }
 
 /// Triangles as a source holds them, in their own frame. Indices need not be valid, values need not be finite.
@@ -39,6 +41,8 @@ pub(super) struct Surface<'a> {
     pub normals: &'a [[f32; 3]],
     /// (0, 0) at the lower left.
     pub uvs: &'a [[f32; 2]],
+    /// Linear red, green, blue and opacity.
+    pub colors: &'a [[f32; 4]],
     pub triangles: &'a [[Corner; 3]],
     /// Runs of triangles that are taken, with their materials ([`NONE`] for none).
     pub runs: &'a [(Range<usize>, u32)],
@@ -49,11 +53,14 @@ pub(super) struct Assembly {
     points: Weld<3>,
     normals: Weld<3>,
     uvs: Weld<2>,
+    colors: Weld<4>,
     triangles: Vec<[u32; 3]>,
     /// As long as `triangles`, or empty as long as no corner has a normal.
     corner_normals: Vec<[u32; 3]>,
     /// As long as `triangles`, or empty as long as no corner has a texture coordinate.
     corner_uvs: Vec<[u32; 3]>,
+    /// As long as `triangles`, or empty as long as no corner has a colour.
+    corner_colors: Vec<[u32; 3]>,
     /// Per triangle an index into `materials`, or [`NONE`].
     triangle_materials: Vec<u32>,
     materials: Vec<Material>,
@@ -70,9 +77,11 @@ impl Assembly {
             points: Weld::default(),
             normals: Weld::default(),
             uvs: Weld::default(),
+            colors: Weld::default(),
             triangles: Vec::new(),
             corner_normals: Vec::new(),
             corner_uvs: Vec::new(),
+            corner_colors: Vec::new(),
             triangle_materials: Vec::new(),
             materials: Vec::new(),
             degenerate: 0,
@@ -104,14 +113,15 @@ impl Assembly {
         self.unusable += count;
     }
 
-    /// Adds one triangle of plain positions.
-    pub fn triangle(&mut self, positions: [[f32; 3]; 3]) {
+    /// Adds one triangle of plain positions, in one colour if it has any: linear red, green, blue and opacity.
+    pub fn triangle(&mut self, positions: [[f32; 3]; 3], color: Option<[f32; 4]>) {
         let [Some(a), Some(b), Some(c)] = positions.map(|p| self.points.add(p)) else {
             self.unusable += 1;
             return;
         };
         if self.has_area([a, b, c]) {
-            self.push([a, b, c], [NONE; 3], [NONE; 3], NONE);
+            let color = color.and_then(|color| self.colors.add(color)).unwrap_or(NONE);
+            self.push([a, b, c], [NONE; 3], [NONE; 3], [color; 3], NONE);
         } else {
             self.degenerate += 1;
         }
@@ -120,13 +130,14 @@ impl Assembly {
     /// Adds a surface, moved by `transform`. A mirroring transform turns the winding, so that the outside stays outside.
     pub fn add(&mut self, surface: &Surface, transform: &Matrix4<f64>) -> Result<(), Error> {
         let triangles: usize = surface.runs.iter().map(|(range, _)| range.len()).sum();
-        self.spend(surface.positions.len() + surface.normals.len() + surface.uvs.len() + triangles)?;
+        self.spend(surface.positions.len() + surface.normals.len() + surface.uvs.len() + surface.colors.len() + triangles)?;
         let linear: Matrix3<f64> = transform.fixed_view::<3, 3>(0, 0).into();
         let mirrored = linear.determinant() < 0.0;
         let normal_matrix = linear.try_inverse().map(|m| m.transpose());
         let mut points = Lookup::new(surface.positions.len());
         let mut normals = Lookup::new(surface.normals.len());
         let mut uvs = Lookup::new(surface.uvs.len());
+        let mut colors = Lookup::new(surface.colors.len());
         let runs = surface.runs.iter().filter_map(|(range, material)| Some((surface.triangles.get(range.clone())?, *material)));
         for (mut triangle, material) in runs.flat_map(|(run, material)| run.iter().map(move |t| (*t, material))) {
             if self.triangles.len() >= self.max_triangles {
@@ -157,7 +168,9 @@ impl Assembly {
                 })
             });
             let corner_uvs = triangle.map(|corner| uvs.get(corner.uv, |i| self.uvs.add(*surface.uvs.get(i)?)));
-            self.push(corner_points, corner_normals, corner_uvs, material);
+            let corner_colors = triangle
+                .map(|corner| colors.get(corner.color, |i| self.colors.add(surface.colors.get(i)?.map(|x| x.clamp(0.0, 1.0)))));
+            self.push(corner_points, corner_normals, corner_uvs, corner_colors, material);
         }
         Ok(())
     }
@@ -167,11 +180,12 @@ impl Assembly {
         (b - a).cross(&(c - a)) != Vector3::zeros()
     }
 
-    fn push(&mut self, points: [u32; 3], normals: [u32; 3], uvs: [u32; 3], material: u32) {
+    fn push(&mut self, points: [u32; 3], normals: [u32; 3], uvs: [u32; 3], colors: [u32; 3], material: u32) {
         let before = self.triangles.len();
         self.triangles.push(points);
         self.triangle_materials.push(material);
-        for (list, corners) in [(&mut self.corner_normals, normals), (&mut self.corner_uvs, uvs)] {
+        let lists = [(&mut self.corner_normals, normals), (&mut self.corner_uvs, uvs), (&mut self.corner_colors, colors)];
+        for (list, corners) in lists {
             if !list.is_empty() || corners != [NONE; 3] {
                 list.resize(before, [NONE; 3]);
                 list.push(corners);
@@ -194,7 +208,9 @@ impl Assembly {
         }
         self.drop_unused_points();
         self.fill_normals(shading);
-        let uvs = self.filled_uvs();
+        // Corners without a value have the origin of the image, and white.
+        let uvs = filled(&mut self.uvs, std::mem::take(&mut self.corner_uvs), self.triangles.len(), [0.0; 2]);
+        let colors = filled(&mut self.colors, std::mem::take(&mut self.corner_colors), self.triangles.len(), [1.0; 4]);
         let (parts, order) = self.parts();
         let reorder = |list: Vec<[u32; 3]>| match &order {
             Some(order) => order.iter().map(|&i| list[i as usize]).collect(),
@@ -205,6 +221,7 @@ impl Assembly {
             triangles: reorder(self.triangles),
             normals: Corners { values: self.normals.values, indices: reorder(self.corner_normals) },
             uvs: uvs.map(|uvs| Corners { values: uvs.values, indices: reorder(uvs.indices) }),
+            colors: colors.map(|colors| Corners { values: colors.values, indices: reorder(colors.indices) }),
             parts,
             materials: self.materials,
         })
@@ -244,24 +261,6 @@ impl Assembly {
         }
     }
 
-    /// The texture coordinates, (0, 0) at corners that have none; `None` if none has.
-    fn filled_uvs(&mut self) -> Option<Corners<[f32; 2]>> {
-        let mut indices = std::mem::take(&mut self.corner_uvs);
-        if indices.is_empty() {
-            return None;
-        }
-        indices.resize(self.triangles.len(), [NONE; 3]);
-        if indices.iter().any(|corners| corners.contains(&NONE)) {
-            let origin = self.uvs.add([0.0; 2]).unwrap_or(0);
-            for i in indices.iter_mut().flatten() {
-                if *i == NONE {
-                    *i = origin;
-                }
-            }
-        }
-        Some(Corners { values: std::mem::take(&mut self.uvs.values), indices })
-    }
-
     /// The runs of triangles by material, those without one last, and the order of triangles that they need, if it is another.
     /// Leaves only the materials that are used.
     fn parts(&mut self) -> (Vec<Part>, Option<Vec<u32>>) {
@@ -299,6 +298,24 @@ impl Assembly {
         self.materials = used;
         (parts, order)
     }
+}
+
+/// The values of corners, `otherwise` at those that have none; `None` if none has.
+fn filled<const N: usize>(
+    values: &mut Weld<N>,
+    mut indices: Vec<[u32; 3]>,
+    triangles: usize,
+    otherwise: [f32; N],
+) -> Option<Corners<[f32; N]>> {
+    if indices.is_empty() {
+        return None;
+    }
+    indices.resize(triangles, [NONE; 3]);
+    if indices.iter().any(|corners| corners.contains(&NONE)) {
+        let otherwise = values.add(otherwise).unwrap_or(0);
+        indices.iter_mut().flatten().filter(|i| **i == NONE).for_each(|i| *i = otherwise);
+    }
+    Some(Corners { values: std::mem::take(&mut values.values), indices })
 }
 
 /// Indices of a source's values in the assembly, found out once each.
@@ -350,7 +367,7 @@ mod tests {
     use crate::mesh::test::source;
 
     fn corners(indices: [u32; 3]) -> [Corner; 3] {
-        indices.map(|position| Corner { position, normal: NONE, uv: NONE })
+        indices.map(|position| Corner { position, normal: NONE, uv: NONE, color: NONE })
     }
 
     const SQUARE: [[f64; 3]; 6] =
@@ -358,7 +375,7 @@ mod tests {
 
     fn add(assembly: &mut Assembly, positions: &[[f64; 3]], triangles: &[[Corner; 3]], material: u32) -> Result<(), Error> {
         let runs = [(0..triangles.len(), material)];
-        assembly.add(&Surface { positions, normals: &[], uvs: &[], triangles, runs: &runs }, &Matrix4::identity())
+        assembly.add(&Surface { positions, normals: &[], uvs: &[], colors: &[], triangles, runs: &runs }, &Matrix4::identity())
     }
 
     #[test]
@@ -379,7 +396,8 @@ mod tests {
         let mut assembly = Assembly::new(0);
         let triangles = [corners([0, 1, 2])];
         let mirror = Matrix4::new_nonuniform_scaling(&Vector3::new(-1.0, 1.0, 1.0));
-        let surface = Surface { positions: &SQUARE, normals: &[], uvs: &[], triangles: &triangles, runs: &[(0..1, NONE)] };
+        let surface =
+            Surface { positions: &SQUARE, normals: &[], uvs: &[], colors: &[], triangles: &triangles, runs: &[(0..1, NONE)] };
         assembly.add(&surface, &mirror).unwrap();
         let mesh = assembly.finish(&mut source(), Shading::Smooth).unwrap();
         assert_eq!(mesh.points, [[0.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]);

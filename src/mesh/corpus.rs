@@ -57,11 +57,11 @@ fn meshes_of_real_robots() {
                 continue;
             }
             let known = KNOWN_FAILURES.iter().find(|(end, _)| file.path.ends_with(end));
-            match super::read(&file, &files) {
+            match super::read(&file, &files, Default::default()) {
                 Ok((mesh, diagnostics)) => {
                     assert_eq!(known, None, "{} can be read now", file.path.display());
                     check(&mesh);
-                    let twin = super::read(&file, &files).unwrap();
+                    let twin = super::read(&file, &files, Default::default()).unwrap();
                     assert!(twin.0 == mesh && twin.1 == diagnostics, "{} differs when read again", file.path.display());
                     let hull =
                         super::convex_hull(&mesh.points).unwrap_or_else(|error| panic!("{}: {error}", file.path.display()));

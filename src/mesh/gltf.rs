@@ -255,6 +255,7 @@ impl<'a> Reader<'a, '_, '_> {
             position: i,
             normal: if normals.is_empty() { NONE } else { i },
             uv: if uvs.is_empty() { NONE } else { i },
+            color: NONE,
         };
         let triangle = |corners: [usize; 3]| corners.map(|c| corner(indices[c]));
         let count = indices.len();
@@ -266,7 +267,8 @@ impl<'a> Reader<'a, '_, '_> {
             _ => (0..count / 3).map(|i| triangle([3 * i, 3 * i + 1, 3 * i + 2])).collect(),
         };
         let runs = [(0..triangles.len(), look.map_or(NONE, |look| look.material))];
-        let surface = Surface { positions: &positions, normals: &normals, uvs: &uvs, triangles: &triangles, runs: &runs };
+        let surface =
+            Surface { positions: &positions, normals: &normals, uvs: &uvs, colors: &[], triangles: &triangles, runs: &runs };
         self.assembly.add(&surface, transform)
     }
 

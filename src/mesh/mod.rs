@@ -78,14 +78,31 @@ impl Error {
     }
 }
 
+/// Choices of how mesh files are understood.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// What a Collada file's `up_axis` does.
+    pub up_axis: UpAxis,
+}
+
+/// What a Collada file's `up_axis` does. Other formats say nothing of it, or (glTF) leave no choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum UpAxis {
+    /// Nothing: coordinates are taken as they are, as RViz and Gazebo do.
+    #[default]
+    Ignore,
+    /// The file is turned so that its up axis becomes z.
+    Honor,
+}
+
 /// Reads a mesh file, whatever its name says it is, and what it refers to: images, material libraries, buffers.
 ///
 /// What could not be used of it is in the diagnostics; their places are in the mesh file.
 ///
 /// # Errors
 /// If nothing of it can be used: the codes are those of [`codes`] with severity error.
-pub fn read(file: &File, files: &Files) -> Result<(Mesh, Vec<Diagnostic>), Error> {
-    let mut source = Source::new(file, files);
+pub fn read(file: &File, files: &Files, options: Options) -> Result<(Mesh, Vec<Diagnostic>), Error> {
+    let mut source = Source::new(file, files, options);
     let mesh = match Format::of(&file.path, &file.bytes)? {
         Format::Stl => stl::read(&mut source),
         Format::Obj => obj::read(&mut source),
@@ -164,6 +181,7 @@ impl Format {
 struct Source<'a> {
     file: &'a File,
     files: &'a Files,
+    options: Options,
     diagnostics: Vec<Diagnostic>,
     /// Findings that were only counted.
     more: Vec<(&'static Code, usize)>,
@@ -172,8 +190,8 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn new(file: &'a File, files: &'a Files) -> Self {
-        Self { file, files, diagnostics: Vec::new(), more: Vec::new(), textures: HashMap::new() }
+    fn new(file: &'a File, files: &'a Files, options: Options) -> Self {
+        Self { file, files, options, diagnostics: Vec::new(), more: Vec::new(), textures: HashMap::new() }
     }
 
     /// Reports a finding about the file as a whole.

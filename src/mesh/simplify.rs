@@ -101,6 +101,8 @@ struct Vertex {
     point: u32,
     /// An index into the mesh's texture coordinates; [`NONE`] if it has none.
     uv: u32,
+    /// An index into the mesh's colours; [`NONE`] if it has none.
+    color: u32,
     part: u32,
     /// Of unit length.
     normal: [f32; 3],
@@ -108,7 +110,7 @@ struct Vertex {
 
 const NONE: u32 = u32::MAX;
 
-/// The vertices of a mesh and those of its triangles. Corners of one point, part and texture coordinate whose normals bend by less
+/// The vertices of a mesh and those of its triangles. Corners of one point, part texture coordinate and colour whose normals bend by less
 /// than [`SMOOTH_DEGREES`] are one vertex, with the mean of their normals.
 fn vertices(mesh: &Mesh) -> (Vec<Vertex>, Vec<[u32; 3]>) {
     let smooth = SMOOTH_DEGREES.to_radians().cos();
@@ -123,10 +125,11 @@ fn vertices(mesh: &Mesh) -> (Vec<Vertex>, Vec<[u32; 3]>) {
             let point = mesh.triangles[triangle][corner];
             let normal = mesh.normals.values[mesh.normals.indices[triangle][corner] as usize];
             let uv = mesh.uvs.as_ref().map_or(NONE, |uvs| uvs.indices[triangle][corner]);
+            let color = mesh.colors.as_ref().map_or(NONE, |colors| colors.indices[triangle][corner]);
             let mut at = last[point as usize];
             while at != NONE {
                 let vertex = &vertices[at as usize];
-                if vertex.uv == uv && vertex.part == part && dot(vertex.normal, normal) >= smooth {
+                if (vertex.uv, vertex.color, vertex.part) == (uv, color, part) && dot(vertex.normal, normal) >= smooth {
                     let sum = &mut sums[at as usize];
                     *sum = [0, 1, 2].map(|k| sum[k] + normal[k]);
                     return at;
@@ -135,7 +138,7 @@ fn vertices(mesh: &Mesh) -> (Vec<Vertex>, Vec<[u32; 3]>) {
             }
             let new = vertices.len() as u32;
             before.push(std::mem::replace(&mut last[point as usize], new));
-            vertices.push(Vertex { point, uv, part, normal });
+            vertices.push(Vertex { point, uv, color, part, normal });
             sums.push(normal);
             new
         }));
@@ -306,8 +309,12 @@ impl<'a> Source<'a> {
             let (values, indices) = compact(&uvs.values, vertices().map(|t| t.map(|v| v.uv)));
             Corners { values, indices }
         });
+        let colors = mesh.colors.as_ref().map(|colors| {
+            let (values, indices) = compact(&colors.values, vertices().map(|t| t.map(|v| v.color)));
+            Corners { values, indices }
+        });
         let normals = distinct(vertices().map(|t| t.map(|v| v.normal)));
-        Mesh { points, triangles: point_indices, normals, uvs, parts, materials: mesh.materials.clone() }
+        Mesh { points, triangles: point_indices, normals, uvs, colors, parts, materials: mesh.materials.clone() }
     }
 }
 
@@ -396,7 +403,7 @@ mod tests {
         let part = |triangles, material| Part { triangles, material: Some(material) };
         let parts = if halves { vec![part(0..count / 2, 0), part(count / 2..count, 1)] } else { vec![part(0..count, 0)] };
         let materials = vec![Material::plain("a", [1.0; 4]), Material::plain("b", [0.0; 4])];
-        Mesh { points, triangles, normals, uvs: None, parts, materials }
+        Mesh { points, triangles, normals, uvs: None, colors: None, parts, materials }
     }
 
     fn distinct_points(mesh: &Mesh) -> Set<[u32; 3]> {

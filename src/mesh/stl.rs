@@ -64,7 +64,7 @@ fn read_binary(source: &mut Source, assembly: &mut Assembly) -> Result<(), Error
     }
     for record in body.as_chunks::<RECORD>().0.iter().take(count) {
         let float = |i: usize| f32::from_le_bytes([record[i], record[i + 1], record[i + 2], record[i + 3]]);
-        assembly.triangle([12, 24, 36].map(|i| [float(i), float(i + 4), float(i + 8)]));
+        assembly.triangle([12, 24, 36].map(|i| [float(i), float(i + 4), float(i + 8)]), None);
     }
     Ok(())
 }
@@ -94,7 +94,7 @@ fn add_loop(corners: &mut Vec<[f32; 3]>, assembly: &mut Assembly) {
     match corners.len() {
         0 => {}
         1 | 2 => assembly.unusable(1),
-        n => (2..n).for_each(|i| assembly.triangle([corners[0], corners[i - 1], corners[i]])),
+        n => (2..n).for_each(|i| assembly.triangle([corners[0], corners[i - 1], corners[i]], None)),
     }
     corners.clear();
 }

@@ -20,7 +20,7 @@ fn files() -> Files {
 pub(super) fn source() -> Source<'static> {
     static FILE: LazyLock<File> = LazyLock::new(|| File { path: PathBuf::from("test.mesh"), bytes: [].into() });
     static FILES: LazyLock<Files> = LazyLock::new(files);
-    Source::new(&FILE, &FILES)
+    Source::new(&FILE, &FILES, Default::default())
 }
 
 /// Reads `bytes` as the content of a file `name` in a folder of its own.
@@ -41,7 +41,7 @@ pub(super) fn read_with(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) -> R
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let files = Files::new(Arc::new(Resolver::new(Options::default())));
     files.allow(&root);
-    super::read(&File { path, bytes: bytes.into() }, &files)
+    super::read(&File { path, bytes: bytes.into() }, &files, Default::default())
 }
 
 /// The codes of findings.

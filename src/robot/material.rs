@@ -9,6 +9,9 @@ pub struct Material {
     pub name: String,
     /// Linear red, green, blue and opacity, each 0 to 1. With a texture: what stands in for it where it can't be shown.
     pub base_color: [f32; 4],
+    /// Whether the colours of a mesh's corners multiply the base colour and its texture, as glTF's COLOR_0 does. A reader that sets
+    /// this has multiplied the base colour into the corners, so that it is white.
+    pub shows_corner_colors: bool,
     /// The image that gives colour (and opacity, if it has alpha), sRGB.
     pub base_color_texture: Option<Arc<Texture>>,
     /// 0 to 1.
@@ -22,7 +25,15 @@ pub struct Material {
 impl Material {
     /// A dielectric of one colour.
     pub fn plain(name: impl Into<String>, base_color: [f32; 4]) -> Self {
-        Self { name: name.into(), base_color, base_color_texture: None, metallic: 0.0, roughness: 0.5, emissive: [0.0; 3] }
+        Self {
+            name: name.into(),
+            base_color,
+            shows_corner_colors: false,
+            base_color_texture: None,
+            metallic: 0.0,
+            roughness: 0.5,
+            emissive: [0.0; 3],
+        }
     }
 
     /// The linear value of an sRGB component (IEC 61966-2-1).

@@ -19,6 +19,9 @@ pub struct Mesh {
     pub normals: Corners<[f32; 3]>,
     /// Texture coordinates of the corners, (0, 0) at the lower left of the image, if the source has any.
     pub uvs: Option<Corners<[f32; 2]>>,
+    /// Colours of the corners, if the source has any: linear red, green, blue and opacity, each 0 to 1. They show where neither the
+    /// part nor the robot names a material, and where a part's material says so ([`Material::shows_corner_colors`]).
+    pub colors: Option<Corners<[f32; 4]>>,
     /// Runs of triangles with one material, in order, covering all triangles; at least one.
     pub parts: Vec<Part>,
     /// The mesh's own materials, which `parts` refer to.
@@ -64,7 +67,8 @@ impl Mesh {
         }
         if axes.iter().filter(|&&axis| axis).count() % 2 == 1 {
             let uvs = mesh.uvs.iter_mut().flat_map(|uvs| &mut uvs.indices);
-            for corners in mesh.triangles.iter_mut().chain(&mut mesh.normals.indices).chain(uvs) {
+            let colors = mesh.colors.iter_mut().flat_map(|colors| &mut colors.indices);
+            for corners in mesh.triangles.iter_mut().chain(&mut mesh.normals.indices).chain(uvs).chain(colors) {
                 corners.swap(1, 2);
             }
         }

@@ -104,6 +104,7 @@ impl Indices {
             position: self.position.index(corner),
             normal: self.normal.map_or(NONE, |column| column.index(corner)),
             uv: self.uv.map_or(NONE, |column| column.index(corner)),
+            color: NONE,
         }
     }
 

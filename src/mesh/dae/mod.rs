@@ -327,7 +327,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
             runs.push((set.triangles.clone(), self.material(set.symbol, &bindings)));
         }
         let Geometry { positions, normals, uvs, triangles, .. } = &*geometry;
-        self.assembly.add(&Surface { positions, normals, uvs, triangles, runs: &runs }, transform)
+        self.assembly.add(&Surface { positions, normals, uvs, colors: &[], triangles, runs: &runs }, transform)
     }
 
     /// The material in the assembly that a primitive's symbol stands for.

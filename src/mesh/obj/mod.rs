@@ -46,7 +46,7 @@ pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
     let materials = object.bind_materials(source, &mut assembly);
     let runs: Vec<_> = object.runs.iter().map(|run| (run.triangles.clone(), materials[run.material])).collect();
     let Object { positions, normals, uvs, triangles, .. } = &object;
-    assembly.add(&Surface { positions, normals, uvs, triangles, runs: &runs }, &Matrix4::identity())?;
+    assembly.add(&Surface { positions, normals, uvs, colors: &[], triangles, runs: &runs }, &Matrix4::identity())?;
     assembly.finish(source, Shading::Smooth)
 }
 
@@ -150,7 +150,12 @@ impl Object {
     fn corner(&self, word: &[u8]) -> Corner {
         let mut parts = word.split(|&b| b == b'/');
         let mut index = |len: usize| parts.next().and_then(|part| index(part, len)).unwrap_or(NONE);
-        Corner { position: index(self.positions.len()), uv: index(self.uvs.len()), normal: index(self.normals.len()) }
+        Corner {
+            position: index(self.positions.len()),
+            uv: index(self.uvs.len()),
+            normal: index(self.normals.len()),
+            color: NONE,
+        }
     }
 
     /// The materials of `names` in the assembly.
