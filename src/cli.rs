@@ -14,7 +14,8 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnost
 
 use crate::convert::{self, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::{bridge, resolve, usd};
+use crate::store::Store;
+use crate::{bridge, resolve, store, usd};
 
 /// How many diagnostics come with an excerpt of the source; each costs as much time as the source is long.
 const MAX_EXCERPTS: usize = 100;
@@ -93,6 +94,9 @@ struct Convert {
     /// Write nothing and fail if there is any warning
     #[arg(long)]
     strict: bool,
+    /// Neither use nor keep what earlier conversions made of the same meshes (in $XDG_CACHE_HOME/urdf_usd)
+    #[arg(long)]
+    no_cache: bool,
     /// Print the report as JSON to standard output
     #[arg(long)]
     json: bool,
@@ -234,7 +238,8 @@ fn convert(arguments: &Convert) -> ExitCode {
         meshes: Default::default(),
         strict: arguments.strict,
     };
-    match convert::convert(&job) {
+    let context = convert::Context { store: kept(arguments.no_cache), ..Default::default() };
+    match convert::convert(&job, &context) {
         Ok(report) => {
             print_diagnostics(&report.diagnostics);
             print_outcome(&report);
@@ -252,6 +257,16 @@ fn convert(arguments: &Convert) -> ExitCode {
             }
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Where this person's conversions keep what took time; `URDF_USD_CACHE_MB` bounds it.
+fn kept(no_cache: bool) -> Store {
+    let limit = std::env::var("URDF_USD_CACHE_MB").ok().and_then(|text| text.trim().parse::<u64>().ok());
+    let limit = limit.map_or(store::DISK_BYTES, |megabytes| megabytes.saturating_mul(1 << 20));
+    match Store::directory() {
+        Some(directory) if !no_cache && limit > 0 => Store::on_disk(&directory, limit),
+        _ => Store::none(),
     }
 }
 

@@ -100,6 +100,7 @@ fn sheet() -> Mesh {
         colors: None,
         parts: vec![Part { triangles: 0..1, material: None }, Part { triangles: 1..2, material: Some(0) }],
         materials: vec![Material::plain("own", [0.0, 1.0, 0.0, 0.5])],
+        digest: [0; 32],
     }
 }
 

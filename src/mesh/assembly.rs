@@ -224,6 +224,7 @@ impl Assembly {
             colors: colors.map(|colors| Corners { values: colors.values, indices: reorder(colors.indices) }),
             parts,
             materials: self.materials,
+            digest: [0; 32],
         })
     }
 
