@@ -29,6 +29,9 @@ pub struct SurfaceAccessors {
     pub position: Index,
     pub normal: Index,
     pub uv: Option<Index>,
+    pub color: Option<Index>,
+    /// Whether some of the colours are not opaque.
+    pub translucent: bool,
     pub indices: Index,
 }
 
@@ -52,6 +55,8 @@ impl Binary {
             position: self.floats(&surface.positions, "VEC3", Some(bounds)),
             normal: self.floats(&surface.normals, "VEC3", None),
             uv: surface.uvs.as_ref().map(|uvs| self.floats(uvs, "VEC2", None)),
+            color: surface.colors.as_ref().map(|colors| self.colors(colors)),
+            translucent: surface.colors.iter().flatten().any(|color| color[3] != u16::MAX),
             indices: self.indices(&surface.indices, surface.positions.len()),
         }
     }
@@ -65,7 +70,16 @@ impl Binary {
         let bytes: Vec<u8> = values.as_flattened().iter().flat_map(|v| v.to_le_bytes()).collect();
         let buffer_view = self.view(&bytes, Some(ARRAY_BUFFER));
         let (min, max) = bounds.unzip();
-        self.accessor(Accessor { buffer_view, component_type: FLOAT, count: values.len(), kind, min, max })
+        let (component_type, count) = (FLOAT, values.len());
+        self.accessor(Accessor { buffer_view, component_type, normalized: false, count, kind, min, max })
+    }
+
+    /// Four components even where all are opaque: three of two bytes would not fill a vertex's multiple of four.
+    fn colors(&mut self, colors: &[[u16; 4]]) -> Index {
+        let bytes: Vec<u8> = colors.as_flattened().iter().flat_map(|v| v.to_le_bytes()).collect();
+        let buffer_view = self.view(&bytes, Some(ARRAY_BUFFER));
+        let (component_type, count) = (UNSIGNED_SHORT, colors.len());
+        self.accessor(Accessor { buffer_view, component_type, normalized: true, count, kind: "VEC4", min: None, max: None })
     }
 
     fn indices(&mut self, indices: &[u32], vertices: usize) -> Index {
@@ -76,7 +90,8 @@ impl Binary {
             (UNSIGNED_INT, indices.iter().flat_map(|i| i.to_le_bytes()).collect())
         };
         let buffer_view = self.view(&bytes, Some(ELEMENT_ARRAY_BUFFER));
-        self.accessor(Accessor { buffer_view, component_type, count: indices.len(), kind: "SCALAR", min: None, max: None })
+        let count = indices.len();
+        self.accessor(Accessor { buffer_view, component_type, normalized: false, count, kind: "SCALAR", min: None, max: None })
     }
 
     fn accessor(&mut self, accessor: Accessor) -> Index {

@@ -82,6 +82,11 @@ impl Mesh {
         mesh
     }
 
+    /// Whether it has colours and some of them are not opaque.
+    pub fn has_translucent_corners(&self) -> bool {
+        self.colors.iter().flat_map(|colors| &colors.values).any(|color| color[3] < 1.0)
+    }
+
     /// The smallest and largest coordinates; `None` if there are no points.
     pub fn bounds(&self) -> Option<([f32; 3], [f32; 3])> {
         let first = *self.points.first()?;

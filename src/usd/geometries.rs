@@ -62,6 +62,16 @@ fn author_mesh(layer: &mut Layer, path: &str, mesh: &Mesh) {
         prim.attribute("primvars:st", Attribute::tex_coord2f_array(values.iter().copied()).interpolation("faceVarying"))
             .attribute("primvars:st:indices", Attribute::int_array(flat(indices)));
     }
+    if let Some(Corners { values, indices }) = &mesh.colors {
+        let colors = values.iter().map(|&[red, green, blue, _]| [red, green, blue]);
+        prim.attribute("primvars:displayColor", Attribute::color3f_array(colors).interpolation("faceVarying"))
+            .attribute("primvars:displayColor:indices", Attribute::int_array(flat(indices)));
+        if mesh.has_translucent_corners() {
+            let opacities = Attribute::float_array(values.iter().map(|color| color[3]));
+            prim.attribute("primvars:displayOpacity", opacities.interpolation("faceVarying"))
+                .attribute("primvars:displayOpacity:indices", Attribute::int_array(flat(indices)));
+        }
+    }
 }
 
 /// The faces of each material of a mesh that has several, by the material's name. The materials themselves are bound in
