@@ -127,8 +127,7 @@ impl Dialect {
     /// The colour of a facet, linear; `None` if it has none.
     fn color(&self, attribute: u16) -> Option<[f32; 4]> {
         let flag = attribute & FLAG != 0;
-        let [low, middle, high] =
-            [0, 5, 10].map(|shift| Material::linear(f64::from(attribute >> shift & 31) / 31.0) as f32);
+        let [low, middle, high] = [0, 5, 10].map(|shift| Material::linear(f64::from(attribute >> shift & 31) / 31.0) as f32);
         match self {
             Self::VisCam => flag.then_some([high, middle, low, 1.0]),
             Self::Magics { object } if flag => Some(*object),

@@ -127,7 +127,8 @@ impl Library {
             source.report(&codes::SIMPLIFIED, message, "put the opacity into the alpha of the colour's image");
         }
         if glow.is_some() || roughness.is_some() || metallic.is_some() {
-            let message = format!("the material `{name}` has images of its emission, roughness or metalness; their means count");
+            let message =
+                format!("the material `{name}` has images of its emission, roughness or metalness; their means count");
             source.report(&codes::SIMPLIFIED, message, "");
         }
         let [r, g, b] = linear(diffuse.map(|c| c.min(1.0)));
