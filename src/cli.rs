@@ -15,7 +15,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnost
 use crate::convert::{self, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::store::Store;
-use crate::{bridge, resolve, store, usd};
+use crate::{bridge, mesh, resolve, store, usd};
 
 /// How many diagnostics come with an excerpt of the source; each costs as much time as the source is long.
 const MAX_EXCERPTS: usize = 100;
@@ -85,6 +85,9 @@ struct Convert {
     /// Whether the prims of bodies stand in each other, or all in the root
     #[arg(long, value_enum, default_value_t)]
     bodies: Bodies,
+    /// Whether the up_axis of Collada meshes turns them, or is ignored as RViz does
+    #[arg(long, value_enum, default_value_t)]
+    up_axis: UpAxis,
     /// The ROS namespace of the asset [default: the robot's name]
     #[arg(long, value_name = "NS", value_parser = namespace)]
     namespace: Option<String>,
@@ -115,6 +118,13 @@ enum Bodies {
     #[default]
     Nested,
     Flat,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum UpAxis {
+    #[default]
+    Ignore,
+    Honor,
 }
 
 #[derive(Args)]
@@ -235,7 +245,12 @@ fn convert(arguments: &Convert) -> ExitCode {
         overlays,
         srdf: arguments.srdf.clone(),
         simready,
-        meshes: Default::default(),
+        meshes: mesh::Options {
+            up_axis: match arguments.up_axis {
+                UpAxis::Ignore => mesh::UpAxis::Ignore,
+                UpAxis::Honor => mesh::UpAxis::Honor,
+            },
+        },
         strict: arguments.strict,
     };
     let context = convert::Context { store: kept(arguments.no_cache), ..Default::default() };

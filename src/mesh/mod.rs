@@ -3,7 +3,7 @@
 //! A mesh comes out as URDF means it, as RViz and Gazebo show it:
 //!
 //! - **STL, OBJ**: coordinates as they are in the file.
-//! - **Collada**: the whole visual scene; `unit` is applied, `up_axis` is ignored, as RViz does.
+//! - **Collada**: the whole visual scene; `unit` is applied, `up_axis` is ignored, as RViz does, unless [`Options`] say otherwise.
 //! - **glTF**: the whole default scene, turned from glTF's y up to z up: (x, y, z) becomes (x, -z, y). RViz (since its change 1482,
 //!   of 2025), Drake, Meshcat and Blender turn it so, and robots that ship glTF meshes are made for it.
 //!
@@ -94,7 +94,9 @@ pub enum UpAxis {
     /// Nothing: coordinates are taken as they are, as RViz and Gazebo do.
     #[default]
     Ignore,
-    /// The file is turned so that its up axis becomes z.
+    /// The file is turned so that its up axis becomes z, its right x, and what points out of its screen -y (the table of
+    /// `up_axis` in the specification, 1.4.1, chapter 5): with y up (x, y, z) becomes (x, -z, y), with x up (-y, -z, x). A file
+    /// that does not say has y up.
     Honor,
 }
 
