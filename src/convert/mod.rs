@@ -390,16 +390,18 @@ fn write(
     let source =
         gltf::Source { format: "urdf".to_owned(), uri: uri.map(str::to_owned), hash: Some(format!("sha256:{sha256}")) };
     let gltf_options = gltf::Options { source: Some(source) };
-    // Both are made whichever is asked for: the findings and the counts do not depend on the formats.
-    let (asset, glb) = rayon::join(|| usd::write(robot, &usd_options, store), || gltf::write(robot, &gltf_options));
+    let (asset, glb) = rayon::join(
+        || usd::write(robot, &usd_options, store),
+        || job.formats.glb.then(|| gltf::write(robot, &gltf_options, store)),
+    );
     diagnostics.extend(asset.diagnostics);
-    diagnostics.extend(glb.diagnostics);
     let mut files = publish::Files::new();
     files.extend(asset.usdz.map(|package| (format!("{name}.usdz"), package)));
     if job.formats.usd {
         files.extend(asset.files);
     }
-    if job.formats.glb {
+    if let Some(glb) = glb {
+        diagnostics.extend(glb.diagnostics);
         files.insert(format!("{name}.glb"), glb.glb);
     }
     (files, asset.written)
