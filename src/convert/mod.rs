@@ -5,21 +5,24 @@
 pub mod codes;
 mod context;
 mod load;
+mod memo;
 mod publish;
 mod report;
 mod simready;
+mod states;
 
 use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 pub use context::{Context, Progress, Step};
 pub use publish::Error as PublishError;
 pub use report::{Counts, FileInfo, Report, SourceInfo, Timings};
 use sha2::{Digest, Sha256};
 pub use simready::Simready;
+pub use states::States;
 
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::robot::Robot;
@@ -162,19 +165,26 @@ impl std::error::Error for Failure {}
 /// If nothing could be published: see [`Failure::diagnostics`]. A broken part of the robot is no failure (unless
 /// [`Job::strict`]): it is a diagnostic of the report.
 pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
-    let start = Instant::now();
+    let (start, started) = (Instant::now(), SystemTime::now());
+    if let Some(report) = memo::recall(job, &context.store, start) {
+        return Ok(report);
+    }
     let files = resolve::Files::new(Arc::new(resolve::Resolver::new(job.resolve.clone())));
     let result = run(job, &files, context, start);
-    context.store.trim();
-    let mut used = files.used();
-    used.sort();
-    match result {
-        Ok(report) => Ok(Report { used, ..report }),
+    let used = files.used();
+    let result = match result {
+        Ok(report) => {
+            let report = Report { used, ..report };
+            memo::remember(job, &context.store, &report, &files.looked(), started);
+            Ok(report)
+        }
         Err(mut diagnostics) => {
             diagnostics.sort_by_key(|d| std::cmp::Reverse(d.severity));
             Err(Failure { diagnostics, used })
         }
-    }
+    };
+    context.store.trim();
+    result
 }
 
 fn run(job: &Job, files: &resolve::Files, context: &Context, start: Instant) -> Result<Report, Vec<Diagnostic>> {
@@ -256,19 +266,24 @@ fn run(job: &Job, files: &resolve::Files, context: &Context, start: Instant) -> 
         changed: false,
         used: Vec::new(),
     };
-    let ms = |duration: std::time::Duration| (duration.as_secs_f64() * 1e5).round() / 100.0;
+    let ms = milliseconds;
     report.timings_ms = Timings { read: ms(read), meshes: ms(meshes - read), write: ms(write - meshes), ..Timings::default() };
     publish(&mut report, outputs, write, start, ms)?;
     Ok(report)
+}
+
+/// Rounded to hundredths.
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e5).round() / 100.0
 }
 
 /// Puts the files in place under the next revision's number, if they differ from what is there.
 fn publish(
     report: &mut Report,
     mut outputs: publish::Files,
-    before: std::time::Duration,
+    before: Duration,
     start: Instant,
-    ms: impl Fn(std::time::Duration) -> f64,
+    ms: impl Fn(Duration) -> f64,
 ) -> Result<(), Vec<Diagnostic>> {
     let parent = report.directory.parent().map(Path::to_owned).unwrap_or_default();
     let failed = |error: publish::Error| {
