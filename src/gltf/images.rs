@@ -27,10 +27,7 @@ fn scaled(texture: &Texture) -> Option<Vec<u8>> {
     if (to_width, to_height) == (width, height) {
         return None;
     }
-    let mut image = reader(texture).decode().ok()?.resize_exact(to_width, to_height, FilterType::Triangle);
-    if !texture.has_alpha && image.color().has_alpha() {
-        image = image.into_rgb8().into();
-    }
+    let image = reader(texture).decode().ok()?.resize_exact(to_width, to_height, FilterType::Triangle);
     encode(&image, texture.format).ok()
 }
 
