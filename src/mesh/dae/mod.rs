@@ -8,6 +8,8 @@
 //! [`transform`] knows the transforms of a node, [`geometry`] turns primitives into triangles, [`effect`] reads materials.
 
 mod effect;
+#[cfg(test)]
+mod files;
 mod geometry;
 #[cfg(test)]
 pub(super) mod tests;
