@@ -129,6 +129,7 @@ fn figures(mesh: &Mesh, hull: Option<&Mesh>, diagnostics: &[Diagnostic]) -> serd
         "triangles": mesh.triangles.len(),
         "normals": mesh.normals.values.len(),
         "uvs": mesh.uvs.as_ref().map(|uvs| uvs.values.len()),
+        "colors": mesh.colors.as_ref().map(|colors| &colors.values),
         "bounds": [low, high],
         "area": area,
         "hull_volume": hull_volume,
