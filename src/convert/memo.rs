@@ -146,6 +146,7 @@ mod tests {
             srdf: None,
             simready: None,
             meshes: Default::default(),
+            tiers: Default::default(),
             strict: false,
         }
     }

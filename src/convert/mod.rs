@@ -110,6 +110,16 @@ pub fn overlays<S: AsRef<str>>(names: &[S]) -> Result<Vec<usd::Overlay>, String>
     Ok(overlays)
 }
 
+/// Which tiers of visuals are written (REP-158 §1.3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tiers {
+    /// `mesh_high`, and `mesh_medium` and `mesh_low` where they save something.
+    #[default]
+    All,
+    /// `mesh_high` alone: the meshes of the source.
+    High,
+}
+
 /// One conversion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
@@ -135,6 +145,8 @@ pub struct Job {
     pub simready: Option<Simready>,
     /// How mesh files are understood.
     pub meshes: mesh::Options,
+    /// Which tiers of visuals are written.
+    pub tiers: Tiers,
     /// Publish nothing if there is any warning.
     pub strict: bool,
 }
@@ -193,7 +205,7 @@ fn run(job: &Job, files: &resolve::Files, context: &Context, start: Instant) -> 
     let Some(mut robot) = robot else { return Err(diagnostics) };
     let read = start.elapsed();
 
-    diagnostics.extend(load::load(&mut robot, files, job.meshes, context, source.file.as_deref().and_then(Path::parent)));
+    diagnostics.extend(load::load(&mut robot, files, job, context, source.file.as_deref().and_then(Path::parent)));
     if let Some(path) = &job.srdf {
         match load::srdf(&mut robot, path, files) {
             Ok(found) => diagnostics.extend(found),
