@@ -528,6 +528,7 @@ mod tests {
             }),
             parts: vec![Part { triangles: 0..2, material: None }],
             materials: Vec::new(),
+            digest: [0; 32],
         };
         let pixels = |material: &str, opacity| {
             let mesh = format!("<visual><geometry><mesh filename='square.stl'/></geometry>{material}</visual>");

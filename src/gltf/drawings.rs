@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::binary::{Binary, SurfaceAccessors};
+use super::binary::{Binary, Content, Packed, SurfaceAccessors};
 use super::document::{Attributes, Index, Mesh, Primitive};
 use super::paint::{Ground, Paint};
 use super::surface::{Surface, Wanted};
-use super::{codes, solids, surface};
+use super::{codes, images, solids, surface};
 use crate::diagnostic::Diagnostic;
 use crate::robot::{self, Geometry, Material, Robot, Shape};
+use crate::store::Store;
 
 /// Linear grey of what has no material at all.
 const UNPAINTED: [f32; 4] = [0.6, 0.6, 0.6, 1.0];
@@ -29,13 +30,13 @@ pub struct Drawings {
 }
 
 /// Builds what every shape of `robot` needs.
-pub fn draw(robot: &Robot, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
+pub fn draw(robot: &Robot, store: &Store, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
     let forms = Forms::of(robot);
-    let surfaces: Vec<Vec<Option<Surface>>> = forms.list.par_iter().map(Form::surfaces).collect();
-    let mut drawings = Drawings::default();
+    let surfaces: Vec<Vec<Option<Packed>>> = forms.list.par_iter().map(Form::surfaces).collect();
+    let mut drawings = Drawings { paint: Paint::new(images(robot, store)), ..Drawings::default() };
     let stored: Vec<Vec<Option<SurfaceAccessors>>> = surfaces
-        .iter()
-        .map(|parts| parts.iter().map(|part| part.as_ref().map(|part| drawings.binary.surface(part))).collect())
+        .into_iter()
+        .map(|parts| parts.into_iter().map(|part| Some(drawings.binary.surface(&part?))).collect())
         .collect();
     let mut meshes = Meshes { robot, forms: &forms, stored: &stored, known: HashMap::new(), told: HashSet::new(), diagnostics };
     for link in &robot.links {
@@ -45,6 +46,15 @@ pub fn draw(robot: &Robot, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
         drawings.collisions.push(collisions);
     }
     drawings
+}
+
+/// The images of all materials, by their textures' hashes.
+fn images(robot: &Robot, store: &Store) -> HashMap<String, Content> {
+    let of_meshes = robot.meshes.iter().flat_map(|source| &source.mesh).flat_map(|mesh| &mesh.materials);
+    let textures = robot.materials.iter().chain(of_meshes).flat_map(|material| &material.base_color_texture);
+    let distinct: HashMap<&str, &robot::Texture> = textures.map(|texture| (texture.sha256.as_str(), &**texture)).collect();
+    let fitted = |(sha256, texture): (&str, &robot::Texture)| (sha256.to_owned(), Content::new(images::fitted(texture, store)));
+    distinct.into_par_iter().map(fitted).collect()
 }
 
 /// A distinct geometry of the robot.
@@ -58,12 +68,16 @@ struct Form<'a> {
 }
 
 impl Form<'_> {
-    fn surfaces(&self) -> Vec<Option<Surface>> {
+    fn surfaces(&self) -> Vec<Option<Packed>> {
+        let pack = |surface: Option<Surface>| surface.as_ref().map(Packed::new);
         match self.mesh {
-            None => vec![solids::surface(self.geometry, self.wanted.iter().any(|wanted| wanted.uvs))],
-            Some(mesh) => {
-                mesh.parts.par_iter().zip(&self.wanted).map(|(part, &wanted)| surface::of_part(mesh, part, wanted)).collect()
-            }
+            None => vec![pack(solids::surface(self.geometry, self.wanted.iter().any(|wanted| wanted.uvs)))],
+            Some(mesh) => mesh
+                .parts
+                .par_iter()
+                .zip(&self.wanted)
+                .map(|(part, &wanted)| pack(surface::of_part(mesh, part, wanted)))
+                .collect(),
         }
     }
 

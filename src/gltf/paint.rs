@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::binary::Binary;
+use super::binary::{Binary, Content};
 use super::document::{AlphaMode, Image, Index, Material, MetallicRoughness, Texture, TextureReference};
-use super::images;
 use crate::robot;
 
 /// What of a material depends on the surface that shows it.
@@ -26,9 +25,15 @@ pub struct Paint {
     pub images: Vec<Image>,
     materials_known: HashMap<String, Index>,
     textures_known: HashMap<String, Index>,
+    contents: HashMap<String, Content>,
 }
 
 impl Paint {
+    /// `contents`: the images of textures by their hashes.
+    pub fn new(contents: HashMap<String, Content>) -> Self {
+        Self { contents, ..Self::default() }
+    }
+
     /// The material that shows `source` on `ground`, new if there is none yet. The ground's own colours multiply all it shows.
     pub fn material(&mut self, source: &robot::Material, ground: Ground, binary: &mut Binary) -> Index {
         let texture = source.base_color_texture.as_ref().filter(|_| ground.textured);
@@ -86,7 +91,9 @@ impl Paint {
 
     fn texture(&mut self, texture: &robot::Texture, binary: &mut Binary) -> Index {
         *self.textures_known.entry(texture.sha256.clone()).or_insert_with(|| {
-            let buffer_view = binary.view(&images::fitted(texture), None);
+            // An image that nobody made ready is shown as it is.
+            let own = || Content::new(texture.bytes.to_vec());
+            let buffer_view = binary.view(&self.contents.remove(&texture.sha256).unwrap_or_else(own), None);
             self.images.push(Image { name: texture.name.clone(), mime_type: texture.format.mime(), buffer_view });
             self.textures.push(Texture { source: self.images.len() - 1 });
             self.textures.len() - 1

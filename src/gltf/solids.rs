@@ -4,7 +4,7 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 
 use nalgebra::Vector3;
 
-use super::surface::{Builder, Corner, Surface, Wanted};
+use super::surface::{Builder, Corner, Surface};
 use crate::robot::Geometry;
 
 /// Sides of a round solid.
@@ -14,7 +14,7 @@ const RINGS: usize = 12;
 
 /// The triangles of a solid, or `None` for a mesh or where nothing can be drawn.
 pub fn surface(geometry: &Geometry, with_uvs: bool) -> Option<Surface> {
-    let mut builder = Builder::new(2 * SIDES * RINGS, Wanted { uvs: with_uvs, colors: false });
+    let mut builder = Builder::new(2 * SIDES * RINGS, with_uvs);
     match *geometry {
         Geometry::Box { size } => cuboid(&mut builder, size / 2.0),
         Geometry::Cylinder { radius, length } => cylinder(&mut builder, radius, length / 2.0),
@@ -26,12 +26,7 @@ pub fn surface(geometry: &Geometry, with_uvs: bool) -> Option<Surface> {
 }
 
 fn corner(position: Vector3<f64>, normal: Vector3<f64>, uv: [f64; 2]) -> Corner {
-    Corner {
-        position: position.map(|x| x as f32).into(),
-        normal: normal.map(|x| x as f32).into(),
-        uv: uv.map(|x| x as f32),
-        color: [1.0; 4],
-    }
+    Corner { position: position.map(|x| x as f32).into(), normal: normal.map(|x| x as f32).into(), uv: uv.map(|x| x as f32) }
 }
 
 /// Every face shows the whole image, upright on the sides.

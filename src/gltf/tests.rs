@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{Options, Source, write};
 use crate::diagnostic::Place;
 use crate::robot::*;
+use crate::store::Store;
 
 fn link(name: &str, visuals: Vec<Shape>, collisions: Vec<Shape>) -> Link {
     Link {
@@ -100,6 +101,7 @@ fn sheet() -> Mesh {
         colors: None,
         parts: vec![Part { triangles: 0..1, material: None }, Part { triangles: 1..2, material: Some(0) }],
         materials: vec![Material::plain("own", [0.0, 1.0, 0.0, 0.5])],
+        digest: [0; 32],
     }
 }
 
@@ -157,7 +159,7 @@ struct Glb {
 impl Glb {
     fn of(robot: &Robot) -> Self {
         let source = Source { format: "urdf".into(), uri: Some("package://p/p.urdf".into()), hash: Some("sha256:0".into()) };
-        let glb = write(robot, &Options { source: Some(source) }).glb;
+        let glb = write(robot, &Options { source: Some(source) }, &Store::none()).glb;
         let length = |at: usize| u32::from_le_bytes(glb[at..at + 4].try_into().unwrap()) as usize;
         assert_eq!((&glb[..4], length(8)), (&b"glTF"[..], glb.len()));
         let end = 20 + length(12);
@@ -258,7 +260,7 @@ fn the_extensions_pose_algorithm_moves_links_as_the_robot_does() {
 #[test]
 fn the_model_says_what_the_robot_says() {
     let robot = everything();
-    let written = write(&robot, &Options::default());
+    let written = write(&robot, &Options::default(), &Store::none());
     let codes: Vec<_> = written.diagnostics.iter().map(|d| d.code).collect();
     assert_eq!(codes, ["gltf-texture-without-coordinates", "gltf-limits-reversed", "gltf-loop-joint"]);
     let glb = Glb::of(&robot);
@@ -367,7 +369,7 @@ fn corners_show_their_colours_where_nothing_else_has_a_colour_or_the_material_sa
     assert_eq!(shown(&visuals[2]), [(Some(vec![pink; 3]), white, None), (None, green, blend())]);
     let collider = &glb.model()["links"][0]["collisionNodes"][0];
     assert!(shown(collider).iter().all(|(colors, ..)| colors.is_none()));
-    gltf::Gltf::from_slice(&write(&robot, &Options::default()).glb).expect("valid glTF");
+    gltf::Gltf::from_slice(&write(&robot, &Options::default(), &Store::none()).glb).expect("valid glTF");
 }
 
 #[test]
@@ -378,11 +380,14 @@ fn a_robot_of_frames_alone_has_no_buffer_and_writing_is_repeatable() {
     assert_eq!(glb.json["extensionsUsed"], serde_json::json!(["EXT_robot_kinematics"]));
     let nothing = robot(Vec::new(), Vec::new());
     assert_eq!(Glb::of(&nothing).list(&Glb::of(&nothing).json["nodes"]).len(), 1);
-    assert_eq!(write(&everything(), &Options::default()).glb, write(&everything(), &Options::default()).glb);
+    assert_eq!(
+        write(&everything(), &Options::default(), &Store::none()).glb,
+        write(&everything(), &Options::default(), &Store::none()).glb
+    );
 }
 
 #[test]
 fn what_the_gltf_crate_reads_is_valid() {
-    let glb = write(&everything(), &Options::default()).glb;
+    let glb = write(&everything(), &Options::default(), &Store::none()).glb;
     gltf::Gltf::from_slice(&glb).expect("valid glTF");
 }

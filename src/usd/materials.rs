@@ -109,6 +109,7 @@ mod tests {
             colors: colors.map(|values| Corners { values: values.to_vec(), indices: vec![[0, 1, 1], [0; 3]] }),
             parts: vec![Part { triangles: 0..1, material: None }, Part { triangles: 1..2, material: Some(0) }],
             materials: vec![own],
+            digest: [0; 32],
         }
     }
 
@@ -120,7 +121,7 @@ mod tests {
         let mut robot = crate::urdf::read(&urdf, None).robot.unwrap();
         robot.meshes[0].mesh = Some(Arc::new(mesh));
         let options = Options { entry: "r".into(), overlays: vec![Overlay::OpenPbr], ..Options::default() };
-        let asset = write(&robot, &options);
+        let asset = write(&robot, &options, &crate::store::Store::none());
         move |name| String::from_utf8(asset.files[name].clone()).unwrap()
     }
 
