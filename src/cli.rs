@@ -97,6 +97,9 @@ struct Convert {
     /// Write nothing and fail if there is any warning
     #[arg(long)]
     strict: bool,
+    /// Show a box in place of a visual mesh that can't be read: around the link's colliders, or with its mass and inertia
+    #[arg(long)]
+    stand_ins: bool,
     /// Neither use nor keep what earlier conversions made of the same meshes (in $XDG_CACHE_HOME/urdf_usd)
     #[arg(long)]
     no_cache: bool,
@@ -251,6 +254,7 @@ fn convert(arguments: &Convert) -> ExitCode {
                 UpAxis::Honor => mesh::UpAxis::Honor,
             },
         },
+        stand_ins: arguments.stand_ins,
         strict: arguments.strict,
     };
     let context = convert::Context { store: kept(arguments.no_cache), ..Default::default() };

@@ -81,6 +81,7 @@ mod tests {
             srdf: None,
             simready: None,
             meshes: Default::default(),
+            stand_ins: false,
             strict: false,
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{Context, Step};
+use super::{Context, Job, Step, stand_in};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
 use crate::resolve::{self, Files};
@@ -17,14 +17,11 @@ use crate::{srdf, urdf};
 const MAX_CONTROLLER_FILES: usize = 4 << 20;
 
 /// Loads every mesh, texture and controller file of `robot`, all cores at once. What can't be loaded is reported and left out.
-pub(super) fn load(
-    robot: &mut Robot,
-    files: &Files,
-    options: mesh::Options,
-    context: &Context,
-    base: Option<&Path>,
-) -> Vec<Diagnostic> {
-    let mut diagnostics = meshes(robot, files, options, context, base);
+pub(super) fn load(robot: &mut Robot, files: &Files, job: &Job, context: &Context, base: Option<&Path>) -> Vec<Diagnostic> {
+    let mut diagnostics = meshes(robot, files, job.meshes, context, base);
+    if job.stand_ins {
+        stand_in::add(robot, &mut diagnostics);
+    }
     diagnostics.extend(derived(robot, context));
     diagnostics.extend(textures(robot, files, base));
     diagnostics.extend(untextured(robot));
@@ -298,6 +295,7 @@ mod tests {
             srdf: Some(folder.join("r.srdf")),
             simready: None,
             meshes: Default::default(),
+            stand_ins: false,
             strict: false,
         };
         convert(&job, &Context::default()).map_err(Box::new)

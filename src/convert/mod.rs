@@ -8,6 +8,7 @@ mod load;
 mod publish;
 mod report;
 mod simready;
+mod stand_in;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -132,6 +133,8 @@ pub struct Job {
     pub simready: Option<Simready>,
     /// How mesh files are understood.
     pub meshes: mesh::Options,
+    /// Whether a box shows in place of a visual mesh that can't be read.
+    pub stand_ins: bool,
     /// Publish nothing if there is any warning.
     pub strict: bool,
 }
@@ -183,7 +186,7 @@ fn run(job: &Job, files: &resolve::Files, context: &Context, start: Instant) -> 
     let Some(mut robot) = robot else { return Err(diagnostics) };
     let read = start.elapsed();
 
-    diagnostics.extend(load::load(&mut robot, files, job.meshes, context, source.file.as_deref().and_then(Path::parent)));
+    diagnostics.extend(load::load(&mut robot, files, job, context, source.file.as_deref().and_then(Path::parent)));
     if let Some(path) = &job.srdf {
         match load::srdf(&mut robot, path, files) {
             Ok(found) => diagnostics.extend(found),
