@@ -2,7 +2,9 @@
 
 import numpy as np
 import trimesh
-from pxr import Usd, UsdGeom
+from pxr import UsdGeom
+
+from stage import Asset, applied
 
 #: How many corners a hull has at most, and how many where they suffice (docs/limits.md).
 MOST, FEW = 255, 64
@@ -11,24 +13,28 @@ DEVIATION = 0.01
 
 
 def meshes(converted):
-    """(name, hull, source) of every mesh with a hull, as trimesh sees them."""
-    path = converted.directory / "geometries.usdc"
-    stage = Usd.Stage.Open(str(path)) if path.exists() else None
-    prims = {p.GetName(): UsdGeom.Mesh(p) for p in stage.Traverse() if p.IsA(UsdGeom.Mesh)} if stage else {}
+    """(name, hull, source) of every mesh that collides and has a hull, each once, as trimesh sees them."""
+    read = {}
+    for variant in ("convex_hull", "trimesh"):
+        asset = Asset(converted.entry)
+        asset.select("collision_fidelity", variant)
+        for prim in asset.prims:
+            if prim.IsA(UsdGeom.Mesh) and "PhysicsMeshCollisionAPI" in applied(prim):
+                read.setdefault(prim.GetPath(), []).append(_arrays(prim))
+    pairs = {(hull[0].tobytes(), source[0].tobytes()): (path, hull, source) for path, (hull, source) in read.items()}
+    for path, hull, source in pairs.values():
+        if hull[0].shape != source[0].shape or (hull[0] != source[0]).any():
+            yield f"{path.name} of {path.GetParentPath().GetParentPath().name}", *(trimesh.Trimesh(*of, process=False) for of in (hull, source))
 
-    def read(mesh):
-        faces = np.array(mesh.GetFaceVertexIndicesAttr().Get()).reshape(-1, 3)
-        return trimesh.Trimesh(np.array(mesh.GetPointsAttr().Get(), float), faces, process=False)
 
-    for name, mesh in prims.items():
-        source = prims.get(name.removesuffix("_hull"))
-        if name.endswith("_hull") and source:
-            yield name, read(mesh), read(source)
+def _arrays(prim):
+    mesh = UsdGeom.Mesh(prim)
+    return np.array(mesh.GetPointsAttr().Get(), float), np.array(mesh.GetFaceVertexIndicesAttr().Get()).reshape(-1, 3)
 
 
 def test_hulls(converted):
-    few = 0
-    for name, hull, source in meshes(converted):
+    few, every = 0, list(meshes(converted))
+    for name, hull, source in every:
         assert hull.is_watertight and hull.is_winding_consistent and hull.volume > 0, name
         corners = {tuple(p) for p in hull.vertices}
         assert len(corners) == len(hull.vertices) == len(np.unique(hull.faces)) <= MOST, name
@@ -44,7 +50,7 @@ def test_hulls(converted):
         assert missed <= DEVIATION + 1e-6, f"{name}: {missed:.4%}"
         print(f"hull {converted.name} {name}: {len(corners)} corners, {missed:.3%} missed")
         few += len(corners) <= FEW
-    print(f"hulls {converted.name}: {few} of {len(list(meshes(converted)))} have {FEW} corners at most")
+    print(f"hulls {converted.name}: {few} of {len(every)} have {FEW} corners at most")
 
 
 def _heights(hull, points):

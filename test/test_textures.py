@@ -85,7 +85,7 @@ def read(content):
 
 def test_what_is_kept_and_what_becomes_png(pictures):
     report, directory = pictures
-    assert report["diagnostics"] == []
+    assert not [d for d in report["diagnostics"] if "texture" in d["code"]]
     written = {p.name: p.read_bytes() for p in (directory / "textures").iterdir()}
     for name, (content, kept) in FILES.items():
         if kept:
