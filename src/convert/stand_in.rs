@@ -198,7 +198,7 @@ mod tests {
     fn without_colliders_the_inertia_gives_the_box() {
         // A box of 1 x 2 x 3 m and 12 kg, turned about z by 30°: 1/12 m (b² + c²) about its first axis.
         let moments = Vector3::new(13.0, 10.0, 5.0);
-        let turn = UnitQuaternion::from_euler_angles(0.0, 0.0, 0.5236);
+        let turn = UnitQuaternion::from_euler_angles(0.0, 0.0, 30.0_f64.to_radians());
         let tensor =
             turn.to_rotation_matrix() * nalgebra::Matrix3::from_diagonal(&moments) * turn.inverse().to_rotation_matrix();
         let inertial = format!(
