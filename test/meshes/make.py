@@ -48,9 +48,9 @@ stl(
     header=b"COLOR=\x7f\x7f\x7f MATERIAL=\x7f\x7f\x7f \x7f\x7f\x7f \x7f\x7f\x7f",
     attributes=(rgb(31, 0, 0, 1), 0, rgb(0, 15, 31, 1)),
 )
-# Attributes that are no colours: without any, a header that promises them, all ones, something else.
+# Attributes that are no colours: a header that promises them without any, what Meshmixer fills up with, something else.
 stl("meshlab_plain.stl", header=b"COLOR=\x7f\x7f\x7f MATERIAL=\x7f\x7f\x7f \x7f\x7f\x7f \x7f\x7f\x7f")
-stl("ones.stl", attributes=(0xFFFF, 0x8000, 0xFFFF))
+stl("white.stl", attributes=(0xFFFF, 0x8000, rgb(30, 30, 30, 1)))
 stl("garbage.stl", attributes=(0x9ABC, 0x1234, 0xDEAD))
 
 
