@@ -8,13 +8,16 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
 
 use crate::convert::{self, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::{bridge, resolve, usd};
+use crate::store::Store;
+use crate::{bridge, mesh, resolve, store, usd};
 
 /// How many diagnostics come with an excerpt of the source; each costs as much time as the source is long.
 const MAX_EXCERPTS: usize = 100;
@@ -84,15 +87,24 @@ struct Convert {
     /// Whether the prims of bodies stand in each other, or all in the root
     #[arg(long, value_enum, default_value_t)]
     bodies: Bodies,
+    /// Whether the up_axis of Collada meshes turns them, or is ignored as RViz does
+    #[arg(long, value_enum, default_value_t)]
+    up_axis: UpAxis,
     /// The ROS namespace of the asset [default: the robot's name]
     #[arg(long, value_name = "NS", value_parser = namespace)]
     namespace: Option<String>,
+    /// Whether simplified meshes are written beside the source's, or the source's alone
+    #[arg(long, value_enum, default_value_t)]
+    tiers: Tiers,
     /// An SRDF file: which pairs of links need no check for collision
     #[arg(long, value_name = "FILE")]
     srdf: Option<PathBuf>,
     /// Write nothing and fail if there is any warning
     #[arg(long)]
     strict: bool,
+    /// Neither use nor keep what earlier conversions made of the same meshes (in $XDG_CACHE_HOME/urdf_usd)
+    #[arg(long)]
+    no_cache: bool,
     /// Print the report as JSON to standard output
     #[arg(long)]
     json: bool,
@@ -111,6 +123,20 @@ enum Bodies {
     #[default]
     Nested,
     Flat,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum UpAxis {
+    #[default]
+    Ignore,
+    Honor,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Tiers {
+    #[default]
+    All,
+    High,
 }
 
 #[derive(Args)]
@@ -231,10 +257,23 @@ fn convert(arguments: &Convert) -> ExitCode {
         overlays,
         srdf: arguments.srdf.clone(),
         simready,
-        meshes: Default::default(),
+        meshes: mesh::Options {
+            up_axis: match arguments.up_axis {
+                UpAxis::Ignore => mesh::UpAxis::Ignore,
+                UpAxis::Honor => mesh::UpAxis::Honor,
+            },
+        },
+        tiers: match arguments.tiers {
+            Tiers::All => convert::Tiers::All,
+            Tiers::High => convert::Tiers::High,
+        },
         strict: arguments.strict,
     };
-    match convert::convert(&job) {
+    let bar = Bar::default();
+    let context = convert::Context { store: kept(arguments.no_cache), progress: bar.listener() };
+    let result = convert::convert(&job, &context);
+    bar.clear();
+    match result {
         Ok(report) => {
             print_diagnostics(&report.diagnostics);
             print_outcome(&report);
@@ -252,6 +291,62 @@ fn convert(arguments: &Convert) -> ExitCode {
             }
             ExitCode::FAILURE
         }
+    }
+}
+
+/// How long a conversion may take before a bar shows how far it is.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A bar on the terminal, if standard error is one; it goes when the work is done.
+#[derive(Clone)]
+struct Bar {
+    bar: ProgressBar,
+    started: Instant,
+}
+
+impl Default for Bar {
+    fn default() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{msg} [{bar:30}] {percent:>3} %  {elapsed}");
+        Self { bar: bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())), started: Instant::now() }
+    }
+}
+
+impl Bar {
+    /// What shows the progress it is told of; `None` where nobody would see it.
+    fn listener(&self) -> Option<Box<dyn Fn(convert::Progress) + Send + Sync>> {
+        if !std::io::stderr().is_terminal() {
+            return None;
+        }
+        let Self { bar, started } = self.clone();
+        Some(Box::new(move |progress| {
+            if started.elapsed() < PATIENCE {
+                return;
+            }
+            if bar.is_hidden() {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+            bar.set_message(match progress.step {
+                convert::Step::Load => "loading meshes",
+                convert::Step::Derive => "simplifying meshes, making hulls",
+            });
+            bar.set_length(progress.all as u64);
+            bar.set_position(progress.done as u64);
+        }))
+    }
+
+    fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Where this person's conversions keep what took time; `URDF_USD_CACHE_MB` bounds it.
+fn kept(no_cache: bool) -> Store {
+    let limit = std::env::var("URDF_USD_CACHE_MB").ok().and_then(|text| text.trim().parse::<u64>().ok());
+    let limit = limit.map_or(store::DISK_BYTES, |megabytes| megabytes.saturating_mul(1 << 20));
+    match Store::directory() {
+        Some(directory) if !no_cache && limit > 0 => Store::on_disk(&directory, limit),
+        _ => Store::none(),
     }
 }
 

@@ -3,24 +3,30 @@
 //! This module knows the order of things and every reader and writer; it knows neither ROS nor HTTP, nor what is in a layer.
 
 pub mod codes;
+mod context;
 mod load;
+mod memo;
 mod publish;
 mod report;
 mod simready;
+mod states;
 
 use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
+pub use context::{Context, Progress, Step};
 pub use publish::Error as PublishError;
 pub use report::{Counts, FileInfo, Report, SourceInfo, Timings};
 use sha2::{Digest, Sha256};
 pub use simready::Simready;
+pub use states::States;
 
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::robot::Robot;
+use crate::store::Store;
 use crate::{gltf, mesh, resolve, urdf, usd};
 
 /// The name of the report in an asset's directory.
@@ -104,6 +110,16 @@ pub fn overlays<S: AsRef<str>>(names: &[S]) -> Result<Vec<usd::Overlay>, String>
     Ok(overlays)
 }
 
+/// Which tiers of visuals are written (REP-158 §1.3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tiers {
+    /// `mesh_high`, and `mesh_medium` and `mesh_low` where they save something.
+    #[default]
+    All,
+    /// `mesh_high` alone: the meshes of the source.
+    High,
+}
+
 /// One conversion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
@@ -129,6 +145,8 @@ pub struct Job {
     pub simready: Option<Simready>,
     /// How mesh files are understood.
     pub meshes: mesh::Options,
+    /// Which tiers of visuals are written.
+    pub tiers: Tiers,
     /// Publish nothing if there is any warning.
     pub strict: bool,
 }
@@ -158,28 +176,36 @@ impl std::error::Error for Failure {}
 /// # Errors
 /// If nothing could be published: see [`Failure::diagnostics`]. A broken part of the robot is no failure (unless
 /// [`Job::strict`]): it is a diagnostic of the report.
-pub fn convert(job: &Job) -> Result<Report, Failure> {
-    let start = Instant::now();
+pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
+    let (start, started) = (Instant::now(), SystemTime::now());
+    if let Some(report) = memo::recall(job, &context.store, start) {
+        return Ok(report);
+    }
     let files = resolve::Files::new(Arc::new(resolve::Resolver::new(job.resolve.clone())));
-    let result = run(job, &files, start);
-    let mut used = files.used();
-    used.sort();
-    match result {
-        Ok(report) => Ok(Report { used, ..report }),
+    let result = run(job, &files, context, start);
+    let used = files.used();
+    let result = match result {
+        Ok(report) => {
+            let report = Report { used, ..report };
+            memo::remember(job, &context.store, &report, &files.looked(), started);
+            Ok(report)
+        }
         Err(mut diagnostics) => {
             diagnostics.sort_by_key(|d| std::cmp::Reverse(d.severity));
             Err(Failure { diagnostics, used })
         }
-    }
+    };
+    context.store.trim();
+    result
 }
 
-fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<Diagnostic>> {
+fn run(job: &Job, files: &resolve::Files, context: &Context, start: Instant) -> Result<Report, Vec<Diagnostic>> {
     let source = read_source(job, files).map_err(|d| vec![d])?;
     let urdf::Outcome { robot, mut diagnostics } = urdf::read(&source.text, source.file.as_deref());
     let Some(mut robot) = robot else { return Err(diagnostics) };
     let read = start.elapsed();
 
-    diagnostics.extend(load::load(&mut robot, files, job.meshes, source.file.as_deref().and_then(Path::parent)));
+    diagnostics.extend(load::load(&mut robot, files, job, context, source.file.as_deref().and_then(Path::parent)));
     if let Some(path) = &job.srdf {
         match load::srdf(&mut robot, path, files) {
             Ok(found) => diagnostics.extend(found),
@@ -195,7 +221,7 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
         Source::Text { .. } => None,
     };
     let directory = job.output_dir.join(&name);
-    let (mut outputs, written) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &mut diagnostics);
+    let (mut outputs, written) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &context.store, &mut diagnostics);
     if let Some(simready) = job.simready.as_ref().filter(|_| job.formats.usd) {
         let provenance = match &job.source {
             Source::File(_) => source.file.as_deref().map(|file| simready::Provenance::of(file, files)).unwrap_or_default(),
@@ -252,19 +278,24 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
         changed: false,
         used: Vec::new(),
     };
-    let ms = |duration: std::time::Duration| (duration.as_secs_f64() * 1e5).round() / 100.0;
+    let ms = milliseconds;
     report.timings_ms = Timings { read: ms(read), meshes: ms(meshes - read), write: ms(write - meshes), ..Timings::default() };
     publish(&mut report, outputs, write, start, ms)?;
     Ok(report)
+}
+
+/// Rounded to hundredths.
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e5).round() / 100.0
 }
 
 /// Puts the files in place under the next revision's number, if they differ from what is there.
 fn publish(
     report: &mut Report,
     mut outputs: publish::Files,
-    before: std::time::Duration,
+    before: Duration,
     start: Instant,
-    ms: impl Fn(std::time::Duration) -> f64,
+    ms: impl Fn(Duration) -> f64,
 ) -> Result<(), Vec<Diagnostic>> {
     let parent = report.directory.parent().map(Path::to_owned).unwrap_or_default();
     let failed = |error: publish::Error| {
@@ -369,6 +400,7 @@ fn write(
     name: &str,
     uri: Option<&str>,
     sha256: &str,
+    store: &Store,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (publish::Files, usd::Written) {
     let usd_options = usd::Options {
@@ -385,16 +417,18 @@ fn write(
     let source =
         gltf::Source { format: "urdf".to_owned(), uri: uri.map(str::to_owned), hash: Some(format!("sha256:{sha256}")) };
     let gltf_options = gltf::Options { source: Some(source) };
-    // Both are made whichever is asked for: the findings and the counts do not depend on the formats.
-    let (asset, glb) = rayon::join(|| usd::write(robot, &usd_options), || gltf::write(robot, &gltf_options));
+    let (asset, glb) = rayon::join(
+        || usd::write(robot, &usd_options, store),
+        || job.formats.glb.then(|| gltf::write(robot, &gltf_options, store)),
+    );
     diagnostics.extend(asset.diagnostics);
-    diagnostics.extend(glb.diagnostics);
     let mut files = publish::Files::new();
     files.extend(asset.usdz.map(|package| (format!("{name}.usdz"), package)));
     if job.formats.usd {
         files.extend(asset.files);
     }
-    if job.formats.glb {
+    if let Some(glb) = glb {
+        diagnostics.extend(glb.diagnostics);
         files.insert(format!("{name}.glb"), glb.glb);
     }
     (files, asset.written)

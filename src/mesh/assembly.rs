@@ -230,6 +230,7 @@ impl Assembly {
             colors: colors.map(|colors| Corners { values: colors.values, indices: reorder(colors.indices) }),
             parts,
             materials: self.materials,
+            digest: [0; 32],
         })
     }
 
