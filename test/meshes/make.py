@@ -63,7 +63,7 @@ def png(width, height, pixels):
 
     rows = b"".join(b"\0" + bytes(x for pixel in pixels[y * width : (y + 1) * width] for x in pixel) for y in range(height))
     head = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 0)) + chunk(b"IEND", b"")
 
 
 RED_AND_BLUE = png(2, 1, [(255, 0, 0, 255), (0, 0, 255, 128)])

@@ -551,7 +551,7 @@ fn meshopt_as_its_own_encoder_writes_it() {
         // The codec of triangles may turn them and begin elsewhere, but keeps their order.
         for (triangle, indices) in mesh.triangles.iter().zip(indices.as_chunks::<3>().0) {
             let mut corners = triangle.map(|i| mesh.points[i as usize].map(f32::to_bits));
-            let mut expected = indices.map(|i| point(i)).map(|[x, y, z]| [x, -z + 0.0, y].map(f32::to_bits));
+            let mut expected = indices.map(&point).map(|[x, y, z]| [x, -z + 0.0, y].map(f32::to_bits));
             corners.sort_unstable();
             expected.sort_unstable();
             assert_eq!(corners, expected);
