@@ -48,7 +48,7 @@ pub const UNREADABLE: Code = Code {
 pub const UNSUPPORTED: Code = Code {
     id: "mesh-unsupported",
     severity: Severity::Error,
-    meaning: "The mesh file needs a feature that is not read, such as compressed geometry.",
+    meaning: "The mesh file needs a feature that is not read, such as geometry compressed by Draco.",
     outcome: GEOMETRY_LOST,
 };
 
@@ -137,7 +137,7 @@ pub const SIMPLIFIED: Code = Code {
     id: "mesh-material-simplified",
     severity: Severity::Info,
     meaning: "A material says something that has no counterpart in the output, such as a factor on a texture.",
-    outcome: "It is left out.",
+    outcome: "It is left out, or a mean stands for it.",
 };
 
 /// No image.
