@@ -154,7 +154,9 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
         [0, b'<', ..] => utf16(bytes, u16::from_be_bytes),
         _ => {
             let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-            let Err(_) = str::from_utf8(bytes) else { return String::from_utf8_lossy(bytes) };
+            if let Ok(text) = str::from_utf8(bytes) {
+                return Cow::Borrowed(text);
+            }
             let declaration = bytes[..bytes.len().min(200)].to_ascii_lowercase();
             let says = |name: &[u8]| declaration.windows(name.len()).any(|w| w == name);
             if says(b"iso-8859-1") || says(b"windows-1252") || says(b"latin1") {
