@@ -280,7 +280,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         match meter.trim().parse::<f64>() {
             Ok(meter) if meter > 0.0 && meter.is_finite() => meter,
             _ => {
-                self.report(&codes::BAD_VALUES, unit, format!("the unit of `{meter}` metres is taken as 1"));
+                self.report(&codes::ASSET, unit, format!("the unit of `{meter}` metres is taken as 1"));
                 1.0
             }
         }
@@ -297,7 +297,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
             "Y_UP" => transform::Y_UP,
             "Z_UP" => Matrix4::identity(),
             other => {
-                self.report(&codes::BAD_VALUES, up_axis, format!("the up axis `{other}` is taken as Y_UP"));
+                self.report(&codes::ASSET, up_axis, format!("the up axis `{other}` is taken as Y_UP"));
                 transform::Y_UP
             }
         }
