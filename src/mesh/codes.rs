@@ -11,6 +11,7 @@ pub const ALL: &[&Code] = &[
     &TOO_LARGE,
     &DEGENERATE,
     &BAD_VALUES,
+    &ASSET,
     &SKIPPED,
     &SIZE_MISMATCH,
     &REFERENCE,
@@ -82,6 +83,14 @@ pub const BAD_VALUES: Code = Code {
     severity: Severity::Warning,
     meaning: "Some faces refer to vertices that don't exist or whose coordinates are not finite numbers.",
     outcome: "They are left out.",
+};
+
+/// A unit or up axis that makes no sense.
+pub const ASSET: Code = Code {
+    id: "mesh-asset",
+    severity: Severity::Warning,
+    meaning: "What a Collada file says of its unit or its up axis makes no sense.",
+    outcome: "The unit is taken as a metre, the up axis as y.",
 };
 
 /// Lines and points.
