@@ -63,10 +63,12 @@ impl Content {
 struct Kept {
     /// Offset, length and target.
     views: Vec<(usize, usize, Option<u32>)>,
-    /// View, component type, whether normalised, count, kind, and the bits of the bounds.
-    accessors: Vec<(Index, u32, bool, usize, usize, Option<[[u32; 3]; 2]>)>,
+    accessors: Vec<KeptAccessor>,
     surfaces: Vec<Vec<Option<SurfaceAccessors>>>,
 }
+
+/// View, component type, whether normalised, count, kind, and the bits of the bounds.
+type KeptAccessor = (Index, u32, bool, usize, usize, Option<[[u32; 3]; 2]>);
 
 /// All kinds of accessors.
 const KINDS: [&str; 4] = ["SCALAR", "VEC2", "VEC3", "VEC4"];
@@ -193,8 +195,7 @@ impl Binary {
             fits.then_some(BufferView { buffer: 0, byte_offset, byte_length, target })
         };
         let views: Vec<BufferView> = kept.views.into_iter().map(view).collect::<Option<_>>()?;
-        type Bounds = Option<[[u32; 3]; 2]>;
-        let accessor = |(buffer_view, component_type, normalized, count, kind, bounds): (Index, _, _, _, usize, Bounds)| {
+        let accessor = |(buffer_view, component_type, normalized, count, kind, bounds): KeptAccessor| {
             let (min, max) = bounds.map(|[low, high]| (low.map(f32::from_bits), high.map(f32::from_bits))).unzip();
             let kind = *KINDS.get(kind)?;
             (buffer_view < views.len()).then_some(Accessor { buffer_view, component_type, normalized, count, kind, min, max })

@@ -350,7 +350,9 @@ fn corners_show_their_colours_where_nothing_else_has_a_colour_or_the_material_sa
     let glb = Glb::of(&robot);
     let nodes = glb.list(&glb.json["nodes"]);
     // For each primitive of a visual the colours of its vertices, if any, the material's colour, and its alpha mode.
-    let shown = |node: &Value| -> Vec<(Option<Vec<[u16; 4]>>, [f64; 4], Option<String>)> {
+    /// Colours of corners, base colour, alpha mode.
+    type Shown = (Option<Vec<[u16; 4]>>, [f64; 4], Option<String>);
+    let shown = |node: &Value| -> Vec<Shown> {
         let mesh = nodes[node.as_u64().unwrap() as usize]["mesh"].as_u64().unwrap() as usize;
         let of_primitive = |primitive: &Value| {
             let material = &glb.json["materials"][primitive["material"].as_u64().unwrap() as usize];
