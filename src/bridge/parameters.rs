@@ -648,7 +648,7 @@ mod tests {
             ("output_dir: ''", "empty"),
             ("base: glued", "one of auto, fixed, floating"),
             ("bodies: round", "one of nested, flat"),
-            ("mesh_up_axis: y", "one of ignore, honor"),
+            ("mesh_up_axis: up", "one of ignore, honor"),
             ("ros_namespace: 'a b'", "namespace"),
             ("settle_time: -1.0", "0.0 … 60.0"),
             ("settle_time: 1", "write 1.0"),
