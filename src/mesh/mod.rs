@@ -27,6 +27,7 @@ mod stl;
 #[cfg(test)]
 mod test;
 mod texture;
+mod tiff;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use image::{ColorType, DynamicImage, ImageDecoder, ImageReader, Limits};
 use sha2::{Digest, Sha256};
 
-use super::{Error, codes, stem};
+use super::{Error, codes, stem, tiff};
 use crate::resolve::File;
 use crate::robot::{ImageFormat, Material, Texture};
 
@@ -66,6 +66,11 @@ fn inspect(path: &Path, bytes: &[u8]) -> Result<(ImageFormat, Option<Vec<u8>>, b
             return Err(Error::new(&codes::TEXTURE_FORMAT, "its format is not read").help("convert it to PNG or JPEG"));
         }
     };
+    if guessed == Some(image::ImageFormat::Tiff) && !tiff::fields_fit(bytes) {
+        return Err(
+            Error::new(&codes::TEXTURE_UNREADABLE, "one of its fields is longer than the file").help("export the image again")
+        );
+    }
     let mut reader = ImageReader::new(Cursor::new(bytes));
     if let Some(format) = guessed {
         reader.set_format(format);
@@ -200,6 +205,11 @@ mod tests {
         assert_eq!(read("a.png", b""), Err("texture-format"));
         let png = encoded(&rgba(9), image::ImageFormat::Png);
         assert_eq!(read("a.png", &png[..40]), Err("texture-unreadable"));
+        let mut tiff = encoded(&rgba(9), image::ImageFormat::Tiff);
+        // The number of values of the first field.
+        let directory = u32::from_le_bytes(*tiff[4..].first_chunk().unwrap()) as usize;
+        tiff[directory + 6..directory + 10].fill(0x0F);
+        assert_eq!(read("a.tif", &tiff), Err("texture-unreadable"));
         let mut wide = png.clone();
         wide[16..20].copy_from_slice(&20_000_u32.to_be_bytes());
         assert!(read("a.png", &wide).is_err());
