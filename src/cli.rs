@@ -14,7 +14,8 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnost
 
 use crate::convert::{self, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::{bridge, resolve, usd};
+use crate::store::Store;
+use crate::{bridge, mesh, resolve, store, usd};
 
 /// How many diagnostics come with an excerpt of the source; each costs as much time as the source is long.
 const MAX_EXCERPTS: usize = 100;
@@ -84,6 +85,9 @@ struct Convert {
     /// Whether the prims of bodies stand in each other, or all in the root
     #[arg(long, value_enum, default_value_t)]
     bodies: Bodies,
+    /// Whether the up_axis of Collada meshes turns them, or is ignored as RViz does
+    #[arg(long, value_enum, default_value_t)]
+    up_axis: UpAxis,
     /// The ROS namespace of the asset [default: the robot's name]
     #[arg(long, value_name = "NS", value_parser = namespace)]
     namespace: Option<String>,
@@ -93,6 +97,9 @@ struct Convert {
     /// Write nothing and fail if there is any warning
     #[arg(long)]
     strict: bool,
+    /// Neither use nor keep what earlier conversions made of the same meshes (in $XDG_CACHE_HOME/urdf_usd)
+    #[arg(long)]
+    no_cache: bool,
     /// Print the report as JSON to standard output
     #[arg(long)]
     json: bool,
@@ -111,6 +118,13 @@ enum Bodies {
     #[default]
     Nested,
     Flat,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum UpAxis {
+    #[default]
+    Ignore,
+    Honor,
 }
 
 #[derive(Args)]
@@ -231,10 +245,16 @@ fn convert(arguments: &Convert) -> ExitCode {
         overlays,
         srdf: arguments.srdf.clone(),
         simready,
-        meshes: Default::default(),
+        meshes: mesh::Options {
+            up_axis: match arguments.up_axis {
+                UpAxis::Ignore => mesh::UpAxis::Ignore,
+                UpAxis::Honor => mesh::UpAxis::Honor,
+            },
+        },
         strict: arguments.strict,
     };
-    match convert::convert(&job) {
+    let context = convert::Context { store: kept(arguments.no_cache), ..Default::default() };
+    match convert::convert(&job, &context) {
         Ok(report) => {
             print_diagnostics(&report.diagnostics);
             print_outcome(&report);
@@ -252,6 +272,16 @@ fn convert(arguments: &Convert) -> ExitCode {
             }
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Where this person's conversions keep what took time; `URDF_USD_CACHE_MB` bounds it.
+fn kept(no_cache: bool) -> Store {
+    let limit = std::env::var("URDF_USD_CACHE_MB").ok().and_then(|text| text.trim().parse::<u64>().ok());
+    let limit = limit.map_or(store::DISK_BYTES, |megabytes| megabytes.saturating_mul(1 << 20));
+    match Store::directory() {
+        Some(directory) if !no_cache && limit > 0 => Store::on_disk(&directory, limit),
+        _ => Store::none(),
     }
 }
 

@@ -17,6 +17,7 @@ pub mod robot;
 pub mod ros;
 pub mod serve;
 pub mod srdf;
+pub mod store;
 pub mod urdf;
 pub mod usd;
 mod yaml;

@@ -74,10 +74,10 @@ fn draw(robot: &Robot, side: usize) -> Vec<[u8; 3]> {
     let (mut count, mut translucent) = (0_usize, Vec::new());
     each_triangle(robot, shapes, |triangle| {
         count += 1;
-        match triangle.color[3] {
+        match triangle.is_translucent() {
             _ if count % every != 0 => {}
-            opacity if opacity < 1.0 => translucent.push(in_view(triangle)),
-            _ => canvas.draw(&in_view(triangle)),
+            true => translucent.push(in_view(triangle)),
+            false => canvas.draw(&in_view(triangle)),
         }
     });
     // What shows through is drawn last, from back to front.
@@ -99,12 +99,27 @@ fn camera() -> Matrix3<f64> {
     Matrix3::from_rows(&[right.transpose(), towards.cross(&right).transpose(), towards.transpose()])
 }
 
-/// Three corners with the surface's unit normals there, and one linear colour with opacity.
+/// Three corners with the surface's unit normals and its linear colours with opacity there.
 #[derive(Clone)]
 struct Triangle {
     points: [Vector3<f64>; 3],
     normals: [Vector3<f64>; 3],
-    color: [f32; 4],
+    colors: [[f32; 4]; 3],
+}
+
+impl Triangle {
+    fn is_translucent(&self) -> bool {
+        self.colors.iter().any(|color| color[3] < 1.0)
+    }
+
+    /// The colour at the mean of the corners with `weights`.
+    fn color(&self, weights: &[f64; 3]) -> [f32; 4] {
+        let [a, b, c] = self.colors;
+        if a == b && b == c {
+            return a;
+        }
+        std::array::from_fn(|k| self.colors.iter().zip(weights).map(|(color, &weight)| color[k] * weight as f32).sum())
+    }
 }
 
 /// A box along the axes.
@@ -164,7 +179,7 @@ fn each_triangle(robot: &Robot, shapes: Shapes, mut visit: impl FnMut(Triangle))
                     for corners in of_solid(solid) {
                         let [a, b, c] = corners.map(|(point, normal)| (pose * nalgebra::Point3::from(point), pose * normal));
                         let points = [a.0.coords, b.0.coords, c.0.coords];
-                        show(Triangle { points, normals: [a.1, b.1, c.1], color: own });
+                        show(Triangle { points, normals: [a.1, b.1, c.1], colors: [own.unwrap_or(UNPAINTED); 3] });
                     }
                 }
             }
@@ -172,19 +187,21 @@ fn each_triangle(robot: &Robot, shapes: Shapes, mut visit: impl FnMut(Triangle))
     }
 }
 
-/// The triangles of a mesh. `own` is the colour of parts without a material.
+/// The triangles of a mesh. `own` is the colour of parts without a material, if the robot gives one.
 fn of_mesh(
     mesh: &Mesh,
     pose: &Pose,
     scale: &Vector3<f64>,
-    own: [f32; 4],
+    own: Option<[f32; 4]>,
     colors: &mut Colors<'_>,
     show: &mut impl FnMut(Triangle),
 ) {
     let vector = |v: Option<&[f32; 3]>| Vector3::from(v.copied().unwrap_or([f32::NAN; 3])).cast::<f64>();
     for part in &mesh.parts {
         let material = part.material.and_then(|index| mesh.materials.get(index));
-        let color = material.map_or(own, |material| colors.of(material));
+        let color = material.map(|material| colors.of(material)).or(own);
+        let of_corners =
+            mesh.colors.as_ref().filter(|_| material.map_or(own.is_none(), |material| material.shows_corner_colors));
         for index in part.triangles.clone() {
             let (Some(corners), Some(normals)) = (mesh.triangles.get(index), mesh.normals.indices.get(index)) else { continue };
             let points = corners.map(|i| {
@@ -195,7 +212,15 @@ fn of_mesh(
                 let normal = vector(mesh.normals.values.get(i as usize)).component_div(scale);
                 pose * normal.try_normalize(0.0).unwrap_or_default()
             });
-            show(Triangle { points, normals, color });
+            let colors = match of_corners {
+                Some(of_corners) => {
+                    let indices = of_corners.indices.get(index).copied().unwrap_or([u32::MAX; 3]);
+                    let at = |i: u32| of_corners.values.get(i as usize).copied().unwrap_or([1.0; 4]);
+                    indices.map(|i| std::array::from_fn(|k| at(i)[k] * color.map_or(1.0, |color| color[k])))
+                }
+                None => [color.unwrap_or(UNPAINTED); 3],
+            };
+            show(Triangle { points, normals, colors });
         }
     }
 }
@@ -208,9 +233,10 @@ struct Colors<'a> {
 }
 
 impl Colors<'_> {
-    fn of_shape(&mut self, shape: &Shape) -> [f32; 4] {
+    /// What the robot gives a shape.
+    fn of_shape(&mut self, shape: &Shape) -> Option<[f32; 4]> {
         let robot = self.robot;
-        shape.material.and_then(|id| robot.materials.get(id.0)).map_or(UNPAINTED, |material| self.of(material))
+        shape.material.and_then(|id| robot.materials.get(id.0)).map(|material| self.of(material))
     }
 
     fn of(&mut self, material: &Material) -> [f32; 4] {
@@ -364,12 +390,12 @@ impl Canvas {
         // What a surface mirrors does not have its colour: it is all that is seen of a black one.
         let halfway = (light + Vector3::z()).normalize();
         let mirrored = (0.04 * sky + 0.12 * normal.dot(&halfway).max(0.0).powi(16)) as f32;
-        let [red, green, blue, opacity] = triangle.color;
+        let [red, green, blue, opacity] = triangle.color(weights);
         let opacity = opacity.clamp(0.0, 1.0);
         for (behind, color) in self.colors[sample].iter_mut().zip([red, green, blue]) {
             *behind += (color * bright + mirrored - *behind) * opacity;
         }
-        if opacity >= 1.0 {
+        if !triangle.is_translucent() {
             self.depths[sample] = depth;
         }
     }
@@ -400,6 +426,7 @@ fn encoded(linear: f32) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::robot::{Corners, Part};
 
     const SIDE: usize = 64;
 
@@ -484,6 +511,38 @@ mod tests {
              <joint name='j' type='continuous'><parent link='a'/><child link='b'/><origin xyz='0 0 4'/></joint>"
         ));
         assert!((extents(&robot) - Vector3::new(1.0, 1.0, 5.0)).norm() < 1e-9);
+    }
+
+    #[test]
+    fn the_colours_of_corners_show_where_nothing_else_has_a_colour() {
+        // A square that the camera looks at from its front: red to its left, blue to its right.
+        let [right, up] = [camera().row(0).transpose(), camera().row(1).transpose()].map(|v| v.map(|x| x as f32));
+        let square = |opacity| Mesh {
+            points: [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(u, v)| (right * u + up * v).into()).to_vec(),
+            triangles: vec![[0, 1, 2], [0, 2, 3]],
+            normals: Corners { values: vec![camera().row(2).transpose().map(|x| x as f32).into()], indices: vec![[0; 3]; 2] },
+            uvs: None,
+            colors: Some(Corners {
+                values: vec![[1.0, 0.0, 0.0, opacity], [0.0, 0.0, 1.0, opacity]],
+                indices: vec![[0, 1, 1], [0, 1, 0]],
+            }),
+            parts: vec![Part { triangles: 0..2, material: None }],
+            materials: Vec::new(),
+            digest: [0; 32],
+        };
+        let pixels = |material: &str, opacity| {
+            let mesh = format!("<visual><geometry><mesh filename='square.stl'/></geometry>{material}</visual>");
+            let mut robot = link(&[mesh]);
+            robot.meshes[0].mesh = Some(std::sync::Arc::new(square(opacity)));
+            let pixels = draw(&robot, SIDE);
+            [SIDE / 8, SIDE / 2, SIDE - 1 - SIDE / 8].map(|x| pixels[SIDE / 2 * SIDE + x])
+        };
+        let [left, middle, right] = pixels("", 1.0);
+        assert!(left[0] > 2 * left[2] && right[2] > 2 * right[0], "{left:?} {right:?}");
+        assert!(middle[0].abs_diff(middle[2]) < 10 && middle[0] > 2 * middle[1], "{middle:?}");
+        let [left, _, right] = pixels("<material name='g'><color rgba='0 1 0 1'/></material>", 1.0);
+        assert!(left == right && left[1] > 2 * left[0], "{left:?} {right:?}");
+        assert!(pixels("", 0.0).into_iter().all(|pixel| pixel == background()));
     }
 
     #[test]

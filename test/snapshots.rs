@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use urdf_usd::convert::{Formats, Job, Source, convert};
+use urdf_usd::convert::{Context, Formats, Job, Source, convert};
 use urdf_usd::{resolve, usd};
 
 #[test]
@@ -23,7 +23,7 @@ fn text_layers_of_the_sample_arm() {
         meshes: Default::default(),
         strict: false,
     };
-    let report = convert(&job).unwrap();
+    let report = convert(&job, &Context::default()).unwrap();
     let layers: Vec<&str> = report.files.iter().map(|file| file.path.as_str()).filter(|path| path.ends_with(".usda")).collect();
     assert!(layers.contains(&"sample_arm.usda"), "{layers:?}");
     for layer in layers {

@@ -14,11 +14,12 @@ use super::ownership::OutputDir;
 use super::parameters::Parameters;
 use super::work::Convert;
 use super::{codes, logging};
-use crate::convert;
+use crate::convert::{self, Context, Job};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::ros::embedded::{Embedded, Network};
 use crate::ros::{self, Args, Changes, Node};
 use crate::serve::{Server, Site};
+use crate::store::{self, Store};
 
 /// The node's name unless it is remapped.
 pub(super) const NAME: &str = "urdf_usd";
@@ -167,7 +168,8 @@ impl<N: Node> Ready<N> {
             Some(address) => Some(Server::bind(address).await?),
             None => None,
         };
-        let convert: Arc<Convert> = Arc::new(convert::convert);
+        let context = Context { store: Store::in_memory(store::MEMORY_BYTES), ..Context::default() };
+        let convert: Arc<Convert> = Arc::new(move |job: &Job| convert::convert(job, &context));
         let engine = Engine::start(node, parameters, changes, convert, site.clone())?;
         Ok(Self { engine, server, site, _output: output })
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::convert::{self, Formats, Simready};
 use crate::diagnostic::Diagnostic;
+use crate::mesh::UpAxis;
 use crate::resolve;
 use crate::ros::parameter::{Change, Range};
 use crate::ros::{Declaration, Node, Value};
@@ -157,6 +158,12 @@ const TABLE: &[Row] = &[
         "Whether the prims of bodies stand in each other, or all in the robot's root for engines that need it.",
     ),
     live(
+        "mesh_up_axis",
+        Initial::Text("ignore"),
+        Rule::Own("one of ignore, honor", |value| up_axis(text(value)).map(|_| ())),
+        "Whether the up_axis of Collada meshes turns them (honor), or is ignored as RViz does.",
+    ),
+    live(
         "srdf_file",
         Initial::Text(""),
         Rule::Own("a relative one lies where the node is started; ~ is the home directory", |value| match text(value) {
@@ -274,6 +281,14 @@ fn bodies(text: &str) -> Result<Bodies, String> {
     }
 }
 
+fn up_axis(text: &str) -> Result<UpAxis, String> {
+    match text {
+        "ignore" => Ok(UpAxis::Ignore),
+        "honor" => Ok(UpAxis::Honor),
+        _ => Err("there is no such choice".to_owned()),
+    }
+}
+
 fn address(text: &str) -> Result<std::net::IpAddr, String> {
     text.parse().map_err(|_| "it is not an IP address".to_owned())
 }
@@ -320,6 +335,8 @@ pub struct Parameters {
     pub base: Base,
     /// How bodies are nested.
     pub bodies: Bodies,
+    /// What the `up_axis` of Collada meshes does.
+    pub mesh_up_axis: UpAxis,
     /// The robot's SRDF file, if one is given; absolute.
     pub srdf_file: Option<PathBuf>,
     /// Whether a warning keeps an asset from being published.
@@ -392,6 +409,7 @@ impl Parameters {
             node_namespace: None,
             base: Base::Auto,
             bodies: Bodies::Nested,
+            mesh_up_axis: UpAxis::Ignore,
             srdf_file: None,
             strict: false,
             settle_time: Duration::ZERO,
@@ -427,6 +445,7 @@ impl Parameters {
             "ros_namespace" => self.ros_namespace = Some(text(value).to_owned()).filter(|text| !text.is_empty()),
             "base" => put(&mut self.base, base(text(value))),
             "bodies" => put(&mut self.bodies, bodies(text(value))),
+            "mesh_up_axis" => put(&mut self.mesh_up_axis, up_axis(text(value))),
             "restrict_calls" => self.restrict_calls = value.as_bool().unwrap_or(self.restrict_calls),
             "srdf_file" => self.srdf_file = folder(text(value)).ok(),
             "strict" => self.strict = value.as_bool().unwrap_or(self.strict),
@@ -578,7 +597,7 @@ mod tests {
         let changed = parameters(
             "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
              packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: true, ros_namespace: \
-             robot_1, base: fixed, bodies: flat, srdf_file: /s.srdf, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, watch_files: false, \
+             robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, srdf_file: /s.srdf, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, watch_files: false, \
              diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, \
              http.address: '::1', http.port: 80",
         )
@@ -597,6 +616,7 @@ mod tests {
             node_namespace: None,
             base: Base::Fixed,
             bodies: Bodies::Flat,
+            mesh_up_axis: UpAxis::Honor,
             srdf_file: Some("/s.srdf".into()),
             strict: true,
             settle_time: Duration::from_secs(3),
@@ -628,6 +648,7 @@ mod tests {
             ("output_dir: ''", "empty"),
             ("base: glued", "one of auto, fixed, floating"),
             ("bodies: round", "one of nested, flat"),
+            ("mesh_up_axis: y", "one of ignore, honor"),
             ("ros_namespace: 'a b'", "namespace"),
             ("settle_time: -1.0", "0.0 … 60.0"),
             ("settle_time: 1", "write 1.0"),

@@ -10,6 +10,7 @@ use super::fingerprint::Fingerprint;
 use super::parameters::Parameters;
 use crate::convert::{self, Failure, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::mesh;
 use crate::usd::{self, AssetFrame};
 
 /// How a job becomes an asset: [`convert::convert`], or what a test puts in its place.
@@ -28,7 +29,7 @@ pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
         overlays: parameters.overlays.clone(),
         srdf: parameters.srdf_file.clone(),
         simready: parameters.simready.then(|| parameters.simready_metadata.clone()),
-        meshes: Default::default(),
+        meshes: mesh::Options { up_axis: parameters.mesh_up_axis },
         strict: parameters.strict,
     }
 }

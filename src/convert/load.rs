@@ -1,71 +1,89 @@
 //! Fills a robot with what its references point to: meshes, hulls for colliders, textures, controllers; and with its SRDF.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::{Context, Step};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
 use crate::resolve::{self, Files};
-use crate::robot::{Geometry, Material, MaterialId, Mesh, MeshId, MeshSource, Robot, Shape, Texture};
+use crate::robot::{Geometry, Material, MaterialId, Mesh, MeshId, MeshSource, Robot, Shape, Texture, Tiers};
 use crate::{srdf, urdf};
 
 /// How many bytes of controller files are read.
 const MAX_CONTROLLER_FILES: usize = 4 << 20;
 
 /// Loads every mesh, texture and controller file of `robot`, all cores at once. What can't be loaded is reported and left out.
-pub(super) fn load(robot: &mut Robot, files: &Files, options: mesh::Options, base: Option<&Path>) -> Vec<Diagnostic> {
+pub(super) fn load(
+    robot: &mut Robot,
+    files: &Files,
+    options: mesh::Options,
+    context: &Context,
+    base: Option<&Path>,
+) -> Vec<Diagnostic> {
+    let mut diagnostics = meshes(robot, files, options, context, base);
+    diagnostics.extend(derived(robot, context));
+    diagnostics.extend(textures(robot, files, base));
+    diagnostics.extend(untextured(robot));
+    diagnostics.extend(controllers(robot, files, base));
+    diagnostics
+}
+
+/// Loads the meshes.
+fn meshes(robot: &mut Robot, files: &Files, options: mesh::Options, context: &Context, base: Option<&Path>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
-    // References that lead to one file are one mesh.
     let opened: Vec<Result<resolve::File, Diagnostic>> = robot
         .meshes
         .par_iter()
         .map(|source| files.open(&source.uri, base).map_err(|error| error.at(source.place.clone())))
         .collect();
-    let mut by_path: HashMap<PathBuf, usize> = HashMap::new();
-    let mut jobs: Vec<(usize, &resolve::File)> = Vec::new();
+    // References that lead to one file are one mesh.
+    let mut by_path: HashMap<&Path, usize> = HashMap::new();
+    let mut jobs: Vec<(&MeshSource, &resolve::File)> = Vec::new();
     let mut job_of: Vec<Option<usize>> = vec![None; opened.len()];
-    for (index, result) in opened.iter().enumerate() {
+    for ((source, result), job_of) in robot.meshes.iter().zip(&opened).zip(&mut job_of) {
         match result {
             Ok(file) => {
-                job_of[index] = Some(*by_path.entry(file.path.clone()).or_insert_with(|| {
-                    jobs.push((index, file));
+                *job_of = Some(*by_path.entry(&file.path).or_insert_with(|| {
+                    jobs.push((source, file));
                     jobs.len() - 1
                 }));
             }
             Err(diagnostic) => diagnostics.push(diagnostic.clone()),
         }
     }
-    let places: Vec<Place> = robot.meshes.iter().map(|m| m.place.clone()).collect();
-    let loaded: Vec<(Option<Arc<Mesh>>, Vec<Diagnostic>)> = jobs
-        .par_iter()
-        .map(|&(index, file)| match mesh::read(file, files, options) {
+    let loaded = context.all(
+        Step::Load,
+        &jobs,
+        |(_, file)| file.bytes.len(),
+        |(source, file)| match mesh::load(file, files, options, &context.store) {
             Ok((mesh, found)) => {
-                let found = found.into_iter().map(|d| at_reference(d, &places[index])).collect();
+                let found = found.into_iter().map(|d| at_reference(d, &source.place)).collect();
                 (Some(Arc::new(mesh)), found)
             }
-            Err(error) => (None, vec![unreadable(error.code, &error, file, &places[index])]),
-        })
-        .collect();
+            Err(error) => (None, vec![unreadable(&error, file, &source.place)]),
+        },
+    );
     let mut meshes: Vec<Option<Arc<Mesh>>> = Vec::with_capacity(loaded.len());
+    let mut by_digest: HashMap<[u8; 32], Vec<Arc<Mesh>>> = HashMap::new();
     for (mesh, found) in loaded {
         diagnostics.extend(found);
-        // Equal geometry from different files is one mesh too.
-        let same = mesh
-            .as_ref()
-            .and_then(|m| meshes.iter().flatten().find(|other| other.triangles.len() == m.triangles.len() && **other == *m));
-        meshes.push(same.cloned().or(mesh));
+        meshes.push(mesh.map(|mesh| {
+            // Equal geometry from different files is one mesh too, unless it looks different.
+            let equal = by_digest.entry(mesh.digest).or_default();
+            if let Some(known) = equal.iter().find(|other| other.materials == mesh.materials) {
+                return known.clone();
+            }
+            equal.push(mesh.clone());
+            mesh
+        }));
     }
     for (source, job) in robot.meshes.iter_mut().zip(job_of) {
         source.mesh = job.and_then(|job| meshes[job].clone());
     }
-    simplify(robot);
-    diagnostics.extend(hulls(robot));
-    diagnostics.extend(textures(robot, files, base));
-    diagnostics.extend(untextured(robot));
-    diagnostics.extend(controllers(robot, files, base));
     diagnostics
 }
 
@@ -159,21 +177,49 @@ fn at_reference(mut diagnostic: Diagnostic, reference: &Place) -> Diagnostic {
     diagnostic
 }
 
-fn unreadable(code: &'static crate::diagnostic::Code, error: &mesh::Error, file: &resolve::File, place: &Place) -> Diagnostic {
-    Diagnostic::new(code, place.clone(), format!("{}: {error}", file.path.display()))
-        .help("the link keeps its other geometry; repair or replace the file")
+fn unreadable(error: &mesh::Error, file: &resolve::File, place: &Place) -> Diagnostic {
+    let line = if error.line > 0 { format!(":{}", error.line) } else { String::new() };
+    let help = match error.help.as_str() {
+        "" => "repair or replace the file".to_owned(),
+        help => help.to_owned(),
+    };
+    Diagnostic::new(error.code, place.clone(), format!("{}{line}: {error}", file.path.display()))
+        .help(format!("{help}; the link keeps its other geometry"))
 }
 
-/// Coarser tiers of the meshes that are seen.
-fn simplify(robot: &mut Robot) {
+/// What is made from meshes: coarser tiers of those that are seen, and convex hulls of those that collide. A mesh without a hull
+/// (flat, collinear) keeps colliding as it is.
+fn derived(robot: &mut Robot, context: &Context) -> Vec<Diagnostic> {
+    enum Derived {
+        Tiers(Tiers),
+        Hull(Result<Arc<Mesh>, mesh::Error>),
+    }
     let seen = meshes_of(robot.links.iter().flat_map(|link| &link.visuals));
-    let distinct = distinct_meshes(robot, &seen);
-    let tiers: Vec<_> = distinct.par_iter().map(|(mesh, _)| mesh::tiers(mesh)).collect();
-    for ((mesh, _), tiers) in distinct.into_iter().zip(tiers) {
-        for source in sources_of(robot, &mesh) {
-            source.tiers = tiers.clone();
+    let colliding = meshes_of(robot.links.iter().flat_map(|link| &link.collisions));
+    let mut jobs: Vec<(Arc<Mesh>, Option<Place>)> = Vec::new();
+    jobs.extend(distinct_meshes(robot, &seen).into_iter().map(|(mesh, _)| (mesh, None)));
+    jobs.extend(distinct_meshes(robot, &colliding).into_iter().map(|(mesh, place)| (mesh, Some(place))));
+    let made = context.all(
+        Step::Derive,
+        &jobs,
+        |(mesh, _)| mesh.triangles.len(),
+        |(mesh, collider)| match collider {
+            None => Derived::Tiers(mesh::kept_tiers(mesh, &context.store)),
+            Some(_) => Derived::Hull(mesh::kept_hull(mesh, &context.store).map(Arc::new)),
+        },
+    );
+    let mut diagnostics = Vec::new();
+    for ((mesh, place), made) in jobs.into_iter().zip(made) {
+        match made {
+            Derived::Tiers(tiers) => sources_of(robot, &mesh).for_each(|source| source.tiers = tiers.clone()),
+            Derived::Hull(Ok(hull)) => sources_of(robot, &mesh).for_each(|source| source.hull = Some(hull.clone())),
+            Derived::Hull(Err(error)) => diagnostics.push(
+                Diagnostic::new(error.code, place.unwrap_or_default(), format!("no convex hull: {error}"))
+                    .help("the collider keeps the mesh as it is; give it some volume, or use a primitive"),
+            ),
         }
     }
+    diagnostics
 }
 
 /// The meshes that shapes refer to, each with the first shape that does.
@@ -205,28 +251,6 @@ fn sources_of<'a>(robot: &'a mut Robot, mesh: &'a Arc<Mesh>) -> impl Iterator<It
     robot.meshes.iter_mut().filter(move |source| source.mesh.as_ref().is_some_and(|other| Arc::ptr_eq(other, mesh)))
 }
 
-/// Convex hulls of the meshes that collide. A mesh without a hull (flat, collinear) keeps colliding as it is.
-fn hulls(robot: &mut Robot) -> Vec<Diagnostic> {
-    let colliding = meshes_of(robot.links.iter().flat_map(|link| &link.collisions));
-    let distinct = distinct_meshes(robot, &colliding);
-    let hulls: Vec<_> = distinct.par_iter().map(|(mesh, _)| mesh::convex_hull(&mesh.points).map(Arc::new)).collect();
-    let mut diagnostics = Vec::new();
-    for ((mesh, place), hull) in distinct.into_iter().zip(hulls) {
-        match hull {
-            Ok(hull) => {
-                for source in sources_of(robot, &mesh) {
-                    source.hull = Some(hull.clone());
-                }
-            }
-            Err(error) => diagnostics.push(
-                Diagnostic::new(error.code, place, format!("no convex hull: {error}"))
-                    .help("the collider keeps the mesh as it is; give it some volume, or use a primitive"),
-            ),
-        }
-    }
-    diagnostics
-}
-
 /// The textures of the robot's own materials, each file read once.
 fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
@@ -235,7 +259,7 @@ fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagno
         let texture = by_uri.entry(uri).or_insert_with(|| {
             let file = files.open(uri, base).map_err(|error| diagnostics.push(error.at(place.clone())))?;
             mesh::texture(&file).map_err(|error| {
-                diagnostics.push(unreadable(error.code, &error, &file, place));
+                diagnostics.push(unreadable(&error, &file, place));
             })
         });
         if let Ok(texture) = texture {
@@ -250,7 +274,7 @@ fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagno
 mod tests {
     use std::fs;
 
-    use crate::convert::{Failure, Formats, Job, Report, Source, convert};
+    use crate::convert::{Context, Failure, Formats, Job, Report, Source, convert};
     use crate::resolve;
 
     const URDF: &str = r#"<robot name="r">
@@ -276,7 +300,7 @@ mod tests {
             meshes: Default::default(),
             strict: false,
         };
-        convert(&job).map_err(Box::new)
+        convert(&job, &Context::default()).map_err(Box::new)
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! This module knows the order of things and every reader and writer; it knows neither ROS nor HTTP, nor what is in a layer.
 
 pub mod codes;
+mod context;
 mod load;
 mod publish;
 mod report;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+pub use context::{Context, Progress, Step};
 pub use publish::Error as PublishError;
 pub use report::{Counts, FileInfo, Report, SourceInfo, Timings};
 use sha2::{Digest, Sha256};
@@ -21,6 +23,7 @@ pub use simready::Simready;
 
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::robot::Robot;
+use crate::store::Store;
 use crate::{gltf, mesh, resolve, urdf, usd};
 
 /// The name of the report in an asset's directory.
@@ -158,10 +161,11 @@ impl std::error::Error for Failure {}
 /// # Errors
 /// If nothing could be published: see [`Failure::diagnostics`]. A broken part of the robot is no failure (unless
 /// [`Job::strict`]): it is a diagnostic of the report.
-pub fn convert(job: &Job) -> Result<Report, Failure> {
+pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     let start = Instant::now();
     let files = resolve::Files::new(Arc::new(resolve::Resolver::new(job.resolve.clone())));
-    let result = run(job, &files, start);
+    let result = run(job, &files, context, start);
+    context.store.trim();
     let mut used = files.used();
     used.sort();
     match result {
@@ -173,13 +177,13 @@ pub fn convert(job: &Job) -> Result<Report, Failure> {
     }
 }
 
-fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<Diagnostic>> {
+fn run(job: &Job, files: &resolve::Files, context: &Context, start: Instant) -> Result<Report, Vec<Diagnostic>> {
     let source = read_source(job, files).map_err(|d| vec![d])?;
     let urdf::Outcome { robot, mut diagnostics } = urdf::read(&source.text, source.file.as_deref());
     let Some(mut robot) = robot else { return Err(diagnostics) };
     let read = start.elapsed();
 
-    diagnostics.extend(load::load(&mut robot, files, job.meshes, source.file.as_deref().and_then(Path::parent)));
+    diagnostics.extend(load::load(&mut robot, files, job.meshes, context, source.file.as_deref().and_then(Path::parent)));
     if let Some(path) = &job.srdf {
         match load::srdf(&mut robot, path, files) {
             Ok(found) => diagnostics.extend(found),
@@ -195,7 +199,7 @@ fn run(job: &Job, files: &resolve::Files, start: Instant) -> Result<Report, Vec<
         Source::Text { .. } => None,
     };
     let directory = job.output_dir.join(&name);
-    let (mut outputs, written) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &mut diagnostics);
+    let (mut outputs, written) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &context.store, &mut diagnostics);
     if let Some(simready) = job.simready.as_ref().filter(|_| job.formats.usd) {
         let provenance = match &job.source {
             Source::File(_) => source.file.as_deref().map(|file| simready::Provenance::of(file, files)).unwrap_or_default(),
@@ -369,6 +373,7 @@ fn write(
     name: &str,
     uri: Option<&str>,
     sha256: &str,
+    store: &Store,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (publish::Files, usd::Written) {
     let usd_options = usd::Options {
@@ -385,16 +390,18 @@ fn write(
     let source =
         gltf::Source { format: "urdf".to_owned(), uri: uri.map(str::to_owned), hash: Some(format!("sha256:{sha256}")) };
     let gltf_options = gltf::Options { source: Some(source) };
-    // Both are made whichever is asked for: the findings and the counts do not depend on the formats.
-    let (asset, glb) = rayon::join(|| usd::write(robot, &usd_options), || gltf::write(robot, &gltf_options));
+    let (asset, glb) = rayon::join(
+        || usd::write(robot, &usd_options, store),
+        || job.formats.glb.then(|| gltf::write(robot, &gltf_options, store)),
+    );
     diagnostics.extend(asset.diagnostics);
-    diagnostics.extend(glb.diagnostics);
     let mut files = publish::Files::new();
     files.extend(asset.usdz.map(|package| (format!("{name}.usdz"), package)));
     if job.formats.usd {
         files.extend(asset.files);
     }
-    if job.formats.glb {
+    if let Some(glb) = glb {
+        diagnostics.extend(glb.diagnostics);
         files.insert(format!("{name}.glb"), glb.glb);
     }
     (files, asset.written)

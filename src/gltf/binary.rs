@@ -29,54 +29,121 @@ pub struct SurfaceAccessors {
     pub position: Index,
     pub normal: Index,
     pub uv: Option<Index>,
+    pub color: Option<Index>,
+    /// Whether some of the colours are not opaque.
+    pub translucent: bool,
     pub indices: Index,
+}
+
+/// Bytes, and a hash by which equal ones are found.
+pub struct Content {
+    bytes: Vec<u8>,
+    digest: [u8; 32],
+}
+
+impl Content {
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self { digest: Sha256::digest(&bytes).into(), bytes }
+    }
+
+    /// The bytes of `values`, each of N.
+    fn of<T: Copy, const N: usize>(values: &[T], bytes_of: impl Fn(T) -> [u8; N]) -> Self {
+        let mut bytes = vec![0; values.len() * N];
+        for (bytes, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
+            *bytes = bytes_of(*value);
+        }
+        Self::new(bytes)
+    }
+}
+
+/// What an accessor is for.
+struct Array {
+    content: Content,
+    component_type: u32,
+    normalized: bool,
+    count: usize,
+    kind: &'static str,
+    bounds: Option<([f32; 3], [f32; 3])>,
+}
+
+/// A [`Surface`] in bytes.
+pub struct Packed {
+    positions: Array,
+    normals: Array,
+    uvs: Option<Array>,
+    colors: Option<Array>,
+    translucent: bool,
+    indices: Array,
+}
+
+impl Packed {
+    /// What takes time in storing a surface, and needs no buffer.
+    pub fn new(surface: &Surface) -> Self {
+        Self {
+            positions: Array { bounds: Some(bounds(&surface.positions)), ..floats(&surface.positions, "VEC3") },
+            normals: floats(&surface.normals, "VEC3"),
+            uvs: surface.uvs.as_ref().map(|uvs| floats(uvs, "VEC2")),
+            colors: surface.colors.as_ref().map(|colors| sixteen_bits(colors)),
+            translucent: surface.colors.iter().flatten().any(|color| color[3] != u16::MAX),
+            indices: indices(&surface.indices, surface.positions.len()),
+        }
+    }
+}
+
+fn floats<const N: usize>(values: &[[f32; N]], kind: &'static str) -> Array {
+    let content = Content::of(values.as_flattened(), f32::to_le_bytes);
+    Array { content, component_type: FLOAT, normalized: false, count: values.len(), kind, bounds: None }
+}
+
+/// Four components even where all are opaque: three of two bytes would not fill a vertex's multiple of four.
+fn sixteen_bits(colors: &[[u16; 4]]) -> Array {
+    let content = Content::of(colors.as_flattened(), u16::to_le_bytes);
+    Array { content, component_type: UNSIGNED_SHORT, normalized: true, count: colors.len(), kind: "VEC4", bounds: None }
+}
+
+fn indices(indices: &[u32], vertices: usize) -> Array {
+    // 65535 itself would restart the primitive.
+    let (component_type, content) = if vertices <= usize::from(u16::MAX) {
+        (UNSIGNED_SHORT, Content::of(indices, |i| (i as u16).to_le_bytes()))
+    } else {
+        (UNSIGNED_INT, Content::of(indices, u32::to_le_bytes))
+    };
+    Array { content, component_type, normalized: false, count: indices.len(), kind: "SCALAR", bounds: None }
 }
 
 impl Binary {
     /// The view that holds `content`, new if there is none yet.
-    pub fn view(&mut self, content: &[u8], target: Option<u32>) -> Index {
-        let key = (Sha256::digest(content).into(), target);
-        *self.views_known.entry(key).or_insert_with(|| {
+    pub fn view(&mut self, content: &Content, target: Option<u32>) -> Index {
+        let Content { bytes, digest } = content;
+        *self.views_known.entry((*digest, target)).or_insert_with(|| {
             // Four is the largest component, and an accessor must begin on a multiple of its own.
             self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-            self.views.push(BufferView { buffer: 0, byte_offset: self.bytes.len(), byte_length: content.len(), target });
-            self.bytes.extend(content);
+            self.views.push(BufferView { buffer: 0, byte_offset: self.bytes.len(), byte_length: bytes.len(), target });
+            self.bytes.extend(bytes);
             self.views.len() - 1
         })
     }
 
     /// Stores a surface.
-    pub fn surface(&mut self, surface: &Surface) -> SurfaceAccessors {
-        let bounds = bounds(&surface.positions);
+    pub fn surface(&mut self, surface: &Packed) -> SurfaceAccessors {
+        let mut store = |array: &Array| self.array(array);
         SurfaceAccessors {
-            position: self.floats(&surface.positions, "VEC3", Some(bounds)),
-            normal: self.floats(&surface.normals, "VEC3", None),
-            uv: surface.uvs.as_ref().map(|uvs| self.floats(uvs, "VEC2", None)),
-            indices: self.indices(&surface.indices, surface.positions.len()),
+            position: store(&surface.positions),
+            normal: store(&surface.normals),
+            uv: surface.uvs.as_ref().map(&mut store),
+            color: surface.colors.as_ref().map(&mut store),
+            translucent: surface.translucent,
+            indices: store(&surface.indices),
         }
     }
 
-    fn floats<const N: usize>(
-        &mut self,
-        values: &[[f32; N]],
-        kind: &'static str,
-        bounds: Option<([f32; 3], [f32; 3])>,
-    ) -> Index {
-        let bytes: Vec<u8> = values.as_flattened().iter().flat_map(|v| v.to_le_bytes()).collect();
-        let buffer_view = self.view(&bytes, Some(ARRAY_BUFFER));
+    fn array(&mut self, array: &Array) -> Index {
+        let Array { content, component_type, normalized, count, kind, bounds } = array;
+        let target = if *kind == "SCALAR" { ELEMENT_ARRAY_BUFFER } else { ARRAY_BUFFER };
+        let buffer_view = self.view(content, Some(target));
         let (min, max) = bounds.unzip();
-        self.accessor(Accessor { buffer_view, component_type: FLOAT, count: values.len(), kind, min, max })
-    }
-
-    fn indices(&mut self, indices: &[u32], vertices: usize) -> Index {
-        // 65535 itself would restart the primitive.
-        let (component_type, bytes): (u32, Vec<u8>) = if vertices <= usize::from(u16::MAX) {
-            (UNSIGNED_SHORT, indices.iter().flat_map(|&i| (i as u16).to_le_bytes()).collect())
-        } else {
-            (UNSIGNED_INT, indices.iter().flat_map(|i| i.to_le_bytes()).collect())
-        };
-        let buffer_view = self.view(&bytes, Some(ELEMENT_ARRAY_BUFFER));
-        self.accessor(Accessor { buffer_view, component_type, count: indices.len(), kind: "SCALAR", min: None, max: None })
+        let (component_type, normalized, count) = (*component_type, *normalized, *count);
+        self.accessor(Accessor { buffer_view, component_type, normalized, count, kind, min, max })
     }
 
     fn accessor(&mut self, accessor: Accessor) -> Index {
@@ -107,19 +174,18 @@ mod tests {
     #[test]
     fn equal_content_is_stored_once_and_aligned() {
         let mut binary = Binary::default();
-        let first = binary.view(&[1, 2, 3], None);
-        assert_eq!(binary.view(&[9], None), 1);
-        assert_eq!(binary.view(&[1, 2, 3], None), first);
+        let mut view = |bytes: &[u8], target| binary.view(&Content::new(bytes.to_vec()), target);
+        let first = view(&[1, 2, 3], None);
+        assert_eq!(view(&[9], None), 1);
+        assert_eq!(view(&[1, 2, 3], None), first);
+        assert_ne!(view(&[9], Some(ARRAY_BUFFER)), 1);
         assert_eq!(binary.views[1].byte_offset, 4);
-        assert_ne!(binary.view(&[9], Some(ARRAY_BUFFER)), 1);
     }
 
     #[test]
     fn indices_are_wide_only_where_they_must_be() {
-        let mut binary = Binary::default();
-        let narrow = binary.indices(&[0, 1, 65534], 65535);
-        let wide = binary.indices(&[0, 1, 65535], 65536);
-        assert_eq!(binary.accessors[narrow].component_type, UNSIGNED_SHORT);
-        assert_eq!(binary.accessors[wide].component_type, UNSIGNED_INT);
+        let (narrow, wide) = (indices(&[0, 1, 65534], 65535), indices(&[0, 1, 65535], 65536));
+        assert_eq!((narrow.component_type, &*narrow.content.bytes), (UNSIGNED_SHORT, &[0, 0, 1, 0, 254, 255][..]));
+        assert_eq!((wide.component_type, wide.content.bytes.len()), (UNSIGNED_INT, 12));
     }
 }

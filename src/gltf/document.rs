@@ -118,6 +118,8 @@ pub struct Attributes {
     pub normal: Index,
     #[serde(rename = "TEXCOORD_0", skip_serializing_if = "Option::is_none")]
     pub uv: Option<Index>,
+    #[serde(rename = "COLOR_0", skip_serializing_if = "Option::is_none")]
+    pub color: Option<Index>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -178,6 +180,8 @@ pub struct Image {
 pub struct Accessor {
     pub buffer_view: Index,
     pub component_type: u32,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub normalized: bool,
     pub count: usize,
     #[serde(rename = "type")]
     pub kind: &'static str,

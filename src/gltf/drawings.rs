@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::binary::{Binary, SurfaceAccessors};
+use super::binary::{Binary, Content, Packed, SurfaceAccessors};
 use super::document::{Attributes, Index, Mesh, Primitive};
-use super::paint::Paint;
-use super::surface::Surface;
-use super::{codes, solids, surface};
+use super::paint::{Ground, Paint};
+use super::surface::{Surface, Wanted};
+use super::{codes, images, solids, surface};
 use crate::diagnostic::Diagnostic;
 use crate::robot::{self, Geometry, Material, Robot, Shape};
+use crate::store::Store;
 
 /// Linear grey of what has no material at all.
 const UNPAINTED: [f32; 4] = [0.6, 0.6, 0.6, 1.0];
@@ -29,13 +30,13 @@ pub struct Drawings {
 }
 
 /// Builds what every shape of `robot` needs.
-pub fn draw(robot: &Robot, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
+pub fn draw(robot: &Robot, store: &Store, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
     let forms = Forms::of(robot);
-    let surfaces: Vec<Vec<Option<Surface>>> = forms.list.par_iter().map(Form::surfaces).collect();
-    let mut drawings = Drawings::default();
+    let surfaces: Vec<Vec<Option<Packed>>> = forms.list.par_iter().map(Form::surfaces).collect();
+    let mut drawings = Drawings { paint: Paint::new(images(robot, store)), ..Drawings::default() };
     let stored: Vec<Vec<Option<SurfaceAccessors>>> = surfaces
-        .iter()
-        .map(|parts| parts.iter().map(|part| part.as_ref().map(|part| drawings.binary.surface(part))).collect())
+        .into_iter()
+        .map(|parts| parts.into_iter().map(|part| Some(drawings.binary.surface(&part?))).collect())
         .collect();
     let mut meshes = Meshes { robot, forms: &forms, stored: &stored, known: HashMap::new(), told: HashSet::new(), diagnostics };
     for link in &robot.links {
@@ -47,25 +48,35 @@ pub fn draw(robot: &Robot, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
     drawings
 }
 
+/// The images of all materials, by their textures' hashes.
+fn images(robot: &Robot, store: &Store) -> HashMap<String, Content> {
+    let of_meshes = robot.meshes.iter().flat_map(|source| &source.mesh).flat_map(|mesh| &mesh.materials);
+    let textures = robot.materials.iter().chain(of_meshes).flat_map(|material| &material.base_color_texture);
+    let distinct: HashMap<&str, &robot::Texture> = textures.map(|texture| (texture.sha256.as_str(), &**texture)).collect();
+    let fitted = |(sha256, texture): (&str, &robot::Texture)| (sha256.to_owned(), Content::new(images::fitted(texture, store)));
+    distinct.into_par_iter().map(fitted).collect()
+}
+
 /// A distinct geometry of the robot.
 struct Form<'a> {
     name: String,
     geometry: &'a Geometry,
     /// What its file holds; `None` for a solid.
     mesh: Option<&'a robot::Mesh>,
-    /// For each part, whether any shape shows a texture on it.
-    textured: Vec<bool>,
+    /// For each part, what any shape shows on it.
+    wanted: Vec<Wanted>,
 }
 
 impl Form<'_> {
-    fn surfaces(&self) -> Vec<Option<Surface>> {
+    fn surfaces(&self) -> Vec<Option<Packed>> {
+        let pack = |surface: Option<Surface>| surface.as_ref().map(Packed::new);
         match self.mesh {
-            None => vec![solids::surface(self.geometry, self.textured.contains(&true))],
+            None => vec![pack(solids::surface(self.geometry, self.wanted.iter().any(|wanted| wanted.uvs)))],
             Some(mesh) => mesh
                 .parts
                 .par_iter()
-                .zip(&self.textured)
-                .map(|(part, &textured)| surface::of_part(mesh, part, textured))
+                .zip(&self.wanted)
+                .map(|(part, &wanted)| pack(surface::of_part(mesh, part, wanted)))
                 .collect(),
         }
     }
@@ -74,6 +85,11 @@ impl Form<'_> {
     fn material<'a>(&'a self, robot: &'a Robot, shape: &Shape, part: usize) -> Option<&'a Material> {
         let own = self.mesh.and_then(|mesh| mesh.materials.get(mesh.parts.get(part)?.material?));
         own.or_else(|| robot.materials.get(shape.material?.0))
+    }
+
+    /// Whether the colours of the mesh's corners show where `material` does: where there is no material, or where it says so.
+    fn shows_colors(&self, material: Option<&Material>) -> bool {
+        self.mesh.is_some_and(|mesh| mesh.colors.is_some()) && material.is_none_or(|material| material.shows_corner_colors)
     }
 }
 
@@ -112,9 +128,11 @@ impl<'a> Forms<'a> {
                 let Some(form) = forms.add(robot, &shape.geometry).and_then(|index| forms.list.get_mut(index)) else {
                     continue;
                 };
-                for part in 0..form.textured.len() {
+                for part in 0..form.wanted.len() {
                     let material = form.material(robot, shape, part);
-                    form.textured[part] |= material.is_some_and(|material| material.base_color_texture.is_some());
+                    let colors = form.shows_colors(material);
+                    form.wanted[part].uvs |= material.is_some_and(|material| material.base_color_texture.is_some());
+                    form.wanted[part].colors |= colors;
                 }
             }
             for shape in &link.collisions {
@@ -140,8 +158,8 @@ impl<'a> Forms<'a> {
                 Geometry::Sphere { .. } => ("sphere", None),
                 Geometry::Capsule { .. } => ("capsule", None),
             };
-            let textured = vec![false; mesh.map_or(1, |mesh| mesh.parts.len())];
-            self.list.push(Form { name: name.to_owned(), geometry, mesh, textured });
+            let wanted = vec![Wanted::default(); mesh.map_or(1, |mesh| mesh.parts.len())];
+            self.list.push(Form { name: name.to_owned(), geometry, mesh, wanted });
             self.list.len() - 1
         }))
     }
@@ -167,19 +185,26 @@ struct Meshes<'a> {
 impl<'a> Meshes<'a> {
     fn visual(&mut self, shape: &Shape, drawings: &mut Drawings) -> Option<Index> {
         let (index, form) = self.form(shape)?;
-        let unpainted = Material::plain("", UNPAINTED);
+        let (unpainted, of_corners) = (Material::plain("", UNPAINTED), Material::of_corners(""));
         let mut primitives = Vec::new();
         for (part, accessors) in self.stored.get(index)?.iter().enumerate() {
             let Some(accessors) = accessors else { continue };
-            let source = form.material(self.robot, shape, part).unwrap_or(&unpainted);
+            let material = form.material(self.robot, shape, part);
+            let color = accessors.color.filter(|_| form.shows_colors(material));
+            let source = material.unwrap_or(if color.is_some() { &of_corners } else { &unpainted });
             let has_texture = source.base_color_texture.is_some();
             if has_texture && accessors.uv.is_none() && self.told.insert(index) {
                 self.diagnostics.push(texture_without_uvs(shape, &form.name, &source.name));
             }
             let uv = accessors.uv.filter(|_| has_texture);
-            // The sheets that mesh files are often made of have no inside; solids do.
-            let material = drawings.paint.material(source, uv.is_some(), form.mesh.is_some(), &mut drawings.binary);
-            primitives.push(primitive(accessors, uv, material));
+            let ground = Ground {
+                textured: uv.is_some(),
+                translucent: color.is_some() && accessors.translucent,
+                // The sheets that mesh files are often made of have no inside; solids do.
+                double_sided: form.mesh.is_some(),
+            };
+            let material = drawings.paint.material(source, ground, &mut drawings.binary);
+            primitives.push(primitive(accessors, uv, color, material));
         }
         self.mesh(primitives, &form.name, drawings)
     }
@@ -191,7 +216,7 @@ impl<'a> Meshes<'a> {
             return None;
         }
         let material = drawings.paint.unseen();
-        let primitives = stored.into_iter().map(|accessors| primitive(accessors, None, material)).collect();
+        let primitives = stored.into_iter().map(|accessors| primitive(accessors, None, None, material)).collect();
         self.mesh(primitives, &form.name, drawings)
     }
 
@@ -211,8 +236,8 @@ impl<'a> Meshes<'a> {
     }
 }
 
-fn primitive(accessors: &SurfaceAccessors, uv: Option<Index>, material: Index) -> Primitive {
-    let attributes = Attributes { position: accessors.position, normal: accessors.normal, uv };
+fn primitive(accessors: &SurfaceAccessors, uv: Option<Index>, color: Option<Index>, material: Index) -> Primitive {
+    let attributes = Attributes { position: accessors.position, normal: accessors.normal, uv, color };
     Primitive { attributes, indices: accessors.indices, material }
 }
 

@@ -1,6 +1,5 @@
 //! Images as every glTF viewer can use them: with sides that are powers of two, which repetition and mipmaps need in WebGL 1.
 
-use std::borrow::Cow;
 use std::io::Cursor;
 
 use image::codecs::jpeg::JpegEncoder;
@@ -9,6 +8,7 @@ use image::imageops::FilterType;
 use image::{DynamicImage, ImageReader};
 
 use crate::robot::{ImageFormat, Texture};
+use crate::store::{Key, Store};
 
 /// Sides up to this length are rounded up to a power of two, longer ones down.
 const LONGEST: u32 = 8192;
@@ -17,17 +17,28 @@ const JPEG_QUALITY: u8 = 95;
 
 /// The bytes of `texture`'s file, in its format. Images that fit, and those that can't be read, stay as they are: whether an
 /// image is whole is not for a writer to judge.
-pub fn fitted(texture: &Texture) -> Cow<'_, [u8]> {
-    scaled(texture).map_or(Cow::Borrowed(&texture.bytes), Cow::Owned)
+pub fn fitted(texture: &Texture, store: &Store) -> Vec<u8> {
+    let Some(size) = fitting_size(texture) else { return texture.bytes.to_vec() };
+    let key = Key::of("fitted image").and(texture.sha256.as_bytes()).and(&[texture.has_alpha.into()]).key();
+    let known = store.get(&key, |bytes| Some(bytes.to_vec()));
+    known
+        .or_else(|| {
+            let made = scaled(texture, size)?;
+            store.put(&key, || made.clone());
+            Some(made)
+        })
+        .unwrap_or_else(|| texture.bytes.to_vec())
 }
 
-fn scaled(texture: &Texture) -> Option<Vec<u8>> {
+/// The size that an image should have, if it is not its own.
+fn fitting_size(texture: &Texture) -> Option<(u32, u32)> {
     let (width, height) = reader(texture).into_dimensions().ok()?;
-    let (to_width, to_height) = (side(width), side(height));
-    if (to_width, to_height) == (width, height) {
-        return None;
-    }
-    let mut image = reader(texture).decode().ok()?.resize_exact(to_width, to_height, FilterType::Triangle);
+    let size = (side(width), side(height));
+    (size != (width, height)).then_some(size)
+}
+
+fn scaled(texture: &Texture, (width, height): (u32, u32)) -> Option<Vec<u8>> {
+    let mut image = reader(texture).decode().ok()?.resize_exact(width, height, FilterType::Triangle);
     if !texture.has_alpha && image.color().has_alpha() {
         image = image.into_rgb8().into();
     }
@@ -72,7 +83,7 @@ mod tests {
     fn sides_become_powers_of_two() {
         for (format, name) in [(ImageFormat::Png, image::ImageFormat::Png), (ImageFormat::Jpeg, image::ImageFormat::Jpeg)] {
             let odd = texture(85, 64, format);
-            let image = image::load_from_memory_with_format(&fitted(&odd), name).unwrap();
+            let image = image::load_from_memory_with_format(&fitted(&odd, &Store::none()), name).unwrap();
             assert_eq!((image.width(), image.height()), (128, 64));
         }
         assert_eq!([1, 2, 3, 5000, 8192, 8193, 20_000].map(side), [1, 2, 4, 8192, 8192, 8192, 16384]);
@@ -81,8 +92,8 @@ mod tests {
     #[test]
     fn what_fits_or_can_not_be_read_stays() {
         let even = texture(4, 2, ImageFormat::Png);
-        assert!(matches!(fitted(&even), Cow::Borrowed(_)));
+        assert_eq!(fitted(&even, &Store::none()), &*even.bytes);
         let broken = Texture { bytes: Vec::from(*b"no image").into(), ..even };
-        assert_eq!(&*fitted(&broken), b"no image");
+        assert_eq!(&*fitted(&broken, &Store::none()), b"no image");
     }
 }

@@ -29,6 +29,7 @@ pub use extension::Source;
 
 use crate::diagnostic::Diagnostic;
 use crate::robot::Robot;
+use crate::store::Store;
 
 /// What to write beside the robot itself.
 #[derive(Clone, Debug, Default)]
@@ -46,12 +47,12 @@ pub struct Written {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Writes `robot` as a GLB. The same robot and options give the same bytes.
+/// Writes `robot` as a GLB. The same robot and options give the same bytes, whatever is in `store`.
 ///
 /// Shapes whose mesh was not loaded stay as nodes that draw nothing.
-pub fn write(robot: &Robot, options: &Options) -> Written {
+pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
     let mut diagnostics = Vec::new();
-    let drawings = drawings::draw(robot, &mut diagnostics);
+    let drawings = drawings::draw(robot, store, &mut diagnostics);
     let nodes = nodes::build(robot, &drawings);
     let model = model::build(robot, &nodes, options, &mut diagnostics);
     let mut extensions_used = vec!["EXT_robot_kinematics"];

@@ -2,10 +2,20 @@
 
 use std::collections::HashMap;
 
-use super::binary::Binary;
+use super::binary::{Binary, Content};
 use super::document::{AlphaMode, Image, Index, Material, MetallicRoughness, Texture, TextureReference};
-use super::images;
 use crate::robot;
+
+/// What of a material depends on the surface that shows it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ground {
+    /// Whether it has texture coordinates.
+    pub textured: bool,
+    /// Whether some of its own colours are not opaque.
+    pub translucent: bool,
+    /// Whether its inside may be seen.
+    pub double_sided: bool,
+}
 
 /// The materials of a document in the making.
 #[derive(Default)]
@@ -15,13 +25,18 @@ pub struct Paint {
     pub images: Vec<Image>,
     materials_known: HashMap<String, Index>,
     textures_known: HashMap<String, Index>,
+    contents: HashMap<String, Content>,
 }
 
 impl Paint {
-    /// The material that shows `source`, new if there is none yet. `textured` says whether the surface has texture coordinates,
-    /// `double_sided` whether its inside may be seen.
-    pub fn material(&mut self, source: &robot::Material, textured: bool, double_sided: bool, binary: &mut Binary) -> Index {
-        let texture = source.base_color_texture.as_ref().filter(|_| textured);
+    /// `contents`: the images of textures by their hashes.
+    pub fn new(contents: HashMap<String, Content>) -> Self {
+        Self { contents, ..Self::default() }
+    }
+
+    /// The material that shows `source` on `ground`, new if there is none yet. The ground's own colours multiply all it shows.
+    pub fn material(&mut self, source: &robot::Material, ground: Ground, binary: &mut Binary) -> Index {
+        let texture = source.base_color_texture.as_ref().filter(|_| ground.textured);
         let color = match texture {
             // The factor multiplies the image, and the source's colour only stands in for it; its opacity counts beside the image's.
             Some(_) => [1.0, 1.0, 1.0, source.base_color[3]],
@@ -29,7 +44,7 @@ impl Paint {
         }
         .map(share);
         let alpha_mode = match texture {
-            _ if color[3] < 1.0 => Some(AlphaMode::Blend),
+            _ if color[3] < 1.0 || ground.translucent => Some(AlphaMode::Blend),
             // Images with alpha are mostly cut-outs; blending them would draw surfaces in the wrong order.
             Some(texture) if texture.has_alpha => Some(AlphaMode::Mask),
             _ => None,
@@ -44,7 +59,7 @@ impl Paint {
             },
             emissive_factor: Some(source.emissive.map(share)).filter(|emissive| *emissive != [0.0; 3]),
             alpha_mode,
-            double_sided,
+            double_sided: ground.double_sided,
         };
         self.add(material)
     }
@@ -76,7 +91,9 @@ impl Paint {
 
     fn texture(&mut self, texture: &robot::Texture, binary: &mut Binary) -> Index {
         *self.textures_known.entry(texture.sha256.clone()).or_insert_with(|| {
-            let buffer_view = binary.view(&images::fitted(texture), None);
+            // An image that nobody made ready is shown as it is.
+            let own = || Content::new(texture.bytes.to_vec());
+            let buffer_view = binary.view(&self.contents.remove(&texture.sha256).unwrap_or_else(own), None);
             self.images.push(Image { name: texture.name.clone(), mime_type: texture.format.mime(), buffer_view });
             self.textures.push(Texture { source: self.images.len() - 1 });
             self.textures.len() - 1
@@ -114,7 +131,7 @@ mod tests {
         let mut leaf = wood.clone();
         leaf.base_color_texture = Some(texture(true));
         for source in [&glass, &wood, &leaf, &wood, &glass] {
-            paint.material(source, true, false, &mut binary);
+            paint.material(source, Ground { textured: true, ..Ground::default() }, &mut binary);
         }
         let modes: Vec<_> = paint.materials.iter().map(|m| m.alpha_mode).collect();
         assert_eq!(modes, [Some(AlphaMode::Blend), None, Some(AlphaMode::Mask)]);
@@ -124,11 +141,22 @@ mod tests {
     }
 
     #[test]
+    fn translucent_corners_blend() {
+        let (mut paint, mut binary) = (Paint::default(), Binary::default());
+        for translucent in [false, true] {
+            paint.material(&robot::Material::of_corners(""), Ground { translucent, ..Ground::default() }, &mut binary);
+        }
+        let found: Vec<_> =
+            paint.materials.iter().map(|m| (m.alpha_mode, m.pbr_metallic_roughness.base_color_factor)).collect();
+        assert_eq!(found, [(None, [1.0; 4]), (Some(AlphaMode::Blend), [1.0; 4])]);
+    }
+
+    #[test]
     fn a_texture_without_coordinates_leaves_the_colour() {
         let (mut paint, mut binary) = (Paint::default(), Binary::default());
         let mut wood = robot::Material::plain("wood", [0.5, 0.25, 0.125, 1.0]);
         wood.base_color_texture = Some(texture(false));
-        let index = paint.material(&wood, false, true, &mut binary);
+        let index = paint.material(&wood, Ground { double_sided: true, ..Ground::default() }, &mut binary);
         assert_eq!(paint.materials[index].pbr_metallic_roughness.base_color_factor, [0.5, 0.25, 0.125, 1.0]);
         assert!(paint.textures.is_empty() && paint.images.is_empty());
     }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
+
 use super::axes;
 use crate::robot::{Mesh, Part};
 
@@ -15,6 +17,9 @@ pub struct Surface {
     pub normals: Vec<[f32; 3]>,
     /// (0, 0) at the upper left of the image, as glTF has it.
     pub uvs: Option<Vec<[f32; 2]>>,
+    /// Linear red, green, blue and opacity, 65535 being one: half the bytes of floats, and unlike with eight bits every colour of
+    /// eight bits of sRGB stays one of its own.
+    pub colors: Option<Vec<[u16; 4]>>,
     /// Three per triangle.
     pub indices: Vec<u32>,
 }
@@ -25,6 +30,13 @@ pub struct Corner {
     pub position: [f32; 3],
     pub normal: [f32; 3],
     pub uv: [f32; 2],
+}
+
+/// Which attributes a surface has beside those that all have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    pub uvs: bool,
+    pub colors: bool,
 }
 
 /// Makes a [`Surface`] from corners: equal ones become one vertex, numbered as they first appear.
@@ -44,8 +56,7 @@ impl Builder {
     /// Adds a triangle, counter-clockwise seen from outside. One with equal vertices or a number that is none draws nothing and
     /// is left out.
     pub fn triangle(&mut self, corners: [Corner; 3]) {
-        let [a, b, c] = corners.map(|corner| corner.position.map(|x| x + 0.0));
-        if a == b || b == c || c == a || [a, b, c].as_flattened().iter().any(|x| !x.is_finite()) {
+        if is_nothing(corners.map(|corner| corner.position)) {
             return;
         }
         for corner in corners {
@@ -79,26 +90,56 @@ impl Builder {
     }
 }
 
-/// One part of a mesh; `None` if nothing of it can be drawn. `with_uvs` counts only where the mesh has any.
-pub fn of_part(mesh: &Mesh, part: &Part, with_uvs: bool) -> Option<Surface> {
-    let uvs = mesh.uvs.as_ref().filter(|_| with_uvs);
-    let mut builder = Builder::new(part.triangles.len(), uvs.is_some());
+/// One part of a mesh; `None` if nothing of it can be drawn. What is `wanted` counts only where the mesh has it.
+///
+/// Corners that share their point, normal and so on are one vertex, numbered as they first appear.
+pub fn of_part(mesh: &Mesh, part: &Part, wanted: Wanted) -> Option<Surface> {
+    const NONE: u32 = u32::MAX;
+    let uvs = mesh.uvs.as_ref().filter(|_| wanted.uvs);
+    let colors = mesh.colors.as_ref().filter(|_| wanted.colors);
+    let triangles = part.triangles.len();
+    let mut surface = Surface {
+        uvs: uvs.map(|_| Vec::new()),
+        colors: colors.map(|_| Vec::new()),
+        indices: Vec::with_capacity(triangles * 3),
+        ..Surface::default()
+    };
+    let mut known: HashMap<[u32; 4], u32, FixedState> = HashMap::with_capacity_and_hasher(triangles, FixedState::default());
     for triangle in part.triangles.clone() {
         let Some(points) = mesh.triangles.get(triangle) else { break };
-        let normals = mesh.normals.indices.get(triangle);
-        let uv_indices = uvs.and_then(|uvs| uvs.indices.get(triangle));
-        let corner = |k: usize| {
-            Some(Corner {
-                position: *mesh.points.get(points[k] as usize)?,
-                normal: normals.and_then(|n| mesh.normals.values.get(n[k] as usize)).copied().unwrap_or_default(),
-                uv: uv_indices.zip(uvs).and_then(|(i, uvs)| uvs.values.get(i[k] as usize)).copied().unwrap_or_default(),
-            })
-        };
-        if let (Some(a), Some(b), Some(c)) = (corner(0), corner(1), corner(2)) {
-            builder.triangle([a, b, c]);
+        let positions = points.map(|point| mesh.points.get(point as usize));
+        let [Some(a), Some(b), Some(c)] = positions else { continue };
+        if is_nothing([*a, *b, *c]) {
+            continue;
+        }
+        let normals = mesh.normals.indices.get(triangle).copied().unwrap_or([NONE; 3]);
+        let uv_indices = uvs.and_then(|uvs| uvs.indices.get(triangle)).copied().unwrap_or([NONE; 3]);
+        let color_indices = colors.and_then(|colors| colors.indices.get(triangle)).copied().unwrap_or([NONE; 3]);
+        for (k, position) in [a, b, c].into_iter().enumerate() {
+            let next = surface.positions.len() as u32;
+            let index = *known.entry([points[k], normals[k], uv_indices[k], color_indices[k]]).or_insert(next);
+            surface.indices.push(index);
+            if index < next {
+                continue;
+            }
+            let normal = mesh.normals.values.get(normals[k] as usize).copied().unwrap_or_default();
+            surface.positions.push(axes::vertex(*position));
+            surface.normals.push(unit(axes::vertex(normal)));
+            if let Some((list, uvs)) = surface.uvs.as_mut().zip(uvs) {
+                list.push(image_position(uvs.values.get(uv_indices[k] as usize).copied().unwrap_or_default()));
+            }
+            if let Some((list, colors)) = surface.colors.as_mut().zip(colors) {
+                list.push(colors.values.get(color_indices[k] as usize).copied().unwrap_or([1.0; 4]).map(sixteen_bits));
+            }
         }
     }
-    builder.finish()
+    (!surface.indices.is_empty()).then_some(surface)
+}
+
+/// Whether a triangle draws nothing: some of its corners are equal, or no numbers.
+fn is_nothing(corners: [[f32; 3]; 3]) -> bool {
+    let [a, b, c] = corners;
+    a == b || b == c || c == a || corners.as_flattened().iter().any(|x| !x.is_finite())
 }
 
 /// `v` with length one.
@@ -113,25 +154,34 @@ fn image_position([u, v]: [f32; 2]) -> [f32; 2] {
     [u, 1.0 - v].map(|x| if x.is_finite() { x + 0.0 } else { 0.0 })
 }
 
+/// A share of one as glTF's normalised integer; what is no number is nothing.
+fn sixteen_bits(share: f32) -> u16 {
+    (share * f32::from(u16::MAX)).round() as u16
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::robot::Corners;
 
     fn corner(position: [f32; 3], uv: [f32; 2]) -> Corner {
         Corner { position, normal: [0.0, 0.0, 2.0], uv }
     }
 
+    const A: [f32; 3] = [0.0, 0.0, 0.0];
+    const B: [f32; 3] = [1.0, 0.0, 0.0];
+    const C: [f32; 3] = [0.0, 1.0, 0.0];
+    const NOWHERE: [f32; 3] = [1.0, 1.0, f32::NAN];
+
     #[test]
     fn equal_corners_are_one_vertex_and_degenerate_triangles_vanish() {
-        let (a, b, c) = ([0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]);
-        let d = [1.0, 1.0, f32::NAN];
         let mut plain = Builder::new(3, false);
         let mut mapped = Builder::new(3, true);
         for builder in [&mut plain, &mut mapped] {
-            builder.triangle([corner(a, [0.0, 0.0]), corner(b, [0.25, 0.0]), corner(c, [0.0, 1.0])]);
-            builder.triangle([corner(a, [0.5, 0.5]), corner(c, [0.0, 1.0]), corner(b, [0.25, 0.0])]);
-            builder.triangle([corner(a, [0.0, 0.0]), corner(a, [1.0, 0.0]), corner(b, [0.0, 0.0])]);
-            builder.triangle([corner(a, [0.0, 0.0]), corner(d, [1.0, 0.0]), corner(b, [0.0, 0.0])]);
+            builder.triangle([corner(A, [0.0, 0.0]), corner(B, [0.25, 0.0]), corner(C, [0.0, 1.0])]);
+            builder.triangle([corner(A, [0.5, 0.5]), corner(C, [0.0, 1.0]), corner(B, [0.25, 0.0])]);
+            builder.triangle([corner(A, [0.0, 0.0]), corner(A, [1.0, 0.0]), corner(B, [0.0, 0.0])]);
+            builder.triangle([corner(A, [0.0, 0.0]), corner(NOWHERE, [1.0, 0.0]), corner(B, [0.0, 0.0])]);
         }
         let (plain, mapped) = (plain.finish().unwrap(), mapped.finish().unwrap());
         assert_eq!(plain.indices, [0, 1, 2, 0, 2, 1]);
@@ -141,8 +191,47 @@ mod tests {
         assert_eq!(mapped.uvs.unwrap()[1], [0.25, 1.0], "counted from the top");
     }
 
+    /// As many triangles as the corners say, each of A, B and C.
+    fn mesh(uvs: Option<Corners<[f32; 2]>>, colors: Option<Corners<[f32; 4]>>) -> (Mesh, Part) {
+        let triangles = vec![[0, 1, 2]; 3].into_iter().chain([[0, 1, 3], [0, 0, 1]]).collect::<Vec<_>>();
+        let normals = Corners { values: vec![[0.0, 0.0, 2.0]], indices: vec![[0; 3]; triangles.len()] };
+        let part = Part { triangles: 0..triangles.len(), material: None };
+        let (parts, points) = (vec![part.clone()], vec![A, B, C, NOWHERE]);
+        (Mesh { points, triangles, normals, uvs, colors, parts, materials: Vec::new(), digest: [0; 32] }, part)
+    }
+
+    #[test]
+    fn a_part_of_a_mesh_has_what_is_wanted_of_it() {
+        let corners =
+            |values: Vec<[f32; 2]>| Corners { values, indices: vec![[0, 1, 1], [1, 1, 1], [0, 1, 1], [0; 3], [0; 3]] };
+        let (mesh, part) = mesh(Some(corners(vec![[0.5, 0.25], [1.0, 0.0]])), None);
+        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true }).unwrap();
+        assert_eq!(surface.indices, [0, 1, 2, 3, 1, 2, 0, 1, 2]);
+        assert_eq!(surface.positions, [[0.0; 3], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0; 3]]);
+        assert_eq!(surface.normals, [[0.0, 1.0, 0.0]; 4]);
+        assert_eq!(surface.uvs.unwrap(), [[0.5, 0.75], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]);
+        assert_eq!(surface.colors, None);
+        let plain = of_part(&mesh, &part, Wanted::default()).unwrap();
+        assert_eq!((plain.indices, plain.uvs), (vec![0, 1, 2, 0, 1, 2, 0, 1, 2], None));
+        assert_eq!(of_part(&mesh, &Part { triangles: 3..5, material: None }, Wanted::default()), None);
+    }
+
+    #[test]
+    fn corners_of_two_colours_are_two_vertices() {
+        let values = vec![[0.0, 0.5, 1.0, 0.25], [f32::NAN, 2.0, -1.0, 1.0]];
+        let (mesh, part) = mesh(None, Some(Corners { values, indices: vec![[0; 3], [1; 3], [0; 3], [0; 3], [0; 3]] }));
+        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true }).unwrap();
+        assert_eq!(surface.indices, [0, 1, 2, 3, 4, 5, 0, 1, 2]);
+        let colors = surface.colors.unwrap();
+        assert_eq!((colors[0], colors[3]), ([0, 32768, 65535, 16384], [0, 65535, 0, 65535]));
+        // Every value of eight bits of sRGB is a value of its own.
+        let values: Vec<u16> =
+            (0..=255).map(|i| sixteen_bits(crate::robot::Material::linear(f64::from(i) / 255.0) as f32)).collect();
+        assert!(values.is_sorted_by(|a, b| a < b), "{values:?}");
+    }
+
     #[test]
     fn nothing_to_draw_is_none() {
-        assert_eq!(Builder::new(0, true).finish(), None);
+        assert_eq!(Builder::new(0, false).finish(), None);
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{Options, Source, write};
 use crate::diagnostic::Place;
 use crate::robot::*;
+use crate::store::Store;
 
 fn link(name: &str, visuals: Vec<Shape>, collisions: Vec<Shape>) -> Link {
     Link {
@@ -100,6 +101,7 @@ fn sheet() -> Mesh {
         colors: None,
         parts: vec![Part { triangles: 0..1, material: None }, Part { triangles: 1..2, material: Some(0) }],
         materials: vec![Material::plain("own", [0.0, 1.0, 0.0, 0.5])],
+        digest: [0; 32],
     }
 }
 
@@ -157,7 +159,7 @@ struct Glb {
 impl Glb {
     fn of(robot: &Robot) -> Self {
         let source = Source { format: "urdf".into(), uri: Some("package://p/p.urdf".into()), hash: Some("sha256:0".into()) };
-        let glb = write(robot, &Options { source: Some(source) }).glb;
+        let glb = write(robot, &Options { source: Some(source) }, &Store::none()).glb;
         let length = |at: usize| u32::from_le_bytes(glb[at..at + 4].try_into().unwrap()) as usize;
         assert_eq!((&glb[..4], length(8)), (&b"glTF"[..], glb.len()));
         let end = 20 + length(12);
@@ -171,6 +173,17 @@ impl Glb {
 
     fn list<'a>(&self, value: &'a Value) -> &'a [Value] {
         value.as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// The vertex colours of a primitive, vertex by vertex.
+    fn colors(&self, primitive: &Value) -> Option<Vec<[u16; 4]>> {
+        let accessor = &self.json["accessors"][primitive["attributes"]["COLOR_0"].as_u64()? as usize];
+        assert_eq!((&accessor["type"], &accessor["normalized"]), (&"VEC4".into(), &true.into()));
+        let view = &self.json["bufferViews"][accessor["bufferView"].as_u64()? as usize];
+        let start = view["byteOffset"].as_u64()? as usize;
+        let count = accessor["count"].as_u64()? as usize;
+        let components = self.binary[start..start + 8 * count].chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]));
+        Some(components.collect::<Vec<_>>().chunks_exact(4).map(|c| [c[0], c[1], c[2], c[3]]).collect())
     }
 
     /// The pose of every link's node in the scene by the extension's pose algorithm, in glTF axes.
@@ -247,7 +260,7 @@ fn the_extensions_pose_algorithm_moves_links_as_the_robot_does() {
 #[test]
 fn the_model_says_what_the_robot_says() {
     let robot = everything();
-    let written = write(&robot, &Options::default());
+    let written = write(&robot, &Options::default(), &Store::none());
     let codes: Vec<_> = written.diagnostics.iter().map(|d| d.code).collect();
     assert_eq!(codes, ["gltf-texture-without-coordinates", "gltf-limits-reversed", "gltf-loop-joint"]);
     let glb = Glb::of(&robot);
@@ -320,6 +333,46 @@ fn geometry_is_stored_once_and_colliders_are_invisible() {
 }
 
 #[test]
+fn corners_show_their_colours_where_nothing_else_has_a_colour_or_the_material_says_so() {
+    // The sheet's first triangle has no material of its own, the second has a green one that shows the corners' colours or not.
+    let sheets = [(true, 0.5), (false, 1.0)].map(|(shows, opacity)| {
+        let values = vec![[1.0, 0.0, 0.2, 1.0], [0.0, 0.0, 1.0, opacity]];
+        let mut sheet = sheet();
+        sheet.colors = Some(Corners { values, indices: vec![[0; 3], [0, 1, 1]] });
+        sheet.materials[0].shows_corner_colors = shows;
+        sheet
+    });
+    let mut robot = robot(vec![link("base", Vec::new(), Vec::new())], Vec::new());
+    robot.meshes = sheets.into_iter().map(|sheet| mesh_source("sheet.stl", Some(sheet))).collect();
+    let mesh = |id| Geometry::Mesh { mesh: MeshId(id), scale: Vector3::new(1.0, 1.0, 1.0) };
+    robot.links[0].visuals = vec![shape(mesh(0), None), shape(mesh(0), Some(0)), shape(mesh(1), None)];
+    robot.links[0].collisions = vec![shape(mesh(0), None)];
+    let glb = Glb::of(&robot);
+    let nodes = glb.list(&glb.json["nodes"]);
+    // For each primitive of a visual the colours of its vertices, if any, the material's colour, and its alpha mode.
+    let shown = |node: &Value| -> Vec<(Option<Vec<[u16; 4]>>, [f64; 4], Option<String>)> {
+        let mesh = nodes[node.as_u64().unwrap() as usize]["mesh"].as_u64().unwrap() as usize;
+        let of_primitive = |primitive: &Value| {
+            let material = &glb.json["materials"][primitive["material"].as_u64().unwrap() as usize];
+            let color = numbers(&material["pbrMetallicRoughness"]["baseColorFactor"]);
+            (glb.colors(primitive), color, material["alphaMode"].as_str().map(str::to_owned))
+        };
+        glb.list(&glb.json["meshes"][mesh]["primitives"]).iter().map(of_primitive).collect()
+    };
+    let (pink, clear) = ([65535, 0, 13107, 65535], [0, 0, 65535, 32768]);
+    let visuals = glb.list(&glb.model()["links"][0]["visualNodes"]);
+    let (white, green) = ([1.0; 4], [0.0, 1.0, 0.0, 0.5]);
+    let blend = || Some("BLEND".to_owned());
+    let translucent = || (Some(vec![pink, clear, clear]), green, blend());
+    assert_eq!(shown(&visuals[0]), [(Some(vec![pink; 3]), white, None), translucent()]);
+    assert_eq!(shown(&visuals[1]), [(None, [1.0, 0.0, 0.0, 1.0], None), translucent()]);
+    assert_eq!(shown(&visuals[2]), [(Some(vec![pink; 3]), white, None), (None, green, blend())]);
+    let collider = &glb.model()["links"][0]["collisionNodes"][0];
+    assert!(shown(collider).iter().all(|(colors, ..)| colors.is_none()));
+    gltf::Gltf::from_slice(&write(&robot, &Options::default(), &Store::none()).glb).expect("valid glTF");
+}
+
+#[test]
 fn a_robot_of_frames_alone_has_no_buffer_and_writing_is_repeatable() {
     let frames = robot(vec![link("base", Vec::new(), Vec::new())], Vec::new());
     let glb = Glb::of(&frames);
@@ -327,11 +380,11 @@ fn a_robot_of_frames_alone_has_no_buffer_and_writing_is_repeatable() {
     assert_eq!(glb.json["extensionsUsed"], serde_json::json!(["EXT_robot_kinematics"]));
     let nothing = robot(Vec::new(), Vec::new());
     assert_eq!(Glb::of(&nothing).list(&Glb::of(&nothing).json["nodes"]).len(), 1);
-    assert_eq!(write(&everything(), &Options::default()).glb, write(&everything(), &Options::default()).glb);
+    assert_eq!(write(&everything(), &Options::default(), &Store::none()).glb, write(&everything(), &Options::default(), &Store::none()).glb);
 }
 
 #[test]
 fn what_the_gltf_crate_reads_is_valid() {
-    let glb = write(&everything(), &Options::default()).glb;
+    let glb = write(&everything(), &Options::default(), &Store::none()).glb;
     gltf::Gltf::from_slice(&glb).expect("valid glTF");
 }

@@ -97,6 +97,12 @@ impl Assembly {
         (self.materials.len() - 1) as u32
     }
 
+    /// Lets the mesh become larger by what a further file of `bytes` bytes may give rise to.
+    pub fn grow(&mut self, bytes: usize) {
+        self.max_triangles = self.max_triangles.saturating_add(bytes).min(NONE as usize / 3);
+        self.elements_left = self.elements_left.saturating_add(ELEMENTS_PER_BYTE * bytes as u64);
+    }
+
     /// Takes `count` elements off what the file may give rise to.
     pub fn spend(&mut self, count: usize) -> Result<(), Error> {
         self.elements_left = self.elements_left.checked_sub(count as u64).ok_or_else(Self::too_large)?;
@@ -224,6 +230,7 @@ impl Assembly {
             colors: colors.map(|colors| Corners { values: colors.values, indices: reorder(colors.indices) }),
             parts,
             materials: self.materials,
+            digest: [0; 32],
         })
     }
 

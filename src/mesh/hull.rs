@@ -202,7 +202,7 @@ fn mesh(points: &[[f32; 3]], cloud: &Cloud, hull: &[[u32; 3]]) -> Mesh {
     let normals =
         Corners { values: hull.iter().map(normal).collect(), indices: (0..hull.len() as u32).map(|i| [i; 3]).collect() };
     let parts = vec![Part { triangles: 0..triangles.len(), material: None }];
-    Mesh { points: kept, triangles, normals, uvs: None, colors: None, parts, materials: Vec::new() }
+    Mesh { points: kept, triangles, normals, uvs: None, colors: None, parts, materials: Vec::new(), digest: [0; 32] }
 }
 
 #[cfg(test)]

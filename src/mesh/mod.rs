@@ -3,7 +3,7 @@
 //! A mesh comes out as URDF means it, as RViz and Gazebo show it:
 //!
 //! - **STL, OBJ**: coordinates as they are in the file.
-//! - **Collada**: the whole visual scene; `unit` is applied, `up_axis` is ignored, as RViz does.
+//! - **Collada**: the whole visual scene; `unit` is applied, `up_axis` is ignored, as RViz does, unless [`Options`] say otherwise.
 //! - **glTF**: the whole default scene, turned from glTF's y up to z up: (x, y, z) becomes (x, -z, y). RViz (since its change 1482,
 //!   of 2025), Drake, Meshcat and Blender turn it so, and robots that ship glTF meshes are made for it.
 //!
@@ -18,6 +18,7 @@ mod dae;
 mod deviation;
 mod gltf;
 mod hull;
+mod kept;
 mod normals;
 mod obj;
 mod polygon;
@@ -29,11 +30,13 @@ mod test;
 mod texture;
 mod tiff;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::hull::convex_hull;
+pub use self::kept::{kept_hull, kept_tiers, load};
 pub use self::simplify::tiers;
 pub use self::texture::{mean_color, texture};
 use crate::diagnostic::{Code, Diagnostic, Place};
@@ -92,7 +95,9 @@ pub enum UpAxis {
     /// Nothing: coordinates are taken as they are, as RViz and Gazebo do.
     #[default]
     Ignore,
-    /// The file is turned so that its up axis becomes z.
+    /// The file is turned so that its up axis becomes z, its right x, and what points out of its screen -y (the table of
+    /// `up_axis` in the specification, 1.4.1, chapter 5): with y up (x, y, z) becomes (x, -z, y), with x up (-y, -z, x). A file
+    /// that does not say has y up.
     Honor,
 }
 
@@ -104,13 +109,20 @@ pub enum UpAxis {
 /// If nothing of it can be used: the codes are those of [`codes`] with severity error.
 pub fn read(file: &File, files: &Files, options: Options) -> Result<(Mesh, Vec<Diagnostic>), Error> {
     let mut source = Source::new(file, files, options);
-    let mesh = match Format::of(&file.path, &file.bytes)? {
-        Format::Stl => stl::read(&mut source),
-        Format::Obj => obj::read(&mut source),
-        Format::Dae => dae::read(&mut source),
-        Format::Gltf => gltf::read(&mut source),
-    }?;
+    let mesh = source.read()?;
     Ok((mesh, source.finish()))
+}
+
+impl Source<'_> {
+    fn read(&mut self) -> Result<Mesh, Error> {
+        let source = self;
+        match Format::of(&source.file.path, &source.file.bytes)? {
+            Format::Stl => stl::read(source),
+            Format::Obj => obj::read(source),
+            Format::Dae => dae::read(source),
+            Format::Gltf => gltf::read(source),
+        }
+    }
 }
 
 /// The formats that are read.
@@ -188,11 +200,21 @@ struct Source<'a> {
     more: Vec<(&'static Code, usize)>,
     /// By reference; `None` if the image can't be used, which has been reported.
     textures: HashMap<String, Option<Arc<Texture>>>,
+    /// The references that were opened, or tried.
+    asked: RefCell<Vec<String>>,
 }
 
 impl<'a> Source<'a> {
     fn new(file: &'a File, files: &'a Files, options: Options) -> Self {
-        Self { file, files, options, diagnostics: Vec::new(), more: Vec::new(), textures: HashMap::new() }
+        Self {
+            file,
+            files,
+            options,
+            diagnostics: Vec::new(),
+            more: Vec::new(),
+            textures: HashMap::new(),
+            asked: RefCell::default(),
+        }
     }
 
     /// Reports a finding about the file as a whole.
@@ -235,6 +257,7 @@ impl<'a> Source<'a> {
 
     /// Opens a file that the mesh refers to in one of the ways that exporters write.
     fn open(&self, reference: &str) -> Result<File, String> {
+        self.asked.borrow_mut().push(reference.to_owned());
         reference::open(reference, self.folder(), self.files)
     }
 

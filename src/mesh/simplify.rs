@@ -314,7 +314,16 @@ impl<'a> Source<'a> {
             Corners { values, indices }
         });
         let normals = distinct(vertices().map(|t| t.map(|v| v.normal)));
-        Mesh { points, triangles: point_indices, normals, uvs, colors, parts, materials: mesh.materials.clone() }
+        Mesh {
+            points,
+            triangles: point_indices,
+            normals,
+            uvs,
+            colors,
+            parts,
+            materials: mesh.materials.clone(),
+            digest: [0; 32],
+        }
     }
 }
 
@@ -403,7 +412,7 @@ mod tests {
         let part = |triangles, material| Part { triangles, material: Some(material) };
         let parts = if halves { vec![part(0..count / 2, 0), part(count / 2..count, 1)] } else { vec![part(0..count, 0)] };
         let materials = vec![Material::plain("a", [1.0; 4]), Material::plain("b", [0.0; 4])];
-        Mesh { points, triangles, normals, uvs: None, colors: None, parts, materials }
+        Mesh { points, triangles, normals, uvs: None, colors: None, parts, materials, digest: [0; 32] }
     }
 
     fn distinct_points(mesh: &Mesh) -> Set<[u32; 3]> {

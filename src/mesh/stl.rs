@@ -1,12 +1,12 @@
 //! STL, binary and ASCII.
 //!
-//! Normals in the file are ignored, as they are in practice unreliable; they follow from the triangles. So are the colours that
-//! two dialects hide in the attribute bytes.
+//! Normals in the file are ignored, as they are in practice unreliable; they follow from the triangles. Colours are read where the
+//! attribute bytes hold them in one of the known dialects ([`Dialect`]).
 
 use super::assembly::Assembly;
 use super::normals::Shading;
 use super::{Error, Source, codes};
-use crate::robot::Mesh;
+use crate::robot::{Material, Mesh};
 
 /// Bytes before the first binary triangle: a free text and the number of triangles.
 const HEADER: usize = 84;
@@ -62,11 +62,79 @@ fn read_binary(source: &mut Source, assembly: &mut Assembly) -> Result<(), Error
             format!("the file declares {declared} triangles, but its {} bytes hold {held}; {count} are read", bytes.len());
         source.report(&codes::SIZE_MISMATCH, message, "if triangles are missing, export the mesh again");
     }
-    for record in body.as_chunks::<RECORD>().0.iter().take(count) {
+    let records = body.as_chunks::<RECORD>().0.iter().take(count);
+    let dialect = Dialect::of(&bytes[..80], records.clone().map(attribute));
+    for record in records {
         let float = |i: usize| f32::from_le_bytes([record[i], record[i + 1], record[i + 2], record[i + 3]]);
-        assembly.triangle([12, 24, 36].map(|i| [float(i), float(i + 4), float(i + 8)]), None);
+        let color = dialect.as_ref().and_then(|dialect| dialect.color(attribute(record)));
+        assembly.triangle([12, 24, 36].map(|i| [float(i), float(i + 4), float(i + 8)]), color);
     }
     Ok(())
+}
+
+/// The two bytes after a facet, which the format leaves to writers.
+fn attribute(record: &[u8; RECORD]) -> u16 {
+    u16::from_le_bytes([record[48], record[49]])
+}
+
+/// The highest bit of an attribute.
+const FLAG: u16 = 1 << 15;
+
+/// A way of putting a facet's colour into its attribute: 5 bits for each of red, green and blue, and the [`FLAG`].
+#[derive(Debug, PartialEq)]
+enum Dialect {
+    /// VisCAM, SolidView, Meshmixer: red is highest. The flag marks facets that have a colour.
+    VisCam,
+    /// Materialise Magics, Autodesk: red is lowest. The flag marks facets that have the object's colour, which the header holds.
+    Magics { object: [f32; 4] },
+    /// MeshLab: as Magics, but the flag marks facets that have a colour of their own.
+    MeshLab,
+}
+
+impl Dialect {
+    /// What Magics writes into the header before the object's colour.
+    const COLOR: &[u8] = b"COLOR=";
+
+    /// What Magics writes before the object's diffuse colour, which then counts.
+    const MATERIAL: &[u8] = b"MATERIAL=";
+
+    /// The dialect of a file, if its attributes are colours at all: most files have zeros there, some anything.
+    fn of(header: &[u8], attributes: impl Iterator<Item = u16> + Clone) -> Option<Self> {
+        let after = |mark: &[u8]| Some(&header[header.windows(mark.len()).position(|part| part == mark)? + mark.len()..]);
+        let Some(object) = after(Self::COLOR) else {
+            // Meshmixer fills up with white, others with ones; a flag alone is no colour that anyone meant.
+            let meant = attributes.clone().any(|a| a & FLAG != 0 && a != u16::MAX && a != FLAG);
+            // Writers of this dialect leave facets without a colour at zero.
+            let strict = attributes.clone().all(|a| a & FLAG != 0 || a == 0);
+            return (meant && strict).then_some(Self::VisCam);
+        };
+        // By the letter, zeros everywhere were a black object. They are what writers leave that have no colours.
+        if attributes.clone().all(|a| a == 0) {
+            return None;
+        }
+        // MeshLab forgets the object's opacity.
+        if object.get(3..).is_some_and(|rest| rest.starts_with(b" MATERIAL=")) {
+            return Some(Self::MeshLab);
+        }
+        let diffuse = after(Self::MATERIAL).unwrap_or(object);
+        let byte = |i: usize| diffuse.get(i).copied().unwrap_or(u8::MAX);
+        let [r, g, b] = [0, 1, 2].map(|i| Material::linear(f64::from(byte(i)) / 255.0) as f32);
+        // Objects that can't be seen are not exported: a zero was left out.
+        let opacity = if byte(3) == 0 { 1.0 } else { f32::from(byte(3)) / 255.0 };
+        Some(Self::Magics { object: [r, g, b, opacity] })
+    }
+
+    /// The colour of a facet, linear; `None` if it has none.
+    fn color(&self, attribute: u16) -> Option<[f32; 4]> {
+        let flag = attribute & FLAG != 0;
+        let [low, middle, high] = [0, 5, 10].map(|shift| Material::linear(f64::from(attribute >> shift & 31) / 31.0) as f32);
+        match self {
+            Self::VisCam => flag.then_some([high, middle, low, 1.0]),
+            Self::Magics { object } if flag => Some(*object),
+            Self::MeshLab if !flag => None,
+            Self::Magics { .. } | Self::MeshLab => Some([low, middle, high, 1.0]),
+        }
+    }
 }
 
 /// Reads every loop of vertices, whatever stands around it: several solids, missing ends, any case and white space.

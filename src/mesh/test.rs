@@ -13,7 +13,8 @@ use crate::diagnostic::Diagnostic;
 use crate::resolve::{File, Files, Options, Resolver};
 use crate::robot::Mesh;
 
-fn files() -> Files {
+/// Files from anywhere.
+pub(super) fn files() -> Files {
     let files = Files::new(Arc::new(Resolver::new(Options::default())));
     files.allow(Path::new("/"));
     files

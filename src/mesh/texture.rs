@@ -139,8 +139,17 @@ fn sha256(bytes: &[u8]) -> String {
 
 /// The mean of all pixels, linear with opacity: what stands in for a picture that cannot be placed. `None` if it can't be read.
 pub fn mean_color(texture: &Texture) -> Option<[f32; 4]> {
+    mean(texture, Material::linear)
+}
+
+/// The same for an image that holds no colours: the mean of its values as they are.
+pub(super) fn mean_data(texture: &Texture) -> Option<[f32; 4]> {
+    mean(texture, |value| value)
+}
+
+fn mean(texture: &Texture, decode: fn(f64) -> f64) -> Option<[f32; 4]> {
     let image = image::load_from_memory(&texture.bytes).ok()?.into_rgba8();
-    let linear: [f64; 256] = std::array::from_fn(|value| Material::linear(value as f64 / 255.0));
+    let linear: [f64; 256] = std::array::from_fn(|value| decode(value as f64 / 255.0));
     let mut sum = [0.0; 4];
     for pixel in image.pixels() {
         let [red, green, blue, alpha] = pixel.0;

@@ -36,6 +36,11 @@ impl Material {
         }
     }
 
+    /// What shows the colours of a mesh's corners where neither the mesh nor the robot names a material.
+    pub fn of_corners(name: impl Into<String>) -> Self {
+        Self { shows_corner_colors: true, ..Self::plain(name, [1.0; 4]) }
+    }
+
     /// The linear value of an sRGB component (IEC 61966-2-1).
     pub fn linear(srgb: f64) -> f64 {
         if srgb <= 0.040_45 { srgb / 12.92 } else { ((srgb + 0.055) / 1.055).powf(2.4) }

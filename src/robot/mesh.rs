@@ -26,6 +26,9 @@ pub struct Mesh {
     pub parts: Vec<Part>,
     /// The mesh's own materials, which `parts` refer to.
     pub materials: Vec<Material>,
+    /// What tells this geometry from others: SHA-256 of all the above but the materials. Zero where nobody computed it, which stands
+    /// for no geometry at all.
+    pub digest: [u8; 32],
 }
 
 /// A value per corner of every triangle, shared where equal.
@@ -60,6 +63,10 @@ impl Mesh {
     #[must_use]
     pub fn mirrored(&self, axes: [bool; 3]) -> Self {
         let mut mesh = self.clone();
+        if mesh.digest != [0; 32] {
+            // As good as computed anew: what else would differ in nothing but this bit of its hash?
+            (0..3).filter(|&k| axes[k]).for_each(|k| mesh.digest[0] ^= 1 << k);
+        }
         for vector in mesh.points.iter_mut().chain(&mut mesh.normals.values) {
             for k in (0..3).filter(|&k| axes[k]) {
                 vector[k] = -vector[k];
@@ -73,6 +80,11 @@ impl Mesh {
             }
         }
         mesh
+    }
+
+    /// Whether it has colours and some of them are not opaque.
+    pub fn has_translucent_corners(&self) -> bool {
+        self.colors.iter().flat_map(|colors| &colors.values).any(|color| color[3] < 1.0)
     }
 
     /// The smallest and largest coordinates; `None` if there are no points.

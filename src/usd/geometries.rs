@@ -1,11 +1,40 @@
 //! `geometries.usdc`: every distinct mesh once with the faces that its materials are for, and nothing else.
 
-use super::Scene;
-use super::author::{Attribute, Layer};
+use super::author::{self, Attribute, Layer};
 use super::library::{MeshEntry, Subset};
+use super::{Scene, crate_file};
 use crate::robot::{Corners, Mesh};
+use crate::store::{Key, Store};
 
-pub(super) fn layer(scene: &Scene<'_>) -> Layer {
+/// The layer's bytes, from `store` if it has them.
+pub(super) fn bytes(scene: &Scene<'_>, store: &Store) -> Result<Vec<u8>, author::Error> {
+    let made = || layer(scene).data().and_then(crate_file::write);
+    let Some(key) = store.keeps().then(|| key(scene)).flatten() else { return made() };
+    if let Some(known) = store.get(&key, |bytes| Some(bytes.to_vec())) {
+        return Ok(known);
+    }
+    let bytes = made()?;
+    store.put(&key, || bytes.clone());
+    Ok(bytes)
+}
+
+/// What decides the layer: names, geometry, and which faces are for which material. `None` if some mesh has no digest.
+fn key(scene: &Scene<'_>) -> Option<Key> {
+    let mut key = Key::of("geometries");
+    for MeshEntry { name, mesh, subsets } in &scene.library.meshes {
+        if mesh.digest == [0; 32] {
+            return None;
+        }
+        key = key.and(name.as_bytes()).and(&mesh.digest).and(&subsets.len().to_le_bytes());
+        for Subset { material, faces } in subsets {
+            let name = &scene.library.materials[*material].name;
+            key = key.and(name.as_bytes()).and(bytemuck::cast_slice(faces));
+        }
+    }
+    Some(key.key())
+}
+
+fn layer(scene: &Scene<'_>) -> Layer {
     let mut layer = Layer::new("Every distinct mesh once", "Geometries");
     layer.def("/Geometries", "Scope");
     for entry in &scene.library.meshes {
@@ -32,6 +61,16 @@ fn author_mesh(layer: &mut Layer, path: &str, mesh: &Mesh) {
     if let Some(Corners { values, indices }) = &mesh.uvs {
         prim.attribute("primvars:st", Attribute::tex_coord2f_array(values.iter().copied()).interpolation("faceVarying"))
             .attribute("primvars:st:indices", Attribute::int_array(flat(indices)));
+    }
+    if let Some(Corners { values, indices }) = &mesh.colors {
+        let colors = values.iter().map(|&[red, green, blue, _]| [red, green, blue]);
+        prim.attribute("primvars:displayColor", Attribute::color3f_array(colors).interpolation("faceVarying"))
+            .attribute("primvars:displayColor:indices", Attribute::int_array(flat(indices)));
+        if mesh.has_translucent_corners() {
+            let opacities = Attribute::float_array(values.iter().map(|color| color[3]));
+            prim.attribute("primvars:displayOpacity", opacities.interpolation("faceVarying"))
+                .attribute("primvars:displayOpacity:indices", Attribute::int_array(flat(indices)));
+        }
     }
 }
 

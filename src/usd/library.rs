@@ -32,8 +32,30 @@ pub(super) struct Subset {
 pub(super) struct MaterialEntry {
     pub name: String,
     pub material: Material,
+    /// What it takes from the mesh that it is on.
+    pub from_corners: FromCorners,
     /// The texture's path in the asset.
     pub texture: Option<String>,
+}
+
+/// What a material takes from the primvars `displayColor` and `displayOpacity` of the mesh that it is on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct FromCorners {
+    pub color: bool,
+    /// Only where some corner is not opaque: a renderer may sort all that has a network for its opacity.
+    pub opacity: bool,
+}
+
+impl FromCorners {
+    /// What `material` takes on `mesh`. UsdPreviewSurface has no product of a texture and colours, so a texture shows alone.
+    fn of(material: &Material, mesh: Option<&Mesh>) -> Self {
+        let Some(mesh) = mesh.filter(|mesh| material.shows_corner_colors && mesh.colors.is_some()) else {
+            return Self::default();
+        };
+        let texture = material.base_color_texture.as_ref();
+        let has_alpha = texture.is_some_and(|texture| texture.has_alpha);
+        Self { color: texture.is_none(), opacity: !has_alpha && mesh.has_translucent_corners() }
+    }
 }
 
 /// What a visual pulls in.
@@ -183,7 +205,7 @@ impl Builder<'_> {
                 Form::Mesh(mesh) => self.covering(mesh),
                 Form::Primitive(_) => None,
             };
-            let material = covering.unwrap_or_else(|| self.shape_material(shape));
+            let material = covering.unwrap_or_else(|| self.shape_material(shape, &form));
             Look { instance: self.instance(form), material }
         });
         // Only one of the tiers is shown at a time.
@@ -264,7 +286,7 @@ impl Builder<'_> {
         let mut subsets: Vec<Subset> = Vec::new();
         for part in &mesh.parts {
             let Some(material) = part.material.and_then(|material| mesh.materials.get(material)) else { continue };
-            let material = self.material(material, &name);
+            let material = self.material(material, &name, Some(&mesh));
             match subsets.iter_mut().find(|subset| subset.material == material) {
                 Some(subset) => subset.faces.extend(part.triangles.clone()),
                 None => subsets.push(Subset { material, faces: part.triangles.clone().collect() }),
@@ -281,33 +303,41 @@ impl Builder<'_> {
         covering
     }
 
-    /// The material of a shape in the source, or the default one.
-    fn shape_material(&mut self, shape: &Shape) -> MaterialIndex {
+    /// The material of a shape in the source, or else what shows the colours of its mesh, or the default one.
+    fn shape_material(&mut self, shape: &Shape, form: &Form) -> MaterialIndex {
         if let Some(id) = shape.material {
             if let Some(&index) = self.source_material.get(&id) {
                 return index;
             }
-            let index = self.material(&self.robot.materials[id.0], "material");
+            let index = self.material(&self.robot.materials[id.0], "material", None);
             self.source_material.insert(id, index);
             return index;
+        }
+        if let Form::Mesh(mesh) = *form
+            && self.library.meshes[mesh].mesh.colors.is_some()
+        {
+            let mesh = self.library.meshes[mesh].mesh.clone();
+            return self.material(&Material::of_corners("corner_colors"), "corner_colors", Some(&mesh));
         }
         match self.default_material {
             Some(index) => index,
             None => {
-                let index = self.material(&Material::plain("default", DEFAULT_COLOR), "default");
+                let index = self.material(&Material::plain("default", DEFAULT_COLOR), "default", None);
                 self.default_material = Some(index);
                 index
             }
         }
     }
 
-    /// The entry of a material that looks like this one.
-    fn material(&mut self, material: &Material, fallback: &str) -> MaterialIndex {
+    /// The entry of a material that looks like this one. `mesh` is what it is on, if that has a say in its looks.
+    fn material(&mut self, material: &Material, fallback: &str, mesh: Option<&Mesh>) -> MaterialIndex {
+        let from_corners = FromCorners::of(material, mesh);
         let looks_like = |entry: &MaterialEntry| {
             let same_texture = entry.material.base_color_texture.as_ref().map(|t| &t.sha256)
                 == material.base_color_texture.as_ref().map(|t| &t.sha256);
             let other = &entry.material;
             same_texture
+                && entry.from_corners == from_corners
                 && other.base_color == material.base_color
                 && other.metallic == material.metallic
                 && other.roughness == material.roughness
@@ -318,7 +348,7 @@ impl Builder<'_> {
         }
         let texture = material.base_color_texture.as_ref().map(|texture| self.texture(texture));
         let name = if material.name.is_empty() { format!("{fallback}_material") } else { material.name.clone() };
-        self.library.materials.push(MaterialEntry { name: String::new(), material: material.clone(), texture });
+        self.library.materials.push(MaterialEntry { name: String::new(), material: material.clone(), from_corners, texture });
         self.material_names.push(name);
         self.library.materials.len() - 1
     }

@@ -39,6 +39,7 @@ pub use schema::SCHEMA_FILES;
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::robot::{LinkId, Robot, names};
+use crate::store::Store;
 
 /// Whether the base is held to the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,8 +150,8 @@ struct Scene<'a> {
 
 /// Writes the asset of a robot: the layers of REP-158 §1.2.1 with the entry `<entry>.usda`, and its textures.
 ///
-/// The same robot and options give the same bytes.
-pub fn write(robot: &Robot, options: &Options) -> Asset {
+/// The same robot and options give the same bytes, whatever is in `store`.
+pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
     let plan = Plan::new(robot, options.base, options.bodies);
     let scene = Scene { robot, options, plan, library: Library::new(robot) };
     let mut diagnostics = findings(&scene);
@@ -193,7 +194,7 @@ pub fn write(robot: &Robot, options: &Options) -> Asset {
         }
     }
     if !scene.library.meshes.is_empty() {
-        match geometries::layer(&scene).data().and_then(crate_file::write) {
+        match geometries::bytes(&scene, store) {
             Ok(bytes) => {
                 files.insert("geometries.usdc".to_owned(), bytes);
             }

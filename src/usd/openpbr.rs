@@ -91,6 +91,12 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
             author_texture(layer, path, file, material.base_color, texture.has_alpha);
             texture.has_alpha
         }
+        _ if entry.from_corners.color => {
+            let source = format!("{path}/MtlxCornerColor.outputs:out");
+            surface.attribute("inputs:base_color", Attribute::connected("color3f", source));
+            author_primvar_reader(layer, &format!("{path}/MtlxCornerColor"), "color3", "color3f", "displayColor");
+            false
+        }
         _ => {
             surface.attribute("inputs:base_color", Attribute::color3f([red, green, blue]));
             false
@@ -99,6 +105,10 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     let mut surface = layer.over(&format!("{path}/OpenPBR"));
     if has_alpha {
         surface.attribute("inputs:geometry_opacity", Attribute::connected("float", format!("{path}/MtlxOpacity.outputs:out")));
+    } else if entry.from_corners.opacity {
+        let source = format!("{path}/MtlxCornerOpacity.outputs:out");
+        surface.attribute("inputs:geometry_opacity", Attribute::connected("float", source));
+        author_primvar_reader(layer, &format!("{path}/MtlxCornerOpacity"), "float", "float", "displayOpacity");
     } else if opacity < 1.0 {
         surface.attribute("inputs:geometry_opacity", Attribute::float(opacity));
     }
@@ -119,11 +129,7 @@ fn author_texture(layer: &mut Layer, path: &str, file: &str, fallback: [f32; 4],
         .attribute("inputs:file", Attribute::asset(format!("./{file}")).metadata("colorSpace", token("srgb_texture")))
         .attribute("inputs:texcoord", Attribute::connected("float2", format!("{path}/MtlxTexCoord.outputs:out")))
         .attribute("outputs:out", Attribute::declared(type_name));
-    layer
-        .def(&format!("{path}/MtlxTexCoord"), "Shader")
-        .attribute("info:id", Attribute::token("ND_geompropvalue_vector2").uniform())
-        .attribute("inputs:geomprop", Attribute::string("st"))
-        .attribute("outputs:out", Attribute::declared("float2"));
+    author_primvar_reader(layer, &format!("{path}/MtlxTexCoord"), "vector2", "float2", "st");
     if has_alpha {
         let texture = || Attribute::connected("color4f", format!("{path}/MtlxTexture.outputs:out"));
         layer
@@ -138,4 +144,13 @@ fn author_texture(layer: &mut Layer, path: &str, file: &str, fallback: [f32; 4],
             .attribute("inputs:index", Attribute::int(3))
             .attribute("outputs:out", Attribute::declared("float"));
     }
+}
+
+/// A node that gives the primvar `name`, whose type is `kind` to MaterialX and `type_name` to USD.
+fn author_primvar_reader(layer: &mut Layer, path: &str, kind: &str, type_name: &'static str, name: &str) {
+    layer
+        .def(path, "Shader")
+        .attribute("info:id", Attribute::token(format!("ND_geompropvalue_{kind}")).uniform())
+        .attribute("inputs:geomprop", Attribute::string(name))
+        .attribute("outputs:out", Attribute::declared(type_name));
 }

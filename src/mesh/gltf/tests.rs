@@ -200,17 +200,21 @@ fn quantised_and_sparse_values() {
 }
 
 #[test]
-fn what_is_compressed_is_refused() {
+fn draco_is_refused_unless_there_is_another_form() {
+    let compressed = json!({"attributes": {"POSITION": 0}, "indices": 2, "extensions": {"KHR_draco_mesh_compression": {}}});
+    let without_bytes = json!({"componentType": 5126, "count": 4, "type": "VEC3"});
     for changes in [
-        [("/extensionsRequired", json!(["KHR_draco_mesh_compression"]))],
-        [("/extensionsRequired", json!(["EXT_meshopt_compression", "KHR_mesh_quantization"]))],
-        [("/meshes/0/primitives/0/extensions", json!({"KHR_draco_mesh_compression": {}}))],
-        [("/bufferViews/0/extensions", json!({"EXT_meshopt_compression": {}}))],
+        vec![("/extensionsRequired", json!(["KHR_draco_mesh_compression"]))],
+        vec![("/meshes/0/primitives/0", compressed.clone()), ("/accessors/0", without_bytes)],
     ] {
         let error = read_json(&changed(&changes)).unwrap_err();
         assert_eq!(error.code.id, "mesh-unsupported");
-        assert!(error.message.contains("_compression"), "{error}");
+        assert!(error.message.contains("KHR_draco_mesh_compression"), "{error}");
+        assert!(error.help.contains("`gltf-transform copy a.gltf plain_a.gltf`"), "{}", error.help);
     }
+    assert_eq!(read_json(&changed(&[("/meshes/0/primitives/0", compressed)])).unwrap().0.points, SQUARE);
+    let error = read_json(&changed(&[("/extensionsRequired", json!(["X_a", "KHR_texture_transform", "X_b"]))])).unwrap_err();
+    assert!(error.message.ends_with("X_a, X_b"), "{error}");
     assert!(read_json(&changed(&[("/extensionsRequired", json!(["KHR_materials_unlit"]))])).is_ok());
 }
 
@@ -244,20 +248,18 @@ fn textures_and_their_alpha() {
             assert_eq!((material.metallic, material.roughness), (0.25, 0.75));
         }
     }
-    for (image, texture) in [
-        (json!({"uri": "none.png"}), json!({"source": 0})),
-        (json!({"bufferView": 99, "mimeType": "image/png"}), json!({"source": 0})),
-        (json!({}), json!({"source": 0})),
-        (json!({}), json!({"source": 5})),
-        (json!({}), json!({"extensions": {"KHR_texture_basisu": {"source": 0}}})),
+    for (image, texture, code) in [
+        (json!({"uri": "none.png"}), json!({"source": 0}), "mesh-texture-missing"),
+        (json!({"bufferView": 99, "mimeType": "image/png"}), json!({"source": 0}), "mesh-texture-missing"),
+        (json!({}), json!({"source": 0}), "mesh-texture-missing"),
+        (json!({}), json!({"source": 5}), "mesh-texture-missing"),
+        (json!({}), json!({"extensions": {"KHR_texture_basisu": {"source": 0}}}), "texture-format"),
+        (json!({}), json!({"extensions": {"MSFT_texture_dds": {"source": 0}}}), "texture-format"),
     ] {
         let mut document = textured(&image, json!({}), &plain);
         document["textures"][0] = texture;
         let (mesh, diagnostics) = read_json(&document).unwrap();
-        assert_eq!(
-            (mesh.materials[0].base_color_texture.as_ref(), codes_of(&diagnostics)),
-            (None, vec!["mesh-texture-missing"])
-        );
+        assert_eq!((mesh.materials[0].base_color_texture.as_ref(), codes_of(&diagnostics)), (None, vec![code]));
     }
 }
 

@@ -14,7 +14,10 @@ use super::assembly::{Assembly, Corner, NONE, Surface};
 use super::normals::Shading;
 use super::polygon::Triangulator;
 use super::{Error, Source, codes};
-use crate::robot::Mesh;
+use crate::robot::{Material, Mesh};
+
+/// Of more lines that name material libraries, the first are read.
+const MAX_LIBRARIES: usize = 100;
 
 /// Whether the first lines that say anything are of an OBJ file.
 pub(super) fn looks_like(text: &[u8]) -> bool {
@@ -45,8 +48,9 @@ pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
     }
     let materials = object.bind_materials(source, &mut assembly);
     let runs: Vec<_> = object.runs.iter().map(|run| (run.triangles.clone(), materials[run.material])).collect();
-    let Object { positions, normals, uvs, triangles, .. } = &object;
-    assembly.add(&Surface { positions, normals, uvs, colors: &[], triangles, runs: &runs }, &Matrix4::identity())?;
+    object.bind_colors();
+    let Object { positions, normals, uvs, colors, triangles, .. } = &object;
+    assembly.add(&Surface { positions, normals, uvs, colors, triangles, runs: &runs }, &Matrix4::identity())?;
     assembly.finish(source, Shading::Smooth)
 }
 
@@ -63,6 +67,9 @@ struct Object {
     positions: Vec<[f64; 3]>,
     normals: Vec<[f32; 3]>,
     uvs: Vec<[f32; 2]>,
+    /// Colours of `positions` as written, red, green, blue and opacity; not numbers at positions without one. Positions beyond
+    /// its end have none either.
+    colors: Vec<[f32; 4]>,
     triangles: Vec<[Corner; 3]>,
     runs: Vec<Run>,
     /// Names of materials in the order of their first use; `None` for none.
@@ -80,17 +87,7 @@ impl Object {
     fn line(&mut self, line: &[u8], triangulator: &mut Triangulator) {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         match words.next() {
-            Some(b"v") => {
-                let mut values = words.map_while(|word| (word[0] != b'#').then(|| number(word)));
-                let mut position = [(); 3].map(|()| values.next().unwrap_or(f64::NAN));
-                // A fourth number alone is a weight; more are a colour.
-                if let (Some(w), None) = (values.next(), values.next())
-                    && w != 0.0
-                {
-                    position = position.map(|x| x / w);
-                }
-                self.positions.push(position);
-            }
+            Some(b"v") => self.vertex(words),
             Some(b"vn") => self.normals.push([(); 3].map(|()| words.next().map_or(f32::NAN, |word| number(word) as f32))),
             Some(b"vt") => {
                 let u = words.next().map_or(f32::NAN, |word| number(word) as f32);
@@ -100,13 +97,28 @@ impl Object {
             Some(b"usemtl") => self.material = Some(name_after(line, 6)).filter(|name| !name.is_empty()),
             Some(b"mtllib") => {
                 let name = name_after(line, 6);
-                if !self.libraries.contains(&name) {
+                if self.libraries.len() < MAX_LIBRARIES && !self.libraries.contains(&name) {
                     self.libraries.push(name);
                 }
             }
             Some(b"l" | b"p" | b"curv" | b"curv2" | b"surf") => self.skipped += 1,
             _ => {}
         }
+    }
+
+    /// `x y z`, `x y z w`, `x y z r g b`, `x y z r g b a`.
+    fn vertex<'a>(&mut self, words: impl Iterator<Item = &'a [u8]>) {
+        let mut values = words.map_while(|word| (word[0] != b'#').then(|| number(word)));
+        let mut position = [(); 3].map(|()| values.next().unwrap_or(f64::NAN));
+        match [(); 4].map(|()| values.next()) {
+            [Some(w), None, ..] if w != 0.0 => position = position.map(|x| x / w),
+            [Some(r), Some(g), Some(b), a] => {
+                self.colors.resize(self.positions.len(), [f32::NAN; 4]);
+                self.colors.push([r, g, b, a.unwrap_or(f64::NAN)].map(|x| x as f32));
+            }
+            _ => {}
+        }
+        self.positions.push(position);
     }
 
     fn face<'a>(&mut self, words: impl Iterator<Item = &'a [u8]>, triangulator: &mut Triangulator) {
@@ -155,6 +167,23 @@ impl Object {
             uv: index(self.uvs.len()),
             normal: index(self.normals.len()),
             color: NONE,
+        }
+    }
+
+    /// Makes the colours linear and gives them to the corners. Most writers count from 0 to 1, some to 255.
+    fn bind_colors(&mut self) {
+        if self.colors.is_empty() {
+            return;
+        }
+        let full = if self.colors.iter().flatten().any(|&x| x > 1.0) { 255.0 } else { 1.0 };
+        for color in &mut self.colors {
+            let [r, g, b, a] = color.map(|x| f64::from(x) / full);
+            // Without an opacity it is opaque; without a colour it stays no number.
+            let opacity = if a.is_nan() { 1.0 } else { a };
+            *color = [Material::linear(r), Material::linear(g), Material::linear(b), opacity].map(|x| x as f32);
+        }
+        for corner in self.triangles.iter_mut().flatten() {
+            corner.color = corner.position;
         }
     }
 
@@ -257,74 +286,4 @@ fn index(word: &[u8], len: usize) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mesh::test::{codes_of, read, read_with, triangles};
-
-    #[test]
-    fn corners_of_every_kind() {
-        let text = "\u{feff}# a comment\nv 0 0 0\nv 1 0 0 # trailing\nv 2 2 0 2\nv 0 1 0 .1 .2 .3\nvt 0 0\nvt 1 .25\nvn 0 0 2\n\
-                    f 1/1/1 2/2/1 \\\n 3//1\nf -4 -2/-1 -1//-1\nl 1 2\np 1\nf 1 2\nf 1 2 9\nf 1 2 0\nf 1 2 x\n";
-        for text in [text.to_owned(), text.replace('\n', "\r\n"), text.replace('\n', "\r")] {
-            let (mesh, diagnostics) = read("a.obj", text.as_bytes()).unwrap();
-            assert_eq!(mesh.points, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]);
-            assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
-            assert_eq!(mesh.normals.values, [[0.0, 0.0, 1.0]]);
-            let uvs = mesh.uvs.unwrap();
-            let uv: Vec<_> = uvs.indices.iter().map(|t| t.map(|i| uvs.values[i as usize])).collect();
-            assert_eq!(uv, [[[0.0, 0.0], [1.0, 0.25], [0.0, 0.0]], [[0.0, 0.0], [1.0, 0.25], [0.0, 0.0]]]);
-            assert_eq!(codes_of(&diagnostics), ["mesh-skipped-primitives", "mesh-bad-values"]);
-            assert!(diagnostics[1].message.contains(" 4 faces"), "{}", diagnostics[1].message);
-        }
-    }
-
-    #[test]
-    fn concave_faces() {
-        let text = "v 0 0 0\nv 2 0 0\nv 2 1 0\nv 1 1 0\nv 1 2 0\nv 0 2 0\nf 2 3 4 5 6 1\n";
-        let (mesh, _) = read("a.obj", text.as_bytes()).unwrap();
-        let area: f32 = triangles(&mesh)
-            .iter()
-            .map(|(_, [a, b, c])| {
-                let area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
-                assert!(area > 0.0);
-                area / 2.0
-            })
-            .sum();
-        assert_eq!((mesh.triangles.len(), area), (4, 3.0));
-    }
-
-    const SQUARES: &str = "mtllib my colours.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nvt 0 0\nvt 1 0\nvt 1 1\n\
-                           usemtl light blue\nf 1/1 2/2 3/3\nusemtl other\nf 1 3 2\nusemtl light blue\ng x\nf 1/1 2/2 3/3\n";
-
-    #[test]
-    fn materials_by_name() {
-        let mtl = "newmtl other\nKd 1\nnewmtl light blue\nKd 0.5 0 1 # blue\nd 0.25\nKe 0 0 1\nPr 0.75\nPm 1\n";
-        let (mesh, diagnostics) = read_with("a.obj", SQUARES.as_bytes(), &[("my colours.mtl", mtl.as_bytes())]).unwrap();
-        assert!(diagnostics.is_empty(), "{diagnostics:?}");
-        let names: Vec<_> = triangles(&mesh).iter().map(|t| t.0).collect();
-        assert_eq!(names, ["light blue", "light blue", "other"]);
-        let blue = &mesh.materials[0];
-        assert!((blue.base_color[0] - 0.214_041).abs() < 1e-6, "{blue:?}");
-        assert_eq!(blue.base_color[1..], [0.0, 1.0, 0.25]);
-        assert_eq!((blue.metallic, blue.roughness, blue.emissive), (1.0, 0.75, [0.0, 0.0, 1.0]));
-        assert_eq!(mesh.materials[1].base_color, [1.0; 4]);
-    }
-
-    #[test]
-    fn missing_libraries_and_materials() {
-        let (mesh, diagnostics) = read("a.obj", SQUARES.as_bytes()).unwrap();
-        assert_eq!(codes_of(&diagnostics), ["mesh-material-library"]);
-        assert_eq!((mesh.parts.len(), mesh.parts[0].material), (1, None));
-        let (_, diagnostics) = read_with("a.obj", SQUARES.as_bytes(), &[("my colours.mtl", b"newmtl other")]).unwrap();
-        assert_eq!(codes_of(&diagnostics), ["mesh-material"]);
-    }
-
-    #[test]
-    fn recognised_by_content() {
-        assert!(looks_like(b"# x\n\n  v 0 0 0"));
-        assert!(!looks_like(b"hello"));
-        assert_eq!(read("a.obj", b"hello").unwrap_err().code.id, "mesh-empty");
-        assert_eq!(read("a.txt", b"hello").unwrap_err().code.id, "mesh-format");
-        assert!(read("a.txt", b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3").is_ok());
-    }
-}
+mod tests;

@@ -1,10 +1,14 @@
 //! Material libraries of OBJ files.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::{lines, name_after, number};
-use crate::mesh::{Source, codes};
-use crate::robot::Material;
+use crate::mesh::{Source, codes, texture as images};
+use crate::robot::{Material, Texture};
+
+/// Of more libraries on one line, the first are read.
+const MAX_LIBRARIES: usize = 100;
 
 /// Options of a texture that take any of one to three numbers.
 const VECTOR_OPTIONS: &[&str] = &["-o", "-s", "-t"];
@@ -40,6 +44,8 @@ pub(super) struct Placement {
 /// A material as written.
 #[derive(Default)]
 struct Definition {
+    /// Of the library's file; images are looked for there first. Empty if it is that of the mesh.
+    folder: String,
     diffuse: Option<[f64; 3]>,
     emissive: Option<[f64; 3]>,
     /// `d`.
@@ -50,27 +56,29 @@ struct Definition {
     metallic: Option<f64>,
     texture: Option<(String, Placement)>,
     opacity_texture: Option<String>,
+    emissive_texture: Option<String>,
+    roughness_texture: Option<String>,
+    metallic_texture: Option<String>,
 }
 
 impl Library {
     /// Reads the libraries that an `mtllib` line names: one whose name may have spaces, or several. False if one is missing.
     pub fn open(&mut self, names: &str, source: &mut Source) -> bool {
         let whole = source.open(names);
-        let several: Vec<&str> = names.split_ascii_whitespace().collect();
         let files = match whole {
-            Ok(file) => vec![Ok(file)],
-            Err(reason) if several.len() < 2 => vec![Err((names, reason))],
+            Ok(file) => vec![(names, Ok(file))],
             Err(reason) => {
-                let files: Vec<_> =
-                    several.into_iter().map(|name| source.open(name).map_err(|reason| (name, reason))).collect();
-                if files.iter().any(Result::is_ok) { files } else { vec![Err((names, reason))] }
+                let mut splits = [split_names(names), names.split_ascii_whitespace().take(MAX_LIBRARIES).collect()]
+                    .into_iter()
+                    .map(|names| names.into_iter().map(|name| (name, source.open(name))).collect::<Vec<_>>());
+                splits.find(|files| files.iter().any(|(_, file)| file.is_ok())).unwrap_or_else(|| vec![(names, Err(reason))])
             }
         };
         let mut complete = true;
-        for file in files {
+        for (name, file) in files {
             match file {
-                Ok(file) => self.read(&file.bytes),
-                Err((name, reason)) => {
+                Ok(file) => self.read(&file.bytes, folder_of(name)),
+                Err(reason) => {
                     complete = false;
                     let message = format!("the material library `{name}` can't be opened: {reason}");
                     source.report(&codes::MATERIAL_LIBRARY, message, "put it beside the OBJ file");
@@ -80,14 +88,14 @@ impl Library {
         complete
     }
 
-    fn read(&mut self, bytes: &[u8]) {
+    fn read(&mut self, bytes: &[u8], folder: &str) {
         let mut current: Option<(String, Definition)> = None;
         for line in lines(bytes) {
             let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
             let Some(keyword) = words.next() else { continue };
             let keyword = String::from_utf8_lossy(keyword).to_ascii_lowercase();
             if keyword == "newmtl" {
-                let next = (name_after(&line, 6), Definition::default());
+                let next = (name_after(&line, 6), Definition { folder: folder.to_owned(), ..Definition::default() });
                 self.materials.extend(current.replace(next));
             } else if let Some((_, definition)) = &mut current {
                 let numbers = words.map_while(|word| (word[0] != b'#').then(|| number(word))).collect::<Vec<_>>();
@@ -100,7 +108,12 @@ impl Library {
     /// The material of a name, and how its texture lies if not plainly.
     pub fn material(&self, name: &str, source: &mut Source) -> Option<(Material, Option<Placement>)> {
         let definition = self.materials.get(name)?;
-        let texture = definition.texture.as_ref().and_then(|(path, placement)| Some((source.texture(path)?, path, placement)));
+        let mut image = |path: &str| definition.image(path, source);
+        let texture = definition.texture.as_ref().and_then(|(path, placement)| Some((image(path)?, path, placement)));
+        let mut mean = |path: &Option<String>, mean: fn(&Texture) -> Option<[f32; 4]>| mean(&*image(path.as_deref()?)?);
+        let glow = mean(&definition.emissive_texture, images::mean_color);
+        let roughness = mean(&definition.roughness_texture, images::mean_data);
+        let metallic = mean(&definition.metallic_texture, images::mean_data);
         let stand_in = if texture.is_some() { 1.0 } else { 0.8 };
         let diffuse = definition.diffuse.filter(|c| texture.is_none() || *c != [0.0; 3]).unwrap_or([stand_in; 3]);
         let mut opacity = definition.opacity.or(definition.transparency.map(|t| 1.0 - t)).unwrap_or(1.0);
@@ -108,16 +121,33 @@ impl Library {
             source.report(&codes::OPACITY_ZERO, format!("the material `{name}` has an opacity of 0"), "");
             opacity = 1.0;
         }
-        let [r, g, b] = linear(diffuse);
+        let color_path = texture.as_ref().map(|(_, path, _)| *path);
+        if definition.opacity_texture.as_ref().is_some_and(|path| Some(path) != color_path) {
+            let message = format!("the material `{name}` has an image of its opacity apart from that of its colour");
+            source.report(&codes::SIMPLIFIED, message, "put the opacity into the alpha of the colour's image");
+        }
+        if glow.is_some() || roughness.is_some() || metallic.is_some() {
+            let message =
+                format!("the material `{name}` has images of its emission, roughness or metalness; their means count");
+            source.report(&codes::SIMPLIFIED, message, "");
+        }
+        let [r, g, b] = linear(diffuse.map(|c| c.min(1.0)));
         let mut material = Material::plain(name, [r, g, b, unit(opacity)]);
-        material.emissive = linear(definition.emissive.unwrap_or_default());
-        material.roughness = definition.roughness.map_or(material.roughness, unit);
-        material.metallic = definition.metallic.map_or(material.metallic, unit);
+        let emissive = linear(definition.emissive.unwrap_or_default());
+        material.emissive = match glow {
+            // Exporters leave a black colour beside an image.
+            Some([r, g, b, _]) if emissive == [0.0; 3] => [r, g, b],
+            Some(mean) => std::array::from_fn(|i| emissive[i] * mean[i]),
+            None => emissive,
+        };
+        let scalar = |mean: Option<[f32; 4]>, value: Option<f64>| mean.map(|mean| mean[0]).or(value.map(unit));
+        material.roughness = scalar(roughness, definition.roughness).unwrap_or(material.roughness);
+        material.metallic = scalar(metallic, definition.metallic).unwrap_or(material.metallic);
         let mut placed = None;
         if let Some((texture, path, placement)) = texture {
             // An image's alpha is opacity only where the material says so.
             let alpha = definition.opacity_texture.as_ref().is_some_and(|opacity| opacity == path);
-            material.base_color_texture = Some(if alpha { texture } else { crate::mesh::texture::opaque(texture) });
+            material.base_color_texture = Some(if alpha { texture } else { images::opaque(texture) });
             placed = (*placement != Placement::PLAIN).then(|| placement.clone());
         }
         Some((material, placed))
@@ -144,10 +174,47 @@ impl Definition {
             "pr" => self.roughness = value(),
             "pm" => self.metallic = value(),
             "map_kd" => self.texture = texture(&text()),
-            "map_d" => self.opacity_texture = texture(&text()).map(|(path, _)| path),
+            "map_d" => self.opacity_texture = path(&text()),
+            "map_ke" => self.emissive_texture = path(&text()),
+            "map_pr" => self.roughness_texture = path(&text()),
+            "map_pm" => self.metallic_texture = path(&text()),
             _ => {}
         }
     }
+
+    /// An image, looked for beside the library, then beside the mesh.
+    fn image(&self, path: &str, source: &mut Source) -> Option<Arc<Texture>> {
+        let beside_library = format!("{}{path}", self.folder);
+        let found = !self.folder.is_empty() && source.open(&beside_library).is_ok();
+        source.texture(if found { &beside_library } else { path })
+    }
+}
+
+/// The image alone.
+fn path(text: &str) -> Option<String> {
+    texture(text).map(|(path, _)| path)
+}
+
+/// The names in a list of libraries whose names may have spaces, but end with `.mtl`.
+fn split_names(names: &str) -> Vec<&str> {
+    const END: &str = ".mtl";
+    let lower = names.to_ascii_lowercase();
+    let mut start = 0;
+    let mut split = Vec::new();
+    for (at, _) in lower.match_indices(END) {
+        let end = at + END.len();
+        if lower[end..].starts_with(|c: char| c.is_ascii_whitespace()) || end == names.len() {
+            split.push(names[start..end].trim());
+            start = end;
+        }
+    }
+    split.truncate(MAX_LIBRARIES);
+    split
+}
+
+/// The folder that a library's name begins with, with its slash.
+fn folder_of(library: &str) -> &str {
+    &library[..library.rfind(['/', '\\']).map_or(0, |slash| slash + 1)]
 }
 
 /// Splits `-s 2 2 1 -clamp on my image.png` into the image and how it lies.
@@ -189,8 +256,11 @@ fn split_word(text: &str) -> (&str, &str) {
     (word, rest.trim_start())
 }
 
+/// Of components beyond 1, which only emission has, the excess is taken as a strength.
 fn linear(srgb: [f64; 3]) -> [f32; 3] {
-    srgb.map(|c| Material::linear(c.clamp(0.0, 1.0)) as f32)
+    let strength = srgb.into_iter().fold(1.0, f64::max).min(1e6);
+    let srgb = srgb.map(|c| c.min(1e6));
+    srgb.map(|c| (Material::linear(c.max(0.0) / strength) * strength) as f32)
 }
 
 fn unit(value: f64) -> f32 {

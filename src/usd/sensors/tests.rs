@@ -4,6 +4,7 @@ use super::super::{AssetFrame, Base, Bodies, Options, Plan, read_frames, write};
 use super::{SensorPlan, SensorPrimKind, half_turn};
 use crate::diagnostic::Place;
 use crate::robot::{Camera, Interface, InterfaceKind, LinkId, Pose, Qos, Robot, Sensor, SensorKind};
+use crate::store::Store;
 
 /// A body with a frame, an optical frame in that, and a body in the body.
 const URDF: &str = r#"<robot name="r">
@@ -157,7 +158,7 @@ fn what_only_simulators_offer_is_left_out() {
     clock.interfaces.push(topic("time", "rosgraph_msgs/msg/Clock"));
     let mut robot = robot(vec![clock]);
     robot.interfaces = vec![topic("spawn", "simulation_interfaces/srv/SpawnEntity")];
-    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() });
+    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
     let text = String::from_utf8(asset.files["ros.usda"].clone()).unwrap();
     assert!(
         text.contains("\"ticks\"") && !text.contains("/clock") && !text.contains("Clock") && !text.contains("spawn"),
@@ -175,7 +176,7 @@ fn robot_wide_interfaces_are_there_once() {
     };
     let command = Interface { kind: InterfaceKind::Subscription, ..topic("/cmd_vel", "geometry_msgs/msg/TwistStamped") };
     robot.interfaces = vec![topic("joint_states", "x/msg/Y"), action.clone(), command, action];
-    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() });
+    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
     let text = String::from_utf8(asset.files["ros.usda"].clone()).unwrap();
     assert_eq!(text.matches("def Xform \"").count(), 4, "{text}");
     for line in [
@@ -192,7 +193,7 @@ fn robot_wide_interfaces_are_there_once() {
 #[test]
 fn only_a_cameras_own_frame_is_from_a_sensor() {
     let robot = robot(vec![sensor("cam", SensorKind::Camera(CAMERA), 1, &["image_raw"])]);
-    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() });
+    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
     let directory = tempfile::tempdir().unwrap();
     for (path, bytes) in &asset.files {
         std::fs::write(directory.path().join(path), bytes).unwrap();

@@ -1,0 +1,525 @@
+//! Meshes, their tiers and their hulls by way of a [`Store`]: what is there is not made again.
+//!
+//! A loaded mesh is kept under the content and name of its file, with what came of each reference in it: another material library
+//! or image is another mesh. Tiers and hulls are kept under the digest of their mesh.
+
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{Error, Options, Source, codes, convex_hull, file_name, reference, tiers};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::resolve::{File, Files};
+use crate::robot::{Corners, ImageFormat, Material, Mesh, Part, Texture, Tiers};
+use crate::store::{Key, Store};
+
+/// Reads a mesh file as [`read`](super::read) does, unless `store` has it. The mesh has its digest.
+///
+/// # Errors
+/// Those of [`read`](super::read).
+pub fn load(file: &File, files: &Files, options: Options, store: &Store) -> Result<(Mesh, Vec<Diagnostic>), Error> {
+    let key = store.keeps().then(|| {
+        let name = file_name(&file.path);
+        Key::of("mesh").and(name.as_bytes()).and(format!("{options:?}").as_bytes()).and(&file.bytes).key()
+    });
+    if let Some(known) = key.and_then(|key| store.get(&key, |bytes| decode(bytes, file, files))) {
+        return Ok(known);
+    }
+    let mut source = Source::new(file, files, options);
+    let mut mesh = source.read()?;
+    mesh.digest = digest(&mesh);
+    let asked = source.asked.take();
+    let diagnostics = source.finish();
+    if let Some(key) = key {
+        store.put(&key, || encode(&mesh, &diagnostics, &asked, file, files));
+    }
+    Ok((mesh, diagnostics))
+}
+
+/// The tiers of a mesh that [`load`] gave.
+pub fn kept_tiers(mesh: &Mesh, store: &Store) -> Tiers {
+    let made = || tiers(mesh);
+    let Some(key) = key_of("tiers", mesh, store) else { return made() };
+    store.get(&key, |bytes| decode_tiers(bytes, &mesh.materials)).unwrap_or_else(|| {
+        let mut tiers = made();
+        for tier in [&mut tiers.medium, &mut tiers.low].into_iter().flatten() {
+            let mut coarse = Mesh::clone(tier);
+            coarse.digest = digest(&coarse);
+            *tier = Arc::new(coarse);
+        }
+        store.put(&key, || encode_tiers(&tiers));
+        tiers
+    })
+}
+
+/// The convex hull of a mesh that [`load`] gave.
+///
+/// # Errors
+/// Those of [`convex_hull`].
+pub fn kept_hull(mesh: &Mesh, store: &Store) -> Result<Mesh, Error> {
+    let Some(key) = key_of("hull", mesh, store) else { return convex_hull(&mesh.points) };
+    if let Some(hull) = store.get(&key, |bytes| Reader::geometries(bytes, Vec::new())?.pop()) {
+        return Ok(hull);
+    }
+    let mut hull = convex_hull(&mesh.points)?;
+    hull.digest = digest(&hull);
+    store.put(&key, || Writer::geometries(&[&hull]));
+    Ok(hull)
+}
+
+fn key_of(kind: &str, mesh: &Mesh, store: &Store) -> Option<Key> {
+    (store.keeps() && mesh.digest != [0; 32]).then(|| Key::of(kind).and(&mesh.digest).key())
+}
+
+/// See [`Mesh::digest`].
+fn digest(mesh: &Mesh) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    let shape = Shape::of(mesh);
+    hash.update(serde_json::to_vec(&shape).unwrap_or_default());
+    for array in arrays(mesh) {
+        hash.update(array);
+    }
+    hash.finalize().into()
+}
+
+/// What is in an entry beside the arrays of meshes.
+#[derive(Serialize, Deserialize)]
+struct Head<T> {
+    shapes: Vec<Shape>,
+    more: T,
+}
+
+/// How long the arrays of a mesh are, and its parts.
+#[derive(Serialize, Deserialize)]
+struct Shape {
+    points: usize,
+    triangles: usize,
+    normals: usize,
+    uvs: Option<usize>,
+    colors: Option<usize>,
+    /// Triangles and materials.
+    parts: Vec<(usize, Option<usize>)>,
+}
+
+impl Shape {
+    fn of(mesh: &Mesh) -> Self {
+        Self {
+            points: mesh.points.len(),
+            triangles: mesh.triangles.len(),
+            normals: mesh.normals.values.len(),
+            uvs: mesh.uvs.as_ref().map(|uvs| uvs.values.len()),
+            colors: mesh.colors.as_ref().map(|colors| colors.values.len()),
+            parts: mesh.parts.iter().map(|part| (part.triangles.len(), part.material)).collect(),
+        }
+    }
+}
+
+/// The arrays of a mesh, as they are in memory.
+fn arrays(mesh: &Mesh) -> Vec<&[u8]> {
+    fn of<T: Pod>(corners: &Corners<T>) -> [&[u8]; 2] {
+        [bytemuck::cast_slice(&corners.values), bytemuck::cast_slice(&corners.indices)]
+    }
+    let mut arrays = vec![bytemuck::cast_slice(&mesh.points), bytemuck::cast_slice(&mesh.triangles)];
+    arrays.extend(of(&mesh.normals));
+    arrays.extend(mesh.uvs.iter().flat_map(of));
+    arrays.extend(mesh.colors.iter().flat_map(of));
+    arrays
+}
+
+/// An entry: the length of its head, the head in JSON, and arrays.
+struct Writer;
+
+impl Writer {
+    fn entry<T: Serialize>(meshes: &[&Mesh], more: T, blobs: &[&[u8]]) -> Vec<u8> {
+        let head = Head { shapes: meshes.iter().map(|mesh| Shape::of(mesh)).collect(), more };
+        let head = serde_json::to_vec(&head).unwrap_or_default();
+        let arrays: Vec<&[u8]> = meshes.iter().flat_map(|mesh| arrays(mesh)).chain(blobs.iter().copied()).collect();
+        let digests = meshes.len() * 32;
+        let mut bytes = Vec::with_capacity(16 + head.len() + digests + arrays.iter().map(|a| a.len()).sum::<usize>());
+        bytes.extend((head.len() as u64).to_le_bytes());
+        bytes.extend(head);
+        meshes.iter().for_each(|mesh| bytes.extend(mesh.digest));
+        arrays.into_iter().for_each(|array| bytes.extend(array));
+        bytes
+    }
+
+    fn geometries(meshes: &[&Mesh]) -> Vec<u8> {
+        Self::entry(meshes, (), &[])
+    }
+}
+
+/// Takes an entry apart. Whatever does not fit makes it `None`.
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn head<T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<(Head<T>, Self)> {
+        let (length, rest) = bytes.split_first_chunk::<8>()?;
+        let (head, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        Some((serde_json::from_slice(head).ok()?, Self { rest }))
+    }
+
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    fn array<T: Pod>(&mut self, length: usize) -> Option<Vec<T>> {
+        let bytes = self.take(length.checked_mul(size_of::<T>())?)?;
+        let mut array = vec![T::zeroed(); length];
+        bytemuck::cast_slice_mut(&mut array).copy_from_slice(bytes);
+        Some(array)
+    }
+
+    /// Indices below `values`.
+    fn indices(&mut self, length: usize, values: usize) -> Option<Vec<[u32; 3]>> {
+        let indices: Vec<[u32; 3]> = self.array(length)?;
+        let largest = indices.as_flattened().iter().fold(0, |largest, &i| largest.max(i));
+        (indices.is_empty() || (largest as usize) < values).then_some(indices)
+    }
+
+    fn corners<const N: usize>(&mut self, values: usize, triangles: usize) -> Option<Corners<[f32; N]>>
+    where
+        [f32; N]: Pod,
+    {
+        Some(Corners { values: self.array(values)?, indices: self.indices(triangles, values)? })
+    }
+
+    fn meshes(&mut self, shapes: &[Shape], materials: Vec<Material>) -> Option<Vec<Mesh>> {
+        let digests: Vec<[u8; 32]> = shapes.iter().map(|_| self.take(32)?.try_into().ok()).collect::<Option<_>>()?;
+        let mesh = |(shape, digest): (&Shape, [u8; 32])| {
+            let points = self.array(shape.points)?;
+            let triangles = self.indices(shape.triangles, shape.points)?;
+            let normals = self.corners(shape.normals, shape.triangles)?;
+            let uvs = shape.uvs.map_or(Some(None), |values| self.corners(values, shape.triangles).map(Some))?;
+            let colors = shape.colors.map_or(Some(None), |values| self.corners(values, shape.triangles).map(Some))?;
+            let parts = parts(shape, materials.len())?;
+            Some(Mesh { points, triangles, normals, uvs, colors, parts, materials: materials.clone(), digest })
+        };
+        shapes.iter().zip(digests).map(mesh).collect()
+    }
+
+    fn geometries(bytes: &'a [u8], materials: Vec<Material>) -> Option<Vec<Mesh>> {
+        let (head, mut reader) = Self::head::<()>(bytes)?;
+        reader.meshes(&head.shapes, materials)
+    }
+}
+
+fn parts(shape: &Shape, materials: usize) -> Option<Vec<Part>> {
+    let mut end = 0_usize;
+    let mut parts = Vec::with_capacity(shape.parts.len());
+    for &(triangles, material) in &shape.parts {
+        let start = end;
+        end = start.checked_add(triangles)?;
+        parts.push(Part { triangles: start..end, material });
+    }
+    let fits = end == shape.triangles && parts.iter().all(|part| part.material.is_none_or(|i| i < materials));
+    fits.then_some(parts)
+}
+
+fn encode_tiers(tiers: &Tiers) -> Vec<u8> {
+    let meshes: Vec<&Mesh> = [&tiers.medium, &tiers.low].into_iter().flatten().map(|tier| &**tier).collect();
+    Writer::entry(&meshes, [tiers.medium.is_some(), tiers.low.is_some()], &[])
+}
+
+fn decode_tiers(bytes: &[u8], materials: &[Material]) -> Option<Tiers> {
+    let (head, mut reader) = Reader::head::<[bool; 2]>(bytes)?;
+    let mut meshes = reader.meshes(&head.shapes, materials.to_vec())?.into_iter();
+    let [medium, low] = head.more.map(|there| if there { meshes.next().map(Arc::new) } else { None });
+    Some(Tiers { medium, low })
+}
+
+/// What a loaded mesh has beside its geometry.
+#[derive(Serialize, Deserialize)]
+struct Loaded {
+    /// What the file refers to, and a hash of what came of it.
+    references: Vec<(String, [u8; 32])>,
+    findings: Vec<Finding>,
+    materials: Vec<Surface>,
+    textures: Vec<Picture>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Finding {
+    code: String,
+    message: String,
+    help: String,
+    line: u32,
+    column: u32,
+    element: String,
+}
+
+/// A [`Material`]; floats by their bits.
+#[derive(Serialize, Deserialize)]
+struct Surface {
+    name: String,
+    base_color: [u32; 4],
+    shows_corner_colors: bool,
+    texture: Option<usize>,
+    metallic: u32,
+    roughness: u32,
+    emissive: [u32; 3],
+}
+
+/// A [`Texture`].
+#[derive(Serialize, Deserialize)]
+struct Picture {
+    name: String,
+    is_jpeg: bool,
+    sha256: String,
+    has_alpha: bool,
+    bytes: usize,
+}
+
+fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], file: &File, files: &Files) -> Vec<u8> {
+    let mut pictures: Vec<Arc<Texture>> = Vec::new();
+    let mut index_of = |texture: &Arc<Texture>| {
+        pictures.iter().position(|other| Arc::ptr_eq(other, texture)).unwrap_or_else(|| {
+            pictures.push(texture.clone());
+            pictures.len() - 1
+        })
+    };
+    let materials = mesh.materials.iter().map(|material| Surface {
+        name: material.name.clone(),
+        base_color: material.base_color.map(f32::to_bits),
+        shows_corner_colors: material.shows_corner_colors,
+        texture: material.base_color_texture.as_ref().map(&mut index_of),
+        metallic: material.metallic.to_bits(),
+        roughness: material.roughness.to_bits(),
+        emissive: material.emissive.map(f32::to_bits),
+    });
+    let materials = materials.collect();
+    let loaded = Loaded {
+        references: asked.iter().map(|reference| (reference.clone(), outcome(reference, file, files))).collect(),
+        findings: diagnostics.iter().map(Finding::of).collect(),
+        materials,
+        textures: pictures.iter().map(|texture| Picture::of(texture)).collect(),
+    };
+    let blobs: Vec<&[u8]> = pictures.iter().map(|texture| &*texture.bytes).collect();
+    Writer::entry(&[mesh], loaded, &blobs)
+}
+
+/// `None` also if a reference would be answered otherwise now.
+fn decode(bytes: &[u8], file: &File, files: &Files) -> Option<(Mesh, Vec<Diagnostic>)> {
+    let (head, mut reader) = Reader::head::<Loaded>(bytes)?;
+    let Loaded { references, findings, materials, textures } = head.more;
+    if references.iter().any(|(reference, known)| outcome(reference, file, files) != *known) {
+        return None;
+    }
+    let mut mesh = reader.meshes(&head.shapes, vec![Material::plain("", [1.0; 4]); materials.len()])?.pop()?;
+    let textures: Vec<Arc<Texture>> =
+        textures.into_iter().map(|picture| picture.texture(&mut reader).map(Arc::new)).collect::<Option<_>>()?;
+    mesh.materials = materials.into_iter().map(|surface| surface.material(&textures)).collect::<Option<_>>()?;
+    let diagnostics = findings.into_iter().map(|finding| finding.diagnostic(file)).collect::<Option<_>>()?;
+    Some((mesh, diagnostics))
+}
+
+/// What comes of a reference: a file's name and content, or why there is none.
+fn outcome(reference: &str, file: &File, files: &Files) -> [u8; 32] {
+    let hash = Sha256::new();
+    let hash = match reference::open(reference, file.path.parent(), files) {
+        Ok(found) => hash.chain_update(file_name(&found.path)).chain_update([0]).chain_update(&found.bytes),
+        Err(reason) => hash.chain_update(reason),
+    };
+    hash.finalize().into()
+}
+
+impl Finding {
+    fn of(diagnostic: &Diagnostic) -> Self {
+        let Diagnostic { code, message, place, help, .. } = diagnostic;
+        Self {
+            code: (*code).to_owned(),
+            message: message.clone(),
+            help: help.clone(),
+            line: place.line,
+            column: place.column,
+            element: place.element.clone(),
+        }
+    }
+
+    fn diagnostic(self, file: &File) -> Option<Diagnostic> {
+        let code = codes::ALL.iter().find(|code| code.id == self.code)?;
+        let place = Place { line: self.line, column: self.column, element: self.element, ..Place::file(&*file.path) };
+        Some(Diagnostic::new(code, place, self.message).help(self.help))
+    }
+}
+
+impl Surface {
+    fn material(self, textures: &[Arc<Texture>]) -> Option<Material> {
+        Some(Material {
+            name: self.name,
+            base_color: self.base_color.map(f32::from_bits),
+            shows_corner_colors: self.shows_corner_colors,
+            base_color_texture: match self.texture {
+                Some(index) => Some(textures.get(index)?.clone()),
+                None => None,
+            },
+            metallic: f32::from_bits(self.metallic),
+            roughness: f32::from_bits(self.roughness),
+            emissive: self.emissive.map(f32::from_bits),
+        })
+    }
+}
+
+impl Picture {
+    fn of(texture: &Texture) -> Self {
+        let Texture { name, format, bytes, sha256, has_alpha } = texture;
+        Self {
+            name: name.clone(),
+            is_jpeg: *format == ImageFormat::Jpeg,
+            sha256: sha256.clone(),
+            has_alpha: *has_alpha,
+            bytes: bytes.len(),
+        }
+    }
+
+    fn texture(self, reader: &mut Reader) -> Option<Texture> {
+        Some(Texture {
+            name: self.name,
+            format: if self.is_jpeg { ImageFormat::Jpeg } else { ImageFormat::Png },
+            bytes: reader.take(self.bytes)?.into(),
+            sha256: self.sha256,
+            has_alpha: self.has_alpha,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::mesh::test::files;
+
+    /// Reads `name` in `folder`.
+    fn file(folder: &Path, name: &str) -> File {
+        File { path: folder.join(name), bytes: fs::read(folder.join(name)).unwrap().into() }
+    }
+
+    fn loaded(folder: &Path, name: &str, store: &Store) -> (Mesh, Vec<Diagnostic>) {
+        load(&file(folder, name), &files(), Options::default(), store).unwrap()
+    }
+
+    fn entries(folder: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.path().is_dir() { found.extend(entries(&entry.path())) } else { found.push(entry.path()) }
+        }
+        found
+    }
+
+    const OBJ: &str = "mtllib a.mtl\nv 0 0 0 1 0 0\nv 1 0 0 0 1 0\nv 0 1 0 0 0 1\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n\
+                       usemtl gold\nv 0 0 1\nf 1/1 2/2 4/3\nf 1/1 1/1 2/2\n";
+
+    fn example(folder: &Path) {
+        fs::write(folder.join("a.obj"), OBJ).unwrap();
+        fs::write(folder.join("a.mtl"), "newmtl gold\nKd 0.3 0.2 0.1\nPr 0.25\nKe 0.1 0 0\nmap_Kd a.png\n").unwrap();
+        image::RgbImage::from_pixel(2, 2, image::Rgb([1, 2, 3])).save(folder.join("a.png")).unwrap();
+    }
+
+    #[test]
+    fn what_is_kept_is_what_was_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache");
+        example(folder.path());
+        let fresh = loaded(folder.path(), "a.obj", &Store::none());
+        assert!(fresh.0.materials[0].base_color_texture.is_some() && !fresh.1.is_empty());
+        for store in [Store::in_memory(1 << 20), Store::on_disk(&cache, 1 << 20)] {
+            assert_eq!(loaded(folder.path(), "a.obj", &store), fresh);
+            assert_eq!(loaded(folder.path(), "a.obj", &store), fresh);
+        }
+        // Proof that the second came from the store: it says what the store says.
+        let store = Store::in_memory(1 << 20);
+        let key = Key::of("mesh").and(b"a.obj").and(format!("{:?}", Options::default()).as_bytes()).and(OBJ.as_bytes()).key();
+        store.put(&key, || {
+            let mut other = fresh.0.clone();
+            other.points[0] = [7.0; 3];
+            encode(&other, &[], &[], &file(folder.path(), "a.obj"), &files())
+        });
+        assert_eq!(loaded(folder.path(), "a.obj", &store).0.points[0], [7.0; 3]);
+    }
+
+    #[test]
+    fn another_library_or_image_is_another_mesh() {
+        let folder = tempfile::tempdir().unwrap();
+        example(folder.path());
+        let store = Store::in_memory(1 << 20);
+        let first = loaded(folder.path(), "a.obj", &store);
+        image::RgbImage::from_pixel(2, 2, image::Rgb([9, 9, 9])).save(folder.path().join("a.png")).unwrap();
+        let second = loaded(folder.path(), "a.obj", &store);
+        assert_ne!(first.0.materials, second.0.materials);
+        assert_eq!(first.0.digest, second.0.digest, "the geometry is the same");
+        fs::remove_file(folder.path().join("a.png")).unwrap();
+        let third = loaded(folder.path(), "a.obj", &store);
+        assert!(third.1.iter().any(|d| d.code == "mesh-texture-missing"), "{:?}", third.1);
+        // The same content in another place has its own places in what is found.
+        fs::create_dir(folder.path().join("b")).unwrap();
+        example(&folder.path().join("b"));
+        let fourth = loaded(&folder.path().join("b"), "a.obj", &store);
+        assert_eq!(fourth.0, first.0);
+        assert_eq!(fourth.1[0].place.file.as_deref(), Some(&*folder.path().join("b/a.obj")));
+    }
+
+    #[test]
+    fn spoilt_entries_are_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache");
+        example(folder.path());
+        let store = Store::on_disk(&cache, 1 << 20);
+        let fresh = loaded(folder.path(), "a.obj", &store);
+        let [path] = &entries(&cache)[..] else { panic!() };
+        let whole = fs::read(path).unwrap();
+        for cut in [0, 5, whole.len() / 2, whole.len() - 1] {
+            fs::write(path, &whole[..cut]).unwrap();
+            assert_eq!(loaded(folder.path(), "a.obj", &store), fresh);
+            assert_eq!(fs::read(path).unwrap(), whole);
+        }
+        // Whole, but of another make: nothing is believed that does not fit.
+        let body = &whole[..whole.len() - 8];
+        for at in 0..body.len() {
+            let mut spoilt = body.to_vec();
+            spoilt[at] ^= 0x55;
+            let _ = decode(&spoilt, &file(folder.path(), "a.obj"), &files());
+        }
+        for cut in 0..body.len() {
+            assert!(decode(&body[..cut], &file(folder.path(), "a.obj"), &files()).is_none());
+        }
+    }
+
+    #[test]
+    fn tiers_and_hulls_are_kept() {
+        let store = Store::in_memory(1 << 24);
+        let mut text = String::new();
+        for ring in 0..=100 {
+            for side in 0..150 {
+                let (u, v) = (f64::from(side) / 150.0 * std::f64::consts::TAU, f64::from(ring) / 100.0 * std::f64::consts::PI);
+                text += &format!("v {} {} {}\n", u.cos() * v.sin(), u.sin() * v.sin(), v.cos());
+            }
+        }
+        for ring in 0..100 {
+            for side in 0..150 {
+                let [a, b] = [ring * 150 + side, ring * 150 + (side + 1) % 150].map(|i| i + 1);
+                text += &format!("f {a} {} {} {b}\n", a + 150, b + 150);
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("ball.obj"), text).unwrap();
+        let (mesh, _) = loaded(folder.path(), "ball.obj", &store);
+        let (made, hull) = (kept_tiers(&mesh, &store), kept_hull(&mesh, &store).unwrap());
+        let (plain, plain_hull) = (tiers(&mesh), convex_hull(&mesh.points).unwrap());
+        assert!(made.medium.is_some() && made.low.is_some());
+        let same = |a: &Mesh, b: &Mesh| Mesh { digest: [0; 32], ..a.clone() } == Mesh { digest: [0; 32], ..b.clone() };
+        for (tier, plain) in [(&made.medium, &plain.medium), (&made.low, &plain.low)] {
+            assert!(same(tier.as_ref().unwrap(), plain.as_ref().unwrap()));
+        }
+        assert!(same(&hull, &plain_hull));
+        assert_eq!(kept_tiers(&mesh, &store), made);
+        assert_eq!(kept_hull(&mesh, &store).unwrap(), hull);
+        assert_ne!(made.medium.unwrap().digest, made.low.unwrap().digest);
+    }
+}

@@ -1,0 +1,192 @@
+//! A store in a directory: one file for each entry, which appears whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use super::Key;
+
+/// Ends every entry, after its content's CRC-32.
+const MARK: [u8; 4] = *b"kept";
+
+/// Bytes after the content: CRC-32 and mark.
+const TRAILER: usize = 8;
+
+/// How long ago an entry was last used is noted this exactly.
+const AGE: Duration = Duration::from_secs(60 * 60);
+
+/// The limit is looked at after this many bytes were put.
+const LOOK_AFTER: u64 = 64 << 10;
+
+/// Bytes by key in files.
+#[derive(Debug)]
+pub(super) struct Disk {
+    root: PathBuf,
+    limit: u64,
+    /// Bytes that were put since the limit was looked at.
+    put: AtomicU64,
+}
+
+impl Disk {
+    pub fn new(root: &Path, limit: u64) -> Self {
+        Self { root: root.to_owned(), limit, put: AtomicU64::new(0) }
+    }
+
+    fn path(&self, key: &Key) -> PathBuf {
+        let name = key.hex();
+        self.root.join(build()).join(&name[..2]).join(&name[2..])
+    }
+
+    /// `None` also if the entry was spoilt.
+    pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        let mut bytes = fs::read(&path).ok()?;
+        let length = bytes.len().checked_sub(TRAILER)?;
+        let (content, trailer) = bytes.split_at(length);
+        if *trailer != trailer_of(content) {
+            return None;
+        }
+        let used = fs::metadata(&path).and_then(|meta| meta.modified()).ok()?;
+        if used.elapsed().is_ok_and(|age| age > AGE) {
+            // Only the order of going depends on it.
+            let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        }
+        bytes.truncate(length);
+        Some(bytes)
+    }
+
+    pub fn put(&self, key: &Key, content: Vec<u8>) {
+        let length = content.len() as u64;
+        if length <= self.limit && write(&self.path(key), content).is_ok() {
+            self.put.fetch_add(length, Ordering::Relaxed);
+        }
+    }
+
+    /// Removes what was used longest ago, whichever build put it there, until the entries are at most three quarters of the limit,
+    /// if they are above it.
+    pub fn trim(&self) {
+        if self.put.swap(0, Ordering::Relaxed) < LOOK_AFTER {
+            return;
+        }
+        let mut entries = Vec::new();
+        collect(&self.root, 0, &mut entries);
+        let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
+        if bytes <= self.limit {
+            return;
+        }
+        entries.sort_by_key(|entry| entry.used);
+        for entry in entries {
+            if bytes <= self.limit / 4 * 3 {
+                break;
+            }
+            if fs::remove_file(&entry.path).is_ok() {
+                bytes -= entry.bytes;
+            }
+        }
+    }
+}
+
+fn trailer_of(content: &[u8]) -> [u8; TRAILER] {
+    let mut trailer = [0; TRAILER];
+    trailer[..4].copy_from_slice(&crc32fast::hash(content).to_le_bytes());
+    trailer[4..].copy_from_slice(&MARK);
+    trailer
+}
+
+fn write(path: &Path, mut content: Vec<u8>) -> io::Result<()> {
+    let Some(folder) = path.parent() else { return Err(io::ErrorKind::InvalidInput.into()) };
+    content.extend(trailer_of(&content));
+    fs::create_dir_all(folder)?;
+    // A name of its own until it is whole: nobody reads a part of it, and of two writers either may win.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(&content)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+struct Entry {
+    path: PathBuf,
+    bytes: u64,
+    used: SystemTime,
+}
+
+/// All files below `folder`, which is `depth` levels below the root. No symbolic link is followed.
+fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
+    /// Build, first two digits, entry.
+    const DEPTH: usize = 3;
+    for item in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(meta) = item.metadata() else { continue };
+        if meta.is_dir() && depth + 1 < DEPTH {
+            collect(&item.path(), depth + 1, entries);
+        } else if meta.is_file() {
+            let used = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            entries.push(Entry { path: item.path(), bytes: meta.len(), used });
+        }
+    }
+}
+
+/// A name for this build of the program, so that no build uses what another one made: a fault that was mended must not live on.
+fn build() -> &'static str {
+    static BUILD: OnceLock<String> = OnceLock::new();
+    BUILD.get_or_init(|| {
+        let program = std::env::current_exe().and_then(fs::metadata);
+        let (bytes, written) = program.map_or((0, None), |meta| (meta.len(), meta.modified().ok()));
+        let written = written.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
+        format!("{}-{bytes:x}-{:x}", env!("CARGO_PKG_VERSION"), written.as_nanos())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(i: u64) -> Key {
+        Key::of("test").and(&i.to_le_bytes()).key()
+    }
+
+    #[test]
+    fn spoilt_entries_are_none_and_are_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path(), 1000);
+        disk.put(&key(0), b"some content".to_vec());
+        let path = disk.path(&key(0));
+        let whole = fs::read(&path).unwrap();
+        let mut flipped = whole.clone();
+        flipped[3] ^= 1;
+        for spoilt in [&whole[..whole.len() - 1], &whole[..3], b"", &flipped] {
+            fs::write(&path, spoilt).unwrap();
+            assert_eq!(disk.get(&key(0)), None);
+        }
+        disk.put(&key(0), b"some content".to_vec());
+        assert_eq!(disk.get(&key(0)).unwrap(), b"some content");
+    }
+
+    #[test]
+    fn a_store_that_cannot_be_written_keeps_nothing() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let disk = Disk::new(&file.path().join("cache"), 1000);
+        disk.put(&key(0), vec![1]);
+        disk.trim();
+        assert_eq!(disk.get(&key(0)), None);
+    }
+
+    #[test]
+    fn trimming_lets_the_oldest_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path(), 10 * LOOK_AFTER);
+        let old = SystemTime::now() - Duration::from_secs(100_000);
+        for i in 0..12 {
+            disk.put(&key(i), vec![0; LOOK_AFTER as usize - TRAILER]);
+            let file = File::options().append(true).open(disk.path(&key(i))).unwrap();
+            file.set_modified(old + Duration::from_secs(i)).unwrap();
+        }
+        // Whoever asks for an entry makes it young.
+        assert!(disk.get(&key(0)).is_some());
+        disk.trim();
+        let left: Vec<u64> = (0..12).filter(|i| disk.path(&key(*i)).exists()).collect();
+        assert_eq!(left, [0, 6, 7, 8, 9, 10, 11]);
+    }
+}

@@ -1,0 +1,171 @@
+//! What took time to make, kept under the hash of all that it was made from: so it need not be made again, and is never out of
+//! date.
+//!
+//! A store is in memory, for a program that stays, or on disk, shared by all processes of a person. Losing any of it costs time
+//! and nothing else; so a disk that is full, read-only or spoilt is no error. This module knows bytes, nothing of what they mean.
+
+mod disk;
+mod memory;
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use self::disk::Disk;
+use self::memory::Memory;
+
+/// How many bytes are kept if nobody says otherwise: in memory …
+pub const MEMORY_BYTES: u64 = 512 << 20;
+
+/// … and on disk.
+pub const DISK_BYTES: u64 = 2 << 30;
+
+/// The name of what is kept: a hash of what it was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key([u8; 32]);
+
+/// A [`Key`] in the making.
+#[derive(Clone, Debug)]
+pub struct KeyOf(Sha256);
+
+impl Key {
+    /// Begins the key of what is of some `kind`: what follows is all that decides what it is.
+    pub fn of(kind: &str) -> KeyOf {
+        KeyOf(Sha256::new()).and(kind.as_bytes())
+    }
+
+    /// In lower-case hex.
+    fn hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl KeyOf {
+    /// The same with one thing more that decides.
+    #[must_use]
+    pub fn and(mut self, thing: &[u8]) -> Self {
+        self.0.update((thing.len() as u64).to_le_bytes());
+        self.0.update(thing);
+        self
+    }
+
+    /// The key.
+    pub fn key(self) -> Key {
+        Key(self.0.finalize().into())
+    }
+}
+
+/// Keeps bytes by their [`Key`]. Safe to share between threads, and on disk between processes.
+#[derive(Debug, Default)]
+pub struct Store(Place);
+
+#[derive(Debug, Default)]
+enum Place {
+    /// Nothing is kept.
+    #[default]
+    Nowhere,
+    Memory(Memory),
+    Disk(Disk),
+}
+
+impl Store {
+    /// One that keeps nothing.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// One in memory. What was not asked for longest goes when there are more than `limit` bytes.
+    pub fn in_memory(limit: u64) -> Self {
+        Self(Place::Memory(Memory::new(limit)))
+    }
+
+    /// One in a directory, which is made when it is first written to. What was not asked for longest goes when there are more than
+    /// `limit` bytes, which [`Self::trim`] looks at.
+    ///
+    /// What other builds of this program put there is not used.
+    pub fn on_disk(directory: &Path, limit: u64) -> Self {
+        Self(Place::Disk(Disk::new(directory, limit)))
+    }
+
+    /// Where the person's programs keep such things: `$XDG_CACHE_HOME/urdf_usd`, or `~/.cache/urdf_usd`; `None` if there is no
+    /// home either.
+    pub fn directory() -> Option<PathBuf> {
+        // By the XDG base directory specification, relative paths do not count.
+        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+        Some(base.join("urdf_usd"))
+    }
+
+    /// Whether anything is kept.
+    pub fn keeps(&self) -> bool {
+        !matches!(self.0, Place::Nowhere)
+    }
+
+    /// What is kept under `key`, made into a value; `None` also if `read` cannot make anything of it.
+    pub fn get<T>(&self, key: &Key, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
+        match &self.0 {
+            Place::Nowhere => None,
+            Place::Memory(memory) => read(&memory.get(key)?),
+            Place::Disk(disk) => read(&disk.get(key)?),
+        }
+    }
+
+    /// Keeps what `write` makes.
+    pub fn put(&self, key: &Key, write: impl FnOnce() -> Vec<u8>) {
+        match &self.0 {
+            Place::Nowhere => {}
+            Place::Memory(memory) => memory.put(*key, write().into()),
+            Place::Disk(disk) => disk.put(key, write()),
+        }
+    }
+
+    /// Brings a store on disk that was put into back below its limit.
+    pub fn trim(&self) {
+        if let Place::Disk(disk) = &self.0 {
+            disk.trim();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(store: &Store, key: &Key) -> Option<Vec<u8>> {
+        store.get(key, |bytes| Some(bytes.to_vec()))
+    }
+
+    #[test]
+    fn keys_differ_where_parts_do() {
+        let keys = [
+            Key::of("a").and(b"bc").key(),
+            Key::of("ab").and(b"c").key(),
+            Key::of("a").and(b"b").and(b"c").key(),
+            Key::of("a").key(),
+        ];
+        for (i, key) in keys.iter().enumerate() {
+            assert!(keys[i + 1..].iter().all(|other| other != key));
+        }
+        assert_eq!(keys[0], Key::of("a").and(b"bc").key());
+    }
+
+    #[test]
+    fn what_is_put_can_be_had() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().join("cache");
+        let key = Key::of("test").key();
+        for store in [Store::in_memory(1000), Store::on_disk(&directory, 1000)] {
+            assert!(store.keeps() && bytes(&store, &key).is_none());
+            store.put(&key, || b"value".to_vec());
+            assert_eq!(bytes(&store, &key).unwrap(), b"value");
+            store.put(&key, || b"newer".to_vec());
+            assert_eq!(bytes(&store, &key).unwrap(), b"newer");
+            assert_eq!(store.get(&key, |_| None::<()>), None);
+        }
+        // Another process finds what is on disk.
+        assert_eq!(bytes(&Store::on_disk(&directory, 1000), &key).unwrap(), b"newer");
+        let none = Store::none();
+        none.put(&key, || unreachable!());
+        assert!(!none.keeps() && bytes(&none, &key).is_none());
+    }
+}
