@@ -53,6 +53,9 @@ const UNDERSTOOD: &[&str] = &[
     "MSFT_texture_dds",
 ];
 
+/// Bytes of a GLB before its first chunk.
+const GLB_HEADER: u32 = 12;
+
 /// Base64 as data URIs have it, with and without padding.
 const BASE64: GeneralPurpose =
     GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent));
@@ -61,6 +64,11 @@ const BASE64: GeneralPurpose =
 pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
     let bytes = source.file.bytes.clone();
     let (text, binary) = if bytes.starts_with(b"glTF") {
+        // The crate subtracts the header's size from the declared length without looking.
+        let declared = bytes.get(8..).and_then(<[u8]>::first_chunk).map_or(0, |length| u32::from_le_bytes(*length));
+        if declared < GLB_HEADER {
+            return Err(broken(format!("its header declares a length of {declared} bytes")));
+        }
         let glb = Glb::from_slice(&bytes).map_err(|error| broken(error.to_string()))?;
         (glb.json, glb.bin)
     } else {

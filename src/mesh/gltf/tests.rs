@@ -295,6 +295,15 @@ fn colours() {
     assert_eq!((mesh.parts[0].material, mesh.materials.len()), (None, 0));
 }
 
+#[test]
+fn a_glb_with_a_length_below_its_header_is_broken() {
+    for length in [0_u32, 11] {
+        let bytes = [&b"glTF"[..], &2_u32.to_le_bytes(), &length.to_le_bytes(), &[0; 20]].concat();
+        assert_eq!(read("a.glb", &bytes).unwrap_err().code.id, "mesh-unreadable");
+    }
+    assert_eq!(read("a.glb", b"glTF").unwrap_err().code.id, "mesh-unreadable");
+}
+
 /// A text file and a binary one with a bit of everything, for damage.
 pub(in crate::mesh) fn seeds() -> [Vec<u8>; 2] {
     let document = textured(&json!({"bufferView": 1}), json!({"alphaMode": "BLEND"}), &json!({"index": 0, "texCoord": 0}));
