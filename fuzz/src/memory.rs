@@ -57,13 +57,14 @@ pub struct Bound {
     /// The triangles of the mesh. Instances of one geometry make more of them than the file has bytes; that is the one thing that
     /// may, and `src/mesh/assembly.rs` limits it.
     pub triangles: usize,
-    /// The pixels that an image declares; `src/mesh/texture.rs` limits them.
+    /// The pixels that images declare; `src/mesh/texture.rs` limits those of each.
     pub pixels: usize,
 }
 
 impl Bound {
-    /// For an empty input: error messages, tables, decoders' windows.
-    const BASE: usize = 4 << 20;
+    /// For an empty input: error messages, tables, decoders' windows; and the largest part that a WebP can declare (24 bits), which its
+    /// decoder makes room for before it looks.
+    const BASE: usize = 20 << 20;
 
     /// Per byte. The densest text (`f 1 1 1\n` in OBJ, `<a/>` in XML) makes a record of some tens of bytes out of each few; vectors
     /// hold half of themselves empty, and two of them while they grow.
@@ -75,6 +76,9 @@ impl Bound {
 
     /// Per pixel: 16 bytes as decoded (four floats), 8 converted, and the encoder's copies.
     const PER_PIXEL: usize = 48;
+
+    /// Codecs work on blocks of up to this many pixels on a side.
+    pub const BLOCK: usize = 16;
 
     /// Panics if `peak` bytes are more than this.
     pub fn check(self, peak: usize) {
