@@ -8,8 +8,10 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
 
 use crate::convert::{self, Formats, Job, Report, Source};
@@ -91,6 +93,9 @@ struct Convert {
     /// The ROS namespace of the asset [default: the robot's name]
     #[arg(long, value_name = "NS", value_parser = namespace)]
     namespace: Option<String>,
+    /// Whether simplified meshes are written beside the source's, or the source's alone
+    #[arg(long, value_enum, default_value_t)]
+    tiers: Tiers,
     /// An SRDF file: which pairs of links need no check for collision
     #[arg(long, value_name = "FILE")]
     srdf: Option<PathBuf>,
@@ -125,6 +130,13 @@ enum UpAxis {
     #[default]
     Ignore,
     Honor,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Tiers {
+    #[default]
+    All,
+    High,
 }
 
 #[derive(Args)]
@@ -251,10 +263,17 @@ fn convert(arguments: &Convert) -> ExitCode {
                 UpAxis::Honor => mesh::UpAxis::Honor,
             },
         },
+        tiers: match arguments.tiers {
+            Tiers::All => convert::Tiers::All,
+            Tiers::High => convert::Tiers::High,
+        },
         strict: arguments.strict,
     };
-    let context = convert::Context { store: kept(arguments.no_cache), ..Default::default() };
-    match convert::convert(&job, &context) {
+    let bar = Bar::default();
+    let context = convert::Context { store: kept(arguments.no_cache), progress: bar.listener() };
+    let result = convert::convert(&job, &context);
+    bar.clear();
+    match result {
         Ok(report) => {
             print_diagnostics(&report.diagnostics);
             print_outcome(&report);
@@ -272,6 +291,52 @@ fn convert(arguments: &Convert) -> ExitCode {
             }
             ExitCode::FAILURE
         }
+    }
+}
+
+/// How long a conversion may take before a bar shows how far it is.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A bar on the terminal, if standard error is one; it goes when the work is done.
+#[derive(Clone)]
+struct Bar {
+    bar: ProgressBar,
+    started: Instant,
+}
+
+impl Default for Bar {
+    fn default() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{msg} [{bar:30}] {percent:>3} %  {elapsed}");
+        Self { bar: bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())), started: Instant::now() }
+    }
+}
+
+impl Bar {
+    /// What shows the progress it is told of; `None` where nobody would see it.
+    fn listener(&self) -> Option<Box<dyn Fn(convert::Progress) + Send + Sync>> {
+        if !std::io::stderr().is_terminal() {
+            return None;
+        }
+        let Self { bar, started } = self.clone();
+        Some(Box::new(move |progress| {
+            if started.elapsed() < PATIENCE {
+                return;
+            }
+            if bar.is_hidden() {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+            bar.set_message(match progress.step {
+                convert::Step::Load => "loading meshes",
+                convert::Step::Derive => "simplifying meshes, making hulls",
+            });
+            bar.set_length(progress.all as u64);
+            bar.set_position(progress.done as u64);
+        }))
+    }
+
+    fn clear(&self) {
+        self.bar.finish_and_clear();
     }
 }
 

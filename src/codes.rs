@@ -16,6 +16,11 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("HTTP", crate::serve::codes::ALL),
 ];
 
+/// The code with this id.
+pub fn find(id: &str) -> Option<&'static Code> {
+    GROUPS.iter().flat_map(|(_, codes)| *codes).find(|code| code.id == id).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use super::GROUPS;

@@ -21,6 +21,7 @@ fn text_layers_of_the_sample_arm() {
         srdf: None,
         simready: None,
         meshes: Default::default(),
+        tiers: Default::default(),
         strict: false,
     };
     let report = convert(&job, &Context::default()).unwrap();

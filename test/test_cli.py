@@ -50,6 +50,7 @@ def test_no_command():
         (["convert", URDF, "--formats", ""], ["--formats"]),
         (["convert", URDF, "--base", "glued"], ["glued", "floating"]),
         (["convert", URDF, "--bodies", "loose"], ["loose", "flat"]),
+        (["convert", URDF, "--up-axis", "w"], ["ignore", "honor"]),
         (["convert", URDF, "--package", "sample_arm"], ["sample_arm", "NAME=DIR"]),
         (["convert", URDF, "--package", "=/tmp"], ["NAME=DIR"]),
         (["convert", URDF, URDF], ["sample_arm.urdf"]),
@@ -274,6 +275,24 @@ def test_flat_bodies(tmp_path):
     for name, prim in flat.bodies.items():
         assert prim.GetParent() == flat.root
         assert np.abs(flat.pose(prim) - nested.pose(nested.bodies[name])).max() < 1e-6
+
+
+def test_up_axis(tmp_path):
+    import numpy as np
+    from pxr import Usd, UsdGeom
+
+    from stage import Asset
+
+    mesh = conftest.ROOT / "test" / "meshes" / "dae" / "up_y.dae"
+    urdf = tmp_path / "robot.urdf"
+    urdf.write_text(f'<robot name="r"><link name="l"><visual><geometry><mesh filename="file://{mesh}"/></geometry></visual></link></robot>')
+    # The corner (1, 2, 3) in inches, with y up.
+    for options, corner in [([], (1, 2, 3)), (["--up-axis", "ignore"], (1, 2, 3)), (["--up-axis", "honor"], (1, -3, 2))]:
+        done = run("convert", urdf, "-o", tmp_path / "out", "--allow", mesh.parent, *options)
+        assert done.returncode == 0, done.stderr
+        stage = Asset(tmp_path / "out" / "r" / "r.usda").stage
+        points = [p for prim in stage.Traverse(Usd.TraverseInstanceProxies()) if (p := UsdGeom.Mesh(prim).GetPointsAttr().Get())]
+        assert points and all(np.abs(np.array(p) - np.array(corner) * 0.0254).max(axis=1).min() < 1e-7 for p in points)
 
 
 def test_namespace(tmp_path):

@@ -114,7 +114,8 @@ def test_materials_have_names_and_their_other_inputs(overlaid):
 
 
 def test_the_robots_material_covers_them(overlaid):
-    surface = bound(Asset(overlaid.entry), "covered").ComputeSurfaceSource()[0]
+    asset = Asset(overlaid.entry)
+    surface = bound(asset, "covered").ComputeSurfaceSource()[0]
     assert read_from(surface, "diffuseColor") is None
     np.testing.assert_allclose(surface.GetInput("diffuseColor").Get(), linear(np.array([0.5] * 3)), atol=1e-6)
 

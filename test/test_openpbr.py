@@ -81,8 +81,16 @@ def _texture(shader, name, texture_input):
         node = UsdShade.Shader(source[0].source.GetPrim())
         if node.GetInput("file"):
             return node.GetInput("file"), node.GetInput(texture_input).Get()
-        source = node.GetInput("in").GetConnectedSources()[0]
+        source = node.GetInput("in").GetConnectedSources()[0] if node.GetInput("in") else []
     return None
+
+
+def _primvar(shader, name):
+    """The primvar that an input takes its value from as it is."""
+    source = shader.GetInput(name).GetConnectedSources()[0] if shader.GetInput(name) else []
+    node = source and UsdShade.Shader(source[0].source.GetPrim())
+    primvar = node and (node.GetInput("varname") or node.GetInput("geomprop"))
+    return primvar.Get() if primvar else None
 
 
 def test_values_are_those_of_the_preview_surface(overlaid):
@@ -97,6 +105,7 @@ def test_values_are_those_of_the_preview_surface(overlaid):
                 assert file.GetAttr().GetColorSpace() == "srgb_texture"
                 np.testing.assert_allclose(list(fallback)[:3], list(drawn[1])[:3])
                 continue
+            assert _primvar(rich, new) == _primvar(preview, old), f"{material.GetPath()}: {old}"
             was = preview.GetInput(old).Get() if preview.GetInput(old) else default
             now = rich.GetInput(new).Get() if rich.GetInput(new) else default
             assert (was is None) == (now is None), f"{material.GetPath()}: {old}"

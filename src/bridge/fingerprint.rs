@@ -1,70 +1,36 @@
 //! Whether a conversion would have the same outcome as the last one, told without converting.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use crate::convert::Job;
+use crate::convert::{Job, States};
 
 /// What a conversion was made from: the job, and the state of every file that it read or looked for.
 #[derive(Clone, Debug)]
 pub(super) struct Fingerprint {
     job: Arc<Job>,
-    files: Vec<(PathBuf, State)>,
+    files: States,
     written: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Absent,
-    Present {
-        bytes: u64,
-        modified: SystemTime,
-        inode: u64,
-    },
-    /// Changed while the conversion ran: which content was read can't be told.
-    Unsure,
-}
-
-impl State {
-    fn of(path: &Path) -> Self {
-        match fs::metadata(path) {
-            Ok(meta) => Self::Present {
-                bytes: meta.len(),
-                modified: meta.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-                inode: meta.ino(),
-            },
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Self::Absent,
-            Err(_) => Self::Unsure,
-        }
-    }
 }
 
 impl Fingerprint {
     /// Takes the state of `used` after a conversion that began at `started`. `written`: a file that the conversion left.
     pub(super) fn take(job: Arc<Job>, used: &[PathBuf], written: Option<PathBuf>, started: SystemTime) -> Self {
-        let now = SystemTime::now();
-        let state = |path: &PathBuf| match State::of(path) {
-            // A time in the future proves nothing, and would never come to rest.
-            State::Present { modified, .. } if modified >= started && modified <= now => State::Unsure,
-            state => state,
-        };
-        Self { job, files: used.iter().map(|path| (path.clone(), state(path))).collect(), written }
+        Self { job, files: States::take(used, started, Duration::ZERO), written }
     }
 
     /// Whether `job` is the same and nothing that it depends on changed since. Looks at the file system.
     pub(super) fn holds(&self, job: &Job) -> bool {
-        *self.job == *job
-            && self.written.as_ref().is_none_or(|path| path.exists())
-            && self.files.iter().all(|(path, state)| *state != State::Unsure && State::of(path) == *state)
+        *self.job == *job && self.written.as_ref().is_none_or(|path| path.exists()) && self.files.hold()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
     use crate::convert::{Formats, Source};
 
@@ -81,12 +47,13 @@ mod tests {
             srdf: None,
             simready: None,
             meshes: Default::default(),
+            tiers: Default::default(),
             strict: false,
         }
     }
 
     fn age(path: &Path, seconds: u64) {
-        let old = SystemTime::now() - std::time::Duration::from_secs(seconds);
+        let old = SystemTime::now() - Duration::from_secs(seconds);
         fs::File::options().write(true).open(path).unwrap().set_modified(old).unwrap();
     }
 
@@ -127,7 +94,7 @@ mod tests {
     fn what_changed_during_the_conversion_is_looked_at_again() {
         let folder = tempfile::tempdir().unwrap();
         let mesh = folder.path().join("a.stl");
-        let started = SystemTime::now() - std::time::Duration::from_secs(1);
+        let started = SystemTime::now() - Duration::from_secs(1);
         fs::write(&mesh, "one").unwrap();
         assert!(!Fingerprint::take(Arc::new(job("a")), &[mesh], None, started).holds(&job("a")));
     }

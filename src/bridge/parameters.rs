@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::convert::{self, Formats, Simready};
+use crate::convert::{self, Formats, Simready, Tiers};
 use crate::diagnostic::Diagnostic;
 use crate::mesh::UpAxis;
 use crate::resolve;
@@ -164,6 +164,12 @@ const TABLE: &[Row] = &[
         "Whether the up_axis of Collada meshes turns them (honor), or is ignored as RViz does.",
     ),
     live(
+        "tiers",
+        Initial::Text("all"),
+        Rule::Own("one of all, high", |value| tiers(text(value)).map(|_| ())),
+        "Whether simplified meshes are written beside the source's (mesh_medium, mesh_low), or the source's alone (high).",
+    ),
+    live(
         "srdf_file",
         Initial::Text(""),
         Rule::Own("a relative one lies where the node is started; ~ is the home directory", |value| match text(value) {
@@ -289,6 +295,14 @@ fn up_axis(text: &str) -> Result<UpAxis, String> {
     }
 }
 
+fn tiers(text: &str) -> Result<Tiers, String> {
+    match text {
+        "all" => Ok(Tiers::All),
+        "high" => Ok(Tiers::High),
+        _ => Err("there is no such choice".to_owned()),
+    }
+}
+
 fn address(text: &str) -> Result<std::net::IpAddr, String> {
     text.parse().map_err(|_| "it is not an IP address".to_owned())
 }
@@ -337,6 +351,8 @@ pub struct Parameters {
     pub bodies: Bodies,
     /// What the `up_axis` of Collada meshes does.
     pub mesh_up_axis: UpAxis,
+    /// Which tiers of visuals are written.
+    pub tiers: Tiers,
     /// The robot's SRDF file, if one is given; absolute.
     pub srdf_file: Option<PathBuf>,
     /// Whether a warning keeps an asset from being published.
@@ -410,6 +426,7 @@ impl Parameters {
             base: Base::Auto,
             bodies: Bodies::Nested,
             mesh_up_axis: UpAxis::Ignore,
+            tiers: Tiers::All,
             srdf_file: None,
             strict: false,
             settle_time: Duration::ZERO,
@@ -445,6 +462,7 @@ impl Parameters {
             "ros_namespace" => self.ros_namespace = Some(text(value).to_owned()).filter(|text| !text.is_empty()),
             "base" => put(&mut self.base, base(text(value))),
             "bodies" => put(&mut self.bodies, bodies(text(value))),
+            "tiers" => put(&mut self.tiers, tiers(text(value))),
             "mesh_up_axis" => put(&mut self.mesh_up_axis, up_axis(text(value))),
             "restrict_calls" => self.restrict_calls = value.as_bool().unwrap_or(self.restrict_calls),
             "srdf_file" => self.srdf_file = folder(text(value)).ok(),
@@ -597,7 +615,7 @@ mod tests {
         let changed = parameters(
             "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
              packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: true, ros_namespace: \
-             robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, srdf_file: /s.srdf, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, watch_files: false, \
+             robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, watch_files: false, \
              diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, \
              http.address: '::1', http.port: 80",
         )
@@ -617,6 +635,7 @@ mod tests {
             base: Base::Fixed,
             bodies: Bodies::Flat,
             mesh_up_axis: UpAxis::Honor,
+            tiers: Tiers::High,
             srdf_file: Some("/s.srdf".into()),
             strict: true,
             settle_time: Duration::from_secs(3),
@@ -648,7 +667,8 @@ mod tests {
             ("output_dir: ''", "empty"),
             ("base: glued", "one of auto, fixed, floating"),
             ("bodies: round", "one of nested, flat"),
-            ("mesh_up_axis: y", "one of ignore, honor"),
+            ("mesh_up_axis: up", "one of ignore, honor"),
+            ("tiers: low", "one of all, high"),
             ("ros_namespace: 'a b'", "namespace"),
             ("settle_time: -1.0", "0.0 … 60.0"),
             ("settle_time: 1", "write 1.0"),

@@ -30,6 +30,7 @@ pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
         srdf: parameters.srdf_file.clone(),
         simready: parameters.simready.then(|| parameters.simready_metadata.clone()),
         meshes: mesh::Options { up_axis: parameters.mesh_up_axis },
+        tiers: parameters.tiers,
         strict: parameters.strict,
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{Context, Step};
+use super::{Context, Job, Step};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
 use crate::resolve::{self, Files};
@@ -17,15 +17,9 @@ use crate::{srdf, urdf};
 const MAX_CONTROLLER_FILES: usize = 4 << 20;
 
 /// Loads every mesh, texture and controller file of `robot`, all cores at once. What can't be loaded is reported and left out.
-pub(super) fn load(
-    robot: &mut Robot,
-    files: &Files,
-    options: mesh::Options,
-    context: &Context,
-    base: Option<&Path>,
-) -> Vec<Diagnostic> {
-    let mut diagnostics = meshes(robot, files, options, context, base);
-    diagnostics.extend(derived(robot, context));
+pub(super) fn load(robot: &mut Robot, files: &Files, job: &Job, context: &Context, base: Option<&Path>) -> Vec<Diagnostic> {
+    let mut diagnostics = meshes(robot, files, job.meshes, context, base);
+    diagnostics.extend(derived(robot, job.tiers, context));
     diagnostics.extend(textures(robot, files, base));
     diagnostics.extend(untextured(robot));
     diagnostics.extend(controllers(robot, files, base));
@@ -189,7 +183,7 @@ fn unreadable(error: &mesh::Error, file: &resolve::File, place: &Place) -> Diagn
 
 /// What is made from meshes: coarser tiers of those that are seen, and convex hulls of those that collide. A mesh without a hull
 /// (flat, collinear) keeps colliding as it is.
-fn derived(robot: &mut Robot, context: &Context) -> Vec<Diagnostic> {
+fn derived(robot: &mut Robot, tiers: super::Tiers, context: &Context) -> Vec<Diagnostic> {
     enum Derived {
         Tiers(Tiers),
         Hull(Result<Arc<Mesh>, mesh::Error>),
@@ -197,7 +191,9 @@ fn derived(robot: &mut Robot, context: &Context) -> Vec<Diagnostic> {
     let seen = meshes_of(robot.links.iter().flat_map(|link| &link.visuals));
     let colliding = meshes_of(robot.links.iter().flat_map(|link| &link.collisions));
     let mut jobs: Vec<(Arc<Mesh>, Option<Place>)> = Vec::new();
-    jobs.extend(distinct_meshes(robot, &seen).into_iter().map(|(mesh, _)| (mesh, None)));
+    if tiers == super::Tiers::All {
+        jobs.extend(distinct_meshes(robot, &seen).into_iter().map(|(mesh, _)| (mesh, None)));
+    }
     jobs.extend(distinct_meshes(robot, &colliding).into_iter().map(|(mesh, place)| (mesh, Some(place))));
     let made = context.all(
         Step::Derive,
@@ -298,6 +294,7 @@ mod tests {
             srdf: Some(folder.join("r.srdf")),
             simready: None,
             meshes: Default::default(),
+            tiers: Default::default(),
             strict: false,
         };
         convert(&job, &Context::default()).map_err(Box::new)

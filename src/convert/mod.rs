@@ -5,21 +5,24 @@
 pub mod codes;
 mod context;
 mod load;
+mod memo;
 mod publish;
 mod report;
 mod simready;
+mod states;
 
 use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 pub use context::{Context, Progress, Step};
 pub use publish::Error as PublishError;
 pub use report::{Counts, FileInfo, Report, SourceInfo, Timings};
 use sha2::{Digest, Sha256};
 pub use simready::Simready;
+pub use states::States;
 
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::robot::Robot;
@@ -107,6 +110,16 @@ pub fn overlays<S: AsRef<str>>(names: &[S]) -> Result<Vec<usd::Overlay>, String>
     Ok(overlays)
 }
 
+/// Which tiers of visuals are written (REP-158 §1.3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tiers {
+    /// `mesh_high`, and `mesh_medium` and `mesh_low` where they save something.
+    #[default]
+    All,
+    /// `mesh_high` alone: the meshes of the source.
+    High,
+}
+
 /// One conversion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
@@ -132,6 +145,8 @@ pub struct Job {
     pub simready: Option<Simready>,
     /// How mesh files are understood.
     pub meshes: mesh::Options,
+    /// Which tiers of visuals are written.
+    pub tiers: Tiers,
     /// Publish nothing if there is any warning.
     pub strict: bool,
 }
@@ -162,19 +177,26 @@ impl std::error::Error for Failure {}
 /// If nothing could be published: see [`Failure::diagnostics`]. A broken part of the robot is no failure (unless
 /// [`Job::strict`]): it is a diagnostic of the report.
 pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
-    let start = Instant::now();
+    let (start, started) = (Instant::now(), SystemTime::now());
+    if let Some(report) = memo::recall(job, &context.store, start) {
+        return Ok(report);
+    }
     let files = resolve::Files::new(Arc::new(resolve::Resolver::new(job.resolve.clone())));
     let result = run(job, &files, context, start);
-    context.store.trim();
-    let mut used = files.used();
-    used.sort();
-    match result {
-        Ok(report) => Ok(Report { used, ..report }),
+    let used = files.used();
+    let result = match result {
+        Ok(report) => {
+            let report = Report { used, ..report };
+            memo::remember(job, &context.store, &report, &files.looked(), started);
+            Ok(report)
+        }
         Err(mut diagnostics) => {
             diagnostics.sort_by_key(|d| std::cmp::Reverse(d.severity));
             Err(Failure { diagnostics, used })
         }
-    }
+    };
+    context.store.trim();
+    result
 }
 
 fn run(job: &Job, files: &resolve::Files, context: &Context, start: Instant) -> Result<Report, Vec<Diagnostic>> {
@@ -183,7 +205,7 @@ fn run(job: &Job, files: &resolve::Files, context: &Context, start: Instant) -> 
     let Some(mut robot) = robot else { return Err(diagnostics) };
     let read = start.elapsed();
 
-    diagnostics.extend(load::load(&mut robot, files, job.meshes, context, source.file.as_deref().and_then(Path::parent)));
+    diagnostics.extend(load::load(&mut robot, files, job, context, source.file.as_deref().and_then(Path::parent)));
     if let Some(path) = &job.srdf {
         match load::srdf(&mut robot, path, files) {
             Ok(found) => diagnostics.extend(found),
@@ -256,19 +278,24 @@ fn run(job: &Job, files: &resolve::Files, context: &Context, start: Instant) -> 
         changed: false,
         used: Vec::new(),
     };
-    let ms = |duration: std::time::Duration| (duration.as_secs_f64() * 1e5).round() / 100.0;
+    let ms = milliseconds;
     report.timings_ms = Timings { read: ms(read), meshes: ms(meshes - read), write: ms(write - meshes), ..Timings::default() };
     publish(&mut report, outputs, write, start, ms)?;
     Ok(report)
+}
+
+/// Rounded to hundredths.
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e5).round() / 100.0
 }
 
 /// Puts the files in place under the next revision's number, if they differ from what is there.
 fn publish(
     report: &mut Report,
     mut outputs: publish::Files,
-    before: std::time::Duration,
+    before: Duration,
     start: Instant,
-    ms: impl Fn(std::time::Duration) -> f64,
+    ms: impl Fn(Duration) -> f64,
 ) -> Result<(), Vec<Diagnostic>> {
     let parent = report.directory.parent().map(Path::to_owned).unwrap_or_default();
     let failed = |error: publish::Error| {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -74,7 +74,7 @@ pub struct FileInfo {
 }
 
 /// What a robot consists of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Links of the source.
     pub links: usize,
@@ -89,7 +89,7 @@ pub struct Counts {
 }
 
 /// Milliseconds per phase.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Timings {
     /// Reading and checking the source.
     pub read: f64,

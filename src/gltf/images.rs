@@ -19,7 +19,7 @@ const JPEG_QUALITY: u8 = 95;
 /// image is whole is not for a writer to judge.
 pub fn fitted(texture: &Texture, store: &Store) -> Vec<u8> {
     let Some(size) = fitting_size(texture) else { return texture.bytes.to_vec() };
-    let key = Key::of("fitted image").and(texture.sha256.as_bytes()).and(&[texture.has_alpha.into()]).key();
+    let key = Key::of("fitted image").and(texture.sha256.as_bytes()).key();
     let known = store.get(&key, |bytes| Some(bytes.to_vec()));
     known
         .or_else(|| {
@@ -38,10 +38,7 @@ fn fitting_size(texture: &Texture) -> Option<(u32, u32)> {
 }
 
 fn scaled(texture: &Texture, (width, height): (u32, u32)) -> Option<Vec<u8>> {
-    let mut image = reader(texture).decode().ok()?.resize_exact(width, height, FilterType::Triangle);
-    if !texture.has_alpha && image.color().has_alpha() {
-        image = image.into_rgb8().into();
-    }
+    let image = reader(texture).decode().ok()?.resize_exact(width, height, FilterType::Triangle);
     encode(&image, texture.format).ok()
 }
 

@@ -380,7 +380,10 @@ fn a_robot_of_frames_alone_has_no_buffer_and_writing_is_repeatable() {
     assert_eq!(glb.json["extensionsUsed"], serde_json::json!(["EXT_robot_kinematics"]));
     let nothing = robot(Vec::new(), Vec::new());
     assert_eq!(Glb::of(&nothing).list(&Glb::of(&nothing).json["nodes"]).len(), 1);
-    assert_eq!(write(&everything(), &Options::default(), &Store::none()).glb, write(&everything(), &Options::default(), &Store::none()).glb);
+    assert_eq!(
+        write(&everything(), &Options::default(), &Store::none()).glb,
+        write(&everything(), &Options::default(), &Store::none()).glb
+    );
 }
 
 #[test]

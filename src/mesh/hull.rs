@@ -2,20 +2,35 @@
 //!
 //! Quickhull (Barber, Dobkin and Huhdanpaa, 1996) with every decision taken by an exact predicate: a point either lies outside of
 //! a face or does not, however thin the cloud and however nearly flat the face. So the hull is closed and convex by construction.
+//!
+//! Physics engines want few corners: a hull with many gives way to that of some of its corners, taken one by one where the hull so
+//! far misses most. It lies inside of the whole hull, and has its bounds.
 
 use std::collections::HashMap;
 
 use nalgebra::Vector3;
 use robust::{Coord3D, orient3d};
 
-use super::{Error, codes};
+use super::{Error, codes, deviation};
 use crate::robot::{Corners, Mesh, Part};
 
 /// A hull thinner than this part of its extent is flat: single precision holds no more.
 const FLAT: f64 = 1e-6;
 
+/// The corners that a hull has at most where they suffice: what PhysX takes on graphics cards, and how many Newton and Isaac Sim
+/// leave of a hull of their own.
+const FEW_CORNERS: usize = 64;
+
+/// The corners that a hull has at most: more than PhysX takes at all would have it make a hull of its own.
+const MOST_CORNERS: usize = 255;
+
+/// How far a hull of [`FEW_CORNERS`] may leave points outside of it, as a part of the diagonal of their box.
+const DEVIATION: f64 = 0.01;
+
 /// The convex hull of points: closed, wound counter-clockwise seen from outside, with flat normals and one part without a
 /// material. Its points are among those given. The same points give the same hull, in whatever order they are.
+///
+/// It has 64 corners at most if no point is then farther outside than 1 % of the diagonal of their box, else up to 255.
 ///
 /// # Errors
 /// `hull-flat` if the points (those that are finite) span no volume.
@@ -30,7 +45,7 @@ pub fn convex_hull(points: &[[f32; 3]]) -> Result<Mesh, Error> {
         Error::new(&codes::HULL_FLAT, "the points span no volume")
             .help("use a box for the collider, or a mesh with a thickness")
     })?;
-    Ok(mesh(&points, &cloud, &faces))
+    Ok(mesh(&points, &cloud, &cloud.reduced(&points, faces)))
 }
 
 /// A face of the hull in the making.
@@ -69,13 +84,8 @@ impl Cloud {
         let all = || 0..self.points.len() as u32;
         let farthest =
             |distance: &dyn Fn(u32) -> f64| all().max_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(b.cmp(a)));
-        let extremes = [0, 1, 2].map(|axis| {
-            let low = all().min_by(|a, b| self.point(*a)[axis].total_cmp(&self.point(*b)[axis]));
-            let high = all().max_by(|a, b| self.point(*a)[axis].total_cmp(&self.point(*b)[axis]));
-            low.zip(high)
-        });
         let length = |(a, b): (u32, u32)| (self.point(a) - self.point(b)).norm_squared();
-        let (a, b) = extremes.into_iter().flatten().max_by(|p, q| length(*p).total_cmp(&length(*q)))?;
+        let (a, b) = self.extremes().into_iter().flatten().max_by(|p, q| length(*p).total_cmp(&length(*q)))?;
         let along = self.point(b) - self.point(a);
         let c = farthest(&|i| (self.point(i) - self.point(a)).cross(&along).norm_squared())?;
         let d = farthest(&|i| self.side([a, b, c], i).abs())?;
@@ -86,7 +96,79 @@ impl Cloud {
         }
     }
 
-    fn hull(&self, [a, b, c, d]: [u32; 4]) -> Vec<[u32; 3]> {
+    fn hull(&self, simplex: [u32; 4]) -> Vec<[u32; 3]> {
+        let mut faces = self.tetrahedron(simplex, 0..self.points.len() as u32);
+        let mut next = 0;
+        while next < faces.len() {
+            match self.farthest_outside(&faces[next]) {
+                Some((point, _)) => self.add(&mut faces, next, point),
+                None => next += 1,
+            }
+        }
+        alive(&faces)
+    }
+
+    /// `hull` itself if it has few corners, else the hull of as many of its corners as are needed; `points` are the cloud's.
+    fn reduced(&self, points: &[[f32; 3]], hull: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
+        let mut corners = hull.as_flattened().to_vec();
+        corners.sort_unstable();
+        corners.dedup();
+        let Some(simplex) = self.first_simplex().filter(|_| corners.len() > FEW_CORNERS) else { return hull };
+        let mut faces = self.tetrahedron(simplex, corners.iter().copied());
+        let mut taken = simplex.len();
+        for extreme in self.extremes().into_iter().flatten().flat_map(|(low, high)| [low, high]) {
+            if let Some(face) = faces.iter().position(|face| face.alive && face.outside.contains(&extreme)) {
+                self.add(&mut faces, face, extreme);
+                taken += 1;
+            }
+        }
+        for bound in [FEW_CORNERS, MOST_CORNERS / 2, MOST_CORNERS] {
+            while taken < bound
+                && let Some((face, point)) = self.farthest(&faces)
+            {
+                self.add(&mut faces, face, point);
+                taken += 1;
+            }
+            let surface = deviation::Surface::new(points, &alive(&faces));
+            let tolerance = (DEVIATION * self.diagonal()) as f32;
+            let left = faces.iter().filter(|face| face.alive).flat_map(|face| &face.outside);
+            if left.into_iter().all(|&point| surface.is_within(points[point as usize], tolerance)) {
+                break;
+            }
+        }
+        let reduced = alive(&faces);
+        if self.is_flat(&reduced) { hull } else { reduced }
+    }
+
+    /// The face that misses a point by most, and that point.
+    fn farthest(&self, faces: &[Face]) -> Option<(usize, u32)> {
+        let outside = |(index, face)| self.farthest_outside(face).map(|(point, distance)| (index, point, distance));
+        let farthest = faces.iter().enumerate().filter_map(outside).max_by(|a, b| a.2.total_cmp(&b.2).then(b.1.cmp(&a.1)));
+        farthest.map(|(face, point, _)| (face, point))
+    }
+
+    /// The lowest and highest point along each axis.
+    fn extremes(&self) -> [Option<(u32, u32)>; 3] {
+        let all = || 0..self.points.len() as u32;
+        [0, 1, 2].map(|axis| {
+            let low = all().min_by(|a, b| self.point(*a)[axis].total_cmp(&self.point(*b)[axis]));
+            let high = all().max_by(|a, b| self.point(*a)[axis].total_cmp(&self.point(*b)[axis]));
+            low.zip(high)
+        })
+    }
+
+    /// The length of the diagonal of the box around all points.
+    fn diagonal(&self) -> f64 {
+        let lengths = self
+            .extremes()
+            .into_iter()
+            .enumerate()
+            .map(|(axis, ends)| ends.map_or(0.0, |(low, high)| self.point(high)[axis] - self.point(low)[axis]));
+        lengths.map(|length| length * length).sum::<f64>().sqrt()
+    }
+
+    /// The faces of a tetrahedron, with those of `points` that are outside of them.
+    fn tetrahedron(&self, [a, b, c, d]: [u32; 4], points: impl Iterator<Item = u32>) -> Vec<Face> {
         let face = |corners, neighbours| Face { corners, neighbours, outside: Vec::new(), alive: true };
         let mut faces = vec![
             face([a, b, c], [3, 2, 1]),
@@ -94,15 +176,8 @@ impl Cloud {
             face([c, b, d], [0, 3, 1]),
             face([b, a, d], [0, 1, 2]),
         ];
-        self.assign(&mut faces, 0, (0..self.points.len() as u32).filter(|i| ![a, b, c, d].contains(i)));
-        let mut next = 0;
-        while next < faces.len() {
-            match self.farthest_outside(&faces[next]) {
-                Some(point) => self.add(&mut faces, next, point),
-                None => next += 1,
-            }
-        }
-        faces.iter().filter(|face| face.alive).map(|face| face.corners).collect()
+        self.assign(&mut faces, 0, points.filter(|i| ![a, b, c, d].contains(i)));
+        faces
     }
 
     /// Gives points to the first of the faces from `first` on that they are outside of; the others are inside of the hull.
@@ -114,14 +189,17 @@ impl Cloud {
         }
     }
 
-    fn farthest_outside(&self, face: &Face) -> Option<u32> {
+    /// The point that is farthest outside of a face, and how far that is.
+    fn farthest_outside(&self, face: &Face) -> Option<(u32, f64)> {
         if !face.alive {
             return None;
         }
         let [a, b, c] = face.corners.map(|i| self.point(i));
         let normal = (b - a).cross(&(c - a));
         let height = |i: u32| (self.point(i) - a).dot(&normal);
-        face.outside.iter().copied().max_by(|p, q| height(*p).total_cmp(&height(*q)).then(q.cmp(p)))
+        let point = face.outside.iter().copied().max_by(|p, q| height(*p).total_cmp(&height(*q)).then(q.cmp(p)))?;
+        let distance = height(point) / normal.norm();
+        Some((point, if distance.is_finite() { distance } else { 0.0 }))
     }
 
     /// Replaces the faces that `point` is outside of, `seen` among them, by a cone from it to their rim.
@@ -182,6 +260,11 @@ impl Cloud {
         }
         2.0 * volume <= FLAT * area * extent
     }
+}
+
+/// The corners of the faces that are still there.
+fn alive(faces: &[Face]) -> Vec<[u32; 3]> {
+    faces.iter().filter(|face| face.alive).map(|face| face.corners).collect()
 }
 
 fn mesh(points: &[[f32; 3]], cloud: &Cloud, hull: &[[u32; 3]]) -> Mesh {
@@ -283,6 +366,59 @@ mod tests {
         }
     }
 
+    /// Points all over a ball of radius one.
+    fn ball(count: u32) -> Vec<[f32; 3]> {
+        let golden = std::f32::consts::PI * (3.0 - 5.0_f32.sqrt());
+        (0..count)
+            .map(|i| {
+                let z = 1.0 - 2.0 * (i as f32 + 0.5) / count as f32;
+                let (sin, cos) = (golden * i as f32).sin_cos();
+                let radius = (1.0 - z * z).sqrt();
+                [cos * radius, sin * radius, z]
+            })
+            .collect()
+    }
+
+    /// How far the farthest of points lies outside of the planes of a hull, by brute force.
+    fn missed(hull: &Mesh, points: &[[f32; 3]]) -> f64 {
+        let planes = hull.triangles.iter().zip(&hull.normals.values).map(|(triangle, normal)| {
+            (Vector3::from(hull.points[triangle[0] as usize]).cast::<f64>(), Vector3::from(*normal).cast::<f64>())
+        });
+        let planes: Vec<_> = planes.collect();
+        let outside = |p: &[f32; 3]| {
+            let p = Vector3::from(*p).cast::<f64>();
+            planes.iter().map(|(at, normal)| (p - at).dot(normal)).fold(0.0, f64::max)
+        };
+        points.iter().map(outside).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn few_corners_suffice_where_they_come_near_enough() {
+        // Rings of 200 points at both ends of a cylinder: 32 a ring leave 1 - cos(pi / 32) = 0.5 % of the radius.
+        let ring = |z| (0..200).map(move |i| (i as f32 / 200.0 * std::f32::consts::TAU).sin_cos()).map(move |(y, x)| [x, y, z]);
+        let points: Vec<_> = ring(-1.0).chain(ring(1.0)).collect();
+        let hull = convex_hull(&points).unwrap();
+        check(&hull, &hull.points);
+        assert!(hull.points.len() <= FEW_CORNERS && hull.points.iter().all(|p| points.contains(p)), "{}", hull.points.len());
+        assert!(missed(&hull, &points) <= DEVIATION * 12.0_f64.sqrt());
+        let mut turned = points.clone();
+        turned.reverse();
+        assert_eq!(convex_hull(&turned).unwrap(), hull);
+        // As many as suffice for a ball are more, and no more than there may be.
+        for count in [65, 200, 2000, 20_000] {
+            let points = ball(count);
+            let hull = convex_hull(&points).unwrap();
+            check(&hull, &hull.points);
+            assert!(hull.points.len() <= MOST_CORNERS, "{count}: {}", hull.points.len());
+            let missed = missed(&hull, &points);
+            assert!(missed <= DEVIATION * 12.0_f64.sqrt(), "{count}: {missed}");
+            let bounds = points.iter().fold(([f32::MAX; 3], [f32::MIN; 3]), |(low, high), p| {
+                (std::array::from_fn(|k| low[k].min(p[k])), std::array::from_fn(|k| high[k].max(p[k])))
+            });
+            assert_eq!(hull.bounds(), Some(bounds), "{count}");
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
@@ -306,7 +442,7 @@ mod tests {
         }
 
         #[test]
-        fn hulls_of_round_clouds(angles in prop::collection::vec((0.0_f32..6.3, -1.5_f32..1.5), 4..200)) {
+        fn hulls_of_round_clouds(angles in prop::collection::vec((0.0_f32..6.3, -1.5_f32..1.5), 4..FEW_CORNERS)) {
             let points: Vec<_> = angles.iter().map(|(a, b)| [a.cos() * b.cos(), a.sin() * b.cos(), b.sin()]).collect();
             if let Ok(hull) = convex_hull(&points) {
                 check(&hull, &points);

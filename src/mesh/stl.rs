@@ -188,7 +188,7 @@ fn next_number(rest: &mut &[u8]) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use crate::mesh::test::{codes_of, read};
+    use crate::mesh::test::{assert_near, codes_of, colors, read, read_file};
 
     fn binary(header: &[u8], declared: u32, triangles: &[[[f32; 3]; 3]], trailing: usize) -> Vec<u8> {
         let mut bytes = header.to_vec();
@@ -256,5 +256,57 @@ mod tests {
         assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
         assert_eq!(codes_of(&diagnostics), ["mesh-bad-values"]);
         assert!(diagnostics[0].message.contains(" 2 faces"), "{}", diagnostics[0].message);
+    }
+
+    /// What all files of `test/meshes/stl` hold: a rectangle in two triangles and one that stands on it.
+    const FILE_POINTS: [[f32; 3]; 5] = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 1.0, 0.0], [2.0, 0.0, 3.0]];
+
+    #[test]
+    fn files_of_every_kind() {
+        for (name, found) in [
+            ("ascii.stl", &[][..]),
+            ("binary.stl", &[]),
+            ("solid.stl", &[]),
+            ("too_many.stl", &["mesh-size-mismatch"]),
+            ("too_few.stl", &["mesh-size-mismatch"]),
+        ] {
+            let (mesh, diagnostics) = read_file(&format!("stl/{name}")).unwrap();
+            assert_eq!(mesh.points, FILE_POINTS, "{name}");
+            assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3], [0, 1, 4]], "{name}");
+            let normals: Vec<_> = mesh.normals.indices.iter().map(|t| t.map(|i| mesh.normals.values[i as usize])).collect();
+            // The edge between the plate and what stands on it is hard, whatever normals the file has.
+            assert_eq!(normals, [[[0.0, 0.0, 1.0]; 3], [[0.0, 0.0, 1.0]; 3], [[0.0, -1.0, 0.0]; 3]], "{name}");
+            assert_eq!((mesh.colors, codes_of(&diagnostics)), (None, found.to_vec()), "{name}");
+        }
+    }
+
+    #[test]
+    fn colors_of_facets() {
+        const WHITE: [f32; 4] = [1.0; 4];
+        const RED: [f32; 4] = [1.0, 0.0, 0.0, 1.0];
+        // The linear values of the sRGB values 15/31 and 128/255.
+        const HALF: f32 = 0.199_414_9;
+        const BYTE: f32 = 0.215_860_5;
+        for (name, expected) in [
+            ("viscam.stl", [RED, WHITE, [0.0, HALF, 1.0, 1.0]]),
+            ("magics.stl", [RED, [1.0, BYTE, 0.0, 128.0 / 255.0], [0.0, HALF, 1.0, 1.0]]),
+            ("magics_material.stl", [RED, [0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]]),
+            ("meshlab.stl", [RED, WHITE, [0.0, HALF, 1.0, 1.0]]),
+        ] {
+            let (mesh, diagnostics) = read_file(&format!("stl/{name}")).unwrap();
+            assert_eq!(mesh.points, FILE_POINTS, "{name}");
+            assert!(diagnostics.is_empty() && mesh.materials.is_empty() && mesh.parts.len() == 1, "{name}");
+            let found = colors(&mesh);
+            assert!(found.iter().all(|[a, b, c]| a == b && b == c), "{name}");
+            assert_near(found.iter().flat_map(|t| t[0]), expected.into_iter().flatten());
+        }
+    }
+
+    #[test]
+    fn attributes_that_are_no_colors() {
+        for name in ["meshlab_plain.stl", "ones.stl", "garbage.stl"] {
+            let (mesh, _) = read_file(&format!("stl/{name}")).unwrap();
+            assert_eq!((mesh.points.len(), mesh.colors), (5, None), "{name}");
+        }
     }
 }

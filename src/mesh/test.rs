@@ -48,6 +48,31 @@ pub(super) fn read_with(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) -> R
     super::read(&File { path, bytes: bytes.into() }, &files, Default::default())
 }
 
+/// Reads one of the small files in `test/meshes`, and asserts what holds for every mesh.
+pub(super) fn read_file(name: &str) -> Result<(Mesh, Vec<Diagnostic>), Error> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("test/meshes").join(name);
+    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let files = Files::new(Arc::new(Resolver::new(Options::default())));
+    files.allow(path.parent().unwrap());
+    let read = super::read(&File { path, bytes: bytes.into() }, &files, Default::default());
+    if let Ok((mesh, _)) = &read {
+        check(mesh);
+    }
+    read
+}
+
+/// The colours of each triangle's corners; empty if the mesh has none.
+pub(super) fn colors(mesh: &Mesh) -> Vec<[[f32; 4]; 3]> {
+    let colors = mesh.colors.iter();
+    colors.flat_map(|colors| colors.indices.iter().map(|t| t.map(|i| colors.values[i as usize]))).collect()
+}
+
+/// Asserts that numbers are the same but for rounding.
+pub(super) fn assert_near(a: impl IntoIterator<Item = f32>, b: impl IntoIterator<Item = f32>) {
+    let (a, b): (Vec<f32>, Vec<f32>) = (a.into_iter().collect(), b.into_iter().collect());
+    assert!(a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-5), "{a:?} is not {b:?}");
+}
+
 /// The codes of findings.
 pub(super) fn codes_of(diagnostics: &[Diagnostic]) -> Vec<&'static str> {
     diagnostics.iter().map(|d| d.code).collect()

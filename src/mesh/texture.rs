@@ -4,14 +4,14 @@ use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 
-use image::{ColorType, DynamicImage, ImageDecoder, ImageReader, Limits};
+use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
 use sha2::{Digest, Sha256};
 
 use super::{Error, codes, stem, tiff};
 use crate::resolve::File;
 use crate::robot::{ImageFormat, Material, Texture};
 
-/// The largest file of an image.
+/// The largest file of an image, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
 /// The most pixels on a side.
@@ -20,10 +20,12 @@ const MAX_SIDE: u32 = 16_384;
 /// The most pixels.
 const MAX_PIXELS: u64 = 64 << 20;
 
-/// Reads an image: PNG and JPEG are kept byte for byte, TIFF, BMP, TGA, GIF (its first picture) and WebP become PNG. The content
-/// decides, not the name; only TGA, which has no mark of its own, must be named so.
+/// Reads an image: PNG and JPEG are kept byte for byte; TIFF, BMP, TGA, GIF (its first picture), WebP and JPEG in inks (CMYK)
+/// become PNG of eight bits. The content decides, not the name; only older TGA files, which have no mark of their own, must be
+/// named so.
 ///
-/// An alpha channel counts only if some pixel is not opaque.
+/// An alpha channel counts only if some pixel is not opaque. How EXIF says that a picture was held, ICC profiles and the frames
+/// of an animated PNG are kept but mean nothing, as to all that put textures on surfaces.
 ///
 /// # Errors
 /// `texture-format`, `texture-unreadable`, `texture-too-large`.
@@ -48,44 +50,16 @@ pub(super) fn opaque(texture: Arc<Texture>) -> Arc<Texture> {
 
 /// The format, the bytes if they are others than the image's own, and whether anything is transparent.
 fn inspect(path: &Path, bytes: &[u8]) -> Result<(ImageFormat, Option<Vec<u8>>, bool), Error> {
-    let guessed = image::guess_format(bytes).ok().or_else(|| {
-        let tga = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tga"));
-        tga.then_some(image::ImageFormat::Tga)
-    });
-    let kept = match guessed {
-        Some(image::ImageFormat::Png) => Some(ImageFormat::Png),
-        Some(image::ImageFormat::Jpeg) => Some(ImageFormat::Jpeg),
-        Some(
-            image::ImageFormat::Tiff
-            | image::ImageFormat::Bmp
-            | image::ImageFormat::Tga
-            | image::ImageFormat::Gif
-            | image::ImageFormat::WebP,
-        ) => None,
-        _ => {
-            return Err(Error::new(&codes::TEXTURE_FORMAT, "its format is not read").help("convert it to PNG or JPEG"));
-        }
+    let format = format(path, bytes)?;
+    let decoder = decoder(format, bytes)?;
+    let kept = match format {
+        image::ImageFormat::Png => Some(ImageFormat::Png),
+        // Few renderers know how to mix inks.
+        image::ImageFormat::Jpeg if jpeg_components(bytes) != Some(4) => Some(ImageFormat::Jpeg),
+        _ => None,
     };
-    if guessed == Some(image::ImageFormat::Tiff) && !tiff::fields_fit(bytes) {
-        return Err(
-            Error::new(&codes::TEXTURE_UNREADABLE, "one of its fields is longer than the file").help("export the image again")
-        );
-    }
-    let mut reader = ImageReader::new(Cursor::new(bytes));
-    if let Some(format) = guessed {
-        reader.set_format(format);
-    }
-    let mut limits = Limits::default();
-    (limits.max_image_width, limits.max_image_height) = (Some(MAX_SIDE), Some(MAX_SIDE));
-    limits.max_alloc = Some(MAX_PIXELS * 16);
-    reader.limits(limits);
-    let decoder = reader.into_decoder().map_err(unreadable)?;
-    let (width, height) = decoder.dimensions();
-    if u64::from(width) * u64::from(height) > MAX_PIXELS {
-        return Err(too_large(format!("it has {width} x {height} pixels")));
-    }
     match kept {
-        Some(format) if !has_alpha_channel(decoder.color_type()) => Ok((format, None, false)),
+        Some(format) if !decoder.color_type().has_alpha() => Ok((format, None, false)),
         Some(format) => {
             let image = DynamicImage::from_decoder(decoder).map_err(unreadable)?;
             Ok((format, None, is_transparent(&image)))
@@ -105,8 +79,88 @@ fn inspect(path: &Path, bytes: &[u8]) -> Result<(ImageFormat, Option<Vec<u8>>, b
     }
 }
 
-fn has_alpha_channel(color: ColorType) -> bool {
-    color.has_alpha()
+/// The format of an image, if it is one that is read.
+fn format(path: &Path, bytes: &[u8]) -> Result<image::ImageFormat, Error> {
+    use image::ImageFormat::{Bmp, Gif, Jpeg, Png, Tga, Tiff, WebP};
+    match image::guess_format(bytes) {
+        Ok(format @ (Png | Jpeg | Tiff | Bmp | Gif | WebP)) => return Ok(format),
+        Ok(_) => {}
+        Err(_) if bytes.ends_with(TGA_END) => return Ok(Tga),
+        Err(_) if foreign_format(bytes).is_none() && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tga")) => {
+            return Ok(Tga);
+        }
+        Err(_) => {}
+    }
+    let (what, help) = match foreign_format(bytes) {
+        Some((name, help)) => (format!("it is of the format {name}, which is not read"), help),
+        None => ("its format is not known".to_owned(), "convert it to PNG or JPEG"),
+    };
+    Err(Error::new(&codes::TEXTURE_FORMAT, what).help(help))
+}
+
+/// How newer TGA files end.
+const TGA_END: &[u8] = b"TRUEVISION-XFILE.\0";
+
+/// The name of a format that is not read, and what to do about it.
+fn foreign_format(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    const FOR_GPUS: &str = "it is packed for graphics cards: decode it to PNG";
+    const OF_LIGHT: &str = "it holds light, not colours of a surface: tone it down to a PNG of 8 bits";
+    const OTHER: &str = "convert it to PNG or JPEG";
+    let begins: [(&[u8], _, _); 11] = [
+        (b"\xabKTX 20\xbb\r\n\x1a\n", "KTX2", FOR_GPUS),
+        (b"\xabKTX 11\xbb\r\n\x1a\n", "KTX", FOR_GPUS),
+        (b"DDS ", "DDS", FOR_GPUS),
+        (b"\x76\x2f\x31\x01", "OpenEXR", OF_LIGHT),
+        (b"#?", "Radiance HDR", OF_LIGHT),
+        (b"8BPS", "Photoshop", OTHER),
+        (b"gimp xcf", "GIMP", OTHER),
+        (b"\0\0\x01\0", "ICO", OTHER),
+        (b"\0\0\0\x0cJXL ", "JPEG XL", OTHER),
+        (b"\xff\x0a", "JPEG XL", OTHER),
+        (b"\0\0\0\x0cjP  ", "JPEG 2000", OTHER),
+    ];
+    if let Some((_, name, help)) = begins.into_iter().find(|(mark, ..)| bytes.starts_with(mark)) {
+        return Some((name, help));
+    }
+    if bytes.get(4..8) == Some(b"ftyp") {
+        return Some(("AVIF or HEIF", OTHER));
+    }
+    let text = String::from_utf8_lossy(bytes.get(..1024).unwrap_or(bytes));
+    text.contains("<svg").then_some(("SVG", "it is a drawing: render it to a PNG"))
+}
+
+/// A decoder that has read no more than the header, so that nothing is allocated for an image that is too large.
+fn decoder(format: image::ImageFormat, bytes: &[u8]) -> Result<impl ImageDecoder + '_, Error> {
+    if format == image::ImageFormat::Tiff && !tiff::fields_fit(bytes) {
+        return Err(
+            Error::new(&codes::TEXTURE_UNREADABLE, "one of its fields is longer than the file").help("export the image again")
+        );
+    }
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    let mut limits = Limits::default();
+    (limits.max_image_width, limits.max_image_height) = (Some(MAX_SIDE), Some(MAX_SIDE));
+    limits.max_alloc = Some(MAX_PIXELS * 16);
+    reader.limits(limits);
+    let decoder = reader.into_decoder().map_err(unreadable)?;
+    let (width, height) = decoder.dimensions();
+    if width > MAX_SIDE || height > MAX_SIDE || u64::from(width) * u64::from(height) > MAX_PIXELS {
+        return Err(too_large(format!("it has {width} x {height} pixels")));
+    }
+    Ok(decoder)
+}
+
+/// How many components the pixels of a JPEG have, by its frame header (ITU T.81, B.2.2): 1 grey, 3 colours, 4 inks.
+fn jpeg_components(bytes: &[u8]) -> Option<u8> {
+    let mut at = 2;
+    loop {
+        match *bytes.get(at..at + 4)? {
+            [0xff, 0xff, ..] => at += 1,
+            [0xff, 0x01 | 0xd0..=0xd8, ..] => at += 2,
+            [0xff, 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf, ..] => return bytes.get(at + 9).copied(),
+            [0xff, _, high, low] => at += 2 + usize::from(u16::from_be_bytes([high, low])),
+            _ => return None,
+        }
+    }
 }
 
 fn is_transparent(image: &DynamicImage) -> bool {
@@ -208,10 +262,33 @@ mod tests {
         }
     }
 
+    /// A PNG that says what it is by its chunks; checksums are right.
+    fn png(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
+        let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
+        for (kind, data) in chunks {
+            bytes.extend((data.len() as u32).to_be_bytes());
+            bytes.extend(*kind);
+            bytes.extend(*data);
+            bytes.extend(crc(&[kind.as_slice(), *data].concat()).to_be_bytes());
+        }
+        bytes
+    }
+
+    fn crc(bytes: &[u8]) -> u32 {
+        !bytes.iter().fold(u32::MAX, |crc, &byte| {
+            (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+        })
+    }
+
+    fn ihdr(width: u32, height: u32, [depth, color, interlace]: [u8; 3]) -> Vec<u8> {
+        [&width.to_be_bytes()[..], &height.to_be_bytes(), &[depth, color, 0, 0, interlace]].concat()
+    }
+
     #[test]
     fn bad_images_are_refused() {
-        assert_eq!(read("a.png", b"<svg/>"), Err("texture-format"));
         assert_eq!(read("a.png", b""), Err("texture-format"));
+        assert_eq!(read("a.png", b"neither"), Err("texture-format"));
+        assert_eq!(read("a.tga", b"neither"), Err("texture-unreadable"));
         let png = encoded(&rgba(9), image::ImageFormat::Png);
         assert_eq!(read("a.png", &png[..40]), Err("texture-unreadable"));
         let mut tiff = encoded(&rgba(9), image::ImageFormat::Tiff);
@@ -219,10 +296,127 @@ mod tests {
         let directory = u32::from_le_bytes(*tiff[4..].first_chunk().unwrap()) as usize;
         tiff[directory + 6..directory + 10].fill(0x0F);
         assert_eq!(read("a.tif", &tiff), Err("texture-unreadable"));
-        let mut wide = png.clone();
-        wide[16..20].copy_from_slice(&20_000_u32.to_be_bytes());
-        assert!(read("a.png", &wide).is_err());
         assert_eq!(read("a.png", &vec![0; MAX_BYTES + 1]), Err("texture-too-large"));
+    }
+
+    #[test]
+    fn formats_that_are_not_read_are_named() {
+        for (bytes, name) in [
+            (&b"\xabKTX 20\xbb\r\n\x1a\n\0\0"[..], "KTX2"),
+            (b"\xabKTX 11\xbb\r\n\x1a\n\0\0", "KTX"),
+            (b"DDS |\0\0\0", "DDS"),
+            (b"\x76\x2f\x31\x01\x02", "OpenEXR"),
+            (b"#?RADIANCE\n", "Radiance HDR"),
+            (b"#?RGBE\n", "Radiance HDR"),
+            (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"),
+            (b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- by hand --><svg/>", "SVG"),
+            (b"8BPS\0\x01", "Photoshop"),
+            (b"\0\0\0\x20ftypavif", "AVIF or HEIF"),
+            (b"\0\0\0\x0cjP  \r\n", "JPEG 2000"),
+        ] {
+            for path in ["a.png", "a.tga"] {
+                let error = from_bytes(Path::new(path), bytes).unwrap_err();
+                assert_eq!(error.code.id, "texture-format", "{name}");
+                assert!(error.to_string().contains(name), "{error}");
+                assert!(error.help.contains("PNG"), "{}", error.help);
+            }
+        }
+    }
+
+    #[test]
+    fn what_says_to_be_large_is_refused_before_anything_is_allocated() {
+        let huge = |width, height| png(&[(b"IHDR", &ihdr(width, height, [16, 6, 0])), (b"IDAT", b"\x78\x9c"), (b"IEND", b"")]);
+        for (width, height) in [(MAX_SIDE + 1, 1), (1, MAX_SIDE + 1), (MAX_SIDE, 4097), (u32::MAX >> 1, u32::MAX >> 1)] {
+            assert_eq!(read("a.png", &huge(width, height)), Err("texture-too-large"), "{width} x {height}");
+        }
+        assert_eq!(read("a.png", &huge(8, 8)), Err("texture-unreadable"));
+        // A GIF, a BMP and a TGA of 65535 x 65535 in a few bytes.
+        let gif = b"GIF89a\xff\xff\xff\xff\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\xff\xff\xff\xff\0\x02\x02D\x01\0;";
+        assert_eq!(read("a.gif", gif), Err("texture-too-large"));
+        let mut bmp = encoded(&rgba(255), image::ImageFormat::Bmp);
+        bmp[18..22].copy_from_slice(&65535_u32.to_le_bytes());
+        bmp[22..26].copy_from_slice(&65535_u32.to_le_bytes());
+        assert_eq!(read("a.bmp", &bmp), Err("texture-too-large"));
+        let mut tga = encoded(&rgba(255), image::ImageFormat::Tga);
+        tga[12..16].copy_from_slice(&[0xff; 4]);
+        assert_eq!(read("a.tga", &tga), Err("texture-too-large"));
+        let mut jpeg = encoded(&DynamicImage::ImageRgb8(rgba(255).into_rgb8()), image::ImageFormat::Jpeg);
+        let frame = jpeg.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
+        jpeg[frame + 5..frame + 9].copy_from_slice(&[0xff; 4]);
+        assert_eq!(read("a.jpg", &jpeg), Err("texture-too-large"));
+    }
+
+    #[test]
+    fn any_png_is_kept() {
+        let deflated = |rows: &[u8]| {
+            // Stored, not compressed (RFC 1950, 1951).
+            let (mut a, mut b) = (1_u32, 0_u32);
+            for &byte in rows {
+                a = (a + u32::from(byte)) % 65521;
+                b = (b + a) % 65521;
+            }
+            let length = rows.len() as u16;
+            let mut data = vec![0x78, 0x01, 0x01];
+            data.extend(length.to_le_bytes().into_iter().chain((!length).to_le_bytes()));
+            data.extend(rows);
+            data.extend((b << 16 | a).to_be_bytes());
+            data
+        };
+        let kept = |chunks: &[(&[u8; 4], &[u8])]| {
+            let bytes = png(chunks);
+            let texture = read("a.png", &bytes).unwrap();
+            assert_eq!((texture.format, &*texture.bytes), (ImageFormat::Png, &*bytes));
+            texture.has_alpha
+        };
+        let deep = deflated(&[0, 1, 2, 3, 4, 5, 6]);
+        assert!(!kept(&[(b"IHDR", &ihdr(1, 1, [16, 2, 0])), (b"IDAT", &deep), (b"IEND", b"")]), "16 bits");
+        let deep = deflated(&[0, 1, 2, 3, 4, 5, 6, 0xff, 0xfe]);
+        assert!(kept(&[(b"IHDR", &ihdr(1, 1, [16, 6, 0])), (b"IDAT", &deep), (b"IEND", b"")]), "16 bits of opacity");
+        let interlaced = deflated(&[0, 1, 2, 3]);
+        assert!(!kept(&[(b"IHDR", &ihdr(1, 1, [8, 2, 1])), (b"IDAT", &interlaced), (b"IEND", b"")]), "interlaced");
+        let (palette, pixel) = ([0_u8, 0, 0, 255, 0, 0], deflated(&[0, 0x80]));
+        let header = ihdr(1, 1, [1, 3, 0]);
+        assert!(!kept(&[(b"IHDR", &header), (b"PLTE", &palette), (b"IDAT", &pixel), (b"IEND", b"")]), "a palette");
+        let transparent =
+            [(b"IHDR", &header[..]), (b"PLTE", &palette), (b"tRNS", &[255, 9]), (b"IDAT", &pixel), (b"IEND", b"")];
+        assert!(kept(&transparent), "a palette whose second colour is not opaque");
+        let control = [0; 8].map(|_: i32| 0_u8);
+        let one_frame = [&1_u32.to_be_bytes()[..], &0_u32.to_be_bytes()].concat();
+        let frame = [&[0; 4][..], &1_u32.to_be_bytes(), &1_u32.to_be_bytes(), &control, &[0, 1, 0, 1], &[0, 0]].concat();
+        let header = ihdr(1, 1, [8, 2, 0]);
+        let animated =
+            [(b"IHDR", &header[..]), (b"acTL", &one_frame), (b"fcTL", &frame), (b"IDAT", &interlaced), (b"IEND", b"")];
+        assert!(!kept(&animated), "an animated PNG");
+    }
+
+    #[test]
+    fn the_components_of_a_jpeg_are_those_of_its_frame() {
+        let jpeg = |image| encoded(&image, image::ImageFormat::Jpeg);
+        assert_eq!(jpeg_components(&jpeg(DynamicImage::ImageRgb8(rgba(255).into_rgb8()))), Some(3));
+        assert_eq!(jpeg_components(&jpeg(DynamicImage::ImageLuma8(rgba(255).into_luma8()))), Some(1));
+        // A fill byte, a restart marker, a comment, and a progressive frame of four components.
+        let inks = b"\xff\xd8\xff\xff\xd0\xff\xfe\0\x04hi\xff\xc2\0\x14\x08\0\x01\0\x01\x04";
+        assert_eq!(jpeg_components(inks), Some(4));
+        assert_eq!(jpeg_components(&inks[..20]), None);
+        assert_eq!(jpeg_components(b""), None);
+        assert_eq!(jpeg_components(b"\xff\xd8\xff\xfe\0\0\xff\xfe\0\0"), None);
+    }
+
+    #[test]
+    fn a_tga_without_its_name_is_known_by_its_end() {
+        let mut tga = encoded(&rgba(255), image::ImageFormat::Tga);
+        assert_eq!(read("a.png", &tga), Err("texture-format"));
+        tga.extend([0; 8]);
+        tga.extend(TGA_END);
+        assert_eq!(read("a.png", &tga).unwrap().format, ImageFormat::Png);
+    }
+
+    #[test]
+    fn what_becomes_the_same_png_is_the_same_texture() {
+        use image::ImageFormat::{Bmp, Tga, Tiff};
+        let hashes = [(Bmp, "b.bmp"), (Tga, "t.tga"), (Tiff, "dir/t.tiff")]
+            .map(|(format, name)| read(name, &encoded(&rgba(255), format)).unwrap().sha256.clone());
+        assert!(hashes.iter().all(|hash| *hash == hashes[0]));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::near::near_names;
-use super::package::Search;
+use super::package::{Search, manifests_around};
 use super::roots::Roots;
 use super::uri::{Reference, join_inside, normalised, parse};
 use super::{Error, Package, Resolver, codes};
@@ -38,6 +38,7 @@ struct State {
     folders: Vec<PathBuf>,
     read: HashMap<PathBuf, Arc<[u8]>>,
     used: BTreeSet<PathBuf>,
+    looked: BTreeSet<PathBuf>,
 }
 
 impl Files {
@@ -51,6 +52,7 @@ impl Files {
         let mut state = self.state();
         // As given, for a package that was installed by links, and as the file system has it.
         for folder in [absolute(folder), folder.canonicalize().unwrap_or_default()] {
+            state.looked.extend(manifests_around(&folder));
             let settled = !folder.components().any(|c| c == Component::ParentDir) && folder.is_absolute();
             if settled && !state.folders.contains(&folder) {
                 state.folders.push(folder);
@@ -129,14 +131,21 @@ impl Files {
         self.state().used.iter().cloned().collect()
     }
 
+    /// Where packages were looked for, sorted: another answer there may be another answer here.
+    pub fn looked(&self) -> Vec<PathBuf> {
+        self.state().looked.iter().cloned().collect()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // The state is whole between any two statements, so a panic elsewhere does not spoil it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn package(&self, name: &str, folders: &[PathBuf], uri: &str) -> Result<Package, Error> {
-        let mut search = Search { name, looked: Vec::new() };
-        search.run(&self.resolver.options, folders).ok_or_else(|| {
+        let mut search = Search { name, seen: Vec::new(), looked: Vec::new() };
+        let found = search.run(&self.resolver.options, folders);
+        self.state().looked.extend(std::mem::take(&mut search.seen));
+        found.ok_or_else(|| {
             self.state().used.extend(search.looked.iter().map(|(place, _)| place.clone()));
             search.error(uri)
         })

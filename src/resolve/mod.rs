@@ -87,7 +87,7 @@ impl Resolver {
     /// If it is in none of the places; the message lists them.
     pub fn package(&self, name: &str, urdf_folder: Option<&Path>) -> Result<Package, Error> {
         let folders: Vec<PathBuf> = urdf_folder.and_then(|folder| std::path::absolute(folder).ok()).into_iter().collect();
-        let mut search = package::Search { name, looked: Vec::new() };
+        let mut search = package::Search { name, seen: Vec::new(), looked: Vec::new() };
         search.run(&self.options, &folders).ok_or_else(|| search.error(&format!("package://{name}")))
     }
 }

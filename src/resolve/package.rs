@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Error, Options, codes};
 
+/// The file that makes a folder a package.
+const MANIFEST: &str = "package.xml";
+
 /// No package.xml is anywhere near this size.
 const MAX_MANIFEST: u64 = 1 << 20;
 
@@ -26,8 +29,8 @@ impl Package {
     /// there bears the package's name. Nothing else that a link in a package may lead to is part of it.
     pub(super) fn roots(&self) -> Vec<PathBuf> {
         let mut roots: Vec<PathBuf> = self.folder.canonicalize().into_iter().collect();
-        if let Ok(manifest) = self.folder.join("package.xml").canonicalize()
-            && manifest.file_name().is_some_and(|name| name == "package.xml")
+        if let Ok(manifest) = self.folder.join(MANIFEST).canonicalize()
+            && manifest.file_name().is_some_and(|name| name == MANIFEST)
             && let Some(source) = manifest.parent()
             && is_below_top(source)
             && manifest_name(source).as_deref() == Some(&self.name)
@@ -44,8 +47,20 @@ pub fn package_of(folder: &Path) -> Option<Package> {
     folder
         .ancestors()
         .take_while(|folder| is_below_top(folder))
-        .find(|folder| folder.join("package.xml").is_file())
+        .find(|folder| folder.join(MANIFEST).is_file())
         .and_then(|folder| Some(Package { name: manifest_name(folder)?, folder: folder.to_owned() }))
+}
+
+/// The manifests, there or not, that decide which package `folder` belongs to.
+pub(super) fn manifests_around(folder: &Path) -> Vec<PathBuf> {
+    let mut manifests = Vec::new();
+    for folder in folder.ancestors().take_while(|folder| is_below_top(folder)) {
+        manifests.push(folder.join(MANIFEST));
+        if folder.join(MANIFEST).is_file() {
+            break;
+        }
+    }
+    manifests
 }
 
 /// A manifest in the topmost folder must not turn the whole file system into a package.
@@ -55,7 +70,7 @@ fn is_below_top(folder: &Path) -> bool {
 
 /// The `<name>` in the package.xml of `folder`.
 fn manifest_name(folder: &Path) -> Option<String> {
-    let path = folder.join("package.xml");
+    let path = folder.join(MANIFEST);
     if !path.is_file() {
         return None;
     }
@@ -70,6 +85,8 @@ fn manifest_name(folder: &Path) -> Option<String> {
 /// A search for a package: what was looked at so far.
 pub(super) struct Search<'a> {
     pub name: &'a str,
+    /// Every path whose being there, or content, had a say.
+    pub seen: Vec<PathBuf>,
     /// What was looked at, and what was wrong with it.
     pub looked: Vec<(PathBuf, String)>,
 }
@@ -96,15 +113,18 @@ impl Search<'_> {
     }
 
     fn folder(&mut self, folder: &Path, otherwise: &str) -> Option<Package> {
+        self.seen.push(folder.to_owned());
         if folder.is_dir() { Some(self.found(folder)) } else { self.miss(folder.to_owned(), otherwise) }
     }
 
     /// `path/NAME`, whether or not it has a package.xml, or `path` itself if its package.xml bears the name.
     fn in_package_path(&mut self, path: &Path) -> Option<Package> {
+        self.seen.push(path.join(MANIFEST));
         if manifest_name(path).as_deref() == Some(self.name) {
             return Some(self.found(path));
         }
         let folder = path.join(self.name);
+        self.seen.push(folder.join(MANIFEST));
         match manifest_name(&folder) {
             Some(other) if other != self.name => self.miss(folder, format!("its package.xml says \"{other}\"")),
             _ => self.folder(&folder, "no such folder"),
@@ -115,6 +135,7 @@ impl Search<'_> {
     fn in_ament_index(&mut self, prefixes: &[PathBuf]) -> Option<Package> {
         for prefix in prefixes {
             let marker = marker(prefix, self.name);
+            self.seen.push(marker.clone());
             if marker.is_file() {
                 return self.folder(&prefix.join("share").join(self.name), "in the ament index, but no such folder");
             }
@@ -125,9 +146,10 @@ impl Search<'_> {
 
     /// The package that holds the URDF, if it has the name.
     fn around(&mut self, folder: &Path) -> Option<Package> {
+        self.seen.extend(manifests_around(folder));
         match package_of(folder) {
             Some(package) if package.name == self.name => Some(package),
-            Some(other) => self.miss(other.folder.join("package.xml"), format!("says \"{}\"", other.name)),
+            Some(other) => self.miss(other.folder.join(MANIFEST), format!("says \"{}\"", other.name)),
             None => self.miss(folder.to_owned(), "no package.xml in it or above it"),
         }
     }

@@ -45,7 +45,7 @@ impl Roots<'_> {
     /// Whether the package that `path` lies in is the one that its name stands for.
     fn in_known_package(&self, path: &Path) -> bool {
         let Some(package) = package_of(path) else { return false };
-        let mut search = Search { name: &package.name, looked: Vec::new() };
+        let mut search = Search { name: &package.name, seen: Vec::new(), looked: Vec::new() };
         let Some(known) = search.run(self.options, self.folders) else { return false };
         known.roots().iter().any(|root| path.starts_with(root))
     }

@@ -333,9 +333,10 @@ impl Builder<'_> {
     fn material(&mut self, material: &Material, fallback: &str, mesh: Option<&Mesh>) -> MaterialIndex {
         let from_corners = FromCorners::of(material, mesh);
         let looks_like = |entry: &MaterialEntry| {
-            let same_texture = entry.material.base_color_texture.as_ref().map(|t| &t.sha256)
-                == material.base_color_texture.as_ref().map(|t| &t.sha256);
+            let looks_of = |texture: &Arc<Texture>| (texture.sha256.clone(), texture.has_alpha);
             let other = &entry.material;
+            let same_texture =
+                other.base_color_texture.as_ref().map(looks_of) == material.base_color_texture.as_ref().map(looks_of);
             same_texture
                 && entry.from_corners == from_corners
                 && other.base_color == material.base_color

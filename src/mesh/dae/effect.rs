@@ -22,45 +22,60 @@ pub(super) struct Look<'a> {
     pub texcoord: Option<&'a str>,
 }
 
-/// A colour, or the reference to an image and the name of its texture coordinates.
-enum Paint<'a> {
+/// A colour, or an image and the name of its texture coordinates.
+enum Paint<'a, 'input> {
     Colour([f64; 4]),
-    Image { reference: String, texcoord: Option<&'a str> },
+    Image { image: Image<'a, 'input>, texcoord: Option<&'a str> },
+}
+
+/// Where an image is.
+#[derive(Clone, PartialEq)]
+enum Image<'a, 'input> {
+    File(String),
+    /// In the file itself, as hexadecimal text of this element.
+    Here(Node<'a, 'input>),
 }
 
 impl<'a> Look<'a> {
     /// Reads a `material`; `None` if it has no effect with a common profile.
     pub fn read<'input>(reader: &mut Reader<'a, 'input, '_, '_>, node: Node<'a, 'input>) -> Option<Self> {
         let name = node.attribute("name").or_else(|| node.attribute("id")).unwrap_or_default();
-        let effect = find(&reader.ids, "effect", child(node, "instance_effect")?.attribute("url")?)?;
-        let profile = child(effect, "profile_COMMON")?;
-        let technique = child(profile, "technique")?;
-        let shader = ["phong", "lambert", "blinn", "constant"].iter().find_map(|name| child(technique, name))?;
-        let scope = Scope { places: [technique, profile, effect] };
+        let instance = child(node, "instance_effect")?;
+        let effect = find(&reader.ids, "effect", instance.attribute("url")?)?;
+        let (profile, technique, shader) = shader(effect)?;
+        let scope = Scope { name, instance, places: [technique, profile, effect] };
         // Materials may share one effect, which is searched for each of them.
-        reader.assembly.spend(scope.places.iter().map(|place| place.children().count()).sum()).ok()?;
+        let places = scope.places.iter().chain([&scope.instance]);
+        reader.assembly.spend(places.map(|place| place.children().count()).sum()).ok()?;
 
-        let emission = match scope.paint(reader, shader, "emission") {
-            Some(Paint::Colour(colour)) => linear(colour),
+        let is_constant = shader.tag_name().name() == "constant";
+        let emission = scope.paint(reader, shader, "emission");
+        let emissive = match &emission {
+            Some(Paint::Colour(colour)) => linear(*colour),
             _ => [0.0; 3],
         };
-        let diffuse = scope.paint(reader, shader, "diffuse");
-        let mut texcoord = None;
-        let mut image = None;
-        let mut texture = None;
+        if !is_constant && matches!(emission, Some(Paint::Image { .. })) {
+            reader.report(&codes::SIMPLIFIED, shader, format!("the image of what the material `{name}` emits is left out"));
+        }
+        // A constant material shows its emission and nothing else.
+        let diffuse = if is_constant { emission } else { scope.paint(reader, shader, "diffuse") };
+        let (opacity, alpha_from) = scope.opacity(reader, shader);
+        let (mut texcoord, mut image, mut texture) = (None, None, None);
         let colour = match diffuse {
             Some(Paint::Colour(colour)) => linear(colour),
-            Some(Paint::Image { reference, texcoord: name }) => {
+            Some(Paint::Image { image: of, texcoord: name }) => {
                 texcoord = name;
-                texture = reader.source.texture(&reference);
-                image = Some(reference);
+                texture = of.load(reader);
+                image = Some(of);
                 [1.0; 3]
             }
-            // A constant material glows in its emission and nothing else.
-            None if shader.tag_name().name() == "constant" => emission,
             None => [1.0; 3],
         };
-        let (opacity, alpha_from) = scope.opacity(reader, shader);
+        let has_alpha = alpha_from.is_some() && alpha_from == image;
+        if alpha_from.is_some() && !has_alpha {
+            let message = format!("the image of the opacity of the material `{name}` is not that of its colour, and left out");
+            reader.report(&codes::SIMPLIFIED, shader, message);
+        }
         let opacity = if opacity > 0.0 {
             opacity.min(1.0)
         } else {
@@ -68,37 +83,104 @@ impl<'a> Look<'a> {
             1.0
         };
         let mut material = Material::plain(name, [colour[0], colour[1], colour[2], opacity as f32]);
-        material.emissive = emission;
-        material.base_color_texture = texture.map(|texture| with_alpha(texture, alpha_from.is_some() && alpha_from == image));
+        material.emissive = emissive;
+        // An image's alpha means something only where the material says so.
+        material.base_color_texture = texture.map(|texture| if has_alpha { texture } else { texture::opaque(texture) });
         Some(Self { material: reader.assembly.material(material), texcoord })
     }
 }
 
-/// The image of a material; its alpha means something only where the material says so.
-fn with_alpha(texture: Arc<Texture>, alpha: bool) -> Arc<Texture> {
-    if alpha { texture } else { texture::opaque(texture) }
+/// The first shader of an effect's common profile, and what it is in: profile, technique, shader.
+fn shader<'a, 'input>(effect: Node<'a, 'input>) -> Option<(Node<'a, 'input>, Node<'a, 'input>, Node<'a, 'input>)> {
+    children(effect, "profile_COMMON").find_map(|profile| {
+        children(profile, "technique").find_map(|technique| {
+            let shader = ["phong", "lambert", "blinn", "constant"].iter().find_map(|name| child(technique, name))?;
+            Some((profile, technique, shader))
+        })
+    })
 }
 
-/// Where parameters are looked up, innermost first.
+impl<'a, 'input> Image<'a, 'input> {
+    fn load(&self, reader: &mut Reader<'a, 'input, '_, '_>) -> Option<Arc<Texture>> {
+        match self {
+            Self::File(reference) => reader.source.texture(reference),
+            Self::Here(hex) => {
+                if let Some(known) = reader.embedded.get(&hex.id()) {
+                    return known.clone();
+                }
+                let image = hex.ancestors().find(|node| node.tag_name().name() == "image");
+                let name = image.and_then(|image| image.attribute("name").or_else(|| image.attribute("id")));
+                let texture = reader.source.embedded_texture(name.unwrap_or("image"), &bytes(&text(*hex)));
+                reader.embedded.insert(hex.id(), texture.clone());
+                texture
+            }
+        }
+    }
+}
+
+/// What hexadecimal text stands for; the rest is not looked at from where it is something else.
+fn bytes(hex: &str) -> Vec<u8> {
+    let mut digits = hex.chars().filter(|c| !c.is_ascii_whitespace()).map_while(|c| c.to_digit(16));
+    let mut bytes = Vec::with_capacity(hex.len() / 2);
+    while let (Some(high), Some(low)) = (digits.next(), digits.next()) {
+        bytes.push((high * 16 + low) as u8);
+    }
+    bytes
+}
+
+/// Where parameters are looked up, and for what.
 struct Scope<'a, 'input> {
+    /// The material's name, for messages.
+    name: &'a str,
+    /// The `instance_effect`, whose `setparam` come first.
+    instance: Node<'a, 'input>,
+    /// Where `newparam` are, innermost first.
     places: [Node<'a, 'input>; 3],
 }
 
 impl<'a, 'input> Scope<'a, 'input> {
     fn parameter(&self, sid: &str) -> Option<Node<'a, 'input>> {
-        self.places.iter().flat_map(|place| children(*place, "newparam")).find(|param| param.attribute("sid") == Some(sid))
+        let set = children(self.instance, "setparam").find(|param| param.attribute("ref") == Some(sid));
+        let mut new = self.places.iter().flat_map(|place| children(*place, "newparam"));
+        set.or_else(|| new.find(|param| param.attribute("sid") == Some(sid)))
     }
 
-    fn paint(&self, reader: &Reader<'a, 'input, '_, '_>, shader: Node<'a, 'input>, channel: &str) -> Option<Paint<'a>> {
+    /// The element that holds the value of a channel: one called `tag`, or that of a parameter.
+    fn value(&self, reader: &mut Reader<'a, 'input, '_, '_>, channel: Node<'a, 'input>, tag: &str) -> Option<Node<'a, 'input>> {
+        if let Some(value) = child(channel, tag) {
+            return Some(value);
+        }
+        let reference = child(channel, "param")?.attribute("ref").unwrap_or_default();
+        let beside = ["annotate", "semantic", "modifier"];
+        let is_value = |node: &Node| node.is_element() && !beside.contains(&node.tag_name().name());
+        let value = self.parameter(reference).and_then(|parameter| parameter.children().find(is_value));
+        if value.is_none() {
+            let (channel_name, name) = (channel.tag_name().name(), self.name);
+            let message =
+                format!("the <{channel_name}> of the material `{name}` refers to a parameter `{reference}` that has no value");
+            reader.report(&codes::REFERENCE, channel, message);
+        }
+        value
+    }
+
+    fn paint(
+        &self,
+        reader: &mut Reader<'a, 'input, '_, '_>,
+        shader: Node<'a, 'input>,
+        channel: &str,
+    ) -> Option<Paint<'a, 'input>> {
         let channel = child(shader, channel)?;
         if let Some(texture) = child(channel, "texture") {
-            let reference = self.image(reader, texture.attribute("texture")?)?;
-            return Some(Paint::Image { reference, texcoord: texture.attribute("texcoord") });
+            let sampler = texture.attribute("texture").unwrap_or_default();
+            let Some(image) = self.image(reader, sampler) else {
+                let name = self.name;
+                let message = format!("the texture `{sampler}` of the material `{name}` leads to no image");
+                reader.report(&codes::REFERENCE, texture, message);
+                return None;
+            };
+            return Some(Paint::Image { image, texcoord: texture.attribute("texcoord") });
         }
-        let numbers = match child(channel, "color") {
-            Some(color) => color,
-            None => self.parameter(child(channel, "param")?.attribute("ref")?)?.first_element_child()?,
-        };
+        let numbers = self.value(reader, channel, "color")?;
         let mut colour = [0.0, 0.0, 0.0, 1.0];
         for (slot, number) in colour.iter_mut().zip(floats(&text(numbers))).filter(|(_, number)| number.is_finite()) {
             *slot = number;
@@ -106,25 +188,27 @@ impl<'a, 'input> Scope<'a, 'input> {
         Some(Paint::Colour(colour))
     }
 
-    fn number(&self, shader: Node<'a, 'input>, channel: &str) -> Option<f64> {
-        let channel = child(shader, channel)?;
-        let number = match child(channel, "float") {
-            Some(float) => float,
-            None => self.parameter(child(channel, "param")?.attribute("ref")?)?.first_element_child()?,
-        };
+    fn number(&self, reader: &mut Reader<'a, 'input, '_, '_>, shader: Node<'a, 'input>, channel: &str) -> Option<f64> {
+        let number = self.value(reader, child(shader, channel)?, "float")?;
         floats(&text(number)).next().filter(|number| number.is_finite())
     }
 
-    /// The opacity of a shader, and the image whose alpha it is to be multiplied with.
-    fn opacity(&self, reader: &Reader<'a, 'input, '_, '_>, shader: Node<'a, 'input>) -> (f64, Option<String>) {
-        let transparency = self.number(shader, "transparency");
+    /// The opacity of a shader, and the image whose alpha it is to be multiplied with (specification 1.5, chapter 7, determining
+    /// transparency; 1.4 has two of the modes).
+    fn opacity(&self, reader: &mut Reader<'a, 'input, '_, '_>, shader: Node<'a, 'input>) -> (f64, Option<Image<'a, 'input>>) {
+        let amount = self.number(reader, shader, "transparency").unwrap_or(1.0);
         let mode = child(shader, "transparent").and_then(|node| node.attribute("opaque")).unwrap_or("A_ONE");
         let colour = match self.paint(reader, shader, "transparent") {
             Some(Paint::Colour(colour)) => colour,
-            Some(Paint::Image { reference, .. }) => return (1.0, Some(reference)),
-            None => return (transparency.unwrap_or(1.0), None),
+            Some(Paint::Image { .. }) if matches!(mode, "RGB_ZERO" | "RGB_ONE" | "A_ZERO") => {
+                let name = self.name;
+                let message = format!("the opacity of the material `{name}` by an image in mode {mode} is left out");
+                reader.report(&codes::SIMPLIFIED, shader, message);
+                return (1.0, None);
+            }
+            Some(Paint::Image { image, .. }) => return (amount, Some(image)),
+            None => return (amount, None),
         };
-        let amount = transparency.unwrap_or(1.0);
         let luminance: f64 = LUMINANCE.iter().zip(colour).map(|(weight, c)| weight * c).sum();
         let opacity = match mode {
             "RGB_ZERO" => 1.0 - luminance * amount,
@@ -135,8 +219,8 @@ impl<'a, 'input> Scope<'a, 'input> {
         (opacity, None)
     }
 
-    /// The file that a texture's sampler leads to: sampler → surface → image, or less of it.
-    fn image(&self, reader: &Reader<'a, 'input, '_, '_>, texture: &str) -> Option<String> {
+    /// The image that a texture's sampler leads to: sampler → surface → image, or less of it.
+    fn image(&self, reader: &Reader<'a, 'input, '_, '_>, texture: &str) -> Option<Image<'a, 'input>> {
         let mut name = texture.to_owned();
         for _ in 0..MAX_STEPS {
             let Some(parameter) = self.parameter(&name) else { break };
@@ -148,11 +232,14 @@ impl<'a, 'input> Scope<'a, 'input> {
         }
         let Some(image) = find(&reader.ids, "image", &name) else {
             // Some exporters write the file where its image belongs.
-            return name.contains('.').then_some(name);
+            return name.contains('.').then_some(Image::File(name));
         };
-        let from = child(image, "init_from")?;
-        let reference = child(from, "ref").map_or_else(|| text(from), text);
-        Some(reference.trim().to_owned()).filter(|reference| !reference.is_empty())
+        // 1.4: <data>, or <init_from> with the reference itself; 1.5: <ref> or <hex> in <init_from>, which <create_2d> may be around.
+        let own = || image.children().filter(|node| node.tag_name().name() != "extra").flat_map(|node| node.descendants());
+        let inside = |tag: &str| own().find(|node| node.tag_name().name() == tag);
+        let file = |node: Node| Some(text(node).trim().to_owned()).filter(|reference| !reference.is_empty()).map(Image::File);
+        let reference = inside("ref").or_else(|| inside("init_from")).and_then(file);
+        reference.or_else(|| inside("hex").or_else(|| inside("data")).map(Image::Here))
     }
 }
 

@@ -1,11 +1,15 @@
 //! Collada (DAE) 1.4 and 1.5: the visual scene of a file as one mesh.
 //!
-//! Every instance of a geometry is put where its nodes' transforms and the file's unit put it. `up_axis` is ignored, as RViz does:
-//! robots are made for that. Skins are shown at rest. Where there is no scene, all geometries are taken as they are.
+//! Every instance of a geometry is put where its nodes' transforms and the file's unit put it. `up_axis` is ignored, as RViz does,
+//! since robots are made for that, unless the [options](super::Options) honour it. Skins are shown at rest, in the shape that they
+//! are bound in; morphs in their base shape. Where there is no scene, all geometries are taken as they are. Only the common profile
+//! of materials is read, and of that what the hub has: colour, opacity, emission.
 //!
 //! [`transform`] knows the transforms of a node, [`geometry`] turns primitives into triangles, [`effect`] reads materials.
 
 mod effect;
+#[cfg(test)]
+mod files;
 mod geometry;
 #[cfg(test)]
 pub(super) mod tests;
@@ -14,19 +18,20 @@ mod transform;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use nalgebra::Matrix4;
 use percent_encoding::percent_decode_str;
 use roxmltree::{Document, Node, NodeId, ParsingOptions};
 
 use self::effect::Look;
-use self::geometry::Geometry;
+use self::geometry::{Geometry, Set};
 use super::assembly::{Assembly, NONE, Surface};
 use super::normals::Shading;
 use super::polygon::Triangulator;
-use super::{Error, Source, codes};
+use super::{Error, Source, UpAxis, codes};
 use crate::diagnostic::Code;
-use crate::robot::Mesh;
+use crate::robot::{Mesh, Texture};
 
 /// How deep nodes may be nested, instances of nodes included.
 const MAX_DEPTH: usize = 128;
@@ -41,41 +46,85 @@ const MAX_PREFIXES: usize = 16;
 pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
     let bytes = source.file.bytes.clone();
     let mut text = decode(&bytes);
+    // XML may not begin with space; files do.
+    let space = text.len() - text.trim_start().len();
+    let first_line = 1 + text[..space].matches('\n').count() as u32;
     for _ in 0..MAX_PREFIXES {
         let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
-        let error = match Document::parse_with_options(text.trim_start(), options) {
-            Ok(document) => return read_document(source, &document),
+        let error = match Document::parse_with_options(&text[space..], options) {
+            Ok(document) => return read_document(source, Text { document: &document, first_line }),
             Err(error) => error,
         };
         // The `<extra>` of some exporters has prefixes that are not declared.
-        let (roxmltree::Error::UnknownNamespace(prefix, _), Some(root)) = (&error, text.find("<COLLADA")) else {
-            return Err(unreadable(&error));
+        let (roxmltree::Error::UnknownNamespace(prefix, _), Some(root)) = (&error, root_name_end(&text)) else {
+            return Err(unreadable(&error, first_line));
         };
         let mut patched = text.into_owned();
-        patched.insert_str(root + "<COLLADA".len(), &format!(" xmlns:{prefix}=\"urn:undeclared:{prefix}\""));
+        patched.insert_str(root, &format!(" xmlns:{prefix}=\"urn:undeclared:{prefix}\""));
         text = Cow::Owned(patched);
     }
     Err(Error::new(&codes::UNREADABLE, "the XML uses many namespace prefixes without declaring them")
         .help("export the mesh again"))
 }
 
-fn read_document(source: &mut Source, document: &Document) -> Result<Mesh, Error> {
-    let root = document.root_element();
+/// Where the name of the root element ends: behind the first `<` that opens neither a comment, an instruction nor a DOCTYPE.
+fn root_name_end(text: &str) -> Option<usize> {
+    let mut at = text.find('<')?;
+    loop {
+        let rest = text.get(at..)?;
+        let end = match rest.as_bytes().get(1)? {
+            b'?' => rest.find("?>")?,
+            b'!' if rest.starts_with("<!--") => rest.find("-->")?,
+            // The internal subset ends in `]`.
+            b'!' => match (rest.find('['), rest.find('>')?) {
+                (Some(open), close) if open < close => rest.find(']')?,
+                (_, close) => close,
+            },
+            _ => return Some(at + rest.find([' ', '\t', '\r', '\n', '>', '/'])?),
+        };
+        at += end + rest.get(end..)?.find('<')?;
+    }
+}
+
+/// The XML of a file, and where it is in it.
+#[derive(Clone, Copy)]
+struct Text<'a, 'input> {
+    document: &'a Document<'input>,
+    /// The line of the file that the document begins on.
+    first_line: u32,
+}
+
+impl Text<'_, '_> {
+    /// The line of an element. This takes as long as the text before it.
+    fn line(self, node: Node) -> u32 {
+        self.document.text_pos_at(node.range().start).row + self.first_line - 1
+    }
+
+    /// The error, with a line if it has none yet.
+    fn located(self, error: Error, node: Node) -> Error {
+        if error.line == 0 { error.line(self.line(node)) } else { error }
+    }
+}
+
+fn read_document(source: &mut Source, xml: Text) -> Result<Mesh, Error> {
+    let root = xml.document.root_element();
     if root.tag_name().name() != "COLLADA" {
         return Err(Error::new(
             &codes::UNREADABLE,
             format!("the file is XML, but of <{}>, not of <COLLADA>", root.tag_name().name()),
         )
+        .line(xml.line(root))
         .help("export the mesh again"));
     }
     let mut reader = Reader {
-        document,
+        xml,
         ids: ids(root),
         assembly: Assembly::new(source.file.bytes.len()),
         triangulator: Triangulator::new(),
         transforms: HashMap::new(),
         geometries: HashMap::new(),
         looks: HashMap::new(),
+        embedded: HashMap::new(),
         unbound: HashSet::new(),
         path: Vec::new(),
         nodes: 0,
@@ -87,8 +136,9 @@ fn read_document(source: &mut Source, document: &Document) -> Result<Mesh, Error
     assembly.finish(source, Shading::Smooth)
 }
 
-fn unreadable(error: &roxmltree::Error) -> Error {
-    Error::new(&codes::UNREADABLE, format!("the XML is broken: {error}")).line(error.pos().row).help("export the mesh again")
+fn unreadable(error: &roxmltree::Error, first_line: u32) -> Error {
+    let line = error.pos().row + first_line - 1;
+    Error::new(&codes::UNREADABLE, format!("the XML is broken: {error}")).line(line).help("export the mesh again")
 }
 
 /// The text of a file in UTF-8, UTF-16 or, where it says so, Latin-1.
@@ -158,11 +208,19 @@ fn text<'a>(node: Node<'a, '_>) -> Cow<'a, str> {
 
 /// The numbers in an element; not a number where it says something else.
 fn floats(text: &str) -> impl Iterator<Item = f64> {
-    text.split_ascii_whitespace().map(|word| word.parse().unwrap_or(f64::NAN))
+    text.split_ascii_whitespace().map(float)
+}
+
+fn float(word: &str) -> f64 {
+    word.parse().unwrap_or(f64::NAN)
+}
+
+fn number(node: Node, attribute: &str) -> Option<u32> {
+    node.attribute(attribute)?.trim().parse().ok()
 }
 
 struct Reader<'a, 'input, 's, 'f> {
-    document: &'a Document<'input>,
+    xml: Text<'a, 'input>,
     ids: Ids<'a, 'input>,
     assembly: Assembly,
     triangulator: Triangulator,
@@ -172,6 +230,8 @@ struct Reader<'a, 'input, 's, 'f> {
     geometries: HashMap<(NodeId, TexcoordSets<'a>), Rc<Geometry<'a>>>,
     /// Materials by their elements.
     looks: HashMap<NodeId, Option<Rc<Look<'a>>>>,
+    /// Images within the file, by their elements; `None` if one can't be used.
+    embedded: HashMap<NodeId, Option<Arc<Texture>>>,
     /// Material symbols that have been reported as unbound.
     unbound: HashSet<&'a str>,
     /// The nodes that the walk is in.
@@ -187,24 +247,24 @@ type TexcoordSets<'a> = BTreeMap<&'a str, u32>;
 impl<'a, 'input> Reader<'a, 'input, '_, '_> {
     fn report(&mut self, code: &'static Code, node: Node, message: impl Into<String>) {
         // Finding a line takes time.
-        let line = if self.source.has_many(code) { 0 } else { self.document.text_pos_at(node.range().start).row };
+        let line = if self.source.has_many(code) { 0 } else { self.xml.line(node) };
         self.source.report_at(code, line, message, "");
     }
 
     fn scene(&mut self, root: Node<'a, 'input>) -> Result<(), Error> {
-        let unit = Matrix4::new_scaling(self.unit(root));
+        let transform = Matrix4::new_scaling(self.unit(root)) * self.turn(root);
         let instance = child(root, "scene").and_then(|scene| child(scene, "instance_visual_scene"));
-        let named = instance.and_then(|instance| find(&self.ids, "visual_scene", instance.attribute("url")?));
+        let named = instance.and_then(|instance| self.target(instance, "visual_scene"));
         let first = || children(root, "library_visual_scenes").find_map(|library| child(library, "visual_scene"));
         if let Some(scene) = named.or_else(first) {
             for node in children(scene, "node") {
-                self.node(node, &unit)?;
+                self.node(node, &transform)?;
             }
         }
         if self.instances == 0 {
             for library in children(root, "library_geometries") {
                 for geometry in children(library, "geometry") {
-                    self.geometry(geometry, &unit, None)?;
+                    self.geometry(geometry, &transform, None).map_err(|error| self.xml.located(error, geometry))?;
                 }
             }
         }
@@ -224,6 +284,23 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         }
     }
 
+    /// The rotation that makes the file's up axis z, if that is asked for; the file says y if it says nothing.
+    fn turn(&mut self, root: Node) -> Matrix4<f64> {
+        if self.source.options.up_axis == UpAxis::Ignore {
+            return Matrix4::identity();
+        }
+        let Some(up_axis) = child(root, "asset").and_then(|asset| child(asset, "up_axis")) else { return transform::Y_UP };
+        match text(up_axis).trim() {
+            "X_UP" => transform::X_UP,
+            "Y_UP" => transform::Y_UP,
+            "Z_UP" => Matrix4::identity(),
+            other => {
+                self.report(&codes::BAD_VALUES, up_axis, format!("the up axis `{other}` is taken as Y_UP"));
+                transform::Y_UP
+            }
+        }
+    }
+
     fn node(&mut self, node: Node<'a, 'input>, parent: &Matrix4<f64>) -> Result<(), Error> {
         self.nodes += 1;
         if self.nodes > MAX_NODES || self.path.len() >= MAX_DEPTH {
@@ -231,13 +308,15 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
                 &codes::TOO_LARGE,
                 format!("the scene has more than {MAX_NODES} nodes or {MAX_DEPTH} levels"),
             )
+            .line(self.xml.line(node))
             .help("flatten the scene in the program that wrote the file"));
         }
         if self.path.contains(&node.id()) {
             self.report(&codes::REFERENCE, node, "a node contains an instance of itself");
             return Ok(());
         }
-        self.assembly.spend(node.children().count())?;
+        let xml = self.xml;
+        self.assembly.spend(node.children().count()).map_err(|error| xml.located(error, node))?;
         self.path.push(node.id());
         let transform = parent * *self.transforms.entry(node.id()).or_insert_with(|| transform::of_node(node));
         for element in node.children() {
@@ -251,13 +330,15 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
                 "instance_geometry" => {
                     self.instances += 1;
                     if let Some(geometry) = self.target(element, "geometry") {
-                        self.geometry(geometry, &transform, child(element, "bind_material"))?;
+                        self.geometry(geometry, &transform, child(element, "bind_material"))
+                            .map_err(|error| xml.located(error, element))?;
                     }
                 }
                 "instance_controller" => {
                     self.instances += 1;
                     if let Some(controller) = self.target(element, "controller") {
-                        self.controller(controller, &transform, child(element, "bind_material"))?;
+                        self.controller(controller, &transform, child(element, "bind_material"))
+                            .map_err(|error| xml.located(error, element))?;
                     }
                 }
                 _ => {}
@@ -324,19 +405,22 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         self.assembly.spend(geometry.sets.len())?;
         let mut runs = Vec::new();
         for set in &geometry.sets {
-            runs.push((set.triangles.clone(), self.material(set.symbol, &bindings)));
+            runs.push((set.triangles.clone(), self.material(set, &bindings)));
         }
-        let Geometry { positions, normals, uvs, triangles, .. } = &*geometry;
-        self.assembly.add(&Surface { positions, normals, uvs, colors: &[], triangles, runs: &runs }, transform)
+        let Geometry { positions, normals, uvs, colors, triangles, .. } = &*geometry;
+        self.assembly.add(&Surface { positions, normals, uvs, colors, triangles, runs: &runs }, transform)
     }
 
-    /// The material in the assembly that a primitive's symbol stands for.
-    fn material(&mut self, symbol: Option<&'a str>, bindings: &Bindings<'a, 'input>) -> u32 {
-        let Some(symbol) = symbol else { return NONE };
+    /// The material in the assembly that the symbol of some primitives stands for.
+    fn material(&mut self, set: &Set<'a>, bindings: &Bindings<'a, 'input>) -> u32 {
+        let Some(symbol) = set.symbol else { return NONE };
         let Some(look) = self.look(symbol, bindings) else {
             if self.unbound.insert(symbol) {
                 let message = format!("the material `{symbol}` is not defined, or without a common profile");
-                self.source.report(&codes::MATERIAL, message, "");
+                match self.xml.document.get_node(set.primitives) {
+                    Some(primitives) => self.report(&codes::MATERIAL, primitives, message),
+                    None => self.source.report(&codes::MATERIAL, message, ""),
+                }
             }
             return NONE;
         };
@@ -359,9 +443,12 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         let mut sets = TexcoordSets::new();
         for (symbol, instance) in &bindings.materials {
             let Some(semantic) = self.look(symbol, bindings).and_then(|look| look.texcoord) else { continue };
-            let input = children(*instance, "bind_vertex_input").find(|input| input.attribute("semantic") == Some(semantic));
-            if let Some(set) = input.and_then(|input| input.attribute("input_set")?.trim().parse().ok()) {
-                sets.insert(*symbol, set);
+            let is_meant = |input: &Node| {
+                input.attribute("semantic") == Some(semantic)
+                    && input.attribute("input_semantic").is_none_or(|semantic| semantic == "TEXCOORD")
+            };
+            if let Some(input) = children(*instance, "bind_vertex_input").find(is_meant) {
+                sets.insert(*symbol, number(input, "input_set").unwrap_or(0));
             }
         }
         sets
@@ -375,7 +462,9 @@ struct Bindings<'a, 'input> {
 
 impl<'a, 'input> Bindings<'a, 'input> {
     fn of(binding: Option<Node<'a, 'input>>) -> Self {
-        let instances = binding.into_iter().flat_map(|binding| binding.descendants());
+        // What other techniques than the common one bind is for programs that know them.
+        let common = binding.map(|binding| child(binding, "technique_common").unwrap_or(binding));
+        let instances = common.into_iter().flat_map(|common| common.descendants());
         let materials = instances.filter(|node| node.tag_name().name() == "instance_material");
         Self { materials: materials.filter_map(|node| Some((node.attribute("symbol")?, node))).collect() }
     }

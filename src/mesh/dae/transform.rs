@@ -5,6 +5,24 @@ use roxmltree::Node;
 
 use super::{floats, text};
 
+/// From x up to z up: right is -y, up x, out of the screen z (`up_axis`, chapter 5 of the specification), which z up has as x, z, -y.
+#[rustfmt::skip]
+pub(super) const X_UP: Matrix4<f64> = Matrix4::new(
+    0.0, -1.0, 0.0, 0.0,
+    0.0, 0.0, -1.0, 0.0,
+    1.0, 0.0, 0.0, 0.0,
+    0.0, 0.0, 0.0, 1.0,
+);
+
+/// From y up to z up: right is x, up y, out of the screen z.
+#[rustfmt::skip]
+pub(super) const Y_UP: Matrix4<f64> = Matrix4::new(
+    1.0, 0.0, 0.0, 0.0,
+    0.0, 0.0, -1.0, 0.0,
+    0.0, 1.0, 0.0, 0.0,
+    0.0, 0.0, 0.0, 1.0,
+);
+
 /// The product of a node's transformation elements in document order. One that makes no sense counts as none.
 pub(super) fn of_node(node: Node) -> Matrix4<f64> {
     node.children().filter_map(element).fold(Matrix4::identity(), |product, transform| product * transform)

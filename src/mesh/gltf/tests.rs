@@ -1,9 +1,12 @@
 //! Small glTF files, each with what must come out of it.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::*;
-use crate::mesh::test::{check, codes_of, read, read_with, triangles};
+use crate::mesh::test::{assert_near, check, codes_of, colors, read, read_file, read_with, triangles};
+use crate::robot::Material;
 
 /// Four points of a square in the x-y plane of glTF, which stands upright there and so in the x-z plane of the hub.
 const POSITIONS: [f32; 12] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0];
@@ -302,6 +305,273 @@ fn a_glb_with_a_length_below_its_header_is_broken() {
         assert_eq!(read("a.glb", &bytes).unwrap_err().code.id, "mesh-unreadable");
     }
     assert_eq!(read("a.glb", b"glTF").unwrap_err().code.id, "mesh-unreadable");
+}
+
+/// The rectangle that the files of `test/meshes/gltf` hold, x and z in the hub's frame, at y of 0.
+const RECTANGLE: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [2.0, 0.0, 1.0], [0.0, 0.0, 1.0]];
+
+/// Asserts that the file holds the rectangle and nothing else, and nothing is said about it.
+fn rectangle(name: &str) -> Mesh {
+    let (mesh, diagnostics) = read_file(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
+    assert_eq!(mesh.points, RECTANGLE, "{name}");
+    assert_eq!(mesh.triangles[..2], [[0, 1, 2], [0, 2, 3]], "{name}");
+    assert_eq!(mesh.normals.values, [[0.0, -1.0, 0.0]], "{name}");
+    mesh
+}
+
+/// The texture coordinates of each triangle's corners.
+fn uvs(mesh: &Mesh) -> Vec<[[f32; 2]; 3]> {
+    let uvs = mesh.uvs.as_ref().unwrap();
+    uvs.indices.iter().map(|t| t.map(|i| uvs.values[i as usize])).collect()
+}
+
+#[test]
+fn files_with_pictures() {
+    for (name, image, [s, t, u]) in [
+        ("gltf/external.gltf", "red and blue", [1.0, 1.0, 0.0]),
+        ("gltf/embedded.glb", "inside", [1.0, 1.0, 0.0]),
+        ("gltf/texture_transform.gltf", "inside", [2.0, 3.0, 0.5]),
+    ] {
+        let mesh = rectangle(name);
+        let material = &mesh.materials[0];
+        let texture = material.base_color_texture.as_ref().unwrap();
+        assert_eq!((material.name.as_str(), texture.name.as_str(), texture.has_alpha), ("picture", image, true));
+        assert_eq!((material.base_color, material.shows_corner_colors), ([1.0; 4], false));
+        // From above in the file: (u, v) is (s u + offset, t v), from below one less v.
+        let corner = |x: f32, v: f32| [s * x + u, 1.0 - t * v];
+        let expected =
+            [corner(0.0, 1.0), corner(1.0, 1.0), corner(1.0, 0.0), corner(0.0, 1.0), corner(1.0, 0.0), corner(0.0, 0.0)];
+        assert_near(uvs(&mesh).into_iter().flatten().flatten(), expected.into_iter().flatten());
+    }
+}
+
+#[test]
+fn a_scene_of_nodes() {
+    let (mesh, diagnostics) = read_file("gltf/nodes.gltf").unwrap();
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let triangles = triangles(&mesh);
+    // Three times as high, turned by a quarter about glTF's z, 10 to its front: (x, y) becomes (-3 y, x), at y of -10 here.
+    assert_near(triangles[0].1.into_iter().flatten(), [0.0, -10.0, 0.0, 0.0, -10.0, 2.0, -3.0, -10.0, 2.0]);
+    // x and y swapped, which is a mirror: the winding is turned. Then 5 along x.
+    assert_near(triangles[2].1.into_iter().flatten(), [5.0, 0.0, 0.0, 6.0, 0.0, 2.0, 5.0, 0.0, 2.0]);
+    // What is hidden, or in another scene, is not there.
+    assert_eq!(triangles.len(), 4);
+    assert_near(mesh.normals.values.into_iter().flatten(), [0.0, -1.0, 0.0]);
+}
+
+#[test]
+fn instances() {
+    let (mesh, diagnostics) = read_file("gltf/instances.gltf").unwrap();
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let first: Vec<_> = triangles(&mesh).iter().step_by(2).flat_map(|t| t.1).flatten().collect();
+    let plain = [0.0, 0.0, 7.0, 2.0, 0.0, 7.0, 2.0, 0.0, 8.0];
+    let turned = [0.0, -5.0, 7.0, 2.0, -5.0, 7.0, 2.0, -5.0, 6.0];
+    let twice = [10.0, 0.0, 7.0, 14.0, 0.0, 7.0, 14.0, 0.0, 9.0];
+    assert_near(first, [plain, turned, twice].into_iter().flatten());
+    let nothing = changed(&[("/nodes", json!([{"mesh": 0, "extensions": {"EXT_mesh_gpu_instancing": {"attributes": {}}}}]))]);
+    assert_eq!(read_json(&nothing).unwrap_err().code.id, "mesh-empty");
+    let wrong =
+        json!([{"mesh": 0, "extensions": {"EXT_mesh_gpu_instancing": {"attributes": {"TRANSLATION": 77, "SCALE": 0}}}}]);
+    assert_eq!(read_json(&changed(&[("/nodes", wrong)])).unwrap_err().code.id, "mesh-empty");
+}
+
+#[test]
+fn modes_of_primitives() {
+    let (mesh, diagnostics) = read_file("gltf/modes.gltf").unwrap();
+    assert_eq!(mesh.points[..4], [RECTANGLE[0], RECTANGLE[1], RECTANGLE[3], RECTANGLE[2]]);
+    assert_eq!(mesh.points[4..], RECTANGLE.map(|[x, _, z]| [x, -1.0, z]));
+    assert_eq!(mesh.triangles, [[0, 1, 2], [2, 1, 3], [4, 5, 6], [4, 6, 7]]);
+    assert_eq!(codes_of(&diagnostics), ["mesh-skipped-primitives"]);
+}
+
+#[test]
+fn materials_of_every_kind() {
+    let (mesh, diagnostics) = read_file("gltf/materials.gltf").unwrap();
+    let expected = [
+        ("metal", [0.5, 0.25, 0.125, 1.0], 0.75, 0.25, [0.0; 3]),
+        ("lamp", [1.0; 4], 1.0, 1.0, [4.0, 2.0, 0.0]),
+        ("sign", [0.0, 1.0, 0.0, 1.0], 0.0, 1.0, [0.0; 3]),
+        ("old", [0.0, 0.0, 1.0, 1.0], 0.0, 0.25, [0.0; 3]),
+        ("glass", [1.0, 1.0, 1.0, 0.25], 0.0, 1.0, [0.0; 3]),
+        ("leaf", [1.0, 1.0, 1.0, 0.0], 0.0, 1.0, [0.0; 3]),
+        ("stem", [1.0; 4], 0.0, 1.0, [0.0; 3]),
+        // Of an image half black and half white, and one of 51 and 102 in green and blue.
+        ("screen", [1.0; 4], 0.4, 0.1, [0.5, 0.5, 0.0]),
+    ];
+    assert_eq!(mesh.materials.len(), expected.len());
+    for (material, (name, color, metallic, roughness, emissive)) in mesh.materials.iter().zip(expected) {
+        assert_eq!((material.name.as_str(), material.shows_corner_colors), (name, false));
+        let numbers = [&material.base_color[..], &[material.metallic, material.roughness], &material.emissive].concat();
+        assert_near(numbers, [&color[..], &[metallic, roughness], &emissive].concat());
+        assert_eq!(material.base_color_texture, None);
+    }
+    assert_eq!(codes_of(&diagnostics), ["mesh-material-simplified"; 3]);
+}
+
+#[test]
+fn colors_of_vertices() {
+    let (mesh, diagnostics) = read_file("gltf/colors.gltf").unwrap();
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let plain = |name: &str, base_color| Material { metallic: 0.0, roughness: 1.0, ..Material::plain(name, base_color) };
+    let shown = |name: &str| Material { shows_corner_colors: true, ..plain(name, [1.0; 4]) };
+    assert_eq!(
+        mesh.materials,
+        [shown("half"), plain("half", [0.5, 0.5, 0.5, 1.0]), Material { metallic: 1.0, ..shown("veil") }]
+    );
+    // What has colours and a material; what has a material alone, or white; what has colours and opacity; what has colours alone.
+    let parts: Vec<_> = mesh.parts.iter().map(|part| (part.triangles.len(), part.material)).collect();
+    assert_eq!(parts, [(4, Some(0)), (4, Some(1)), (2, Some(2)), (2, None)]);
+    let colors = colors(&mesh);
+    let of = |triangle: usize| colors[triangle].into_iter().flatten();
+    let [red, green, blue] = [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]];
+    let half = |[r, g, b, _]: [f32; 4]| [r / 2.0, g / 2.0, b / 2.0, 1.0];
+    assert_near(of(0), [red, green, blue].map(half).into_iter().flatten());
+    assert_near(of(1), [half(red), half(blue), [0.5, 0.5, 0.5, 1.0]].into_iter().flatten());
+    assert_near(of(3), [half(red), half(blue), [0.1, 0.1, 0.1, 1.0]].into_iter().flatten());
+    assert_near(of(8), [[1.0, 0.0, 0.0, 0.5], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.1]].into_iter().flatten());
+    assert_near(of(10), [red, green, blue].into_iter().flatten());
+    assert_near(of(11), [red, blue, [1.0; 4]].into_iter().flatten());
+}
+
+#[test]
+fn quantised_and_sparse_files() {
+    let (mesh, diagnostics) = read_file("gltf/quantized.gltf").unwrap();
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    assert_near(mesh.points.iter().flatten().copied(), RECTANGLE.map(|[x, y, z]| [x, y, z + 1.0]).into_iter().flatten());
+    assert_eq!(mesh.normals.values, [[0.0, -1.0, 0.0]]);
+    assert_eq!(uvs(&mesh)[0], [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]);
+    let (mesh, diagnostics) = read_file("gltf/sparse.gltf").unwrap();
+    assert_eq!((mesh.points[2], diagnostics.len()), ([2.0, 0.0, 5.0], 0));
+}
+
+#[test]
+fn what_meshopt_compressed() {
+    for name in ["gltf/ext_meshopt.gltf", "gltf/khr_meshopt.gltf", "gltf/meshopt_fallback.gltf"] {
+        let mesh = rectangle(name);
+        assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]].repeat(2), "{name}");
+        assert_eq!(uvs(&mesh)[..2], [[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]], "{name}");
+    }
+}
+
+#[test]
+fn nonsense_that_claims_to_be_meshopt() {
+    let text = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("test/meshes/gltf/ext_meshopt.gltf")).unwrap();
+    let sound: Value = serde_json::from_slice(&text).unwrap();
+    for (view, member, value) in [
+        (0, "byteStride", json!(10)),
+        (0, "byteStride", json!(0)),
+        (0, "byteStride", json!(260)),
+        (0, "byteStride", json!(u64::MAX)),
+        (0, "count", json!(100)),
+        (0, "count", json!(1_000_000_000)),
+        (0, "count", json!(-1)),
+        (0, "filter", json!("OCTAHEDRAL")),
+        (0, "filter", json!("NEW")),
+        (0, "mode", json!("TRIANGLES")),
+        (0, "mode", json!("NEW")),
+        (0, "buffer", json!(9)),
+        (0, "byteOffset", json!(70_000)),
+        (0, "byteLength", json!(3)),
+        (3, "count", json!(5)),
+        (3, "byteStride", json!(3)),
+        (3, "filter", json!("EXPONENTIAL")),
+        (4, "byteLength", json!(4)),
+    ] {
+        let mut document = sound.clone();
+        document["bufferViews"][view]["extensions"]["EXT_meshopt_compression"][member] = value.clone();
+        let error = read_json(&document).unwrap_err();
+        assert!(["mesh-unreadable", "mesh-too-large"].contains(&error.code.id), "{view} {member} {value}: {error}");
+    }
+    // No elements are no positions.
+    let mut document = sound;
+    document["bufferViews"][0]["extensions"]["EXT_meshopt_compression"]["count"] = json!(0);
+    assert_eq!(read_json(&document).unwrap_err().code.id, "mesh-empty");
+}
+
+#[test]
+fn meshopt_as_its_own_encoder_writes_it() {
+    // A wavy sheet, large enough for several blocks.
+    let side = 40_u32;
+    let point = |i: u32| [(i % side) as f32, (i / side) as f32, ((i * 7) % 11) as f32 / 8.0];
+    let points: Vec<[f32; 3]> = (0..side * side).map(point).collect();
+    let cells = (0..side - 1).flat_map(|y| (0..side - 1).map(move |x| y * side + x));
+    let indices: Vec<u32> = cells.flat_map(|i| [i, i + 1, i + side + 1, i, i + side + 1, i + side]).collect();
+    let encoded = [
+        ::meshopt::encode_vertex_buffer(&points).unwrap(),
+        ::meshopt::encode_index_buffer(&indices, points.len()).unwrap(),
+        ::meshopt::encode_index_sequence(&indices, points.len()).unwrap(),
+    ];
+    for (stream, mode) in [(1, "TRIANGLES"), (2, "INDICES")] {
+        let (vertices, triangles) = (&encoded[0], &encoded[stream]);
+        let view = |offset: usize, stream: &[u8], stride: usize, count: usize, mode: &str| {
+            json!({"buffer": 1, "byteLength": stride * count, "extensions": {"KHR_meshopt_compression": {"buffer": 0,
+                "byteOffset": offset, "byteLength": stream.len(), "byteStride": stride, "count": count, "mode": mode}}})
+        };
+        let document = changed(&[
+            ("/extensionsRequired", json!(["KHR_meshopt_compression"])),
+            ("/meshes/0/primitives/0", json!({"attributes": {"POSITION": 0}, "indices": 1})),
+            (
+                "/accessors",
+                json!([{"bufferView": 0, "componentType": 5126, "count": points.len(), "type": "VEC3"},
+                       {"bufferView": 1, "componentType": 5125, "count": indices.len(), "type": "SCALAR"}]),
+            ),
+            (
+                "/bufferViews",
+                json!([
+                    view(0, vertices, 12, points.len(), "ATTRIBUTES"),
+                    view(vertices.len(), triangles, 4, indices.len(), mode)
+                ]),
+            ),
+            (
+                "/buffers",
+                json!([{"byteLength": 1, "uri": data_uri(&[&vertices[..], triangles].concat())},
+                       {"byteLength": 1, "extensions": {"KHR_meshopt_compression": {"fallback": true}}}]),
+            ),
+        ]);
+        let mesh = read_json(&document).unwrap().0;
+        assert_eq!(mesh.triangles.len(), indices.len() / 3);
+        // The codec of triangles may turn them and begin elsewhere, but keeps their order.
+        for (triangle, indices) in mesh.triangles.iter().zip(indices.as_chunks::<3>().0) {
+            let mut corners = triangle.map(|i| mesh.points[i as usize].map(f32::to_bits));
+            let mut expected = indices.map(|i| point(i)).map(|[x, y, z]| [x, -z + 0.0, y].map(f32::to_bits));
+            corners.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(corners, expected);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_read_is_named_with_a_remedy() {
+    let error = read_file("gltf/draco.gltf").unwrap_err();
+    assert_eq!(error.code.id, "mesh-unsupported");
+    assert!(error.diagnostic(Path::new("x/draco.gltf")).message.starts_with("draco.gltf: "), "{error}");
+    assert!(
+        error.message.contains("KHR_draco_mesh_compression") && error.help.contains("gltf-transform copy draco.gltf"),
+        "{error}"
+    );
+    rectangle("gltf/draco_fallback.gltf");
+    let (mesh, diagnostics) = read_file("gltf/ktx2.glb").unwrap();
+    assert_eq!((mesh.points.as_slice(), codes_of(&diagnostics)), (&RECTANGLE[..], vec!["texture-format"]));
+    assert!(diagnostics[0].message.contains("ktx2.glb") && diagnostics[0].message.contains("KHR_texture_basisu"));
+    assert!(diagnostics[0].help.contains("gltf-transform ktxdecompress ktx2.glb"), "{}", diagnostics[0].help);
+    assert_eq!(mesh.materials[0].base_color_texture, None);
+}
+
+#[test]
+fn what_nothing_bounds_is_bounded() {
+    // Primitives without positions, and values without bytes, cost something too.
+    let primitives = vec![json!({"attributes": {}}); 2000];
+    let nodes = vec![json!({"mesh": 0}); 2000];
+    let empty = changed(&[
+        ("/meshes/0/primitives", json!(primitives)),
+        ("/nodes", json!(nodes)),
+        ("/scenes/0/nodes", json!((0..2000).collect::<Vec<_>>())),
+    ]);
+    assert_eq!(read_json(&empty).unwrap_err().code.id, "mesh-too-large");
+    let zeros = changed(&[("/accessors/0", json!({"componentType": 5126, "count": 10_000_000, "type": "VEC3"}))]);
+    assert_eq!(read_json(&zeros).unwrap_err().code.id, "mesh-too-large");
 }
 
 /// A text file and a binary one with a bit of everything, for damage.

@@ -1,7 +1,7 @@
 //! Small OBJ files, each with what must come out of it.
 
 use super::*;
-use crate::mesh::test::{codes_of, read, read_with, triangles};
+use crate::mesh::test::{assert_near, codes_of, colors, read, read_file, read_with, triangles};
 
 #[test]
 fn corners_of_every_kind() {
@@ -68,4 +68,107 @@ fn recognised_by_content() {
     assert_eq!(read("a.obj", b"hello").unwrap_err().code.id, "mesh-empty");
     assert_eq!(read("a.txt", b"hello").unwrap_err().code.id, "mesh-format");
     assert!(read("a.txt", b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3").is_ok());
+}
+
+/// A rectangle of 2 by 1, as most files of `test/meshes/obj` hold.
+const RECTANGLE: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+
+#[test]
+fn polygons_of_every_kind() {
+    let (mesh, diagnostics) = read_file("obj/polygons.obj").unwrap();
+    let ell = [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [1.0, 1.0], [1.0, 2.0], [0.0, 2.0]].map(|[x, y]| [x, y, 5.0]);
+    let mut points = mesh.points.clone();
+    points[4..].sort_by(|a, b| a.partial_cmp(b).unwrap());
+    let mut expected = [RECTANGLE.to_vec(), ell.to_vec()].concat();
+    expected[4..].sort_by(|a, b| a.partial_cmp(b).unwrap());
+    assert_eq!(points, expected);
+    assert_eq!(mesh.triangles[..2], [[0, 1, 2], [0, 2, 3]]);
+    let areas: Vec<f32> = triangles(&mesh)
+        .iter()
+        .map(|(_, [a, b, c])| ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])) / 2.0)
+        .collect();
+    assert!(areas.iter().all(|area| *area > 0.0), "{areas:?}");
+    assert_eq!((areas.len(), areas[..2].iter().sum::<f32>(), areas[2..].iter().sum::<f32>()), (6, 2.0, 3.0));
+    assert_eq!(mesh.normals.values, [[0.0, 0.0, 1.0]]);
+    assert_eq!((mesh.uvs, mesh.colors, mesh.parts.len()), (None, None, 1));
+    assert_eq!(codes_of(&diagnostics), ["mesh-skipped-primitives"]);
+    assert!(diagnostics[0].message.contains(" 2 lines"), "{}", diagnostics[0].message);
+}
+
+#[test]
+fn weights_divide() {
+    let (mesh, diagnostics) = read_file("obj/weights.obj").unwrap();
+    assert_eq!((mesh.points.as_slice(), diagnostics.len()), (&RECTANGLE[..], 0));
+    assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
+}
+
+#[test]
+fn what_corners_have() {
+    let (mesh, diagnostics) = read_file("obj/corners.obj").unwrap();
+    assert_eq!((mesh.points.as_slice(), diagnostics.len()), (&RECTANGLE[..], 0));
+    let uvs = mesh.uvs.unwrap();
+    let uvs: Vec<_> = uvs.indices.iter().map(|t| t.map(|i| uvs.values[i as usize])).collect();
+    assert_eq!(uvs, [[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], [[0.25, 0.0], [0.0, 0.0], [0.0, 0.0]]]);
+    let normals = mesh.normals.indices.iter().flatten().flat_map(|i| mesh.normals.values[*i as usize]);
+    let (up, slanted) = ([0.0, 0.0, 1.0], [0.0, 0.5_f32.sqrt(), 0.5_f32.sqrt()]);
+    // The second face has one normal of its own and two from the geometry.
+    assert_near(normals, [up, up, slanted, up, up, up].into_iter().flatten());
+}
+
+#[test]
+fn colors_of_vertices() {
+    let (mesh, diagnostics) = read_file("obj/colors.obj").unwrap();
+    assert_eq!((mesh.points.as_slice(), diagnostics.len(), mesh.parts[0].material), (&RECTANGLE[..], 0, None));
+    let [red, green, blue, white] =
+        [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 0.214_041_1, 1.0], [1.0, 1.0, 1.0, 1.0]];
+    assert_near(colors(&mesh).into_iter().flatten().flatten(), [red, green, blue, red, blue, white].into_iter().flatten());
+    let (mesh, _) = read_file("obj/colors255.obj").unwrap();
+    assert_near(colors(&mesh).into_iter().flatten().flatten(), [red, [0.0, 1.0, 0.0, 0.2], blue].into_iter().flatten());
+}
+
+#[test]
+fn materials_of_several_libraries() {
+    let (mesh, diagnostics) = read_file("obj/materials.obj").unwrap();
+    let parts: Vec<_> =
+        mesh.parts.iter().map(|part| (part.triangles.len(), part.material.map(|m| mesh.materials[m].name.as_str()))).collect();
+    assert_eq!(parts, [(2, Some("light blue")), (1, Some("lamp")), (1, Some("picture")), (1, Some("shiny")), (1, None)]);
+    let [blue, lamp, picture, shiny] = &mesh.materials[..] else { panic!("{:?}", mesh.materials) };
+    assert_near(blue.base_color, [0.214_041_1, 0.0, 1.0, 0.25]);
+    assert_eq!((blue.metallic, blue.roughness, blue.emissive), (0.0, 0.5, [0.0; 3]));
+    assert_near(lamp.base_color, [0.0, 0.0, 0.0, 1.0]);
+    assert_near(lamp.emissive, [1.0, 0.214_041_1, 0.0]);
+    let texture = picture.base_color_texture.as_ref().unwrap();
+    assert_eq!((texture.name.as_str(), texture.has_alpha), ("red and blue", true));
+    let uvs = mesh.uvs.as_ref().unwrap();
+    let uvs = uvs.indices[3].map(|i| uvs.values[i as usize]);
+    assert_eq!(uvs, [[0.5, 0.0], [2.5, 0.0], [2.5, 4.0]]);
+    // The image is half black and half white.
+    assert_eq!((shiny.roughness, shiny.metallic, shiny.emissive), (0.5, 0.75, [0.5; 3]));
+    assert_eq!(codes_of(&diagnostics), ["mesh-material-simplified", "mesh-material"]);
+    assert!(diagnostics[1].message.contains("`nowhere`"), "{}", diagnostics[1].message);
+}
+
+#[test]
+fn line_ends_and_paths_of_other_systems() {
+    let (mesh, diagnostics) = read_file("obj/windows.obj").unwrap();
+    assert_eq!((mesh.points.as_slice(), diagnostics.len()), (&RECTANGLE[..3], 0));
+    assert_eq!(mesh.materials[0].name, "light blue");
+    let (mesh, diagnostics) = read_file("obj/mac.obj").unwrap();
+    assert_eq!((mesh.points.as_slice(), diagnostics.len()), (&RECTANGLE[..3], 0));
+}
+
+#[test]
+fn what_is_missing_is_said_and_the_rest_stays() {
+    let (mesh, diagnostics) = read_file("obj/missing.obj").unwrap();
+    assert_eq!((mesh.triangles.len(), mesh.materials.len()), (1, 0));
+    assert_eq!(codes_of(&diagnostics), ["mesh-material-library", "mesh-bad-values"]);
+    assert!(diagnostics[0].message.contains("`nowhere.mtl`") && !diagnostics[0].help.is_empty());
+}
+
+#[test]
+fn libraries_whose_names_have_spaces() {
+    let obj = b"mtllib my first.mtl my second.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl a\nf 1 2 3\nusemtl b\nf 1 2 3";
+    let (mesh, diagnostics) =
+        read_with("a.obj", obj, &[("my first.mtl", b"newmtl a\nKd 1 0 0"), ("my second.mtl", b"newmtl b\nKd 0 1 0")]).unwrap();
+    assert_eq!((mesh.materials.len(), diagnostics.len()), (2, 0));
 }

@@ -1,0 +1,195 @@
+//! Conversions that need not be made again, since neither the job nor any file changed: not what was read, not what was looked for
+//! in vain, not what was written.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use super::report::{Counts, FileInfo, Report, SourceInfo, Timings};
+use super::states::States;
+use super::{Job, REPORT};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::store::{Key, Store};
+
+/// File systems note times as coarsely as this.
+const MARGIN: Duration = Duration::from_secs(2);
+
+/// A conversion that was made.
+#[derive(Serialize, Deserialize)]
+struct Memo {
+    read: States,
+    written: States,
+    robot: String,
+    uri: Option<String>,
+    sha256: String,
+    revision: u64,
+    files: Vec<(String, u64, String)>,
+    counts: Counts,
+    timings: Timings,
+    diagnostics: Vec<(String, String, Place, String)>,
+    directory: PathBuf,
+    name: String,
+    root: String,
+    namespace: String,
+    used: Vec<PathBuf>,
+}
+
+/// The outcome of `job`, if nothing changed since it was converted last.
+pub(super) fn recall(job: &Job, store: &Store, start: Instant) -> Option<Report> {
+    let memo: Memo = store.get(&key(job, store)?, |bytes| serde_json::from_slice(bytes).ok())?;
+    if !(memo.read.hold() && memo.written.hold()) {
+        return None;
+    }
+    let mut report = memo.report()?;
+    report.timings_ms.total = super::milliseconds(start.elapsed());
+    Some(report)
+}
+
+/// Keeps the outcome of `job`, which was begun at `started`; `looked` is where files were looked for beside [`Report::used`].
+pub(super) fn remember(job: &Job, store: &Store, report: &Report, looked: &[PathBuf], started: SystemTime) {
+    let Some(key) = key(job, store) else { return };
+    let read = States::take(report.used.iter().chain(looked), started, MARGIN);
+    let written: Vec<PathBuf> =
+        report.files.iter().map(|file| file.path.as_str()).chain([REPORT]).map(|path| report.directory.join(path)).collect();
+    if read.are_sure() {
+        store.put(&key, || serde_json::to_vec(&Memo::of(report, read, States::now(&written))).unwrap_or_default());
+    }
+}
+
+/// `None` if nothing is kept, or the outcome depends on more than the job and files: SimReady's metadata bear the date.
+fn key(job: &Job, store: &Store) -> Option<Key> {
+    if !store.keeps() || job.simready.is_some() {
+        return None;
+    }
+    // Relative paths of the job start from it.
+    let folder = std::env::current_dir().ok()?;
+    Some(Key::of("conversion").and(folder.as_os_str().as_encoded_bytes()).and(format!("{job:?}").as_bytes()).key())
+}
+
+impl Memo {
+    fn of(report: &Report, read: States, written: States) -> Self {
+        let report = report.clone();
+        Self {
+            read,
+            written,
+            robot: report.robot,
+            uri: report.source.uri,
+            sha256: report.source.sha256,
+            revision: report.revision,
+            files: report.files.into_iter().map(|file| (file.path, file.bytes, file.sha256)).collect(),
+            counts: report.counts,
+            timings: report.timings_ms,
+            diagnostics: report.diagnostics.into_iter().map(|d| (d.code.to_owned(), d.message, d.place, d.help)).collect(),
+            directory: report.directory,
+            name: report.name,
+            root: report.root,
+            namespace: report.namespace,
+            used: report.used,
+        }
+    }
+
+    fn report(self) -> Option<Report> {
+        let diagnostic = |(code, message, place, help): (String, String, Place, String)| {
+            let code = crate::codes::find(&code)?;
+            Some(Diagnostic::new(code, place, message).help(help))
+        };
+        Some(Report {
+            robot: self.robot,
+            source: SourceInfo { kind: "urdf", uri: self.uri, sha256: self.sha256 },
+            revision: self.revision,
+            files: self.files.into_iter().map(|(path, bytes, sha256)| FileInfo { path, bytes, sha256 }).collect(),
+            counts: self.counts,
+            timings_ms: self.timings,
+            diagnostics: self.diagnostics.into_iter().map(diagnostic).collect::<Option<_>>()?,
+            directory: self.directory,
+            name: self.name,
+            root: self.root,
+            namespace: self.namespace,
+            changed: false,
+            used: self.used,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::path::Path;
+
+    use crate::convert::{Context, Formats, Job, Report, Source, convert};
+    use crate::resolve;
+    use crate::store::Store;
+
+    const STL: &str = "solid\nfacet vertex 0 0 0 vertex 1 0 0 vertex 0 1 0 endfacet\nendsolid\n";
+
+    fn write(path: &Path, text: &str, age: u64) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        let time = std::time::SystemTime::now() - std::time::Duration::from_secs(age);
+        File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
+    }
+
+    fn job(root: &Path) -> Job {
+        Job {
+            source: Source::File(root.join("r.urdf")),
+            output_dir: root.join("out"),
+            formats: Formats::default(),
+            resolve: resolve::Options {
+                package_paths: vec![root.join("first"), root.join("second")],
+                ..resolve::Options::default()
+            },
+            namespace: None,
+            base: Default::default(),
+            bodies: Default::default(),
+            overlays: Vec::new(),
+            srdf: None,
+            simready: None,
+            meshes: Default::default(),
+            tiers: Default::default(),
+            strict: false,
+        }
+    }
+
+    #[test]
+    fn a_conversion_is_recalled_until_something_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (urdf, mesh) = (root.join("r.urdf"), root.join("second/p/a.stl"));
+        let text = "<robot name='r'><link name='a'><visual><geometry><mesh filename='package://p/a.stl'/></geometry></visual></link></robot>";
+        write(&urdf, text, 60);
+        write(&mesh, STL, 60);
+        let context = Context { store: Store::on_disk(&root.join("cache"), 1 << 20), ..Context::default() };
+        let convert = |job: &Job| convert(job, &context).unwrap();
+        // What a conversion took to read its source is known of those only that were recalled.
+        let is_recalled = |one: &Report, other: &Report| {
+            other.timings_ms.read.to_bits() == one.timings_ms.read.to_bits()
+                && other.timings_ms.write.to_bits() == one.timings_ms.write.to_bits()
+        };
+        let first = convert(&job(&root));
+        let again = convert(&job(&root));
+        assert!(first.changed && !again.changed && is_recalled(&first, &again));
+        assert_eq!((&again.files, again.revision, &again.diagnostics), (&first.files, 1, &first.diagnostics));
+        assert_eq!((again.counts, &again.directory, &again.root), (first.counts, &first.directory, &first.root));
+
+        let other_job = convert(&Job { bodies: crate::usd::Bodies::Flat, ..job(&root) });
+        assert!(!is_recalled(&first, &other_job));
+        // An asset that somebody touched is looked at again.
+        let before = convert(&job(&root));
+        assert!(is_recalled(&before, &convert(&job(&root))));
+        fs::remove_file(before.directory.join("base.usda")).unwrap();
+        let restored = convert(&job(&root));
+        assert!(restored.changed && restored.directory.join("base.usda").exists());
+
+        write(&mesh, &STL.replace("0 1 0", "0 2 0"), 60);
+        let with_mesh = convert(&job(&root));
+        assert!(with_mesh.changed && is_recalled(&with_mesh, &convert(&job(&root))));
+        // The package turns up in a place that comes first.
+        write(&root.join("first/p/a.stl"), &STL.replace("0 1 0", "0 3 0"), 60);
+        assert!(convert(&job(&root)).changed);
+        // What was written only just now may have been read half.
+        write(&urdf, &text.replace("'a'>", "'b'>"), 0);
+        let young = convert(&job(&root));
+        assert!(young.changed && !is_recalled(&young, &convert(&job(&root))));
+    }
+}
