@@ -15,6 +15,7 @@ pub mod codes;
 #[cfg(test)]
 mod corpus;
 mod dae;
+mod declared;
 mod deviation;
 mod gltf;
 mod hull;
@@ -28,7 +29,6 @@ mod stl;
 #[cfg(test)]
 mod test;
 mod texture;
-mod tiff;
 
 use std::cell::RefCell;
 use std::collections::HashMap;

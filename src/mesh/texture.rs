@@ -7,7 +7,7 @@ use std::sync::Arc;
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
 use sha2::{Digest, Sha256};
 
-use super::{Error, codes, stem, tiff};
+use super::{Error, codes, declared, stem};
 use crate::resolve::File;
 use crate::robot::{ImageFormat, Material, Texture};
 
@@ -137,10 +137,9 @@ fn foreign_format(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
 
 /// A decoder that has read no more than the header, so that nothing is allocated for an image that is too large.
 fn decoder(format: image::ImageFormat, bytes: &[u8]) -> Result<impl ImageDecoder + '_, Error> {
-    if format == image::ImageFormat::Tiff && !tiff::fields_fit(bytes) {
-        return Err(
-            Error::new(&codes::TEXTURE_UNREADABLE, "one of its fields is longer than the file").help("export the image again")
-        );
+    if !declared::fits(format, bytes) {
+        return Err(Error::new(&codes::TEXTURE_UNREADABLE, "a part of it says that it is larger than the whole")
+            .help("export the image again"));
     }
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = Limits::default();
