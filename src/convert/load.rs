@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::{Context, Job, Step};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
-use crate::resolve::{self, Files};
+use crate::resolve::{Files, Located};
 use crate::robot::{Geometry, Material, MaterialId, Mesh, MeshId, MeshSource, Robot, Shape, Texture, Tiers};
 use crate::{srdf, urdf};
 
@@ -29,16 +29,16 @@ pub(super) fn load(robot: &mut Robot, files: &Files, job: &Job, context: &Contex
 /// Loads the meshes.
 fn meshes(robot: &mut Robot, files: &Files, options: mesh::Options, context: &Context, base: Option<&Path>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
-    let opened: Vec<Result<resolve::File, Diagnostic>> = robot
+    let located: Vec<Result<Located, Diagnostic>> = robot
         .meshes
         .par_iter()
-        .map(|source| files.open(&source.uri, base).map_err(|error| error.at(source.place.clone())))
+        .map(|source| files.locate(&source.uri, base).map_err(|error| error.at(source.place.clone())))
         .collect();
     // References that lead to one file are one mesh.
     let mut by_path: HashMap<&Path, usize> = HashMap::new();
-    let mut jobs: Vec<(&MeshSource, &resolve::File)> = Vec::new();
-    let mut job_of: Vec<Option<usize>> = vec![None; opened.len()];
-    for ((source, result), job_of) in robot.meshes.iter().zip(&opened).zip(&mut job_of) {
+    let mut jobs: Vec<(&MeshSource, &Located)> = Vec::new();
+    let mut job_of: Vec<Option<usize>> = vec![None; located.len()];
+    for ((source, result), job_of) in robot.meshes.iter().zip(&located).zip(&mut job_of) {
         match result {
             Ok(file) => {
                 *job_of = Some(*by_path.entry(&file.path).or_insert_with(|| {
@@ -52,13 +52,13 @@ fn meshes(robot: &mut Robot, files: &Files, options: mesh::Options, context: &Co
     let loaded = context.all(
         Step::Load,
         &jobs,
-        |(_, file)| file.bytes.len(),
+        |(_, file)| file.bytes as usize,
         |(source, file)| match mesh::load(file, files, options, &context.store) {
             Ok((mesh, found)) => {
                 let found = found.into_iter().map(|d| at_reference(d, &source.place)).collect();
                 (Some(Arc::new(mesh)), found)
             }
-            Err(error) => (None, vec![unreadable(&error, file, &source.place)]),
+            Err(error) => (None, vec![unreadable(&error, &file.path, &source.place)]),
         },
     );
     let mut meshes: Vec<Option<Arc<Mesh>>> = Vec::with_capacity(loaded.len());
@@ -171,13 +171,13 @@ fn at_reference(mut diagnostic: Diagnostic, reference: &Place) -> Diagnostic {
     diagnostic
 }
 
-fn unreadable(error: &mesh::Error, file: &resolve::File, place: &Place) -> Diagnostic {
+fn unreadable(error: &mesh::Error, file: &Path, place: &Place) -> Diagnostic {
     let line = if error.line > 0 { format!(":{}", error.line) } else { String::new() };
     let help = match error.help.as_str() {
         "" => "repair or replace the file".to_owned(),
         help => help.to_owned(),
     };
-    Diagnostic::new(error.code, place.clone(), format!("{}{line}: {error}", file.path.display()))
+    Diagnostic::new(error.code, place.clone(), format!("{}{line}: {error}", file.display()))
         .help(format!("{help}; the link keeps its other geometry"))
 }
 
@@ -255,7 +255,7 @@ fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagno
         let texture = by_uri.entry(uri).or_insert_with(|| {
             let file = files.open(uri, base).map_err(|error| diagnostics.push(error.at(place.clone())))?;
             mesh::texture(&file).map_err(|error| {
-                diagnostics.push(unreadable(&error, &file, place));
+                diagnostics.push(unreadable(&error, &file.path, place));
             })
         });
         if let Ok(texture) = texture {

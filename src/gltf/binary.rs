@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::document::{Accessor, Buffer, BufferView, Index};
 use super::surface::Surface;
+use crate::store;
 
 const FLOAT: u32 = 5126;
 const UNSIGNED_SHORT: u32 = 5123;
@@ -24,7 +26,7 @@ pub struct Binary {
 }
 
 /// The accessors of a surface.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SurfaceAccessors {
     pub position: Index,
     pub normal: Index,
@@ -55,6 +57,19 @@ impl Content {
         Self::new(bytes)
     }
 }
+
+/// A buffer that holds surfaces alone, on its way through a store.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// Offset, length and target.
+    views: Vec<(usize, usize, Option<u32>)>,
+    /// View, component type, whether normalised, count, kind, and the bits of the bounds.
+    accessors: Vec<(Index, u32, bool, usize, usize, Option<[[u32; 3]; 2]>)>,
+    surfaces: Vec<Vec<Option<SurfaceAccessors>>>,
+}
+
+/// All kinds of accessors.
+const KINDS: [&str; 4] = ["SCALAR", "VEC2", "VEC3", "VEC4"];
 
 /// What an accessor is for.
 struct Array {
@@ -155,6 +170,46 @@ impl Binary {
         })
     }
 
+    /// The buffer and what is in it, for a store. It holds nothing but `surfaces`.
+    pub fn encode(&self, surfaces: &[Vec<Option<SurfaceAccessors>>]) -> Vec<u8> {
+        let accessor = |a: &Accessor| {
+            let kind = KINDS.iter().position(|kind| *kind == a.kind).unwrap_or(0);
+            let bounds = a.min.zip(a.max).map(|(low, high)| [low, high].map(|corner| corner.map(f32::to_bits)));
+            (a.buffer_view, a.component_type, a.normalized, a.count, kind, bounds)
+        };
+        let kept = Kept {
+            views: self.views.iter().map(|view| (view.byte_offset, view.byte_length, view.target)).collect(),
+            accessors: self.accessors.iter().map(accessor).collect(),
+            surfaces: surfaces.to_vec(),
+        };
+        store::pack(&kept, &[&self.bytes])
+    }
+
+    /// What [`Self::encode`] made; `None` if anything does not fit.
+    pub fn decode(entry: &[u8]) -> Option<(Self, Vec<Vec<Option<SurfaceAccessors>>>)> {
+        let (kept, bytes) = store::unpack::<Kept>(entry)?;
+        let view = |(byte_offset, byte_length, target): (usize, usize, Option<u32>)| {
+            let fits = byte_offset.checked_add(byte_length)? <= bytes.len();
+            fits.then_some(BufferView { buffer: 0, byte_offset, byte_length, target })
+        };
+        let views: Vec<BufferView> = kept.views.into_iter().map(view).collect::<Option<_>>()?;
+        type Bounds = Option<[[u32; 3]; 2]>;
+        let accessor = |(buffer_view, component_type, normalized, count, kind, bounds): (Index, _, _, _, usize, Bounds)| {
+            let (min, max) = bounds.map(|[low, high]| (low.map(f32::from_bits), high.map(f32::from_bits))).unzip();
+            let kind = *KINDS.get(kind)?;
+            (buffer_view < views.len()).then_some(Accessor { buffer_view, component_type, normalized, count, kind, min, max })
+        };
+        let accessors: Vec<Accessor> = kept.accessors.into_iter().map(accessor).collect::<Option<_>>()?;
+        let fits = |surface: &SurfaceAccessors| {
+            let of = [Some(surface.position), Some(surface.normal), surface.uv, surface.color, Some(surface.indices)];
+            of.into_iter().flatten().all(|index| index < accessors.len())
+        };
+        if !kept.surfaces.iter().flatten().flatten().all(fits) {
+            return None;
+        }
+        Some((Self { bytes: bytes.to_vec(), views, accessors, ..Self::default() }, kept.surfaces))
+    }
+
     /// The buffer that holds it all; none if there is nothing.
     pub fn buffers(&self) -> Vec<Buffer> {
         if self.bytes.is_empty() { Vec::new() } else { vec![Buffer { byte_length: self.bytes.len() }] }
@@ -180,6 +235,24 @@ mod tests {
         assert_eq!(view(&[1, 2, 3], None), first);
         assert_ne!(view(&[9], Some(ARRAY_BUFFER)), 1);
         assert_eq!(binary.views[1].byte_offset, 4);
+    }
+
+    #[test]
+    fn what_is_kept_is_what_was_stored() {
+        let positions = vec![[0.0, 0.5, -1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 3.0]];
+        let normals = vec![[0.0, 0.0, 1.0]; 3];
+        let colors = Some(vec![[1, 2, 3, 4]; 3]);
+        let surface = Surface { positions, normals, uvs: Some(vec![[0.0, 1.0]; 3]), colors, indices: vec![0, 1, 2] };
+        let mut binary = Binary::default();
+        let stored = vec![vec![Some(binary.surface(&Packed::new(&surface))), None], Vec::new()];
+        let entry = binary.encode(&stored);
+        let (again, surfaces) = Binary::decode(&entry).unwrap();
+        assert_eq!((&again.bytes, &surfaces), (&binary.bytes, &stored));
+        let json = |binary: &Binary| serde_json::to_string(&(&binary.views, &binary.accessors)).unwrap();
+        assert_eq!(json(&again), json(&binary));
+        for cut in 0..entry.len() {
+            assert!(Binary::decode(&entry[..cut]).is_none());
+        }
     }
 
     #[test]

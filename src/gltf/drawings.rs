@@ -12,7 +12,7 @@ use super::surface::{Surface, Wanted};
 use super::{codes, images, solids, surface};
 use crate::diagnostic::Diagnostic;
 use crate::robot::{self, Geometry, Material, Robot, Shape};
-use crate::store::Store;
+use crate::store::{self, Store};
 
 /// Linear grey of what has no material at all.
 const UNPAINTED: [f32; 4] = [0.6, 0.6, 0.6, 1.0];
@@ -32,12 +32,8 @@ pub struct Drawings {
 /// Builds what every shape of `robot` needs.
 pub fn draw(robot: &Robot, store: &Store, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
     let forms = Forms::of(robot);
-    let surfaces: Vec<Vec<Option<Packed>>> = forms.list.par_iter().map(Form::surfaces).collect();
-    let mut drawings = Drawings { paint: Paint::new(images(robot, store)), ..Drawings::default() };
-    let stored: Vec<Vec<Option<SurfaceAccessors>>> = surfaces
-        .into_iter()
-        .map(|parts| parts.into_iter().map(|part| Some(drawings.binary.surface(&part?))).collect())
-        .collect();
+    let (binary, stored) = forms.stored(store);
+    let mut drawings = Drawings { paint: Paint::new(images(robot, store)), binary, ..Drawings::default() };
     let mut meshes = Meshes { robot, forms: &forms, stored: &stored, known: HashMap::new(), told: HashSet::new(), diagnostics };
     for link in &robot.links {
         let visuals = link.visuals.iter().map(|shape| meshes.visual(shape, &mut drawings)).collect();
@@ -66,6 +62,9 @@ struct Form<'a> {
     /// For each part, what any shape shows on it.
     wanted: Vec<Wanted>,
 }
+
+/// For each form, the accessors of each part that can be drawn.
+type Stored = Vec<Vec<Option<SurfaceAccessors>>>;
 
 impl Form<'_> {
     fn surfaces(&self) -> Vec<Option<Packed>> {
@@ -142,6 +141,37 @@ impl<'a> Forms<'a> {
         forms
     }
 
+    /// All forms in a buffer, from `store` if it has them.
+    fn stored(&self, store: &Store) -> (Binary, Stored) {
+        let key = store.keeps().then(|| self.key()).flatten();
+        key.and_then(|key| store.get(&key, Binary::decode)).unwrap_or_else(|| {
+            let surfaces: Vec<Vec<Option<Packed>>> = self.list.par_iter().map(Form::surfaces).collect();
+            let mut binary = Binary::default();
+            let stored: Stored = surfaces
+                .into_iter()
+                .map(|parts| parts.into_iter().map(|part| Some(binary.surface(&part?))).collect())
+                .collect();
+            if let Some(key) = key {
+                store.put(&key, || binary.encode(&stored));
+            }
+            (binary, stored)
+        })
+    }
+
+    /// What decides the buffer of all forms. `None` if some mesh has no digest.
+    fn key(&self) -> Option<store::Key> {
+        let mut key = store::Key::of("surfaces");
+        for form in &self.list {
+            key = match form.mesh {
+                Some(mesh) if mesh.digest == [0; 32] => return None,
+                Some(mesh) => key.and(&mesh.digest),
+                None => key.and(format!("{:?}", form.geometry).as_bytes()),
+            };
+            key = key.and(format!("{:?}", form.wanted).as_bytes());
+        }
+        Some(key.key())
+    }
+
     fn add(&mut self, robot: &'a Robot, geometry: &'a Geometry) -> Option<usize> {
         let key = Key::of(robot, geometry)?;
         Some(*self.index.entry(key).or_insert_with(|| {
@@ -175,7 +205,7 @@ fn stem(uri: &str) -> &str {
 struct Meshes<'a> {
     robot: &'a Robot,
     forms: &'a Forms<'a>,
-    stored: &'a [Vec<Option<SurfaceAccessors>>],
+    stored: &'a Stored,
     known: HashMap<Vec<Primitive>, Index>,
     /// Forms whose lack of texture coordinates has been reported.
     told: HashSet<usize>,

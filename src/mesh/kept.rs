@@ -3,6 +3,7 @@
 //! A loaded mesh is kept under the content and name of its file, with what came of each reference in it: another material library
 //! or image is another mesh. Tiers and hulls are kept under the digest of their mesh.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -11,31 +12,73 @@ use sha2::{Digest, Sha256};
 
 use super::{Error, Options, Source, codes, convex_hull, file_name, reference, tiers};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::resolve::{File, Files};
+use crate::resolve::{self, Files, Located};
 use crate::robot::{Corners, ImageFormat, Material, Mesh, Part, Texture, Tiers};
-use crate::store::{Key, Store};
+use crate::store::{self, Key, Store};
 
 /// Reads a mesh file as [`read`](super::read) does, unless `store` has it. The mesh has its digest.
 ///
 /// # Errors
-/// Those of [`read`](super::read).
-pub fn load(file: &File, files: &Files, options: Options, store: &Store) -> Result<(Mesh, Vec<Diagnostic>), Error> {
-    let key = store.keeps().then(|| {
-        let name = file_name(&file.path);
-        Key::of("mesh").and(name.as_bytes()).and(format!("{options:?}").as_bytes()).and(&file.bytes).key()
-    });
-    if let Some(known) = key.and_then(|key| store.get(&key, |bytes| decode(bytes, file, files))) {
+/// Those of [`read`](super::read), and if the file can't be read.
+pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -> Result<(Mesh, Vec<Diagnostic>), Error> {
+    let key = if store.keeps() {
+        let name = file_name(&located.path);
+        let content = content(located, files, store)?;
+        Some(Key::of("mesh").and(name.as_bytes()).and(format!("{options:?}").as_bytes()).and(&content).key())
+    } else {
+        None
+    };
+    let place = Referrer { path: &located.path, files, store };
+    if let Some(known) = key.and_then(|key| store.get(&key, |bytes| decode(bytes, place))) {
         return Ok(known);
     }
-    let mut source = Source::new(file, files, options);
+    let file = files.read(located).map_err(unreadable)?;
+    let mut source = Source::new(&file, files, options);
     let mut mesh = source.read()?;
     mesh.digest = digest(&mesh);
     let asked = source.asked.take();
     let diagnostics = source.finish();
     if let Some(key) = key {
-        store.put(&key, || encode(&mesh, &diagnostics, &asked, file, files));
+        store.put(&key, || encode(&mesh, &diagnostics, &asked, place));
     }
     Ok((mesh, diagnostics))
+}
+
+fn unreadable(error: resolve::Error) -> Error {
+    Error { code: error.code, message: error.message, help: error.help, line: 0 }
+}
+
+/// The hash of a file's content. It is not read if `store` knows it.
+fn content(located: &Located, files: &Files, store: &Store) -> Result<[u8; 32], Error> {
+    let key = located.stamp.as_ref().map(|stamp| Key::of("content").and(stamp.as_bytes()).key());
+    if let Some(known) = key.and_then(|key| store.get(&key, |bytes| bytes.try_into().ok())) {
+        return Ok(known);
+    }
+    let content: [u8; 32] = Sha256::digest(&files.read(located).map_err(unreadable)?.bytes).into();
+    if let Some(key) = key {
+        store.put(&key, || content.to_vec());
+    }
+    Ok(content)
+}
+
+/// Who refers to files, and how they are had.
+#[derive(Clone, Copy)]
+struct Referrer<'a> {
+    path: &'a Path,
+    files: &'a Files,
+    store: &'a Store,
+}
+
+impl Referrer<'_> {
+    /// What comes of a reference: a file's name and content, or why there is none.
+    fn outcome(self, reference: &str) -> [u8; 32] {
+        let hash = Sha256::new();
+        let found = reference::locate(reference, self.path.parent(), self.files).and_then(|found| {
+            let content = content(&found, self.files, self.store).map_err(|error| error.to_string())?;
+            Ok(Sha256::new().chain_update(file_name(&found.path)).chain_update([0]).chain_update(content))
+        });
+        found.unwrap_or_else(|reason| hash.chain_update(reason)).finalize().into()
+    }
 }
 
 /// The tiers of a mesh that [`load`] gave.
@@ -65,7 +108,7 @@ pub fn kept_hull(mesh: &Mesh, store: &Store) -> Result<Mesh, Error> {
     }
     let mut hull = convex_hull(&mesh.points)?;
     hull.digest = digest(&hull);
-    store.put(&key, || Writer::geometries(&[&hull]));
+    store.put(&key, || entry(&[&hull], (), &[]));
     Ok(hull)
 }
 
@@ -128,26 +171,12 @@ fn arrays(mesh: &Mesh) -> Vec<&[u8]> {
     arrays
 }
 
-/// An entry: the length of its head, the head in JSON, and arrays.
-struct Writer;
-
-impl Writer {
-    fn entry<T: Serialize>(meshes: &[&Mesh], more: T, blobs: &[&[u8]]) -> Vec<u8> {
-        let head = Head { shapes: meshes.iter().map(|mesh| Shape::of(mesh)).collect(), more };
-        let head = serde_json::to_vec(&head).unwrap_or_default();
-        let arrays: Vec<&[u8]> = meshes.iter().flat_map(|mesh| arrays(mesh)).chain(blobs.iter().copied()).collect();
-        let digests = meshes.len() * 32;
-        let mut bytes = Vec::with_capacity(16 + head.len() + digests + arrays.iter().map(|a| a.len()).sum::<usize>());
-        bytes.extend((head.len() as u64).to_le_bytes());
-        bytes.extend(head);
-        meshes.iter().for_each(|mesh| bytes.extend(mesh.digest));
-        arrays.into_iter().for_each(|array| bytes.extend(array));
-        bytes
-    }
-
-    fn geometries(meshes: &[&Mesh]) -> Vec<u8> {
-        Self::entry(meshes, (), &[])
-    }
+/// An entry that holds `meshes`, what there is `more` of them, and `blobs`.
+fn entry(meshes: &[&Mesh], more: impl Serialize, blobs: &[&[u8]]) -> Vec<u8> {
+    let head = Head { shapes: meshes.iter().map(|mesh| Shape::of(mesh)).collect(), more };
+    let digests = meshes.iter().map(|mesh| &mesh.digest[..]);
+    let arrays: Vec<&[u8]> = digests.chain(meshes.iter().flat_map(|mesh| arrays(mesh))).chain(blobs.iter().copied()).collect();
+    store::pack(&head, &arrays)
 }
 
 /// Takes an entry apart. Whatever does not fit makes it `None`.
@@ -157,9 +186,8 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn head<T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<(Head<T>, Self)> {
-        let (length, rest) = bytes.split_first_chunk::<8>()?;
-        let (head, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
-        Some((serde_json::from_slice(head).ok()?, Self { rest }))
+        let (head, rest) = store::unpack(bytes)?;
+        Some((head, Self { rest }))
     }
 
     fn take(&mut self, length: usize) -> Option<&'a [u8]> {
@@ -223,7 +251,7 @@ fn parts(shape: &Shape, materials: usize) -> Option<Vec<Part>> {
 
 fn encode_tiers(tiers: &Tiers) -> Vec<u8> {
     let meshes: Vec<&Mesh> = [&tiers.medium, &tiers.low].into_iter().flatten().map(|tier| &**tier).collect();
-    Writer::entry(&meshes, [tiers.medium.is_some(), tiers.low.is_some()], &[])
+    entry(&meshes, [tiers.medium.is_some(), tiers.low.is_some()], &[])
 }
 
 fn decode_tiers(bytes: &[u8], materials: &[Material]) -> Option<Tiers> {
@@ -275,7 +303,7 @@ struct Picture {
     bytes: usize,
 }
 
-fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], file: &File, files: &Files) -> Vec<u8> {
+fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], referrer: Referrer) -> Vec<u8> {
     let mut pictures: Vec<Arc<Texture>> = Vec::new();
     let mut index_of = |texture: &Arc<Texture>| {
         pictures.iter().position(|other| Arc::ptr_eq(other, texture)).unwrap_or_else(|| {
@@ -294,38 +322,28 @@ fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], file: &File
     });
     let materials = materials.collect();
     let loaded = Loaded {
-        references: asked.iter().map(|reference| (reference.clone(), outcome(reference, file, files))).collect(),
+        references: asked.iter().map(|reference| (reference.clone(), referrer.outcome(reference))).collect(),
         findings: diagnostics.iter().map(Finding::of).collect(),
         materials,
         textures: pictures.iter().map(|texture| Picture::of(texture)).collect(),
     };
     let blobs: Vec<&[u8]> = pictures.iter().map(|texture| &*texture.bytes).collect();
-    Writer::entry(&[mesh], loaded, &blobs)
+    entry(&[mesh], loaded, &blobs)
 }
 
 /// `None` also if a reference would be answered otherwise now.
-fn decode(bytes: &[u8], file: &File, files: &Files) -> Option<(Mesh, Vec<Diagnostic>)> {
+fn decode(bytes: &[u8], referrer: Referrer) -> Option<(Mesh, Vec<Diagnostic>)> {
     let (head, mut reader) = Reader::head::<Loaded>(bytes)?;
     let Loaded { references, findings, materials, textures } = head.more;
-    if references.iter().any(|(reference, known)| outcome(reference, file, files) != *known) {
+    if references.iter().any(|(reference, known)| referrer.outcome(reference) != *known) {
         return None;
     }
     let mut mesh = reader.meshes(&head.shapes, vec![Material::plain("", [1.0; 4]); materials.len()])?.pop()?;
     let textures: Vec<Arc<Texture>> =
         textures.into_iter().map(|picture| picture.texture(&mut reader).map(Arc::new)).collect::<Option<_>>()?;
     mesh.materials = materials.into_iter().map(|surface| surface.material(&textures)).collect::<Option<_>>()?;
-    let diagnostics = findings.into_iter().map(|finding| finding.diagnostic(file)).collect::<Option<_>>()?;
+    let diagnostics = findings.into_iter().map(|finding| finding.diagnostic(referrer.path)).collect::<Option<_>>()?;
     Some((mesh, diagnostics))
-}
-
-/// What comes of a reference: a file's name and content, or why there is none.
-fn outcome(reference: &str, file: &File, files: &Files) -> [u8; 32] {
-    let hash = Sha256::new();
-    let hash = match reference::open(reference, file.path.parent(), files) {
-        Ok(found) => hash.chain_update(file_name(&found.path)).chain_update([0]).chain_update(&found.bytes),
-        Err(reason) => hash.chain_update(reason),
-    };
-    hash.finalize().into()
 }
 
 impl Finding {
@@ -341,9 +359,9 @@ impl Finding {
         }
     }
 
-    fn diagnostic(self, file: &File) -> Option<Diagnostic> {
+    fn diagnostic(self, file: &Path) -> Option<Diagnostic> {
         let code = codes::ALL.iter().find(|code| code.id == self.code)?;
-        let place = Place { line: self.line, column: self.column, element: self.element, ..Place::file(&*file.path) };
+        let place = Place { line: self.line, column: self.column, element: self.element, ..Place::file(file) };
         Some(Diagnostic::new(code, place, self.message).help(self.help))
     }
 }
@@ -396,13 +414,10 @@ mod tests {
     use super::*;
     use crate::mesh::test::files;
 
-    /// Reads `name` in `folder`.
-    fn file(folder: &Path, name: &str) -> File {
-        File { path: folder.join(name), bytes: fs::read(folder.join(name)).unwrap().into() }
-    }
-
     fn loaded(folder: &Path, name: &str, store: &Store) -> (Mesh, Vec<Diagnostic>) {
-        load(&file(folder, name), &files(), Options::default(), store).unwrap()
+        let files = files();
+        let located = files.locate(&folder.join(name).to_string_lossy(), None).unwrap();
+        load(&located, &files, Options::default(), store).unwrap()
     }
 
     fn entries(folder: &Path) -> Vec<PathBuf> {
@@ -435,11 +450,13 @@ mod tests {
         }
         // Proof that the second came from the store: it says what the store says.
         let store = Store::in_memory(1 << 20);
-        let key = Key::of("mesh").and(b"a.obj").and(format!("{:?}", Options::default()).as_bytes()).and(OBJ.as_bytes()).key();
+        let content = Sha256::digest(OBJ);
+        let key = Key::of("mesh").and(b"a.obj").and(format!("{:?}", Options::default()).as_bytes()).and(&content).key();
+        let (path, files) = (folder.path().join("a.obj"), files());
         store.put(&key, || {
             let mut other = fresh.0.clone();
             other.points[0] = [7.0; 3];
-            encode(&other, &[], &[], &file(folder.path(), "a.obj"), &files())
+            encode(&other, &[], &[], Referrer { path: &path, files: &files, store: &Store::none() })
         });
         assert_eq!(loaded(folder.path(), "a.obj", &store).0.points[0], [7.0; 3]);
     }
@@ -481,13 +498,15 @@ mod tests {
         }
         // Whole, but of another make: nothing is believed that does not fit.
         let body = &whole[..whole.len() - 8];
+        let (obj, files) = (folder.path().join("a.obj"), files());
+        let referrer = Referrer { path: &obj, files: &files, store: &Store::none() };
         for at in 0..body.len() {
             let mut spoilt = body.to_vec();
             spoilt[at] ^= 0x55;
-            let _ = decode(&spoilt, &file(folder.path(), "a.obj"), &files());
+            let _ = decode(&spoilt, referrer);
         }
         for cut in 0..body.len() {
-            assert!(decode(&body[..cut], &file(folder.path(), "a.obj"), &files()).is_none());
+            assert!(decode(&body[..cut], referrer).is_none());
         }
     }
 

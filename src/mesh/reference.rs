@@ -4,18 +4,23 @@ use std::path::Path;
 
 use percent_encoding::percent_decode_str;
 
-use crate::resolve::{File, Files};
+use crate::resolve::{File, Files, Located};
 
 /// Opens `reference` as it stands, then with what exporters get wrong put right, then by its bare name in `folder`.
 ///
 /// The error is that of the reference as it stands.
 pub(super) fn open(reference: &str, folder: Option<&Path>, files: &Files) -> Result<File, String> {
+    files.read(&locate(reference, folder, files)?).map_err(|error| error.to_string())
+}
+
+/// Finds what [`open`] would open.
+pub(super) fn locate(reference: &str, folder: Option<&Path>, files: &Files) -> Result<Located, String> {
     if reference.starts_with("http://") || reference.starts_with("https://") {
         return Err("it is on the network, where nothing is read from".into());
     }
     let mut reason = String::from("the reference is empty");
     for (i, spelling) in spellings(reference).iter().enumerate() {
-        match files.open(spelling, folder) {
+        match files.locate(spelling, folder) {
             Ok(file) => return Ok(file),
             Err(error) if i == 0 => reason = error.to_string(),
             Err(_) => {}

@@ -3,8 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use super::near::near_names;
 use super::package::{Search, manifests_around};
@@ -22,6 +24,18 @@ pub struct File {
     pub path: PathBuf,
     /// What is in it.
     pub bytes: Arc<[u8]>,
+}
+
+/// A file that was found and may be read.
+#[derive(Clone, Debug)]
+pub struct Located {
+    /// Where it is, symbolic links resolved.
+    pub path: PathBuf,
+    /// How long it is.
+    pub bytes: u64,
+    /// What tells this content from others that the file may have had: path, length, inode and times, by which make and git go too.
+    /// `None` if it changed so lately that another change might not show.
+    pub stamp: Option<String>,
 }
 
 /// The files of one conversion: each is read once, so that all readers see the same content, and all are remembered.
@@ -75,7 +89,7 @@ impl Files {
         for folder in [path.parent(), real.parent()].into_iter().flatten() {
             self.allow(folder);
         }
-        self.read(&shown, real)
+        self.read(&self.found(&shown, real)?)
     }
 
     /// Opens the file that `uri` means: `package://NAME/path`, `file:///path`, an absolute path, or one relative to the folder
@@ -84,6 +98,14 @@ impl Files {
     /// # Errors
     /// Each kind of failure has its code in [`super::codes`]; the message names the reference and the places, the help the remedy.
     pub fn open(&self, uri: &str, base: Option<&Path>) -> Result<File, Error> {
+        self.read(&self.locate(uri, base)?)
+    }
+
+    /// Finds the file that `uri` means, as [`Self::open`] does, without reading it.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`], but for files that cannot be read.
+    pub fn locate(&self, uri: &str, base: Option<&Path>) -> Result<Located, Error> {
         let folders = self.state().folders.clone();
         let (candidates, package) = match parse(uri)? {
             Reference::Package { name, spellings } => {
@@ -107,7 +129,7 @@ impl Files {
         for candidate in &candidates {
             self.state().used.insert(normalised(candidate));
             match candidate.canonicalize() {
-                Ok(real) if allowed(&real) => return self.read(uri, real),
+                Ok(real) if allowed(&real) => return self.found(uri, real),
                 Ok(real) => return Err(not_allowed(uri, &real, &roots)),
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
                 Err(error) if existing_part(candidate).is_some_and(|real| allowed(&real)) => {
@@ -151,34 +173,56 @@ impl Files {
         })
     }
 
-    /// Reads the file `real`, which is free of symbolic links and may be read.
-    fn read(&self, uri: &str, real: PathBuf) -> Result<File, Error> {
-        {
-            let mut state = self.state();
-            state.used.insert(real.clone());
-            if let Some(bytes) = state.read.get(&real) {
-                return Ok(File { bytes: bytes.clone(), path: real });
-            }
-        }
+    /// The file `real`, which is free of symbolic links and may be read.
+    fn found(&self, uri: &str, real: PathBuf) -> Result<Located, Error> {
+        self.state().used.insert(real.clone());
         // Asked before it is opened: opening a pipe would wait for its other end.
-        let kind = fs::metadata(&real).map_err(|error| unreadable(&real, &error))?;
-        if !kind.is_file() {
-            let what = if kind.is_dir() { "a folder" } else { "no regular file" };
+        let meta = fs::metadata(&real).map_err(|error| unreadable(&real, &error))?;
+        if !meta.is_file() {
+            let what = if meta.is_dir() { "a folder" } else { "no regular file" };
             let message = format!("\"{uri}\" leads to {}, which is {what}", real.display());
             return Err(Error::new(&codes::NOT_A_FILE, message, "name a file"));
         }
-        let mut bytes = Vec::new();
-        let file = fs::File::open(&real).map_err(|error| unreadable(&real, &error))?;
-        if kind.len() <= MAX_BYTES {
-            file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&real, &error))?;
+        if meta.len() > MAX_BYTES {
+            return Err(too_large(&real));
         }
-        if kind.len().max(bytes.len() as u64) > MAX_BYTES {
-            let message = format!("{} is larger than the limit of 1 GiB", real.display());
-            return Err(Error::new(&codes::TOO_LARGE, message, "simplify the mesh or shrink the image"));
-        }
-        let bytes = self.state().read.entry(real.clone()).or_insert_with(|| bytes.into()).clone();
-        Ok(File { path: real, bytes })
+        Ok(Located { stamp: stamp(&real, &meta), bytes: meta.len(), path: real })
     }
+
+    /// Reads a file that was located.
+    ///
+    /// # Errors
+    /// If it can't be read, or is too large.
+    pub fn read(&self, located: &Located) -> Result<File, Error> {
+        let Located { path, bytes: length, .. } = located;
+        if let Some(bytes) = self.state().read.get(path) {
+            return Ok(File { bytes: bytes.clone(), path: path.clone() });
+        }
+        let file = fs::File::open(path).map_err(|error| unreadable(path, &error))?;
+        let mut bytes = Vec::with_capacity(usize::try_from(*length).unwrap_or_default().saturating_add(1));
+        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(too_large(path));
+        }
+        let bytes = self.state().read.entry(path.clone()).or_insert_with(|| bytes.into()).clone();
+        Ok(File { path: path.clone(), bytes })
+    }
+}
+
+/// See [`Located::stamp`].
+fn stamp(path: &Path, meta: &fs::Metadata) -> Option<String> {
+    /// How coarsely file systems note times, the coarsest of them.
+    const COARSE: Duration = Duration::from_secs(2);
+    let is_old = |time: io::Result<SystemTime>| time.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > COARSE));
+    is_old(meta.modified()).then(|| {
+        let (modified, changed) = ((meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec()));
+        format!("{path:?} {} {}:{} {modified:?} {changed:?}", meta.len(), meta.dev(), meta.ino())
+    })
+}
+
+fn too_large(path: &Path) -> Error {
+    let message = format!("{} is larger than the limit of 1 GiB", path.display());
+    Error::new(&codes::TOO_LARGE, message, "simplify the mesh or shrink the image")
 }
 
 /// Where the spellings of a path lead. A relative one starts from `base`, and `..` means what it means to the file system.

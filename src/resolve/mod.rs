@@ -27,7 +27,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 pub use error::Error;
-pub use files::{File, Files, MAX_BYTES};
+pub use files::{File, Files, Located, MAX_BYTES};
 pub use package::{Package, package_of};
 
 /// Where to look for packages, and what else may be read.

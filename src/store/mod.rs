@@ -9,6 +9,7 @@ mod memory;
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use self::disk::Disk;
@@ -125,6 +126,23 @@ impl Store {
             disk.trim();
         }
     }
+}
+
+/// An entry of a head, in JSON, and of arrays as they are in memory.
+pub fn pack(head: &impl Serialize, arrays: &[&[u8]]) -> Vec<u8> {
+    let head = serde_json::to_vec(head).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(16 + head.len() + arrays.iter().map(|array| array.len()).sum::<usize>());
+    bytes.extend((head.len() as u64).to_le_bytes());
+    bytes.extend(head);
+    arrays.iter().for_each(|array| bytes.extend(*array));
+    bytes
+}
+
+/// Takes apart what [`pack`] made: the head, and the arrays one after the other.
+pub fn unpack<'a, T: Deserialize<'a>>(entry: &'a [u8]) -> Option<(T, &'a [u8])> {
+    let (length, rest) = entry.split_first_chunk::<8>()?;
+    let (head, arrays) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+    Some((serde_json::from_slice(head).ok()?, arrays))
 }
 
 #[cfg(test)]
