@@ -12,6 +12,7 @@ use divan::counter::{BytesCount, ItemsCount};
 use divan::{AllocProfiler, Bencher};
 use urdf_usd::resolve::{File, Files, Options, Resolver};
 use urdf_usd::robot::{Mesh, Robot};
+use urdf_usd::store::Store;
 use urdf_usd::{gltf, mesh, urdf, usd};
 
 /// Rows and columns of the made mesh: 2 · 224 · 224 triangles.
@@ -109,20 +110,20 @@ fn hull(bencher: Bencher, case: &Case) {
 #[divan::bench(args = cases(), sample_count = 10, sample_size = 1, max_time = 10)]
 fn write_usd(bencher: Bencher, case: &Case) {
     let (robot, options) = (robot_of(&case.mesh), usd::Options { entry: "bench".to_owned(), ..Default::default() });
-    let bytes: usize = usd::write(&robot, &options).files.values().map(Vec::len).sum();
+    let bytes: usize = usd::write(&robot, &options, &Store::none()).files.values().map(Vec::len).sum();
     bencher
         .counter(BytesCount::new(bytes))
         .counter(ItemsCount::new(case.mesh.triangles.len()))
-        .bench(|| usd::write(black_box(&robot), &options));
+        .bench(|| usd::write(black_box(&robot), &options, &Store::none()));
 }
 
 #[divan::bench(args = cases(), sample_count = 10, sample_size = 1, max_time = 10)]
 fn write_glb(bencher: Bencher, case: &Case) {
     let (robot, options) = (robot_of(&case.mesh), gltf::Options::default());
     bencher
-        .counter(BytesCount::new(gltf::write(&robot, &options).glb.len()))
+        .counter(BytesCount::new(gltf::write(&robot, &options, &Store::none()).glb.len()))
         .counter(ItemsCount::new(case.mesh.triangles.len()))
-        .bench(|| gltf::write(black_box(&robot), &options));
+        .bench(|| gltf::write(black_box(&robot), &options, &Store::none()));
 }
 
 /// A robot that shows the mesh and nothing else.
