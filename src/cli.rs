@@ -102,6 +102,9 @@ struct Convert {
     /// Write nothing and fail if there is any warning
     #[arg(long)]
     strict: bool,
+    /// Show a box in place of a visual mesh that can't be read: around the link's colliders, or with its mass and inertia
+    #[arg(long)]
+    stand_ins: bool,
     /// Neither use nor keep what earlier conversions made of the same meshes (in $XDG_CACHE_HOME/urdf_usd)
     #[arg(long)]
     no_cache: bool,
@@ -267,6 +270,7 @@ fn convert(arguments: &Convert) -> ExitCode {
             Tiers::All => convert::Tiers::All,
             Tiers::High => convert::Tiers::High,
         },
+        stand_ins: arguments.stand_ins,
         strict: arguments.strict,
     };
     let bar = Bar::default();

@@ -22,6 +22,7 @@ fn text_layers_of_the_sample_arm() {
         simready: None,
         meshes: Default::default(),
         tiers: Default::default(),
+        stand_ins: false,
         strict: false,
     };
     let report = convert(&job, &Context::default()).unwrap();

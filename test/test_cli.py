@@ -287,10 +287,12 @@ def test_up_axis(tmp_path):
     urdf = tmp_path / "robot.urdf"
     urdf.write_text(f'<robot name="r"><link name="l"><visual><geometry><mesh filename="file://{mesh}"/></geometry></visual></link></robot>')
     # The corner (1, 2, 3) in inches, with y up.
-    for options, corner in [([], (1, 2, 3)), (["--up-axis", "ignore"], (1, 2, 3)), (["--up-axis", "honor"], (1, -3, 2))]:
-        done = run("convert", urdf, "-o", tmp_path / "out", "--allow", mesh.parent, *options)
+    for options, corner in [((), (1, 2, 3)), (("--up-axis", "ignore"), (1, 2, 3)), (("--up-axis", "honor"), (1, -3, 2))]:
+        # A folder for each: OpenUSD keeps layers that it has opened.
+        output = tmp_path / "".join(options)
+        done = run("convert", urdf, "-o", output, "--allow", mesh.parent, *options)
         assert done.returncode == 0, done.stderr
-        stage = Asset(tmp_path / "out" / "r" / "r.usda").stage
+        stage = Asset(output / "r" / "r.usda").stage
         points = [p for prim in stage.Traverse(Usd.TraverseInstanceProxies()) if (p := UsdGeom.Mesh(prim).GetPointsAttr().Get())]
         assert points and all(np.abs(np.array(p) - np.array(corner) * 0.0254).max(axis=1).min() < 1e-7 for p in points)
 

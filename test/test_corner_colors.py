@@ -25,12 +25,12 @@ def of_obj(name):
     return {tuple(row[:3]): (*linear(row[3:6]), row[6] if len(row) > 6 else 1) for row in rows}
 
 
-#: Of multiplied.gltf, as written there in base64, in the mesh's own axes.
+#: Of multiplied.gltf, as written there in base64; glTF's y, which points up, is z here.
 MULTIPLIED = {
     (0, 0, 0): np.array((1, 0, 0, 1)) * TINT,
     (1, 0, 0): np.array((0, 0.5, 0, 1)) * TINT,
-    (0, 1, 0): np.array((0, 0, 0.25, 1)) * TINT,
-    (0, 0, 1): np.array((0.75, 0.75, 0.75, 1)) * TINT,
+    (0, 0, 1): np.array((0, 0, 0.25, 1)) * TINT,
+    (0, -1, 0): np.array((0.75, 0.75, 0.75, 1)) * TINT,
 }
 EXPECTED = {"shown": of_obj("painted.obj"), "translucent": of_obj("glass.obj"), "multiplied": MULTIPLIED}
 

@@ -48,6 +48,7 @@ mod tests {
             simready: None,
             meshes: Default::default(),
             tiers: Default::default(),
+            stand_ins: false,
             strict: false,
         }
     }

@@ -178,6 +178,12 @@ const TABLE: &[Row] = &[
         }),
         "An SRDF file: which pairs of links of the robot need no check for collision. Empty: none.",
     ),
+    live(
+        "stand_ins",
+        Initial::Bool(false),
+        Rule::Any,
+        "Whether a box shows in place of a visual mesh that can't be read: around the link's colliders, or with its mass and inertia.",
+    ),
     live("strict", Initial::Bool(false), Rule::Any, "Whether a warning keeps an asset from being published."),
     live(
         "settle_time",
@@ -356,6 +362,7 @@ pub struct Parameters {
     /// The robot's SRDF file, if one is given; absolute.
     pub srdf_file: Option<PathBuf>,
     /// Whether a warning keeps an asset from being published.
+    pub stand_ins: bool,
     pub strict: bool,
     /// How long a description waits for a newer one.
     pub settle_time: Duration,
@@ -428,6 +435,7 @@ impl Parameters {
             mesh_up_axis: UpAxis::Ignore,
             tiers: Tiers::All,
             srdf_file: None,
+            stand_ins: false,
             strict: false,
             settle_time: Duration::ZERO,
             max_description_bytes: 0,
@@ -466,6 +474,7 @@ impl Parameters {
             "mesh_up_axis" => put(&mut self.mesh_up_axis, up_axis(text(value))),
             "restrict_calls" => self.restrict_calls = value.as_bool().unwrap_or(self.restrict_calls),
             "srdf_file" => self.srdf_file = folder(text(value)).ok(),
+            "stand_ins" => self.stand_ins = value.as_bool().unwrap_or(self.stand_ins),
             "strict" => self.strict = value.as_bool().unwrap_or(self.strict),
             "settle_time" => put(&mut self.settle_time, seconds()),
             "max_description_bytes" => {
@@ -615,7 +624,7 @@ mod tests {
         let changed = parameters(
             "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
              packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: true, ros_namespace: \
-             robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, watch_files: false, \
+             robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, stand_ins: true, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, watch_files: false, \
              diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, \
              http.address: '::1', http.port: 80",
         )
@@ -637,6 +646,7 @@ mod tests {
             mesh_up_axis: UpAxis::Honor,
             tiers: Tiers::High,
             srdf_file: Some("/s.srdf".into()),
+            stand_ins: true,
             strict: true,
             settle_time: Duration::from_secs(3),
             max_description_bytes: 2048,

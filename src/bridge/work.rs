@@ -31,6 +31,7 @@ pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
         simready: parameters.simready.then(|| parameters.simready_metadata.clone()),
         meshes: mesh::Options { up_axis: parameters.mesh_up_axis },
         tiers: parameters.tiers,
+        stand_ins: parameters.stand_ins,
         strict: parameters.strict,
     }
 }

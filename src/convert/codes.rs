@@ -20,6 +20,19 @@ pub const CONTROLLER_FILE: Code = Code {
     meaning: "A file that says which controllers the robot has can't be read.",
     outcome: "Goes on; if no other names any, the robot has controllers by convention.",
 };
+pub const STAND_IN: Code = Code {
+    id: "stand-in",
+    severity: Severity::Info,
+    meaning: "A box stands in for a visual mesh that can't be read, as was asked for: around the link's colliders, or with its mass \
+        and inertia.",
+    outcome: "The visual shows the box, under its own name and with its own material; other lost meshes of the link show nothing.",
+};
+pub const NO_STAND_IN: Code = Code {
+    id: "stand-in-none",
+    severity: Severity::Info,
+    meaning: "A box was asked for in place of a visual mesh that can't be read, but nothing says how large the link is.",
+    outcome: "The visual shows nothing.",
+};
 pub const OUTPUT: Code = Code {
     id: "output-unwritable",
     severity: Severity::Error,
@@ -40,5 +53,13 @@ pub const INTERNAL: Code = Code {
 };
 
 /// All codes of this module.
-pub const ALL: &[&Code] =
-    &[&SOURCE_KIND, &TEXTURE_WITHOUT_COORDINATES, &CONTROLLER_FILE, &OUTPUT, &SIMREADY_INCOMPLETE, &INTERNAL];
+pub const ALL: &[&Code] = &[
+    &SOURCE_KIND,
+    &TEXTURE_WITHOUT_COORDINATES,
+    &CONTROLLER_FILE,
+    &STAND_IN,
+    &NO_STAND_IN,
+    &OUTPUT,
+    &SIMREADY_INCOMPLETE,
+    &INTERNAL,
+];

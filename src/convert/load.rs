@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{Context, Job, Step};
+use super::{Context, Job, Step, stand_in};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
 use crate::resolve::{Files, Located};
@@ -19,6 +19,9 @@ const MAX_CONTROLLER_FILES: usize = 4 << 20;
 /// Loads every mesh, texture and controller file of `robot`, all cores at once. What can't be loaded is reported and left out.
 pub(super) fn load(robot: &mut Robot, files: &Files, job: &Job, context: &Context, base: Option<&Path>) -> Vec<Diagnostic> {
     let mut diagnostics = meshes(robot, files, job.meshes, context, base);
+    if job.stand_ins {
+        stand_in::add(robot, &mut diagnostics);
+    }
     diagnostics.extend(derived(robot, job.tiers, context));
     diagnostics.extend(textures(robot, files, base));
     diagnostics.extend(untextured(robot));
@@ -295,6 +298,7 @@ mod tests {
             simready: None,
             meshes: Default::default(),
             tiers: Default::default(),
+            stand_ins: false,
             strict: false,
         };
         convert(&job, &Context::default()).map_err(Box::new)

@@ -147,6 +147,7 @@ mod tests {
             simready: None,
             meshes: Default::default(),
             tiers: Default::default(),
+            stand_ins: false,
             strict: false,
         }
     }

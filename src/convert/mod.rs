@@ -9,6 +9,7 @@ mod memo;
 mod publish;
 mod report;
 mod simready;
+mod stand_in;
 mod states;
 
 use std::collections::HashSet;
@@ -147,6 +148,8 @@ pub struct Job {
     pub meshes: mesh::Options,
     /// Which tiers of visuals are written.
     pub tiers: Tiers,
+    /// Whether a box shows in place of a visual mesh that can't be read.
+    pub stand_ins: bool,
     /// Publish nothing if there is any warning.
     pub strict: bool,
 }

@@ -29,6 +29,9 @@ pub struct ShapeExtras {
     pub shape_name: Option<String>,
     /// What the triangles are.
     pub geometry: Form,
+    /// The reference to the mesh that could not be read and that this stands in for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stand_in_for: Option<String>,
     #[serde(skip_serializing_if = "Custom::is_empty")]
     pub custom: Custom,
 }
@@ -39,6 +42,7 @@ impl ShapeExtras {
         Self {
             shape_name: shape.name.clone().filter(|name| !name.is_empty()),
             geometry: Form::of(&shape.geometry),
+            stand_in_for: shape.stand_in_for.clone(),
             custom: Custom::of(&shape.custom),
         }
     }

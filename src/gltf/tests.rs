@@ -25,7 +25,7 @@ fn link(name: &str, visuals: Vec<Shape>, collisions: Vec<Shape>) -> Link {
 fn shape(geometry: Geometry, material: Option<usize>) -> Shape {
     let origin = pose([0.1, 0.2, 0.3], [0.4, 0.5, 0.6]);
     let material = material.map(MaterialId);
-    Shape { name: None, origin, geometry, material, custom: Custom::default(), place: Place::default() }
+    Shape { name: None, origin, geometry, material, stand_in_for: None, custom: Custom::default(), place: Place::default() }
 }
 
 fn pose(xyz: [f64; 3], [roll, pitch, yaw]: [f64; 3]) -> Pose {

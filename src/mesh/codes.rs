@@ -11,6 +11,7 @@ pub const ALL: &[&Code] = &[
     &TOO_LARGE,
     &DEGENERATE,
     &BAD_VALUES,
+    &ASSET,
     &SKIPPED,
     &SIZE_MISMATCH,
     &REFERENCE,
@@ -48,7 +49,7 @@ pub const UNREADABLE: Code = Code {
 pub const UNSUPPORTED: Code = Code {
     id: "mesh-unsupported",
     severity: Severity::Error,
-    meaning: "The mesh file needs a feature that is not read, such as compressed geometry.",
+    meaning: "The mesh file needs a feature that is not read, such as geometry compressed by Draco.",
     outcome: GEOMETRY_LOST,
 };
 
@@ -82,6 +83,14 @@ pub const BAD_VALUES: Code = Code {
     severity: Severity::Warning,
     meaning: "Some faces refer to vertices that don't exist or whose coordinates are not finite numbers.",
     outcome: "They are left out.",
+};
+
+/// A unit or up axis that makes no sense.
+pub const ASSET: Code = Code {
+    id: "mesh-asset",
+    severity: Severity::Warning,
+    meaning: "What a Collada file says of its unit or its up axis makes no sense.",
+    outcome: "The unit is taken as a metre, the up axis as y.",
 };
 
 /// Lines and points.
@@ -137,7 +146,7 @@ pub const SIMPLIFIED: Code = Code {
     id: "mesh-material-simplified",
     severity: Severity::Info,
     meaning: "A material says something that has no counterpart in the output, such as a factor on a texture.",
-    outcome: "It is left out.",
+    outcome: "It is left out, or a mean stands for it.",
 };
 
 /// No image.

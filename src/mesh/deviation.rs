@@ -89,8 +89,14 @@ impl Surface {
         if count == 1 {
             return;
         }
-        let axis = bounds.longest_axis();
-        let middle = |(t, _): &([Point; 3], u32)| t[0][axis] + t[1][axis] + t[2][axis];
+        // Along the axis that tells triangles apart best: the sides of a cylinder lie far along its own, and all at one place.
+        let middle = |t: &[Point; 3], k: usize| t[0][k] + t[1][k] + t[2][k];
+        let mut middles = Bounds::EMPTY;
+        for (corners, _) in &self.triangles[range.clone()] {
+            middles.add([0, 1, 2].map(|k| middle(corners, k)));
+        }
+        let axis = middles.longest_axis();
+        let middle = |(corners, _): &([Point; 3], u32)| middle(corners, axis);
         let half = self.first(leaf + count / 2) - range.start;
         if half > 0 && half < range.len() {
             self.triangles[range].select_nth_unstable_by(half, |a, b| middle(a).total_cmp(&middle(b)));
@@ -149,6 +155,11 @@ impl Surface {
         self.is_within([0, 1, 2].map(|k| (a[k] + b[k] + c[k]) / 3.0), distance)
             && long_edges.all(|(from, to)| self.is_within([0, 1, 2].map(|k| (from[k] + to[k]) / 2.0), distance))
     }
+}
+
+/// Whether the triangle is at most `distance` away from `point`.
+pub(super) fn is_near(point: Point, triangle: &[Point; 3], distance: f32) -> bool {
+    distance_squared(point, triangle) <= distance * distance
 }
 
 fn subtract(a: Point, b: Point) -> Point {

@@ -8,14 +8,12 @@ mod buffers;
 mod material;
 mod meshopt;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use gltf::binary::Glb;
 use gltf::json::accessor::Type;
 use gltf::json::validation::Checked;
 use gltf::json::{self, Index, Root};
@@ -53,9 +51,6 @@ const UNDERSTOOD: &[&str] = &[
     "MSFT_texture_dds",
 ];
 
-/// Bytes of a GLB before its first chunk.
-const GLB_HEADER: u32 = 12;
-
 /// Base64 as data URIs have it, with and without padding.
 const BASE64: GeneralPurpose =
     GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent));
@@ -64,26 +59,20 @@ const BASE64: GeneralPurpose =
 pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
     let bytes = source.file.bytes.clone();
     let (text, binary) = if bytes.starts_with(b"glTF") {
-        // The crate subtracts the header's size from the declared length without looking.
-        let declared = bytes.get(8..).and_then(<[u8]>::first_chunk).map_or(0, |length| u32::from_le_bytes(*length));
-        if declared < GLB_HEADER {
-            return Err(broken(format!("its header declares a length of {declared} bytes")));
-        }
-        let glb = Glb::from_slice(&bytes).map_err(|error| broken(error.to_string()))?;
-        (glb.json, glb.bin)
+        container(&bytes)?
     } else {
-        (Cow::Borrowed(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes)), None)
+        (bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes), None)
     };
-    let root: Root = json::deserialize::from_slice(&text).map_err(|error| {
-        if is_version_1(&text) {
-            return Error::new(&codes::UNSUPPORTED, "the file is glTF 1, which is not read").help("export it as glTF 2.0");
+    let root: Root = json::deserialize::from_slice(text).map_err(|error| {
+        if is_version_1(text) {
+            return version_1();
         }
         broken(error.to_string()).line(if bytes.starts_with(b"glTF") { 0 } else { error.line() as u32 })
     })?;
     refuse_extensions(&root, source)?;
     let mut reader = Reader {
         root: &root,
-        buffers: Buffers::new(&root, binary.as_deref()),
+        buffers: Buffers::new(&root, binary),
         assembly: Assembly::new(bytes.len()),
         looks: Vec::new(),
         look_index: vec![None; root.materials.len()],
@@ -98,6 +87,32 @@ pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
         source.report(&codes::SKIPPED, format!("{skipped} sets of points or lines are left out"), "");
     }
     assembly.finish(source, Shading::Flat)
+}
+
+/// The text and the binary chunk of a GLB. Read here, since the crate's own reader panics at a length below that of the header.
+fn container(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Error> {
+    let number = |at: usize| bytes.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_le_bytes);
+    if number(4) == Some(1) {
+        return Err(version_1());
+    }
+    let (mut text, mut binary) = (None, None);
+    let mut at = 12;
+    while let (Some(length), Some(kind)) = (number(at), bytes.get(at + 4..at + 8)) {
+        let start = at + 8;
+        let chunk = usize::try_from(length).ok().and_then(|length| bytes.get(start..start.checked_add(length)?));
+        match (kind, chunk) {
+            (b"JSON", Some(chunk)) if text.is_none() => text = Some(chunk),
+            (b"BIN\0", Some(chunk)) if binary.is_none() => binary = Some(chunk),
+            (_, Some(_)) => {}
+            (_, None) => return Err(broken("a chunk ends beyond the file")),
+        }
+        at = start + chunk.map_or(0, <[u8]>::len);
+    }
+    Ok((text.ok_or_else(|| broken("it has no JSON chunk"))?, binary))
+}
+
+fn version_1() -> Error {
+    Error::new(&codes::UNSUPPORTED, "the file is glTF 1, which is not read").help("export it as glTF 2.0")
 }
 
 fn broken(reason: impl Into<String>) -> Error {

@@ -101,7 +101,7 @@ impl Cloud {
         let mut next = 0;
         while next < faces.len() {
             match self.farthest_outside(&faces[next]) {
-                Some((point, _)) => self.add(&mut faces, next, point),
+                Some(point) => self.add(&mut faces, next, point),
                 None => next += 1,
             }
         }
@@ -114,37 +114,23 @@ impl Cloud {
         corners.sort_unstable();
         corners.dedup();
         let Some(simplex) = self.first_simplex().filter(|_| corners.len() > FEW_CORNERS) else { return hull };
-        let mut faces = self.tetrahedron(simplex, corners.iter().copied());
-        let mut taken = simplex.len();
-        for extreme in self.extremes().into_iter().flatten().flat_map(|(low, high)| [low, high]) {
-            if let Some(face) = faces.iter().position(|face| face.alive && face.outside.contains(&extreme)) {
-                self.add(&mut faces, face, extreme);
-                taken += 1;
-            }
-        }
+        let extremes: Vec<u32> = self.extremes().into_iter().flatten().flat_map(|(low, high)| [low, high]).collect();
+        let mut growth = Growth::new(self, simplex, corners.iter().copied());
+        extremes.into_iter().for_each(|extreme| growth.take(extreme));
         for bound in [FEW_CORNERS, MOST_CORNERS / 2, MOST_CORNERS] {
-            while taken < bound
-                && let Some((face, point)) = self.farthest(&faces)
+            while growth.taken < bound
+                && let Some(point) = growth.farthest()
             {
-                self.add(&mut faces, face, point);
-                taken += 1;
+                growth.take(point);
             }
-            let surface = deviation::Surface::new(points, &alive(&faces));
+            let surface = deviation::Surface::new(points, &alive(&growth.faces));
             let tolerance = (DEVIATION * self.diagonal()) as f32;
-            let left = faces.iter().filter(|face| face.alive).flat_map(|face| &face.outside);
-            if left.into_iter().all(|&point| surface.is_within(points[point as usize], tolerance)) {
+            if growth.left.iter().all(|missed| surface.is_within(points[missed.point as usize], tolerance)) {
                 break;
             }
         }
-        let reduced = alive(&faces);
+        let reduced = alive(&growth.faces);
         if self.is_flat(&reduced) { hull } else { reduced }
-    }
-
-    /// The face that misses a point by most, and that point.
-    fn farthest(&self, faces: &[Face]) -> Option<(usize, u32)> {
-        let outside = |(index, face)| self.farthest_outside(face).map(|(point, distance)| (index, point, distance));
-        let farthest = faces.iter().enumerate().filter_map(outside).max_by(|a, b| a.2.total_cmp(&b.2).then(b.1.cmp(&a.1)));
-        farthest.map(|(face, point, _)| (face, point))
     }
 
     /// The lowest and highest point along each axis.
@@ -189,17 +175,14 @@ impl Cloud {
         }
     }
 
-    /// The point that is farthest outside of a face, and how far that is.
-    fn farthest_outside(&self, face: &Face) -> Option<(u32, f64)> {
+    fn farthest_outside(&self, face: &Face) -> Option<u32> {
         if !face.alive {
             return None;
         }
         let [a, b, c] = face.corners.map(|i| self.point(i));
         let normal = (b - a).cross(&(c - a));
         let height = |i: u32| (self.point(i) - a).dot(&normal);
-        let point = face.outside.iter().copied().max_by(|p, q| height(*p).total_cmp(&height(*q)).then(q.cmp(p)))?;
-        let distance = height(point) / normal.norm();
-        Some((point, if distance.is_finite() { distance } else { 0.0 }))
+        face.outside.iter().copied().max_by(|p, q| height(*p).total_cmp(&height(*q)).then(q.cmp(p)))
     }
 
     /// Replaces the faces that `point` is outside of, `seen` among them, by a cone from it to their rim.
@@ -259,6 +242,79 @@ impl Cloud {
             extent = extent.max(a.norm());
         }
         2.0 * volume <= FLAT * area * extent
+    }
+}
+
+/// A hull that takes its corners one by one.
+struct Growth<'a> {
+    cloud: &'a Cloud,
+    faces: Vec<Face>,
+    /// Of each face a corner and the unit normal.
+    planes: Vec<(Vector3<f64>, Vector3<f64>)>,
+    /// The points outside of it.
+    left: Vec<Missed>,
+    /// How many points it was given.
+    taken: usize,
+}
+
+/// A point outside of a hull in the making.
+struct Missed {
+    point: u32,
+    /// Of the faces that are there the one whose plane it is farthest from, and how far.
+    face: usize,
+    distance: f64,
+}
+
+impl<'a> Growth<'a> {
+    fn new(cloud: &'a Cloud, simplex: [u32; 4], points: impl Iterator<Item = u32>) -> Self {
+        let left = points.filter(|point| !simplex.contains(point));
+        let left = left.map(|point| Missed { point, face: 0, distance: f64::NEG_INFINITY }).collect();
+        let faces = cloud.tetrahedron(simplex, std::iter::empty());
+        let mut growth = Self { cloud, faces, planes: Vec::new(), left, taken: simplex.len() };
+        growth.measure();
+        growth
+    }
+
+    fn farthest(&self) -> Option<u32> {
+        let farthest = self.left.iter().max_by(|a, b| a.distance.total_cmp(&b.distance).then(b.point.cmp(&a.point)));
+        farthest.map(|missed| missed.point)
+    }
+
+    /// Makes a point that is outside a corner.
+    fn take(&mut self, point: u32) {
+        let Some(index) = self.left.iter().position(|missed| missed.point == point) else { return };
+        let Missed { face, .. } = self.left.swap_remove(index);
+        if self.cloud.side(self.faces[face].corners, point) < 0.0 {
+            self.cloud.add(&mut self.faces, face, point);
+            self.taken += 1;
+            self.measure();
+        }
+    }
+
+    /// Finds out how far points are from new faces, and forgets those that are outside of none any more.
+    fn measure(&mut self) {
+        let first = self.planes.len();
+        for face in &self.faces[first..] {
+            let [a, b, c] = face.corners.map(|i| *self.cloud.point(i));
+            let normal = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_default();
+            self.planes.push((a, normal));
+        }
+        let (cloud, faces, planes) = (self.cloud, &self.faces, &self.planes);
+        self.left.retain_mut(|missed| {
+            let point = cloud.point(missed.point);
+            let (mut best, from) = match faces[missed.face].alive && missed.distance > f64::NEG_INFINITY {
+                true => ((missed.face, missed.distance), first),
+                false => ((missed.face, f64::NEG_INFINITY), 0),
+            };
+            for (index, (at, normal)) in planes.iter().enumerate().skip(from).filter(|(index, _)| faces[*index].alive) {
+                let distance = (point - at).dot(normal);
+                if distance > best.1 {
+                    best = (index, distance);
+                }
+            }
+            (missed.face, missed.distance) = best;
+            missed.distance > 0.0
+        });
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use meshopt::SimplifyOptions;
 use nalgebra::Vector3;
 
-use super::deviation::Surface;
+use super::deviation::{Surface, is_near};
 use crate::robot::{Corners, Mesh, Part, Tiers};
 
 /// How far the medium tier may lie from the source, as a part of the diagonal of its bounding box.
@@ -56,9 +56,10 @@ pub fn tiers(mesh: &Mesh) -> Tiers {
         return Tiers::default();
     }
     let Some(source) = Source::new(mesh) else { return Tiers::default() };
-    let medium = source.simplified(MEDIUM_DEVIATION, mesh.triangles.len());
-    let low = source.simplified(LOW_DEVIATION, medium.as_ref().unwrap_or(mesh).triangles.len());
-    Tiers { medium: medium.map(Arc::new), low: low.map(Arc::new) }
+    let medium = source.simplified(MEDIUM_DEVIATION, None);
+    let low = source.simplified(LOW_DEVIATION, medium.as_ref());
+    let mesh_of = |tier: Tier| Arc::new(source.mesh_of(tier.triangles));
+    Tiers { medium: medium.map(mesh_of), low: low.map(mesh_of) }
 }
 
 /// How many triangles share the point that most do.
@@ -85,6 +86,14 @@ struct Source<'a> {
     /// Of each vertex, its position in `points`, and its normal and texture coordinates.
     positions: Vec<[f32; 3]>,
     attributes: Vec<f32>,
+}
+
+/// A tier that lies near enough to the source.
+struct Tier {
+    /// The vertices of its triangles.
+    triangles: Vec<[u32; 3]>,
+    /// For each point of the source a triangle that it lies on (of points, the least first); [`NONE`] where that is the point's own.
+    witnesses: Vec<[u32; 3]>,
 }
 
 /// What need not be measured again while a tier is tried once more.
@@ -180,33 +189,44 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The mesh with as few triangles as stay within `deviation` of it; `None` if that saves too little of what a `finer` tier has.
-    fn simplified(&self, deviation: f32, finer: usize) -> Option<Mesh> {
+    /// A tier with as few triangles as stay within `deviation` of the mesh; `None` if that saves too little of what the `finer` tier
+    /// has, or else the mesh. It is made from the finer one, which is less work.
+    fn simplified(&self, deviation: f32, finer: Option<&Tier>) -> Option<Tier> {
         let bound = deviation * self.diagonal;
+        let from = finer.map_or(&self.triangles, |finer| &finer.triangles);
         let mut locked = vec![false; self.points.len()];
         let mut proved = Proved { triangles: Set::default(), witnesses: vec![[NONE; 3]; self.points.len()] };
         for _ in 0..ROUNDS {
-            let triangles = self.collapsed(bound * ESTIMATE, &locked);
-            if triangles.is_empty() || triangles.len() as f64 > MAX_SHARE * finer as f64 {
+            let triangles = self.collapsed(from, bound * ESTIMATE, &locked);
+            if triangles.is_empty() || triangles.len() as f64 > MAX_SHARE * from.len() as f64 {
                 return None;
             }
-            let astray = self.astray(&triangles, bound, &mut proved)?;
+            let mut astray = self.astray(&triangles, bound, &mut proved)?;
             if !astray.contains(&true) {
-                return Some(self.mesh_of(triangles));
+                return Some(Tier { triangles, witnesses: proved.witnesses });
             }
-            self.lock(&mut locked, &astray);
+            if let Some(finer) = finer {
+                // Points that the finer tier has no more are kept by what they lie on there.
+                for (i, witness) in finer.witnesses.iter().enumerate().filter(|(_, witness)| witness[0] != NONE) {
+                    if astray[i] {
+                        witness.iter().for_each(|&point| astray[point as usize] = true);
+                    }
+                }
+            }
+            let points = from.iter().map(|t| t.map(|i| self.vertices[i as usize].point));
+            lock(&mut locked, &astray, points);
         }
         None
     }
 
-    /// The vertices of the triangles that are left when edges are collapsed up to an estimated error of `error`, without moving
+    /// The vertices of those triangles that are left of `from` when edges are collapsed up to an estimated error of `error`, without moving
     /// locked points.
-    fn collapsed(&self, error: f32, locked: &[bool]) -> Vec<[u32; 3]> {
+    fn collapsed(&self, from: &[[u32; 3]], error: f32, locked: &[bool]) -> Vec<[u32; 3]> {
         let width = if self.mesh.uvs.is_some() { 5 } else { 3 };
         let weights = [NORMAL_WEIGHT, NORMAL_WEIGHT, NORMAL_WEIGHT, UV_WEIGHT, UV_WEIGHT];
         let locks: Vec<bool> = self.vertices.iter().map(|v| locked[v.point as usize]).collect();
         let indices = meshopt::simplify_with_attributes_and_locks_decoder(
-            self.triangles.as_flattened(),
+            from.as_flattened(),
             &self.positions,
             &self.attributes,
             &weights[..width],
@@ -256,6 +276,7 @@ impl<'a> Source<'a> {
             }
         }
         let there: Set<[u32; 3]> = tier.iter().copied().collect();
+        self.witness(&tier, &kept, &there, bound, &mut proved.witnesses);
         for (i, point) in self.points.iter().enumerate().filter(|(i, _)| !kept[*i]) {
             if !there.contains(&proved.witnesses[i]) {
                 match surface.find(*point, bound) {
@@ -283,12 +304,41 @@ impl<'a> Source<'a> {
         (!is_spent()).then_some(astray)
     }
 
-    /// Locks the points that are astray and those that share a triangle with them.
-    fn lock(&self, locked: &mut [bool], astray: &[bool]) {
-        for triangle in &self.mesh.triangles {
-            if triangle.iter().any(|&i| astray[i as usize]) {
-                triangle.iter().for_each(|&i| locked[i as usize] = true);
+    /// Finds a triangle of `tier` that they lie on for most points that are not `kept` in it: it is mostly one on which a neighbour
+    /// lies. That saves most of the searches.
+    fn witness(&self, tier: &[[u32; 3]], kept: &[bool], there: &Set<[u32; 3]>, bound: f32, witnesses: &mut [[u32; 3]]) {
+        /// Each pass reaches one neighbour farther.
+        const PASSES: usize = 3;
+        // For each point a triangle to try: its own where it is kept.
+        let mut near: Vec<[u32; 3]> =
+            witnesses.iter().map(|witness| if there.contains(witness) { *witness } else { [NONE; 3] }).collect();
+        for triangle in tier {
+            triangle.iter().for_each(|&point| near[point as usize] = *triangle);
+        }
+        for _ in 0..PASSES {
+            let mut is_done = true;
+            for corners in &self.mesh.triangles {
+                for (k, &point) in corners.iter().enumerate() {
+                    if near[point as usize][0] != NONE {
+                        continue;
+                    }
+                    let others = [corners[(k + 1) % 3], corners[(k + 2) % 3]].map(|other| near[other as usize]);
+                    let lies_on = |triangle: &&[u32; 3]| {
+                        let corners = || triangle.map(|i| self.points[i as usize]);
+                        triangle[0] != NONE && is_near(self.points[point as usize], &corners(), bound)
+                    };
+                    if let Some(found) = others.iter().find(lies_on) {
+                        near[point as usize] = *found;
+                        is_done = false;
+                    }
+                }
             }
+            if is_done {
+                break;
+            }
+        }
+        for ((witness, near), kept) in witnesses.iter_mut().zip(near).zip(kept) {
+            *witness = if *kept { [NONE; 3] } else { near };
         }
     }
 
@@ -323,6 +373,15 @@ impl<'a> Source<'a> {
             parts,
             materials: mesh.materials.clone(),
             digest: [0; 32],
+        }
+    }
+}
+
+/// Locks the points that are astray and those that share a triangle (of points) with them.
+fn lock(locked: &mut [bool], astray: &[bool], triangles: impl Iterator<Item = [u32; 3]>) {
+    for triangle in triangles {
+        if triangle.iter().any(|&i| astray[i as usize]) {
+            triangle.iter().for_each(|&i| locked[i as usize] = true);
         }
     }
 }

@@ -102,8 +102,9 @@ impl Dialect {
     fn of(header: &[u8], attributes: impl Iterator<Item = u16> + Clone) -> Option<Self> {
         let after = |mark: &[u8]| Some(&header[header.windows(mark.len()).position(|part| part == mark)? + mark.len()..]);
         let Some(object) = after(Self::COLOR) else {
-            // Meshmixer fills up with white, others with ones; a flag alone is no colour that anyone meant.
-            let meant = attributes.clone().any(|a| a & FLAG != 0 && a != u16::MAX && a != FLAG);
+            // Meshmixer fills up with white (or nearly), others with ones; a flag alone is no colour that anyone meant.
+            let white = |a: u16| [0, 5, 10].iter().all(|shift| a >> shift & 31 >= 30);
+            let meant = attributes.clone().any(|a| a & FLAG != 0 && a != FLAG && !white(a));
             // Writers of this dialect leave facets without a colour at zero.
             let strict = attributes.clone().all(|a| a & FLAG != 0 || a == 0);
             return (meant && strict).then_some(Self::VisCam);
@@ -304,7 +305,7 @@ mod tests {
 
     #[test]
     fn attributes_that_are_no_colors() {
-        for name in ["meshlab_plain.stl", "ones.stl", "garbage.stl"] {
+        for name in ["meshlab_plain.stl", "white.stl", "garbage.stl"] {
             let (mesh, _) = read_file(&format!("stl/{name}")).unwrap();
             assert_eq!((mesh.points.len(), mesh.colors), (5, None), "{name}");
         }

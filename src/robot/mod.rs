@@ -126,6 +126,8 @@ pub struct Shape {
     pub geometry: Geometry,
     /// The material of the source. A mesh's own materials take precedence over it.
     pub material: Option<MaterialId>,
+    /// The reference to the mesh that could not be read and that this stands in for.
+    pub stand_in_for: Option<String>,
     /// What the hub has no word for.
     pub custom: Custom,
     /// Where it stands.

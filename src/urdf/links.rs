@@ -155,7 +155,7 @@ fn shapes(xml: &mut Xml<'_>, link: Node<'_>, assets: &mut Assets, known: &Known,
             Some(geometry) => {
                 let custom = xml.custom(node, known);
                 let name = name_of(node).map(str::to_owned);
-                shapes.push(Shape { name, origin, geometry, material, custom, place: xml.place(node) });
+                shapes.push(Shape { name, origin, geometry, material, stand_in_for: None, custom, place: xml.place(node) });
             }
             None => xml.leave_out(node),
         }

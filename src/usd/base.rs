@@ -1,7 +1,7 @@
 //! `base.usda`: links as Xforms, frames, and the scopes of visuals and colliders with their payloads (REP-158 §1.2, §1.3.2).
 
 use super::Scene;
-use super::author::{Attribute, Layer, Relationship};
+use super::author::{Attribute, Layer, Relationship, string};
 use super::instances::author_primitive;
 use super::library::{Collider, ColliderForm, DEFAULT_TIER, Look, TIERS, Visual};
 use super::numbers::place;
@@ -70,6 +70,9 @@ fn author_visual(scene: &Scene<'_>, layer: &mut Layer, path: &str, visual: &Visu
     }
     if let Some(name) = &visual.display_name {
         prim.display_name(name);
+    }
+    if let Some(mesh) = &visual.stand_in_for {
+        prim.custom_data([("standInFor", string(mesh))]);
     }
     prim.relationship("material:binding", Relationship::to([format!("{}/Materials/{material}", scene.plan.root())]));
     place(&mut prim, &visual.pose, visual.scale.as_ref());

@@ -86,6 +86,8 @@ pub(super) struct Visual {
     /// `visual_0`: by its place among the link's visuals in the source, so that it doesn't change when another fails.
     pub name: String,
     pub display_name: Option<String>,
+    /// The mesh that could not be read and that it stands in for.
+    pub stand_in_for: Option<String>,
     pub pose: Pose,
     pub scale: Option<Vector3<f64>>,
     /// For each of [`TIERS`].
@@ -215,7 +217,8 @@ impl Builder<'_> {
             self.library.instances[instance].uses += 1;
         }
         let name = format!("visual_{index}");
-        Some(Visual { name, display_name: shape.name.clone(), pose: shape.origin, scale, looks })
+        let stand_in_for = shape.stand_in_for.clone();
+        Some(Visual { name, display_name: shape.name.clone(), stand_in_for, pose: shape.origin, scale, looks })
     }
 
     /// A mesh in each of [`TIERS`] with negative factors of the scale baked in, and what is left of the scale.

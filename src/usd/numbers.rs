@@ -88,7 +88,7 @@ pub(super) fn joint_axis(axis: &Unit<Vector3<f64>>) -> (&'static str, UnitQuater
 ///
 /// Of all the ways to order and direct the axes, the one nearest to no rotation is taken, so that a tensor that is diagonal
 /// already keeps its order.
-pub(super) fn principal_axes(tensor: &Matrix3<f64>) -> (Vector3<f64>, UnitQuaternion<f64>) {
+pub(crate) fn principal_axes(tensor: &Matrix3<f64>) -> (Vector3<f64>, UnitQuaternion<f64>) {
     let off_diagonal = [tensor[(0, 1)], tensor[(0, 2)], tensor[(1, 2)]];
     if off_diagonal.iter().all(|&v| v == 0.0) {
         return (tensor.diagonal(), UnitQuaternion::identity());

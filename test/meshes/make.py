@@ -48,9 +48,9 @@ stl(
     header=b"COLOR=\x7f\x7f\x7f MATERIAL=\x7f\x7f\x7f \x7f\x7f\x7f \x7f\x7f\x7f",
     attributes=(rgb(31, 0, 0, 1), 0, rgb(0, 15, 31, 1)),
 )
-# Attributes that are no colours: without any, a header that promises them, all ones, something else.
+# Attributes that are no colours: a header that promises them without any, what Meshmixer fills up with, something else.
 stl("meshlab_plain.stl", header=b"COLOR=\x7f\x7f\x7f MATERIAL=\x7f\x7f\x7f \x7f\x7f\x7f \x7f\x7f\x7f")
-stl("ones.stl", attributes=(0xFFFF, 0x8000, 0xFFFF))
+stl("white.stl", attributes=(0xFFFF, 0x8000, rgb(30, 30, 30, 1)))
 stl("garbage.stl", attributes=(0x9ABC, 0x1234, 0xDEAD))
 
 
@@ -63,7 +63,7 @@ def png(width, height, pixels):
 
     rows = b"".join(b"\0" + bytes(x for pixel in pixels[y * width : (y + 1) * width] for x in pixel) for y in range(height))
     head = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 0)) + chunk(b"IEND", b"")
 
 
 RED_AND_BLUE = png(2, 1, [(255, 0, 0, 255), (0, 0, 255, 128)])

@@ -112,7 +112,7 @@ impl Indices {
     }
 
     fn add(&mut self, p: Node) {
-        self.values.extend(integers(&text(p)));
+        integers(&text(p), &mut self.values);
     }
 
     fn len(&self) -> usize {
@@ -158,8 +158,8 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
         let start = self.triangles.len();
         match node.tag_name().name() {
             "polylist" => {
-                let counts: Vec<u32> =
-                    child(node, "vcount").map(|vcount| integers(&text(vcount)).collect()).unwrap_or_default();
+                let mut counts = Vec::new();
+                child(node, "vcount").into_iter().for_each(|vcount| integers(&text(vcount), &mut counts));
                 for p in children(node, "p") {
                     indices.read(p);
                     self.polygons(&indices, &counts);
@@ -413,14 +413,39 @@ fn linear(color: [f64; 4]) -> [f32; 4] {
     [r, g, b, opacity as f32]
 }
 
-/// The numbers in a list of indices; [`NONE`] where it says something else or less than zero.
-fn integers(text: &str) -> impl Iterator<Item = u32> {
-    text.split_ascii_whitespace().map(|word| word.parse().unwrap_or(NONE))
+/// Appends the numbers in a list of indices; [`NONE`] where it says something else or less than zero.
+///
+/// Half of a file may be such lists, so they are gone through once, byte by byte.
+fn integers(text: &str, list: &mut Vec<u32>) {
+    const NO_INDEX: u64 = NONE as u64;
+    let mut number = None;
+    for byte in text.bytes() {
+        number = match byte {
+            b'0'..=b'9' => Some((number.map_or(0, |n: u64| n * 10) + u64::from(byte - b'0')).min(NO_INDEX)),
+            byte if byte.is_ascii_whitespace() => {
+                list.extend(number.map(|n| n as u32));
+                None
+            }
+            // Which any further digit leaves as it is.
+            _ => Some(NO_INDEX),
+        };
+    }
+    list.extend(number.map(|n| n as u32));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_in_any_state() {
+        let mut list = vec![7];
+        integers("\t1 20\r\n 0003\n4294967294 4294967295 4294967296 99999999999999999999 -1 x 5x x5 +5 1.0 6", &mut list);
+        assert_eq!(list, [7, 1, 20, 3, 4_294_967_294, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, 6]);
+        integers("", &mut list);
+        integers(" ", &mut list);
+        assert_eq!(list.len(), 15);
+    }
 
     #[test]
     fn columns_of_accessors() {

@@ -154,7 +154,9 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
         [0, b'<', ..] => utf16(bytes, u16::from_be_bytes),
         _ => {
             let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-            let Err(_) = str::from_utf8(bytes) else { return String::from_utf8_lossy(bytes) };
+            if let Ok(text) = str::from_utf8(bytes) {
+                return Cow::Borrowed(text);
+            }
             let declaration = bytes[..bytes.len().min(200)].to_ascii_lowercase();
             let says = |name: &[u8]| declaration.windows(name.len()).any(|w| w == name);
             if says(b"iso-8859-1") || says(b"windows-1252") || says(b"latin1") {
@@ -278,7 +280,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         match meter.trim().parse::<f64>() {
             Ok(meter) if meter > 0.0 && meter.is_finite() => meter,
             _ => {
-                self.report(&codes::BAD_VALUES, unit, format!("the unit of `{meter}` metres is taken as 1"));
+                self.report(&codes::ASSET, unit, format!("the unit of `{meter}` metres is taken as 1"));
                 1.0
             }
         }
@@ -295,7 +297,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
             "Y_UP" => transform::Y_UP,
             "Z_UP" => Matrix4::identity(),
             other => {
-                self.report(&codes::BAD_VALUES, up_axis, format!("the up axis `{other}` is taken as Y_UP"));
+                self.report(&codes::ASSET, up_axis, format!("the up axis `{other}` is taken as Y_UP"));
                 transform::Y_UP
             }
         }

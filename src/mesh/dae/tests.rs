@@ -1,6 +1,15 @@
 //! Small Collada files, each with what must come out of it.
 
-use crate::mesh::test::{check, codes_of, read, read_with, triangles};
+use crate::diagnostic::Diagnostic;
+use crate::mesh::test::{check, codes_of, read, read_with, source, triangles};
+use crate::mesh::{Error, Options, UpAxis};
+use crate::resolve::File;
+use crate::robot::Mesh;
+
+/// Reads a file that refers to no other, understood as `options` say.
+fn read_as(name: &str, bytes: &[u8], options: Options) -> Result<(Mesh, Vec<Diagnostic>), Error> {
+    crate::mesh::read(&File { path: name.into(), bytes: bytes.into() }, source().files, options)
+}
 
 /// A file of library elements and the content of its visual scene.
 fn file(unit: &str, libraries: &str, scene: &str) -> String {
@@ -35,7 +44,11 @@ const P: [[f32; 3]; 5] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.
 fn corners(primitives: &str) -> Vec<[[f32; 3]; 3]> {
     let (mesh, _) = read("a.dae", file("", &geometry("g", primitives), INSTANCE).as_bytes()).unwrap();
     check(&mesh);
-    triangles(&mesh).into_iter().map(|(_, corners)| corners).collect()
+    corners_of(&mesh)
+}
+
+fn corners_of(mesh: &Mesh) -> Vec<[[f32; 3]; 3]> {
+    triangles(mesh).into_iter().map(|(_, corners)| corners).collect()
 }
 
 fn at(indices: &[[usize; 3]]) -> Vec<[[f32; 3]; 3]> {
@@ -175,6 +188,50 @@ fn ids_are_those_of_the_mesh_first() {
     let scene = "<node><instance_geometry url=\"#h\"/></node>";
     let (mesh, _) = read("a.dae", file("", &(geometry("g", ONE) + &second), scene).as_bytes()).unwrap();
     assert_eq!(mesh.points[0], [0.0, 0.0, 9.0]);
+}
+
+#[test]
+fn units_and_up_axes_that_make_no_sense() {
+    let sound = file("<unit meter=\"1\"/>", &geometry("g", ONE), INSTANCE);
+    for unit in ["0", "-1", "nan", "inf", "0,01", ""] {
+        let (mesh, diagnostics) = read("a.dae", sound.replace("meter=\"1\"", &format!("meter=\"{unit}\"")).as_bytes()).unwrap();
+        assert_eq!((corners_of(&mesh), codes_of(&diagnostics)), (at(&[[0, 1, 2]]), vec!["mesh-asset"]), "{unit}");
+    }
+    let honor = Options { up_axis: UpAxis::Honor };
+    let y_up = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 1.0]];
+    for (up_axis, found) in [("<up_axis>Y_UP</up_axis>", ""), ("<up_axis>W_UP</up_axis>", "mesh-asset"), ("", "")] {
+        let text = sound.replace("<up_axis>Y_UP</up_axis>", up_axis);
+        let (mesh, diagnostics) = read_as("a.dae", text.as_bytes(), honor).unwrap();
+        assert_eq!((corners_of(&mesh), codes_of(&diagnostics).join(" ")), (vec![y_up], found.to_owned()), "{up_axis}");
+    }
+}
+
+#[test]
+fn errors_say_where() {
+    let text = file("", &geometry("g", ONE), INSTANCE);
+    // The text of these tests is one line behind the declaration.
+    assert_eq!(read("a.dae", text.replace("</mesh>", "</mess>").as_bytes()).unwrap_err().line, 2);
+    assert_eq!(read("a.dae", format!("\n\n{}", text.replace("</mesh>", "</mess>")).as_bytes()).unwrap_err().line, 4);
+    assert_eq!(read("a.dae", b"\n<!-- x -->\n<html/>").unwrap_err().line, 3);
+    let deep = file("", "", &format!("{}{}", "<node>\n".repeat(200), "</node>".repeat(200)));
+    assert_eq!(read("a.dae", deep.as_bytes()).unwrap_err().line, 2 + 128);
+    let text = format!("\n{}", text.replace("url=\"#g\"", "url=\"#h\""));
+    assert_eq!(read("a.dae", text.as_bytes()).unwrap_err().code.id, "mesh-empty");
+}
+
+#[test]
+fn prefixes_are_declared_at_the_root() {
+    for (text, root) in [
+        ("<COLLADA>", "<COLLADA"),
+        ("<?xml version='1.0'?>\n<!-- <COLLADA> --><c:COLLADA a='b'>", "<c:COLLADA"),
+        ("<!DOCTYPE COLLADA><a/>", "<a"),
+        ("<!DOCTYPE COLLADA [<!ENTITY x \"<y>\">]>\n<a\n>", "<a"),
+    ] {
+        assert_eq!(super::root_name_end(text), Some(text.rfind(root).unwrap() + root.len()), "{text}");
+    }
+    for text in ["", "<", "<?", "<!-- <a>", "<!DOCTYPE [<a>", "text", "<a", "<!--", "<é"] {
+        assert_eq!(super::root_name_end(text), None, "{text}");
+    }
 }
 
 #[test]

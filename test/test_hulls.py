@@ -1,0 +1,64 @@
+"""The convex hulls that colliders are, of every robot: closed, wound outwards, of few corners, near what they are the hulls of."""
+
+import numpy as np
+import trimesh
+from pxr import UsdGeom
+
+from stage import Asset, applied
+
+#: How many corners a hull has at most, and how many where they suffice (docs/limits.md).
+MOST, FEW = 255, 64
+#: How far a point of the source may lie outside of its hull, as a part of the diagonal of its box.
+DEVIATION = 0.01
+
+
+def meshes(converted):
+    """(name, hull, source) of every mesh that collides and has a hull, each once, as trimesh sees them."""
+    read = {}
+    for variant in ("convex_hull", "trimesh"):
+        asset = Asset(converted.entry)
+        asset.select("collision_fidelity", variant)
+        for prim in asset.prims:
+            if prim.IsA(UsdGeom.Mesh) and "PhysicsMeshCollisionAPI" in applied(prim):
+                read.setdefault(prim.GetPath(), []).append(_arrays(prim))
+    pairs = {(hull[0].tobytes(), source[0].tobytes()): (path, hull, source) for path, (hull, source) in read.items()}
+    for path, hull, source in pairs.values():
+        if hull[0].shape != source[0].shape or (hull[0] != source[0]).any():
+            yield f"{path.name} of {path.GetParentPath().GetParentPath().name}", *(trimesh.Trimesh(*of, process=False) for of in (hull, source))
+
+
+def _arrays(prim):
+    mesh = UsdGeom.Mesh(prim)
+    return np.array(mesh.GetPointsAttr().Get(), float), np.array(mesh.GetFaceVertexIndicesAttr().Get()).reshape(-1, 3)
+
+
+def test_hulls(converted):
+    few, every = 0, list(meshes(converted))
+    for name, hull, source in every:
+        assert hull.is_watertight and hull.is_winding_consistent and hull.volume > 0, name
+        corners = {tuple(p) for p in hull.vertices}
+        assert len(corners) == len(hull.vertices) == len(np.unique(hull.faces)) <= MOST, name
+        assert corners <= {tuple(p) for p in source.vertices}, f"{name}: corners are the source's points"
+        diagonal = np.linalg.norm(np.ptp(source.vertices, axis=0))
+        np.testing.assert_array_equal(hull.bounds, source.bounds, err_msg=name)
+        # Convex: no corner is outside of any face's plane.
+        assert _heights(hull, hull.vertices).max() <= 2e-6 * diagonal, name
+        # By their planes most points lie inside; of the others the distance to the surface counts.
+        heights = _heights(hull, source.vertices)
+        farthest = np.argsort(-heights)[:300]
+        missed = max((_distance(hull.triangles, source.vertices[i]) for i in farthest if heights[i] > 1e-6 * diagonal), default=0) / diagonal
+        assert missed <= DEVIATION + 1e-6, f"{name}: {missed:.4%}"
+        print(f"hull {converted.name} {name}: {len(corners)} corners, {missed:.3%} missed")
+        few += len(corners) <= FEW
+    print(f"hulls {converted.name}: {few} of {len(every)} have {FEW} corners at most")
+
+
+def _heights(hull, points):
+    """How far points lie outside of the planes of a hull, in portions that fit in memory."""
+    offsets = np.einsum("fk,fk->f", hull.face_normals, hull.triangles[:, 0])
+    return np.concatenate([(part @ hull.face_normals.T - offsets).max(1) for part in np.array_split(points, len(points) // 20_000 + 1)])
+
+
+def _distance(triangles, point):
+    nearest = trimesh.triangles.closest_point(triangles, np.tile(point, (len(triangles), 1)))
+    return np.linalg.norm(nearest - point, axis=1).min()
