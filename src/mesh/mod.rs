@@ -15,6 +15,7 @@ pub mod codes;
 #[cfg(test)]
 mod corpus;
 mod dae;
+mod declared;
 mod deviation;
 mod gltf;
 mod hull;

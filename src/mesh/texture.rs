@@ -7,7 +7,7 @@ use std::sync::Arc;
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
 use sha2::{Digest, Sha256};
 
-use super::{Error, codes, stem};
+use super::{Error, codes, declared, stem};
 use crate::resolve::File;
 use crate::robot::{ImageFormat, Material, Texture};
 
@@ -19,6 +19,12 @@ const MAX_SIDE: u32 = 16_384;
 
 /// The most pixels.
 const MAX_PIXELS: u64 = 64 << 20;
+
+/// The most bytes that a decoder may take, …
+const MEMORY: u64 = 8 << 20;
+
+/// … and this many more for each pixel: the widest have 16.
+const MEMORY_PER_PIXEL: u64 = 32;
 
 /// Reads an image: PNG and JPEG are kept byte for byte; TIFF, BMP, TGA, GIF (its first picture), WebP and JPEG in inks (CMYK)
 /// become PNG of eight bits. The content decides, not the name; only older TGA files, which have no mark of their own, must be
@@ -131,16 +137,24 @@ fn foreign_format(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
 
 /// A decoder that has read no more than the header, so that nothing is allocated for an image that is too large.
 fn decoder(format: image::ImageFormat, bytes: &[u8]) -> Result<impl ImageDecoder + '_, Error> {
+    if !declared::fits(format, bytes) {
+        return Err(Error::new(&codes::TEXTURE_UNREADABLE, "a part of it says that it is larger than the whole")
+            .help("export the image again"));
+    }
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = Limits::default();
     (limits.max_image_width, limits.max_image_height) = (Some(MAX_SIDE), Some(MAX_SIDE));
-    limits.max_alloc = Some(MAX_PIXELS * 16);
-    reader.limits(limits);
-    let decoder = reader.into_decoder().map_err(unreadable)?;
+    limits.max_alloc = Some(MEMORY + MEMORY_PER_PIXEL * MAX_PIXELS);
+    reader.limits(limits.clone());
+    let mut decoder = reader.into_decoder().map_err(unreadable)?;
     let (width, height) = decoder.dimensions();
-    if width > MAX_SIDE || height > MAX_SIDE || u64::from(width) * u64::from(height) > MAX_PIXELS {
+    let pixels = u64::from(width) * u64::from(height);
+    if width > MAX_SIDE || height > MAX_SIDE || pixels > MAX_PIXELS {
         return Err(too_large(format!("it has {width} x {height} pixels")));
     }
+    // A GIF's pictures may say that they are larger than the whole.
+    limits.max_alloc = Some(MEMORY + MEMORY_PER_PIXEL * pixels);
+    decoder.set_limits(limits).map_err(unreadable)?;
     Ok(decoder)
 }
 
@@ -286,6 +300,16 @@ mod tests {
         assert_eq!(read("a.tga", b"neither"), Err("texture-unreadable"));
         let png = encoded(&rgba(9), image::ImageFormat::Png);
         assert_eq!(read("a.png", &png[..40]), Err("texture-unreadable"));
+        let mut tiff = encoded(&rgba(9), image::ImageFormat::Tiff);
+        // The number of values of the first field.
+        let directory = u32::from_le_bytes(*tiff[4..].first_chunk().unwrap()) as usize;
+        tiff[directory + 6..directory + 10].fill(0x0F);
+        assert_eq!(read("a.tif", &tiff), Err("texture-unreadable"));
+        // A picture of 65535 x 65535 in a GIF of 3 x 2, by the width and height after its image separator.
+        let mut gif = encoded(&rgba(255), image::ImageFormat::Gif);
+        let frame = gif.windows(9).position(|w| w == [0x2C, 0, 0, 0, 0, 3, 0, 2, 0]).unwrap();
+        gif[frame + 5..frame + 9].fill(0xFF);
+        assert_eq!(read("a.gif", &gif), Err("texture-too-large"));
         assert_eq!(read("a.png", &vec![0; MAX_BYTES + 1]), Err("texture-too-large"));
     }
 
