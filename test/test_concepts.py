@@ -13,7 +13,7 @@ from conftest import CORNER_ROBOTS, SAMPLE_ROBOTS
 TESTS = Path(__file__).resolve().parent
 DOCUMENT = TESTS.parent / "docs" / "mapping.md"
 
-#: Every row of the mapping's tables, and what its appendices ask for. The mapping itself is not part of the repository.
+#: Every row of the mapping's tables, what its appendices ask for, and colours, of which it says nothing. The mapping itself is not part of the repository.
 CONCEPTS = """
 URDF file | mesh files | in-memory stage | image files
 unit: up axis | unit: length | unit: mass | unit: angle | unit: time | unit: force | unit: torque | unit: velocity
@@ -24,9 +24,10 @@ link/visual | link/visual/name | link/visual/origin | link/visual/geometry | lin
 link/collision | link/collision/name | link/collision/origin | link/collision/geometry | link/collision: purpose | link/collision: mesh
 geometry | geometry/box | geometry/box/size | geometry/cylinder | geometry/cylinder/radius | geometry/cylinder/length
 geometry/sphere | geometry/sphere/radius | geometry/capsule
-geometry/mesh | geometry/mesh/filename | geometry/mesh/scale | geometry/mesh: topology | geometry/mesh: handedness | geometry/mesh: texture coordinates
+geometry/mesh | geometry/mesh/filename | geometry/mesh/scale | geometry/mesh: topology | geometry/mesh: handedness | geometry/mesh: texture coordinates | geometry/mesh: colours of vertices and facets
 material | material/name | material/color | material/color/rgba | material: colour space | material: texture interaction
 material/texture | material/texture/filename | material: mesh textures | material: projection textures | material: embedded | material: MaterialX
+material: colours of vertices and facets
 joint | joint/name | joint/type | joint/type: revolute | joint/type: continuous | joint/type: prismatic | joint/type: fixed | joint/type: floating | joint/type: planar
 joint/parent | joint/child | joint/origin | joint/origin/xyz | joint/origin/rpy | joint/axis | joint/axis/xyz | joint: loop
 joint/limit | joint/limit/lower | joint/limit/upper | joint/limit/velocity | joint/limit/effort

@@ -18,11 +18,12 @@ const MAX_CONTROLLER_FILES: usize = 4 << 20;
 
 /// Loads every mesh, texture and controller file of `robot`, all cores at once. What can't be loaded is reported and left out.
 pub(super) fn load(robot: &mut Robot, files: &Files, job: &Job, context: &Context, base: Option<&Path>) -> Vec<Diagnostic> {
-    let mut diagnostics = meshes(robot, files, job.meshes, context, base);
+    let mut distinct = Distinct::default();
+    let mut diagnostics = meshes(robot, files, job.meshes, context, base, &mut distinct);
     if job.stand_ins {
         stand_in::add(robot, &mut diagnostics);
     }
-    diagnostics.extend(derived(robot, job.tiers, context));
+    diagnostics.extend(derived(robot, job.tiers, context, &mut distinct));
     diagnostics.extend(textures(robot, files, base));
     diagnostics.extend(untextured(robot));
     diagnostics.extend(controllers(robot, files, base));
@@ -30,7 +31,14 @@ pub(super) fn load(robot: &mut Robot, files: &Files, job: &Job, context: &Contex
 }
 
 /// Loads the meshes.
-fn meshes(robot: &mut Robot, files: &Files, options: mesh::Options, context: &Context, base: Option<&Path>) -> Vec<Diagnostic> {
+fn meshes(
+    robot: &mut Robot,
+    files: &Files,
+    options: mesh::Options,
+    context: &Context,
+    base: Option<&Path>,
+    distinct: &mut Distinct,
+) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let located: Vec<Result<Located, Diagnostic>> = robot
         .meshes
@@ -65,23 +73,30 @@ fn meshes(robot: &mut Robot, files: &Files, options: mesh::Options, context: &Co
         },
     );
     let mut meshes: Vec<Option<Arc<Mesh>>> = Vec::with_capacity(loaded.len());
-    let mut by_digest: HashMap<[u8; 32], Vec<Arc<Mesh>>> = HashMap::new();
     for (mesh, found) in loaded {
         diagnostics.extend(found);
-        meshes.push(mesh.map(|mesh| {
-            // Equal geometry from different files is one mesh too, unless it looks different.
-            let equal = by_digest.entry(mesh.digest).or_default();
-            if let Some(known) = equal.iter().find(|other| other.materials == mesh.materials) {
-                return known.clone();
-            }
-            equal.push(mesh.clone());
-            mesh
-        }));
+        meshes.push(mesh.map(|mesh| distinct.only(mesh)));
     }
     for (source, job) in robot.meshes.iter_mut().zip(job_of) {
         source.mesh = job.and_then(|job| meshes[job].clone());
     }
     diagnostics
+}
+
+/// Meshes, each once: equal ones of different files, or hulls of different meshes, are one, unless they look different.
+#[derive(Default)]
+struct Distinct(HashMap<[u8; 32], Vec<Arc<Mesh>>>);
+
+impl Distinct {
+    /// The one that stands for `mesh`.
+    fn only(&mut self, mesh: Arc<Mesh>) -> Arc<Mesh> {
+        let equal = self.0.entry(mesh.digest).or_default();
+        if let Some(known) = equal.iter().find(|other| other.materials == mesh.materials) {
+            return known.clone();
+        }
+        equal.push(mesh.clone());
+        mesh
+    }
 }
 
 /// What the robot's controller files say. One that can't be had is a warning: the robot then has controllers by convention.
@@ -186,7 +201,7 @@ fn unreadable(error: &mesh::Error, file: &Path, place: &Place) -> Diagnostic {
 
 /// What is made from meshes: coarser tiers of those that are seen, and convex hulls of those that collide. A mesh without a hull
 /// (flat, collinear) keeps colliding as it is.
-fn derived(robot: &mut Robot, tiers: super::Tiers, context: &Context) -> Vec<Diagnostic> {
+fn derived(robot: &mut Robot, tiers: super::Tiers, context: &Context, distinct: &mut Distinct) -> Vec<Diagnostic> {
     enum Derived {
         Tiers(Tiers),
         Hull(Result<Arc<Mesh>, mesh::Error>),
@@ -210,8 +225,17 @@ fn derived(robot: &mut Robot, tiers: super::Tiers, context: &Context) -> Vec<Dia
     let mut diagnostics = Vec::new();
     for ((mesh, place), made) in jobs.into_iter().zip(made) {
         match made {
-            Derived::Tiers(tiers) => sources_of(robot, &mesh).for_each(|source| source.tiers = tiers.clone()),
-            Derived::Hull(Ok(hull)) => sources_of(robot, &mesh).for_each(|source| source.hull = Some(hull.clone())),
+            Derived::Tiers(tiers) => {
+                let tiers = Tiers {
+                    medium: tiers.medium.map(|tier| distinct.only(tier)),
+                    low: tiers.low.map(|tier| distinct.only(tier)),
+                };
+                sources_of(robot, &mesh).for_each(|source| source.tiers = tiers.clone());
+            }
+            Derived::Hull(Ok(hull)) => {
+                let hull = distinct.only(hull);
+                sources_of(robot, &mesh).for_each(|source| source.hull = Some(hull.clone()));
+            }
             Derived::Hull(Err(error)) => diagnostics.push(
                 Diagnostic::new(error.code, place.unwrap_or_default(), format!("no convex hull: {error}"))
                     .help("the collider keeps the mesh as it is; give it some volume, or use a primitive"),

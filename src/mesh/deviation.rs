@@ -39,6 +39,11 @@ impl Bounds {
         }
     }
 
+    fn with(self, other: Self) -> Self {
+        let [low, high] = [[self.low, other.low], [self.high, other.high]];
+        Self { low: [0, 1, 2].map(|k| low[0][k].min(low[1][k])), high: [0, 1, 2].map(|k| high[0][k].max(high[1][k])) }
+    }
+
     fn longest_axis(&self) -> usize {
         let size = subtract(self.high, self.low);
         (0..3).fold(0, |best, k| if size[k] > size[best] { k } else { best })
@@ -52,14 +57,45 @@ impl Bounds {
     }
 }
 
+/// Orders triangles by their middles so that those of each of `leaves` leaves, and of each of its halves and so on, lie together.
+fn arrange(order: &mut [(Point, u32)], leaves: usize) {
+    if leaves <= 1 {
+        return;
+    }
+    // Along the axis that tells middles apart best: the sides of a cylinder lie far along its own, and all at one place.
+    let mut middles = Bounds::EMPTY;
+    order.iter().for_each(|(middle, _)| middles.add(*middle));
+    let axis = middles.longest_axis();
+    let half = order.len() / 2;
+    if half > 0 {
+        order.select_nth_unstable_by(half, |a, b| a.0[axis].total_cmp(&b.0[axis]));
+    }
+    let (left, right) = order.split_at_mut(half);
+    arrange(left, leaves / 2);
+    arrange(right, leaves / 2);
+}
+
 impl Surface {
     /// Every index of a triangle is one of `points`.
     pub(super) fn new(points: &[Point], triangles: &[[u32; 3]]) -> Self {
-        let triangles: Vec<_> = triangles.iter().map(|t| t.map(|i| points[i as usize])).zip(0..).collect();
+        let corners = |triangle: u32| triangles[triangle as usize].map(|i| points[i as usize]);
         let leaves = triangles.len().div_ceil(LEAF).next_power_of_two();
+        let middle = |[a, b, c]: [Point; 3]| [0, 1, 2].map(|k| a[k] + b[k] + c[k]);
+        let mut order: Vec<(Point, u32)> = (0..triangles.len() as u32).map(|i| (middle(corners(i)), i)).collect();
+        arrange(&mut order, leaves);
+        let triangles: Vec<_> = order.into_iter().map(|(_, i)| (corners(i), i)).collect();
         let steps = Cell::new(MOST_STEPS.saturating_mul(triangles.len().saturating_add(points.len())));
         let mut surface = Self { triangles, boxes: vec![Bounds::EMPTY; 2 * leaves - 1], steps };
-        surface.build(0, 0, leaves);
+        for leaf in 0..leaves {
+            let mut bounds = Bounds::EMPTY;
+            let triangles = &surface.triangles[surface.first(leaf)..surface.first(leaf + 1)];
+            triangles.iter().flat_map(|(corners, _)| corners).for_each(|corner| bounds.add(*corner));
+            surface.boxes[leaves - 1 + leaf] = bounds;
+        }
+        for node in (0..leaves - 1).rev() {
+            let [left, right] = [surface.boxes[2 * node + 1], surface.boxes[2 * node + 2]];
+            surface.boxes[node] = left.with(right);
+        }
         surface
     }
 
@@ -76,33 +112,6 @@ impl Surface {
     /// The first triangle of a leaf.
     fn first(&self, leaf: usize) -> usize {
         self.triangles.len() * leaf / self.leaves()
-    }
-
-    /// Sorts the triangles of `count` leaves into them, and makes the boxes from `node` on.
-    fn build(&mut self, node: usize, leaf: usize, count: usize) {
-        let range = self.first(leaf)..self.first(leaf + count);
-        let mut bounds = Bounds::EMPTY;
-        for &point in self.triangles[range.clone()].iter().flat_map(|(corners, _)| corners) {
-            bounds.add(point);
-        }
-        self.boxes[node] = bounds;
-        if count == 1 {
-            return;
-        }
-        // Along the axis that tells triangles apart best: the sides of a cylinder lie far along its own, and all at one place.
-        let middle = |t: &[Point; 3], k: usize| t[0][k] + t[1][k] + t[2][k];
-        let mut middles = Bounds::EMPTY;
-        for (corners, _) in &self.triangles[range.clone()] {
-            middles.add([0, 1, 2].map(|k| middle(corners, k)));
-        }
-        let axis = middles.longest_axis();
-        let middle = |(corners, _): &([Point; 3], u32)| middle(corners, axis);
-        let half = self.first(leaf + count / 2) - range.start;
-        if half > 0 && half < range.len() {
-            self.triangles[range].select_nth_unstable_by(half, |a, b| middle(a).total_cmp(&middle(b)));
-        }
-        self.build(2 * node + 1, leaf, count / 2);
-        self.build(2 * node + 2, leaf + count / 2, count / 2);
     }
 
     /// Whether some triangle is at most `distance` away from `point`.

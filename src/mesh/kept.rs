@@ -83,16 +83,15 @@ impl Referrer<'_> {
 
 /// The tiers of a mesh that [`load`] gave.
 pub fn kept_tiers(mesh: &Mesh, store: &Store) -> Tiers {
-    let made = || tiers(mesh);
-    let Some(key) = key_of("tiers", mesh, store) else { return made() };
-    store.get(&key, |bytes| decode_tiers(bytes, &mesh.materials)).unwrap_or_else(|| {
-        let mut tiers = made();
+    let key = key_of("tiers", mesh, store);
+    key.and_then(|key| store.get(&key, |bytes| decode_tiers(bytes, &mesh.materials))).unwrap_or_else(|| {
+        let mut tiers = tiers(mesh);
         for tier in [&mut tiers.medium, &mut tiers.low].into_iter().flatten() {
-            let mut coarse = Mesh::clone(tier);
-            coarse.digest = digest(&coarse);
-            *tier = Arc::new(coarse);
+            Arc::make_mut(tier).digest = digest(tier);
         }
-        store.put(&key, || encode_tiers(&tiers));
+        if let Some(key) = key {
+            store.put(&key, || encode_tiers(&tiers));
+        }
         tiers
     })
 }
@@ -102,13 +101,15 @@ pub fn kept_tiers(mesh: &Mesh, store: &Store) -> Tiers {
 /// # Errors
 /// Those of [`convex_hull`].
 pub fn kept_hull(mesh: &Mesh, store: &Store) -> Result<Mesh, Error> {
-    let Some(key) = key_of("hull", mesh, store) else { return convex_hull(&mesh.points) };
-    if let Some(hull) = store.get(&key, |bytes| Reader::geometries(bytes, Vec::new())?.pop()) {
+    let key = key_of("hull", mesh, store);
+    if let Some(hull) = key.and_then(|key| store.get(&key, |bytes| Reader::geometries(bytes, Vec::new())?.pop())) {
         return Ok(hull);
     }
     let mut hull = convex_hull(&mesh.points)?;
     hull.digest = digest(&hull);
-    store.put(&key, || entry(&[&hull], (), &[]));
+    if let Some(key) = key {
+        store.put(&key, || entry(&[&hull], (), &[]));
+    }
     Ok(hull)
 }
 
