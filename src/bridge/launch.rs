@@ -19,7 +19,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::ros::embedded::{Embedded, Network};
 use crate::ros::{self, Args, Changes, Node};
 use crate::serve::{Server, Site};
-use crate::store::{self, Store};
+use crate::store::Store;
 
 /// The node's name unless it is remapped.
 pub(super) const NAME: &str = "urdf_usd";
@@ -168,7 +168,7 @@ impl<N: Node> Ready<N> {
             Some(address) => Some(Server::bind(address).await?),
             None => None,
         };
-        let context = Context { store: Store::in_memory(store::MEMORY_BYTES), ..Context::default() };
+        let context = Context { store: Store::in_memory(parameters.cache_mb << 20), ..Context::default() };
         let convert: Arc<Convert> = Arc::new(move |job: &Job| convert::convert(job, &context));
         let engine = Engine::start(node, parameters, changes, convert, site.clone())?;
         Ok(Self { engine, server, site, _output: output })

@@ -10,6 +10,7 @@ use crate::mesh::UpAxis;
 use crate::resolve;
 use crate::ros::parameter::{Change, Range};
 use crate::ros::{Declaration, Node, Value};
+use crate::store;
 use crate::usd::{Base, Bodies, Overlay};
 
 /// The default of a parameter, and with it its type.
@@ -204,6 +205,12 @@ const TABLE: &[Row] = &[
         "How many robots are converted at the same time. 0: as many as there are processors.",
     ),
     fixed(
+        "cache_mb",
+        Initial::Integer(512),
+        Rule::Integers(0, 1 << 20),
+        "How many MiB of meshes that were loaded, simplified and hulled are kept in memory for the next conversion. 0: none.",
+    ),
+    fixed(
         "watch_files",
         Initial::Bool(true),
         Rule::Any,
@@ -370,6 +377,8 @@ pub struct Parameters {
     pub max_description_bytes: usize,
     /// How many robots are converted at the same time, at least 1.
     pub workers: usize,
+    /// MiB of meshes that are kept in memory.
+    pub cache_mb: u64,
     /// Whether used files are watched.
     pub watch_files: bool,
     /// How often `/diagnostics` is published even if nothing changes.
@@ -440,6 +449,7 @@ impl Parameters {
             settle_time: Duration::ZERO,
             max_description_bytes: 0,
             workers: 1,
+            cache_mb: store::MEMORY_BYTES >> 20,
             watch_files: true,
             diagnostics_period: Duration::ZERO,
             position_tolerance: 0.0,
@@ -484,6 +494,7 @@ impl Parameters {
                 let asked = value.as_integer().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
                 self.workers = asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
             }
+            "cache_mb" => put(&mut self.cache_mb, u64::try_from(value.as_integer().unwrap_or_default())),
             "watch_files" => self.watch_files = value.as_bool().unwrap_or(self.watch_files),
             "diagnostics_period" => put(&mut self.diagnostics_period, seconds()),
             "frames.position_tolerance" => self.position_tolerance = value.as_double().unwrap_or(self.position_tolerance),
@@ -624,7 +635,7 @@ mod tests {
         let changed = parameters(
             "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
              packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: true, ros_namespace: \
-             robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, stand_ins: true, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, watch_files: false, \
+             robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, stand_ins: true, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, cache_mb: 64, watch_files: false, \
              diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, \
              http.address: '::1', http.port: 80",
         )
@@ -651,6 +662,7 @@ mod tests {
             settle_time: Duration::from_secs(3),
             max_description_bytes: 2048,
             workers: 3,
+            cache_mb: 64,
             watch_files: false,
             diagnostics_period: Duration::from_secs(2),
             position_tolerance: 0.5,
