@@ -4,12 +4,14 @@ Robots are the project's own samples (`examples/`), small ones with one corner c
 hand, the real ones of `$URDF_USD_ROBOTS` (by default `../shared/robots` beside the repository). The program is `$URDF_USD_BIN` or `target/debug/urdf_usd`.
 """
 
+import atexit
 import collections
 import functools
 import json
 import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,10 @@ SAMPLES = ROOT / "examples"
 CORNERS = Path(__file__).resolve().parent / "robots"
 ROBOTS = Path(os.environ.get("URDF_USD_ROBOTS") or ROOT.parent / "shared" / "robots").absolute()
 PROGRAM = Path(os.environ.get("URDF_USD_BIN") or ROOT / "target" / "debug" / "urdf_usd").absolute()
+
+#: What tests keep from one conversion to the next is theirs alone.
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="urdf_usd-cache-")
+atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 #: The real robots by name. Named here, so that a lone clone can say which tests it leaves out.
 REAL_ROBOTS = (

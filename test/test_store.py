@@ -1,0 +1,156 @@
+"""What is kept from one conversion to the next: it changes how long things take, and nothing else."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import conftest
+from conftest import CORNER_ROBOTS, REAL_ROBOTS, SAMPLE_ROBOTS, convert, marks_of, program, run, source
+
+OLD = 1_000_000_000
+
+
+def contents(asset):
+    """Every file of an asset but the report, which holds times."""
+    paths = [p for p in sorted(asset.rglob("*")) if p.is_file() and p.name != "report.json"]
+    return {str(p.relative_to(asset)): p.read_bytes() for p in paths}
+
+
+def entries(cache):
+    return sorted(p for p in cache.rglob("*") if p.is_file())
+
+
+def findings(report):
+    return [(d["code"], d["message"], d["where"], d.get("help")) for d in report["diagnostics"]]
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "urdf_usd"
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=marks_of(n)) for n in (*SAMPLE_ROBOTS, *CORNER_ROBOTS, *REAL_ROBOTS)])
+def test_the_store_changes_nothing(name, cache, tmp_path):
+    without = convert(source(name), tmp_path / "without", "--no-cache", "--formats", "usd,glb,usdz")
+    assert not cache.exists()
+    cold = convert(source(name), tmp_path / "cold", "--formats", "usd,glb,usdz")
+    warm = convert(source(name), tmp_path / "warm", "--formats", "usd,glb,usdz")
+    assert entries(cache)
+    for other in (cold, warm):
+        assert contents(other.directory) == contents(without.directory)
+        assert findings(other.report) == findings(without.report)
+        for key in ("counts", "files", "source", "robot", "revision"):
+            assert other.report[key] == without.report[key]
+
+
+def copy_of(name, to):
+    """A sample robot of the test's own, as old as files mostly are."""
+    folder = to / name
+    shutil.copytree(conftest.SAMPLES / name, folder)
+    for path in folder.rglob("*"):
+        os.utime(path, (OLD, OLD))
+    return folder
+
+
+def converted(folder, output, *options):
+    done = run("convert", folder / "urdf" / f"{folder.name}.urdf", "--package", f"{folder.name}={folder}", "-o", output, *options)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def test_nothing_changed(cache, tmp_path):
+    folder, output = copy_of("sample_arm", tmp_path), tmp_path / "out"
+    assert "wrote" in converted(folder, output)
+    before = contents(output / "sample_arm")
+    again = converted(folder, output)
+    assert "up to date" in again and re.search(r"in 0\.0\d s", again)
+    # The same findings as the first time, and as JSON the same report.
+    reports = [json.loads(run("convert", folder / "urdf/sample_arm.urdf", "--package", f"sample_arm={folder}", "-o", output, "--json", *o).stdout) for o in ((), ("--no-cache",))]
+    assert findings(reports[0]) == findings(reports[1]) and reports[0]["files"] == reports[1]["files"]
+    # What somebody did to the asset is seen.
+    (output / "sample_arm" / "base.usda").write_text("#usda 1.0\n")
+    (output / "sample_arm" / "physics.usda").unlink()
+    assert "wrote" in converted(folder, output)
+    assert contents(output / "sample_arm") == before
+
+
+@pytest.mark.parametrize("pattern", ["*.urdf", "*.stl", "*.obj", "*.mtl", "*.png"])
+def test_a_changed_file_is_seen(cache, tmp_path, pattern):
+    """Also one that has its old length and time, as `cp -p` leaves it."""
+    folder, output = copy_of("sample_arm", tmp_path), tmp_path / "out"
+    converted(folder, output)
+    assert "up to date" in converted(folder, output)
+    path = min(folder.rglob(pattern))
+    data = path.read_bytes()
+    if path.suffix == ".png":
+        new = data + b"\0"  # which changes no picture, but the file
+    else:
+        digits = [m.start() for m in re.finditer(rb"(?<=\.)[1-8](?=\d)", data)] or [len(data) - 40]
+        at = digits[len(digits) // 2]
+        new = data[:at] + (b"9" if data[at : at + 1] != b"9" else b"8") + data[at + 1 :]
+    path.write_bytes(new)
+    os.utime(path, (OLD, OLD))
+    fresh = tmp_path / "fresh"
+    converted(folder, output)
+    converted(folder, fresh, "--no-cache")
+    assert contents(output / "sample_arm") == contents(fresh / "sample_arm")
+
+
+def test_spoilt_entries(cache, tmp_path):
+    """Each entry in turn, cut, emptied or with a byte turned: the result is what it would be without."""
+    folder = copy_of("sample_arm", tmp_path)
+    converted(folder, tmp_path / "plain", "--no-cache")
+    plain = contents(tmp_path / "plain" / "sample_arm")
+    converted(folder, tmp_path / "first")
+    for how in (lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b[:40] + bytes([b[40] ^ 0xFF]) + b[41:] if len(b) > 41 else b"x"):
+        for path in entries(cache):
+            path.write_bytes(how(path.read_bytes()))
+        output = tmp_path / f"spoilt_{len(list(tmp_path.iterdir()))}"
+        converted(folder, output)
+        assert contents(output / "sample_arm") == plain
+
+
+def test_many_at_once(cache, tmp_path):
+    folder = copy_of("sample_arm", tmp_path)
+    command = [program(), "convert", folder / "urdf/sample_arm.urdf", "--package", f"sample_arm={folder}", "-o"]
+    running = [subprocess.Popen([*command, tmp_path / f"out_{i % 4}"], stderr=subprocess.PIPE) for i in range(8)]
+    for process in running:
+        _, error = process.communicate(timeout=300)
+        assert process.returncode == 0, error
+    assert len({json.dumps({k: v.hex() for k, v in contents(tmp_path / f"out_{i}" / "sample_arm").items()}) for i in range(4)}) == 1
+    # Nothing half-written is left behind.
+    assert all(re.fullmatch(r"[0-9a-f]{62}", path.name) for path in entries(cache))
+
+
+def test_its_size_is_bounded(cache, tmp_path, monkeypatch):
+    folder = copy_of("sample_arm", tmp_path)
+    monkeypatch.setenv("URDF_USD_CACHE_MB", "1")
+    for i, tiers in enumerate(("all", "high")):
+        for name in SAMPLE_ROBOTS:
+            convert(source(name), tmp_path / f"{name}_{i}", "--tiers", tiers, "--formats", "usd,glb,usdz")
+    assert sum(p.stat().st_size for p in entries(cache)) <= 1 << 20
+    monkeypatch.setenv("URDF_USD_CACHE_MB", "0")
+    shutil.rmtree(cache)
+    converted(folder, tmp_path / "none")
+    assert not cache.exists()
+
+
+def test_where_nothing_can_be_kept(tmp_path, monkeypatch):
+    """A file where the folder should be, and no home at all: slower, no worse."""
+    folder = copy_of("sample_arm", tmp_path)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert "wrote" in converted(folder, tmp_path / "a")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("HOME", raising=False)
+    assert "wrote" in converted(folder, tmp_path / "b")
+    assert contents(tmp_path / "a" / "sample_arm") == contents(tmp_path / "b" / "sample_arm")
+
+
+def test_no_bar_in_a_pipe(tmp_path):
+    assert "\x1b" not in converted(copy_of("sample_arm", tmp_path), tmp_path / "out", "--no-cache")
