@@ -105,7 +105,7 @@ struct Convert {
     /// Show a box in place of a visual mesh that can't be read: around the link's colliders, or with its mass and inertia
     #[arg(long)]
     stand_ins: bool,
-    /// Neither use nor keep what earlier conversions made of the same meshes (in $XDG_CACHE_HOME/urdf_usd)
+    /// Neither use nor keep what earlier conversions made of the same meshes (in $XDG_CACHE_HOME/urdf_usd, at most URDF_USD_CACHE_MB MiB)
     #[arg(long)]
     no_cache: bool,
     /// Print the report as JSON to standard output
@@ -274,7 +274,11 @@ fn convert(arguments: &Convert) -> ExitCode {
         strict: arguments.strict,
     };
     let bar = Bar::default();
-    let context = convert::Context { store: kept(arguments.no_cache), progress: bar.listener() };
+    let store = match kept(arguments.no_cache) {
+        Ok(store) => store,
+        Err(message) => return wrong(&message),
+    };
+    let context = convert::Context { store, progress: bar.listener() };
     let result = convert::convert(&job, &context);
     bar.clear();
     match result {
@@ -345,13 +349,19 @@ impl Bar {
 }
 
 /// Where this person's conversions keep what took time; `URDF_USD_CACHE_MB` bounds it.
-fn kept(no_cache: bool) -> Store {
-    let limit = std::env::var("URDF_USD_CACHE_MB").ok().and_then(|text| text.trim().parse::<u64>().ok());
-    let limit = limit.map_or(store::DISK_BYTES, |megabytes| megabytes.saturating_mul(1 << 20));
-    match Store::directory() {
+fn kept(no_cache: bool) -> Result<Store, String> {
+    let limit = match std::env::var("URDF_USD_CACHE_MB") {
+        Ok(text) => text
+            .trim()
+            .parse::<u64>()
+            .map_err(|_| format!("URDF_USD_CACHE_MB: {text:?} is no number of MiB, such as 2048; 0 keeps nothing"))?
+            .saturating_mul(1 << 20),
+        Err(_) => store::DISK_BYTES,
+    };
+    Ok(match Store::directory() {
         Some(directory) if !no_cache && limit > 0 => Store::on_disk(&directory, limit),
         _ => Store::none(),
-    }
+    })
 }
 
 /// URDF text from standard input. Relative references start from the working directory.

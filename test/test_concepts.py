@@ -26,8 +26,7 @@ geometry | geometry/box | geometry/box/size | geometry/cylinder | geometry/cylin
 geometry/sphere | geometry/sphere/radius | geometry/capsule
 geometry/mesh | geometry/mesh/filename | geometry/mesh/scale | geometry/mesh: topology | geometry/mesh: handedness | geometry/mesh: texture coordinates | geometry/mesh: colours of vertices and facets
 material | material/name | material/color | material/color/rgba | material: colour space | material: texture interaction
-material/texture | material/texture/filename | material: mesh textures | material: projection textures | material: embedded | material: MaterialX
-material: colours of vertices and facets
+material/texture | material/texture/filename | material: mesh textures | material: projection textures | material: colours of vertices and facets | material: embedded | material: MaterialX
 joint | joint/name | joint/type | joint/type: revolute | joint/type: continuous | joint/type: prismatic | joint/type: fixed | joint/type: floating | joint/type: planar
 joint/parent | joint/child | joint/origin | joint/origin/xyz | joint/origin/rpy | joint/axis | joint/axis/xyz | joint: loop
 joint/limit | joint/limit/lower | joint/limit/upper | joint/limit/velocity | joint/limit/effort

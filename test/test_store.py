@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -12,6 +13,14 @@ import conftest
 from conftest import CORNER_ROBOTS, REAL_ROBOTS, SAMPLE_ROBOTS, convert, marks_of, program, run, source
 
 OLD = 1_000_000_000
+
+#: A file that changed less than two seconds before a conversion may change again without showing it, so the conversion is not recalled.
+SETTLED = 2.1
+
+
+def is_recalled(report):
+    """Whether nothing was done at all."""
+    return report["timings_ms"]["read"] == report["timings_ms"]["write"] == 0
 
 
 def contents(asset):
@@ -65,6 +74,7 @@ def converted(folder, output, *options):
 
 def test_nothing_changed(cache, tmp_path):
     folder, output = copy_of("sample_arm", tmp_path), tmp_path / "out"
+    time.sleep(SETTLED)
     assert "wrote" in converted(folder, output)
     before = contents(output / "sample_arm")
     again = converted(folder, output)
@@ -72,6 +82,7 @@ def test_nothing_changed(cache, tmp_path):
     # The same findings as the first time, and as JSON the same report.
     reports = [json.loads(run("convert", folder / "urdf/sample_arm.urdf", "--package", f"sample_arm={folder}", "-o", output, "--json", *o).stdout) for o in ((), ("--no-cache",))]
     assert findings(reports[0]) == findings(reports[1]) and reports[0]["files"] == reports[1]["files"]
+    assert is_recalled(reports[0]) and not is_recalled(reports[1])
     # What somebody did to the asset is seen.
     (output / "sample_arm" / "base.usda").write_text("#usda 1.0\n")
     (output / "sample_arm" / "physics.usda").unlink()
@@ -83,6 +94,7 @@ def test_nothing_changed(cache, tmp_path):
 def test_a_changed_file_is_seen(cache, tmp_path, pattern):
     """Also one that has its old length and time, as `cp -p` leaves it."""
     folder, output = copy_of("sample_arm", tmp_path), tmp_path / "out"
+    time.sleep(SETTLED)
     converted(folder, output)
     assert "up to date" in converted(folder, output)
     path = min(folder.rglob(pattern))
@@ -99,6 +111,71 @@ def test_a_changed_file_is_seen(cache, tmp_path, pattern):
     converted(folder, output)
     converted(folder, fresh, "--no-cache")
     assert contents(output / "sample_arm") == contents(fresh / "sample_arm")
+
+
+TRIANGLE = "solid\nfacet vertex 0 0 0 vertex 1 0 0 vertex 0 1 0 endfacet\nendsolid\n"
+
+
+def small(tmp_path, mesh, *options):
+    """Converts a robot with one mesh; returns the report."""
+    urdf = tmp_path / "small.urdf"
+    if not urdf.exists():
+        urdf.write_text(f'<robot name="small"><link name="a"><visual><geometry><mesh filename="{mesh}"/></geometry></visual></link></robot>')
+        time.sleep(SETTLED)
+    return json.loads(run("convert", urdf, "-o", tmp_path / "out", "--json", *options).stdout)
+
+
+def test_a_link_before_two_dots(cache, tmp_path):
+    """The file system goes by the link's target, and so does what is remembered."""
+    for name, size in (("A", 1), ("B", 2)):
+        (tmp_path / name / "x").mkdir(parents=True)
+        (tmp_path / name / "a.stl").write_text(TRIANGLE.replace("1 0 0", f"{size} 0 0"))
+    (tmp_path / "ln").symlink_to(tmp_path / "A" / "x")
+    assert is_recalled(small(tmp_path, "ln/../a.stl")) is False
+    assert is_recalled(small(tmp_path, "ln/../a.stl"))
+    first = contents(tmp_path / "out" / "small")
+    (tmp_path / "ln").unlink()
+    (tmp_path / "ln").symlink_to(tmp_path / "B" / "x")
+    small(tmp_path, "ln/../a.stl")
+    assert contents(tmp_path / "out" / "small")["geometries.usdc"] != first["geometries.usdc"]
+    (tmp_path / "B" / "a.stl").rename(tmp_path / "B" / "b.stl")
+    assert small(tmp_path, "ln/../a.stl")["counts"]["meshes"] == 0
+    (tmp_path / "B" / "b.stl").rename(tmp_path / "B" / "a.stl")
+    assert small(tmp_path, "ln/../a.stl")["counts"]["meshes"] == 1
+
+
+def test_what_may_be_read_later(cache, tmp_path, monkeypatch):
+    """A package that the ament index gets only now."""
+    prefix = tmp_path / "prefix"
+    (prefix / "share" / "foo").mkdir(parents=True)
+    (prefix / "share" / "foo" / "m.stl").write_text(TRIANGLE)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(prefix))
+    robot = tmp_path / "robot"
+    robot.mkdir()
+    uri = f"file://{prefix}/share/foo/m.stl"
+    assert [d["code"] for d in small(robot, uri)["diagnostics"] if d["severity"] == "error"] == ["resolve-not-allowed"]
+    marker = prefix / "share" / "ament_index" / "resource_index" / "packages" / "foo"
+    marker.parent.mkdir(parents=True)
+    marker.write_text("")
+    assert small(robot, uri)["counts"]["meshes"] == 1
+
+
+def test_a_file_replaced_meanwhile(cache, tmp_path):
+    """By one with an old time, while the conversion runs: what comes out is never taken for what the new file would give."""
+    (tmp_path / "a.stl").write_text(TRIANGLE)
+    os.utime(tmp_path / "a.stl", (OLD, OLD))
+    small(tmp_path, "a.stl")
+    for i in range(20):
+        (tmp_path / "next.stl").write_text(TRIANGLE.replace("1 0 0", f"{i + 2} 0 0"))
+        os.utime(tmp_path / "next.stl", (OLD, OLD))
+        process = subprocess.Popen([program(), "convert", tmp_path / "small.urdf", "-o", tmp_path / "out", "--bodies", ("flat", "nested")[i % 2]], stderr=subprocess.DEVNULL)
+        time.sleep(0.002 * (i % 8))
+        (tmp_path / "next.stl").rename(tmp_path / "a.stl")
+        process.wait(60)
+        small(tmp_path, "a.stl", "--bodies", ("flat", "nested")[i % 2])
+        warm = contents(tmp_path / "out" / "small")
+        small(tmp_path, "a.stl", "--bodies", ("flat", "nested")[i % 2], "--no-cache")
+        assert contents(tmp_path / "out" / "small") == warm
 
 
 def test_spoilt_entries(cache, tmp_path):
@@ -134,6 +211,9 @@ def test_its_size_is_bounded(cache, tmp_path, monkeypatch):
         for name in SAMPLE_ROBOTS:
             convert(source(name), tmp_path / f"{name}_{i}", "--tiers", tiers, "--formats", "usd,glb,usdz")
     assert sum(p.stat().st_size for p in entries(cache)) <= 1 << 20
+    monkeypatch.setenv("URDF_USD_CACHE_MB", "much")
+    done = run("convert", folder / "urdf/sample_arm.urdf", "-o", tmp_path / "none")
+    assert done.returncode == 2 and "URDF_USD_CACHE_MB" in done.stderr and "2048" in done.stderr
     monkeypatch.setenv("URDF_USD_CACHE_MB", "0")
     shutil.rmtree(cache)
     converted(folder, tmp_path / "none")

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use crate::convert::{Job, States};
+use crate::convert::Job;
+use crate::resolve::States;
 
 /// What a conversion was made from: the job, and the state of every file that it read or looked for.
 #[derive(Clone, Debug)]
@@ -17,7 +18,7 @@ pub(super) struct Fingerprint {
 impl Fingerprint {
     /// Takes the state of `used` after a conversion that began at `started`. `written`: a file that the conversion left.
     pub(super) fn take(job: Arc<Job>, used: &[PathBuf], written: Option<PathBuf>, started: SystemTime) -> Self {
-        Self { job, files: States::take(used, started, Duration::ZERO), written }
+        Self { job, files: States::take(used, started), written }
     }
 
     /// Whether `job` is the same and nothing that it depends on changed since. Looks at the file system.
@@ -30,6 +31,7 @@ impl Fingerprint {
 mod tests {
     use std::fs;
     use std::path::Path;
+    use std::time::Duration;
 
     use super::*;
     use crate::convert::{Formats, Source};

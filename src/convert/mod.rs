@@ -10,7 +10,6 @@ mod publish;
 mod report;
 mod simready;
 mod stand_in;
-mod states;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -23,7 +22,6 @@ pub use publish::Error as PublishError;
 pub use report::{Counts, FileInfo, Report, SourceInfo, Timings};
 use sha2::{Digest, Sha256};
 pub use simready::Simready;
-pub use states::States;
 
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::robot::Robot;
@@ -188,9 +186,11 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     let result = run(job, &files, context, start);
     let used = files.used();
     let result = match result {
-        Ok(report) => {
+        Ok((report, written)) => {
             let report = Report { used, ..report };
-            memo::remember(job, &context.store, &report, &files.looked(), started);
+            if let Some(read) = files.states(started - memo::MARGIN) {
+                memo::remember(job, &context.store, &report, read, written);
+            }
             Ok(report)
         }
         Err(mut diagnostics) => {
@@ -202,7 +202,12 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     result
 }
 
-fn run(job: &Job, files: &resolve::Files, context: &Context, start: Instant) -> Result<Report, Vec<Diagnostic>> {
+fn run(
+    job: &Job,
+    files: &resolve::Files,
+    context: &Context,
+    start: Instant,
+) -> Result<(Report, resolve::States), Vec<Diagnostic>> {
     let source = read_source(job, files).map_err(|d| vec![d])?;
     let urdf::Outcome { robot, mut diagnostics } = urdf::read(&source.text, source.file.as_deref());
     let Some(mut robot) = robot else { return Err(diagnostics) };
@@ -283,8 +288,8 @@ fn run(job: &Job, files: &resolve::Files, context: &Context, start: Instant) -> 
     };
     let ms = milliseconds;
     report.timings_ms = Timings { read: ms(read), meshes: ms(meshes - read), write: ms(write - meshes), ..Timings::default() };
-    publish(&mut report, outputs, write, start, ms)?;
-    Ok(report)
+    let written = publish(&mut report, outputs, write, start, ms)?;
+    Ok((report, written))
 }
 
 /// Rounded to hundredths.
@@ -299,7 +304,7 @@ fn publish(
     before: Duration,
     start: Instant,
     ms: impl Fn(Duration) -> f64,
-) -> Result<(), Vec<Diagnostic>> {
+) -> Result<resolve::States, Vec<Diagnostic>> {
     let parent = report.directory.parent().map(Path::to_owned).unwrap_or_default();
     let failed = |error: publish::Error| {
         let place = Place::file(error.path.clone());
@@ -309,12 +314,14 @@ fn publish(
         ]
     };
     let slot = publish::Slot::lock(&parent, &report.name).map_err(failed)?;
+    let paths: Vec<PathBuf> =
+        outputs.keys().map(String::as_str).chain([REPORT]).map(|path| slot.directory().join(path)).collect();
     let previous = Previous::read(&slot.directory().join(REPORT));
     report.changed = !(previous.revision > 0 && slot.holds(&outputs, &previous.files));
     report.revision = previous.revision + u64::from(report.changed);
     if !report.changed {
         report.timings_ms.total = ms(start.elapsed());
-        return Ok(());
+        return Ok(resolve::States::now(&paths));
     }
     // The report is part of the revision, so its own publication is all that it can't time.
     report.timings_ms.publish = ms(start.elapsed() - before);
@@ -325,7 +332,9 @@ fn publish(
     outputs.insert(REPORT.to_owned(), text);
     let mut ours = previous.files;
     ours.push(REPORT.to_owned());
-    slot.publish(&outputs, &ours).map_err(failed)
+    slot.publish(&outputs, &ours).map_err(failed)?;
+    // While the lock is held: after it, these may be another writer's.
+    Ok(resolve::States::now(&paths))
 }
 
 /// What the last revision's report says of it.

@@ -209,8 +209,13 @@ impl Assembly {
             source.report(&codes::DEGENERATE, format!("{} triangles have no area", self.degenerate), "");
         }
         if self.triangles.is_empty() {
-            return Err(Error::new(&codes::EMPTY, "the file holds no triangle with an area")
-                .help("check that the mesh was exported with its faces"));
+            let what = match self.unusable {
+                0 => "the file holds no triangle with an area".to_owned(),
+                n => format!(
+                    "the file holds no triangle that can be used: {n} have missing vertices or coordinates that are not finite numbers"
+                ),
+            };
+            return Err(Error::new(&codes::EMPTY, what).help("check that the mesh was exported with its faces"));
         }
         self.drop_unused_points();
         self.fill_normals(shading);

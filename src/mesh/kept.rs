@@ -21,16 +21,14 @@ use crate::store::{self, Key, Store};
 /// # Errors
 /// Those of [`read`](super::read), and if the file can't be read.
 pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -> Result<(Mesh, Vec<Diagnostic>), Error> {
-    let key = if store.keeps() {
+    let key_for = |content: [u8; 32]| {
         let name = file_name(&located.path);
-        let content = content(located, files, store)?;
-        Some(Key::of("mesh").and(name.as_bytes()).and(format!("{options:?}").as_bytes()).and(&content).key())
-    } else {
-        None
+        Key::of("mesh").and(name.as_bytes()).and(format!("{options:?}").as_bytes()).and(&content).key()
     };
+    let known = if store.keeps() { Some(content(located, files, store)?) } else { None };
     let place = Referrer { path: &located.path, files, store };
-    if let Some(known) = key.and_then(|key| store.get(&key, |bytes| decode(bytes, place))) {
-        return Ok(known);
+    if let Some(kept) = known.and_then(|content| store.get(&key_for(content), |bytes| decode(bytes, place))) {
+        return Ok(kept);
     }
     let file = files.read(located).map_err(unreadable)?;
     let mut source = Source::new(&file, files, options);
@@ -38,8 +36,9 @@ pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -
     mesh.digest = digest(&mesh);
     let asked = source.asked.take();
     let diagnostics = source.finish();
-    if let Some(key) = key {
-        store.put(&key, || encode(&mesh, &diagnostics, &asked, place));
+    // The file may be another one by now than when its content was looked up.
+    if known.is_some_and(|content| content == *Sha256::digest(&file.bytes)) {
+        store.put(&key_for(known.unwrap_or_default()), || encode(&mesh, &diagnostics, &asked, place));
     }
     Ok((mesh, diagnostics))
 }
@@ -72,9 +71,18 @@ struct Referrer<'a> {
 impl Referrer<'_> {
     /// What comes of a reference: a file's name and content, or why there is none.
     fn outcome(self, reference: &str) -> [u8; 32] {
+        self.hashed(reference, |found| content(found, self.files, self.store))
+    }
+
+    /// The same by the content that was read, whatever the file is by now.
+    fn outcome_as_read(self, reference: &str) -> [u8; 32] {
+        self.hashed(reference, |found| Ok(Sha256::digest(&self.files.read(found).map_err(unreadable)?.bytes).into()))
+    }
+
+    fn hashed(self, reference: &str, content: impl Fn(&Located) -> Result<[u8; 32], Error>) -> [u8; 32] {
         let hash = Sha256::new();
         let found = reference::locate(reference, self.path.parent(), self.files).and_then(|found| {
-            let content = content(&found, self.files, self.store).map_err(|error| error.to_string())?;
+            let content = content(&found).map_err(|error| error.to_string())?;
             Ok(Sha256::new().chain_update(file_name(&found.path)).chain_update([0]).chain_update(content))
         });
         found.unwrap_or_else(|reason| hash.chain_update(reason)).finalize().into()
@@ -323,7 +331,7 @@ fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], referrer: R
     });
     let materials = materials.collect();
     let loaded = Loaded {
-        references: asked.iter().map(|reference| (reference.clone(), referrer.outcome(reference))).collect(),
+        references: asked.iter().map(|reference| (reference.clone(), referrer.outcome_as_read(reference))).collect(),
         findings: diagnostics.iter().map(Finding::of).collect(),
         materials,
         textures: pictures.iter().map(|texture| Picture::of(texture)).collect(),

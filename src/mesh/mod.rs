@@ -176,7 +176,13 @@ impl Format {
         let foreign = FOREIGN.iter().find(|(magic, _)| begins(magic));
         let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         match (extension.as_str(), foreign) {
-            ("stl" | "stlb", None) => Ok(Self::Stl),
+            ("stl" | "stlb", None) => match image::guess_format(bytes) {
+                Ok(format) => Err(Error::new(&codes::FORMAT, format!("the file is an image ({format:?}), not a mesh"))
+                    .help("put the mesh in its place")),
+                // The beginning of a binary file may hold any text, but hardly this.
+                Err(_) if obj::looks_like(text) && bytes.is_ascii() => Ok(Self::Obj),
+                Err(_) => Ok(Self::Stl),
+            },
             ("obj", None) => Ok(Self::Obj),
             (_, None) if obj::looks_like(text) => Ok(Self::Obj),
             (_, Some((_, name))) => Err(Error::new(&codes::FORMAT, format!("the file is {name}, which is not read"))

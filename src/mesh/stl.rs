@@ -231,6 +231,17 @@ mod tests {
     }
 
     #[test]
+    fn the_name_is_not_believed() {
+        let obj = format!("# {}\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "x".repeat(100));
+        assert_eq!(read("a.stl", obj.as_bytes()).unwrap().0.points, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
+        let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
+        png.resize(500, 0);
+        let error = read("a.stl", &png).unwrap_err();
+        assert_eq!(error.code.id, "mesh-format");
+        assert!(error.message.contains("image"), "{error}");
+    }
+
+    #[test]
     fn ascii_in_any_spelling() {
         let plain = "solid vertex 1 2 3 facet\n facet normal 0 0 1\n outer loop\n vertex 0 0 0\n vertex 2 0 0\n vertex 2e0 1 0\n \
                      endloop\n endfacet\nendsolid facet\nsolid\nfacet normal 0 0 0 outer loop vertex 0 0 0 vertex 2 1 0 vertex 0 1 0 \

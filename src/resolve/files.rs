@@ -1,5 +1,6 @@
 //! Opening what references name.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Read as _};
@@ -11,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use super::near::near_names;
 use super::package::{Search, manifests_around};
 use super::roots::Roots;
+use super::states::{Seen, States};
 use super::uri::{Reference, join_inside, normalised, parse};
 use super::{Error, Package, Resolver, codes};
 
@@ -52,7 +54,18 @@ struct State {
     folders: Vec<PathBuf>,
     read: HashMap<PathBuf, Arc<[u8]>>,
     used: BTreeSet<PathBuf>,
-    looked: BTreeSet<PathBuf>,
+    /// What all that was opened, and all that decides what references mean, was like when it was first looked at.
+    seen: Seen,
+    /// Whether a reference was refused, which may depend on more than is in `seen`.
+    refused: bool,
+}
+
+impl State {
+    /// Remembers that `path` was opened or looked for.
+    fn note(&mut self, path: PathBuf) {
+        self.seen.note(&path);
+        self.used.insert(path);
+    }
 }
 
 impl Files {
@@ -66,7 +79,7 @@ impl Files {
         let mut state = self.state();
         // As given, for a package that was installed by links, and as the file system has it.
         for folder in [absolute(folder), folder.canonicalize().unwrap_or_default()] {
-            state.looked.extend(manifests_around(&folder));
+            manifests_around(&folder).iter().for_each(|manifest| state.seen.note(manifest));
             let settled = !folder.components().any(|c| c == Component::ParentDir) && folder.is_absolute();
             if settled && !state.folders.contains(&folder) {
                 state.folders.push(folder);
@@ -81,7 +94,7 @@ impl Files {
     pub fn input(&self, path: &Path) -> Result<File, Error> {
         let path = &absolute(path);
         let shown = path.display().to_string();
-        self.state().used.insert(path.clone());
+        self.state().note(path.clone());
         let real = path.canonicalize().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => missing(&shown, path),
             _ => unreadable(path, &error),
@@ -106,6 +119,14 @@ impl Files {
     /// # Errors
     /// Those of [`Self::open`], but for files that cannot be read.
     pub fn locate(&self, uri: &str, base: Option<&Path>) -> Result<Located, Error> {
+        let located = self.find(uri, base);
+        if located.as_ref().is_err_and(|error| *error.code == codes::NOT_ALLOWED) {
+            self.state().refused = true;
+        }
+        located
+    }
+
+    fn find(&self, uri: &str, base: Option<&Path>) -> Result<Located, Error> {
         let folders = self.state().folders.clone();
         let (candidates, package) = match parse(uri)? {
             Reference::Package { name, spellings } => {
@@ -123,11 +144,19 @@ impl Files {
             }
             Reference::Path { spellings } => (located(uri, &spellings, base)?, None),
         };
-        let roots = Roots { options: &self.resolver.options, folders: &folders };
+        let roots = Roots { options: &self.resolver.options, folders: &folders, seen: RefCell::default() };
         let package_roots = package.map(|package| package.roots()).unwrap_or_default();
-        let allowed = |path: &Path| package_roots.iter().any(|root| path.starts_with(root)) || roots.allow(path);
+        let allowed = |path: &Path| {
+            let allowed = package_roots.iter().any(|root| path.starts_with(root)) || roots.allow(path);
+            roots.seen.take().iter().for_each(|place| self.state().seen.note(place));
+            allowed
+        };
         for candidate in &candidates {
-            self.state().used.insert(normalised(candidate));
+            let mut state = self.state();
+            state.note(normalised(candidate));
+            // Where a link comes before `..`, the file system goes another way than the spelling.
+            state.seen.note(candidate);
+            drop(state);
             match candidate.canonicalize() {
                 Ok(real) if allowed(&real) => return self.found(uri, real),
                 Ok(real) => return Err(not_allowed(uri, &real, &roots)),
@@ -153,9 +182,11 @@ impl Files {
         self.state().used.iter().cloned().collect()
     }
 
-    /// Where packages were looked for, sorted: another answer there may be another answer here.
-    pub fn looked(&self) -> Vec<PathBuf> {
-        self.state().looked.iter().cloned().collect()
+    /// The states of all that decided what came of references, as they were when each was first looked at; `None` if that may depend
+    /// on more. What changed since `started` is in no state to rely on.
+    pub fn states(&self, started: SystemTime) -> Option<States> {
+        let state = self.state();
+        (!state.refused).then(|| state.seen.states().since(started))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -166,16 +197,18 @@ impl Files {
     fn package(&self, name: &str, folders: &[PathBuf], uri: &str) -> Result<Package, Error> {
         let mut search = Search { name, seen: Vec::new(), looked: Vec::new() };
         let found = search.run(&self.resolver.options, folders);
-        self.state().looked.extend(std::mem::take(&mut search.seen));
+        search.seen.iter().for_each(|place| self.state().seen.note(place));
         found.ok_or_else(|| {
-            self.state().used.extend(search.looked.iter().map(|(place, _)| place.clone()));
+            let mut state = self.state();
+            state.refused = true;
+            state.used.extend(search.looked.iter().map(|(place, _)| place.clone()));
             search.error(uri)
         })
     }
 
     /// The file `real`, which is free of symbolic links and may be read.
     fn found(&self, uri: &str, real: PathBuf) -> Result<Located, Error> {
-        self.state().used.insert(real.clone());
+        self.state().note(real.clone());
         // Asked before it is opened: opening a pipe would wait for its other end.
         let meta = fs::metadata(&real).map_err(|error| unreadable(&real, &error))?;
         if !meta.is_file() {

@@ -21,6 +21,7 @@ mod files;
 mod near;
 mod package;
 mod roots;
+mod states;
 mod uri;
 
 use std::ffi::OsStr;
@@ -29,6 +30,7 @@ use std::path::{Path, PathBuf};
 pub use error::Error;
 pub use files::{File, Files, Located, MAX_BYTES};
 pub use package::{Package, package_of};
+pub use states::States;
 
 /// Where to look for packages, and what else may be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

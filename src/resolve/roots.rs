@@ -1,9 +1,10 @@
 //! Which files may be read.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use super::Options;
-use super::package::{Search, marker, package_of};
+use super::package::{Search, manifests_around, marker, package_of};
 
 /// The rule that decides which files may be read. All paths in it are free of symbolic links.
 ///
@@ -17,6 +18,8 @@ pub(super) struct Roots<'a> {
     pub options: &'a Options,
     /// The folders of the URDF, as they were given.
     pub folders: &'a [PathBuf],
+    /// Paths whose being there, or content, had a say.
+    pub seen: RefCell<Vec<PathBuf>>,
 }
 
 impl Roots<'_> {
@@ -38,15 +41,18 @@ impl Roots<'_> {
                 .filter_map(|folder| package_of(folder))
                 .flat_map(|package| package.roots())
                 .any(|root| within(&root))
-            || options.ament_prefixes.iter().any(|prefix| in_ament_share(prefix, path))
+            || options.ament_prefixes.iter().any(|prefix| self.in_ament_share(prefix, path))
             || self.in_known_package(path)
     }
 
     /// Whether the package that `path` lies in is the one that its name stands for.
     fn in_known_package(&self, path: &Path) -> bool {
+        self.seen.borrow_mut().extend(path.parent().map(manifests_around).unwrap_or_default());
         let Some(package) = package_of(path) else { return false };
         let mut search = Search { name: &package.name, seen: Vec::new(), looked: Vec::new() };
-        let Some(known) = search.run(self.options, self.folders) else { return false };
+        let known = search.run(self.options, self.folders);
+        self.seen.borrow_mut().extend(search.seen);
+        let Some(known) = known else { return false };
         known.roots().iter().any(|root| path.starts_with(root))
     }
 
@@ -62,11 +68,15 @@ impl Roots<'_> {
         names.retain(|name| seen.insert(name.clone()));
         names
     }
-}
 
-/// Whether `path` lies in the share folder of a package that the ament index of `prefix` has.
-fn in_ament_share(prefix: &Path, path: &Path) -> bool {
-    let Ok(share) = prefix.join("share").canonicalize() else { return false };
-    let name = path.strip_prefix(&share).ok().and_then(|inside| inside.iter().next()).and_then(|name| name.to_str());
-    name.is_some_and(|name| share.join(name).is_dir() && marker(prefix, name).is_file())
+    /// Whether `path` lies in the share folder of a package that the ament index of `prefix` has.
+    fn in_ament_share(&self, prefix: &Path, path: &Path) -> bool {
+        let Ok(share) = prefix.join("share").canonicalize() else { return false };
+        let name = path.strip_prefix(&share).ok().and_then(|inside| inside.iter().next()).and_then(|name| name.to_str());
+        name.is_some_and(|name| {
+            let marker = marker(prefix, name);
+            self.seen.borrow_mut().push(marker.clone());
+            share.join(name).is_dir() && marker.is_file()
+        })
+    }
 }

@@ -1,11 +1,13 @@
 //! A store in a directory: one file for each entry, which appears whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
+
+use sha2::{Digest, Sha256};
 
 use super::Key;
 
@@ -18,8 +20,11 @@ const TRAILER: usize = 8;
 /// How long ago an entry was last used is noted this exactly.
 const AGE: Duration = Duration::from_secs(60 * 60);
 
-/// The limit is looked at after this many bytes were put.
+/// The limit is looked at after this many bytes were put, …
 const LOOK_AFTER: u64 = 64 << 10;
+
+/// … and by one in this many of the processes that put less.
+const LOOK_ONCE_IN: u32 = 16;
 
 /// Bytes by key in files.
 #[derive(Debug)]
@@ -68,8 +73,11 @@ impl Disk {
     /// Removes what was used longest ago, whichever build put it there, until the entries are at most three quarters of the limit,
     /// if they are above it.
     pub fn trim(&self) {
-        if self.put.swap(0, Ordering::Relaxed) < LOOK_AFTER {
-            return;
+        let chance = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.subsec_micros());
+        match self.put.swap(0, Ordering::Relaxed) {
+            0 => return,
+            put if put < LOOK_AFTER && !chance.is_multiple_of(LOOK_ONCE_IN) => return,
+            _ => {}
         }
         let mut entries = Vec::new();
         collect(&self.root, 0, &mut entries);
@@ -130,12 +138,21 @@ fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
 
 /// A name for this build of the program, so that no build uses what another one made: a fault that was mended must not live on.
 fn build() -> &'static str {
+    const HEAD: u64 = 4096;
     static BUILD: OnceLock<String> = OnceLock::new();
     BUILD.get_or_init(|| {
-        let program = std::env::current_exe().and_then(fs::metadata);
-        let (bytes, written) = program.map_or((0, None), |meta| (meta.len(), meta.modified().ok()));
-        let written = written.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
-        format!("{}-{bytes:x}-{:x}", env!("CARGO_PKG_VERSION"), written.as_nanos())
+        let mut hash = Sha256::new();
+        if let Ok(program) = std::env::current_exe()
+            && let Ok(meta) = fs::metadata(&program)
+        {
+            hash.update(format!("{} {:?}", meta.len(), meta.modified().ok()));
+            // Where times are set by rule: the headers, in which the linker's identification of the build stands.
+            let mut head = Vec::new();
+            let _ = File::open(program).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+            hash.update(&head);
+        }
+        let hash: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        format!("{}-{hash}", env!("CARGO_PKG_VERSION"))
     })
 }
 

@@ -65,7 +65,9 @@ pub(super) fn hint(scene: &Scene<'_>) -> Vec<[f32; 3]> {
     while purposes.last().is_some_and(Bounds::is_empty) {
         purposes.pop();
     }
-    purposes.into_iter().flat_map(Bounds::corners).collect()
+    let corners: Vec<_> = purposes.into_iter().flat_map(Bounds::corners).collect();
+    // What single precision cannot hold is no extent.
+    if corners.as_flattened().iter().all(|x| x.is_finite()) { corners } else { Vec::new() }
 }
 
 /// Where a shape stands in the default prim.

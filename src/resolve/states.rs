@@ -1,6 +1,7 @@
 //! In what state files are, and whether they still are: told by what the file system says of them, without reading them.
 
-use std::fs::{self, Metadata};
+use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -44,26 +45,39 @@ impl State {
     }
 }
 
+impl State {
+    /// Whether the file was changed, moved or replaced from `since` to `now`, by what it says itself. A time in the future proves
+    /// nothing, and would never come to rest.
+    fn is_young(&self, since: SystemTime, now: SystemTime) -> bool {
+        let Self::File { modified, changed, .. } = self else { return false };
+        let time = |(seconds, nanoseconds): (i64, i64)| {
+            let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
+            SystemTime::UNIX_EPOCH + seconds + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or_default())
+        };
+        [*modified, *changed].map(time).iter().any(|time| (since..=now).contains(time))
+    }
+}
+
 impl States {
-    /// The states of `paths`, which were read from `started` on. Files that may have changed meanwhile are in no state to rely on;
-    /// `margin` is how exact the file system's times are.
-    pub fn take<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, started: SystemTime, margin: Duration) -> Self {
-        let now = SystemTime::now();
-        let is_young = |path: &Path| {
-            let modified = fs::metadata(path).and_then(|meta: Metadata| meta.modified());
-            // A time in the future proves nothing, and would never come to rest.
-            modified.is_ok_and(|modified| modified + margin >= started && modified <= now)
-        };
-        let state = |path: &PathBuf| match State::of(path) {
-            State::File { .. } if is_young(path) => State::Unsure,
-            state => state,
-        };
-        Self(paths.into_iter().map(|path| (path.clone(), state(path))).collect())
+    /// The states of `paths`, which were read from `started` on. Files that may have changed meanwhile are in no state to rely on.
+    pub fn take<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, started: SystemTime) -> Self {
+        Self::now(paths).since(started)
     }
 
     /// The states of `paths` as they are.
     pub fn now<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
         Self(paths.into_iter().map(|path| (path.clone(), State::of(path))).collect())
+    }
+
+    /// The same, but for what may have changed from `since` on, by the times of files or by what they are now.
+    pub(super) fn since(mut self, since: SystemTime) -> Self {
+        let now = SystemTime::now();
+        for (path, state) in &mut self.0 {
+            if state.is_young(since, now) || State::of(path) != *state {
+                *state = State::Unsure;
+            }
+        }
+        self
     }
 
     /// Whether they can be relied on.
@@ -74,5 +88,21 @@ impl States {
     /// Whether they are what they were, and that is sure.
     pub fn hold(&self) -> bool {
         self.are_sure() && self.0.iter().all(|(path, state)| State::of(path) == *state)
+    }
+}
+
+/// The states of paths when each was first looked at.
+#[derive(Debug, Default)]
+pub(super) struct Seen(BTreeMap<PathBuf, State>);
+
+impl Seen {
+    pub fn note(&mut self, path: &Path) {
+        if !self.0.contains_key(path) {
+            self.0.insert(path.to_owned(), State::of(path));
+        }
+    }
+
+    pub fn states(&self) -> States {
+        States(self.0.iter().map(|(path, state)| (path.clone(), *state)).collect())
     }
 }
