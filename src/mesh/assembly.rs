@@ -354,7 +354,8 @@ impl Lookup {
 #[derive(Default)]
 struct Weld<const N: usize> {
     values: Vec<[f32; N]>,
-    index: HashMap<[u32; N], u32, foldhash::fast::RandomState>,
+    /// By the bits of values, two to a word: so they are hashed in half the time.
+    index: HashMap<(u64, u64), u32, foldhash::fast::RandomState>,
 }
 
 impl<const N: usize> Weld<N> {
@@ -365,7 +366,9 @@ impl<const N: usize> Weld<N> {
         }
         let value = value.map(|x| x + 0.0);
         let next = self.values.len() as u32;
-        let index = *self.index.entry(value.map(f32::to_bits)).or_insert(next);
+        let bits = |k: usize| value.get(k).map_or(0, |x| u64::from(x.to_bits()));
+        let key = (bits(0) | bits(1) << 32, bits(2) | bits(3) << 32);
+        let index = *self.index.entry(key).or_insert(next);
         if index == next {
             self.values.push(value);
         }

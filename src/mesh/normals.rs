@@ -57,6 +57,18 @@ pub(super) fn fill(
         if corners.iter().all(|c| corner_normals[c.triangle as usize][c.corner as usize] != NONE) {
             continue;
         }
+        // Most points of technical shapes lie inside of a plane.
+        let face = faces[corners[0].triangle as usize];
+        if corners.iter().all(|corner| faces[corner.triangle as usize] == face) {
+            let normal = rounded(face);
+            for corner in corners {
+                let slot = &mut corner_normals[corner.triangle as usize][corner.corner as usize];
+                if *slot == NONE {
+                    *slot = normal;
+                }
+            }
+            continue;
+        }
         fans.join(corners, &faces, triangles, cos_crease);
         fans.sums.clear();
         fans.sums.resize(corners.len(), Vector3::zeros());

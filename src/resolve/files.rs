@@ -200,7 +200,6 @@ impl Files {
         search.seen.iter().for_each(|place| self.state().seen.note(place));
         found.ok_or_else(|| {
             let mut state = self.state();
-            state.refused = true;
             state.used.extend(search.looked.iter().map(|(place, _)| place.clone()));
             search.error(uri)
         })
