@@ -6,6 +6,7 @@ STL and OBJ are taken as they are.
 
 import functools
 import io
+import math
 import re
 import warnings
 
@@ -88,3 +89,18 @@ def capsule(radius, length):
     polar, turn = np.arccos(1 - 2 * k / len(k)), np.pi * (1 + 5**0.5) * k
     ball = radius * np.stack([np.cos(turn) * np.sin(polar), np.sin(turn) * np.sin(polar), np.cos(polar)], axis=1)
     return ball + np.where(ball[:, 2:] > 0, 1, -1) * [[0, 0, length / 2]]
+
+
+def agrees(figures, low, high, area, count, materials):
+    """Whether this project's figures of a mesh are those."""
+    return (
+        np.allclose(figures["bounds"], [low, high], rtol=0, atol=2e-6)
+        and math.isclose(figures["area"], area, rel_tol=1e-5)
+        and figures["triangles"] == count
+        and len(figures["parts"]) == materials
+    )
+
+
+def linear(color):
+    """Linear red, green, blue of sRGB."""
+    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color[:3]]

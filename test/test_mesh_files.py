@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import test_meshes
+from meshes import agrees, linear
 
 FOLDER = Path(__file__).resolve().parent / "meshes" / "dae"
 STATS = os.environ.get("URDF_USD_MESH_STATS")
@@ -40,22 +41,9 @@ PYCOLLADA_IS_WRONG = {
 pytestmark = pytest.mark.skipif(not FIGURES, reason="URDF_USD_MESH_STATS names no file of figures (cargo test mesh::corpus writes it)")
 
 
-def linear(color):
-    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color[:3]]
-
-
 def test_every_file_is_read():
     assert set(FIGURES) == {path.name for path in FOLDER.glob("*.dae")}
     assert [name for name, figures in FIGURES.items() if "error" in figures] == []
-
-
-def agrees(figures, low, high, area, count, materials):
-    return (
-        np.allclose(figures["bounds"], [low, high], rtol=0, atol=2e-6)
-        and math.isclose(figures["area"], area, rel_tol=1e-5)
-        and figures["triangles"] == count
-        and len(figures["parts"]) == materials
-    )
 
 
 @pytest.mark.parametrize("name", sorted(set(FIGURES) - set(PYCOLLADA_IS_WRONG)) or ["no file"])

@@ -7,7 +7,6 @@ hand.
 
 import json
 import logging
-import math
 import os
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import pytest
 import trimesh
 
 import test_meshes
+from meshes import agrees, linear
 
 FOLDER = Path(__file__).resolve().parent / "meshes"
 FORMATS = ("stl", "obj", "gltf")
@@ -74,15 +74,6 @@ def test_every_file_is_read_or_refused():
     assert {name: figures["error"] for name, figures in FIGURES.items() if "error" in figures} == REFUSED
 
 
-def agrees(figures, low, high, area, count, materials):
-    return (
-        np.allclose(figures["bounds"], [low, high], rtol=0, atol=2e-6)
-        and math.isclose(figures["area"], area, rel_tol=1e-5)
-        and figures["triangles"] == count
-        and len(figures["parts"]) == materials
-    )
-
-
 @pytest.mark.parametrize("name", sorted(set(FIGURES) - set(TRIMESH_IS_WRONG) - set(REFUSED)) or ["no file"])
 def test_as_trimesh_reads_it(name):
     low, high, area, count, materials = test_meshes.measured(path_of(name))
@@ -98,10 +89,6 @@ def test_what_trimesh_reads_wrong(name):
     except Exception:  # each in its own way
         return
     assert not agrees(FIGURES[name], *theirs, len(used)), f"trimesh is right by now, though it was said that it {why}"
-
-
-def linear(color):
-    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color[:3]]
 
 
 def rounded(colors):
