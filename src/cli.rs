@@ -359,7 +359,7 @@ fn kept(no_cache: bool) -> Result<Store, String> {
         Err(_) => store::DISK_BYTES,
     };
     Ok(match Store::directory() {
-        Some(directory) if !no_cache && limit > 0 => Store::on_disk(&directory, limit),
+        Some(directory) if !no_cache => Store::on_disk(&directory, limit),
         _ => Store::none(),
     })
 }

@@ -104,3 +104,14 @@ def agrees(figures, low, high, area, count, materials):
 def linear(color):
     """Linear red, green, blue of sRGB."""
     return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color[:3]]
+
+
+def check_misread(figures, right, read, reader):
+    """Holds figures against `right` (why the reader is wrong, then the figures by hand), and that the reader still is wrong."""
+    why, (low, high), area, count, materials = right
+    assert agrees(figures, low, high, area, count, materials), figures
+    try:
+        *theirs, used = read()
+    except Exception:  # each in its own way
+        return
+    assert not agrees(figures, *theirs, len(used)), f"{reader} is right by now, though it was said that it {why}"

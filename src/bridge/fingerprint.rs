@@ -34,25 +34,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::convert::{Formats, Source};
+    use crate::convert::Source;
 
     fn job(text: &str) -> Job {
-        Job {
-            source: Source::Text { text: text.to_owned(), file: None },
-            output_dir: PathBuf::from("/out"),
-            formats: Formats::default(),
-            resolve: crate::resolve::Options::default(),
-            namespace: None,
-            base: Default::default(),
-            bodies: Default::default(),
-            overlays: Vec::new(),
-            srdf: None,
-            simready: None,
-            meshes: Default::default(),
-            tiers: Default::default(),
-            stand_ins: false,
-            strict: false,
-        }
+        Job::new(Source::Text { text: text.to_owned(), file: None }, "/out")
     }
 
     fn age(path: &Path, seconds: u64) {

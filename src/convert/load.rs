@@ -297,8 +297,7 @@ fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagno
 mod tests {
     use std::fs;
 
-    use crate::convert::{Context, Failure, Formats, Job, Report, Source, convert};
-    use crate::resolve;
+    use crate::convert::{Context, Failure, Job, Report, Source, convert};
 
     const URDF: &str = r#"<robot name="r">
         <link name="a"/><link name="b"/>
@@ -309,22 +308,8 @@ mod tests {
 
     /// Converts the robot in `folder`, with its SRDF.
     fn run(folder: &std::path::Path) -> Result<Report, Box<Failure>> {
-        let job = Job {
-            source: Source::File(folder.join("r.urdf")),
-            output_dir: folder.join("out"),
-            formats: Formats::default(),
-            resolve: resolve::Options::default(),
-            namespace: None,
-            base: Default::default(),
-            bodies: Default::default(),
-            overlays: Vec::new(),
-            srdf: Some(folder.join("r.srdf")),
-            simready: None,
-            meshes: Default::default(),
-            tiers: Default::default(),
-            stand_ins: false,
-            strict: false,
-        };
+        let job =
+            Job { srdf: Some(folder.join("r.srdf")), ..Job::new(Source::File(folder.join("r.urdf")), folder.join("out")) };
         convert(&job, &Context::default()).map_err(Box::new)
     }
 

@@ -152,6 +152,28 @@ pub struct Job {
     pub strict: bool,
 }
 
+impl Job {
+    /// The conversion of `source` into a directory below `output_dir`, with everything else as it is by default.
+    pub fn new(source: Source, output_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            source,
+            output_dir: output_dir.into(),
+            formats: Formats::default(),
+            resolve: resolve::Options::default(),
+            namespace: None,
+            base: usd::Base::default(),
+            bodies: usd::Bodies::default(),
+            overlays: Vec::new(),
+            srdf: None,
+            simready: None,
+            meshes: mesh::Options::default(),
+            tiers: Tiers::default(),
+            stand_ins: false,
+            strict: false,
+        }
+    }
+}
+
 /// A conversion that published nothing.
 #[derive(Clone, Debug)]
 pub struct Failure {

@@ -37,8 +37,8 @@ pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -
     let asked = source.asked.take();
     let diagnostics = source.finish();
     // The file may be another one by now than when its content was looked up.
-    if known.is_some_and(|content| content == *Sha256::digest(&file.bytes)) {
-        store.put(&key_for(known.unwrap_or_default()), || encode(&mesh, &diagnostics, &asked, place));
+    if let Some(content) = known.filter(|content| *content == *Sha256::digest(&file.bytes)) {
+        store.put(&key_for(content), || encode(&mesh, &diagnostics, &asked, place));
     }
     Ok((mesh, diagnostics))
 }

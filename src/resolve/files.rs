@@ -4,15 +4,14 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use super::near::near_names;
 use super::package::{Search, manifests_around};
 use super::roots::Roots;
-use super::states::{Seen, States};
+use super::states::{Seen, States, stamp};
 use super::uri::{Reference, join_inside, normalised, parse};
 use super::{Error, Package, Resolver, codes};
 
@@ -35,8 +34,8 @@ pub struct Located {
     pub path: PathBuf,
     /// How long it is.
     pub bytes: u64,
-    /// What tells this content from others that the file may have had: path, length, inode and times, by which make and git go too.
-    /// `None` if it changed so lately that another change might not show.
+    /// What tells this content from others that the file may have had: its path, length, inode and times. `None` if it changed so lately
+    /// that another change might not show.
     pub stamp: Option<String>,
 }
 
@@ -239,17 +238,6 @@ impl Files {
         let bytes = self.state().read.entry(path.clone()).or_insert_with(|| bytes.into()).clone();
         Ok(File { path: path.clone(), bytes })
     }
-}
-
-/// See [`Located::stamp`].
-fn stamp(path: &Path, meta: &fs::Metadata) -> Option<String> {
-    /// How coarsely file systems note times, the coarsest of them.
-    const COARSE: Duration = Duration::from_secs(2);
-    let is_old = |time: io::Result<SystemTime>| time.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > COARSE));
-    is_old(meta.modified()).then(|| {
-        let (modified, changed) = ((meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec()));
-        format!("{path:?} {} {}:{} {modified:?} {changed:?}", meta.len(), meta.dev(), meta.ino())
-    })
 }
 
 fn too_large(path: &Path) -> Error {

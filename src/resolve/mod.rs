@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 pub use error::Error;
 pub use files::{File, Files, Located, MAX_BYTES};
 pub use package::{Package, package_of};
-pub use states::States;
+pub use states::{COARSE, States};
 
 /// Where to look for packages, and what else may be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

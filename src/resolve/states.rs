@@ -1,13 +1,16 @@
 //! In what state files are, and whether they still are: told by what the file system says of them, without reading them.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
+
+/// How coarsely file systems note times, the coarsest of them.
+pub const COARSE: Duration = Duration::from_secs(2);
 
 /// The states of files at some time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,17 +35,32 @@ enum State {
 impl State {
     fn of(path: &Path) -> Self {
         match fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => Self::Folder,
-            Ok(meta) => Self::File {
-                bytes: meta.len(),
-                inode: meta.ino(),
-                modified: (meta.mtime(), meta.mtime_nsec()),
-                changed: (meta.ctime(), meta.ctime_nsec()),
-            },
+            Ok(meta) => Self::from(&meta),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Self::Absent,
             Err(_) => Self::Unsure,
         }
     }
+}
+
+impl From<&Metadata> for State {
+    fn from(meta: &Metadata) -> Self {
+        if meta.is_dir() {
+            return Self::Folder;
+        }
+        Self::File {
+            bytes: meta.len(),
+            inode: meta.ino(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+        }
+    }
+}
+
+/// What tells the content of a file from others that it may have had: its path and state, by which make and git go too. `None` if it
+/// changed so lately that another change might not show.
+pub(super) fn stamp(path: &Path, meta: &Metadata) -> Option<String> {
+    let (state, now) = (State::from(meta), SystemTime::now());
+    (!state.is_young(now - COARSE, now)).then(|| format!("{path:?} {state:?}"))
 }
 
 impl State {

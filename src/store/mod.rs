@@ -56,7 +56,7 @@ impl KeyOf {
     }
 }
 
-/// Keeps bytes by their [`Key`]. Safe to share between threads, and on disk between processes.
+/// Keeps bytes by their [`Key`]; nothing, if its limit is 0. Safe to share between threads, and on disk between processes.
 #[derive(Debug, Default)]
 pub struct Store(Place);
 
@@ -77,7 +77,7 @@ impl Store {
 
     /// One in memory. What was not asked for longest goes when there are more than `limit` bytes.
     pub fn in_memory(limit: u64) -> Self {
-        Self(Place::Memory(Memory::new(limit)))
+        if limit == 0 { Self::none() } else { Self(Place::Memory(Memory::new(limit))) }
     }
 
     /// One in a directory, which is made when it is first written to. What was not asked for longest goes when there are more than
@@ -85,7 +85,7 @@ impl Store {
     ///
     /// What other builds of this program put there is not used.
     pub fn on_disk(directory: &Path, limit: u64) -> Self {
-        Self(Place::Disk(Disk::new(directory, limit)))
+        if limit == 0 { Self::none() } else { Self(Place::Disk(Disk::new(directory, limit))) }
     }
 
     /// Where the person's programs keep such things: `$XDG_CACHE_HOME/urdf_usd`, or `~/.cache/urdf_usd`; `None` if there is no
@@ -184,6 +184,7 @@ mod tests {
         assert_eq!(bytes(&Store::on_disk(&directory, 1000), &key).unwrap(), b"newer");
         let none = Store::none();
         none.put(&key, || unreachable!());
+        assert!(!Store::in_memory(0).keeps() && !Store::on_disk(&directory, 0).keeps());
         assert!(!none.keeps() && bytes(&none, &key).is_none());
     }
 }
