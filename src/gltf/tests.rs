@@ -82,6 +82,7 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
         interfaces: Vec::new(),
         controller_files: Vec::new(),
         disabled_collisions: Vec::new(),
+        named_poses: Vec::new(),
         custom: Custom { attributes: vec![("version".into(), "1.0".into())], elements: Vec::new() },
         place: Place::default(),
     }

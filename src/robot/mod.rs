@@ -66,6 +66,8 @@ pub struct Robot {
     /// Pairs of links that need not be checked for collision, the first before the second in [`Robot::links`]; each once. Links
     /// that a joint connects are not among them unless the source says so.
     pub disabled_collisions: Vec<(LinkId, LinkId)>,
+    /// Named poses, in the sources' order; names may recur among groups.
+    pub named_poses: Vec<NamedPose>,
     /// Attributes and elements of the robot element, kept as they were: transmissions, gazebo, ros2_control, sensors.
     pub custom: Custom,
     /// Where the robot element stands.
@@ -314,6 +316,20 @@ pub struct Mimic {
     pub multiplier: f64,
     /// Radians or metres.
     pub offset: f64,
+}
+
+/// A pose of a robot, or of a group of its joints, that a source has a name for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedPose {
+    /// As the source gives it; not empty.
+    pub name: String,
+    /// The group of joints that it is about; `None`: the robot.
+    pub group: Option<String>,
+    /// The joints that it sets and their positions (radians or metres, as many as [`kinematics::position_count`] says), in the
+    /// robot's order, each joint once. Never a joint that follows another.
+    pub positions: Vec<(JointId, Vec<f64>)>,
+    /// Where it stands.
+    pub place: Place,
 }
 
 /// The safety controller of a joint.

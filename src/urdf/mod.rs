@@ -196,6 +196,7 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<Robot
         interfaces: Vec::new(),
         controller_files: Vec::new(),
         disabled_collisions: Vec::new(),
+        named_poses: Vec::new(),
         custom,
         place,
     };
