@@ -186,25 +186,6 @@ const TABLE: &[Row] = &[
         Rule::Any,
         "Whether a box shows in place of a visual mesh that can't be read: around the link's colliders, or with its mass and inertia.",
     ),
-    live(
-        "gltf.animations",
-        Initial::Bool(false),
-        Rule::Any,
-        "Whether the glTF has an animation per joint, from limit to limit.",
-    ),
-    live(
-        "gltf.physics",
-        Initial::Bool(false),
-        Rule::Any,
-        "Whether the glTF has what engines need: KHR_implicit_shapes and KHR_physics_rigid_bodies.",
-    ),
-    live(
-        "gltf.compression",
-        Initial::Text("none"),
-        Rule::Own("one of none, quantize, meshopt", |value| compression(text(value)).map(|_| ())),
-        "How the glTF stores triangles: none: in single precision; quantize: in 8 and 16 bits (KHR_mesh_quantization); meshopt: that, \
-         compressed (EXT_meshopt_compression).",
-    ),
     live("strict", Initial::Bool(false), Rule::Any, "Whether a warning keeps an asset from being published."),
     live(
         "settle_time",
@@ -241,6 +222,25 @@ const TABLE: &[Row] = &[
         Initial::Double(1.0),
         Rule::Doubles(0.05, 3600.0),
         "How often the state is published on /diagnostics even if nothing changes, in s.",
+    ),
+    live(
+        "gltf.animations",
+        Initial::Bool(false),
+        Rule::Any,
+        "Whether the glTF has an animation per joint, from limit to limit.",
+    ),
+    live(
+        "gltf.physics",
+        Initial::Bool(false),
+        Rule::Any,
+        "Whether the glTF has what engines need: KHR_implicit_shapes and KHR_physics_rigid_bodies.",
+    ),
+    live(
+        "gltf.compression",
+        Initial::Text("none"),
+        Rule::Own("one of none, quantize, meshopt", |value| compression(text(value)).map(|_| ())),
+        "How the glTF stores triangles: none: in single precision; quantize: in 8 and 16 bits (KHR_mesh_quantization); meshopt: that, \
+         compressed (EXT_meshopt_compression).",
     ),
     live(
         "frames.position_tolerance",
