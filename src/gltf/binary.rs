@@ -164,6 +164,21 @@ impl Packed {
     }
 }
 
+/// Leaves the smallest of all arrays as it is, if all are compressed: programs that don't know the extension see no use of a buffer
+/// that holds nothing else.
+pub fn keep_one_plain<'a>(surfaces: impl Iterator<Item = &'a mut Packed>) {
+    let arrays = surfaces.flat_map(|surface| {
+        let Packed { positions, normals, uvs, colors, indices, .. } = surface;
+        [Some(positions), Some(normals), uvs.as_mut(), colors.as_mut(), Some(indices)].into_iter().flatten()
+    });
+    let mut arrays: Vec<&mut Array> = arrays.collect();
+    if arrays.iter().all(|array| array.stream.is_some())
+        && let Some(smallest) = arrays.iter_mut().min_by_key(|array| array.content.bytes.len())
+    {
+        smallest.stream = None;
+    }
+}
+
 fn floats<const N: usize>(values: &[[f32; N]], kind: &'static str) -> Array {
     Array::new(Content::of(values.as_flattened(), f32::to_le_bytes), FLOAT, values.len(), kind)
 }
