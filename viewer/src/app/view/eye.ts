@@ -1,0 +1,138 @@
+// The camera: turning, presets in ROS's directions, and standing back so that everything is in view.
+
+import { type Box3, PerspectiveCamera, Sphere, Spherical, Vector3 } from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import type { Preset } from "../state.js";
+
+/** From the robot to the camera, in glTF's axes: x is ROS's y (left), y its z (up), z its x (forward). */
+const DIRECTIONS: Record<Preset, readonly [number, number, number]> = {
+  front: [0, 0.12, 1],
+  back: [0, 0.12, -1],
+  left: [1, 0.12, 0],
+  right: [-1, 0.12, 0],
+  // Nearly from above: forward is up in the picture.
+  top: [0, 1, -1e-3],
+  iso: [0.8, 0.62, 1],
+};
+
+const MOVE_MS = 350;
+
+interface Move {
+  from: { position: Vector3; target: Vector3 };
+  to: { position: Vector3; target: Vector3 };
+  start: number | null;
+}
+
+/** The camera and how a person moves it. */
+export class Eye {
+  readonly camera = new PerspectiveCamera(35, 1, 0.01, 100);
+  readonly controls: OrbitControls;
+  private move: Move | null = null;
+
+  constructor(
+    canvas: HTMLCanvasElement,
+    changed: () => void,
+    private readonly calm: () => boolean,
+  ) {
+    this.camera.position.set(0.8, 0.62, 1).multiplyScalar(3);
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.enableDamping = !calm();
+    this.controls.dampingFactor = 0.12;
+    this.controls.maxPolarAngle = Math.PI * 0.98;
+    this.controls.addEventListener("change", changed);
+    this.controls.addEventListener("start", () => {
+      this.move = null;
+      this.controls.enableDamping = !this.calm();
+    });
+  }
+
+  aspect(aspect: number): void {
+    this.camera.aspect = aspect;
+    this.camera.updateProjectionMatrix();
+  }
+
+  /** Near and far for a scene of this radius. */
+  scale(radius: number): void {
+    this.camera.near = radius / 200;
+    this.camera.far = radius * 200;
+    this.controls.minDistance = radius / 20;
+    this.controls.maxDistance = radius * 40;
+    this.camera.updateProjectionMatrix();
+  }
+
+  /** Looks at `box` from a preset's direction, or from where the camera is. */
+  fit(box: Box3, preset: Preset | null, atOnce = false): void {
+    if (box.isEmpty()) return;
+    const { center, radius } = box.getBoundingSphere(new Sphere());
+    const direction = preset
+      ? new Vector3(...DIRECTIONS[preset])
+      : this.camera.position.clone().sub(this.controls.target);
+    if (direction.lengthSq() < 1e-12) direction.set(...DIRECTIONS.iso);
+    direction.normalize();
+    const distance = this.distance(box, center, direction, Math.max(radius, 1e-3));
+    this.go(center.clone().addScaledVector(direction, distance), center, atOnce);
+  }
+
+  /** How far to stand back so that every corner of the box is in view, with a margin. */
+  private distance(box: Box3, center: Vector3, direction: Vector3, radius: number): number {
+    const tangent = Math.tan((this.camera.fov * Math.PI) / 360);
+    const right = new Vector3().crossVectors(this.camera.up, direction).normalize();
+    const up = new Vector3().crossVectors(direction, right);
+    let distance = 0;
+    for (let corner = 0; corner < 8; corner += 1) {
+      const at = new Vector3(
+        corner & 1 ? box.max.x : box.min.x,
+        corner & 2 ? box.max.y : box.min.y,
+        corner & 4 ? box.max.z : box.min.z,
+      ).sub(center);
+      const across = Math.max(Math.abs(at.dot(up)), Math.abs(at.dot(right)) / this.camera.aspect);
+      distance = Math.max(distance, across / tangent + at.dot(direction));
+    }
+    return Math.max(distance * 1.12, radius * 0.5);
+  }
+
+  /** Goes there, in one step if the person prefers calm. */
+  private go(position: Vector3, target: Vector3, atOnce: boolean): void {
+    const from = { position: this.camera.position.clone(), target: this.controls.target.clone() };
+    this.move = { from, to: { position, target: target.clone() }, start: null };
+    if (atOnce || this.calm()) this.step(1);
+    this.controls.dispatchEvent({ type: "change" });
+  }
+
+  private step(part: number): void {
+    if (!this.move) return;
+    const { from, to } = this.move;
+    const eased = part * part * (3 - 2 * part);
+    this.controls.target.lerpVectors(from.target, to.target, eased);
+    // On an arc about the target, so that the robot keeps its size while the camera goes round it.
+    const [a, b] = [from.position.clone().sub(from.target), to.position.clone().sub(to.target)];
+    const length = a.length() + (b.length() - a.length()) * eased;
+    const offset = a.normalize().lerp(b.clone().normalize(), eased);
+    if (offset.lengthSq() < 1e-6) offset.set(0, 1, 0).addScaledVector(b, 1e-3);
+    this.camera.position.copy(this.controls.target).addScaledVector(offset.normalize(), length);
+    if (part < 1) return;
+    this.camera.position.copy(to.position);
+    this.move = null;
+  }
+
+  /** Turns round the target by angles in radians, and changes the distance by a factor. */
+  turn(about: number, up: number, nearer: number): void {
+    this.move = null;
+    const round = new Spherical().setFromVector3(this.camera.position.clone().sub(this.controls.target));
+    round.theta += about;
+    round.phi = Math.min(this.controls.maxPolarAngle, Math.max(1e-3, round.phi + up));
+    round.radius = Math.min(this.controls.maxDistance, Math.max(this.controls.minDistance, round.radius * nearer));
+    this.camera.position.copy(this.controls.target).add(new Vector3().setFromSpherical(round));
+    this.controls.dispatchEvent({ type: "change" });
+  }
+
+  /** Moves on to this time; says whether there is more to come. */
+  update(time: number): boolean {
+    if (this.move) {
+      this.move.start ??= time;
+      this.step(Math.min(1, (time - this.move.start) / MOVE_MS));
+    }
+    const turned = this.controls.update();
+    return turned || this.move !== null;
+  }
+}
