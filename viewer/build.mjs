@@ -7,7 +7,7 @@
 import { build } from 'esbuild';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -62,7 +62,7 @@ async function licences(inputs) {
   for (const input of inputs.filter((path) => /node_modules\/three\/examples\/jsm\/libs\//.test(path)).sort()) {
     const opening = /^(?:\s*(?:\/\/[^\n]*|\/\*[\s\S]*?\*\/))+/.exec(await readFile(join(here, input), 'utf8'));
     const said = opening?.[0].replace(/^\s*(?:\/\/|\/\*+|\*\/|\*) ?/gm, '').trim();
-    if (said) texts.push(`${relative('node_modules', input)}\n\n${said}`);
+    if (said) texts.push(`${input.replace(/^.*node_modules\//, '')}\n\n${said}\nThe MIT License is written out with three.`);
   }
   return texts.join(`\n\n${'-'.repeat(80)}\n\n`) + '\n';
 }

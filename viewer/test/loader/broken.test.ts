@@ -1,7 +1,7 @@
 /** Files whose extension data is wrong: each loads as the glTF that it is, and what is wrong is named with its place. */
 import { expect, test } from 'vitest';
 
-import { file, loadJson, modelOf, planar, robotOf, turning, type Json } from './files.ts';
+import { file, loadJson, modelOf, planar, robotOf, turning, type Json } from './files.js';
 
 /** Two hinges, the second following the first, and one configuration. */
 function arm(): Json {

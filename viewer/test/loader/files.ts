@@ -2,7 +2,7 @@
 import { Texture, type Object3D } from 'three';
 import { GLTFLoader, type GLTF } from 'three/addons/loaders/GLTFLoader.js';
 
-import { registerRobotKinematics, type Robot } from '../../src/loader/index.ts';
+import { registerRobotKinematics, type Robot } from '../../src/loader/index.js';
 
 // What a test makes wrong is not always of the type that it should be.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any

@@ -1,7 +1,7 @@
 /** What each joint type does to its child, in numbers worked out by hand. */
 import { describe, expect, test } from 'vitest';
 
-import { file, floating, planar, pose, robotOf, sliding, turning } from './files.ts';
+import { file, floating, planar, pose, robotOf, sliding, turning } from './files.js';
 
 const SIXTH = Math.PI / 6;
 const QUARTER = Math.PI / 2;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { document, file, floating, loadJson, modelOf, planar, pose, robotOf, sliding, turning } from './files.ts';
-import type { Json } from './files.ts';
+import { document, file, floating, loadJson, modelOf, planar, pose, robotOf, sliding, turning } from './files.js';
+import type { Json } from './files.js';
 
 const AXIS = [0, 0, 1];
 const hinge = (name: string, more: Json = {}, dof: Json = {}) => ({ name, type: 'revolute', dofs: [turning(AXIS, dof)], more });

@@ -1,8 +1,8 @@
 import { Group, Mesh, MeshBasicMaterial, type Material } from 'three';
 import { expect, test } from 'vitest';
 
-import type { Robot } from '../../src/loader/index.ts';
-import { file, load, modelOf, turning, withTriangle, type Json } from './files.ts';
+import type { Robot } from '../../src/loader/index.js';
+import { file, load, modelOf, turning, withTriangle, type Json } from './files.js';
 
 /** A robot whose link `l1` has a visual (a mesh below its node) and a collision, listed in the model or not. */
 async function shaped(listed: boolean): Promise<{ robot: Robot; visual: Mesh; collision: Mesh; material: Material }> {
