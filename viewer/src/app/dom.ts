@@ -19,7 +19,7 @@ export function make<K extends keyof HTMLElementTagNameMap>(
 export function setAttributes(element: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === false) element.removeAttribute(name);
-    else element.setAttribute(name, value === true ? "" : String(value));
+    else element.setAttribute(name, value === true ? '' : String(value));
   }
 }
 
@@ -35,7 +35,7 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-const SVG = "http://www.w3.org/2000/svg";
+const SVG = 'http://www.w3.org/2000/svg';
 
 /** An SVG element. */
 export function svg(tag: string, attributes: Attributes = {}, ...children: (Node | string)[]): SVGElement {
@@ -47,5 +47,5 @@ export function svg(tag: string, attributes: Attributes = {}, ...children: (Node
 
 /** A drawing of 16 by 16 made of one path, for a button or a mark beside text: readers of screens skip it. */
 export function icon(path: string): SVGElement {
-  return svg("svg", { class: "icon", viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" }, svg("path", { d: path }));
+  return svg('svg', { class: 'icon', viewBox: '0 0 16 16', 'aria-hidden': 'true', focusable: 'false' }, svg('path', { d: path }));
 }

@@ -1,10 +1,10 @@
 // The robots: what the server says of them, their models, which are shown, what is heard of their joints. No DOM, no drawing.
 
-import * as api from "./api.js";
-import { Live, type JointsMessage, type LiveState } from "./live.js";
-import { load } from "./load.js";
-import type { Model } from "./model.js";
-import type { State } from "./state.js";
+import * as api from './api.js';
+import { Live, type JointsMessage, type LiveState } from './live.js';
+import { load } from './load.js';
+import type { Model } from './model.js';
+import type { State } from './state.js';
 
 /** A model on its way. */
 interface Coming {
@@ -41,7 +41,7 @@ export class Fleet {
   }
 
   get currentModel(): Model | null {
-    return this.models.get(this.currentKey ?? "") ?? null;
+    return this.models.get(this.currentKey ?? '') ?? null;
   }
 
   get showsAll(): boolean {
@@ -62,7 +62,7 @@ export class Fleet {
     if (key === this.currentKey || !this.entries.some((entry) => entry.key === key)) return;
     this.currentKey = key;
     if (this.state.selection && this.state.selection.key !== key) this.state.select(null);
-    this.state.emit("current", undefined);
+    this.state.emit('current', undefined);
     this.loadShown();
     void this.readFrames(key);
   }
@@ -70,7 +70,7 @@ export class Fleet {
   showAll(all: boolean): void {
     if (all === this.all) return;
     this.all = all;
-    this.state.emit("current", undefined);
+    this.state.emit('current', undefined);
     this.loadShown();
   }
 
@@ -83,9 +83,9 @@ export class Fleet {
 
   /** Something happened at the server. */
   happened(kind: api.EventKind, key: string | null): void {
-    if (kind !== "frames") void this.refresh();
+    if (kind !== 'frames') void this.refresh();
     const wanted = key ?? this.currentKey;
-    if ((kind === "frames" || kind === "resync") && wanted === this.currentKey && wanted) void this.readFrames(wanted);
+    if ((kind === 'frames' || kind === 'resync') && wanted === this.currentKey && wanted) void this.readFrames(wanted);
   }
 
   /** Reads the verdicts on a robot's frames. */
@@ -93,7 +93,7 @@ export class Fleet {
     const frames = await api.frames(key);
     if (!frames) return;
     this.frames.set(key, frames);
-    this.state.emit("frames", key);
+    this.state.emit('frames', key);
   }
 
   private async readList(): Promise<void> {
@@ -106,7 +106,7 @@ export class Fleet {
         this.listProblem = reason(error);
       }
       this.listed = true;
-      this.state.emit("robots", undefined);
+      this.state.emit('robots', undefined);
     }
   }
 
@@ -114,10 +114,10 @@ export class Fleet {
     this.entries = entries;
     const keys = new Set(entries.map((entry) => entry.key));
     for (const key of [...this.models.keys()]) if (!keys.has(key)) this.remove(key);
-    if (!keys.has(this.currentKey ?? "")) {
+    if (!keys.has(this.currentKey ?? '')) {
       const first = entries.find((entry) => api.drawable(entry)) ?? entries[0];
       this.currentKey = first?.key ?? null;
-      this.state.emit("current", undefined);
+      this.state.emit('current', undefined);
       if (this.currentKey) void this.readFrames(this.currentKey);
     }
     this.loadShown();
@@ -131,7 +131,7 @@ export class Fleet {
     this.problems.delete(key);
     this.frames.delete(key);
     if (this.state.selection?.key === key) this.state.select(null);
-    this.state.emit("model", key);
+    this.state.emit('model', key);
     model?.dispose();
   }
 
@@ -146,13 +146,13 @@ export class Fleet {
   private async loadEntry(entry: api.RobotEntry): Promise<void> {
     const { key, revision } = entry;
     const file = api.drawable(entry);
-    if (!file) return this.fail(key, entry.revision === null ? "There is no asset yet." : NO_GLB);
+    if (!file) return this.fail(key, entry.revision === null ? 'There is no asset yet.' : NO_GLB);
     const coming = this.coming.get(key);
     if (coming ? coming.revision === revision : this.models.get(key)?.revision === revision) return;
     coming?.abort.abort();
     const mine: Coming = { revision, abort: new AbortController() };
     this.coming.set(key, mine);
-    this.state.emit("model", key);
+    this.state.emit('model', key);
     try {
       const model = await load(api.assetUrl(key, file.path, revision), revision, mine.abort.signal);
       if (this.coming.get(key) !== mine) return model.dispose();
@@ -168,7 +168,7 @@ export class Fleet {
   private fail(key: string, problem: string): void {
     if (this.problems.get(key) === problem) return;
     this.problems.set(key, problem);
-    this.state.emit("model", key);
+    this.state.emit('model', key);
   }
 
   private swap(key: string, model: Model): void {
@@ -176,7 +176,7 @@ export class Fleet {
     if (old) model.setPositions(old.positions());
     this.models.set(key, model);
     this.problems.delete(key);
-    this.state.emit("model", key);
+    this.state.emit('model', key);
     old?.dispose();
     this.followLive(key);
     const selection = this.state.selection;
@@ -217,33 +217,34 @@ export class Fleet {
     const { live, following, positions } = this.live(key);
     if (following) {
       this.models.get(key)?.setPositions(Object.fromEntries(positions));
-      this.state.emit("pose", key);
+      this.state.emit('pose', key);
     }
     const now = `${live} ${following}`;
     if (this.wasLive.get(key) === now) return;
     this.wasLive.set(key, now);
-    this.state.emit("live", key);
+    this.state.emit('live', key);
   }
 
   /** Moves a joint. */
   setPosition(key: string, joint: string, value: number | number[], index = 0): boolean {
     const moved = this.models.get(key)?.setPosition(joint, value, index) ?? false;
-    if (moved) this.state.emit("pose", key);
+    if (moved) this.state.emit('pose', key);
     return moved;
   }
 
   applyConfiguration(key: string, name: string): void {
     this.models.get(key)?.applyConfiguration(name);
-    this.state.emit("pose", key);
+    this.state.emit('pose', key);
   }
 
   reset(key: string): void {
     this.models.get(key)?.reset();
-    this.state.emit("pose", key);
+    this.state.emit('pose', key);
   }
 }
 
-const NO_GLB = "This robot has no GLB among its files, so there is nothing to draw. Let the conversion write one: add glb to the formats.";
+const NO_GLB =
+  'This robot has no GLB among its files, so there is nothing to draw. Let the conversion write one: add glb to the formats.';
 
 function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,8 +1,8 @@
 // Frames as trees: the asset's own, and TF's as heard. TF comes from anybody, so a frame may be its own ancestor: nothing is lost and
 // nothing goes round for ever. No DOM.
 
-import type { FrameVerdict, TfFrame } from "./api.js";
-import type { Model } from "./model.js";
+import type { FrameVerdict, TfFrame } from './api.js';
+import type { Model } from './model.js';
 
 /** How many levels a tree is shown with. */
 const DEEPEST = 64;
@@ -14,7 +14,7 @@ export interface FrameNode {
 }
 
 /** The tree of a model's links, with the asset's frames that are no links; of the frames alone if there is no model. */
-export function linkTree(model: Pick<Model, "links" | "joints"> | null, frames: readonly FrameVerdict[]): FrameNode[] {
+export function linkTree(model: Pick<Model, 'links' | 'joints'> | null, frames: readonly FrameVerdict[]): FrameNode[] {
   const edges = new Map<string, string | null>();
   for (const link of model?.links ?? []) edges.set(link.name, null);
   for (const joint of model?.joints ?? []) edges.set(joint.child.name, joint.parent.name);

@@ -1,6 +1,6 @@
 // What a slider needs to know about a joint: its degrees of freedom with name, unit and reach. No DOM.
 
-import type { Dof, Joint } from "../loader/index.js";
+import type { Dof, Joint } from '../loader/index.js';
 
 /** A degree of freedom as a control shows it. */
 export interface Control {
@@ -9,7 +9,7 @@ export interface Control {
   index: number;
   /** The joint's name, and which degree of freedom where there are several: "base: yaw". */
   name: string;
-  unit: "rad" | "m";
+  unit: 'rad' | 'm';
   /** Where the slider ends. */
   lower: number;
   upper: number;
@@ -30,10 +30,10 @@ export function controls(joint: Joint): Control[] {
 }
 
 function control(joint: Joint, dof: Dof, index: number): Control {
-  const unit = dof.motion === "rotation" ? "rad" : "m";
+  const unit = dof.motion === 'rotation' ? 'rad' : 'm';
   const given = { lower: finite(dof.limit?.lower), upper: finite(dof.limit?.upper) };
-  const wraps = unit === "rad" && given.lower === undefined && given.upper === undefined;
-  const reach = unit === "rad" ? Math.PI : REACH;
+  const wraps = unit === 'rad' && given.lower === undefined && given.upper === undefined;
+  const reach = unit === 'rad' ? Math.PI : REACH;
   let lower = given.lower ?? Math.min(-reach, (given.upper ?? 0) - reach);
   let upper = given.upper ?? Math.max(reach, (given.lower ?? 0) + reach);
   if (lower > upper) [lower, upper] = [upper, lower];
@@ -52,20 +52,20 @@ function control(joint: Joint, dof: Dof, index: number): Control {
 }
 
 /** A rotation moves by a degree or less, a translation by a millimetre or less: about a hundredth of a short reach. */
-function stepOf(span: number, unit: "rad" | "m"): number {
-  const widest = unit === "rad" ? 0.01 : 0.001;
+function stepOf(span: number, unit: 'rad' | 'm'): number {
+  const widest = unit === 'rad' ? 0.01 : 0.001;
   if (!(span > 0)) return widest;
   return Math.min(widest, 10 ** Math.floor(Math.log10(span / 50)));
 }
 
 /** The name of a degree of freedom by ROS's axis that it is about or along, or its number. */
-export function dofName(dof: Pick<Dof, "motion" | "axis">, index: number): string {
-  const names = dof.motion === "rotation" ? ["pitch", "yaw", "roll"] : ["y", "z", "x"];
+export function dofName(dof: Pick<Dof, 'motion' | 'axis'>, index: number): string {
+  const names = dof.motion === 'rotation' ? ['pitch', 'yaw', 'roll'] : ['y', 'z', 'x'];
   const axis = dof.axis.toArray();
   const along = axis.findIndex((part) => Math.abs(part) > 0.999);
   const name = names[along];
   if (name === undefined) return String(index + 1);
-  return (axis[along] ?? 0) < 0 ? `−${name}` : name;
+  return (axis[along] ?? 0) < 0 ? `-${name}` : name;
 }
 
 /** Where the slider stands for a position. */
@@ -86,20 +86,23 @@ export function beyond(control: Control, value: number): boolean {
   return (control.limited.lower && value < control.lower - slack) || (control.limited.upper && value > control.upper + slack);
 }
 
-/** How a follower follows: "follows finger × −1 + 0.04". */
+/** How a follower follows: "follows finger × -1 + 0.04". */
 export function following(mimic: { joint: { name: string }; multiplier: number; offset: number }): string {
   const number = (value: number) => String(Number(Math.abs(value).toPrecision(6)));
-  const times = mimic.multiplier === 1 ? "" : ` × ${mimic.multiplier < 0 ? "−" : ""}${number(mimic.multiplier)}`;
-  const plus = mimic.offset === 0 ? "" : ` ${mimic.offset < 0 ? "−" : "+"} ${number(mimic.offset)}`;
+  const times = mimic.multiplier === 1 ? '' : ` × ${mimic.multiplier < 0 ? '-' : ''}${number(mimic.multiplier)}`;
+  const plus = mimic.offset === 0 ? '' : ` ${mimic.offset < 0 ? '-' : '+'} ${number(mimic.offset)}`;
   return `follows ${mimic.joint.name}${times}${plus}`;
 }
 
 /** Whether a joint is meant by what was typed: every word occurs in its name or type. */
 export function matches(text: string, words: string): boolean {
   const low = text.toLowerCase();
-  return words.toLowerCase().split(/\s+/).every((word) => low.includes(word));
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => low.includes(word));
 }
 
 function finite(value: number | null | undefined): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }

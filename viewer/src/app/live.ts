@@ -20,15 +20,15 @@ export function parseJoints(text: string): JointsMessage | null {
   } catch {
     return null;
   }
-  if (typeof data !== "object" || data === null) return null;
+  if (typeof data !== 'object' || data === null) return null;
   const { robot, live, stamp, positions } = data as Record<string, unknown>;
-  if (robot !== null && robot !== undefined && typeof robot !== "string") return null;
-  const entries = typeof positions === "object" && positions !== null ? Object.entries(positions) : [];
+  if (robot !== null && robot !== undefined && typeof robot !== 'string') return null;
+  const entries = typeof positions === 'object' && positions !== null ? Object.entries(positions) : [];
   const finite = entries.filter((entry): entry is [string, number] => Number.isFinite(entry[1]));
   return {
     robot: robot ?? null,
     live: live === true,
-    stamp: typeof stamp === "number" ? stamp : 0,
+    stamp: typeof stamp === 'number' ? stamp : 0,
     positions: new Map(finite),
   };
 }

@@ -13,30 +13,30 @@
 //           button[data-pose=POSE], #reset-joints, #live-badge (hidden unless live), #follow-live (switch)
 //   frames: trees named "Links" and "TF tree as heard" with treeitem[data-id=FRAME]; #frames-summary; #link-details
 //   view:   switches #option-visual, -collision, -wireframe, -axes, -labels, -grid, -shadows; sliders #option-transparency, -axesSize
-//   findings: #filter-error, #filter-warning, #filter-info (aria-pressed), li.finding
+//   diagnostics: #filter-error, #filter-warning, #filter-info (aria-pressed), li.finding
 //   camera: #camera-front, -left, -top, -iso, -fit; #screenshot; #selected-link shows the selected link over the picture
 //   robots: #choose-robot-N, details of files with links
 
-import "./main.css";
-import * as api from "./api.js";
-import { byId } from "./dom.js";
-import { Fleet } from "./fleet.js";
-import { connectionStatus, gridSize, keys, messages, panelSize, robotChoice, themeButton } from "./frame-of-page.js";
-import type { Positions } from "./model.js";
-import { DiagnosticsPanel } from "./panels/diagnostics-panel.js";
-import { FramesPanel } from "./panels/frames-panel.js";
-import { JointsPanel } from "./panels/joints-panel.js";
-import { RobotsPanel } from "./panels/robots-panel.js";
-import { Tabs } from "./panels/tabs.js";
-import { ViewPanel } from "./panels/view-panel.js";
-import { State } from "./state.js";
-import { Theme } from "./theme.js";
-import { toolbar } from "./toolbar.js";
-import { gizmo } from "./view/gizmo.js";
-import { labels } from "./view/labels.js";
-import { pickable } from "./view/pick.js";
-import { Show } from "./view/show.js";
-import { Stage } from "./view/stage.js";
+import './main.css';
+import * as api from './api.js';
+import { byId } from './dom.js';
+import { Fleet } from './fleet.js';
+import { connectionStatus, gridSize, keys, messages, panelSize, robotChoice, themeButton } from './frame-of-page.js';
+import type { Positions } from './model.js';
+import { DiagnosticsPanel } from './panels/diagnostics-panel.js';
+import { FramesPanel } from './panels/frames-panel.js';
+import { JointsPanel } from './panels/joints-panel.js';
+import { RobotsPanel } from './panels/robots-panel.js';
+import { Tabs } from './panels/tabs.js';
+import { ViewPanel } from './panels/view-panel.js';
+import { State } from './state.js';
+import { Theme } from './theme.js';
+import { toolbar } from './toolbar.js';
+import { gizmo } from './view/gizmo.js';
+import { labels } from './view/labels.js';
+import { pickable } from './view/pick.js';
+import { Show } from './view/show.js';
+import { Stage } from './view/stage.js';
 
 /** What tests and scripts may use. Everything is in glTF's axes and units. */
 export interface Viewer {
@@ -63,20 +63,20 @@ declare global {
   }
 }
 
-const still = matchMedia("(prefers-reduced-motion: reduce)");
+const still = matchMedia('(prefers-reduced-motion: reduce)');
 
 function start(): void {
   const state = new State();
   const theme = new Theme(state);
   const fleet = new Fleet(state);
-  const canvas = byId<HTMLCanvasElement>("canvas");
+  const canvas = byId<HTMLCanvasElement>('canvas');
   const stage = new Stage(canvas, () => still.matches);
   const show = new Show(state, fleet, stage, theme);
   pickable(canvas, state, fleet, stage, show);
-  labels(byId("labels"), state, stage, show);
-  gizmo(byId("gizmo"), stage);
+  labels(byId('labels'), state, stage, show);
+  gizmo(byId('gizmo'), stage);
   gridSize(stage, state);
-  toolbar(byId("toolbar"), stage, show, fleet);
+  toolbar(byId('toolbar'), stage, show, fleet);
   robotChoice(state, fleet);
   connectionStatus(state);
   messages(state, fleet, stage);
@@ -91,36 +91,39 @@ function start(): void {
 function panels(state: State, fleet: Fleet): void {
   const joints = new JointsPanel(state, fleet);
   const frames = new FramesPanel(state, fleet, (joint) => {
-    tabs.show("joints");
+    tabs.show('joints');
     joints.reveal(joint);
   });
   const all = [joints, new RobotsPanel(state, fleet), frames, new ViewPanel(state), new DiagnosticsPanel(state, fleet)];
-  const tabs = new Tabs(byId("tabs"), byId("panel-body"), all);
+  const tabs = new Tabs(byId('tabs'), byId('panel-body'), all);
   const badges = () => {
     const { current } = fleet;
-    const bad = current?.diagnostics.filter((item) => item.severity !== "info").length ?? 0;
-    const kind = current?.diagnostics.some((item) => item.severity === "error") ? "error" : "warning";
-    tabs.badge("diagnostics", bad ? String(bad) : "", `${bad} errors and warnings`, kind);
-    const { live } = fleet.live(current?.key ?? "");
-    tabs.badge("joints", live ? "live" : "", "joint states are live", "live");
+    const bad = current?.diagnostics.filter((item) => item.severity !== 'info').length ?? 0;
+    const kind = current?.diagnostics.some((item) => item.severity === 'error') ? 'error' : 'warning';
+    tabs.badge('diagnostics', bad ? String(bad) : '', `${bad} errors and warnings`, kind);
+    const { live } = fleet.live(current?.key ?? '');
+    tabs.badge('joints', live ? '●' : '', 'joint states are live', 'live');
   };
-  state.onAny(["robots", "current", "live"], badges);
+  state.onAny(['robots', 'current', 'live'], badges);
 }
 
 /** Listens to the server. */
 function talk(state: State, fleet: Fleet, stage: Stage): void {
   stage.beforeFrame(() => fleet.applyLive());
-  api.listen((kind, key) => fleet.happened(kind, key), (yes) => {
-    state.connected("events", yes);
-    if (yes) joints.hurry();
-  });
+  api.listen(
+    (kind, key) => fleet.happened(kind, key),
+    (yes) => {
+      state.connected('events', yes);
+      if (yes) joints.hurry();
+    },
+  );
   const joints = api.listenToJoints(
     (message) => {
       fleet.hear(message);
       stage.request();
     },
     (yes) => {
-      state.connected("joints", yes);
+      state.connected('joints', yes);
       if (!yes) fleet.deaf();
       stage.request();
     },
@@ -132,7 +135,7 @@ function expose(state: State, fleet: Fleet, stage: Stage): Viewer {
     await fleet.refresh();
     if (fleet.shown().some((key) => fleet.isLoading(key))) {
       await new Promise<void>((resolve) => {
-        const end = state.on("model", () => {
+        const end = state.on('model', () => {
           if (fleet.shown().some((key) => fleet.isLoading(key))) return;
           end();
           resolve();

@@ -1,8 +1,8 @@
 // A loaded file: its robots with their joints and links, as three objects under one holder. Knows nothing of panels or the server.
 
-import { Group, Matrix4, Mesh, type Material, type Object3D, Texture } from "three";
-import type { GLTF } from "three/addons/loaders/GLTFLoader.js";
-import { problemsOf, robotsOf, type Joint, type Link, type Robot } from "../loader/index.js";
+import { Group, Matrix4, Mesh, type Material, type Object3D, Texture } from 'three';
+import type { GLTF } from 'three/addons/loaders/GLTFLoader.js';
+import { problemsOf, robotsOf, type Joint, type Link, type Robot } from '../loader/index.js';
 
 /** Positions by the joint's name: a number where there is one degree of freedom. */
 export type Positions = Record<string, number | number[]>;
@@ -71,7 +71,8 @@ export class Model {
     const found = this.jointByName.get(name);
     if (!found || found.joint.mimic) return false;
     const { robot, joint } = found;
-    const values = typeof value === "number" ? joint.dofs.map((_, k) => (k === index ? value : (joint.positions[k] ?? 0))) : value;
+    const values =
+      typeof value === 'number' ? joint.dofs.map((_, k) => (k === index ? value : (joint.positions[k] ?? 0))) : value;
     if (values.length !== joint.dofs.length || !values.every(Number.isFinite)) return false;
     robot.setPosition(joint.name, values.length === 1 ? (values[0] ?? 0) : values);
     return true;

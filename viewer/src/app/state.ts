@@ -1,6 +1,6 @@
 // What the viewer shows and what may change: the one place that panels and the 3D side share. No DOM, no three.
 
-import { Emitter } from "./emitter.js";
+import { Emitter } from './emitter.js';
 
 /** How the robots are drawn. */
 export interface Options {
@@ -25,7 +25,7 @@ export interface Selection {
 }
 
 /** Where to look from, in ROS's directions: "front" looks at the robot's face. */
-export type Preset = "front" | "back" | "left" | "right" | "top" | "iso";
+export type Preset = 'front' | 'back' | 'left' | 'right' | 'top' | 'iso';
 
 /** What may change, each with the key of the robot it concerns, if it is one. */
 export interface Changes {
@@ -78,18 +78,18 @@ export class State extends Emitter<Changes> {
   select(selection: Selection | null): void {
     if (selection?.key === this.selected?.key && selection?.link === this.selected?.link) return;
     this.selected = selection;
-    this.emit("selection", undefined);
+    this.emit('selection', undefined);
   }
 
   set<K extends keyof Options>(option: K, value: Options[K]): void {
     if (this.options[option] === value) return;
     this.options[option] = value;
-    this.emit("options", undefined);
+    this.emit('options', undefined);
   }
 
   connected(what: keyof Connection, yes: boolean): void {
     if (this.connection[what] === yes) return;
     this.connection[what] = yes;
-    this.emit("connection", undefined);
+    this.emit('connection', undefined);
   }
 }

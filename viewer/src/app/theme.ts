@@ -1,7 +1,7 @@
 // Light and dark: as the system says, unless a person chose otherwise. The page's colours are in main.css; the 3D side takes its
 // own from there.
 
-import type { State } from "./state.js";
+import type { State } from './state.js';
 
 /** Colours of the 3D side. */
 export interface Colors {
@@ -15,32 +15,32 @@ export interface Colors {
   accent: string;
 }
 
-const KEPT = "urdf_usd viewer theme";
-const system = matchMedia("(prefers-color-scheme: dark)");
+const KEPT = 'urdf_usd viewer theme';
+const system = matchMedia('(prefers-color-scheme: dark)');
 
 /** Which of the two is on. */
 export class Theme {
   constructor(private readonly state: State) {
-    system.addEventListener("change", () => this.apply());
+    system.addEventListener('change', () => this.apply());
     this.apply();
   }
 
   get dark(): boolean {
     const chosen = kept();
-    return chosen === null ? system.matches : chosen === "dark";
+    return chosen === null ? system.matches : chosen === 'dark';
   }
 
   /** The other one; kept only while it isn't what the system says. */
   toggle(): void {
     const dark = !this.dark;
-    keep(dark === system.matches ? null : dark ? "dark" : "light");
+    keep(dark === system.matches ? null : dark ? 'dark' : 'light');
     this.apply();
   }
 
   colors(): Colors {
     const style = getComputedStyle(document.documentElement);
     const color = (name: string) => style.getPropertyValue(name).trim();
-    const side = this.dark ? "dark" : "light";
+    const side = this.dark ? 'dark' : 'light';
     return {
       dark: this.dark,
       sky: color(`--sky-${side}`),
@@ -51,8 +51,8 @@ export class Theme {
   }
 
   private apply(): void {
-    document.documentElement.dataset["theme"] = this.dark ? "dark" : "light";
-    this.state.emit("theme", undefined);
+    document.documentElement.dataset['theme'] = this.dark ? 'dark' : 'light';
+    this.state.emit('theme', undefined);
   }
 }
 
@@ -67,7 +67,7 @@ function kept(): string | null {
   }
 }
 
-function keep(value: "dark" | "light" | null): void {
+function keep(value: 'dark' | 'light' | null): void {
   choice = value;
   try {
     if (value) localStorage.setItem(KEPT, value);

@@ -1,12 +1,12 @@
 // Controls that several panels use: switches, sliders with their filled part.
 
-import { make } from "../dom.js";
+import { make } from '../dom.js';
 
 /** A switch with its label; `set` shows a state without telling anybody. */
 export function toggle(id: string, label: string, on: boolean, changed: (on: boolean) => void) {
-  const input = make("input", { type: "checkbox", id, checked: on }, { role: "switch" });
-  input.addEventListener("change", () => changed(input.checked));
-  const element = make("label", { className: "switch", htmlFor: id }, {}, make("span", { textContent: label }), input);
+  const input = make('input', { type: 'checkbox', id, checked: on }, { role: 'switch' });
+  input.addEventListener('change', () => changed(input.checked));
+  const element = make('label', { className: 'switch', htmlFor: id }, {}, make('span', { textContent: label }), input);
   const set = (on: boolean) => {
     if (input.checked !== on) input.checked = on;
   };
@@ -28,14 +28,14 @@ export interface SliderOptions {
 export function slider(options: SliderOptions, changed: (value: number) => void): HTMLInputElement {
   const { label, min, max, step } = options;
   const within = options.within ?? ((value: number) => Math.min(max, Math.max(min, value)));
-  const input = make("input", { type: "range" }, { min, max, step: "any", "aria-label": label, id: options.id ?? null });
-  input.addEventListener("input", () => {
+  const input = make('input', { type: 'range' }, { min, max, step: 'any', 'aria-label': label, id: options.id ?? null });
+  input.addEventListener('input', () => {
     const value = Number(input.value);
     const rounded = value <= min ? min : value >= max ? max : Math.min(max, Math.max(min, Math.round(value / step) * step));
     changed(rounded);
     fill(input);
   });
-  input.addEventListener("keydown", (event) => {
+  input.addEventListener('keydown', (event) => {
     const by = stepOf(event, step);
     if (by === 0) return;
     event.preventDefault();
@@ -58,6 +58,6 @@ export function fill(input: HTMLInputElement): void {
   const part = (at: number) => (max > min ? ((at - min) / (max - min)) * 100 : 0);
   const zero = part(Math.min(max, Math.max(min, 0)));
   const here = part(value);
-  input.style.setProperty("--from", `${Math.min(zero, here).toFixed(2)}%`);
-  input.style.setProperty("--to", `${Math.max(zero, here).toFixed(2)}%`);
+  input.style.setProperty('--from', `${Math.min(zero, here).toFixed(2)}%`);
+  input.style.setProperty('--to', `${Math.max(zero, here).toFixed(2)}%`);
 }

@@ -1,8 +1,8 @@
 // The camera: turning, presets in ROS's directions, and standing back so that everything is in view.
 
-import { type Box3, PerspectiveCamera, Sphere, Spherical, Vector3 } from "three";
-import { OrbitControls } from "three/addons/controls/OrbitControls.js";
-import type { Preset } from "../state.js";
+import { Box3, PerspectiveCamera, Sphere, Spherical, Vector3 } from 'three';
+import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
+import type { Preset } from '../state.js';
 
 /** From the robot to the camera, in glTF's axes: x is ROS's y (left), y its z (up), z its x (forward). */
 const DIRECTIONS: Record<Preset, readonly [number, number, number]> = {
@@ -17,6 +17,9 @@ const DIRECTIONS: Record<Preset, readonly [number, number, number]> = {
 
 const MOVE_MS = 350;
 
+/** How much further back than needed. */
+const MARGIN = 1.12;
+
 interface Move {
   from: { position: Vector3; target: Vector3 };
   to: { position: Vector3; target: Vector3 };
@@ -28,6 +31,8 @@ export class Eye {
   readonly camera = new PerspectiveCamera(35, 1, 0.01, 100);
   readonly controls: OrbitControls;
   private move: Move | null = null;
+  /** The part of the picture's height that nothing covers. */
+  private free = 1;
 
   constructor(
     canvas: HTMLCanvasElement,
@@ -39,16 +44,18 @@ export class Eye {
     this.controls.enableDamping = !calm();
     this.controls.dampingFactor = 0.12;
     this.controls.maxPolarAngle = Math.PI * 0.98;
-    this.controls.addEventListener("change", changed);
-    this.controls.addEventListener("start", () => {
+    this.controls.addEventListener('change', changed);
+    this.controls.addEventListener('start', () => {
       this.move = null;
       this.controls.enableDamping = !this.calm();
     });
   }
 
-  aspect(aspect: number): void {
-    this.camera.aspect = aspect;
-    this.camera.updateProjectionMatrix();
+  /** The picture's size in CSS pixels, and how much of it at the top is behind the toolbar: what is looked at is below that. */
+  resize(width: number, height: number, covered: number): void {
+    this.camera.aspect = width / height;
+    this.free = Math.max(0.5, 1 - covered / height);
+    this.camera.setViewOffset(width, height, 0, (-height * (1 - this.free)) / 2, width, height);
   }
 
   /** Near and far for a scene of this radius. */
@@ -60,35 +67,28 @@ export class Eye {
     this.camera.updateProjectionMatrix();
   }
 
-  /** Looks at `box` from a preset's direction, or from where the camera is. */
-  fit(box: Box3, preset: Preset | null, atOnce = false): void {
-    if (box.isEmpty()) return;
-    const { center, radius } = box.getBoundingSphere(new Sphere());
-    const direction = preset
-      ? new Vector3(...DIRECTIONS[preset])
-      : this.camera.position.clone().sub(this.controls.target);
+  /** Brings these points into view, from a preset's direction or from where the camera is. */
+  fit(points: readonly Vector3[], preset: Preset | null, atOnce = false): void {
+    if (points.length === 0) return;
+    const { center, radius } = new Box3().setFromPoints([...points]).getBoundingSphere(new Sphere());
+    const direction = preset ? new Vector3(...DIRECTIONS[preset]) : this.camera.position.clone().sub(this.controls.target);
     if (direction.lengthSq() < 1e-12) direction.set(...DIRECTIONS.iso);
     direction.normalize();
-    const distance = this.distance(box, center, direction, Math.max(radius, 1e-3));
-    this.go(center.clone().addScaledVector(direction, distance), center, atOnce);
-  }
-
-  /** How far to stand back so that every corner of the box is in view, with a margin. */
-  private distance(box: Box3, center: Vector3, direction: Vector3, radius: number): number {
-    const tangent = Math.tan((this.camera.fov * Math.PI) / 360);
     const right = new Vector3().crossVectors(this.camera.up, direction).normalize();
     const up = new Vector3().crossVectors(direction, right);
-    let distance = 0;
-    for (let corner = 0; corner < 8; corner += 1) {
-      const at = new Vector3(
-        corner & 1 ? box.max.x : box.min.x,
-        corner & 2 ? box.max.y : box.min.y,
-        corner & 4 ? box.max.z : box.min.z,
-      ).sub(center);
-      const across = Math.max(Math.abs(at.dot(up)), Math.abs(at.dot(right)) / this.camera.aspect);
-      distance = Math.max(distance, across / tangent + at.dot(direction));
-    }
-    return Math.max(distance * 1.12, radius * 0.5);
+    const seen = points
+      .map((point) => point.clone().sub(center))
+      .map((at) => [at.dot(right), at.dot(up), at.dot(direction)] as const);
+    const middle = (k: 0 | 1) => (Math.min(...seen.map((at) => at[k])) + Math.max(...seen.map((at) => at[k]))) / 2;
+    const [x, y] = [middle(0), middle(1)];
+    // How far to stand back so that each point is within the picture's height and width.
+    const tangent = Math.tan((this.camera.fov * Math.PI) / 360);
+    const needed = seen.map(
+      (at) => Math.max(Math.abs(at[1] - y) / this.free, Math.abs(at[0] - x) / this.camera.aspect) / tangent + at[2],
+    );
+    const distance = Math.max(Math.max(...needed) * MARGIN, radius * 0.5, this.controls.minDistance);
+    const target = center.addScaledVector(right, x).addScaledVector(up, y);
+    this.go(target.clone().addScaledVector(direction, distance), target, atOnce);
   }
 
   /** Goes there, in one step if the person prefers calm. */
@@ -96,7 +96,7 @@ export class Eye {
     const from = { position: this.camera.position.clone(), target: this.controls.target.clone() };
     this.move = { from, to: { position, target: target.clone() }, start: null };
     if (atOnce || this.calm()) this.step(1);
-    this.controls.dispatchEvent({ type: "change" });
+    this.controls.dispatchEvent({ type: 'change' });
   }
 
   private step(part: number): void {
@@ -123,7 +123,7 @@ export class Eye {
     round.phi = Math.min(this.controls.maxPolarAngle, Math.max(1e-3, round.phi + up));
     round.radius = Math.min(this.controls.maxDistance, Math.max(this.controls.minDistance, round.radius * nearer));
     this.camera.position.copy(this.controls.target).add(new Vector3().setFromSpherical(round));
-    this.controls.dispatchEvent({ type: "change" });
+    this.controls.dispatchEvent({ type: 'change' });
   }
 
   /** Moves on to this time; says whether there is more to come. */

@@ -1,7 +1,7 @@
 // The ground: a grid that fades with distance, and the robot's shadow.
 
-import { Color, Group, Mesh, PlaneGeometry, ShaderMaterial, ShadowMaterial, Vector2, type Vector3 } from "three";
-import type { Colors } from "../theme.js";
+import { Color, Group, Mesh, PlaneGeometry, ShaderMaterial, ShadowMaterial, Vector2, type Vector3 } from 'three';
+import type { Colors } from '../theme.js';
 
 const VERTEX = `
   varying vec2 vAt;
@@ -51,7 +51,14 @@ export class Ground {
     };
     this.grid = new Mesh(
       plane,
-      new ShaderMaterial({ uniforms, vertexShader: VERTEX, fragmentShader: FRAGMENT, transparent: true, depthWrite: false, side: 2 }),
+      new ShaderMaterial({
+        uniforms,
+        vertexShader: VERTEX,
+        fragmentShader: FRAGMENT,
+        transparent: true,
+        depthWrite: false,
+        side: 2,
+      }),
     );
     this.shadow = new Mesh(plane, new ShadowMaterial({ opacity: 0.25, depthWrite: false }));
     this.shadow.receiveShadow = true;
@@ -67,15 +74,15 @@ export class Ground {
     // A hair lower than feet and bases stand, so that they don't flicker.
     this.object.position.y -= radius * 1e-3;
     this.object.scale.setScalar(reach * 2);
-    this.cell = 10 ** Math.round(Math.log10(radius / 5));
+    this.cell = 10 ** Math.floor(Math.log10(radius / 5));
     const uniforms = this.grid.material.uniforms;
-    uniforms["uCell"]!.value = this.cell;
-    uniforms["uReach"]!.value = reach;
-    (uniforms["uCentre"]!.value as Vector2).set(centre.x, centre.z);
+    uniforms['uCell']!.value = this.cell;
+    uniforms['uReach']!.value = reach;
+    (uniforms['uCentre']!.value as Vector2).set(centre.x, centre.z);
   }
 
   paint(colors: Colors): void {
-    (this.grid.material.uniforms["uLine"]!.value as Color).set(colors.line);
+    (this.grid.material.uniforms['uLine']!.value as Color).set(colors.line);
     this.shadow.material.opacity = colors.dark ? 0.5 : 0.2;
   }
 

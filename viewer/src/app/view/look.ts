@@ -1,8 +1,8 @@
 // How a model is drawn: visual and collision shapes, transparency, wireframe. Puts everything back when it is turned off.
 
-import { Mesh, MeshStandardMaterial, type Material, type Object3D } from "three";
-import type { Model } from "../model.js";
-import type { Options } from "../state.js";
+import { Mesh, MeshStandardMaterial, type Material, type Object3D } from 'three';
+import type { Model } from '../model.js';
+import type { Options } from '../state.js';
 
 /** Collision shapes are drawn in one colour, so that nobody takes them for the robot. */
 const COLLISION = 0xf28c28;
@@ -27,6 +27,10 @@ export class Look {
     transparent: true,
     opacity: 0.38,
     depthWrite: false,
+    // In front of a visual shape with the same surface.
+    polygonOffset: true,
+    polygonOffsetFactor: -1,
+    polygonOffsetUnits: -1,
   });
 
   constructor(model: Model) {
@@ -59,7 +63,7 @@ export class Look {
       material.opacity = original.opacity * (1 - options.transparency);
       material.transparent = transparent;
       material.depthWrite = clear ? false : original.depthWrite;
-      if ("wireframe" in material) material.wireframe = options.wireframe;
+      if ('wireframe' in material) material.wireframe = options.wireframe;
     }
     this.solid.wireframe = options.wireframe;
     this.solid.opacity = options.wireframe ? 0.8 : 0.38;

@@ -1,14 +1,23 @@
 // What is drawn over a robot: the selected link's glow, and link frames in ROS's colours (x red, y green, z blue).
 
-import { BufferAttribute, type BufferGeometry, Color, CylinderGeometry, ConeGeometry, Mesh, MeshBasicMaterial, type Object3D } from "three";
-import { mergeGeometries } from "three/addons/utils/BufferGeometryUtils.js";
-import type { Link } from "../../loader/index.js";
-import type { Model } from "../model.js";
-import type { Options } from "../state.js";
-import { meshes } from "./look.js";
+import {
+  BufferAttribute,
+  type BufferGeometry,
+  Color,
+  CylinderGeometry,
+  ConeGeometry,
+  Mesh,
+  MeshBasicMaterial,
+  type Object3D,
+} from 'three';
+import { mergeGeometries } from 'three/addons/utils/BufferGeometryUtils.js';
+import type { Link } from '../../loader/index.js';
+import type { Model } from '../model.js';
+import type { Options } from '../state.js';
+import { meshes } from './look.js';
 
 /** Colours of x, y and z. */
-export const AXIS_COLORS = ["#e5484d", "#46a758", "#3e7bfa"] as const;
+export const AXIS_COLORS = ['#e5484d', '#46a758', '#3e7bfa'] as const;
 
 /** Three arrows of length 1 in ROS's directions: x along glTF's z, y along its x, z along its y. */
 function triad(): BufferGeometry {
@@ -17,9 +26,9 @@ function triad(): BufferGeometry {
     const tip = new ConeGeometry(0.06, 0.2, 12).translate(0, 0.9, 0);
     const geometry = mergeGeometries([shaft, tip]);
     const { r, g, b } = new Color(color);
-    const count = geometry.getAttribute("position").count;
+    const count = geometry.getAttribute('position').count;
     const colors = Float32Array.from({ length: count * 3 }, (_, i) => [r, g, b][i % 3] ?? 0);
-    geometry.setAttribute("color", new BufferAttribute(colors, 3));
+    geometry.setAttribute('color', new BufferAttribute(colors, 3));
     return geometry;
   };
   const [x, y, z] = AXIS_COLORS;
@@ -31,7 +40,12 @@ export class Marks {
   private readonly triad = triad();
   private readonly axes = new MeshBasicMaterial({ vertexColors: true, toneMapped: false });
   /** Over everything: a link's frame is nearly always inside the link. */
-  private readonly axesThrough = new MeshBasicMaterial({ vertexColors: true, toneMapped: false, depthTest: false, transparent: true });
+  private readonly axesThrough = new MeshBasicMaterial({
+    vertexColors: true,
+    toneMapped: false,
+    depthTest: false,
+    transparent: true,
+  });
   private readonly glow = new MeshBasicMaterial({
     transparent: true,
     opacity: 0.45,
@@ -84,7 +98,10 @@ export class Marks {
     if (!link) return;
     const shapes: Object3D[] = [...(options.visual ? link.visuals : []), ...(options.collision ? link.collisions : [])];
     for (const mesh of shapes.flatMap(meshes)) {
-      for (const [material, order] of [[this.ghost, 2], [this.glow, 3]] as const) {
+      for (const [material, order] of [
+        [this.ghost, 2],
+        [this.glow, 3],
+      ] as const) {
         const over = unseen(new Mesh(mesh.geometry, material), order);
         mesh.add(over);
         this.highlighted.push(over);
@@ -99,7 +116,7 @@ export class Marks {
 /** Marks a drawing that is no part of a robot: neither picked nor measured. */
 function unseen(mesh: Mesh, order: number): Mesh {
   mesh.raycast = () => undefined;
-  mesh.userData["mark"] = true;
+  mesh.userData['mark'] = true;
   mesh.renderOrder = order;
   return mesh;
 }

@@ -1,10 +1,10 @@
 // Clicking a part selects its link; clicking beside the robot selects nothing.
 
-import { Mesh, type Object3D, Raycaster, Vector2 } from "three";
-import type { Fleet } from "../fleet.js";
-import type { State } from "../state.js";
-import type { Show } from "./show.js";
-import type { Stage } from "./stage.js";
+import { Mesh, type Object3D, Raycaster, Vector2 } from 'three';
+import type { Fleet } from '../fleet.js';
+import type { State } from '../state.js';
+import type { Show } from './show.js';
+import type { Stage } from './stage.js';
 
 /** A pointer that moved further than this, in CSS pixels, turned the camera. */
 const STILL = 4;
@@ -12,10 +12,10 @@ const STILL = 4;
 /** Makes parts of robots selectable with the pointer. */
 export function pickable(canvas: HTMLCanvasElement, state: State, fleet: Fleet, stage: Stage, show: Show): void {
   let down: { x: number; y: number } | null = null;
-  canvas.addEventListener("pointerdown", (event) => {
+  canvas.addEventListener('pointerdown', (event) => {
     down = event.isPrimary && event.button === 0 ? { x: event.clientX, y: event.clientY } : null;
   });
-  canvas.addEventListener("pointerup", (event) => {
+  canvas.addEventListener('pointerup', (event) => {
     if (!down || Math.hypot(event.clientX - down.x, event.clientY - down.y) > STILL) return;
     down = null;
     const box = canvas.getBoundingClientRect();

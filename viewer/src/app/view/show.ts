@@ -1,13 +1,13 @@
 // Keeps the picture as the state says: which robots stand where, how they look, what is selected. Nothing is decided here.
 
-import { Box3, type Mesh, Vector3 } from "three";
-import type { Fleet } from "../fleet.js";
-import type { Model } from "../model.js";
-import type { Preset, State } from "../state.js";
-import type { Theme } from "../theme.js";
-import { Look, meshes } from "./look.js";
-import { Marks } from "./marks.js";
-import type { Stage } from "./stage.js";
+import { Box3, type Mesh, Vector3 } from 'three';
+import type { Fleet } from '../fleet.js';
+import type { Model } from '../model.js';
+import type { Preset, State } from '../state.js';
+import type { Theme } from '../theme.js';
+import { Look, meshes } from './look.js';
+import { Marks } from './marks.js';
+import type { Stage } from './stage.js';
 
 interface Shown {
   model: Model;
@@ -20,7 +20,7 @@ export class Show {
   private readonly marks = new Marks();
   private readonly origin: Mesh;
   /** Which robots the camera was last fitted to. */
-  private fitted = "";
+  private fitted = '';
 
   constructor(
     private readonly state: State,
@@ -30,13 +30,13 @@ export class Show {
   ) {
     this.origin = this.marks.origin(0.2);
     stage.scene.add(this.origin);
-    state.onAny(["current", "model"], () => this.arrange());
-    state.on("pose", (key) => {
+    state.onAny(['current', 'model'], () => this.arrange());
+    state.on('pose', (key) => {
       if (this.shown.has(key)) stage.invalidate({ shadows: true });
     });
-    state.onAny(["options"], () => this.look());
-    state.on("selection", () => this.highlight());
-    state.on("theme", () => this.paint());
+    state.onAny(['options'], () => this.look());
+    state.on('selection', () => this.highlight());
+    state.on('theme', () => this.paint());
     this.paint();
     this.look();
   }
@@ -53,7 +53,7 @@ export class Show {
     const models = this.fleet.shown().flatMap((key) => this.fleet.models.get(key) ?? []);
     const boxes = models.map((model) => {
       model.holder.position.set(0, 0, 0);
-      return this.measure(model);
+      return new Box3().setFromPoints(corners(model));
     });
     const widths = boxes.map((box) => (box.isEmpty() ? 1 : box.max.x - box.min.x));
     const gap = 0.35 * Math.max(0, ...widths);
@@ -71,10 +71,12 @@ export class Show {
 
   /** Takes out what is gone and puts in what is new. */
   private exchange(): void {
-    const wanted = new Map(this.fleet.shown().flatMap((key) => {
-      const model = this.fleet.models.get(key);
-      return model ? [[key, model] as const] : [];
-    }));
+    const wanted = new Map(
+      this.fleet.shown().flatMap((key) => {
+        const model = this.fleet.models.get(key);
+        return model ? [[key, model] as const] : [];
+      }),
+    );
     for (const [key, { model, look }] of this.shown) {
       if (wanted.get(key) === model) continue;
       this.marks.hideFrames(model);
@@ -92,14 +94,15 @@ export class Show {
 
   /** Ground and light; the camera only if other robots are shown than before. */
   private settle(): void {
-    const box = this.bounds();
+    const points = this.points();
+    const box = new Box3().setFromPoints(points);
     if (box.isEmpty()) return;
     this.stage.enclose(box, Math.min(0, box.min.y));
     const size = box.getSize(new Vector3()).length();
     this.origin.scale.setScalar(size * 0.12);
-    const keys = [...this.shown.keys()].sort().join("\n");
+    const keys = [...this.shown.keys()].sort().join('\n');
     if (keys === this.fitted) return;
-    this.stage.eye.fit(box, this.fitted ? null : "iso", !this.fitted);
+    this.stage.eye.fit(points, this.fitted ? null : 'iso', !this.fitted);
     this.fitted = keys;
   }
 
@@ -111,7 +114,8 @@ export class Show {
     }
     this.stage.ground.gridShown = options.grid;
     this.stage.ground.shadowShown = options.shadows;
-    this.origin.visible = options.grid;
+    // Of robots beside each other, none stands at the origin.
+    this.origin.visible = options.grid && this.shown.size < 2;
     this.stage.shadows = options.shadows;
     this.highlight();
   }
@@ -136,27 +140,33 @@ export class Show {
 
   /** Everything in view, from a preset's direction or from where the camera is. */
   fit(preset: Preset | null): void {
-    this.stage.eye.fit(this.bounds(), preset);
+    this.stage.eye.fit(this.points(), preset);
   }
 
-  private bounds(): Box3 {
-    const box = new Box3();
-    for (const { model } of this.shown.values()) box.union(this.measure(model));
-    return box;
-  }
-
-  /** The box around what is drawn of a model; around its frames if nothing is. */
-  private measure(model: Model): Box3 {
-    model.holder.updateMatrixWorld(true);
-    const box = new Box3();
-    const collisions = new Set(model.links.flatMap((link) => link.collisions).flatMap(meshes));
-    for (const mesh of meshes(model.holder)) {
-      if (mesh.userData["mark"] || collisions.has(mesh)) continue;
-      mesh.geometry.computeBoundingBox();
-      if (mesh.geometry.boundingBox) box.union(mesh.geometry.boundingBox.clone().applyMatrix4(mesh.matrixWorld));
-    }
-    if (!box.isEmpty()) return box;
-    for (const link of model.links) box.expandByPoint(new Vector3().setFromMatrixPosition(link.node.matrixWorld));
-    return box.isEmpty() ? box : box.expandByScalar(0.1);
+  private points(): Vector3[] {
+    return this.models().flatMap(([, model]) => corners(model));
   }
 }
+
+/** The corners of the boxes around what is drawn of a model; its frames, with some room, if nothing is. */
+function corners(model: Model): Vector3[] {
+  model.holder.updateMatrixWorld(true);
+  const collisions = new Set(model.links.flatMap((link) => link.collisions).flatMap(meshes));
+  const drawn = meshes(model.holder).filter((mesh) => !mesh.userData['mark'] && !collisions.has(mesh));
+  const points = drawn.flatMap((mesh) => {
+    if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
+    const { min, max } = mesh.geometry.boundingBox ?? new Box3();
+    if (!(min.x <= max.x)) return [];
+    const ends = [min, max] as const;
+    const corner = (x: 0 | 1, y: 0 | 1, z: 0 | 1) => new Vector3(ends[x].x, ends[y].y, ends[z].z).applyMatrix4(mesh.matrixWorld);
+    return SIDES.flatMap((x) => SIDES.flatMap((y) => SIDES.map((z) => corner(x, y, z))));
+  });
+  if (points.length) return points.filter((point) => Number.isFinite(point.lengthSq()));
+  const room = new Vector3(0.1, 0.1, 0.1);
+  return model.links.flatMap(({ node }) => {
+    const at = new Vector3().setFromMatrixPosition(node.matrixWorld);
+    return [at.clone().add(room), at.clone().sub(room)];
+  });
+}
+
+const SIDES = [0, 1] as const;

@@ -14,14 +14,17 @@ import {
   Vector3,
   WebGLRenderer,
   type Box3,
-} from "three";
-import { RoomEnvironment } from "three/addons/environments/RoomEnvironment.js";
-import type { Colors } from "../theme.js";
-import { Eye } from "./eye.js";
-import { Ground } from "./ground.js";
+} from 'three';
+import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
+import type { Colors } from '../theme.js';
+import { Eye } from './eye.js';
+import { Ground } from './ground.js';
 
 /** More pixels than this per CSS pixel cost more than they show. */
 const MOST_PIXELS = 2;
+
+/** How much of the picture is behind the toolbar, in CSS pixels. */
+const TOOLBAR = 44;
 
 /** The scene and what draws it. */
 export class Stage {
@@ -53,11 +56,11 @@ export class Stage {
       return;
     }
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement ?? canvas);
-    canvas.addEventListener("webglcontextlost", (event) => {
+    canvas.addEventListener('webglcontextlost', (event) => {
       event.preventDefault();
       this.lost = true;
     });
-    canvas.addEventListener("webglcontextrestored", () => {
+    canvas.addEventListener('webglcontextrestored', () => {
       this.lost = false;
       this.invalidate({ shadows: true });
     });
@@ -83,9 +86,9 @@ export class Stage {
 
   /** Takes on the colours of the page. */
   paint(colors: Colors): void {
-    const picture = document.createElement("canvas");
+    const picture = document.createElement('canvas');
     [picture.width, picture.height] = [2, 256];
-    const context = picture.getContext("2d");
+    const context = picture.getContext('2d');
     if (context) {
       const gradient = context.createLinearGradient(0, 0, 0, picture.height);
       gradient.addColorStop(0, colors.sky);
@@ -166,7 +169,7 @@ export class Stage {
     if (!box || box.width < 1 || box.height < 1) return;
     this.renderer?.setPixelRatio(Math.min(window.devicePixelRatio, MOST_PIXELS));
     this.renderer?.setSize(box.width, box.height, false);
-    this.eye.aspect(box.width / box.height);
+    this.eye.resize(box.width, box.height, TOOLBAR);
     // At once: a canvas is empty after its size has changed.
     this.draw();
   }
@@ -175,6 +178,6 @@ export class Stage {
   async picture(): Promise<Blob | null> {
     if (!this.renderer) return null;
     this.draw();
-    return new Promise((resolve) => this.canvas.toBlob(resolve, "image/png"));
+    return new Promise((resolve) => this.canvas.toBlob(resolve, 'image/png'));
   }
 }
