@@ -37,7 +37,9 @@ export function grow(edges: ReadonlyMap<string, string | null>): FrameNode[] {
       continue;
     }
     if (!edges.has(parent) && !children.has(parent)) roots.push(parent);
-    children.set(parent, [...(children.get(parent) ?? []), name]);
+    const siblings = children.get(parent) ?? [];
+    siblings.push(name);
+    children.set(parent, siblings);
   }
   const taken = new Set<string>();
   const take = (root: string): FrameNode => {

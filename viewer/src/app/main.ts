@@ -124,8 +124,9 @@ function talk(state: State, fleet: Fleet, stage: Stage): void {
     },
     (yes) => {
       state.connected('joints', yes);
-      if (!yes) fleet.deaf();
-      stage.request();
+      if (yes) return;
+      fleet.deaf();
+      fleet.applyLive();
     },
   );
 }

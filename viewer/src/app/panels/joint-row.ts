@@ -19,12 +19,12 @@ export class JointRow {
 
   constructor(
     readonly control: Control,
-    private readonly moved: (value: number) => void,
+    private readonly set: (value: number) => void,
   ) {
     const { name, unit, lower, upper, step, joint } = control;
     this.slider = slider(
       { label: `${name} position`, min: lower, max: upper, step, ...(control.wraps && { within: wrap }) },
-      (value) => this.moved(value),
+      (value) => this.move(value),
     );
     this.field = make(
       'input',
@@ -54,6 +54,12 @@ export class JointRow {
     );
     this.element = make('li', { className: 'joint' }, { 'data-joint': joint.name }, title, this.slider, reading, this.ends());
     if (joint.mimic) this.element.append(make('p', { className: 'follows', textContent: following(joint.mimic) }));
+    this.update();
+  }
+
+  /** Shown at once: the next key counts from here. */
+  private move(value: number): void {
+    this.set(value);
     this.update();
   }
 
@@ -95,7 +101,7 @@ export class JointRow {
 
   private typed(): void {
     const value = this.field.valueAsNumber;
-    if (Number.isFinite(value)) this.moved(value);
+    if (Number.isFinite(value)) this.move(value);
     this.write();
   }
 

@@ -79,14 +79,14 @@ export class Eye {
     const seen = points
       .map((point) => point.clone().sub(center))
       .map((at) => [at.dot(right), at.dot(up), at.dot(direction)] as const);
-    const middle = (k: 0 | 1) => (Math.min(...seen.map((at) => at[k])) + Math.max(...seen.map((at) => at[k]))) / 2;
+    const middle = (k: 0 | 1) => (least(seen.map((at) => at[k])) + most(seen.map((at) => at[k]))) / 2;
     const [x, y] = [middle(0), middle(1)];
     // How far to stand back so that each point is within the picture's height and width.
     const tangent = Math.tan((this.camera.fov * Math.PI) / 360);
     const needed = seen.map(
       (at) => Math.max(Math.abs(at[1] - y) / this.free, Math.abs(at[0] - x) / this.camera.aspect) / tangent + at[2],
     );
-    const distance = Math.max(Math.max(...needed) * MARGIN, radius * 0.5, this.controls.minDistance);
+    const distance = Math.max(most(needed) * MARGIN, radius * 0.5, this.controls.minDistance);
     const target = center.addScaledVector(right, x).addScaledVector(up, y);
     this.go(target.clone().addScaledVector(direction, distance), target, atOnce);
   }
@@ -136,3 +136,7 @@ export class Eye {
     return turned || this.move !== null;
   }
 }
+
+// Of any number of values: a call can't have as many arguments.
+const least = (values: number[]) => values.reduce((a, b) => Math.min(a, b), Infinity);
+const most = (values: number[]) => values.reduce((a, b) => Math.max(a, b), -Infinity);
