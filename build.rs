@@ -4,14 +4,13 @@
 //! `URDF_USD_VIEWER=off` builds without; `URDF_USD_VIEWER=DIR` takes a viewer that is built already.
 
 use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What is made in the viewer's folder, and never a source.
-const MADE: [&str; 3] = ["node_modules", "dist", "coverage"];
+/// What is in the viewer's folder and no source of it.
+const LEFT_OUT: [&str; 7] = ["node_modules", "dist", "lib", "coverage", "test", "README.md", "vitest.config.ts"];
 /// The oldest Node that its build works with.
 const NODE: u32 = 20;
 
@@ -62,25 +61,36 @@ fn build(sources: &Path, out: &Path) -> Result<PathBuf, String> {
         return Err(format!("{} is not there; get the whole source", lock.display()));
     }
     let at = |path: &Path, error: io::Error| format!("{}: {error}", path.display());
-    for entry in fs::read_dir(sources).map_err(|error| at(sources, error))? {
-        let entry = entry.map_err(|error| at(sources, error))?;
-        if !is_made(&entry.file_name()) {
-            println!("cargo:rerun-if-changed={}", entry.path().display());
-        }
+    let (work, result) = (out.join("work"), out.join("built"));
+    let sources = list(sources).map_err(|error| at(sources, error))?;
+    for source in &sources {
+        println!("cargo:rerun-if-changed={}", source.display());
     }
     let npm = npm()?;
-    let (work, result) = (out.join("work"), out.join("built"));
-    renew(sources, &work).map_err(|error| at(&work, error))?;
-    install(&npm, &lock, &work)?;
+    renew(&sources, &work).map_err(|error| at(&work, error))?;
+    install(npm, &lock, &work)?;
     if result.exists() {
         fs::remove_dir_all(&result).map_err(|error| at(&result, error))?;
     }
-    run(Command::new(&npm).args(["run", "build"]).env("VIEWER_OUT", &result), &work)?;
+    run(Command::new(npm).args(["run", "build"]).env("VIEWER_OUT", &result), "run build", &work)?;
     if result.join("index.html").is_file() { Ok(result) } else { Err("its build made no index.html".to_owned()) }
 }
 
+/// The files and folders that the viewer is built from.
+fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !LEFT_OUT.iter().any(|name| entry.file_name() == *name) {
+            sources.push(entry.path());
+        }
+    }
+    sources.sort();
+    Ok(sources)
+}
+
 /// The sources as they are now, beside the packages that are there already.
-fn renew(sources: &Path, work: &Path) -> io::Result<()> {
+fn renew(sources: &[PathBuf], work: &Path) -> io::Result<()> {
     fs::create_dir_all(work)?;
     for entry in fs::read_dir(work)? {
         let entry = entry?;
@@ -89,28 +99,19 @@ fn renew(sources: &Path, work: &Path) -> io::Result<()> {
         }
         if entry.file_type()?.is_dir() { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
     }
-    copy(sources, work)
+    sources.iter().try_for_each(|source| copy(source, &work.join(source.file_name().unwrap_or_default())))
 }
 
-/// Copies a folder but what is made in it.
+/// Copies a file, or a folder with all that is in it.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        // What links point to is copied; links to nothing are left out.
-        let Ok(meta) = fs::metadata(entry.path()) else { continue };
-        if meta.is_file() {
-            fs::copy(entry.path(), target)?;
-        } else if meta.is_dir() && !is_made(&entry.file_name()) {
-            copy(&entry.path(), &target)?;
-        }
+    if !from.is_dir() {
+        return fs::copy(from, to).map(drop);
     }
-    Ok(())
-}
-
-fn is_made(name: &OsString) -> bool {
-    MADE.iter().any(|made| name == made)
+    fs::create_dir_all(to)?;
+    fs::read_dir(from)?.try_for_each(|entry| {
+        let entry = entry?;
+        copy(&entry.path(), &to.join(entry.file_name()))
+    })
 }
 
 /// The program npm, if Node is new enough.
@@ -137,24 +138,21 @@ fn install(npm: &str, lock: &Path, work: &Path) -> Result<(), String> {
         return Ok(());
     }
     let options = ["--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=1"];
-    run(Command::new(npm).arg("ci").args(options), work)?;
+    run(Command::new(npm).arg("ci").args(options), "ci", work)?;
     fs::write(&complete, wanted).map_err(|error| format!("{}: {error}", complete.display()))
 }
 
-/// Runs a command; what it says is told only if it fails.
-fn run(command: &mut Command, folder: &Path) -> Result<(), String> {
-    let shown = format!("{command:?}");
-    let output = command
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .env("NO_COLOR", "1")
-        .output()
-        .map_err(|error| format!("{shown} cannot be run: {error}"))?;
+/// Runs npm; what it says is told only if it fails.
+fn run(npm: &mut Command, what: &str, folder: &Path) -> Result<(), String> {
+    let output = npm.current_dir(folder).stdin(Stdio::null()).env("NO_COLOR", "1").output();
+    let output = output.map_err(|error| format!("npm cannot be run: {error}"))?;
     if output.status.success() {
         return Ok(());
     }
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(8).collect();
-    Err(format!("{shown} failed ({}): {}", output.status, lines.join(" | ")))
+    // Of what npm says, not the warnings and where in npm itself it happened.
+    let is_worth = |line: &&str| !line.is_empty() && !line.starts_with("npm warn") && !line.contains(" at ");
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(is_worth).take(6).collect();
+    Err(format!("npm {what} failed ({}): {}", output.status, lines.join(" | ")))
 }

@@ -17,7 +17,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnost
 use crate::convert::{self, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::store::Store;
-use crate::{bridge, gltf, mesh, resolve, store, usd};
+use crate::{bridge, gltf, mesh, resolve, store, usd, view};
 
 /// How many diagnostics come with an excerpt of the source; each costs as much time as the source is long.
 const MAX_EXCERPTS: usize = 100;
@@ -41,6 +41,8 @@ enum Command {
     Inspect(Inspect),
     /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
     Schema(Schema),
+    /// Show a converted asset in a browser, and every revision that is written in its place; no ROS needed
+    View(view::Options),
     /// Run the ROS 2 node (the executable `bridge` is the same)
     #[command(disable_help_flag = true)]
     Bridge {
@@ -215,6 +217,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Convert(arguments) => convert(&arguments),
         Command::Inspect(arguments) => inspect(&arguments),
         Command::Schema(arguments) => schema(&arguments.output),
+        Command::View(options) => view::main(&options),
         Command::Bridge { arguments } => bridge::main(arguments),
         Command::Demo(options) => bridge::demo::main(options),
     }

@@ -302,3 +302,33 @@ pub(super) fn transforms(tree: &Tree, now: Instant) -> Vec<TransformView> {
     views.sort_by(|a, b| (&a.frame, a.is_static).cmp(&(&b.frame, b.is_static)));
     views
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::verdict::{Limits, judge_all};
+    use crate::robot::Pose;
+    use crate::usd::FrameKind;
+
+    #[test]
+    fn every_frame_is_told_with_its_verdict_or_without_one() {
+        let frame = |id: &str, parent: Option<&str>| AssetFrame {
+            id: id.to_owned(),
+            parent: parent.map(str::to_owned),
+            is_static: true,
+            pose: Pose::identity(),
+            kind: FrameKind::Body,
+            from_sensor: false,
+        };
+        let (frames, now) = ([frame("/base", None), frame("tool", Some("/base"))], Instant::now());
+        let silent = all_frames(&frames, None);
+        assert!(silent.iter().all(|frame| frame.verdict.is_none() && frame.detail.is_empty()), "{silent:?}");
+        assert_eq!((silent[0].name.as_str(), silent[1].parent.as_deref()), ("base", Some("base")));
+        let mut tree = Tree::new("/tf", "/tf_static");
+        tree.add(Topic::Static, &[tf::tests::transform("base", "tool", 0.0)], PublisherId::default(), now);
+        let limits = Limits { position: 1e-3, angle: 1e-2, timeout: Duration::from_secs(1) };
+        let judged = all_frames(&frames, Some(&judge_all(&frames, &[], &tree, &limits, now)));
+        assert_eq!(judged.iter().map(|frame| frame.verdict).collect::<Vec<_>>(), [Some("ok"), Some("ok")]);
+        assert!(!judged[1].detail.is_empty());
+    }
+}

@@ -49,7 +49,7 @@ fn segments(path: &str) -> Option<Vec<String>> {
 }
 
 /// Whether a file or folder of this name is ever served: it is not hidden, and leads nowhere else.
-fn is_servable(name: &str) -> bool {
+pub(crate) fn is_servable(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
 

@@ -30,10 +30,12 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use crate::diagnostic::{Diagnostic, Place};
+pub(crate) use assets::is_servable;
 pub use site::{
     AssetFrameView, Event, FileView, FindingView, FrameView, FramesView, RobotState, RobotView, Site, TransformView,
 };
 use tags::Tags;
+pub(crate) use tags::hash;
 use viewer::Page;
 
 /// How many clients may hear joint states at once, and as many events.

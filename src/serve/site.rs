@@ -27,7 +27,7 @@ pub enum RobotState {
 }
 
 /// A robot as the page shows it and `/api/robots` tells it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RobotView {
     /// The robot's name.
     pub name: String,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::{Mutex, PoisonError};
 
@@ -62,7 +63,7 @@ impl Tags {
             return tag;
         }
         let unchanged = || file.metadata().is_ok_and(|now| Identity::of(&now) == identity);
-        match hash(file).filter(|_| unchanged()) {
+        match hash(file).ok().filter(|_| unchanged()) {
             Some(hash) => {
                 let tag = format!("\"{hash}\"");
                 let mut hashes = self.hashes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,20 +83,23 @@ impl Tags {
 }
 
 /// The SHA-256 of a file, lower-case hex; its position stays where it is.
-fn hash(file: &File) -> Option<String> {
+///
+/// # Errors
+/// If it cannot be read.
+pub(crate) fn hash(file: &File) -> io::Result<String> {
     let (mut hash, mut chunk, mut offset) = (Sha256::new(), vec![0; CHUNK], 0);
     loop {
         match file.read_at(&mut chunk, offset) {
             Ok(0) => break,
             Ok(read) => {
-                hash.update(chunk.get(..read)?);
+                hash.update(chunk.get(..read).unwrap_or_default());
                 offset += read as u64;
             }
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return None,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
-    Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]
