@@ -98,9 +98,12 @@ struct Convert {
     /// Whether simplified meshes are written beside the source's, or the source's alone
     #[arg(long, value_enum, default_value_t)]
     tiers: Tiers,
-    /// An SRDF file: which pairs of links need no check for collision
+    /// An SRDF file: which pairs of links need no check for collision, and named poses
     #[arg(long, value_name = "FILE")]
     srdf: Option<PathBuf>,
+    /// An XRDF file: the same, and frames that it adds
+    #[arg(long, value_name = "FILE")]
+    xrdf: Option<PathBuf>,
     /// Write nothing and fail if there is any warning
     #[arg(long)]
     strict: bool,
@@ -290,6 +293,7 @@ fn convert(arguments: &Convert) -> ExitCode {
         },
         overlays,
         srdf: arguments.srdf.clone(),
+        xrdf: arguments.xrdf.clone(),
         simready,
         meshes: mesh::Options {
             up_axis: match arguments.up_axis {
