@@ -20,4 +20,5 @@ pub mod srdf;
 pub mod store;
 pub mod urdf;
 pub mod usd;
+pub mod view;
 mod yaml;

@@ -32,6 +32,8 @@ pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
         meshes: mesh::Options { up_axis: parameters.mesh_up_axis },
         tiers: parameters.tiers,
         stand_ins: parameters.stand_ins,
+        gltf: parameters.gltf,
+        dated: false,
         strict: parameters.strict,
     }
 }

@@ -10,6 +10,7 @@ mod publish;
 mod report;
 mod simready;
 mod stand_in;
+mod time;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -54,15 +55,17 @@ pub struct Formats {
     pub glb: bool,
     /// The OpenUSD layers and textures in one package.
     pub usdz: bool,
+    /// The glTF as text, with its binary buffer beside it.
+    pub gltf: bool,
 }
 
 impl Formats {
     /// No output at all, which is no valid choice.
-    const NONE: Self = Self { usd: false, glb: false, usdz: false };
+    const NONE: Self = Self { usd: false, glb: false, usdz: false, gltf: false };
     /// What there is, in words.
-    const KNOWN: &str = "formats are \"usd\", \"glb\" and \"usdz\"";
+    const KNOWN: &str = "formats are \"usd\", \"glb\", \"usdz\" and \"gltf\"";
 
-    /// Reads names as people write them: `usd`, `glb`, `usdz`.
+    /// Reads names as people write them: `usd`, `glb`, `usdz`, `gltf`.
     ///
     /// # Errors
     /// The sentence to show, naming what is wrong.
@@ -73,6 +76,7 @@ impl Formats {
                 "usd" => formats.usd = true,
                 "glb" => formats.glb = true,
                 "usdz" => formats.usdz = true,
+                "gltf" => formats.gltf = true,
                 other => return Err(format!("unknown format {other:?}; {}", Self::KNOWN)),
             }
         }
@@ -85,7 +89,7 @@ impl Formats {
 
 impl Default for Formats {
     fn default() -> Self {
-        Self { usd: true, glb: true, usdz: false }
+        Self { usd: true, glb: true, ..Self::NONE }
     }
 }
 
@@ -148,6 +152,10 @@ pub struct Job {
     pub tiers: Tiers,
     /// Whether a box shows in place of a visual mesh that can't be read.
     pub stand_ins: bool,
+    /// What is in the glTF beside the robot, and how.
+    pub gltf: gltf::Extent,
+    /// Whether the glTF says when it was made, so that the same input no longer gives the same bytes.
+    pub dated: bool,
     /// Publish nothing if there is any warning.
     pub strict: bool,
 }
@@ -169,6 +177,8 @@ impl Job {
             meshes: mesh::Options::default(),
             tiers: Tiers::default(),
             stand_ins: false,
+            gltf: gltf::Extent::default(),
+            dated: false,
             strict: false,
         }
     }
@@ -448,12 +458,19 @@ fn write(
         overlays: job.overlays.clone(),
         usdz: job.formats.usdz,
     };
-    let source =
-        gltf::Source { format: "urdf".to_owned(), uri: uri.map(str::to_owned), hash: Some(format!("sha256:{sha256}")) };
-    let gltf_options = gltf::Options { source: Some(source) };
-    let (asset, glb) = rayon::join(
+    let gltf_options = gltf::Options {
+        source: Some(gltf::Source {
+            format: "urdf".to_owned(),
+            uri: uri.map(str::to_owned),
+            hash: Some(format!("sha256:{sha256}")),
+            resolved_at: job.dated.then(|| time::rfc3339(time::now())),
+        }),
+        extent: job.gltf,
+        held: job.base == usd::Base::Fixed,
+    };
+    let (asset, gltf) = rayon::join(
         || usd::write(robot, &usd_options, store),
-        || job.formats.glb.then(|| gltf::write(robot, &gltf_options, store)),
+        || (job.formats.glb || job.formats.gltf).then(|| gltf::write(robot, &gltf_options, store)),
     );
     diagnostics.extend(asset.diagnostics);
     let mut files = publish::Files::new();
@@ -461,9 +478,22 @@ fn write(
     if job.formats.usd {
         files.extend(asset.files);
     }
-    if let Some(glb) = glb {
-        diagnostics.extend(glb.diagnostics);
-        files.insert(format!("{name}.glb"), glb.glb);
+    if let Some(mut gltf) = gltf {
+        diagnostics.append(&mut gltf.diagnostics);
+        if job.formats.glb {
+            match gltf.glb() {
+                Ok(glb) => files.extend([(format!("{name}.glb"), glb)]),
+                Err(diagnostic) => diagnostics.push(diagnostic),
+            }
+        }
+        if job.formats.gltf {
+            let binary = format!("{name}.bin");
+            let (document, bytes) = gltf.gltf(&binary);
+            files.insert(format!("{name}.gltf"), document);
+            if !bytes.is_empty() {
+                files.insert(binary, bytes);
+            }
+        }
     }
     (files, asset.written)
 }
