@@ -106,7 +106,7 @@ function stageMessage(fleet: Fleet): string {
         : 'Connecting…';
   const problem = fleet.problems.get(entry.key);
   const model = fleet.models.get(entry.key);
-  if (problem) return model ? `${problem} Revision ${model.revision ?? ''} stays.` : problem;
+  if (problem) return model ? `${problem.replace(/\.$/, '')}. Revision ${model.revision ?? ''} stays.` : problem;
   return !model && fleet.isLoading(entry.key) ? `Loading ${entry.name}…` : '';
 }
 

@@ -7,10 +7,10 @@ import type { Show } from './view/show.js';
 import type { Stage } from './view/stage.js';
 
 const PRESETS: [Preset, string, string][] = [
-  ['front', 'Front', 'From the front (1)'],
-  ['left', 'Side', 'From the left side (2)'],
-  ['top', 'Top', 'From above, forward is up (3)'],
-  ['iso', 'Iso', 'From a corner (4)'],
+  ['front', 'Front', 'Front: look at its face (1)'],
+  ['left', 'Side', 'Side: from its left (2)'],
+  ['top', 'Top', 'Top: from above, forward is up (3)'],
+  ['iso', 'Iso', 'Iso: from a corner (4)'],
 ];
 
 /** Fills the toolbar. */

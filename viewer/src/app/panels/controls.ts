@@ -30,8 +30,8 @@ export function slider(options: SliderOptions, changed: (value: number) => void)
   const within = options.within ?? ((value: number) => Math.min(max, Math.max(min, value)));
   const input = make('input', { type: 'range' }, { min, max, step: 'any', 'aria-label': label, id: options.id ?? null });
   input.addEventListener('input', () => {
-    const value = Number(input.value);
-    const rounded = value <= min ? min : value >= max ? max : Math.min(max, Math.max(min, Math.round(value / step) * step));
+    const rounded = toStep(Number(input.value), options);
+    input.value = String(rounded);
     changed(rounded);
     fill(input);
   });
@@ -39,10 +39,19 @@ export function slider(options: SliderOptions, changed: (value: number) => void)
     const by = stepOf(event, step);
     if (by === 0) return;
     event.preventDefault();
-    changed(within(Number(input.value) + by));
+    // Sums of tenths are no tenths.
+    changed(within(Number((Number(input.value) + by).toPrecision(12))));
     fill(input);
   });
   return input;
+}
+
+/** The step nearest to a value; the ends are steps too. Steps are tenths of tenths, or whole parts of one. */
+export function toStep(value: number, { min, max, step }: Pick<SliderOptions, 'min' | 'max' | 'step'>): number {
+  if (value >= max - step / 2) return max;
+  if (value <= min + step / 2) return min;
+  const perUnit = Math.round(1 / step);
+  return Math.round(value * perUnit) / perUnit;
 }
 
 /** How far a key moves a slider: arrows by a step, with shift or the page keys by ten. */

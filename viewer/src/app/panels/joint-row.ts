@@ -33,7 +33,6 @@ export class JointRow {
     );
     this.field.addEventListener('change', () => this.typed());
     this.field.addEventListener('keydown', (event) => {
-      if (event.key === 'Enter') this.typed();
       if (event.key === 'Escape') this.restore();
     });
     const title = make(
