@@ -17,7 +17,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnost
 use crate::convert::{self, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::store::Store;
-use crate::{bridge, mesh, resolve, store, usd, view};
+use crate::{bridge, gltf, mesh, resolve, store, usd, view};
 
 /// How many diagnostics come with an excerpt of the source; each costs as much time as the source is long.
 const MAX_EXCERPTS: usize = 100;
@@ -61,7 +61,7 @@ struct Convert {
     /// The directory for the asset's own directory
     #[arg(short = 'o', long = "output", value_name = "DIR", default_value = ".")]
     output: PathBuf,
-    /// What to write, separated by commas: usd, glb, usdz
+    /// What to write, separated by commas: usd, glb, usdz, gltf (text with its .bin)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "usd,glb")]
     formats: Vec<String>,
     /// Which overlays to write beside the layers, separated by commas: newton, openpbr; each with an entry of its own
@@ -98,15 +98,31 @@ struct Convert {
     /// Whether simplified meshes are written beside the source's, or the source's alone
     #[arg(long, value_enum, default_value_t)]
     tiers: Tiers,
-    /// An SRDF file: which pairs of links need no check for collision
+    /// An SRDF file: which pairs of links need no check for collision, and named poses
     #[arg(long, value_name = "FILE")]
     srdf: Option<PathBuf>,
+    /// An XRDF file: the same, and frames that it adds
+    #[arg(long, value_name = "FILE")]
+    xrdf: Option<PathBuf>,
     /// Write nothing and fail if there is any warning
     #[arg(long)]
     strict: bool,
     /// Show a box in place of a visual mesh that can't be read: around the link's colliders, or with its mass and inertia
     #[arg(long)]
     stand_ins: bool,
+    /// An animation per joint in the glTF, from its lower to its upper limit
+    #[arg(long)]
+    gltf_animations: bool,
+    /// What engines need in the glTF: KHR_implicit_shapes and KHR_physics_rigid_bodies
+    #[arg(long)]
+    gltf_physics: bool,
+    /// How the glTF stores triangles: in single precision; in 8 and 16 bits (KHR_mesh_quantization); that, compressed
+    /// (EXT_meshopt_compression)
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    gltf_compression: Compression,
+    /// Say in the glTF when it was made, so that the same input no longer gives the same bytes
+    #[arg(long)]
+    gltf_date: bool,
     /// Neither use nor keep what earlier conversions made of the same meshes (in $XDG_CACHE_HOME/urdf_usd, at most URDF_USD_CACHE_MB MiB)
     #[arg(long)]
     no_cache: bool,
@@ -142,6 +158,14 @@ enum Tiers {
     #[default]
     All,
     High,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Compression {
+    #[default]
+    None,
+    Quantize,
+    Meshopt,
 }
 
 #[derive(Args)]
@@ -215,6 +239,13 @@ fn convert(arguments: &Convert) -> ExitCode {
         Ok(simready) => arguments.simready.then_some(simready),
         Err(message) => return wrong(&format!("--simready-metadata: {message}")),
     };
+    let asks_for_gltf = arguments.gltf_animations
+        || arguments.gltf_physics
+        || arguments.gltf_date
+        || !matches!(arguments.gltf_compression, Compression::None);
+    if asks_for_gltf && !(formats.glb || formats.gltf) {
+        return wrong("--gltf-… options are about the glTF; name \"glb\" or \"gltf\" among --formats");
+    }
     for (option, is_given) in [("--overlays", !overlays.is_empty()), ("--simready", simready.is_some())] {
         if is_given && !formats.usd {
             return wrong(&format!("{option} adds to the OpenUSD layers; name \"usd\" among --formats"));
@@ -262,6 +293,7 @@ fn convert(arguments: &Convert) -> ExitCode {
         },
         overlays,
         srdf: arguments.srdf.clone(),
+        xrdf: arguments.xrdf.clone(),
         simready,
         meshes: mesh::Options {
             up_axis: match arguments.up_axis {
@@ -274,6 +306,16 @@ fn convert(arguments: &Convert) -> ExitCode {
             Tiers::High => convert::Tiers::High,
         },
         stand_ins: arguments.stand_ins,
+        gltf: gltf::Extent {
+            animations: arguments.gltf_animations,
+            physics: arguments.gltf_physics,
+            compression: match arguments.gltf_compression {
+                Compression::None => gltf::Compression::None,
+                Compression::Quantize => gltf::Compression::Quantize,
+                Compression::Meshopt => gltf::Compression::Meshopt,
+            },
+        },
+        dated: arguments.gltf_date,
         strict: arguments.strict,
     };
     let bar = Bar::default();
@@ -436,7 +478,7 @@ fn print_outcome(report: &Report) {
     };
     let what = if report.changed { "wrote" } else { "is up to date:" };
     let is_there = |ending: &&&str| report.files.iter().any(|file| file.path == format!("{}.{ending}", report.name));
-    let entry = ["usda", "usdz", "glb"].iter().find(is_there).unwrap_or(&"usda");
+    let entry = ["usda", "usdz", "glb", "gltf"].iter().find(is_there).unwrap_or(&"usda");
     let _ = writeln!(
         std::io::stderr(),
         "{} {what} {} (revision {}, {}, {:.1} MB in {:.2} s): {}, {}, {}, {}{findings}",

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::convert::{self, Formats, Simready, Tiers};
 use crate::diagnostic::Diagnostic;
+use crate::gltf::{Compression, Extent};
 use crate::mesh::UpAxis;
 use crate::resolve;
 use crate::ros::parameter::{Change, Range};
@@ -76,6 +77,13 @@ const fn live(name: &'static str, default: Initial, rule: Rule, description: &'s
     Row { name, default, description, rule, is_live: true }
 }
 
+/// A file, or none.
+const FILE: Rule =
+    Rule::Own("a relative one lies where the node is started; ~ is the home directory", |value| match text(value) {
+        "" => Ok(()),
+        text => folder(text).map(|_| ()),
+    });
+
 /// All parameters. Units are those of REP-103: metres, radians, seconds.
 const TABLE: &[Row] = &[
     fixed(
@@ -89,7 +97,7 @@ const TABLE: &[Row] = &[
     live(
         "formats",
         Initial::Texts(&["usd", "glb"]),
-        Rule::Own("any of usd, glb, usdz", |value| Formats::parse(texts(value)).map(|_| ())),
+        Rule::Own("any of usd, glb, usdz, gltf", |value| Formats::parse(texts(value)).map(|_| ())),
         "What is written.",
     ),
     live(
@@ -173,12 +181,10 @@ const TABLE: &[Row] = &[
     live(
         "srdf_file",
         Initial::Text(""),
-        Rule::Own("a relative one lies where the node is started; ~ is the home directory", |value| match text(value) {
-            "" => Ok(()),
-            text => folder(text).map(|_| ()),
-        }),
-        "An SRDF file: which pairs of links of the robot need no check for collision. Empty: none.",
+        FILE,
+        "An SRDF file: which pairs of links of the robot need no check for collision, and named poses. Empty: none.",
     ),
+    live("xrdf_file", Initial::Text(""), FILE, "An XRDF file: the same, and frames that it adds. Empty: none."),
     live(
         "stand_ins",
         Initial::Bool(false),
@@ -221,6 +227,25 @@ const TABLE: &[Row] = &[
         Initial::Double(1.0),
         Rule::Doubles(0.05, 3600.0),
         "How often the state is published on /diagnostics even if nothing changes, in s.",
+    ),
+    live(
+        "gltf.animations",
+        Initial::Bool(false),
+        Rule::Any,
+        "Whether the glTF has an animation per joint, from limit to limit.",
+    ),
+    live(
+        "gltf.physics",
+        Initial::Bool(false),
+        Rule::Any,
+        "Whether the glTF has what engines need: KHR_implicit_shapes and KHR_physics_rigid_bodies.",
+    ),
+    live(
+        "gltf.compression",
+        Initial::Text("none"),
+        Rule::Own("one of none, quantize, meshopt", |value| compression(text(value)).map(|_| ())),
+        "How the glTF stores triangles: none: in single precision; quantize: in 8 and 16 bits (KHR_mesh_quantization); meshopt: that, \
+         compressed (EXT_meshopt_compression).",
     ),
     live(
         "frames.position_tolerance",
@@ -316,6 +341,15 @@ fn tiers(text: &str) -> Result<Tiers, String> {
     }
 }
 
+fn compression(text: &str) -> Result<Compression, String> {
+    match text {
+        "none" => Ok(Compression::None),
+        "quantize" => Ok(Compression::Quantize),
+        "meshopt" => Ok(Compression::Meshopt),
+        _ => Err("there is no such choice".to_owned()),
+    }
+}
+
 fn address(text: &str) -> Result<std::net::IpAddr, String> {
     text.parse().map_err(|_| "it is not an IP address".to_owned())
 }
@@ -366,8 +400,12 @@ pub struct Parameters {
     pub mesh_up_axis: UpAxis,
     /// Which tiers of visuals are written.
     pub tiers: Tiers,
+    /// What is in the glTF beside the robot, and how.
+    pub gltf: Extent,
     /// The robot's SRDF file, if one is given; absolute.
     pub srdf_file: Option<PathBuf>,
+    /// The robot's XRDF file, if one is given; absolute.
+    pub xrdf_file: Option<PathBuf>,
     /// Whether a warning keeps an asset from being published.
     pub stand_ins: bool,
     pub strict: bool,
@@ -443,7 +481,9 @@ impl Parameters {
             bodies: Bodies::Nested,
             mesh_up_axis: UpAxis::Ignore,
             tiers: Tiers::All,
+            gltf: Extent::default(),
             srdf_file: None,
+            xrdf_file: None,
             stand_ins: false,
             strict: false,
             settle_time: Duration::ZERO,
@@ -484,7 +524,11 @@ impl Parameters {
             "mesh_up_axis" => put(&mut self.mesh_up_axis, up_axis(text(value))),
             "restrict_calls" => self.restrict_calls = value.as_bool().unwrap_or(self.restrict_calls),
             "srdf_file" => self.srdf_file = folder(text(value)).ok(),
+            "xrdf_file" => self.xrdf_file = folder(text(value)).ok(),
             "stand_ins" => self.stand_ins = value.as_bool().unwrap_or(self.stand_ins),
+            "gltf.animations" => self.gltf.animations = value.as_bool().unwrap_or(self.gltf.animations),
+            "gltf.physics" => self.gltf.physics = value.as_bool().unwrap_or(self.gltf.physics),
+            "gltf.compression" => put(&mut self.gltf.compression, compression(text(value))),
             "strict" => self.strict = value.as_bool().unwrap_or(self.strict),
             "settle_time" => put(&mut self.settle_time, seconds()),
             "max_description_bytes" => {
@@ -635,14 +679,15 @@ mod tests {
         let changed = parameters(
             "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
              packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: true, ros_namespace: \
-             robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, stand_ins: true, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, cache_mb: 64, watch_files: false, \
+             robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, \
+             gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, cache_mb: 64, watch_files: false, \
              diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, \
              http.address: '::1', http.port: 80",
         )
         .expect("valid");
         let expected = Parameters {
             output_dir: "/o".into(),
-            formats: Formats { usd: false, glb: true, usdz: false },
+            formats: Formats::parse(&["glb"]).expect("valid"),
             overlays: vec![Overlay::Newton, Overlay::OpenPbr],
             simready: true,
             simready_metadata: Simready::parse(&["author=A"]).expect("valid"),
@@ -656,7 +701,9 @@ mod tests {
             bodies: Bodies::Flat,
             mesh_up_axis: UpAxis::Honor,
             tiers: Tiers::High,
+            gltf: Extent { animations: true, physics: true, compression: Compression::Meshopt },
             srdf_file: Some("/s.srdf".into()),
+            xrdf_file: Some("/x.xrdf".into()),
             stand_ins: true,
             strict: true,
             settle_time: Duration::from_secs(3),
@@ -674,14 +721,15 @@ mod tests {
         assert_eq!(parameters("http.port: 0").expect("valid").http, None);
         let mut changed = parameters("").expect("valid");
         changed.apply(&Change { name: "formats".into(), value: Value::StringArray(vec!["usd".into()]) });
-        assert_eq!(changed.formats, Formats { usd: true, glb: false, usdz: false });
+        assert_eq!(changed.formats, Formats::parse(&["usd"]).expect("valid"));
     }
 
     #[test]
     fn bad_values_are_refused_with_the_choice() {
         for (text, part) in [
             ("formats: [stl]", "stl"),
-            ("formats: []", "any of usd, glb, usdz"),
+            ("formats: []", "any of usd, glb, usdz, gltf"),
+            ("gltf.compression: draco", "one of none, quantize, meshopt"),
             ("overlays: [isaac]", "not written by this version"),
             ("overlays: [oak]", "any of newton, openpbr"),
             ("simready_metadata: ['mass=1']", "asset_license"),

@@ -52,9 +52,9 @@ pub(super) fn remember(job: &Job, store: &Store, report: &Report, read: States, 
     }
 }
 
-/// `None` if nothing is kept, or the outcome depends on more than the job and files: SimReady's metadata bear the date.
+/// `None` if nothing is kept, or the outcome depends on more than the job and files: on the date.
 fn key(job: &Job, store: &Store) -> Option<Key> {
-    if !store.keeps() || job.simready.is_some() {
+    if !store.keeps() || job.simready.is_some() || job.dated {
         return None;
     }
     // Relative paths of the job start from it.

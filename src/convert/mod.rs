@@ -10,6 +10,7 @@ mod publish;
 mod report;
 mod simready;
 mod stand_in;
+mod time;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -54,15 +55,17 @@ pub struct Formats {
     pub glb: bool,
     /// The OpenUSD layers and textures in one package.
     pub usdz: bool,
+    /// The glTF as text, with its binary buffer beside it.
+    pub gltf: bool,
 }
 
 impl Formats {
     /// No output at all, which is no valid choice.
-    const NONE: Self = Self { usd: false, glb: false, usdz: false };
+    const NONE: Self = Self { usd: false, glb: false, usdz: false, gltf: false };
     /// What there is, in words.
-    const KNOWN: &str = "formats are \"usd\", \"glb\" and \"usdz\"";
+    const KNOWN: &str = "formats are \"usd\", \"glb\", \"usdz\" and \"gltf\"";
 
-    /// Reads names as people write them: `usd`, `glb`, `usdz`.
+    /// Reads names as people write them: `usd`, `glb`, `usdz`, `gltf`.
     ///
     /// # Errors
     /// The sentence to show, naming what is wrong.
@@ -73,6 +76,7 @@ impl Formats {
                 "usd" => formats.usd = true,
                 "glb" => formats.glb = true,
                 "usdz" => formats.usdz = true,
+                "gltf" => formats.gltf = true,
                 other => return Err(format!("unknown format {other:?}; {}", Self::KNOWN)),
             }
         }
@@ -85,7 +89,7 @@ impl Formats {
 
 impl Default for Formats {
     fn default() -> Self {
-        Self { usd: true, glb: true, usdz: false }
+        Self { usd: true, glb: true, ..Self::NONE }
     }
 }
 
@@ -138,8 +142,10 @@ pub struct Job {
     pub bodies: usd::Bodies,
     /// Which overlays to write beside the layers; none without [`Formats::usd`].
     pub overlays: Vec<usd::Overlay>,
-    /// An SRDF file: which pairs of links need no collision check.
+    /// An SRDF file: which pairs of links need no collision check, and named poses.
     pub srdf: Option<PathBuf>,
+    /// An XRDF file: the same, and frames beside the links.
+    pub xrdf: Option<PathBuf>,
     /// Whether to add what SimReady asks for, and what people say of the asset; nothing is added without [`Formats::usd`].
     pub simready: Option<Simready>,
     /// How mesh files are understood.
@@ -148,6 +154,10 @@ pub struct Job {
     pub tiers: Tiers,
     /// Whether a box shows in place of a visual mesh that can't be read.
     pub stand_ins: bool,
+    /// What is in the glTF beside the robot, and how.
+    pub gltf: gltf::Extent,
+    /// Whether the glTF says when it was made, so that the same input no longer gives the same bytes.
+    pub dated: bool,
     /// Publish nothing if there is any warning.
     pub strict: bool,
 }
@@ -165,10 +175,13 @@ impl Job {
             bodies: usd::Bodies::default(),
             overlays: Vec::new(),
             srdf: None,
+            xrdf: None,
             simready: None,
             meshes: mesh::Options::default(),
             tiers: Tiers::default(),
             stand_ins: false,
+            gltf: gltf::Extent::default(),
+            dated: false,
             strict: false,
         }
     }
@@ -236,8 +249,10 @@ fn run(
     let read = start.elapsed();
 
     diagnostics.extend(load::load(&mut robot, files, job, context, source.file.as_deref().and_then(Path::parent)));
-    if let Some(path) = &job.srdf {
-        match load::srdf(&mut robot, path, files) {
+    let srdf = job.srdf.as_ref().map(|path| load::srdf(&mut robot, path, files));
+    let xrdf = job.xrdf.as_ref().map(|path| load::xrdf(&mut robot, path, files));
+    for found in srdf.into_iter().chain(xrdf) {
+        match found {
             Ok(found) => diagnostics.extend(found),
             Err(stop) => return Err(diagnostics.into_iter().chain([stop]).collect()),
         }
@@ -448,12 +463,19 @@ fn write(
         overlays: job.overlays.clone(),
         usdz: job.formats.usdz,
     };
-    let source =
-        gltf::Source { format: "urdf".to_owned(), uri: uri.map(str::to_owned), hash: Some(format!("sha256:{sha256}")) };
-    let gltf_options = gltf::Options { source: Some(source) };
-    let (asset, glb) = rayon::join(
+    let gltf_options = gltf::Options {
+        source: Some(gltf::Source {
+            format: "urdf".to_owned(),
+            uri: uri.map(str::to_owned),
+            hash: Some(format!("sha256:{sha256}")),
+            resolved_at: job.dated.then(|| time::rfc3339(time::now())),
+        }),
+        extent: job.gltf,
+        held: job.base == usd::Base::Fixed,
+    };
+    let (asset, gltf) = rayon::join(
         || usd::write(robot, &usd_options, store),
-        || job.formats.glb.then(|| gltf::write(robot, &gltf_options, store)),
+        || (job.formats.glb || job.formats.gltf).then(|| gltf::write(robot, &gltf_options, store)),
     );
     diagnostics.extend(asset.diagnostics);
     let mut files = publish::Files::new();
@@ -461,9 +483,22 @@ fn write(
     if job.formats.usd {
         files.extend(asset.files);
     }
-    if let Some(glb) = glb {
-        diagnostics.extend(glb.diagnostics);
-        files.insert(format!("{name}.glb"), glb.glb);
+    if let Some(mut gltf) = gltf {
+        diagnostics.append(&mut gltf.diagnostics);
+        if job.formats.glb {
+            match gltf.glb() {
+                Ok(glb) => files.extend([(format!("{name}.glb"), glb)]),
+                Err(diagnostic) => diagnostics.push(diagnostic),
+            }
+        }
+        if job.formats.gltf {
+            let binary = format!("{name}.bin");
+            let (document, bytes) = gltf.gltf(&binary);
+            files.insert(format!("{name}.gltf"), document);
+            if !bytes.is_empty() {
+                files.insert(binary, bytes);
+            }
+        }
     }
     (files, asset.written)
 }

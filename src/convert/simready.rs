@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use super::{codes, publish};
+use super::{codes, publish, time};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::resolve::{Files, package_of};
 use crate::robot::Robot;
@@ -155,47 +154,16 @@ fn generated_on(directory: &Path, metadata: &str, files: &publish::Files) -> Str
         let json: Value = serde_json::from_slice(&fs::read(directory.join(metadata)).ok()?).ok()?;
         json["usd_date_generated"].as_str().map(str::to_owned)
     };
-    let asked = || std::env::var("SOURCE_DATE_EPOCH").ok()?.parse().ok().map(Duration::from_secs);
-    let today = || asked().or_else(|| SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
+    let today = || time::date(time::now());
     match files.iter().all(same) {
-        true => last().unwrap_or_else(|| date(today())),
-        false => date(today()),
+        true => last().unwrap_or_else(today),
+        false => today(),
     }
-}
-
-/// The date of a time since 1970, `YYYY-MM-DD` in the Gregorian calendar.
-fn date(since_epoch: Duration) -> String {
-    // Counted from 0000-03-01, so that the leap day ends a year; 400 years have 146,097 days.
-    let days = since_epoch.as_secs() / 86_400 + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    format!("{:04}-{month:02}-{day:02}", era * 400 + year + next)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        for (seconds, expected) in [
-            (0, "1970-01-01"),
-            (951_782_399, "2000-02-28"),
-            (951_782_400, "2000-02-29"),
-            (951_868_800, "2000-03-01"),
-            (1_709_164_800, "2024-02-29"),
-            (1_767_225_599, "2025-12-31"),
-            (1_767_225_600, "2026-01-01"),
-            (4_107_542_400, "2100-03-01"),
-        ] {
-            assert_eq!(date(Duration::from_secs(seconds)), expected);
-        }
-        assert!(!date(Duration::from_secs(u64::MAX)).is_empty());
-    }
 
     #[test]
     fn manifests_say_whose_and_on_what_terms() {

@@ -7,8 +7,7 @@ use nalgebra::{Isometry3, Point3, Vector3};
 
 use super::codes;
 use crate::diagnostic::Diagnostic;
-use crate::robot::{Geometry, Inertial, Link, Pose, Robot, Shape};
-use crate::usd;
+use crate::robot::{Geometry, Inertial, Link, Pose, Robot, Shape, principal_axes};
 
 /// The least thickness of a box, as a part of its longest side: without any it could not be scaled.
 const THINNEST: f64 = 1e-3;
@@ -109,7 +108,7 @@ fn points_of(robot: &Robot, geometry: &Geometry) -> Vec<Vector3<f64>> {
 
 /// The solid box of even density with this mass and inertia.
 fn of_inertial(inertial: &Inertial) -> Option<StandIn> {
-    let (moments, axes) = usd::principal_axes(&inertial.inertia);
+    let (moments, axes) = principal_axes(&inertial.inertia);
     // Along each axis a² = 6 (J - 2 I) / m, J the sum of all three moments and I the one about the axis.
     let squares = moments.map(|moment| 6.0 * (moments.sum() - 2.0 * moment) / inertial.mass);
     let possible = inertial.mass > 0.0 && moments.iter().all(|&moment| moment > 0.0);

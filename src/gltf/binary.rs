@@ -5,10 +5,14 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::document::{Accessor, Buffer, BufferView, Index};
+use super::compact::{self, Compression, Grid, Stream};
+use super::document::{
+    Accessor, Buffer, BufferExtensions, BufferView, BufferViewExtensions, CompressedView, FallbackBuffer, Index,
+};
 use super::surface::Surface;
 use crate::store;
 
+const BYTE: u32 = 5120;
 const FLOAT: u32 = 5126;
 const UNSIGNED_SHORT: u32 = 5123;
 const UNSIGNED_INT: u32 = 5125;
@@ -21,8 +25,10 @@ pub struct Binary {
     pub bytes: Vec<u8>,
     pub views: Vec<BufferView>,
     pub accessors: Vec<Accessor>,
-    views_known: HashMap<([u8; 32], Option<u32>), Index>,
-    accessors_known: HashMap<(Index, u32), Index>,
+    /// The length of what compressed views stand for.
+    fallback: usize,
+    views_known: HashMap<([u8; 32], Option<u32>, Option<usize>), Index>,
+    accessors_known: HashMap<(Index, u32, &'static str, bool), Index>,
 }
 
 /// The accessors of a surface.
@@ -58,17 +64,26 @@ impl Content {
     }
 }
 
+/// A form, stored.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StoredForm {
+    /// For each part its accessors; `None` if nothing of it can be drawn.
+    pub parts: Vec<Option<SurfaceAccessors>>,
+    /// What its positions are counted in; `None` if they are metres.
+    pub grid: Option<Grid>,
+}
+
 /// A buffer that holds surfaces alone, on its way through a store.
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    /// Offset, length and target.
-    views: Vec<(usize, usize, Option<u32>)>,
+    views: Vec<BufferView>,
+    fallback: usize,
     accessors: Vec<KeptAccessor>,
-    surfaces: Vec<Vec<Option<SurfaceAccessors>>>,
+    forms: Vec<(Vec<Option<SurfaceAccessors>>, Option<[u32; 4]>)>,
 }
 
 /// View, component type, whether normalised, count, kind, and the bits of the bounds.
-type KeptAccessor = (Index, u32, bool, usize, usize, Option<[[u32; 3]; 2]>);
+type KeptAccessor = (Index, u32, bool, usize, usize, [Vec<u32>; 2]);
 
 /// All kinds of accessors.
 const KINDS: [&str; 4] = ["SCALAR", "VEC2", "VEC3", "VEC4"];
@@ -80,7 +95,23 @@ struct Array {
     normalized: bool,
     count: usize,
     kind: &'static str,
-    bounds: Option<([f32; 3], [f32; 3])>,
+    /// Smallest and largest of each component; empty where nobody needs them.
+    bounds: [Vec<f32>; 2],
+    /// From one element to the next, where elements are padded.
+    stride: Option<usize>,
+    /// What stands for the content, if it is compressed.
+    stream: Option<Stream>,
+}
+
+impl Array {
+    fn new(content: Content, component_type: u32, count: usize, kind: &'static str) -> Self {
+        Self { content, component_type, normalized: false, count, kind, bounds: Default::default(), stride: None, stream: None }
+    }
+
+    /// Compressed as elements of `stride` bytes.
+    fn compressed(self, stride: usize) -> Self {
+        Self { stream: Stream::attributes(&self.content.bytes, stride), ..self }
+    }
 }
 
 /// A [`Surface`] in bytes.
@@ -94,28 +125,95 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// What takes time in storing a surface, and needs no buffer.
-    pub fn new(surface: &Surface) -> Self {
+    /// What takes time in storing a surface, and needs no buffer. With a grid numbers are narrow.
+    pub fn new(surface: Surface, grid: Option<&Grid>, compression: Compression) -> Self {
+        let compress = compression == Compression::Meshopt;
+        let surface = if compress { compact::ordered(surface) } else { surface };
+        let translucent = surface.colors.iter().flatten().any(|color| color[3] != u16::MAX);
+        let squeezed = |array: Array, stride| if compress { array.compressed(stride) } else { array };
+        let plain = |positions: &[[f32; 3]]| {
+            let (low, high) = bounds(positions);
+            Array { bounds: [low.to_vec(), high.to_vec()], ..floats(positions, "VEC3") }
+        };
+        let uvs = surface.uvs.as_ref().map(|uvs| {
+            let narrow = grid.and_then(|_| shares(uvs));
+            narrow.map_or_else(|| squeezed(floats(uvs, "VEC2"), 8), |narrow| squeezed(narrow, 4))
+        });
+        let mut indices = indices(&surface.indices, surface.positions.len());
+        if compress {
+            let stride = if indices.component_type == UNSIGNED_SHORT { 2 } else { 4 };
+            indices.stream = Stream::triangles(&surface.indices, surface.positions.len(), stride);
+        }
         Self {
-            positions: Array { bounds: Some(bounds(&surface.positions)), ..floats(&surface.positions, "VEC3") },
-            normals: floats(&surface.normals, "VEC3"),
-            uvs: surface.uvs.as_ref().map(|uvs| floats(uvs, "VEC2")),
-            colors: surface.colors.as_ref().map(|colors| sixteen_bits(colors)),
-            translucent: surface.colors.iter().flatten().any(|color| color[3] != u16::MAX),
-            indices: indices(&surface.indices, surface.positions.len()),
+            positions: match grid {
+                Some(grid) => squeezed(steps(&surface.positions, grid), 8),
+                None => plain(&surface.positions),
+            },
+            normals: match grid {
+                Some(_) => {
+                    let array = directions(&surface.normals);
+                    if compress { Array { stream: Stream::normals(&surface.normals), ..array } } else { array }
+                }
+                None => floats(&surface.normals, "VEC3"),
+            },
+            uvs,
+            colors: surface.colors.as_ref().map(|colors| squeezed(sixteen_bits(colors), 8)),
+            translucent,
+            indices,
         }
     }
 }
 
+/// Leaves the smallest of all arrays as it is, if all are compressed: programs that don't know the extension see no use of a buffer
+/// that holds nothing else.
+pub fn keep_one_plain<'a>(surfaces: impl Iterator<Item = &'a mut Packed>) {
+    let arrays = surfaces.flat_map(|surface| {
+        let Packed { positions, normals, uvs, colors, indices, .. } = surface;
+        [Some(positions), Some(normals), uvs.as_mut(), colors.as_mut(), Some(indices)].into_iter().flatten()
+    });
+    let mut arrays: Vec<&mut Array> = arrays.collect();
+    if arrays.iter().all(|array| array.stream.is_some())
+        && let Some(smallest) = arrays.iter_mut().min_by_key(|array| array.content.bytes.len())
+    {
+        smallest.stream = None;
+    }
+}
+
 fn floats<const N: usize>(values: &[[f32; N]], kind: &'static str) -> Array {
-    let content = Content::of(values.as_flattened(), f32::to_le_bytes);
-    Array { content, component_type: FLOAT, normalized: false, count: values.len(), kind, bounds: None }
+    Array::new(Content::of(values.as_flattened(), f32::to_le_bytes), FLOAT, values.len(), kind)
+}
+
+/// Positions counted in `grid`; elements begin on multiples of four bytes.
+fn steps(positions: &[[f32; 3]], grid: &Grid) -> Array {
+    let steps: Vec<[u16; 3]> = positions.iter().map(|&point| grid.steps(point)).collect();
+    let padded: Vec<[u16; 4]> = steps.iter().map(|&[x, y, z]| [x, y, z, 0]).collect();
+    let (low, high) = bounds(steps.iter().map(|step| step.map(f32::from)).collect::<Vec<_>>().iter());
+    let content = Content::of(padded.as_flattened(), u16::to_le_bytes);
+    Array {
+        normalized: true,
+        bounds: [low.to_vec(), high.to_vec()],
+        stride: Some(8),
+        ..Array::new(content, UNSIGNED_SHORT, steps.len(), "VEC3")
+    }
+}
+
+fn directions(normals: &[[f32; 3]]) -> Array {
+    let padded: Vec<[i8; 4]> = normals.iter().map(|&n| compact::eight_bits(n)).map(|[x, y, z]| [x, y, z, 0]).collect();
+    let content = Content::of(padded.as_flattened(), i8::to_le_bytes);
+    Array { normalized: true, stride: Some(4), ..Array::new(content, BYTE, normals.len(), "VEC3") }
+}
+
+/// Texture coordinates in 16 bits; `None` if some lie outside the image, where the bits end.
+fn shares(uvs: &[[f32; 2]]) -> Option<Array> {
+    let inside = uvs.as_flattened().iter().all(|share| (0.0..=1.0).contains(share));
+    let content = inside.then(|| Content::of(uvs.as_flattened(), |share| compact::sixteen_bits(share).to_le_bytes()))?;
+    Some(Array { normalized: true, ..Array::new(content, UNSIGNED_SHORT, uvs.len(), "VEC2") })
 }
 
 /// Four components even where all are opaque: three of two bytes would not fill a vertex's multiple of four.
 fn sixteen_bits(colors: &[[u16; 4]]) -> Array {
     let content = Content::of(colors.as_flattened(), u16::to_le_bytes);
-    Array { content, component_type: UNSIGNED_SHORT, normalized: true, count: colors.len(), kind: "VEC4", bounds: None }
+    Array { normalized: true, ..Array::new(content, UNSIGNED_SHORT, colors.len(), "VEC4") }
 }
 
 fn indices(indices: &[u32], vertices: usize) -> Array {
@@ -125,20 +223,62 @@ fn indices(indices: &[u32], vertices: usize) -> Array {
     } else {
         (UNSIGNED_INT, Content::of(indices, u32::to_le_bytes))
     };
-    Array { content, component_type, normalized: false, count: indices.len(), kind: "SCALAR", bounds: None }
+    Array::new(content, component_type, indices.len(), "SCALAR")
 }
 
 impl Binary {
     /// The view that holds `content`, new if there is none yet.
     pub fn view(&mut self, content: &Content, target: Option<u32>) -> Index {
-        let Content { bytes, digest } = content;
-        *self.views_known.entry((*digest, target)).or_insert_with(|| {
-            // Four is the largest component, and an accessor must begin on a multiple of its own.
-            self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-            self.views.push(BufferView { buffer: 0, byte_offset: self.bytes.len(), byte_length: bytes.len(), target });
-            self.bytes.extend(bytes);
-            self.views.len() - 1
-        })
+        self.view_of(content, BufferView { target, ..BufferView::default() }, None)
+    }
+
+    /// The view that holds `content`, or the `stream` that stands for it; `like` says what else it is.
+    fn view_of(&mut self, content: &Content, like: BufferView, stream: Option<&Stream>) -> Index {
+        let key = (content.digest, like.target, like.byte_stride);
+        if let Some(&known) = self.views_known.get(&key) {
+            return known;
+        }
+        let byte_length = content.bytes.len();
+        let view = match stream {
+            None => BufferView { byte_offset: self.append(&content.bytes), byte_length, ..like },
+            Some(stream) => {
+                let meshopt = CompressedView {
+                    buffer: 0,
+                    byte_offset: self.append(&stream.bytes),
+                    byte_length: stream.bytes.len(),
+                    byte_stride: stream.stride,
+                    count: stream.count,
+                    mode: stream.mode,
+                    filter: stream.filter,
+                };
+                let byte_offset = self.fallback.next_multiple_of(4);
+                self.fallback = byte_offset + byte_length;
+                let extensions = Some(BufferViewExtensions { meshopt });
+                BufferView { buffer: 1, byte_offset, byte_length, extensions, ..like }
+            }
+        };
+        self.views.push(view);
+        self.views_known.insert(key, self.views.len() - 1);
+        self.views.len() - 1
+    }
+
+    /// Where `bytes` are now. Four is the largest component, and an accessor must begin on a multiple of its own.
+    fn append(&mut self, bytes: &[u8]) -> usize {
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+        let offset = self.bytes.len();
+        self.bytes.extend(bytes);
+        offset
+    }
+
+    /// Values over time, for animations: the accessor of `values`, with bounds if they are times.
+    pub fn samples<const N: usize>(&mut self, values: &[[f32; N]], kind: &'static str) -> Index {
+        let mut array = floats(values, kind);
+        if N == 1 {
+            let flat = values.as_flattened();
+            array.bounds = [flat.first(), flat.last()].map(|end| end.into_iter().copied().collect());
+        }
+        let buffer_view = self.view(&array.content, None);
+        self.accessor(buffer_view, &array)
     }
 
     /// Stores a surface.
@@ -155,70 +295,85 @@ impl Binary {
     }
 
     fn array(&mut self, array: &Array) -> Index {
-        let Array { content, component_type, normalized, count, kind, bounds } = array;
-        let target = if *kind == "SCALAR" { ELEMENT_ARRAY_BUFFER } else { ARRAY_BUFFER };
-        let buffer_view = self.view(content, Some(target));
-        let (min, max) = bounds.unzip();
-        let (component_type, normalized, count) = (*component_type, *normalized, *count);
-        self.accessor(Accessor { buffer_view, component_type, normalized, count, kind, min, max })
+        let target = if array.kind == "SCALAR" { ELEMENT_ARRAY_BUFFER } else { ARRAY_BUFFER };
+        let like = BufferView { target: Some(target), byte_stride: array.stride, ..BufferView::default() };
+        let buffer_view = self.view_of(&array.content, like, array.stream.as_ref());
+        self.accessor(buffer_view, array)
     }
 
-    fn accessor(&mut self, accessor: Accessor) -> Index {
+    fn accessor(&mut self, buffer_view: Index, array: &Array) -> Index {
+        let &Array { component_type, normalized, count, kind, .. } = array;
+        let [min, max] = array.bounds.clone();
         // Positions need bounds where normals of equal bytes must not have to share them.
-        let variant = accessor.component_type + u32::from(accessor.min.is_some());
-        *self.accessors_known.entry((accessor.buffer_view, variant)).or_insert_with(|| {
-            self.accessors.push(accessor);
+        let key = (buffer_view, component_type, kind, min.is_empty());
+        *self.accessors_known.entry(key).or_insert_with(|| {
+            self.accessors.push(Accessor { buffer_view, component_type, normalized, count, kind, min, max });
             self.accessors.len() - 1
         })
     }
 
-    /// The buffer and what is in it, for a store. It holds nothing but `surfaces`.
-    pub fn encode(&self, surfaces: &[Vec<Option<SurfaceAccessors>>]) -> Vec<u8> {
+    /// The buffer and what is in it, for a store. It holds nothing but `forms`.
+    pub fn encode(&self, forms: &[StoredForm]) -> Vec<u8> {
         let accessor = |a: &Accessor| {
             let kind = KINDS.iter().position(|kind| *kind == a.kind).unwrap_or(0);
-            let bounds = a.min.zip(a.max).map(|(low, high)| [low, high].map(|corner| corner.map(f32::to_bits)));
+            let bounds = [&a.min, &a.max].map(|bound| bound.iter().map(|x| x.to_bits()).collect());
             (a.buffer_view, a.component_type, a.normalized, a.count, kind, bounds)
         };
         let kept = Kept {
-            views: self.views.iter().map(|view| (view.byte_offset, view.byte_length, view.target)).collect(),
+            views: self.views.clone(),
+            fallback: self.fallback,
             accessors: self.accessors.iter().map(accessor).collect(),
-            surfaces: surfaces.to_vec(),
+            forms: forms.iter().map(|form| (form.parts.clone(), form.grid.map(|grid| grid.bits()))).collect(),
         };
         store::pack(&kept, &[&self.bytes])
     }
 
     /// What [`Self::encode`] made; `None` if anything does not fit.
-    pub fn decode(entry: &[u8]) -> Option<(Self, Vec<Vec<Option<SurfaceAccessors>>>)> {
+    pub fn decode(entry: &[u8]) -> Option<(Self, Vec<StoredForm>)> {
         let (kept, bytes) = store::unpack::<Kept>(entry)?;
-        let view = |(byte_offset, byte_length, target): (usize, usize, Option<u32>)| {
-            let fits = byte_offset.checked_add(byte_length)? <= bytes.len();
-            fits.then_some(BufferView { buffer: 0, byte_offset, byte_length, target })
+        let ends_in = |offset: usize, length: usize, all: usize| offset.checked_add(length).is_some_and(|end| end <= all);
+        let fits = |view: &BufferView| match &view.extensions {
+            None => view.buffer == 0 && ends_in(view.byte_offset, view.byte_length, bytes.len()),
+            Some(BufferViewExtensions { meshopt }) => {
+                let stream = ends_in(meshopt.byte_offset, meshopt.byte_length, bytes.len());
+                stream && view.buffer == 1 && ends_in(view.byte_offset, view.byte_length, kept.fallback)
+            }
         };
-        let views: Vec<BufferView> = kept.views.into_iter().map(view).collect::<Option<_>>()?;
+        if !kept.views.iter().all(fits) {
+            return None;
+        }
         let accessor = |(buffer_view, component_type, normalized, count, kind, bounds): KeptAccessor| {
-            let (min, max) = bounds.map(|[low, high]| (low.map(f32::from_bits), high.map(f32::from_bits))).unzip();
+            let [min, max] = bounds.map(|bound| bound.into_iter().map(f32::from_bits).collect());
             let kind = *KINDS.get(kind)?;
-            (buffer_view < views.len()).then_some(Accessor { buffer_view, component_type, normalized, count, kind, min, max })
+            let fits = buffer_view < kept.views.len();
+            fits.then_some(Accessor { buffer_view, component_type, normalized, count, kind, min, max })
         };
         let accessors: Vec<Accessor> = kept.accessors.into_iter().map(accessor).collect::<Option<_>>()?;
         let fits = |surface: &SurfaceAccessors| {
             let of = [Some(surface.position), Some(surface.normal), surface.uv, surface.color, Some(surface.indices)];
             of.into_iter().flatten().all(|index| index < accessors.len())
         };
-        if !kept.surfaces.iter().flatten().flatten().all(fits) {
+        if !kept.forms.iter().flat_map(|(parts, _)| parts).flatten().all(fits) {
             return None;
         }
-        Some((Self { bytes: bytes.to_vec(), views, accessors, ..Self::default() }, kept.surfaces))
+        let form = |(parts, grid): (_, Option<_>)| StoredForm { parts, grid: grid.map(Grid::from_bits) };
+        let forms = kept.forms.into_iter().map(form).collect();
+        let binary = Self { bytes: bytes.to_vec(), fallback: kept.fallback, views: kept.views, accessors, ..Self::default() };
+        Some((binary, forms))
     }
 
-    /// The buffer that holds it all; none if there is nothing.
+    /// The buffer that holds it all, and the one that is nowhere and that compressed views stand for; none if there is nothing.
     pub fn buffers(&self) -> Vec<Buffer> {
-        if self.bytes.is_empty() { Vec::new() } else { vec![Buffer { byte_length: self.bytes.len() }] }
+        let real = Buffer { byte_length: self.bytes.len(), ..Buffer::default() };
+        let extensions = Some(BufferExtensions { meshopt: FallbackBuffer { fallback: true } });
+        let nowhere = Buffer { byte_length: self.fallback, extensions, ..Buffer::default() };
+        [real, nowhere].into_iter().filter(|buffer| buffer.byte_length > 0).collect()
     }
 }
 
-fn bounds(positions: &[[f32; 3]]) -> ([f32; 3], [f32; 3]) {
-    positions.iter().fold(([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]), |(low, high), p| {
+/// The smallest and largest coordinates.
+pub fn bounds<'a>(positions: impl IntoIterator<Item = &'a [f32; 3]>) -> ([f32; 3], [f32; 3]) {
+    positions.into_iter().fold(([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]), |(low, high), p| {
         (std::array::from_fn(|k| low[k].min(p[k])), std::array::from_fn(|k| high[k].max(p[k])))
     })
 }
@@ -243,16 +398,26 @@ mod tests {
         let positions = vec![[0.0, 0.5, -1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 3.0]];
         let normals = vec![[0.0, 0.0, 1.0]; 3];
         let colors = Some(vec![[1, 2, 3, 4]; 3]);
-        let surface = Surface { positions, normals, uvs: Some(vec![[0.0, 1.0]; 3]), colors, indices: vec![0, 1, 2] };
-        let mut binary = Binary::default();
-        let stored = vec![vec![Some(binary.surface(&Packed::new(&surface))), None], Vec::new()];
-        let entry = binary.encode(&stored);
-        let (again, surfaces) = Binary::decode(&entry).unwrap();
-        assert_eq!((&again.bytes, &surfaces), (&binary.bytes, &stored));
-        let json = |binary: &Binary| serde_json::to_string(&(&binary.views, &binary.accessors)).unwrap();
-        assert_eq!(json(&again), json(&binary));
-        for cut in 0..entry.len() {
-            assert!(Binary::decode(&entry[..cut]).is_none());
+        let surface = || Surface {
+            positions: positions.clone(),
+            normals: normals.clone(),
+            uvs: Some(vec![[0.0, 1.0]; 3]),
+            colors: colors.clone(),
+            indices: vec![0, 1, 2],
+        };
+        for compression in [Compression::None, Compression::Quantize, Compression::Meshopt] {
+            let grid = (compression != Compression::None).then(|| Grid::around([&surface()])).flatten();
+            let mut binary = Binary::default();
+            let surface = binary.surface(&Packed::new(surface(), grid.as_ref(), compression));
+            let stored = vec![StoredForm { parts: vec![Some(surface), None], grid }, StoredForm::default()];
+            let entry = binary.encode(&stored);
+            let (again, forms) = Binary::decode(&entry).unwrap();
+            assert_eq!((&again.bytes, &forms), (&binary.bytes, &stored));
+            let json = |binary: &Binary| serde_json::to_string(&(&binary.views, &binary.accessors, binary.buffers())).unwrap();
+            assert_eq!(json(&again), json(&binary));
+            for cut in 0..entry.len() {
+                assert!(Binary::decode(&entry[..cut]).is_none());
+            }
         }
     }
 

@@ -3,10 +3,11 @@
 //! Fields stand in the order in which they are written, which makes equal documents equal bytes; an absent option and an empty
 //! list are left out, as the specification wants it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::extension::Kinematics;
 use super::extras::NodeExtras;
+use super::physics::{RigidBodies, RigidBody, Shapes};
 
 /// An index into one of the document's lists.
 pub type Index = usize;
@@ -18,9 +19,13 @@ pub struct Document {
     pub asset: Asset,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extensions_used: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub extensions_required: Vec<&'static str>,
     pub scene: Index,
     pub scenes: Vec<Scene>,
     pub nodes: Vec<Node>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub animations: Vec<Animation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub meshes: Vec<Mesh>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -54,6 +59,10 @@ impl Default for Asset {
 pub struct RootExtensions {
     #[serde(rename = "EXT_robot_kinematics")]
     pub kinematics: Kinematics,
+    #[serde(rename = "KHR_implicit_shapes", skip_serializing_if = "Shapes::is_empty")]
+    pub shapes: Shapes,
+    #[serde(rename = "KHR_physics_rigid_bodies", skip_serializing_if = "RigidBodies::is_empty")]
+    pub rigid_bodies: RigidBodies,
 }
 
 #[derive(Debug, Serialize)]
@@ -78,16 +87,25 @@ pub struct Node {
     pub rotation: Option<[f64; 4]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<[f64; 3]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub extensions: Option<NodeExtensions>,
+    #[serde(skip_serializing_if = "NodeExtensions::is_empty")]
+    pub extensions: NodeExtensions,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extras: Option<NodeExtras>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct NodeExtensions {
-    #[serde(rename = "KHR_node_visibility")]
-    pub visibility: Visibility,
+    #[serde(rename = "KHR_node_visibility", skip_serializing_if = "Option::is_none")]
+    pub visibility: Option<Visibility>,
+    #[serde(rename = "KHR_physics_rigid_bodies", skip_serializing_if = "RigidBody::is_empty")]
+    pub rigid_body: RigidBody,
+}
+
+impl NodeExtensions {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.visibility.is_none() && self.rigid_body.is_empty()
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -185,24 +203,109 @@ pub struct Accessor {
     pub count: usize,
     #[serde(rename = "type")]
     pub kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min: Option<[f32; 3]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max: Option<[f32; 3]>,
+    /// Of each component; empty where nobody needs them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub min: Vec<f32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub max: Vec<f32>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BufferView {
     pub buffer: Index,
     pub byte_offset: usize,
     pub byte_length: usize,
+    /// From one element to the next, where elements are padded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub byte_stride: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<BufferViewExtensions>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BufferViewExtensions {
+    #[serde(rename = "EXT_meshopt_compression")]
+    pub meshopt: CompressedView,
+}
+
+/// Where the bytes that a view stands for are, compressed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompressedView {
+    pub buffer: Index,
+    pub byte_offset: usize,
+    pub byte_length: usize,
+    pub byte_stride: usize,
+    pub count: usize,
+    pub mode: StreamMode,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<StreamFilter>,
+}
+
+/// What a compressed stream holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum StreamMode {
+    Attributes,
+    Triangles,
+}
+
+/// What is done to the elements of a stream after it is decompressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum StreamFilter {
+    Octahedral,
+}
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Buffer {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+    pub byte_length: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<BufferExtensions>,
 }
 
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Buffer {
-    pub byte_length: usize,
+pub struct BufferExtensions {
+    #[serde(rename = "EXT_meshopt_compression")]
+    pub meshopt: FallbackBuffer,
+}
+
+/// Marks a buffer that has no bytes: it is what compressed views stand for.
+#[derive(Debug, Serialize)]
+pub struct FallbackBuffer {
+    pub fallback: bool,
+}
+
+/// A motion of nodes over time.
+#[derive(Debug, Serialize)]
+pub struct Animation {
+    pub name: String,
+    pub channels: Vec<Channel>,
+    pub samplers: Vec<Sampler>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Channel {
+    pub sampler: Index,
+    pub target: ChannelTarget,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ChannelTarget {
+    pub node: Index,
+    /// `rotation` or `translation`.
+    pub path: super::extension::Motion,
+}
+
+/// Values over times, linear between them.
+#[derive(Debug, Serialize)]
+pub struct Sampler {
+    pub input: Index,
+    pub output: Index,
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::binary::{Binary, Content, Packed, SurfaceAccessors};
+use super::binary::{Binary, Content, Packed, StoredForm, SurfaceAccessors};
+use super::compact::{Compression, Grid};
 use super::document::{Attributes, Index, Mesh, Primitive};
 use super::paint::{Ground, Paint};
 use super::surface::{Surface, Wanted};
-use super::{codes, images, solids, surface};
+use super::{binary, codes, images, solids, surface};
 use crate::diagnostic::Diagnostic;
 use crate::robot::{self, Geometry, Material, Robot, Shape};
 use crate::store::{self, Store};
@@ -25,14 +26,16 @@ pub struct Drawings {
     /// The same for what collides.
     pub collisions: Vec<Vec<Option<Index>>>,
     pub meshes: Vec<Mesh>,
+    /// For each mesh the grid that its positions are counted in, if they are no metres.
+    pub grids: Vec<Option<Grid>>,
     pub paint: Paint,
     pub binary: Binary,
 }
 
 /// Builds what every shape of `robot` needs.
-pub fn draw(robot: &Robot, store: &Store, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
+pub fn draw(robot: &Robot, compression: Compression, store: &Store, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
     let forms = Forms::of(robot);
-    let (binary, stored) = forms.stored(store);
+    let (binary, stored) = forms.stored(compression, store);
     let mut drawings = Drawings { paint: Paint::new(images(robot, store)), binary, ..Drawings::default() };
     let mut meshes = Meshes { robot, forms: &forms, stored: &stored, known: HashMap::new(), told: HashSet::new(), diagnostics };
     for link in &robot.links {
@@ -63,21 +66,27 @@ struct Form<'a> {
     wanted: Vec<Wanted>,
 }
 
-/// For each form, the accessors of each part that can be drawn.
-type Stored = Vec<Vec<Option<SurfaceAccessors>>>;
+/// A form in bytes.
+struct PackedForm {
+    parts: Vec<Option<Packed>>,
+    grid: Option<Grid>,
+}
 
 impl Form<'_> {
-    fn surfaces(&self) -> Vec<Option<Packed>> {
-        let pack = |surface: Option<Surface>| surface.as_ref().map(Packed::new);
+    fn surfaces(&self) -> Vec<Option<Surface>> {
         match self.mesh {
-            None => vec![pack(solids::surface(self.geometry, self.wanted.iter().any(|wanted| wanted.uvs)))],
-            Some(mesh) => mesh
-                .parts
-                .par_iter()
-                .zip(&self.wanted)
-                .map(|(part, &wanted)| pack(surface::of_part(mesh, part, wanted)))
-                .collect(),
+            None => vec![solids::surface(self.geometry, self.wanted.iter().any(|wanted| wanted.uvs))],
+            Some(mesh) => {
+                mesh.parts.par_iter().zip(&self.wanted).map(|(part, &wanted)| surface::of_part(mesh, part, wanted)).collect()
+            }
         }
+    }
+
+    fn packed(&self, compression: Compression) -> PackedForm {
+        let surfaces = self.surfaces();
+        let grid = (compression != Compression::None).then(|| Grid::around(surfaces.iter().flatten())).flatten();
+        let pack = |surface: Option<Surface>| Some(Packed::new(surface?, grid.as_ref(), compression));
+        PackedForm { parts: surfaces.into_par_iter().map(pack).collect(), grid }
     }
 
     /// The material of part `part` on `shape`: the mesh's own before the robot's.
@@ -142,15 +151,17 @@ impl<'a> Forms<'a> {
     }
 
     /// All forms in a buffer, from `store` if it has them.
-    fn stored(&self, store: &Store) -> (Binary, Stored) {
-        let key = store.keeps().then(|| self.key()).flatten();
+    fn stored(&self, compression: Compression, store: &Store) -> (Binary, Vec<StoredForm>) {
+        let key = store.keeps().then(|| self.key(compression)).flatten();
         key.and_then(|key| store.get(&key, Binary::decode)).unwrap_or_else(|| {
-            let surfaces: Vec<Vec<Option<Packed>>> = self.list.par_iter().map(Form::surfaces).collect();
+            let mut forms: Vec<PackedForm> = self.list.par_iter().map(|form| form.packed(compression)).collect();
+            binary::keep_one_plain(forms.iter_mut().flat_map(|form| &mut form.parts).flatten());
             let mut binary = Binary::default();
-            let stored: Stored = surfaces
-                .into_iter()
-                .map(|parts| parts.into_iter().map(|part| Some(binary.surface(&part?))).collect())
-                .collect();
+            let store_form = |form: PackedForm| {
+                let parts = form.parts.into_iter().map(|part| Some(binary.surface(&part?))).collect();
+                StoredForm { parts, grid: form.grid }
+            };
+            let stored: Vec<StoredForm> = forms.into_iter().map(store_form).collect();
             if let Some(key) = key {
                 store.put(&key, || binary.encode(&stored));
             }
@@ -159,8 +170,8 @@ impl<'a> Forms<'a> {
     }
 
     /// What decides the buffer of all forms. `None` if some mesh has no digest.
-    fn key(&self) -> Option<store::Key> {
-        let mut key = store::Key::of("surfaces");
+    fn key(&self, compression: Compression) -> Option<store::Key> {
+        let mut key = store::Key::of("surfaces").and(format!("{compression:?}").as_bytes());
         for form in &self.list {
             key = match form.mesh {
                 Some(mesh) if mesh.digest == [0; 32] => return None,
@@ -205,8 +216,8 @@ fn stem(uri: &str) -> &str {
 struct Meshes<'a> {
     robot: &'a Robot,
     forms: &'a Forms<'a>,
-    stored: &'a Stored,
-    known: HashMap<Vec<Primitive>, Index>,
+    stored: &'a [StoredForm],
+    known: HashMap<(Vec<Primitive>, Option<[u32; 4]>), Index>,
     /// Forms whose lack of texture coordinates has been reported.
     told: HashSet<usize>,
     diagnostics: &'a mut Vec<Diagnostic>,
@@ -217,7 +228,8 @@ impl<'a> Meshes<'a> {
         let (index, form) = self.form(shape)?;
         let (unpainted, of_corners) = (Material::plain("", UNPAINTED), Material::of_corners(""));
         let mut primitives = Vec::new();
-        for (part, accessors) in self.stored.get(index)?.iter().enumerate() {
+        let stored = self.stored.get(index)?;
+        for (part, accessors) in stored.parts.iter().enumerate() {
             let Some(accessors) = accessors else { continue };
             let material = form.material(self.robot, shape, part);
             let color = accessors.color.filter(|_| form.shows_colors(material));
@@ -236,18 +248,19 @@ impl<'a> Meshes<'a> {
             let material = drawings.paint.material(source, ground, &mut drawings.binary);
             primitives.push(primitive(accessors, uv, color, material));
         }
-        self.mesh(primitives, &form.name, drawings)
+        self.mesh(primitives, &form.name, stored.grid, drawings)
     }
 
     fn collision(&mut self, shape: &Shape, drawings: &mut Drawings) -> Option<Index> {
         let (index, form) = self.form(shape)?;
-        let stored: Vec<&SurfaceAccessors> = self.stored.get(index)?.iter().flatten().collect();
-        if stored.is_empty() {
+        let stored = self.stored.get(index)?;
+        let parts: Vec<&SurfaceAccessors> = stored.parts.iter().flatten().collect();
+        if parts.is_empty() {
             return None;
         }
         let material = drawings.paint.unseen();
-        let primitives = stored.into_iter().map(|accessors| primitive(accessors, None, None, material)).collect();
-        self.mesh(primitives, &form.name, drawings)
+        let primitives = parts.into_iter().map(|accessors| primitive(accessors, None, None, material)).collect();
+        self.mesh(primitives, &form.name, stored.grid, drawings)
     }
 
     fn form(&self, shape: &Shape) -> Option<(usize, &'a Form<'a>)> {
@@ -255,12 +268,15 @@ impl<'a> Meshes<'a> {
         Some((index, self.forms.list.get(index)?))
     }
 
-    fn mesh(&mut self, primitives: Vec<Primitive>, name: &str, drawings: &mut Drawings) -> Option<Index> {
+    fn mesh(&mut self, primitives: Vec<Primitive>, name: &str, grid: Option<Grid>, drawings: &mut Drawings) -> Option<Index> {
         if primitives.is_empty() {
             return None;
         }
-        Some(*self.known.entry(primitives).or_insert_with_key(|primitives| {
+        // Two forms whose counts are equal in grids that are not are two meshes, though they share all accessors.
+        let key = (primitives, grid.map(|grid| grid.bits()));
+        Some(*self.known.entry(key).or_insert_with_key(|(primitives, _)| {
             drawings.meshes.push(Mesh { name: name.to_owned(), primitives: primitives.clone() });
+            drawings.grids.push(grid);
             drawings.meshes.len() - 1
         }))
     }

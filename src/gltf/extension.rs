@@ -1,11 +1,9 @@
 //! The JSON of EXT_robot_kinematics (its document's section 3). Only shapes: nothing here decides anything.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::document::Index;
-use super::extras::{JointExtras, LinkExtras, ModelExtras};
+use super::extras::{ConfigurationExtras, JointExtras, LinkExtras, ModelExtras, as_object};
 
 /// The extension's object at the document's root.
 #[derive(Debug, Default, Serialize)]
@@ -21,7 +19,9 @@ pub struct Model {
     pub root_node: Index,
     pub links: Vec<Link>,
     pub joints: Vec<Joint>,
-    pub configurations: BTreeMap<String, Configuration>,
+    /// By name; each name once.
+    #[serde(serialize_with = "as_object")]
+    pub configurations: Vec<(String, Configuration)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
     #[serde(skip_serializing_if = "ModelExtras::is_empty")]
@@ -143,6 +143,8 @@ pub struct Calibration {
 pub struct Configuration {
     /// One entry per joint of the model, in its order.
     pub joint_positions: Vec<Positions>,
+    #[serde(skip_serializing_if = "ConfigurationExtras::is_empty")]
+    pub extras: ConfigurationExtras,
 }
 
 /// The positions of a joint: a number for one degree of freedom, a list for any other count.
@@ -156,7 +158,8 @@ pub enum Positions {
 }
 
 /// What a model was made from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Source {
     /// The format's name: `urdf`.
     pub format: String,
@@ -166,4 +169,7 @@ pub struct Source {
     /// Of its content, with the algorithm in front: `sha256:…`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
+    /// When it was resolved (RFC 3339), if that is to be told: the same input then no longer gives the same bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved_at: Option<String>,
 }

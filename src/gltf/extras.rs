@@ -18,6 +18,11 @@ pub enum NodeExtras {
     },
     /// Of a visual or collision node.
     Shape(ShapeExtras),
+    /// Of the node at which a joint of `KHR_physics_rigid_bodies` holds its lower body.
+    Anchor {
+        /// The joint's name.
+        anchor: String,
+    },
 }
 
 /// Extras of a visual or collision node.
@@ -156,6 +161,24 @@ impl JointExtras {
     }
 }
 
+/// Extras of a configuration that is about some of the joints.
+#[derive(Debug, Default, Serialize)]
+pub struct ConfigurationExtras {
+    /// The group of joints that it is about, by its name in the source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The joints that it sets, if not all that can be set: the others are at home, and may as well stay where they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub joints: Option<Vec<usize>>,
+}
+
+impl ConfigurationExtras {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.group.is_none() && self.joints.is_none()
+    }
+}
+
 /// Extras of a model.
 #[derive(Debug, Default, Serialize)]
 pub struct ModelExtras {
@@ -235,7 +258,7 @@ impl Element {
 }
 
 /// Pairs as a JSON object, in their order.
-fn as_object<S: Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+pub fn as_object<S: Serializer, V: Serialize>(pairs: &[(String, V)], serializer: S) -> Result<S::Ok, S::Error> {
     let mut object = serializer.serialize_map(Some(pairs.len()))?;
     for (name, value) in pairs {
         object.serialize_entry(name, value)?;

@@ -6,9 +6,11 @@
 //!
 //! This module must not know URDF, files, ROS or HTTP: meshes and textures are in the [`Robot`] already.
 
+mod animation;
 mod axes;
 mod binary;
 pub mod codes;
+mod compact;
 mod document;
 mod drawings;
 mod extension;
@@ -18,16 +20,19 @@ mod images;
 mod model;
 mod nodes;
 mod paint;
+mod physics;
 mod solids;
 mod surface;
 #[cfg(test)]
 mod tests;
 
+pub use compact::Compression;
 use document::{Document, RootExtensions, Scene};
 use extension::Kinematics;
 pub use extension::Source;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Place};
 use crate::robot::Robot;
 use crate::store::Store;
 
@@ -36,33 +41,89 @@ use crate::store::Store;
 pub struct Options {
     /// What the robot was made from, for the model's `source`.
     pub source: Option<Source>,
+    /// What else there is in the file.
+    pub extent: Extent,
+    /// Whether the base is held to the world, which a root link named `world` says already. Counts with [`Extent::physics`].
+    pub held: bool,
+}
+
+/// What is in a file beside the robot that every viewer shows, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// An animation per joint, from its lower to its upper limit.
+    pub animations: bool,
+    /// `KHR_implicit_shapes` and `KHR_physics_rigid_bodies`.
+    pub physics: bool,
+    /// How triangles are stored.
+    pub compression: Compression,
 }
 
 /// What was written.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Written {
-    /// The GLB; empty if none could be made, which a diagnostic of severity error then says.
-    pub glb: Vec<u8>,
-    /// What of the robot the GLB can't hold.
+    document: Document,
+    binary: Vec<u8>,
+    /// What of the robot the file can't hold.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Writes `robot` as a GLB. The same robot and options give the same bytes, whatever is in `store`.
+impl Written {
+    /// The whole as one GLB.
+    ///
+    /// # Errors
+    /// [`codes::TOO_LARGE`] if that is more than a GLB can hold.
+    pub fn glb(&self) -> Result<Vec<u8>, Diagnostic> {
+        let json = serde_json::to_vec(&self.document).ok();
+        json.and_then(|json| glb::pack(&json, &self.binary)).ok_or_else(|| {
+            let name = self.document.scenes.first().map_or("", |scene| &scene.name);
+            Diagnostic::new(&codes::TOO_LARGE, Place::default(), format!("robot \"{name}\" needs more than a GLB can hold"))
+                .help("use simpler meshes or smaller textures, --gltf-compression meshopt, or the format gltf")
+        })
+    }
+
+    /// The document alone, for people to read, and the bytes that it says are in a file named `binary` beside it.
+    pub fn gltf(mut self, binary: &str) -> (Vec<u8>, Vec<u8>) {
+        let uri = utf8_percent_encode(binary, IN_URI).to_string();
+        if let Some(buffer) = self.document.buffers.first_mut() {
+            buffer.uri = Some(uri);
+        }
+        let mut json = serde_json::to_vec_pretty(&self.document).unwrap_or_default();
+        json.push(b'\n');
+        (json, self.binary)
+    }
+}
+
+/// What is written as it is in a relative URI (RFC 3986).
+const IN_URI: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Writes `robot` as glTF. The same robot and options give the same bytes, whatever is in `store`.
 ///
 /// Shapes whose mesh was not loaded stay as nodes that draw nothing.
 pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
+    let Extent { animations, physics, compression } = options.extent;
     let mut diagnostics = Vec::new();
-    let drawings = drawings::draw(robot, store, &mut diagnostics);
-    let nodes = nodes::build(robot, &drawings);
+    let mut drawings = drawings::draw(robot, compression, store, &mut diagnostics);
+    let mut nodes = nodes::build(robot, &drawings);
+    let (shapes, rigid_bodies) = if physics { physics::add(robot, options.held, &mut nodes) } else { Default::default() };
     let model = model::build(robot, &nodes, options, &mut diagnostics);
-    let mut extensions_used = vec!["EXT_robot_kinematics"];
-    if robot.links.iter().any(|link| !link.collisions.is_empty()) {
-        extensions_used.push("KHR_node_visibility");
-    }
+    let animations = if animations { animation::previews(&model.joints, &mut drawings.binary) } else { Vec::new() };
+    let has = |name, is_used: bool| is_used.then_some(name);
+    let is_physical = nodes.list.iter().any(|node| !node.extensions.rigid_body.is_empty());
+    let is_quantized = drawings.grids.iter().any(Option::is_some);
+    let is_compressed = drawings.binary.views.iter().any(|view| view.extensions.is_some());
+    let needed = [has("EXT_meshopt_compression", is_compressed), has("KHR_mesh_quantization", is_quantized)];
+    let used = [
+        has("EXT_robot_kinematics", true),
+        has("KHR_node_visibility", robot.links.iter().any(|link| !link.collisions.is_empty())),
+        has("KHR_implicit_shapes", !shapes.is_empty()),
+        has("KHR_physics_rigid_bodies", is_physical),
+    ];
     let document = Document {
-        extensions_used,
+        extensions_used: used.into_iter().chain(needed).flatten().collect(),
+        extensions_required: needed.into_iter().flatten().collect(),
         scenes: vec![Scene { name: robot.name.clone(), nodes: vec![nodes.root] }],
         nodes: nodes.list,
+        animations,
         meshes: drawings.meshes,
         materials: drawings.paint.materials,
         textures: drawings.paint.textures,
@@ -70,17 +131,10 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
         buffers: drawings.binary.buffers(),
         accessors: drawings.binary.accessors,
         buffer_views: drawings.binary.views,
-        extensions: RootExtensions { kinematics: Kinematics { models: vec![model] } },
+        extensions: RootExtensions { kinematics: Kinematics { models: vec![model] }, shapes, rigid_bodies },
         ..Document::default()
     };
-    let packed = serde_json::to_vec(&document).ok().and_then(|json| glb::pack(&json, &drawings.binary.bytes));
-    let glb = packed.unwrap_or_else(|| {
-        let message = format!("robot \"{}\" needs more than a GLB can hold", robot.name);
-        let help = "use simpler meshes or smaller textures";
-        diagnostics.push(Diagnostic::new(&codes::TOO_LARGE, robot.place.clone(), message).help(help));
-        Vec::new()
-    });
-    Written { glb, diagnostics }
+    Written { document, binary: drawings.binary.bytes, diagnostics }
 }
 
 /// `value` if JSON can hold it; an infinite bound is no bound.

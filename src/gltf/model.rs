@@ -1,17 +1,17 @@
 //! The kinematic model of EXT_robot_kinematics: links, joints, their degrees of freedom and how they hang together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use nalgebra::Vector3;
 
 use super::extension::{
     Calibration, Configuration, Dof, Dynamics, Joint, Limit, Link, Mimic, Model, Motion, Positions, Safety,
 };
-use super::extras::{Custom, JointExtras, LinkExtras, Loop, ModelExtras, Placement};
+use super::extras::{ConfigurationExtras, Custom, JointExtras, LinkExtras, Loop, ModelExtras, Placement};
 use super::nodes::{JointNodes, Nodes};
 use super::{Options, axes, codes, finite};
 use crate::diagnostic::Diagnostic;
-use crate::robot::{self, JointId, JointKind, Robot, kinematics};
+use crate::robot::{self, JointId, JointKind, NamedPose, Robot, kinematics};
 
 /// The model of `robot`, whose nodes are `nodes`.
 pub fn build(robot: &Robot, nodes: &Nodes, options: &Options, diagnostics: &mut Vec<Diagnostic>) -> Model {
@@ -26,22 +26,17 @@ pub fn build(robot: &Robot, nodes: &Nodes, options: &Options, diagnostics: &mut 
     let limits: Vec<Option<Limit>> = present.iter().map(|&(id, _)| limit(&robot.joints[id], diagnostics)).collect();
     let home = home(&limits, &mimics);
     let mut joints = Vec::with_capacity(present.len());
-    let mut positions = Vec::with_capacity(present.len());
     for (((&(id, nodes), mimic), limit), home) in present.iter().zip(mimics).zip(limits).zip(home) {
         let joint = &robot.joints[id];
-        let dofs = dofs(joint, limit, home);
-        positions.push(match dofs.len() {
-            1 => Positions::One(home),
-            n => Positions::Each(vec![0.0; n]),
-        });
-        joints.push(joint_entry(joint, nodes, dofs, mimic));
+        joints.push(joint_entry(joint, nodes, dofs(joint, limit, home), mimic));
     }
+    let configurations = configurations(robot, &joints, &number);
     Model {
         name: robot.name.clone(),
         root_node: nodes.root,
         links: links(robot, nodes),
         joints,
-        configurations: BTreeMap::from([("home".to_owned(), Configuration { joint_positions: positions })]),
+        configurations,
         source: options.source.clone(),
         extras: ModelExtras { loops: loops(robot, diagnostics), custom: Custom::of(&robot.custom) },
     }
@@ -182,6 +177,63 @@ fn home(limits: &[Option<Limit>], mimics: &[Option<Mimic>]) -> Vec<f64> {
         None => alone[index],
     };
     mimics.iter().enumerate().map(follow).collect()
+}
+
+/// The robot's named poses, or `home` if it has none: for every joint what the pose says, or its default. Poses of several groups
+/// with one name bear the group's name, too.
+fn configurations(robot: &Robot, joints: &[Joint], number: &[Option<usize>]) -> Vec<(String, Configuration)> {
+    let home: Vec<Vec<f64>> = joints.iter().map(|joint| joint.dofs.iter().map(|dof| dof.default).collect()).collect();
+    if robot.named_poses.is_empty() {
+        let joint_positions = home.into_iter().map(Positions::of).collect();
+        return vec![("home".to_owned(), Configuration { joint_positions, extras: ConfigurationExtras::default() })];
+    }
+    let settable = joints.iter().filter(|joint| !joint.dofs.is_empty() && joint.mimic.is_none()).count();
+    let mut taken = HashSet::new();
+    let mut configurations = Vec::with_capacity(robot.named_poses.len());
+    for pose in &robot.named_poses {
+        let mut positions = home.clone();
+        let set: BTreeMap<usize, &Vec<f64>> =
+            pose.positions.iter().filter_map(|(joint, at)| Some(((*number.get(joint.0)?)?, at))).collect();
+        for (&joint, at) in &set {
+            for (position, at) in positions[joint].iter_mut().zip(*at) {
+                *position = at + 0.0;
+            }
+        }
+        for (index, joint) in joints.iter().enumerate() {
+            if let Some(mimic) = &joint.mimic {
+                let driver = positions[mimic.joint].first().copied().unwrap_or(0.0);
+                positions[index] = vec![mimic.multiplier * driver + mimic.offset + 0.0];
+            }
+        }
+        let is_whole = set.len() == settable;
+        let extras = ConfigurationExtras { group: pose.group.clone(), joints: (!is_whole).then(|| set.into_keys().collect()) };
+        let joint_positions = positions.into_iter().map(Positions::of).collect();
+        let name = free_name(robot, pose, &mut taken);
+        configurations.push((name, Configuration { joint_positions, extras }));
+    }
+    configurations
+}
+
+/// A name for the pose that no other has.
+fn free_name(robot: &Robot, pose: &NamedPose, taken: &mut HashSet<String>) -> String {
+    let is_shared = robot.named_poses.iter().filter(|other| other.name == pose.name).count() > 1;
+    let base = match &pose.group {
+        Some(group) if is_shared => format!("{group}/{}", pose.name),
+        _ => pose.name.clone(),
+    };
+    let numbered = (2..).map(|number| format!("{base} {number}"));
+    let name = std::iter::once(base.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(base);
+    taken.insert(name.clone());
+    name
+}
+
+impl Positions {
+    fn of(positions: Vec<f64>) -> Self {
+        match positions[..] {
+            [one] => Self::One(one),
+            _ => Self::Each(positions),
+        }
+    }
 }
 
 fn loops(robot: &Robot, diagnostics: &mut Vec<Diagnostic>) -> Vec<Loop> {

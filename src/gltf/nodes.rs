@@ -1,6 +1,7 @@
 //! The node tree: link frames, the origin/dof chain of every joint, and the shapes (the extension's sections 2 and 6).
 
 use super::axes;
+use super::compact::Grid;
 use super::document::{Index, Node, NodeExtensions, Visibility};
 use super::drawings::Drawings;
 use super::extras::{NodeExtras, ShapeExtras};
@@ -55,7 +56,8 @@ pub fn build(robot: &Robot, drawings: &Drawings) -> Nodes {
 }
 
 impl Nodes {
-    fn add(&mut self, node: Node, parent: Index) -> Index {
+    /// Adds a node below `parent`.
+    pub fn add(&mut self, node: Node, parent: Index) -> Index {
         let index = self.list.len();
         self.list.push(node);
         self.list[parent].children.push(index);
@@ -81,6 +83,37 @@ impl Nodes {
         last
     }
 
+    /// The node of a shape. A mesh that is counted in a grid hangs on a node of its own, so that the shape's is where the robot has it.
+    fn shape(
+        &mut self,
+        name: String,
+        shape: &Shape,
+        mesh: Option<Index>,
+        drawings: &Drawings,
+        hidden: bool,
+        frame: Index,
+    ) -> Index {
+        let grid = mesh.and_then(|mesh| drawings.grids.get(mesh)?.as_ref());
+        let scale = match shape.geometry {
+            Geometry::Mesh { scale, .. } => axes::vector(&scale),
+            _ => [1.0; 3],
+        };
+        let visibility = hidden.then_some(Visibility { visible: false });
+        let inner = format!("{name}_mesh");
+        let node = Node {
+            mesh: mesh.filter(|_| grid.is_none()),
+            scale: (scale != [1.0; 3]).then_some(scale),
+            extensions: NodeExtensions { visibility, ..NodeExtensions::default() },
+            extras: Some(NodeExtras::Shape(ShapeExtras::of(shape))),
+            ..placed(name, &shape.origin)
+        };
+        let index = self.add(node, frame);
+        if let Some(grid) = grid {
+            self.add(counted(inner, mesh, grid), index);
+        }
+        index
+    }
+
     fn link(&mut self, id: LinkId, link: &Link, above: Index, drawings: &Drawings) {
         let extras = Some(NodeExtras::Link { link: link.name.clone() });
         let frame = self.add(Node { name: link.name.clone(), extras, ..Node::default() }, above);
@@ -88,7 +121,7 @@ impl Nodes {
         let mut shapes = |kind: &str, shapes: &[Shape], meshes: &[Vec<Option<Index>>], hidden: bool| -> Vec<Index> {
             let shape_node = |(n, shape)| {
                 let name = format!("{}_{kind}_{n}", link.name);
-                self.add(shape_node(name, shape, mesh(meshes, n), hidden), frame)
+                self.shape(name, shape, mesh(meshes, n), drawings, hidden, frame)
             };
             shapes.iter().enumerate().map(shape_node).collect()
         };
@@ -98,21 +131,20 @@ impl Nodes {
     }
 }
 
-fn shape_node(name: String, shape: &Shape, mesh: Option<Index>, hidden: bool) -> Node {
-    let scale = match shape.geometry {
-        Geometry::Mesh { scale, .. } => axes::vector(&scale),
-        _ => [1.0; 3],
-    };
+/// The node that takes counts in `grid` to metres, and shows them.
+fn counted(name: String, mesh: Option<Index>, grid: &Grid) -> Node {
+    let translation = grid.corner.map(f64::from);
     Node {
+        name,
         mesh,
-        scale: (scale != [1.0; 3]).then_some(scale),
-        extensions: hidden.then_some(NodeExtensions { visibility: Visibility { visible: false } }),
-        extras: Some(NodeExtras::Shape(ShapeExtras::of(shape))),
-        ..placed(name, &shape.origin)
+        translation: (translation != [0.0; 3]).then_some(translation),
+        scale: (grid.side != 1.0).then_some([f64::from(grid.side); 3]),
+        ..Node::default()
     }
 }
 
-fn placed(name: String, pose: &Pose) -> Node {
+/// A node at `pose`.
+pub fn placed(name: String, pose: &Pose) -> Node {
     let translation = axes::vector(&pose.translation.vector);
     let rotation = axes::rotation(&pose.rotation);
     Node {

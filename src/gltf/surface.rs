@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 
 use super::axes;
+use super::compact::sixteen_bits;
 use crate::robot::{Mesh, Part};
 
 /// What a normal is where the source's has no direction.
 const SOME_DIRECTION: [f32; 3] = [0.0, 0.0, 1.0];
 
 /// Indexed vertices; all attribute lists are equally long.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surface {
     pub positions: Vec<[f32; 3]>,
     pub normals: Vec<[f32; 3]>,
@@ -152,11 +153,6 @@ fn unit(v: [f32; 3]) -> [f32; 3] {
 /// glTF counts v from the top.
 fn image_position([u, v]: [f32; 2]) -> [f32; 2] {
     [u, 1.0 - v].map(|x| if x.is_finite() { x + 0.0 } else { 0.0 })
-}
-
-/// A share of one as glTF's normalised integer; what is no number is nothing.
-fn sixteen_bits(share: f32) -> u16 {
-    (share * f32::from(u16::MAX)).round() as u16
 }
 
 #[cfg(test)]

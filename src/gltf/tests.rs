@@ -159,8 +159,13 @@ struct Glb {
 
 impl Glb {
     fn of(robot: &Robot) -> Self {
-        let source = Source { format: "urdf".into(), uri: Some("package://p/p.urdf".into()), hash: Some("sha256:0".into()) };
-        let glb = write(robot, &Options { source: Some(source) }, &Store::none()).glb;
+        let source = Source {
+            format: "urdf".into(),
+            uri: Some("package://p/p.urdf".into()),
+            hash: Some("sha256:0".into()),
+            ..Source::default()
+        };
+        let glb = write(robot, &Options { source: Some(source), ..Options::default() }, &Store::none()).glb().unwrap();
         let length = |at: usize| u32::from_le_bytes(glb[at..at + 4].try_into().unwrap()) as usize;
         assert_eq!((&glb[..4], length(8)), (&b"glTF"[..], glb.len()));
         let end = 20 + length(12);
@@ -372,7 +377,7 @@ fn corners_show_their_colours_where_nothing_else_has_a_colour_or_the_material_sa
     assert_eq!(shown(&visuals[2]), [(Some(vec![pink; 3]), white, None), (None, green, blend())]);
     let collider = &glb.model()["links"][0]["collisionNodes"][0];
     assert!(shown(collider).iter().all(|(colors, ..)| colors.is_none()));
-    gltf::Gltf::from_slice(&write(&robot, &Options::default(), &Store::none()).glb).expect("valid glTF");
+    gltf::Gltf::from_slice(&write(&robot, &Options::default(), &Store::none()).glb().unwrap()).expect("valid glTF");
 }
 
 #[test]
@@ -384,13 +389,13 @@ fn a_robot_of_frames_alone_has_no_buffer_and_writing_is_repeatable() {
     let nothing = robot(Vec::new(), Vec::new());
     assert_eq!(Glb::of(&nothing).list(&Glb::of(&nothing).json["nodes"]).len(), 1);
     assert_eq!(
-        write(&everything(), &Options::default(), &Store::none()).glb,
-        write(&everything(), &Options::default(), &Store::none()).glb
+        write(&everything(), &Options::default(), &Store::none()).glb().unwrap(),
+        write(&everything(), &Options::default(), &Store::none()).glb().unwrap()
     );
 }
 
 #[test]
 fn what_the_gltf_crate_reads_is_valid() {
-    let glb = write(&everything(), &Options::default(), &Store::none()).glb;
+    let glb = write(&everything(), &Options::default(), &Store::none()).glb().unwrap();
     gltf::Gltf::from_slice(&glb).expect("valid glTF");
 }

@@ -7,6 +7,7 @@
 //! This module must not know URDF, USD, glTF, files, ROS or HTTP.
 
 pub mod kinematics;
+mod mass;
 mod material;
 mod mesh;
 pub mod names;
@@ -15,6 +16,7 @@ mod tree;
 
 use std::sync::Arc;
 
+pub use mass::{Mass, principal_axes};
 pub use material::{ImageFormat, Material, Texture};
 pub use mesh::{Corners, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
@@ -115,6 +117,13 @@ pub struct Contact {
     pub dynamic_friction: f64,
     /// From 0 (nothing bounces) to 1, if the source says.
     pub restitution: Option<f64>,
+}
+
+impl Default for Contact {
+    /// What contact is like where the source doesn't say: rubber-like plastic on a hard floor.
+    fn default() -> Self {
+        Self { static_friction: 0.8, dynamic_friction: 0.6, restitution: Some(0.0) }
+    }
 }
 
 /// A piece of geometry on a link.
@@ -220,6 +229,24 @@ pub struct Joint {
     pub custom: Custom,
     /// Where the joint stands.
     pub place: Place,
+}
+
+impl Robot {
+    /// The root link that stands for the world, if there is one: named `world`, with nothing on it, the only root. What hangs on
+    /// it by a fixed joint is held.
+    pub fn world_root(&self) -> Option<LinkId> {
+        let [root] = self.tree.roots[..] else { return None };
+        let link = self.links.get(root.0)?;
+        (link.name == "world" && link.is_empty() && self.links.len() > 1).then_some(root)
+    }
+}
+
+impl Link {
+    /// Whether nothing physical is on it: no shape, no mass. It is a frame.
+    pub fn is_empty(&self) -> bool {
+        let weightless = self.inertial.as_ref().is_none_or(|i| i.mass == 0.0 && i.inertia.iter().all(|&v| v == 0.0));
+        weightless && self.visuals.is_empty() && self.collisions.is_empty()
+    }
 }
 
 impl Joint {

@@ -32,7 +32,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use author::Layer;
 use library::Library;
-pub(crate) use numbers::principal_axes;
 use plan::{Plan, Role};
 pub use read::{AssetFrame, FrameKind, ReadError, Summary, inspect, read_frames};
 pub use ros::default_namespace;

@@ -1,6 +1,6 @@
-//! Numbers as USD's physics and transforms want them: single precision, degrees, unit quaternions, principal axes.
+//! Numbers as USD's physics and transforms want them: single precision, degrees, unit quaternions.
 
-use nalgebra::{Matrix3, Rotation3, SymmetricEigen, Unit, UnitQuaternion, Vector3};
+use nalgebra::{Unit, UnitQuaternion, Vector3};
 
 use super::author::{Attribute, Prim};
 use crate::robot::Pose;
@@ -84,56 +84,13 @@ pub(super) fn joint_axis(axis: &Unit<Vector3<f64>>) -> (&'static str, UnitQuater
     ("X", UnitQuaternion::rotation_between_axis(&Vector3::x_axis(), axis).unwrap_or_else(UnitQuaternion::identity))
 }
 
-/// The principal moments of a symmetric tensor, and the rotation from its principal axes to the axes that it is given in.
-///
-/// Of all the ways to order and direct the axes, the one nearest to no rotation is taken, so that a tensor that is diagonal
-/// already keeps its order.
-pub(crate) fn principal_axes(tensor: &Matrix3<f64>) -> (Vector3<f64>, UnitQuaternion<f64>) {
-    let off_diagonal = [tensor[(0, 1)], tensor[(0, 2)], tensor[(1, 2)]];
-    if off_diagonal.iter().all(|&v| v == 0.0) {
-        return (tensor.diagonal(), UnitQuaternion::identity());
-    }
-    let eigen = SymmetricEigen::new(*tensor);
-    let mut best: Option<(f64, Vector3<f64>, Matrix3<f64>)> = None;
-    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-        let mut axes = Matrix3::from_columns(&order.map(|k| eigen.eigenvectors.column(k).into_owned()));
-        for k in 0..3 {
-            if axes[(k, k)] < 0.0 {
-                axes.column_mut(k).neg_mut();
-            }
-        }
-        if axes.determinant() < 0.0 {
-            let smallest = (0..3).min_by(|&a, &b| axes[(a, a)].total_cmp(&axes[(b, b)])).unwrap_or(0);
-            axes.column_mut(smallest).neg_mut();
-        }
-        let moments = Vector3::from(order.map(|k| eigen.eigenvalues[k]));
-        if best.as_ref().is_none_or(|(trace, ..)| axes.trace() > *trace + 1e-12) {
-            best = Some((axes.trace(), moments, axes));
-        }
-    }
-    match best {
-        Some((_, moments, axes)) => (moments, UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(axes))),
-        None => (tensor.diagonal(), UnitQuaternion::identity()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{joint_axis, principal_axes};
-    use nalgebra::{Matrix3, Rotation3, Unit, Vector3};
+    use super::joint_axis;
+    use nalgebra::{Unit, Vector3};
     use proptest::prelude::*;
 
     proptest! {
-        #[test]
-        fn a_tensor_is_rebuilt_from_its_principal_axes(m in prop::array::uniform9(-1.0..1.0f64)) {
-            let a = Matrix3::from_row_slice(&m);
-            let tensor = a * a.transpose();
-            let (moments, axes) = principal_axes(&tensor);
-            let rotation = Rotation3::from(axes).into_inner();
-            let rebuilt = rotation * Matrix3::from_diagonal(&moments) * rotation.transpose();
-            prop_assert!((rebuilt - tensor).norm() < 1e-9 * tensor.norm().max(1.0));
-        }
-
         #[test]
         fn the_token_axis_is_turned_onto_the_axis(v in prop::array::uniform3(-1.0..1.0f64)) {
             prop_assume!(Vector3::from(v).norm() > 1e-3);
@@ -150,12 +107,5 @@ mod tests {
             let axis = Unit::new_normalize(Vector3::from(axis));
             assert_eq!(joint_axis(&axis).0, token);
         }
-    }
-
-    #[test]
-    fn a_diagonal_tensor_keeps_its_order() {
-        let (moments, axes) = principal_axes(&Matrix3::from_diagonal(&Vector3::new(3.0, 1.0, 2.0)));
-        assert_eq!(moments, Vector3::new(3.0, 1.0, 2.0));
-        assert!(axes.angle() < 1e-12);
     }
 }

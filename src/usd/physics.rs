@@ -4,22 +4,14 @@ use nalgebra::{UnitQuaternion, Vector3};
 
 use super::author::{Attribute, Layer, Prim, Relationship, token};
 use super::library::ColliderForm;
-use super::numbers::{degrees, joint_axis, principal_axes, quatf, vec3f};
+use super::numbers::{degrees, joint_axis, quatf, vec3f};
 use super::plan::{JointPlan, Role};
 use super::{Scene, codes, drives};
 use crate::diagnostic::Diagnostic;
-use crate::robot::{Contact, JointId, JointKind, Link, LinkId, Pose, names};
+use crate::robot::{Contact, JointId, JointKind, Link, LinkId, Mass, Pose, names, principal_axes};
 
-/// What contact is like where the source doesn't say: rubber-like plastic on a hard floor.
-const STATIC_FRICTION: f32 = 0.8;
-const DYNAMIC_FRICTION: f32 = 0.6;
-const RESTITUTION: f32 = 0.0;
 /// The most bytes that the paths of filtered pairs may take: in a long chain of links each path is as long as the chain.
 const MAX_PAIRS_TEXT: usize = 64 << 20;
-/// The stand-in for a missing mass: a ball of 1 g ...
-const STAND_IN_MASS: f64 = 1e-3;
-/// ... and 5 cm radius.
-const STAND_IN_RADIUS: f64 = 0.05;
 
 pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
     let (mut layer, root) = super::layer(scene, "Core UsdPhysics only: bodies, joints, colliders, contact materials");
@@ -100,53 +92,11 @@ fn joints_of(scene: &Scene<'_>, link: LinkId) -> impl Iterator<Item = JointId> {
     scene.robot.tree.child_joints[link.0].iter().copied().chain(closing.map(|(index, _)| JointId(index)))
 }
 
-/// The mass properties of a body as they are written.
-pub(super) struct Mass {
-    /// kg; above zero.
-    pub mass: f64,
-    /// The centre of mass in the link's frame, metres.
-    pub centre: Vector3<f64>,
-    /// Principal moments, kg·m²: each above zero and none above the sum of the others.
-    pub moments: Vector3<f64>,
-    /// From the principal axes to the link's.
-    pub axes: UnitQuaternion<f64>,
-    /// Whether the moments are others than the source's.
-    repaired: bool,
-}
-
 /// What a link weighs, if it is a body.
 pub(super) fn mass_of(scene: &Scene<'_>, link: LinkId) -> Option<Mass> {
     let (link, plan) = (&scene.robot.links[link.0], &scene.plan.links[link.0]);
-    if plan.role != Role::Body {
-        return None;
-    }
-    let ball = |mass: f64| Vector3::repeat(0.4 * mass * STAND_IN_RADIUS * STAND_IN_RADIUS);
-    let centre = link.inertial.as_ref().map_or(Vector3::zeros(), |i| i.origin.translation.vector);
-    let Some(inertial) = link.inertial.as_ref().filter(|_| !plan.mass_missing) else {
-        let axes = UnitQuaternion::identity();
-        return Some(Mass { mass: STAND_IN_MASS, centre, moments: ball(STAND_IN_MASS), axes, repaired: false });
-    };
-    let (given, axes) = principal_axes(&inertial.inertia);
-    let moments = physical_moments(&given).unwrap_or_else(|| ball(inertial.mass));
-    let axes = inertial.origin.rotation * axes;
-    Some(Mass { mass: inertial.mass, centre, moments, axes, repaired: moments != given })
-}
-
-/// The nearest moments that a body can have: each above zero, none above the sum of the others. `None` if none is above zero.
-fn physical_moments(moments: &Vector3<f64>) -> Option<Vector3<f64>> {
-    let largest = moments.max();
-    let smallest_sound = f64::from(f32::MIN_POSITIVE);
-    if largest <= smallest_sound {
-        return None;
-    }
-    // What eigenvalues of a singular tensor come to by rounding is no moment either.
-    let sound = moments.map(|m| if m > smallest_sound.max(1e-12 * largest) { m } else { 1e-3 * largest });
-    let deficit = 2.0 * largest - sound.sum();
-    // The sum of two single-precision numbers is not exact.
-    if deficit <= 1e-6 * largest {
-        return Some(sound);
-    }
-    Some(sound.map(|m| if m < largest { m + 0.5 * deficit } else { m }))
+    let stand_in = || Mass::stand_in(link.inertial.as_ref().map_or(Vector3::zeros(), |i| i.origin.translation.vector));
+    (plan.role == Role::Body).then(|| link.inertial.as_ref().and_then(Mass::of).unwrap_or_else(stand_in))
 }
 
 fn author_body(layer: &mut Layer, path: &str, mass: &Mass) {
@@ -266,22 +216,15 @@ impl Contacts {
     fn author(&self, layer: &mut Layer) {
         layer.def(&self.scope, "Scope");
         for (kind, name) in &self.kinds {
-            let (static_friction, dynamic_friction, restitution) = match kind {
-                Some(contact) => (
-                    contact.static_friction as f32,
-                    contact.dynamic_friction as f32,
-                    contact.restitution.map_or(RESTITUTION, |r| r as f32),
-                ),
-                None => (STATIC_FRICTION, DYNAMIC_FRICTION, RESTITUTION),
-            };
+            let contact = kind.unwrap_or_default();
             let path = format!("{}/{name}", self.scope);
             layer
                 .def(&path, "Material")
                 .apply(["PhysicsMaterialAPI"])
                 .attribute("outputs:surface", Attribute::connected("token", format!("{path}/PreviewSurface.outputs:surface")))
-                .attribute("physics:staticFriction", Attribute::float(static_friction))
-                .attribute("physics:dynamicFriction", Attribute::float(dynamic_friction))
-                .attribute("physics:restitution", Attribute::float(restitution));
+                .attribute("physics:staticFriction", Attribute::float(contact.static_friction as f32))
+                .attribute("physics:dynamicFriction", Attribute::float(contact.dynamic_friction as f32))
+                .attribute("physics:restitution", Attribute::float(contact.restitution.unwrap_or(0.0) as f32));
             layer
                 .def(&format!("{path}/PreviewSurface"), "Shader")
                 .attribute("info:id", Attribute::token("UsdPreviewSurface").uniform())
@@ -302,23 +245,4 @@ fn author_collision_group(layer: &mut Layer, root: &str) {
     layer
         .def(&format!("{scope}/robot"), "PhysicsCollisionGroup")
         .relationship("collection:colliders:includes", Relationship::prepend([root]));
-}
-
-#[cfg(test)]
-mod tests {
-    use nalgebra::Vector3;
-
-    use super::physical_moments;
-
-    #[test]
-    fn moments_become_those_of_a_body() {
-        let repaired = |x, y, z| physical_moments(&Vector3::new(x, y, z));
-        assert_eq!(repaired(1.0, 2.0, 3.0), Some(Vector3::new(1.0, 2.0, 3.0)));
-        assert_eq!(repaired(1.0, 1.0, 4.0), Some(Vector3::new(2.0, 2.0, 4.0)));
-        assert_eq!(repaired(-1.0, 2.0, 2.0), Some(Vector3::new(2e-3, 2.0, 2.0)));
-        assert_eq!(repaired(4.0, 0.0, 0.0), repaired(4.0, -2.0, 0.0));
-        assert_eq!(repaired(0.0, 0.0, -1.0), None);
-        let flat = repaired(0.0, 0.0, 3.0).unwrap();
-        assert!((flat.x + flat.y - flat.z).abs() < 1e-12 && flat.x > 0.0, "{flat}");
-    }
 }

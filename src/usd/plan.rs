@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::sensors::{self, SensorPlan};
 use super::{Base, Bodies};
-use crate::robot::{JointId, JointKind, Link, LinkId, Pose, Robot, names};
+use crate::robot::{JointId, JointKind, LinkId, Pose, Robot, names};
 
 /// Names of children of the default prim that links and joints must not take.
 pub(super) const ROOT_SCOPES: [&str; 4] = ["Materials", "PhysicsMaterials", "CollisionGroups", "Interfaces"];
@@ -142,24 +142,10 @@ fn in_body(links: &[LinkPlan], link: LinkId) -> Pose {
     }
 }
 
-/// Nothing to see, to touch or to weigh: only a frame.
-fn is_anchor(link: &Link) -> bool {
-    let weightless = link.inertial.as_ref().is_none_or(|i| i.mass == 0.0 && i.inertia.iter().all(|&v| v == 0.0));
-    weightless && link.visuals.is_empty() && link.collisions.is_empty()
-}
-
-/// Whether the base is held by a `world` root of the URDF.
-fn has_world_root(robot: &Robot) -> Option<LinkId> {
-    match robot.tree.roots[..] {
-        [root] if robot.links[root.0].name == "world" && is_anchor(&robot.links[root.0]) && robot.links.len() > 1 => Some(root),
-        _ => None,
-    }
-}
-
 fn roles(robot: &Robot, base: Base) -> Vec<Role> {
     let tree = &robot.tree;
     // Which subtrees hold anything physical: only those need a body above them.
-    let mut physical: Vec<bool> = robot.links.iter().map(|link| !is_anchor(link)).collect();
+    let mut physical: Vec<bool> = robot.links.iter().map(|link| !link.is_empty()).collect();
     for &link in tree.order.iter().rev() {
         if physical[link.0]
             && let Some(joint) = tree.parent_joint[link.0]
@@ -174,13 +160,13 @@ fn roles(robot: &Robot, base: Base) -> Vec<Role> {
     let mut roles = vec![Role::Body; robot.links.len()];
     // Links that nothing but frames connect to the root, where a frame may have to carry bodies.
     let mut loose: HashSet<LinkId> = HashSet::new();
-    let world = has_world_root(robot);
+    let world = robot.world_root();
     for &link in &tree.order {
         let Some(joint) = tree.parent_joint[link.0] else {
             loose.insert(link);
             roles[link.0] = if Some(link) == world {
                 Role::World
-            } else if !is_anchor(&robot.links[link.0]) || carries(&physical_children(link), moves) {
+            } else if !robot.links[link.0].is_empty() || carries(&physical_children(link), moves) {
                 Role::Body
             } else {
                 Role::Frame
@@ -189,7 +175,7 @@ fn roles(robot: &Robot, base: Base) -> Vec<Role> {
         };
         let parent = robot.joints[joint.0].parent;
         let rigid = robot.joints[joint.0].kind == JointKind::Fixed;
-        if !is_anchor(&robot.links[link.0]) || !rigid {
+        if !robot.links[link.0].is_empty() || !rigid {
             // An anchor with nothing physical below it that moves is still a moving frame: it needs a body to move.
             roles[link.0] = Role::Body;
             continue;
@@ -267,7 +253,7 @@ fn is_written(robot: &Robot, links: &[LinkPlan], base: Base, joint: usize) -> bo
     match base {
         Base::Fixed => true,
         Base::Floating => joint.kind != JointKind::Fixed,
-        Base::Auto => has_world_root(robot).is_some(),
+        Base::Auto => robot.world_root().is_some(),
     }
 }
 
