@@ -146,7 +146,7 @@ export class Fleet {
   private async loadEntry(entry: api.RobotEntry): Promise<void> {
     const { key, revision } = entry;
     const file = api.drawable(entry);
-    if (!file) return this.fail(key, entry.revision === null ? 'There is no asset yet.' : NO_GLB);
+    if (!file) return this.lack(key, revision === null ? `There is no asset yet. ${entry.message}`.trim() : NO_GLB);
     const coming = this.coming.get(key);
     if (coming ? coming.revision === revision : this.models.get(key)?.revision === revision) return;
     coming?.abort.abort();
@@ -161,11 +161,13 @@ export class Fleet {
     } catch (error) {
       if (this.coming.get(key) !== mine) return;
       this.coming.delete(key);
-      this.fail(key, `${file.path} could not be shown: ${reason(error)}`);
+      this.problems.set(key, `${file.path} could not be shown: ${reason(error)}`);
+      this.state.emit('model', key);
     }
   }
 
-  private fail(key: string, problem: string): void {
+  /** There is nothing to load. */
+  private lack(key: string, problem: string): void {
     if (this.problems.get(key) === problem) return;
     this.problems.set(key, problem);
     this.state.emit('model', key);

@@ -21,7 +21,7 @@ import './main.css';
 import * as api from './api.js';
 import { byId } from './dom.js';
 import { Fleet } from './fleet.js';
-import { connectionStatus, gridSize, keys, messages, panelSize, robotChoice, themeButton } from './frame-of-page.js';
+import { connectionStatus, gridSize, keys, messages, panelSize, robotChoice, themeButton } from './page.js';
 import type { Positions } from './model.js';
 import { DiagnosticsPanel } from './panels/diagnostics-panel.js';
 import { FramesPanel } from './panels/frames-panel.js';

@@ -10,6 +10,9 @@ import { mark, verdictMark } from './marks.js';
 import type { Panel } from './tabs.js';
 import { Tree, type TreeNode } from './tree.js';
 
+/** How often ages are read anew while they are seen. */
+const REREAD_MS = 2000;
+
 /** The panel of frames. */
 export class FramesPanel implements Panel {
   readonly id = 'frames';
@@ -21,6 +24,7 @@ export class FramesPanel implements Panel {
   private readonly tf = new Tree('TF tree as heard', (id) => this.choose(id));
   private readonly heard = make('p', { className: 'dim' });
   private stale = true;
+  private detailed = '';
 
   constructor(
     private readonly state: State,
@@ -51,7 +55,8 @@ export class FramesPanel implements Panel {
       this.details,
     );
     state.onAny(['current', 'model', 'frames'], () => this.changed());
-    state.on('selection', () => this.select());
+    state.on('selection', () => this.select(!this.element.contains(document.activeElement)));
+    setInterval(() => this.readAges(), REREAD_MS);
   }
 
   refresh(): void {
@@ -102,7 +107,7 @@ export class FramesPanel implements Panel {
     );
     setText(this.heard, frames.tf.length ? '' : 'Nothing was heard on /tf or /tf_static.');
     this.summarize(frames.frames.map((frame) => frame.verdict));
-    this.select();
+    this.select(false);
   }
 
   private node(node: FrameNode, marks: (name: string) => HTMLElement[]): TreeNode {
@@ -133,20 +138,32 @@ export class FramesPanel implements Panel {
     this.state.select(same ? null : { key, link: name });
   }
 
-  private select(): void {
+  /** Ages grow by themselves: nobody tells. */
+  private readAges(): void {
+    const key = this.fleet.current?.key;
+    if (key === undefined || this.element.hidden || document.hidden || !this.fleet.frames.get(key)?.tf.length) return;
+    void this.fleet.readFrames(key);
+  }
+
+  /** `show`: bring the selected link into view. Whoever chose it in a tree has it there. */
+  private select(show: boolean): void {
     if (this.stale) return;
     const { selection } = this.state;
     const name = selection && selection.key === this.fleet.current?.key ? selection.link : null;
     this.details.hidden = name === null;
     if (name === null || !selection) this.details.replaceChildren();
     else this.showDetails(selection.key, name);
-    // Last: what is in view depends on the details' height. Whoever chose in a tree has it in view.
-    this.links.select(name, !this.element.contains(document.activeElement));
+    // Last: what is in view depends on the details' height.
+    this.links.select(name, show);
     this.tf.select(name, false);
   }
 
   private showDetails(key: string, name: string): void {
     const frame = this.fleet.frames.get(key)?.frames.find((frame) => frame.name === name);
+    // Made anew only where it differs, so that what is focused in it stays.
+    const now = JSON.stringify([key, name, frame, this.fleet.currentModel?.revision]);
+    if (now === this.detailed && this.details.childElementCount) return;
+    this.detailed = now;
     const close = make(
       'button',
       { type: 'button', className: 'quiet small', textContent: 'Clear' },

@@ -33,7 +33,9 @@ export class JointRow {
     );
     this.field.addEventListener('change', () => this.typed());
     this.field.addEventListener('keydown', (event) => {
-      if (event.key === 'Escape') this.restore();
+      if (event.key !== 'Escape') return;
+      event.stopPropagation();
+      this.restore();
     });
     const title = make(
       'div',

@@ -40,7 +40,7 @@ export class JointsPanel implements Panel {
   private scheduled = false;
 
   constructor(
-    private readonly state: State,
+    state: State,
     private readonly fleet: Fleet,
   ) {
     this.follow = toggle('follow-live', 'Follow live joint states', true, (on) => this.fleet.follow(this.key, on));
@@ -174,10 +174,5 @@ export class JointsPanel implements Panel {
     const row = this.rows.find((row) => row.control.joint.name === joint);
     row?.element.scrollIntoView({ block: 'center' });
     row?.element.querySelector('input')?.focus();
-  }
-
-  /** Whether the current robot is moved by somebody's joint states. */
-  get isLive(): boolean {
-    return this.state.connection.joints !== false && this.fleet.live(this.key).live;
   }
 }

@@ -1,6 +1,6 @@
 // A tree after ARIA's pattern: arrows go through it and open and close branches, one item is in the tab order.
 
-import { icon, make, setAttributes } from '../dom.js';
+import { icon, make } from '../dom.js';
 
 /** A node of a tree. */
 export interface TreeNode {
@@ -18,6 +18,7 @@ export class Tree {
   private readonly items = new Map<string, HTMLElement>();
   private selected: string | null = null;
   private focus: string | null = null;
+  private shape = '';
 
   constructor(
     label: string,
@@ -28,13 +29,29 @@ export class Tree {
     this.element.addEventListener('click', (event) => this.click(event));
   }
 
-  /** Shows these; what was open stays so, the focus stays where it was. */
+  /** Shows these; what was open stays so, the focus stays where it was. Where only marks differ, only marks are made anew. */
   show(roots: TreeNode[]): void {
+    const shape = JSON.stringify(roots, (key, value: unknown) => (key === 'marks' || key === 'text' ? undefined : value));
+    if (shape === this.shape) return this.update(roots);
+    this.shape = shape;
     const focused = this.element.contains(document.activeElement);
     this.items.clear();
     this.element.replaceChildren(...roots.map((root) => this.item(root, 1)));
     if (this.focus === null || !this.items.has(this.focus)) this.focus = roots[0]?.id ?? null;
-    this.rove(this.selected !== null && this.items.has(this.selected) ? this.selected : this.focus, focused);
+    this.rove(this.focus, focused);
+  }
+
+  private update(nodes: TreeNode[]): void {
+    for (const node of nodes) {
+      const item = this.items.get(node.id);
+      if (item && item.getAttribute('aria-label') !== name(node)) {
+        item.setAttribute('aria-label', name(node));
+        const row = item.querySelector('.row');
+        while (row && row.childElementCount > 2) row.lastElementChild?.remove();
+        row?.append(...node.marks);
+      }
+      this.update(node.children);
+    }
   }
 
   /** Marks an item as selected and opens what it is in; brings it into view if it is asked to. */
@@ -77,7 +94,7 @@ export class Tree {
       { role: 'treeitem', 'aria-level': level, 'aria-selected': String(node.id === this.selected), 'data-id': node.id },
       row,
     );
-    setAttributes(item, { 'aria-label': [node.text, ...node.marks.map((mark) => mark.textContent)].join(', ') });
+    item.setAttribute('aria-label', name(node));
     this.items.set(node.id, item);
     if (branch) {
       item.append(make('ul', {}, { role: 'group' }, ...node.children.map((child) => this.item(child, level + 1))));
@@ -139,4 +156,9 @@ export class Tree {
     item.tabIndex = 0;
     if (focus) item.focus({ preventScroll: false });
   }
+}
+
+/** How an item is read out. */
+function name(node: TreeNode): string {
+  return [node.text, ...node.marks.map((mark) => mark.textContent)].join(', ');
 }

@@ -90,8 +90,8 @@ export class ViewPanel implements Panel {
       ['1 2 3 4', 'front, left, top, from a corner'],
       ['F', 'fit into view'],
       ['C / V', 'collision, visual shapes'],
-      ['Arrows, + −', 'turn, zoom (in the 3D view)'],
-      ['Esc', 'clear the selection'],
+      ['Arrows, + −', 'turn, zoom'],
+      ['Esc', 'clear the selection, anywhere'],
     ];
     const rows = pairs.flatMap(([keys, what]) => [
       make('dt', {}, {}, ...keys.split(' ').map((key) => make('kbd', { textContent: key }))),
@@ -101,7 +101,7 @@ export class ViewPanel implements Panel {
       'details',
       { className: 'keys' },
       {},
-      make('summary', { textContent: 'Keys' }),
+      make('summary', { textContent: 'Keys in the 3D view' }),
       make('dl', { className: 'facts' }, {}, ...rows),
     );
   }

@@ -51,11 +51,11 @@ export class Eye {
     });
   }
 
-  /** The picture's size in CSS pixels, and how much of it at the top is behind the toolbar: what is looked at is below that. */
-  resize(width: number, height: number, covered: number): void {
+  /** The picture's size in CSS pixels, and how much at its top and bottom is behind controls: what is looked at is between. */
+  resize(width: number, height: number, covered: { top: number; bottom: number }): void {
     this.camera.aspect = width / height;
-    this.free = Math.max(0.5, 1 - covered / height);
-    this.camera.setViewOffset(width, height, 0, (-height * (1 - this.free)) / 2, width, height);
+    this.free = Math.max(0.5, 1 - (covered.top + covered.bottom) / height);
+    this.camera.setViewOffset(width, height, 0, (covered.bottom - covered.top) / 2, width, height);
   }
 
   /** Near and far for a scene of this radius. */

@@ -127,12 +127,6 @@ export class Show {
     this.stage.invalidate();
   }
 
-  /** Whose model an object is part of. */
-  owner(model: Model): string | null {
-    for (const [key, shown] of this.shown) if (shown.model === model) return key;
-    return null;
-  }
-
   /** The models in the picture. */
   models(): [string, Model][] {
     return [...this.shown].map(([key, { model }]) => [key, model]);

@@ -23,8 +23,8 @@ import { Ground } from './ground.js';
 /** More pixels than this per CSS pixel cost more than they show. */
 const MOST_PIXELS = 2;
 
-/** How much of the picture is behind the toolbar, in CSS pixels. */
-const TOOLBAR = 44;
+/** How much of the picture is behind the toolbar and the axes, in CSS pixels. */
+const COVERED = { top: 48, bottom: 28 };
 
 /** The scene and what draws it. */
 export class Stage {
@@ -169,7 +169,7 @@ export class Stage {
     if (!box || box.width < 1 || box.height < 1) return;
     this.renderer?.setPixelRatio(Math.min(window.devicePixelRatio, MOST_PIXELS));
     this.renderer?.setSize(box.width, box.height, false);
-    this.eye.resize(box.width, box.height, TOOLBAR);
+    this.eye.resize(box.width, box.height, COVERED);
     // At once: a canvas is empty after its size has changed.
     this.draw();
   }

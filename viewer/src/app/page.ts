@@ -1,7 +1,7 @@
 // What is around the picture and the panels: the choice of robot, the state of the connection, messages over the picture, the theme's
 // button, the panel's size, keys that work everywhere.
 
-import { byId, icon, make, setText } from './dom.js';
+import { byId, icon, make, setAttributes, setText } from './dom.js';
 import type { Fleet } from './fleet.js';
 import { significant } from './format.js';
 import type { Preset, State } from './state.js';
@@ -137,15 +137,15 @@ export function themeButton(state: State, theme: Theme): void {
 export function panelSize(): void {
   const [splitter, main] = [byId('splitter'), byId('main')];
   const [least, most] = [280, 900];
+  let wanted = 400;
+  const fit = () => {
+    const width = Math.round(Math.max(least, Math.min(wanted, most, main.clientWidth * 0.7)));
+    main.style.setProperty('--panel-width', `${width}px`);
+    setAttributes(splitter, { 'aria-valuenow': width, 'aria-valuemin': least, 'aria-valuemax': most });
+  };
   const set = (width: number) => {
-    const fitting = Math.round(Math.min(most, main.clientWidth * 0.7, Math.max(least, width)));
-    main.style.setProperty('--panel-width', `${fitting}px`);
-    for (const [name, value] of [
-      ['aria-valuenow', fitting],
-      ['aria-valuemin', least],
-      ['aria-valuemax', most],
-    ] as const)
-      splitter.setAttribute(name, String(value));
+    wanted = width;
+    fit();
   };
   const width = () => byId('panel').getBoundingClientRect().width;
   splitter.addEventListener('pointerdown', (event) => {
@@ -161,26 +161,26 @@ export function panelSize(): void {
     event.preventDefault();
     set(width() + by);
   });
-  set(Number.parseFloat(getComputedStyle(main).getPropertyValue('--panel-width')) || 400);
+  addEventListener('resize', fit);
+  fit();
   const toggle = byId('sheet-toggle');
   toggle.append(icon('M3 10l5-5 5 5'));
-  toggle.addEventListener('click', () => {
-    const open = toggle.getAttribute('aria-expanded') !== 'true';
+  const unfold = (open: boolean) => {
     toggle.setAttribute('aria-expanded', String(open));
     main.classList.toggle('folded', !open);
-  });
+  };
+  toggle.addEventListener('click', () => unfold(toggle.getAttribute('aria-expanded') !== 'true'));
+  byId('tabs').addEventListener('click', () => unfold(true));
 }
 
-/** Keys that work wherever nobody types. */
+/** Keys of the picture. Single letters work only there: elsewhere they could be speech that is taken for keys. */
 export function keys(state: State, stage: Stage, show: Show): void {
   const presets: Record<string, Preset> = { '1': 'front', '2': 'left', '3': 'top', '4': 'iso' };
   document.addEventListener('keydown', (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === 'Escape') return state.select(null);
-    const target = event.target as HTMLElement;
-    const typing =
-      target instanceof HTMLSelectElement || (target instanceof HTMLInputElement && !['checkbox', 'range'].includes(target.type));
-    if (typing) return;
+    if (event.key === 'Escape' && !event.defaultPrevented) state.select(null);
+  });
+  byId('stage').addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const key = event.key.toLowerCase();
     const preset = presets[key];
     if (preset) show.fit(preset);
