@@ -20,7 +20,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnost
 use crate::convert::{self, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::store::Store;
-use crate::{bridge, gltf, mesh, resolve, store, usd};
+use crate::{bridge, gltf, mesh, resolve, store, usd, view};
 
 /// How many diagnostics come with an excerpt of the source; each costs as much time as the source is long.
 const MAX_EXCERPTS: usize = 100;
@@ -51,6 +51,8 @@ enum Command {
     Check(check::Check),
     /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
     Schema(Schema),
+    /// Show a converted asset in a browser, and every revision that is written in its place; no ROS needed
+    View(view::Options),
     /// Run the ROS 2 node (the executable `bridge` is the same)
     #[command(disable_help_flag = true)]
     Bridge {
@@ -106,9 +108,12 @@ struct Convert {
     /// Whether simplified meshes are written beside the source's, or the source's alone
     #[arg(long, value_enum, default_value_t)]
     tiers: Tiers,
-    /// An SRDF file: which pairs of links need no check for collision
+    /// An SRDF file: which pairs of links need no check for collision, and named poses
     #[arg(long, value_name = "FILE")]
     srdf: Option<PathBuf>,
+    /// An XRDF file: the same, and frames that it adds
+    #[arg(long, value_name = "FILE")]
+    xrdf: Option<PathBuf>,
     /// Write nothing and fail if there is any warning
     #[arg(long)]
     strict: bool,
@@ -226,6 +231,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Inspect(arguments) => inspect(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Schema(arguments) => schema(&arguments.output),
+        Command::View(options) => view::main(&options),
         Command::Bridge { arguments } => bridge::main(arguments),
         Command::Demo(options) => bridge::demo::main(options),
     }
@@ -298,6 +304,7 @@ fn convert(arguments: &Convert) -> ExitCode {
         },
         overlays,
         srdf: arguments.srdf.clone(),
+        xrdf: arguments.xrdf.clone(),
         simready,
         meshes: mesh::Options {
             up_axis: match arguments.up_axis {

@@ -8,6 +8,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("References to files", crate::resolve::codes::ALL),
     ("URDF", crate::urdf::codes::ALL),
     ("SRDF", crate::srdf::codes::ALL),
+    ("XRDF", crate::xrdf::codes::ALL),
     ("Meshes and textures", crate::mesh::codes::ALL),
     ("OpenUSD", crate::usd::codes::ALL),
     ("glTF", crate::gltf::codes::ALL),

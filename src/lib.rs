@@ -20,4 +20,6 @@ pub mod srdf;
 pub mod store;
 pub mod urdf;
 pub mod usd;
+pub mod view;
+pub mod xrdf;
 mod yaml;

@@ -2,6 +2,7 @@
 
 import json
 import struct
+import urllib.parse
 
 import numpy as np
 
@@ -26,22 +27,30 @@ def turn(axis, angle):
     return [*half, np.cos(angle / 2)]
 
 
+def read(path):
+    """The JSON and the first buffer of a .glb, or of a .gltf with a file beside it."""
+    data = path.read_bytes()
+    if path.suffix == ".gltf":
+        document = json.loads(data)
+        uris = [urllib.parse.unquote(buffer["uri"]) for buffer in document.get("buffers", []) if "uri" in buffer]
+        return document, (path.parent / uris[0]).read_bytes() if uris else b""
+    magic, version, length = struct.unpack_from("<4sII", data)
+    assert (magic, version, length) == (b"glTF", 2, len(data)), "no GLB"
+    size, kind = struct.unpack_from("<I4s", data, 12)
+    assert kind == b"JSON"
+    rest, buffer = 20 + size, b""
+    if rest < len(data):
+        length, kind = struct.unpack_from("<I4s", data, rest)
+        assert kind == b"BIN\0"
+        buffer = data[rest + 8 : rest + 8 + length]
+    return json.loads(data[20 : 20 + size]), buffer
+
+
 class Glb:
     """A file, and the first kinematic model in it."""
 
     def __init__(self, path):
-        data = path.read_bytes()
-        magic, version, length = struct.unpack_from("<4sII", data)
-        assert (magic, version, length) == (b"glTF", 2, len(data)), "no GLB"
-        size, kind = struct.unpack_from("<I4s", data, 12)
-        assert kind == b"JSON"
-        self.json = json.loads(data[20 : 20 + size])
-        rest = 20 + size
-        self.buffer = b""
-        if rest < len(data):
-            size, kind = struct.unpack_from("<I4s", data, rest)
-            assert kind == b"BIN\0"
-            self.buffer = data[rest + 8 : rest + 8 + size]
+        self.json, self.buffer = read(path)
         self.nodes = self.json["nodes"]
         self.parents = {child: parent for parent, node in enumerate(self.nodes) for child in node.get("children", [])}
         (self.model,) = self.json["extensions"]["EXT_robot_kinematics"]["models"]
@@ -54,10 +63,14 @@ class Glb:
         view = self.json["bufferViews"][accessor["bufferView"]]
         start = view.get("byteOffset", 0) + accessor.get("byteOffset", 0)
         stride = view.get("byteStride", width * kind.itemsize)
-        rows = [np.frombuffer(self.buffer, kind, width, start + k * stride) for k in range(accessor["count"])] if stride != width * kind.itemsize else None
-        if rows is not None:
-            return np.array(rows)
-        return np.frombuffer(self.buffer, kind, accessor["count"] * width, start).reshape(-1, width)
+        return np.ndarray((accessor["count"], width), kind, self.buffer, start, (stride, kind.itemsize))
+
+    def values(self, index):
+        """An accessor's numbers as they are meant: normalised integers as shares of one."""
+        raw = self.accessor(index)
+        if not self.json["accessors"][index].get("normalized"):
+            return raw
+        return np.maximum(raw / np.iinfo(raw.dtype).max, -1)
 
     def local(self, node, changes=None):
         """A node's own transform; `changes` may replace its translation or rotation."""

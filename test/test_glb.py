@@ -16,7 +16,7 @@ import pytest
 import kinematics
 from gltf import AXES, Glb
 
-POSES = 5
+POSES = 100
 
 
 class Case:

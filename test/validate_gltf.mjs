@@ -3,7 +3,7 @@
 // It needs the npm package gltf-validator where Node looks for it, or its folder in GLTF_VALIDATOR.
 import { createRequire } from 'node:module';
 import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 const require = createRequire(import.meta.url);
 const validator = require(process.env.GLTF_VALIDATOR ? resolve(process.env.GLTF_VALIDATOR) : 'gltf-validator');
@@ -11,7 +11,8 @@ const validator = require(process.env.GLTF_VALIDATOR ? resolve(process.env.GLTF_
 const issues = {};
 for (const file of process.argv.slice(2)) {
   const bytes = new Uint8Array(await readFile(file));
-  const report = await validator.validateBytes(bytes, { uri: file, maxIssues: 0, writeTimestamp: false });
+  const externalResourceFunction = async (uri) => new Uint8Array(await readFile(join(dirname(file), decodeURIComponent(uri))));
+  const report = await validator.validateBytes(bytes, { uri: file, maxIssues: 0, writeTimestamp: false, externalResourceFunction });
   issues[file] = report.issues.messages;
 }
 process.stdout.write(JSON.stringify(issues, null, 1) + '\n');

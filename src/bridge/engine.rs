@@ -42,6 +42,10 @@ const MOST_CALLS: usize = 128;
 const MOST_LOGGED: usize = 3;
 /// How many transforms may wait to be read.
 const TRANSFORMS: usize = 1000;
+/// How many joint states may wait to be read: several publishers may each tell a part of the joints.
+const JOINT_STATES: usize = 10;
+/// After how long without joint states a robot counts as not moving by them any more.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// A piece of work.
 enum Order {
@@ -56,6 +60,15 @@ enum Outcome {
     Unchanged,
     Refused,
     Tried { attempt: Attempt, heard_from: Option<PublisherId>, called: bool },
+}
+
+/// What is new about a robot's frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum News {
+    None,
+    /// How long ago one was heard, how far it is off.
+    Details,
+    Verdicts,
 }
 
 /// What a worker brings back.
@@ -128,9 +141,13 @@ impl<N: Node> Engine<N> {
         let moving = node.subscribe::<TFMessage>("/tf", Qos::best_effort(TRANSFORMS))?;
         let fixed = node.subscribe::<TFMessage>("/tf_static", Qos::latched(TRANSFORMS))?;
         let joints = Arc::new(Mutex::new(None));
-        let joint_states = node.subscribe::<JointState>("joint_states", Qos::best_effort(10))?;
+        let joint_states = node.subscribe::<JointState>("joint_states", Qos::best_effort(JOINT_STATES))?;
         let joints_topic = joint_states.topic().to_owned();
-        transforms.spawn(follow_joints(joint_states, joints.clone()));
+        transforms.spawn(follow_joints(joint_states, joints.clone(), site.clone()));
+        site.follow_transforms({
+            let tree = tree.clone();
+            move || robots::transforms(&tree.lock().unwrap_or_else(PoisonError::into_inner), Instant::now())
+        });
         transforms.spawn(follow(moving, Topic::Moving, tree.clone()));
         transforms.spawn(follow(fixed, Topic::Static, tree.clone()));
         Ok(Self {
@@ -333,6 +350,8 @@ impl<N: Node> Engine<N> {
         }
         asset.frames = Frames::Read(frames);
         self.judge_and_tell(key);
+        // Even if nothing was heard yet that they could be judged by.
+        self.show(key);
         self.publish_diagnostics();
         self.answer_waiting_checks();
     }
@@ -480,8 +499,12 @@ impl<N: Node> Engine<N> {
 
     fn show(&self, key: &str) {
         if let Some(robot) = self.robots.get(key) {
-            let frames = self.findings.get(key).map(|findings| robots::frames_view(findings));
-            self.site.show(robot.view(key, frames));
+            let findings = self.findings.get(key).map(Vec::as_slice);
+            let frames = match robot.asset.as_ref().map(|asset| &asset.frames) {
+                Some(Frames::Read(Ok(frames))) => robots::all_frames(frames, findings),
+                _ => Vec::new(),
+            };
+            self.site.show(robot.view(key, findings.map(robots::frames_view)), frames);
         }
     }
 
@@ -554,25 +577,33 @@ impl<N: Node> Engine<N> {
     }
 
     /// Holds a robot's frames against TF, if its asset has any.
-    fn judge(&mut self, key: &str) -> bool {
+    fn judge(&mut self, key: &str) -> News {
+        let gone = |before: Option<Vec<Finding>>| if before.is_some() { News::Verdicts } else { News::None };
         let frames = self.robots.get(key).and_then(|robot| robot.asset.as_ref()).map(|asset| &asset.frames);
-        let Some(Frames::Read(Ok(frames))) = frames else { return self.findings.remove(key).is_some() };
+        let Some(Frames::Read(Ok(frames))) = frames else { return gone(self.findings.remove(key)) };
         let tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
         if tree.is_empty() {
-            return false;
+            return News::None;
         }
         let findings = judge_all(frames, &[], &tree, &self.limits(), Instant::now());
         drop(tree);
         let verdicts = |findings: &[Finding]| findings.iter().map(|f| (f.frame.clone(), f.verdict)).collect::<Vec<_>>();
-        let changed = self.findings.get(key).is_none_or(|before| verdicts(before) != verdicts(&findings));
+        let news = match self.findings.get(key) {
+            Some(before) if *before == findings => News::None,
+            Some(before) if verdicts(before) == verdicts(&findings) => News::Details,
+            _ => News::Verdicts,
+        };
         self.findings.insert(key.to_owned(), findings);
-        changed
+        news
     }
 
-    /// Holds a robot's frames against TF, and tells if a verdict changed.
+    /// Holds a robot's frames against TF, shows what was found, and tells if a verdict changed.
     fn judge_and_tell(&mut self, key: &str) {
-        if self.judge(key) {
+        let news = self.judge(key);
+        if news != News::None {
             self.show(key);
+        }
+        if news == News::Verdicts {
             let findings = self.findings.get(key).map_or(&[][..], Vec::as_slice);
             let ok = findings.iter().filter(|f| f.verdict == Verdict::Ok).count();
             self.site.tell("frames", &serde_json::json!({ "key": key, "ok": ok, "total": findings.len() }));
@@ -727,10 +758,22 @@ async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, tree: Arc
     }
 }
 
-/// Notes when joint states come.
-async fn follow_joints(mut states: Subscription<JointState>, heard: Arc<Mutex<Option<Instant>>>) {
-    while states.next().await.is_some() {
-        *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+/// Shows joint states as they come, and that they do not come any more.
+async fn follow_joints(mut states: Subscription<JointState>, heard: Arc<Mutex<Option<Instant>>>, site: Arc<Site>) {
+    loop {
+        let Some(mut next) = states.next().await else { return };
+        loop {
+            *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            let JointState { header, name, position, .. } = next.message;
+            // A publisher of velocities alone gives no positions; of arrays of different lengths the common part counts.
+            site.hear_joints(header.stamp.seconds(), name.iter().map(String::as_str).zip(position));
+            next = match tokio::time::timeout(SILENCE, states.next()).await {
+                Ok(Some(next)) => next,
+                Ok(None) => return,
+                Err(_) => break,
+            };
+        }
+        site.end_joints();
     }
 }
 

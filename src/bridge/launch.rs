@@ -47,7 +47,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// Shows why the node ends, and tells the exit code.
-pub(super) fn fail(diagnostic: &Diagnostic) -> ExitCode {
+pub(crate) fn fail(diagnostic: &Diagnostic) -> ExitCode {
     let place = if diagnostic.place.file.is_some() { format!("{}: ", diagnostic.place) } else { String::new() };
     let help = if diagnostic.help.is_empty() { String::new() } else { format!("\n  help: {}", diagnostic.help) };
     let _ = writeln!(std::io::stderr(), "error: {place}{}{help}", diagnostic.message);
@@ -112,20 +112,20 @@ async fn live(args: Args, network: Network) -> Result<(), Diagnostic> {
 }
 
 /// The threads of the node.
-pub(super) fn runtime() -> Result<Runtime, Diagnostic> {
+pub(crate) fn runtime() -> Result<Runtime, Diagnostic> {
     let builder = tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("bridge").enable_all().build();
     builder.map_err(|error| Diagnostic::new(&codes::SYSTEM, Place::default(), format!("the system gives no threads: {error}")))
 }
 
 /// The signals that end a node.
-pub(super) struct Interrupted {
+pub(crate) struct Interrupted {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Interrupted {
     /// Takes the signals over, in a runtime.
-    pub(super) fn new() -> Result<Self, Diagnostic> {
+    pub(crate) fn new() -> Result<Self, Diagnostic> {
         let take = |kind| {
             signal(kind).map_err(|error| {
                 Diagnostic::new(&codes::SYSTEM, Place::default(), format!("the system delivers no signals: {error}"))
@@ -135,7 +135,7 @@ impl Interrupted {
     }
 
     /// Waits for one and tells its name.
-    pub(super) async fn wait(&mut self) -> &'static str {
+    pub(crate) async fn wait(&mut self) -> &'static str {
         tokio::select! {
             _ = self.interrupt.recv() => "interrupted",
             _ = self.terminate.recv() => "terminated",

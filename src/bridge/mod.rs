@@ -10,7 +10,7 @@ mod engine;
 #[cfg(test)]
 mod fake;
 mod fingerprint;
-mod launch;
+pub(crate) mod launch;
 mod logging;
 mod name;
 mod ownership;
@@ -20,7 +20,7 @@ mod robots;
 mod schedule;
 pub mod tf;
 pub mod verdict;
-mod watch;
+pub(crate) mod watch;
 mod work;
 
 pub use launch::main;

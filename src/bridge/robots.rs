@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::fingerprint::Fingerprint;
 use super::request;
+use super::tf::{self, Topic, Tree};
 use super::verdict::{Finding, Verdict};
 use crate::convert::{Job, Report};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -14,7 +15,7 @@ use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticStatus, KeyValue};
 use crate::ros::msg::std_msgs::Header;
 use crate::ros::msg::urdf_usd::Asset;
-use crate::serve::{FileView, FrameView, FramesView, RobotState, RobotView};
+use crate::serve::{AssetFrameView, FileView, FrameView, FramesView, RobotState, RobotView, TransformView};
 use crate::usd::AssetFrame;
 
 /// What the node knows of a robot.
@@ -152,8 +153,9 @@ impl Robot {
             directory: report.map(|report| report.directory.clone()),
             files: report.into_iter().flat_map(|report| &report.files).map(file).collect(),
             counts: report.map(|report| report.counts),
-            diagnostics: self.diagnostics().to_vec(),
+            diagnostics: self.diagnostics().iter().map(Into::into).collect(),
             frames,
+            only_listed: false,
         }
     }
 }
@@ -273,4 +275,60 @@ pub(super) fn frames_view(findings: &[Finding]) -> FramesView {
     let view = |f: &Finding| FrameView { frame: f.frame.clone(), verdict: f.verdict.as_str(), detail: f.detail.clone() };
     let findings_view: Vec<FrameView> = wrong.map(view).collect();
     FramesView { ok: findings.len() - findings_view.len(), total: findings.len(), findings: findings_view }
+}
+
+/// All frames of an asset with what was found about each, in the same order, if anything was.
+pub(super) fn all_frames(frames: &[AssetFrame], findings: Option<&[Finding]>) -> Vec<AssetFrameView> {
+    let finding = |index: usize| findings.and_then(|findings| findings.get(index));
+    let view = |(index, frame): (usize, &AssetFrame)| AssetFrameView {
+        name: tf::plain(&frame.id).to_owned(),
+        parent: frame.parent.as_deref().map(|parent| tf::plain(parent).to_owned()),
+        is_static: frame.is_static,
+        verdict: finding(index).map(|finding| finding.verdict.as_str()),
+        detail: finding(index).map_or_else(String::new, |finding| finding.detail.clone()),
+    };
+    frames.iter().enumerate().map(view).collect()
+}
+
+/// The live TF tree, by name; a frame on both topics twice.
+pub(super) fn transforms(tree: &Tree, now: Instant) -> Vec<TransformView> {
+    let view = |(frame, topic, edge): (&str, Topic, &tf::Edge)| TransformView {
+        frame: frame.to_owned(),
+        parent: edge.parent.clone(),
+        is_static: topic == Topic::Static,
+        age: now.saturating_duration_since(edge.heard).as_secs_f64(),
+    };
+    let mut views: Vec<TransformView> = tree.edges().map(view).collect();
+    views.sort_by(|a, b| (&a.frame, a.is_static).cmp(&(&b.frame, b.is_static)));
+    views
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::verdict::{Limits, judge_all};
+    use crate::robot::Pose;
+    use crate::usd::FrameKind;
+
+    #[test]
+    fn every_frame_is_told_with_its_verdict_or_without_one() {
+        let frame = |id: &str, parent: Option<&str>| AssetFrame {
+            id: id.to_owned(),
+            parent: parent.map(str::to_owned),
+            is_static: true,
+            pose: Pose::identity(),
+            kind: FrameKind::Body,
+            from_sensor: false,
+        };
+        let (frames, now) = ([frame("/base", None), frame("tool", Some("/base"))], Instant::now());
+        let silent = all_frames(&frames, None);
+        assert!(silent.iter().all(|frame| frame.verdict.is_none() && frame.detail.is_empty()), "{silent:?}");
+        assert_eq!((silent[0].name.as_str(), silent[1].parent.as_deref()), ("base", Some("base")));
+        let mut tree = Tree::new("/tf", "/tf_static");
+        tree.add(Topic::Static, &[tf::tests::transform("base", "tool", 0.0)], PublisherId::default(), now);
+        let limits = Limits { position: 1e-3, angle: 1e-2, timeout: Duration::from_secs(1) };
+        let judged = all_frames(&frames, Some(&judge_all(&frames, &[], &tree, &limits, now)));
+        assert_eq!(judged.iter().map(|frame| frame.verdict).collect::<Vec<_>>(), [Some("ok"), Some("ok")]);
+        assert!(!judged[1].detail.is_empty());
+    }
 }

@@ -117,6 +117,14 @@ impl Tree {
         self.frames.get(plain(frame))
     }
 
+    /// Every frame's last transform on each topic that it was heard on, in no order.
+    pub fn edges(&self) -> impl Iterator<Item = (&str, Topic, &Edge)> {
+        self.frames.iter().flat_map(|(frame, heard)| {
+            let on = |topic| heard.on(topic).map(|edge| (frame.as_str(), topic, edge));
+            [Topic::Moving, Topic::Static].into_iter().filter_map(on)
+        })
+    }
+
     /// Whether a frame is the parent of another.
     pub fn is_parent(&self, frame: &str) -> bool {
         let frame = plain(frame);

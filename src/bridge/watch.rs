@@ -23,7 +23,7 @@ const POLL: Duration = Duration::from_secs(5);
 
 /// What the watcher tells.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(crate) enum Event {
     /// Something may have changed at these paths.
     Changed(Vec<PathBuf>),
     /// A folder cannot be watched: told once per kind of failure.
@@ -31,7 +31,7 @@ pub(super) enum Event {
 }
 
 /// Watches files until it is dropped.
-pub(super) struct Watch {
+pub(crate) struct Watch {
     orders: mpsc::Sender<Order>,
 }
 
@@ -50,7 +50,7 @@ impl Watch {
     ///
     /// # Errors
     /// If the system gives no thread.
-    pub(super) fn start(events: UnboundedSender<Event>) -> io::Result<Self> {
+    pub(crate) fn start(events: UnboundedSender<Event>) -> io::Result<Self> {
         let (orders, inbox) = mpsc::channel();
         let happened = orders.clone();
         std::thread::Builder::new().name("watch".to_owned()).spawn(move || Worker::new(events, happened).run(&inbox))?;
@@ -59,7 +59,7 @@ impl Watch {
 
     /// Watches exactly these files from now on, whether they exist or not. Files that were not watched before are told as
     /// changed once the watch stands, so that no change falls between reading them and watching them.
-    pub(super) fn set(&self, files: BTreeSet<PathBuf>) {
+    pub(crate) fn set(&self, files: BTreeSet<PathBuf>) {
         // The thread lives until this is dropped.
         let _ = self.orders.send(Order::Set(files));
     }

@@ -10,7 +10,7 @@ use super::compact::{Compression, Grid};
 use super::document::{Attributes, Index, Mesh, Primitive};
 use super::paint::{Ground, Paint};
 use super::surface::{Surface, Wanted};
-use super::{codes, images, solids, surface};
+use super::{binary, codes, images, solids, surface};
 use crate::diagnostic::Diagnostic;
 use crate::robot::{self, Geometry, Material, Robot, Shape};
 use crate::store::{self, Store};
@@ -154,7 +154,8 @@ impl<'a> Forms<'a> {
     fn stored(&self, compression: Compression, store: &Store) -> (Binary, Vec<StoredForm>) {
         let key = store.keeps().then(|| self.key(compression)).flatten();
         key.and_then(|key| store.get(&key, Binary::decode)).unwrap_or_else(|| {
-            let forms: Vec<PackedForm> = self.list.par_iter().map(|form| form.packed(compression)).collect();
+            let mut forms: Vec<PackedForm> = self.list.par_iter().map(|form| form.packed(compression)).collect();
+            binary::keep_one_plain(forms.iter_mut().flat_map(|form| &mut form.parts).flatten());
             let mut binary = Binary::default();
             let store_form = |form: PackedForm| {
                 let parts = form.parts.into_iter().map(|part| Some(binary.surface(&part?))).collect();

@@ -1,34 +1,40 @@
 //! `/assets/KEY/…`: files of assets, and no others.
 
+use std::fs::{File, Metadata};
+use std::io::SeekFrom;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
 use percent_encoding::percent_decode_str;
-use tokio::fs::File;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
-use super::Site;
+use super::tags::Tags;
+use super::wanted::Wanted;
+use super::{App, Site, media, tagged};
 
 /// How much of a file is read at a time.
 const CHUNK: usize = 64 << 10;
 
-pub(super) async fn asset(State(site): State<Arc<Site>>, uri: Uri) -> Response {
-    let Some((root, file)) = segments(uri.path()).and_then(|segments| place(&site, &segments)) else {
+pub(super) async fn asset(State(app): State<Arc<App>>, method: Method, headers: HeaderMap, uri: Uri) -> Response {
+    let Some(place) = segments(uri.path()).and_then(|segments| place(&app.site, &segments)) else {
         return not_found();
     };
-    match open(&root, &file).await {
-        Some((file, bytes)) => answer(file, bytes, &uri),
-        None => not_found(),
-    }
+    let media_type = media::of(place.file.as_os_str().to_str().unwrap_or_default());
+    // All that touches the file system at once, on a thread that may wait.
+    let opened = tokio::task::spawn_blocking(move || open(&place, &app.tags)).await;
+    let Ok(Some((file, meta, tag))) = opened else { return not_found() };
+    let wanted = Wanted::of(&method, &headers, &tag, meta.len());
+    answer(file, meta.len(), wanted, media_type, tag).await.unwrap_or_else(|_| not_found())
 }
 
 fn not_found() -> Response {
-    (StatusCode::NOT_FOUND, "There is no such file in an asset of this node.\n").into_response()
+    (StatusCode::NOT_FOUND, "There is no such file in an asset of this server.\n").into_response()
 }
 
 /// The decoded parts of a path below `/assets/`; `None` if any of them could lead elsewhere or is hidden.
@@ -37,63 +43,107 @@ fn segments(path: &str) -> Option<Vec<String>> {
     path.split('/')
         .map(|raw| {
             let segment = percent_decode_str(raw).decode_utf8().ok()?;
-            let fine = !segment.is_empty() && !segment.starts_with('.') && !segment.contains(['/', '\\', '\0']);
-            fine.then(|| segment.into_owned())
+            is_servable(&segment).then(|| segment.into_owned())
         })
         .collect()
 }
 
-/// The asset's directory and the file in it. The key of an asset may have several parts.
-fn place(site: &Site, segments: &[String]) -> Option<(PathBuf, PathBuf)> {
+/// Whether a file or folder of this name is ever served: it is not hidden, and leads nowhere else.
+pub(crate) fn is_servable(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
+}
+
+/// A file that may be there.
+struct Place {
+    /// The asset's directory.
+    root: PathBuf,
+    file: PathBuf,
+    /// Whether the asset lists it.
+    is_listed: bool,
+}
+
+/// Where a file of an asset is. The key of an asset may have several parts.
+fn place(site: &Site, segments: &[String]) -> Option<Place> {
     (1..segments.len()).find_map(|split| {
         let (key, rest) = segments.split_at(split);
-        let root = site.directory(&key.join("/"))?;
-        Some((root.clone(), root.join(rest.iter().collect::<PathBuf>())))
+        let robot = site.robot(&key.join("/"))?;
+        let root = robot.directory.clone()?;
+        let path = rest.join("/");
+        let is_listed = robot.files.iter().any(|file| file.path == path);
+        (is_listed || !robot.only_listed).then(|| Place { file: root.join(path), root, is_listed })
     })
 }
 
-/// Opens a plain file that really is inside `root`, and tells its length.
-async fn open(root: &Path, file: &Path) -> Option<(File, u64)> {
-    let root = tokio::fs::canonicalize(root).await.ok()?;
-    let real = tokio::fs::canonicalize(file).await.ok()?;
+/// Opens a plain file that really is inside the asset.
+fn open(place: &Place, tags: &Tags) -> Option<(File, Metadata, HeaderValue)> {
+    let (file, meta) = open_inside(&place.root, &place.file)?;
+    let tag = HeaderValue::from_str(&tags.of(&file, &meta, place.is_listed)).ok()?;
+    Some((file, meta, tag))
+}
+
+fn open_inside(root: &Path, file: &Path) -> Option<(File, Metadata)> {
+    let (root, real) = (root.canonicalize().ok()?, file.canonicalize().ok()?);
     // A link may lead to a hidden file inside, too.
     let inside = real.strip_prefix(&root).ok()?;
     if inside.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b".")) {
         return None;
     }
-    let file = File::open(&real).await.ok()?;
-    let meta = file.metadata().await.ok()?;
-    meta.is_file().then_some((file, meta.len()))
+    // Opening a pipe would wait for its writer.
+    if !real.metadata().ok()?.is_file() {
+        return None;
+    }
+    let file = File::open(&real).ok()?;
+    let meta = file.metadata().ok()?;
+    meta.is_file().then_some((file, meta))
 }
 
-fn answer(file: File, bytes: u64, uri: &Uri) -> Response {
+async fn answer(
+    file: File,
+    length: u64,
+    wanted: Wanted,
+    media_type: &'static str,
+    tag: HeaderValue,
+) -> std::io::Result<Response> {
+    let (status, tag, bytes) = match wanted {
+        Wanted::Nothing(known) => (StatusCode::NOT_MODIFIED, known, None),
+        Wanted::Whole => (StatusCode::OK, tag, Some(0..length)),
+        Wanted::Part(bytes) => (StatusCode::PARTIAL_CONTENT, tag, Some(bytes)),
+        Wanted::Beyond => (StatusCode::RANGE_NOT_SATISFIABLE, tag, None),
+    };
+    let content_range = match status {
+        StatusCode::PARTIAL_CONTENT => bytes.as_ref().map(|b| format!("bytes {}-{}/{length}", b.start, b.end - 1)),
+        StatusCode::RANGE_NOT_SATISFIABLE => Some(format!("bytes */{length}")),
+        _ => None,
+    };
+    let mut response = match bytes {
+        Some(bytes) => send(file, bytes).await?,
+        None => Body::empty().into_response(),
+    };
+    *response.status_mut() = status;
+    tagged(&mut response, media_type, tag);
+    let headers = response.headers_mut();
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    if let Some(range) = content_range.and_then(|range| HeaderValue::from_str(&range).ok()) {
+        headers.insert(header::CONTENT_RANGE, range);
+    }
+    Ok(response)
+}
+
+/// Sends these bytes of an open file: of one revision, even if another takes its place meanwhile.
+async fn send(file: File, bytes: Range<u64>) -> std::io::Result<Response> {
+    let length = bytes.end - bytes.start;
+    let mut file = tokio::fs::File::from_std(file);
+    file.seek(SeekFrom::Start(bytes.start)).await?;
     // The length is promised, so a file that grows meanwhile is cut, and one that shrinks ends the connection.
-    let content = stream::try_unfold(file.take(bytes), |mut file| async {
+    let content = stream::try_unfold(file.take(length), |mut file| async {
         let mut chunk = vec![0; CHUNK];
         let read = file.read(&mut chunk).await?;
         chunk.truncate(read);
         std::io::Result::Ok((read > 0).then(|| (Bytes::from(chunk), file)))
     });
     let mut response = Body::from_stream(content).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type(uri.path())));
-    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    response
-}
-
-fn media_type(path: &str) -> &'static str {
-    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    match extension.to_ascii_lowercase().as_str() {
-        "glb" => "model/gltf-binary",
-        "gltf" => "model/gltf+json",
-        "usda" => "model/vnd.usda",
-        "usdz" => "model/vnd.usdz+zip",
-        "json" => "application/json",
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        _ => "application/octet-stream",
-    }
+    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    Ok(response)
 }
 
 #[cfg(test)]

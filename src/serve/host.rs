@@ -1,11 +1,11 @@
 //! The Host header: only names that mean this server are answered, so that a page from elsewhere can't reach it by pointing its
-//! own name here (DNS rebinding).
+//! own name here (DNS rebinding). And the Origin header, where browsers leave it to the server to ask for it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -38,18 +38,34 @@ fn without_port(host: &str) -> &str {
 }
 
 pub(super) async fn check(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) -> Response {
-    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    if host.is_some_and(|host| hosts.allow(host)) {
+    if host(request.headers()).is_some_and(|host| hosts.allow(host)) {
         return next.run(request).await;
     }
     let text =
-        "This server answers only to its own address: open it as localhost, or as the address in the parameter http.address.\n";
+        "This server answers only to its own address: open it as localhost, or as the address that it was told to listen on.\n";
     (StatusCode::MISDIRECTED_REQUEST, text).into_response()
+}
+
+/// The host that a request names; none if it names several.
+fn host(headers: &HeaderMap) -> Option<&str> {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let host = hosts.next()?.to_str().ok()?;
+    hosts.next().is_none().then_some(host)
+}
+
+/// Whether a request comes from a page of this server, or from no page at all: programs other than browsers send no origin.
+pub(super) fn is_own_origin(headers: &HeaderMap) -> bool {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let Some(origin) = origins.next() else { return true };
+    let origin = origin.to_str().unwrap_or_default();
+    let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    origins.next().is_none() && name.zip(host(headers)).is_some_and(|(name, host)| name.eq_ignore_ascii_case(host))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Hosts;
+    use super::{Hosts, is_own_origin};
+    use axum::http::{HeaderMap, header};
 
     #[test]
     fn only_our_own_names() {
@@ -63,5 +79,23 @@ mod tests {
         }
         let all = Hosts::new([0, 0, 0, 0].into());
         assert!(all.allow("192.168.1.6:8080") && !all.allow("evil.example:8080"));
+    }
+
+    #[test]
+    fn pages_of_other_origins_are_told_apart() {
+        let own = |origins: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, "localhost:8642".parse().unwrap());
+            for origin in origins {
+                headers.append(header::ORIGIN, origin.parse().unwrap());
+            }
+            is_own_origin(&headers)
+        };
+        assert!(own(&[]) && own(&["http://localhost:8642"]) && own(&["https://LOCALHOST:8642"]));
+        for origin in ["http://localhost:8643", "http://localhost", "http://evil.example", "null", "", "file://localhost:8642"]
+        {
+            assert!(!own(&[origin]), "{origin}");
+        }
+        assert!(!own(&["http://localhost:8642", "http://evil.example"]));
     }
 }

@@ -1,4 +1,4 @@
-//! The HTTP side: a page about the robots, their assets' files, and events as they happen.
+//! The HTTP side: the viewer, the robots and their frames as JSON, their assets' files, events and joint positions as they come.
 //!
 //! It shows what it is told through [`Site`] and reads files inside assets' directories, nothing else. It must not know ROS, nor
 //! how an asset comes about.
@@ -7,24 +7,41 @@ mod assets;
 pub mod codes;
 mod events;
 mod host;
+mod joints;
+mod media;
 mod site;
+mod tags;
+mod viewer;
+mod wanted;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::State;
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router, middleware};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use crate::diagnostic::{Diagnostic, Place};
-pub use site::{Event, FileView, FrameView, FramesView, RobotState, RobotView, Site};
+pub(crate) use assets::is_servable;
+pub use site::{
+    AssetFrameView, Event, FileView, FindingView, FrameView, FramesView, RobotState, RobotView, Site, TransformView,
+};
+use tags::Tags;
+pub(crate) use tags::hash;
+use viewer::Page;
 
-/// What a page may load: its own files, nothing from elsewhere.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
-                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// How many clients may hear joint states at once, and as many events.
+const MOST_CLIENTS: usize = 64;
+/// What is smaller than this is not compressed: headers would be most of it.
+const SMALL: u64 = 1024;
 
 /// A listening socket, not yet served.
 #[derive(Debug)]
@@ -83,35 +100,104 @@ impl Server {
     /// If the socket fails for good.
     pub async fn serve(self, site: Arc<Site>) -> std::io::Result<()> {
         let hosts = Arc::new(host::Hosts::new(self.address.ip()));
-        axum::serve(self.listener, router(site, hosts)).await
+        axum::serve(self.listener, router(App::new(site, Page::best()), hosts)).await
     }
 }
 
-fn router(site: Arc<Site>, hosts: Arc<host::Hosts>) -> Router {
+/// What requests are answered from.
+struct App {
+    site: Arc<Site>,
+    page: Page,
+    tags: Tags,
+    /// Seats for those who hear events.
+    listeners: Arc<Semaphore>,
+    /// Seats for those who hear joint states.
+    watchers: Arc<Semaphore>,
+}
+
+impl App {
+    fn new(site: Arc<Site>, page: Page) -> Self {
+        let seats = || Arc::new(Semaphore::new(MOST_CLIENTS));
+        Self { site, page, tags: Tags::default(), listeners: seats(), watchers: seats() }
+    }
+}
+
+fn router(app: App, hosts: Arc<host::Hosts>) -> Router {
+    let is_text = |_, _, headers: &axum::http::HeaderMap, _: &_| {
+        let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        media_type.is_some_and(media::is_compressed)
+    };
+    let compression = CompressionLayer::new().quality(CompressionLevel::Fastest);
     Router::new()
-        .route("/", get(|| page("text/html; charset=utf-8", include_str!("page/index.html"))))
-        .route("/page.css", get(|| page("text/css; charset=utf-8", include_str!("page/page.css"))))
-        .route("/page.js", get(|| page("text/javascript; charset=utf-8", include_str!("page/page.js"))))
+        .route("/", get(viewer::index))
+        .route("/viewer/{*path}", get(viewer::file))
         .route("/api/robots", get(robots))
+        .route("/api/frames/{*key}", get(frames))
         .route("/events", get(events::events))
+        .route("/joints", get(joints::joints))
         .route("/assets/{*path}", get(assets::asset))
-        .layer(middleware::map_response(no_sniffing))
+        .layer(compression.compress_when(SizeAbove::new(SMALL).and(is_text)))
+        .layer(middleware::map_response(finish))
         .layer(middleware::from_fn_with_state(hosts, host::check))
-        .with_state(site)
+        .layer(middleware::map_response(secure))
+        .with_state(Arc::new(app))
 }
 
-async fn page(media_type: &'static str, text: &'static str) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, media_type), (header::CONTENT_SECURITY_POLICY, POLICY), (header::CACHE_CONTROL, "no-cache")], text)
+async fn robots(State(app): State<Arc<App>>) -> impl IntoResponse {
+    ([(header::CACHE_CONTROL, "no-store")], Json(app.site.robots()))
 }
 
-async fn robots(State(site): State<Arc<Site>>) -> impl IntoResponse {
-    ([(header::CACHE_CONTROL, "no-store")], Json(site.robots()))
+async fn frames(State(app): State<Arc<App>>, Path(key): Path<String>) -> Response {
+    match app.site.frames(&key) {
+        Some(frames) => ([(header::CACHE_CONTROL, "no-store")], Json(frames)).into_response(),
+        None => (StatusCode::NOT_FOUND, "There is no such robot here.\n").into_response(),
+    }
 }
 
-async fn no_sniffing(mut response: Response) -> Response {
+/// The answer to one client too many.
+fn full(what: &str) -> Response {
+    let text = format!("{MOST_CLIENTS} clients hear {what} already: close one, or come again later.\n");
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "10")], text).into_response()
+}
+
+/// Says what a content is, by which tag it is known, and that it has to be asked for again.
+fn tagged(response: &mut Response, media_type: &'static str, tag: HeaderValue) {
     let headers = response.headers_mut();
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(header::ETAG, tag);
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if media::is_compressed(media_type) {
+        headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    }
+}
+
+/// A strong tag stands for the very bytes, so what was compressed on the way has a weak one.
+async fn finish<B>(mut response: Response<B>) -> Response<B> {
+    if response.headers().contains_key(header::CONTENT_ENCODING)
+        && let Some(tag) = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok())
+        && !tag.starts_with("W/")
+        && let Ok(weak) = HeaderValue::from_str(&format!("W/{tag}"))
+    {
+        response.headers_mut().insert(header::ETAG, weak);
+    }
+    response
+}
+
+/// What holds for every answer: it is what it says it is, for pages of this server only, and no page unless it says so.
+async fn secure(mut response: Response<Body>) -> Response<Body> {
+    const FIELDS: [(HeaderName, &str); 4] = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ];
+    let headers = response.headers_mut();
+    for (name, value) in FIELDS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // Whatever lies in an asset's folder runs nothing and loads nothing.
+    let nothing = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; sandbox");
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(nothing);
     response
 }
 

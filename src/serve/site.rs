@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use serde::Serialize;
-use tokio::sync::broadcast;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{broadcast, watch};
 
+use super::joints::States;
 use crate::convert::Counts;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Place, Severity};
 
 /// How many events a slow reader may be behind before it is told to read everything anew.
 const BACKLOG: usize = 256;
@@ -26,7 +27,7 @@ pub enum RobotState {
 }
 
 /// A robot as the page shows it and `/api/robots` tells it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RobotView {
     /// The robot's name.
     pub name: String,
@@ -47,13 +48,40 @@ pub struct RobotView {
     /// What the robot consists of.
     pub counts: Option<Counts>,
     /// What the last conversion found.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<FindingView>,
     /// Its frames against TF, once they were checked.
     pub frames: Option<FramesView>,
+    /// Whether no other file of the directory than `files` is served.
+    #[serde(skip)]
+    pub only_listed: bool,
+}
+
+/// A finding, as in `report.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FindingView {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The stable code.
+    pub code: String,
+    /// What is wrong, naming the thing.
+    pub message: String,
+    /// Where.
+    #[serde(rename = "where", default)]
+    pub place: Place,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub help: String,
+}
+
+impl From<&Diagnostic> for FindingView {
+    fn from(diagnostic: &Diagnostic) -> Self {
+        let Diagnostic { severity, code, message, place, help } = diagnostic.clone();
+        Self { severity, code: code.to_owned(), message, place, help }
+    }
 }
 
 /// A file of an asset.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileView {
     /// Relative to the asset's directory, with forward slashes.
     pub path: String,
@@ -85,6 +113,46 @@ pub struct FrameView {
     pub detail: String,
 }
 
+/// A frame of an asset and how it stands against TF.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AssetFrameView {
+    /// The frame.
+    pub name: String,
+    /// Its parent; `None` for a root.
+    pub parent: Option<String>,
+    /// Whether it does not move in its parent.
+    #[serde(rename = "static")]
+    pub is_static: bool,
+    /// The verdict's word; `None` while nothing was heard to judge it by.
+    pub verdict: Option<&'static str>,
+    /// The verdict in a sentence.
+    pub detail: String,
+}
+
+/// A frame of the live TF tree.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TransformView {
+    /// The frame.
+    pub frame: String,
+    /// Its parent.
+    pub parent: String,
+    /// Whether it was heard as one that does not move.
+    #[serde(rename = "static")]
+    pub is_static: bool,
+    /// Seconds since it was heard.
+    pub age: f64,
+}
+
+/// What `/api/frames/KEY` tells.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Frames {
+    frames: Arc<[AssetFrameView]>,
+    tf: Vec<TransformView>,
+}
+
+/// Where the live TF tree comes from when someone asks for it.
+type Transforms = dyn Fn() -> Vec<TransformView> + Send + Sync;
+
 /// Something that happened.
 #[derive(Clone, Debug)]
 pub struct Event {
@@ -95,28 +163,55 @@ pub struct Event {
 }
 
 /// What is shown.
-#[derive(Debug)]
 pub struct Site {
-    robots: RwLock<BTreeMap<String, Arc<RobotView>>>,
+    robots: RwLock<BTreeMap<String, Shown>>,
+    transforms: RwLock<Option<Arc<Transforms>>>,
     events: broadcast::Sender<Event>,
+    joints: watch::Sender<States>,
+}
+
+/// A robot that is shown.
+struct Shown {
+    robot: Arc<RobotView>,
+    frames: Arc<[AssetFrameView]>,
 }
 
 impl Default for Site {
     fn default() -> Self {
-        Self { robots: RwLock::default(), events: broadcast::channel(BACKLOG).0 }
+        Self {
+            robots: RwLock::default(),
+            transforms: RwLock::default(),
+            events: broadcast::channel(BACKLOG).0,
+            joints: watch::Sender::default(),
+        }
     }
 }
 
 impl Site {
-    /// Shows a robot, in place of the one with the same key.
-    pub fn show(&self, robot: RobotView) {
+    /// Shows a robot and all frames of its asset, in place of the one with the same key.
+    pub fn show(&self, robot: RobotView, frames: Vec<AssetFrameView>) {
         let mut robots = self.robots.write().unwrap_or_else(PoisonError::into_inner);
-        robots.insert(robot.key.clone(), Arc::new(robot));
+        robots.insert(robot.key.clone(), Shown { robot: Arc::new(robot), frames: frames.into() });
     }
 
     /// Shows a robot no longer.
     pub fn hide(&self, key: &str) {
         self.robots.write().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
+    /// Has the live TF tree read from `transforms` whenever someone asks for it.
+    pub fn follow_transforms(&self, transforms: impl Fn() -> Vec<TransformView> + Send + Sync + 'static) {
+        *self.transforms.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(transforms));
+    }
+
+    /// Takes newly heard joint positions (rad or m) in, stamped in seconds. Never waits for those who read them.
+    pub fn hear_joints<'a>(&self, stamp: f64, positions: impl Iterator<Item = (&'a str, f64)>) {
+        self.joints.send_modify(|states| states.take(stamp, positions));
+    }
+
+    /// Notes that joint positions are not heard any more; the last ones stay.
+    pub fn end_joints(&self) {
+        self.joints.send_if_modified(States::end);
     }
 
     /// Tells those who listen to `/events`.
@@ -134,11 +229,23 @@ impl Site {
 
     /// All robots, by key.
     pub fn robots(&self) -> Vec<Arc<RobotView>> {
-        self.robots.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.robots.read().unwrap_or_else(PoisonError::into_inner).values().map(|shown| shown.robot.clone()).collect()
     }
 
-    /// The directory of the asset with this key.
-    pub(super) fn directory(&self, key: &str) -> Option<PathBuf> {
-        self.robots.read().unwrap_or_else(PoisonError::into_inner).get(key)?.directory.clone()
+    /// The robot with this key.
+    pub fn robot(&self, key: &str) -> Option<Arc<RobotView>> {
+        self.robots.read().unwrap_or_else(PoisonError::into_inner).get(key).map(|shown| shown.robot.clone())
+    }
+
+    /// The frames of the robot with this key, and the live TF tree.
+    pub(super) fn frames(&self, key: &str) -> Option<Frames> {
+        let frames = self.robots.read().unwrap_or_else(PoisonError::into_inner).get(key)?.frames.clone();
+        let transforms = self.transforms.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Some(Frames { frames, tf: transforms.map_or_else(Vec::new, |transforms| transforms()) })
+    }
+
+    /// The newest joint positions, from now on.
+    pub(super) fn joints(&self) -> watch::Receiver<States> {
+        self.joints.subscribe()
     }
 }

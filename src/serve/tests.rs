@@ -1,16 +1,23 @@
 //! Over a real socket, as a browser would.
 
 use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures::StreamExt;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
-use super::{RobotState, RobotView, Server, Site};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use super::viewer::Page;
+use super::{App, AssetFrameView, FileView, MOST_CLIENTS, RobotState, RobotView, Server, Site, TransformView};
 
 /// Any free port.
-const ANY: std::net::SocketAddr = std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 fn robot(key: &str, directory: &Path) -> RobotView {
     RobotView {
@@ -25,25 +32,54 @@ fn robot(key: &str, directory: &Path) -> RobotView {
         counts: None,
         diagnostics: Vec::new(),
         frames: None,
+        only_listed: false,
     }
 }
 
-async fn start(site: Arc<Site>) -> std::net::SocketAddr {
+async fn start(site: Arc<Site>) -> SocketAddr {
+    start_with(site, Page::best()).await
+}
+
+async fn start_with(site: Arc<Site>, page: Page) -> SocketAddr {
     let server = Server::bind(ANY).await.unwrap();
     let address = server.address();
-    tokio::spawn(server.serve(site));
+    let hosts = Arc::new(super::host::Hosts::new(address.ip()));
+    tokio::spawn(async move { axum::serve(server.listener, super::router(App::new(site, page), hosts)).await });
     address
 }
 
-async fn get(address: std::net::SocketAddr, path: &str, host: &str) -> (u16, String, Vec<u8>) {
+/// An answer: status, head in lower case, body.
+struct Answer {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn field(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+}
+
+async fn ask(address: SocketAddr, method: &str, path: &str, fields: &str) -> Answer {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes()).await.unwrap();
+    let host = if fields.contains("Host:") { "" } else { "Host: localhost\r\n" };
+    stream.write_all(format!("{method} {path} HTTP/1.1\r\n{host}Connection: close\r\n{fields}\r\n").as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.unwrap();
     let split = answer.windows(4).position(|w| w == b"\r\n\r\n").unwrap();
     let head = String::from_utf8_lossy(&answer[..split]).to_lowercase();
     let status = head.split_whitespace().nth(1).unwrap().parse().unwrap();
-    (status, head, answer[split + 4..].to_vec())
+    Answer { status, head, body: answer[split + 4..].to_vec() }
+}
+
+async fn get(address: SocketAddr, path: &str, host: &str) -> (u16, String, Vec<u8>) {
+    let answer = ask(address, "GET", path, &format!("Host: {host}\r\n")).await;
+    (answer.status, answer.head, answer.body)
+}
+
+async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(20), future).await.expect("in time")
 }
 
 #[tokio::test]
@@ -60,8 +96,8 @@ async fn files_of_assets_are_served_and_no_others() {
     fs::create_dir_all(&nested).unwrap();
     fs::write(nested.join("dog.usda"), "#usda 1.0").unwrap();
     let site = Arc::new(Site::default());
-    site.show(robot("arm", &arm));
-    site.show(robot("sub/dog", &nested));
+    site.show(robot("arm", &arm), Vec::new());
+    site.show(robot("sub/dog", &nested), Vec::new());
     let address = start(site.clone()).await;
 
     let (status, head, body) = get(address, "/assets/arm/arm.glb", "localhost").await;
@@ -88,22 +124,323 @@ async fn files_of_assets_are_served_and_no_others() {
     assert_eq!(get(address, "/assets/arm/arm.glb", "localhost").await.0, 404);
 }
 
+/// A site with the robot `arm`, whose file `arm.glb` holds the bytes 0 … 9 and is listed.
+fn arm(folder: &Path) -> Arc<Site> {
+    fs::write(folder.join("arm.glb"), (0..10).collect::<Vec<u8>>()).unwrap();
+    fs::write(folder.join("arm.usda"), "#usda 1.0\n".repeat(1000)).unwrap();
+    let site = Arc::new(Site::default());
+    let file = FileView { path: "arm.glb".to_owned(), bytes: 10, sha256: String::new() };
+    site.show(RobotView { files: vec![file], ..robot("arm", folder) }, Vec::new());
+    site
+}
+
+#[tokio::test]
+async fn what_a_client_has_is_not_sent_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let site = arm(folder.path());
+    let address = start(site).await;
+    let first = ask(address, "GET", "/assets/arm/arm.glb", "").await;
+    let tag = first.field("etag").unwrap().to_owned();
+    // The SHA-256 of the bytes 0 … 9.
+    assert_eq!(tag, "\"1f825aa2f0020ef7cf91dfa30da4668d791c5d4824fc8e41354b89ec05795ab3\"");
+    assert_eq!((first.field("cache-control"), first.field("accept-ranges")), (Some("no-cache"), Some("bytes")));
+    let again = ask(address, "GET", "/assets/arm/arm.glb", &format!("If-None-Match: {tag}\r\n")).await;
+    assert_eq!((again.status, again.body.len(), again.field("etag")), (304, 0, Some(tag.as_str())));
+    // Another content under the same name: as a new revision takes the place of one.
+    fs::write(folder.path().join("next"), [9; 10]).unwrap();
+    fs::rename(folder.path().join("next"), folder.path().join("arm.glb")).unwrap();
+    let changed = ask(address, "GET", "/assets/arm/arm.glb", &format!("If-None-Match: {tag}\r\n")).await;
+    assert_eq!((changed.status, changed.body), (200, vec![9; 10]));
+    let late = ask(address, "GET", "/assets/arm/arm.glb", &format!("Range: bytes=5-\r\nIf-Range: {tag}\r\n")).await;
+    assert_eq!((late.status, late.body), (200, vec![9; 10]));
+}
+
+#[tokio::test]
+async fn parts_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = start(arm(folder.path())).await;
+    let path = "/assets/arm/arm.glb";
+    for (range, status, content_range, body) in [
+        ("bytes=2-4", 206, Some("bytes 2-4/10"), &[2, 3, 4][..]),
+        ("bytes=8-", 206, Some("bytes 8-9/10"), &[8, 9]),
+        ("bytes=-1", 206, Some("bytes 9-9/10"), &[9]),
+        ("bytes=10-", 416, Some("bytes */10"), &[]),
+        ("bytes=0-0,2-2", 200, None, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]),
+    ] {
+        let answer = ask(address, "GET", path, &format!("Range: {range}\r\nAccept-Encoding: gzip\r\n")).await;
+        assert_eq!((answer.status, answer.field("content-range"), &answer.body[..]), (status, content_range, body), "{range}");
+        assert_eq!(answer.field("content-length"), Some(body.len().to_string().as_str()), "{range}");
+    }
+    let tag = ask(address, "HEAD", path, "").await.field("etag").unwrap().to_owned();
+    let rest = ask(address, "GET", path, &format!("Range: bytes=7-\r\nIf-Range: {tag}\r\n")).await;
+    assert_eq!((rest.status, &rest.body[..]), (206, &[7, 8, 9][..]));
+    let head = ask(address, "HEAD", path, "Range: bytes=2-4\r\n").await;
+    assert_eq!((head.status, head.field("content-length"), head.body.len()), (200, Some("10"), 0));
+    // A part is a part of the file, so it is never compressed.
+    let part = ask(address, "GET", "/assets/arm/arm.usda", "Range: bytes=0-4999\r\nAccept-Encoding: gzip\r\n").await;
+    assert_eq!((part.status, part.field("content-encoding"), part.body.len()), (206, None, 5000));
+    assert_eq!(ask(address, "POST", path, "Content-Length: 0\r\n").await.status, 405);
+}
+
+#[tokio::test]
+async fn text_is_compressed_for_those_who_take_it() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("small.json"), "{}").unwrap();
+    fs::write(folder.path().join("big.png"), vec![0; 5000]).unwrap();
+    let address = start(arm(folder.path())).await;
+    let gzip = "Accept-Encoding: gzip, br\r\n";
+    let plain = ask(address, "GET", "/assets/arm/arm.usda", "").await;
+    let small = ask(address, "GET", "/assets/arm/arm.usda", gzip).await;
+    assert_eq!((plain.field("content-encoding"), small.field("content-encoding")), (None, Some("gzip")));
+    assert_eq!((plain.field("vary"), small.field("vary")), (Some("accept-encoding"), Some("accept-encoding")));
+    assert!(plain.body.len() == 10_000 && small.body.len() < 1000 && small.field("content-length").is_none());
+    let (strong, weak) = (plain.field("etag").unwrap(), small.field("etag").unwrap());
+    assert_eq!(weak, format!("w/{strong}"));
+    for tag in [strong.to_owned(), weak.replace("w/", "W/")] {
+        let known = ask(address, "GET", "/assets/arm/arm.usda", &format!("{gzip}If-None-Match: {tag}\r\n")).await;
+        assert_eq!((known.status, known.body.len()), (304, 0), "{tag}");
+        assert_eq!((known.field("etag"), known.field("vary")), (Some(tag.to_lowercase().as_str()), Some("accept-encoding")));
+    }
+    for path in ["arm.glb", "small.json", "big.png"] {
+        let answer = ask(address, "GET", &format!("/assets/arm/{path}"), gzip).await;
+        assert_eq!((answer.status, answer.field("content-encoding")), (200, None), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_outside_an_asset_is_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join("arm");
+    fs::create_dir_all(inside.join(".git")).unwrap();
+    fs::write(inside.join(".git/config"), "x").unwrap();
+    fs::write(folder.path().join("secret"), "x").unwrap();
+    for (link, target) in
+        [("hidden.txt", inside.join(".git/config")), ("up", folder.path().to_owned()), ("passwd", "/etc/passwd".into())]
+    {
+        std::os::unix::fs::symlink(target, inside.join(link)).unwrap();
+    }
+    std::os::unix::fs::symlink("arm.glb", inside.join("same.glb")).unwrap();
+    let site = arm(&inside);
+    // A robot whose folder must not be served beyond what it lists.
+    let file = FileView { path: "arm.glb".to_owned(), bytes: 10, sha256: String::new() };
+    site.show(RobotView { files: vec![file], only_listed: true, ..robot("alone", &inside) }, Vec::new());
+    let address = start(site).await;
+    for path in [
+        "arm/hidden.txt",
+        "arm/up/secret",
+        "arm/passwd",
+        "arm/../secret",
+        "arm/%2e%2e/secret",
+        "arm/%2E%2E%2Fsecret",
+        "arm/..%2fsecret",
+        "arm/..;/secret",
+        "arm/%252e%252e/secret",
+        "arm/..%c0%afsecret",
+        "arm//etc/passwd",
+        "arm/%2fetc%2fpasswd",
+        "arm/.git/config",
+        "arm/%2egit/config",
+        "arm/arm.glb/",
+        "arm/arm.glb%00.png",
+        "../arm/arm.glb",
+        "%2e%2e/secret",
+        "alone/arm.usda",
+        "alone/same.glb",
+    ] {
+        let answer = ask(address, "GET", &format!("/assets/{path}"), "").await;
+        assert!(answer.status == 404 && !answer.body.contains(&b'x'), "{path}: {}", answer.head);
+    }
+    for path in ["arm/same.glb", "arm/arm.glb", "alone/arm.glb", "arm/%61rm.glb"] {
+        assert_eq!(ask(address, "GET", &format!("/assets/{path}"), "").await.status, 200, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn the_page_and_the_robots_are_told_to_our_own_host_only() {
     let site = Arc::new(Site::default());
-    site.show(robot("arm", Path::new("/nowhere")));
-    let address = start(site).await;
+    site.show(robot("arm", Path::new("/nowhere")), Vec::new());
+    let address = start_with(site, Page::Plain).await;
     let (status, head, body) = get(address, "/", &format!("127.0.0.1:{}", address.port())).await;
-    assert!(status == 200 && head.contains("text/html") && head.contains("content-security-policy"), "{head}");
-    assert!(String::from_utf8_lossy(&body).contains("page.js"));
-    assert_eq!(get(address, "/page.js", "localhost").await.0, 200);
-    assert_eq!(get(address, "/page.css", "localhost").await.0, 200);
-    let (status, _, body) = get(address, "/api/robots", "localhost").await;
-    let json: serde_json::Value = serde_json::from_slice(&body).unwrap();
-    assert_eq!((status, json[0]["name"].as_str(), json[0]["state"].as_str()), (200, Some("arm"), Some("ok")));
-    for host in ["evil.example", "evil.example:80"] {
-        assert_eq!(get(address, "/api/robots", host).await.0, 421, "{host}");
+    assert!(status == 200 && head.contains("text/html") && head.contains("script-src 'self' 'wasm-unsafe-eval'"), "{head}");
+    let text = String::from_utf8_lossy(&body);
+    assert!(text.contains("viewer/page.js") && text.contains("Node.js 20"), "{text}");
+    let script = ask(address, "GET", "/viewer/page.js", "").await;
+    assert_eq!((script.status, script.field("content-type")), (200, Some("text/javascript; charset=utf-8")));
+    let known = format!("If-None-Match: {}\r\n", script.field("etag").unwrap());
+    assert_eq!(ask(address, "GET", "/viewer/page.js", &known).await.status, 304);
+    for path in ["/viewer/../Cargo.toml", "/viewer/nothing", "/viewer/", "/page.js"] {
+        assert_eq!(ask(address, "GET", path, "").await.status, 404, "{path}");
     }
+    let answer = ask(address, "GET", "/api/robots", "").await;
+    let json: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!((answer.status, json[0]["name"].as_str(), json[0]["state"].as_str()), (200, Some("arm"), Some("ok")));
+    for (field, value) in [
+        ("x-content-type-options", "nosniff"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox"),
+    ] {
+        assert_eq!(answer.field(field), Some(value));
+    }
+    for path in ["/", "/api/robots", "/api/frames/arm", "/viewer/page.js", "/events", "/joints", "/assets/arm/a", "/nowhere"] {
+        for host in ["evil.example", "evil.example:80", "localhost\r\nHost: evil.example"] {
+            assert_eq!(get(address, path, host).await.0, 421, "{path} {host}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn frames_are_told_with_their_verdicts_beside_the_live_tree() {
+    let site = Arc::new(Site::default());
+    let frame = |name: &str, parent: Option<&str>, verdict| AssetFrameView {
+        name: name.to_owned(),
+        parent: parent.map(str::to_owned),
+        is_static: true,
+        verdict,
+        detail: String::new(),
+    };
+    let frames = vec![frame("base", None, Some("ok")), frame("arm", Some("base"), None)];
+    site.show(robot("fleet/größe 1", Path::new("/nowhere")), frames);
+    let address = start(site.clone()).await;
+    let path = "/api/frames/fleet/gr%C3%B6%C3%9Fe%201";
+    let tell = async || serde_json::from_slice::<serde_json::Value>(&ask(address, "GET", path, "").await.body).unwrap();
+    let told = tell().await;
+    assert_eq!(
+        told["frames"],
+        serde_json::json!([
+            { "name": "base", "parent": null, "static": true, "verdict": "ok", "detail": "" },
+            { "name": "arm", "parent": "base", "static": true, "verdict": null, "detail": "" },
+        ])
+    );
+    assert_eq!(told["tf"], serde_json::json!([]));
+    site.follow_transforms(|| {
+        vec![TransformView { frame: "arm".to_owned(), parent: "base".to_owned(), is_static: false, age: 0.5 }]
+    });
+    let tf = serde_json::json!([{ "frame": "arm", "parent": "base", "static": false, "age": 0.5 }]);
+    assert_eq!(tell().await["tf"], tf);
+    assert_eq!(ask(address, "GET", "/api/frames/fleet", "").await.status, 404);
+}
+
+type Socket = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<TcpStream>>;
+
+async fn joints(address: SocketAddr) -> Socket {
+    tokio_tungstenite::connect_async(format!("ws://{address}/joints")).await.unwrap().0
+}
+
+/// The next state; pings are answered on the way.
+async fn state(socket: &mut Socket) -> serde_json::Value {
+    loop {
+        match within(socket.next()).await.unwrap().unwrap() {
+            Message::Text(text) => return serde_json::from_str(&text).unwrap(),
+            Message::Ping(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn joint_states_are_told_as_they_are() {
+    let site = Arc::new(Site::default());
+    let address = start(site.clone()).await;
+    let mut early = joints(address).await;
+    assert_eq!(state(&mut early).await, serde_json::json!({ "robot": null, "live": false, "stamp": 0.0, "positions": {} }));
+    site.hear_joints(12.5, [("hüfte", 0.25), ("knee", f64::NAN)].into_iter());
+    let told = serde_json::json!({ "robot": null, "live": true, "stamp": 12.5, "positions": { "hüfte": 0.25 } });
+    assert_eq!(state(&mut early).await, told);
+    // Whoever comes later gets the last state at once.
+    let mut late = joints(address).await;
+    assert_eq!(state(&mut late).await, told);
+    site.hear_joints(13.0, [("knee", -1.0)].into_iter());
+    let told = serde_json::json!({ "hüfte": 0.25, "knee": -1.0 });
+    assert_eq!((&state(&mut early).await["positions"], &state(&mut late).await["positions"]), (&told, &told));
+    site.end_joints();
+    let last = state(&mut early).await;
+    assert_eq!((&last["live"], &last["positions"]), (&false.into(), &told));
+}
+
+#[tokio::test]
+async fn a_slow_reader_gets_the_newest_and_slows_nobody() {
+    let site = Arc::new(Site::default());
+    let address = start(site.clone()).await;
+    let (mut slow, mut quick) = (joints(address).await, joints(address).await);
+    let mut seen = 0;
+    for n in 0..100 {
+        // Never waits, whoever reads.
+        site.hear_joints(f64::from(n), [("hip", f64::from(n))].into_iter());
+        while state(&mut quick).await["stamp"] != f64::from(n) {}
+        seen += 1;
+    }
+    assert_eq!(seen, 100);
+    let mut stamps = Vec::new();
+    while stamps.last() != Some(&99.0) {
+        stamps.push(state(&mut slow).await["stamp"].as_f64().unwrap());
+    }
+    // A few were under way before it was known to be slow; between those and the newest there is none.
+    assert!(stamps.len() <= 5 && stamps.is_sorted(), "{stamps:?}");
+}
+
+#[tokio::test]
+async fn pages_from_elsewhere_get_no_joint_states() {
+    let address = start(Arc::new(Site::default())).await;
+    let attempt = async |field: &'static str, value: String| {
+        let mut request = format!("ws://{address}/joints").into_client_request().unwrap();
+        request.headers_mut().insert(field, value.parse().unwrap());
+        match tokio_tungstenite::connect_async(request).await {
+            Ok(_) => 101,
+            Err(Error::Http(answer)) => answer.status().as_u16(),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert_eq!(attempt("origin", format!("http://{address}")).await, 101);
+    for origin in ["http://evil.example", "http://127.0.0.1:1", "null"] {
+        assert_eq!(attempt("origin", origin.to_owned()).await, 403, "{origin}");
+    }
+    assert_eq!(attempt("host", "evil.example".to_owned()).await, 421);
+    // Not a WebSocket.
+    assert_eq!(ask(address, "GET", "/joints", "").await.status, 400);
+}
+
+#[tokio::test]
+async fn what_clients_say_is_bounded_and_means_nothing() {
+    use futures::SinkExt;
+    let site = Arc::new(Site::default());
+    let address = start(site.clone()).await;
+    let mut socket = joints(address).await;
+    state(&mut socket).await;
+    socket.send(Message::text("{\"positions\":{\"hip\":9}}")).await.unwrap();
+    site.hear_joints(1.0, [("hip", 0.5)].into_iter());
+    assert_eq!(state(&mut socket).await["positions"]["hip"], 0.5);
+    socket.send(Message::binary(vec![0; 100_000])).await.unwrap();
+    // The server ends it, by whichever way the end is noticed.
+    let ended = async {
+        while let Some(Ok(message)) = socket.next().await
+            && !message.is_close()
+        {}
+    };
+    within(ended).await;
+}
+
+#[tokio::test]
+async fn one_client_too_many_is_told_so_and_a_seat_that_is_left_is_free() {
+    let address = start(Arc::new(Site::default())).await;
+    let mut sockets = Vec::new();
+    for _ in 0..MOST_CLIENTS {
+        sockets.push(joints(address).await);
+    }
+    let refused = tokio_tungstenite::connect_async(format!("ws://{address}/joints")).await.unwrap_err();
+    assert!(matches!(&refused, Error::Http(answer) if answer.status() == 503), "{refused}");
+    sockets.pop();
+    within(async { while tokio_tungstenite::connect_async(format!("ws://{address}/joints")).await.is_err() {} }).await;
+
+    let mut streams = Vec::new();
+    for _ in 0..MOST_CLIENTS {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+        let mut lines = BufReader::new(stream).lines();
+        assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("HTTP/1.1 200 OK"));
+        streams.push(lines);
+    }
+    let refused = ask(address, "GET", "/events", "").await;
+    assert_eq!((refused.status, refused.field("retry-after")), (503, Some("10")));
 }
 
 #[tokio::test]

@@ -1,21 +1,31 @@
 //! The node's behaviour without a network and without real conversions.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use futures::StreamExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::Message;
+
 use super::super::fake::{self, Fake};
+use super::super::tf::tests::transform;
 use super::super::work::Convert;
 use super::Engine;
 use crate::convert::{Counts, Failure, FileInfo, Job, Report, Source, SourceInfo, Timings};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
-use crate::ros::msg::std_msgs;
+use crate::ros::msg::sensor_msgs::JointState;
+use crate::ros::msg::std_msgs::{self, Header};
+use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::msg::urdf_usd::{Asset, CheckFrames, CheckFramesRequest, Convert as ConvertService, ConvertRequest};
 use crate::ros::{Node, Sample, Value, queue};
-use crate::serve::Site;
+use crate::serve::{Server, Site};
 
 /// A stand-in for conversions: it can be held up, fails for a text with "broken" in it, and counts.
 #[derive(Default)]
@@ -375,4 +385,76 @@ async fn an_older_source_that_is_written_late_gives_way_to_the_newer() {
     assert!(within(call).await.unwrap().success);
     assert_eq!((bed.asset().await.revision, bed.asset().await.revision), (2, 3));
     assert!(bed.converter.revisions.lock().unwrap().values().all(|(_, text)| text.starts_with(TWO)));
+}
+
+/// What the page would get of a path, as JSON.
+async fn told(address: SocketAddr, path: &str) -> serde_json::Value {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn joint_states_reach_those_who_watch_and_their_end_is_told() {
+    let bed = bed();
+    let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let url = format!("ws://{}/joints", server.address());
+    tokio::spawn(server.serve(bed.site.clone()));
+    let mut socket = tokio_tungstenite::connect_async(url).await.unwrap().0;
+    let mut state = async || loop {
+        if let Message::Text(text) = within(socket.next()).await.unwrap().unwrap() {
+            return serde_json::from_str::<serde_json::Value>(&text).unwrap();
+        }
+    };
+    assert_eq!(state().await["live"], false);
+    let header = Header { stamp: Time { sec: 7, nanosec: 500_000_000 }, ..Header::default() };
+    let say = |names: &[&str], position: &[f64]| {
+        let name = names.iter().map(|name| (*name).to_owned()).collect();
+        let message = JointState { header: header.clone(), name, position: position.to_vec(), ..JointState::default() };
+        bed.node.say("/joint_states", &message, 1);
+    };
+    say(&["hip", "knee", "nameless"], &[0.5, -0.25]);
+    let first = state().await;
+    assert_eq!((&first["live"], &first["stamp"]), (&true.into(), &7.5.into()));
+    assert_eq!(first["positions"], serde_json::json!({ "hip": 0.5, "knee": -0.25 }));
+    // Another publisher tells other joints, and more positions than names.
+    say(&["grip"], &[0.01, 9.0]);
+    assert_eq!(state().await["positions"], serde_json::json!({ "grip": 0.01, "hip": 0.5, "knee": -0.25 }));
+    // Nobody says anything any more: the last positions stay.
+    let last = state().await;
+    assert_eq!((&last["live"], &last["positions"]["hip"]), (&false.into(), &0.5.into()));
+    say(&["hip"], &[0.75]);
+    let again = state().await;
+    assert_eq!((&again["live"], &again["positions"]["hip"]), (&true.into(), &0.75.into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tf_tree_is_told_for_a_robot_without_usd_too() {
+    let mut bed = bed();
+    let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = server.address();
+    tokio::spawn(server.serve(bed.site.clone()));
+    bed.describe("<robot name='arm'/>");
+    bed.asset().await;
+    bed.listed(1).await;
+    assert_eq!(told(address, "/api/frames/arm").await, serde_json::json!({ "frames": [], "tf": [] }));
+    let said = |parent, child| TFMessage { transforms: vec![transform(parent, child, 1.0)] };
+    bed.node.say("/tf", &said("/base", "tool"), 1);
+    bed.node.say("/tf_static", &said("world", "base"), 1);
+    let tree = within(async {
+        loop {
+            let tree = told(address, "/api/frames/arm").await["tf"].clone();
+            if tree.as_array().is_some_and(|tree| tree.len() == 2) {
+                return tree;
+            }
+        }
+    })
+    .await;
+    let edges: Vec<_> =
+        (0..2).map(|n| (tree[n]["frame"].as_str(), tree[n]["parent"].as_str(), tree[n]["static"].as_bool())).collect();
+    assert_eq!(edges, [(Some("base"), Some("world"), Some(true)), (Some("tool"), Some("base"), Some(false))]);
+    assert!((0..2).all(|n| (0.0..20.0).contains(&tree[n]["age"].as_f64().unwrap())), "{tree}");
 }

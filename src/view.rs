@@ -1,0 +1,427 @@
+//! `urdf_usd view`: the viewer for one asset, without ROS. What is written in the asset's place takes its place in the viewer.
+//!
+//! It reads `report.json` and which files there are; it must not know ROS, nor what is in USD.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use tokio::sync::mpsc::unbounded_channel;
+
+use crate::bridge::launch::{self, Interrupted};
+use crate::bridge::watch::{Event, Watch};
+use crate::convert::{Counts, REPORT};
+use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::serve::{FileView, FindingView, RobotState, RobotView, Server, Site, codes, hash, is_servable};
+
+/// The port unless one is named.
+const PORT: u16 = 8642;
+/// How long threads that still read are waited for.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What the command is told.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// An asset's directory, its entry layer (NAME.usda), or a .glb or .gltf file
+    asset: PathBuf,
+    /// The IP address to serve on; any other than this machine's own loopback lets others on the network read the asset
+    #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    address: IpAddr,
+    /// The TCP port; 0: any that is free [default: 8642, or any that is free if that is taken]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+}
+
+/// Serves the viewer until it is interrupted.
+pub fn main(options: &Options) -> ExitCode {
+    let result = launch::runtime().and_then(|runtime| {
+        let result = runtime.block_on(run(options));
+        runtime.shutdown_timeout(PATIENCE);
+        result
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(diagnostic) => launch::fail(&diagnostic),
+    }
+}
+
+async fn run(options: &Options) -> Result<(), Diagnostic> {
+    let mut interrupted = Interrupted::new()?;
+    let subject = Subject::find(&options.asset)?;
+    let robot = subject.look(None)?;
+    let server = bind(options).await?;
+    let (url, site) = (server.url(), Arc::new(Site::default()));
+    let _ = writeln!(std::io::stderr(), "{}: {}; Ctrl-C ends it", robot.name, robot.message);
+    let mut out = std::io::stdout();
+    // Whoever closed the output does not want to read it.
+    let _ = writeln!(out, "{url}").and_then(|()| out.flush());
+    site.show(robot.clone(), Vec::new());
+    tokio::select! {
+        result = server.serve(site.clone()) => {
+            result.map_err(|error| fault(&subject.watched(), format!("HTTP ended: {error}")))
+        }
+        result = follow(subject.clone(), robot, &site) => result,
+        _ = interrupted.wait() => Ok(()),
+    }
+}
+
+/// Takes the port that was asked for, or the usual one, or any.
+async fn bind(options: &Options) -> Result<Server, Diagnostic> {
+    let at = |port| Server::bind(SocketAddr::new(options.address, port));
+    let help =
+        "choose another with --port (0: any that is free), or an --address of this machine: 127.0.0.1, or 0.0.0.0 for all";
+    match options.port {
+        Some(port) => at(port).await.map_err(|diagnostic| diagnostic.help(help)),
+        None => match at(PORT).await {
+            Ok(server) => Ok(server),
+            Err(_) => at(0).await.map_err(|diagnostic| diagnostic.help(help)),
+        },
+    }
+}
+
+/// Shows what becomes of the asset, until the future is dropped.
+async fn follow(subject: Subject, mut shown: RobotView, site: &Site) -> Result<(), Diagnostic> {
+    let (sender, mut events) = unbounded_channel();
+    let watch =
+        Watch::start(sender).map_err(|error| fault(&subject.watched(), format!("no thread for watching files: {error}")))?;
+    loop {
+        let used = shown.directory.iter().flat_map(|root| shown.files.iter().map(|file| root.join(&file.path)));
+        // Of an asset its list says what is new; of a file alone, the file and those that it refers to.
+        let files: BTreeSet<PathBuf> = used.filter(|_| shown.only_listed).chain([subject.watched()]).collect();
+        watch.set(files);
+        match events.recv().await {
+            Some(Event::Changed(_)) => {}
+            Some(Event::Trouble(diagnostic)) => {
+                let _ = writeln!(std::io::stderr(), "{diagnostic}");
+                continue;
+            }
+            None => return Ok(()),
+        }
+        let (looking, before) = (subject.clone(), shown.clone());
+        let Ok(now) = tokio::task::spawn_blocking(move || looking.look(Some(&before))).await else { return Ok(()) };
+        let now = now.unwrap_or_else(|diagnostic| failed(&shown, &diagnostic));
+        if now != shown {
+            tell(site, &shown, &now);
+            shown = now;
+        }
+    }
+}
+
+fn tell(site: &Site, before: &RobotView, now: &RobotView) {
+    site.show(now.clone(), Vec::new());
+    let RobotView { name, key, revision, state, message, .. } = now;
+    if now.revision != before.revision {
+        site.tell("revision", &serde_json::json!({ "robot": name, "key": key, "revision": revision }));
+    }
+    let event = serde_json::json!({ "robot": name, "key": key, "revision": revision, "state": state, "message": message });
+    site.tell("diagnostics", &event);
+    let _ = writeln!(std::io::stderr(), "{name}: {message}");
+}
+
+/// What was shown stays, with what is the matter now.
+fn failed(shown: &RobotView, diagnostic: &Diagnostic) -> RobotView {
+    RobotView {
+        state: RobotState::Error,
+        message: diagnostic.message.clone(),
+        diagnostics: vec![diagnostic.into()],
+        ..shown.clone()
+    }
+}
+
+fn fault(path: &Path, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(&codes::VIEW, Place::file(path), message)
+}
+
+/// What is viewed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Subject {
+    /// An asset that `urdf_usd convert` or the node wrote.
+    Asset { directory: PathBuf, name: String },
+    /// A glTF file, with the files that it refers to; nothing else of its folder is served.
+    Alone { directory: PathBuf, file: String },
+}
+
+/// What `report.json` has for the viewer.
+#[derive(Deserialize)]
+struct Report {
+    robot: String,
+    revision: u64,
+    #[serde(default)]
+    files: Vec<FileView>,
+    counts: Option<Counts>,
+    #[serde(default)]
+    diagnostics: Vec<FindingView>,
+}
+
+impl Subject {
+    /// What a person calls `asset`.
+    fn find(asset: &Path) -> Result<Self, Diagnostic> {
+        let path = asset.canonicalize().map_err(|error| fault(asset, format!("cannot open {}: {error}", asset.display())))?;
+        let text = |part: Option<&std::ffi::OsStr>| part.and_then(std::ffi::OsStr::to_str).unwrap_or_default().to_owned();
+        let (directory, file, name) = if path.is_dir() {
+            (path.clone(), String::new(), text(path.file_name()))
+        } else {
+            let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
+            (directory, text(path.file_name()), text(path.file_stem()))
+        };
+        let ending = text(Path::new(&file).extension()).to_ascii_lowercase();
+        let found = match ending.as_str() {
+            "glb" | "gltf" => Self::Alone { directory, file },
+            "" | "usda" if file.is_empty() || ending == "usda" => {
+                if directory.join(REPORT).is_file() {
+                    Self::Asset { directory, name }
+                } else {
+                    let file = ["glb", "gltf"]
+                        .map(|ending| format!("{name}.{ending}"))
+                        .into_iter()
+                        .find(|f| directory.join(f).is_file());
+                    let file = file.ok_or_else(|| no_drawable(&directory, &name))?;
+                    Self::Alone { directory, file }
+                }
+            }
+            _ => {
+                let help = "give an asset's directory, its entry layer (NAME.usda), or a .glb file; a URDF is converted first: \
+                            urdf_usd convert ROBOT.urdf";
+                return Err(fault(asset, format!("{} is none of what can be viewed", asset.display())).help(help));
+            }
+        };
+        let served = match &found {
+            Self::Asset { name, .. } => name,
+            Self::Alone { file, .. } => file,
+        };
+        if !is_servable(served) {
+            let help = "rename it: without a dot in front, without backslashes, in UTF-8";
+            return Err(fault(&path, format!("{served:?} cannot be part of a URL")).help(help));
+        }
+        Ok(found)
+    }
+
+    /// The file that says what is new.
+    fn watched(&self) -> PathBuf {
+        match self {
+            Self::Asset { directory, .. } => directory.join(REPORT),
+            Self::Alone { directory, file } => directory.join(file),
+        }
+    }
+
+    /// The asset as it is now; `before`: as it was seen last.
+    fn look(&self, before: Option<&RobotView>) -> Result<RobotView, Diagnostic> {
+        match self {
+            Self::Asset { directory, name } => asset(directory, name),
+            Self::Alone { directory, file } => alone(directory, file, before),
+        }
+    }
+}
+
+fn no_drawable(directory: &Path, name: &str) -> Diagnostic {
+    let parent = directory.parent().unwrap_or(directory).display();
+    fault(directory, format!("{} holds no {name}.glb, which is what a viewer draws", directory.display()))
+        .help(format!("make one: urdf_usd convert ROBOT.urdf -o {parent} --formats usd,glb"))
+}
+
+/// An asset with its report.
+fn asset(directory: &Path, name: &str) -> Result<RobotView, Diagnostic> {
+    let path = directory.join(REPORT);
+    let unreadable = |error: &dyn std::fmt::Display| {
+        fault(&path, format!("{} cannot be read: {error}", path.display())).help("convert the robot again")
+    };
+    let bytes = fs::read(&path).map_err(|error| unreadable(&error))?;
+    let report: Report = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
+    let is_drawable = |file: &FileView| [".glb", ".gltf"].iter().any(|ending| file.path == format!("{name}{ending}"));
+    if !report.files.iter().any(is_drawable) {
+        return Err(no_drawable(directory, name));
+    }
+    let worst = report.diagnostics.iter().max_by_key(|finding| finding.severity);
+    let (state, finding) = match worst {
+        Some(worst) if worst.severity == Severity::Error => (RobotState::Error, Some(worst)),
+        Some(worst) if worst.severity == Severity::Warning => (RobotState::Warning, Some(worst)),
+        _ => (RobotState::Ok, None),
+    };
+    let revision = report.revision;
+    Ok(RobotView {
+        name: report.robot,
+        key: name.to_owned(),
+        state,
+        message: match finding {
+            Some(finding) => format!("revision {revision}; {}", finding.message),
+            None => format!("revision {revision} in {}", directory.display()),
+        },
+        revision: Some(revision),
+        time: written(&path),
+        directory: Some(directory.to_owned()),
+        files: report.files,
+        counts: report.counts,
+        diagnostics: report.diagnostics,
+        frames: None,
+        only_listed: false,
+    })
+}
+
+/// A glTF file without a report: revisions are counted from when it was opened.
+fn alone(directory: &Path, file: &str, before: Option<&RobotView>) -> Result<RobotView, Diagnostic> {
+    let path = directory.join(file);
+    let unreadable = |error: &dyn std::fmt::Display| fault(&path, format!("{} cannot be read: {error}", path.display()));
+    let mut files = vec![file_view(directory, file).map_err(|error| unreadable(&error))?];
+    if file.to_ascii_lowercase().ends_with(".gltf") {
+        let text = fs::read(&path).map_err(|error| unreadable(&error))?;
+        let model: Model = serde_json::from_slice(&text).map_err(|error| unreadable(&format!("no glTF: {error}")))?;
+        // What is missing is told by whoever asks for it.
+        files.extend(model.files().iter().filter_map(|path| file_view(directory, path).ok()));
+    } else {
+        let mut magic = [0; 4];
+        fs::File::open(&path).and_then(|mut file| file.read_exact(&mut magic)).map_err(|error| unreadable(&error))?;
+        if &magic != b"glTF" {
+            return Err(fault(&path, format!("{} is no binary glTF: it does not begin with \"glTF\"", path.display())));
+        }
+    }
+    let revision = match before {
+        Some(before) if before.files == files => before.revision,
+        Some(before) => before.revision.map(|revision| revision + 1),
+        None => Some(1),
+    };
+    let key = Path::new(file).file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned());
+    Ok(RobotView {
+        name: key.clone(),
+        key,
+        state: RobotState::Ok,
+        message: format!("{}, without the report of its conversion", path.display()),
+        revision,
+        time: written(&path),
+        directory: Some(directory.to_owned()),
+        files,
+        counts: None,
+        diagnostics: Vec::new(),
+        frames: None,
+        only_listed: true,
+    })
+}
+
+/// The files that a glTF document refers to.
+#[derive(Deserialize)]
+struct Model {
+    #[serde(default)]
+    buffers: Vec<Reference>,
+    #[serde(default)]
+    images: Vec<Reference>,
+}
+
+#[derive(Deserialize)]
+struct Reference {
+    uri: Option<String>,
+}
+
+impl Model {
+    /// Those in its folder and below, in order.
+    fn files(&self) -> BTreeSet<String> {
+        let uris = self.buffers.iter().chain(&self.images).filter_map(|reference| reference.uri.as_deref());
+        let decoded = uris.filter_map(|uri| percent_decode_str(uri).decode_utf8().ok());
+        decoded.filter(|path| path.split('/').all(is_servable)).map(std::borrow::Cow::into_owned).collect()
+    }
+}
+
+fn file_view(directory: &Path, path: &str) -> std::io::Result<FileView> {
+    let file = fs::File::open(directory.join(path))?;
+    let (bytes, sha256) = (file.metadata()?.len(), hash(&file)?);
+    Ok(FileView { path: path.to_owned(), bytes, sha256 })
+}
+
+/// Seconds since 1970 when a file was written.
+fn written(path: &Path) -> f64 {
+    let modified = fs::metadata(path).and_then(|meta| meta.modified()).ok();
+    modified.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok()).map_or(0.0, |time| time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REPORT_TEXT: &str = r#"{"robot": "my arm", "revision": 3, "files": [{"path": "arm.glb", "bytes": 4, "sha256": "00"}],
+        "diagnostics": [{"severity": "info", "code": "a", "message": "small", "where": {}},
+                        {"severity": "warning", "code": "b", "message": "look", "where": {"line": 7}, "help": "here"}],
+        "something": "new"}"#;
+
+    fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let arm = folder.path().canonicalize().unwrap().join("arm");
+        fs::create_dir(&arm).unwrap();
+        for (name, text) in files {
+            fs::write(arm.join(name), text).unwrap();
+        }
+        (folder, arm)
+    }
+
+    fn look(path: &Path) -> Result<RobotView, Diagnostic> {
+        Subject::find(path)?.look(None)
+    }
+
+    #[test]
+    fn an_asset_by_its_directory_and_by_its_entry() {
+        let (_folder, arm) = folder(&[("arm.usda", "#usda 1.0"), ("arm.glb", "glTF"), ("report.json", REPORT_TEXT)]);
+        let robot = look(&arm).unwrap();
+        assert_eq!((robot.name.as_str(), robot.key.as_str(), robot.revision), ("my arm", "arm", Some(3)));
+        assert_eq!((robot.state, robot.message.as_str()), (RobotState::Warning, "revision 3; look"));
+        assert_eq!((robot.diagnostics[1].place.line, robot.diagnostics[1].help.as_str()), (7, "here"));
+        assert!(!robot.only_listed);
+        assert_eq!(look(&arm.join("arm.usda")).unwrap(), robot);
+    }
+
+    #[test]
+    fn a_file_alone_is_all_that_is_served() {
+        let (_folder, arm) = folder(&[("arm.glb", "glTF1"), ("report.json", REPORT_TEXT)]);
+        let subject = Subject::find(&arm.join("arm.glb")).unwrap();
+        let robot = subject.look(None).unwrap();
+        assert_eq!((robot.key.as_str(), robot.revision, robot.only_listed), ("arm", Some(1), true));
+        assert_eq!(robot.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["arm.glb"]);
+        assert_eq!(subject.look(Some(&robot)).unwrap().revision, Some(1));
+        fs::write(arm.join("arm.glb"), "glTF2").unwrap();
+        assert_eq!(subject.look(Some(&robot)).unwrap().revision, Some(2));
+        // A directory without a report is its file alone.
+        fs::remove_file(arm.join("report.json")).unwrap();
+        assert_eq!(Subject::find(&arm).unwrap(), subject);
+    }
+
+    #[test]
+    fn a_gltf_comes_with_what_it_refers_to_in_its_folder() {
+        let model = r#"{"asset": {"version": "2.0"}, "buffers": [{"uri": "a%20b.bin"}, {"uri": "data:x;base64,AA"}, {}],
+            "images": [{"uri": "../secret.png"}, {"uri": "/etc/passwd"}, {"uri": "gone.png"}, {"uri": ".hidden"}]}"#;
+        let (_folder, arm) = folder(&[("arm.gltf", model), ("a b.bin", "x"), (".hidden", "x"), ("other", "x")]);
+        fs::write(arm.parent().unwrap().join("secret.png"), "x").unwrap();
+        let robot = look(&arm.join("arm.gltf")).unwrap();
+        assert_eq!(robot.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["arm.gltf", "a b.bin"]);
+    }
+
+    #[test]
+    fn what_cannot_be_viewed_is_told_with_the_remedy() {
+        let only_usd = REPORT_TEXT.replace("arm.glb", "arm.usda");
+        let (_folder, arm) =
+            folder(&[("robot.urdf", "<robot/>"), ("bad.glb", "solid"), ("bad.gltf", "[]x"), (".a.glb", "glTF")]);
+        let error = |path: &Path| look(path).unwrap_err().to_string();
+        assert!(error(&arm).contains("no arm.glb") && error(&arm).contains("urdf_usd convert"), "{}", error(&arm));
+        assert!(error(&arm.join("robot.urdf")).contains("converted first"));
+        assert!(error(&arm.join("nothing.glb")).contains("nothing.glb"));
+        assert!(error(&arm.join("bad.glb")).contains("no binary glTF"));
+        assert!(error(&arm.join("bad.gltf")).contains("no glTF"));
+        assert!(error(&arm.join(".a.glb")).contains("rename"));
+        fs::write(arm.join("report.json"), only_usd).unwrap();
+        assert!(error(&arm).contains("no arm.glb"));
+        fs::write(arm.join("report.json"), "{").unwrap();
+        assert!(error(&arm).contains("report.json cannot be read"));
+    }
+
+    #[test]
+    fn what_fails_leaves_what_was_shown() {
+        let (_folder, arm) = folder(&[("arm.glb", "glTF"), ("report.json", REPORT_TEXT)]);
+        let robot = look(&arm).unwrap();
+        fs::write(arm.join("report.json"), "{").unwrap();
+        let now = failed(&robot, &look(&arm).unwrap_err());
+        assert_eq!((now.revision, now.state, &now.files), (Some(3), RobotState::Error, &robot.files));
+        assert_eq!(now.diagnostics[0].code, codes::VIEW.id);
+    }
+}

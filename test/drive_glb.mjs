@@ -1,0 +1,67 @@
+// Drives a robot in a GLB with a loader of EXT_robot_kinematics and prints where its links are.
+//
+//   node drive_glb.mjs bundle ours|CHECKOUT OUT.mjs     bundles viewer/src/loader, or a checkout of three-gltf-robot, with three
+//   node drive_glb.mjs pose BUNDLE.mjs ROBOT.glb        reads poses from standard input, [{joint: position}], and prints for each
+//                                                       {link: its world matrix, column by column}
+//
+// It needs the packages of viewer/package.json in viewer/node_modules.
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const viewer = join(dirname(dirname(fileURLToPath(import.meta.url))), 'viewer');
+
+/** How each loader is imported, and how a robot of it is moved and looked at. */
+const OURS = `
+  export { registerRobotKinematics } from './src/loader/index.ts';
+  export const robotOf = (gltf) => gltf.userData.robots[0];
+  export const problemsOf = (gltf) => gltf.userData.robotProblems;
+  export const set = (robot, positions) => { robot.reset(); robot.setPositions(positions); };
+`;
+// Its limits hold unless told otherwise, those of followers too: mimics may lead out of them, in the URDF as in the extension.
+const THEIRS = (checkout) => `
+  export { registerRobotKinematics } from ${JSON.stringify(join(resolve(checkout), 'src/loader/RobotKinematicsPlugin.ts'))};
+  export const robotOf = (gltf) => gltf.userData.robotKinematics[0];
+  export const problemsOf = () => [];
+  export const set = (robot, positions) => robot.setJointValues(positions, { clamp: false });
+`;
+
+async function bundle(which, outfile) {
+  const { build } = createRequire(join(viewer, 'package.json'))('esbuild');
+  const three = `
+    export { Texture } from 'three';
+    export { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
+  `;
+  await build({
+    stdin: { contents: three + (which === 'ours' ? OURS : THEIRS(which)), resolveDir: viewer, loader: 'ts' },
+    nodePaths: [join(viewer, 'node_modules')],
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'es2022',
+    logLevel: 'warning',
+    outfile,
+    tsconfigRaw: '{}',
+  });
+}
+
+async function pose(bundled, file) {
+  const { GLTFLoader, Texture, registerRobotKinematics, robotOf, problemsOf, set } = await import(pathToFileURL(resolve(bundled)));
+  const loader = new GLTFLoader();
+  registerRobotKinematics(loader);
+  // There is nothing to decode images with here.
+  loader.register(() => ({ name: 'no textures', loadTexture: () => Promise.resolve(new Texture()) }));
+  const gltf = await loader.parseAsync(new Uint8Array(readFileSync(file)).buffer, '');
+  if (problemsOf(gltf).length > 0) throw new Error(problemsOf(gltf).join('\n'));
+  const robot = robotOf(gltf);
+  const poses = JSON.parse(readFileSync(0, 'utf8')).map((positions) => {
+    set(robot, positions);
+    gltf.scene.updateMatrixWorld(true);
+    return Object.fromEntries(robot.links.map((link) => [link.name, [...link.node.matrixWorld.elements]]));
+  });
+  process.stdout.write(JSON.stringify(poses));
+}
+
+const [command, ...rest] = process.argv.slice(2);
+await (command === 'bundle' ? bundle(...rest) : pose(...rest));

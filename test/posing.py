@@ -1,0 +1,71 @@
+"""Poses of a URDF's links with every joint of it set, planar and floating ones too, in glTF's axes and as a loader of
+EXT_robot_kinematics is told: a number for one degree of freedom, else a list. From the URDF and the extension's text alone."""
+
+import math
+
+import numpy as np
+
+import kinematics
+from gltf import AXES
+
+
+def plane(normal):
+    """The two directions that a planar joint's positions are along (section 6, step 5)."""
+    helper = np.array([1.0, 0, 0]) if abs(normal[0]) < 0.9 else np.array([0, 1.0, 0])
+    u = np.cross(normal, helper)
+    u /= np.linalg.norm(u)
+    return u, np.cross(normal, u)
+
+
+def random_positions(urdf, chance):
+    """A position within its limits for every joint of the tree that moves and follows none."""
+    out = {}
+    for name, joint in urdf.joints.items():
+        freedom = kinematics.FREEDOM[joint.kind]
+        if urdf.parent_joint[joint.child] != name or joint.mimic or freedom == 0:
+            continue
+        low, high = _limits(joint)
+        values = [chance.uniform(low, high) for _ in range(freedom)]
+        out[name] = values[0] if freedom == 1 else values
+    return out
+
+
+def _limits(joint):
+    """Finite ones for every joint; one without limits, or with limits that are none, gets a turn or as many metres."""
+    if joint.kind not in ("revolute", "prismatic"):
+        return -math.pi, math.pi
+    low = -math.pi if joint.lower is None else joint.lower
+    high = max(low, math.pi) if joint.upper is None else joint.upper
+    return (min(low, high), high) if joint.lower is None else (low, high) if low <= high else (-math.pi, math.pi)
+
+
+def motion(joint, position):
+    """The child's frame in the joint frame, in ROS axes."""
+    match joint.kind:
+        case "planar":
+            return kinematics.pose(np.array(position) @ np.array(plane(joint.axis)))
+        case "floating":
+            turned = np.eye(3)
+            for axis, angle in zip(np.eye(3), position[3:], strict=True):
+                turned = turned @ kinematics.about(axis, angle)
+            return kinematics.pose(position[:3], turned)
+        case _:
+            return joint.motion(position)
+
+
+def link_frames(urdf, positions):
+    """Every link's frame in the robot's, in glTF axes. Followers stand where their drivers put them, what is not given at zero."""
+    scalars = urdf.resolve({name: position for name, position in positions.items() if not isinstance(position, list)})
+    out = {}
+
+    def of(link):
+        if link not in out:
+            joint = urdf.joints.get(urdf.parent_joint.get(link))
+            if joint is None:
+                out[link] = np.eye(4)
+            else:
+                rest = scalars.get(joint.name, [0.0] * kinematics.FREEDOM[joint.kind])
+                out[link] = of(joint.parent) @ joint.origin @ motion(joint, positions.get(joint.name, rest) if not joint.mimic else rest)
+        return out[link]
+
+    return {link: AXES @ of(link) @ AXES.T for link in urdf.links}

@@ -1,0 +1,118 @@
+"""The node in a process of its own, and small robots for it to hear of."""
+
+import json
+import math
+import os
+import re
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import conftest
+import ros_peer
+from ros_peer import Header, Quaternion, String, Transform, TransformStamped, Vector3
+
+#: Everything waits at most this long: a loaded machine is slow, not wrong.
+PATIENCE = 60
+ARM = conftest.SAMPLES / "sample_arm"
+BODY = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+BOX = '<robot name="{name}"><link name="base">' + BODY + '<visual><geometry><box size="{size} 1 1"/></geometry></visual></link></robot>'
+
+
+def box(name, size=1):
+    """A small robot."""
+    return BOX.format(name=name, size=size)
+
+
+def chain(name="chain"):
+    """base → (revolute) arm → (fixed) tool."""
+    visual = '<visual><geometry><box size="1 1 1"/></geometry></visual>'
+    links = "".join(f'<link name="{link}">{BODY}{visual}</link>' for link in ("base", "arm", "tool"))
+    return (
+        f'<robot name="{name}">{links}'
+        '<joint name="shoulder" type="revolute"><parent link="base"/><child link="arm"/><origin xyz="0 0 1"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
+        '<joint name="flange" type="fixed"><parent link="arm"/><child link="tool"/><origin xyz="0.5 0 0"/></joint></robot>'
+    )
+
+
+def transform(parent, child, x=0.0, y=0.0, z=0.0, yaw=0.0):
+    turn = Quaternion(z=math.sin(yaw / 2), w=math.cos(yaw / 2))
+    moved = Transform(translation=Vector3(x=x, y=y, z=z), rotation=turn)
+    return TransformStamped(header=Header(frame_id=parent), child_frame_id=child, transform=moved)
+
+
+class Node:
+    """The node in a process of its own."""
+
+    def __init__(self, domain, output, log, *arguments, environment=None, **parameters):
+        # Exit codes and messages are those of the process itself, so the program is called directly.
+        command = [str(conftest.program()), "bridge", "--ros-args"]
+        parameters = {"output_dir": output, "http.port": 0, "settle_time": 0.05, "diagnostics_period": 0.2} | parameters
+        for name, value in parameters.items():
+            # JSON is YAML, and quotes texts.
+            command += ["-p", f"{name}:={json.dumps(str(value) if isinstance(value, Path) else value)}"]
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "RMW_", "AMENT_"))}
+        self.log_path = log
+        self.output = Path(output)
+        with log.open("wb") as stream:
+            self.process = subprocess.Popen(
+                [*command, *map(str, arguments)],
+                stdout=subprocess.DEVNULL,
+                stderr=stream,
+                env=inherited
+                | {
+                    "ROS_DOMAIN_ID": str(domain),
+                    "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+                    "RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp",
+                }
+                | (environment or {}),
+            )
+
+    @property
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def logged(self, pattern, timeout=PATIENCE):
+        """Waits for a line of the log."""
+
+        def look():
+            assert self.process.poll() is None, f"the node ended with {self.process.returncode}:\n{self.log}"
+            return re.search(pattern, self.log)
+
+        try:
+            return ros_peer.until(look, timeout, f"no {pattern!r} in the log")
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}:\n{self.log}") from None
+
+    def ended(self, timeout=PATIENCE):
+        """Waits for the end; returns the exit code."""
+        code = self.process.wait(timeout)
+        assert "panicked" not in self.log, self.log
+        return code
+
+    def end(self, signal_number=signal.SIGTERM, timeout=PATIENCE):
+        if self.process.poll() is None:
+            self.process.send_signal(signal_number)
+        return self.ended(timeout)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+
+def description(peer, text=None):
+    """A latched description, as robot_state_publisher has it."""
+    publisher = peer.publisher("/robot_description", String, latched=True, depth=1)
+    # It is there as long as its node is.
+    vars(peer).setdefault("publishers", []).append(publisher)
+    if text is not None:
+        publisher.write(String(data=text))
+    return publisher
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]

@@ -1,0 +1,344 @@
+"""The HTTP side from outside: joint states from DDS to a WebSocket, frames with their verdicts, `urdf_usd view`, downloads.
+
+Clients are Python's own `http.client` and the package `websockets`. Tests wait for conditions, never for a time.
+"""
+
+import contextlib
+import gzip
+import hashlib
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds (pip install cyclonedds)")
+websockets = pytest.importorskip("websockets.sync.client", reason="joint states come over a WebSocket (pip install websockets)")
+
+import conftest  # noqa: E402
+import ros_peer  # noqa: E402
+from ros_node import PATIENCE, Node, box, chain, description, transform  # noqa: E402
+from ros_peer import Asset, Header, JointState, Peer, String, TFMessage, Time  # noqa: E402
+
+#: Domains for the tests of this file.
+FIRST_DOMAIN, DOMAINS = 20, 10
+
+
+@pytest.fixture
+def domain(request):
+    """A domain of its own for every test of this file, whichever worker runs it."""
+    ours = [item.nodeid for item in request.session.items if item.path == request.path]
+    return FIRST_DOMAIN + ours.index(request.node.nodeid) % DOMAINS
+
+
+@pytest.fixture
+def peer(domain):
+    with Peer(domain) as peer:
+        yield peer
+
+
+@pytest.fixture
+def node(domain, tmp_path):
+    """A node that serves on a port of its own; its URL is `node.url`."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    node = Node(domain, tmp_path / "out", tmp_path / "log.txt", **{"http.port": port})
+    node.url = node.logged(r"http://\S+").group()
+    yield node
+    if node.process.poll() is None:
+        node.kill()
+    print(node.log)
+    assert "panicked" not in node.log
+
+
+class View:
+    """`urdf_usd view` in a process of its own."""
+
+    def __init__(self, log, *arguments):
+        self.log_path = log
+        with log.open("wb") as stream:
+            self.process = subprocess.Popen(
+                [str(conftest.program()), "view", *map(str, arguments)], stdout=subprocess.PIPE, stderr=stream, text=True
+            )
+        # The first thing that it prints is its address.
+        self.url = self.process.stdout.readline().strip()
+        assert self.url, self.log
+
+    @property
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def robot(self):
+        (robot,) = get_json(self.url + "api/robots")
+        return robot
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(PATIENCE)
+
+
+@pytest.fixture
+def view(tmp_path):
+    """Starts views; all have ended when the test is over, and none has panicked."""
+    views = []
+
+    def start(*arguments):
+        views.append(View(tmp_path / f"view{len(views)}.txt", *arguments))
+        return views[-1]
+
+    yield start
+    for view in views:
+        if view.process.poll() is None:
+            view.process.kill()
+            view.process.wait(PATIENCE)
+        print(view.log)
+        assert "panicked" not in view.log
+
+
+def request(url, method="GET", **headers):
+    """An answer with `status`, `headers` and `content`: as it is on the wire, nothing unpacked or followed."""
+    parts = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)
+    with contextlib.closing(connection):
+        connection.request(method, parts.path + (f"?{parts.query}" if parts.query else ""), headers={k.replace("_", "-"): v for k, v in headers.items()})
+        answer = connection.getresponse()
+        answer.content = answer.read()
+        return answer
+
+
+def get_json(url):
+    answer = request(url)
+    assert answer.status == 200, answer.content
+    return json.loads(answer.content)
+
+
+def joints(url, **options):
+    return websockets.connect(url.replace("http://", "ws://") + "joints", open_timeout=PATIENCE, **options)
+
+
+def state(socket, wanted):
+    """The first state for which `wanted` is true."""
+    while True:
+        told = json.loads(socket.recv(timeout=PATIENCE))
+        assert set(told) == {"robot", "live", "stamp", "positions"}
+        if wanted(told):
+            return told
+
+
+def heard(states, message, socket, wanted):
+    """Publishes until a state for which `wanted` is true comes out: the node listens with best effort, as to any sensor."""
+
+    def look():
+        states.write(message)
+        with contextlib.suppress(TimeoutError):
+            told = json.loads(socket.recv(timeout=0.2))
+            return wanted(told) and told
+
+    return ros_peer.until(look, PATIENCE, "the state")
+
+
+# ------------------------------------------------------------------------------------------------------------- the node
+
+
+def test_joint_states_come_out_of_the_websocket(node, peer):
+    with joints(node.url) as early:
+        assert state(early, lambda told: True) == {"robot": None, "live": False, "stamp": 0, "positions": {}}
+        states = peer.publisher("/joint_states", JointState).matched(PATIENCE)
+        header = Header(stamp=Time(sec=12, nanosec=250_000_000))
+        message = JointState(header=header, name=["hüfte", "knie-1", "lost"], position=[0.5, -1.25, float("nan")])
+        first = heard(states, message, early, lambda told: told["live"])
+        assert first == {"robot": None, "live": True, "stamp": 12.25, "positions": {"hüfte": 0.5, "knie-1": -1.25}}
+        # Who comes later gets the last state at once, and a partial one changes its own joints only.
+        with joints(node.url) as late:
+            assert state(late, lambda told: True)["positions"] == first["positions"]
+            message = JointState(name=["knie-1"], position=[0.75])
+            assert heard(states, message, late, lambda told: told["positions"]["knie-1"] == 0.75)["positions"]["hüfte"] == 0.5
+            assert state(early, lambda told: told["positions"]["knie-1"] == 0.75)["positions"]["hüfte"] == 0.5
+        quiet = state(early, lambda told: not told["live"])
+        assert quiet["positions"] == {"hüfte": 0.5, "knie-1": 0.75}
+        message = JointState(name=["knie-1"], position=[1.0])
+        assert heard(states, message, early, lambda told: told["live"])["positions"]["knie-1"] == 1.0
+
+
+def test_a_client_that_does_not_read_holds_nobody_up(node, peer):
+    states = peer.publisher("/joint_states", JointState).matched(PATIENCE)
+    # `max_queue`: what is not asked for is left on the wire.
+    with joints(node.url, max_queue=1) as slow, joints(node.url) as quick:
+        for n in range(1, 300):
+            message = JointState(header=Header(stamp=Time(sec=n)), name=["hip"], position=[float(n)])
+            assert heard(states, message, quick, lambda told, n=n: told["stamp"] == n)["positions"] == {"hip": n}
+        stamps = [state(slow, lambda told: True)["stamp"]]
+        while stamps[-1] < 299:
+            stamps.append(state(slow, lambda told: True)["stamp"])
+    assert stamps == sorted(stamps) and len(stamps) < 50, stamps
+
+
+def test_pages_from_elsewhere_are_refused(node):
+    with joints(node.url, origin=node.url.rstrip("/")) as own:
+        assert state(own, lambda told: True)["live"] is False
+    for origin in ("http://evil.example", "http://127.0.0.1:1"):
+        with pytest.raises(Exception, match="403"):
+            joints(node.url, origin=origin)
+    assert request(node.url + "api/robots", Host="evil.example").status == 421
+
+
+def test_frames_have_verdicts_and_the_live_tree_is_beside_them(node, peer):
+    description(peer, chain())
+    url = node.url + "api/frames/chain"
+    silent = ros_peer.until(lambda: request(url).status == 200 and get_json(url)["frames"], PATIENCE, "frames")
+    assert {frame["name"]: (frame["parent"], frame["static"], frame["verdict"]) for frame in silent} == {
+        "base": (None, True, None), "arm": ("base", False, None), "tool": ("arm", True, None),
+    }  # fmt: skip
+    assert get_json(url)["tf"] == []
+    fixed = peer.publisher("/tf_static", TFMessage, latched=True, depth=10).matched(PATIENCE)
+    moving = peer.publisher("/tf", TFMessage).matched(PATIENCE)
+    # The tool is where the URDF does not have it.
+    fixed.write(TFMessage(transforms=[transform("arm", "tool", x=0.25)]))
+
+    def judged():
+        moving.write(TFMessage(transforms=[transform("base", "arm", z=1, yaw=0.3)]))
+        told = get_json(url)
+        verdicts = {frame["name"]: frame["verdict"] for frame in told["frames"]}
+        return verdicts == {"base": "ok", "arm": "ok", "tool": "off"} and told
+
+    told = ros_peer.until(judged, PATIENCE, "verdicts")
+    (tool,) = (frame for frame in told["frames"] if frame["name"] == "tool")
+    assert "0.25" in tool["detail"]
+    tree = {(edge["frame"], edge["parent"], edge["static"]): edge["age"] for edge in told["tf"]}
+    assert set(tree) == {("arm", "base", False), ("tool", "arm", True)} and all(0 <= age < PATIENCE for age in tree.values())
+    assert request(node.url + "api/frames/nobody").status == 404
+
+
+# -------------------------------------------------------------------------------------------------------------- downloads
+
+
+@pytest.fixture
+def viewed(view, conversions):
+    """The sample arm's asset, and a view of it."""
+    robot = conversions("sample_arm")
+    return robot, view(robot.directory, "--port", 0)
+
+
+def test_every_file_has_its_type_and_the_tag_of_its_content(viewed):
+    robot, view = viewed
+    types = {
+        "glb": "model/gltf-binary", "usda": "model/vnd.usda", "usdc": "application/octet-stream", "png": "image/png", "jpg": "image/jpeg",
+    }  # fmt: skip
+    told = view.robot()
+    assert (told["name"], told["key"], told["revision"]) == (robot.report["robot"], robot.asset_name, robot.report["revision"])
+    assert told["diagnostics"] == robot.report["diagnostics"] and told["counts"] == robot.report["counts"]
+    assert [file["path"] for file in told["files"]] == [file["path"] for file in robot.report["files"]]
+    for file in told["files"]:
+        url = f"{view.url}assets/{robot.asset_name}/{urllib.parse.quote(file['path'])}"
+        content = (robot.directory / file["path"]).read_bytes()
+        plain, packed = request(url), request(url, Accept_Encoding="gzip")
+        assert plain.content == content
+        assert plain.headers["ETag"] == f'"{hashlib.sha256(content).hexdigest()}"' == f'"{file["sha256"]}"'
+        ending = file["path"].rsplit(".")[-1]
+        assert plain.headers["Content-Type"] == types[ending]
+        is_packed = packed.headers["Content-Encoding"] == "gzip"
+        assert is_packed == (ending == "usda" and len(content) >= 1024)
+        assert (gzip.decompress(packed.content) if is_packed else packed.content) == content
+        assert request(url, If_None_Match=packed.headers["ETag"]).status == 304
+        head = request(url, method="HEAD")
+        assert (head.content, int(head.headers["Content-Length"])) == (b"", len(content))
+    assert json.loads(request(f"{view.url}assets/{robot.asset_name}/report.json").content)["robot"] == robot.report["robot"]
+
+
+def test_an_interrupted_download_goes_on(viewed):
+    robot, view = viewed
+    url, content = f"{view.url}assets/{robot.asset_name}/{robot.glb.name}", robot.glb.read_bytes()
+    got, tag = b"", None
+    for size in (1, 1000, len(content) // 2, len(content)):
+        # As after a broken connection: from where it stopped, if it is still the same file.
+        condition = {"If_Range": tag} if tag else {}
+        answer = request(url, Range=f"bytes={len(got)}-{len(got) + size - 1}", **condition)
+        assert answer.status == 206
+        assert answer.headers["Content-Range"] == f"bytes {len(got)}-{min(len(got) + size, len(content)) - 1}/{len(content)}"
+        tag, got = answer.headers["ETag"], got + answer.content
+    assert got == content
+    assert request(url, Range=f"bytes={len(content)}-").status == 416
+
+
+# ------------------------------------------------------------------------------------------------------------------- view
+
+
+def test_view_serves_and_takes_the_next_revision(view, sample, tmp_path):
+    robot = conftest.convert(sample, tmp_path / "out")
+    seen = view(robot.directory, "--port", 0)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", seen.url)
+    page = request(seen.url)
+    assert page.status == 200 and b"<script" in page.content and "text/html" in page.headers["Content-Type"]
+    for path in re.findall(r'(?:src|href)="(viewer/[^"]+)"', page.content.decode()):
+        assert request(seen.url + path).status == 200, path
+    assert "script-src 'self'" in page.headers["Content-Security-Policy"]
+    with joints(seen.url) as socket:
+        assert state(socket, lambda told: True) == {"robot": None, "live": False, "stamp": 0, "positions": {}}
+    url = f"{seen.url}assets/{robot.asset_name}/{robot.glb.name}"
+    before = request(url)
+    events = urllib.request.urlopen(seen.url + "events", timeout=PATIENCE)
+    assert events.readline() == b"event: resync\n"
+    robot.urdf.write_text(robot.urdf.read_text().replace("</robot>", '<link name="added"/></robot>'))
+    again = conftest.run("convert", robot.urdf, "-o", tmp_path / "out", *sample.options)
+    assert again.returncode == 0, again.stderr
+    lines = iter(events.readline, b"")
+    assert next(line for line in lines if line.startswith(b"event: revision"))
+    told = json.loads(next(lines).removeprefix(b"data: "))
+    assert (told["key"], told["revision"]) == (robot.asset_name, 2)
+    assert seen.robot()["revision"] == 2
+    after = request(url)
+    assert after.content == robot.glb.read_bytes() != before.content
+    assert request(url, If_None_Match=before.headers["ETag"]).status == 200
+    assert request(url, Range="bytes=5-", If_Range=before.headers["ETag"]).content == after.content
+    assert seen.end() == 0
+
+
+def test_a_glb_alone_is_all_that_is_served(view, conversions, tmp_path):
+    robot = conversions("sample_arm")
+    folder = tmp_path / "größe 1-2"
+    folder.mkdir()
+    alone = folder / "mein arm-ü.glb"
+    alone.write_bytes(robot.glb.read_bytes())
+    (folder / "secret.json").write_text("{}")
+    seen = view(alone, "--port", 0)
+    told = seen.robot()
+    assert (told["key"], told["revision"], [file["path"] for file in told["files"]]) == ("mein arm-ü", 1, [alone.name])
+    base = f"{seen.url}assets/{urllib.parse.quote(told['key'])}/"
+    assert request(base + urllib.parse.quote(alone.name)).content == alone.read_bytes()
+    for path in ("secret.json", "../secret.json", "%2e%2e/log0.txt"):
+        assert request(base + path).status == 404
+    other = folder / "next"
+    other.write_bytes(conversions("sample_rover").glb.read_bytes())
+    other.rename(alone)
+    ros_peer.until(lambda: seen.robot()["revision"] == 2, PATIENCE, "the next revision")
+    assert request(base + urllib.parse.quote(alone.name)).content == alone.read_bytes()
+    # What is broken is told, and what was shown stays.
+    alone.write_text("nothing")
+    broken = ros_peer.until(lambda: (told := seen.robot())["state"] == "error" and told, PATIENCE, "the fault")
+    assert broken["revision"] == 2 and broken["diagnostics"][0]["code"] == "serve-view"
+
+
+def test_view_says_what_it_cannot_show(conversions, tmp_path):
+    robot = conversions("sample_arm")
+    usd = conftest.run("convert", robot.urdf, "-o", tmp_path, "--formats", "usd", "--package", f"sample_arm={robot.package_dirs['sample_arm']}")
+    assert usd.returncode == 0, usd.stderr
+    for asset, parts in [
+        (tmp_path / robot.asset_name, [f"no {robot.asset_name}.glb", "urdf_usd convert", "usd,glb"]),
+        (robot.urdf, ["urdf_usd convert"]),
+        (tmp_path / "nowhere", ["nowhere"]),
+    ]:
+        done = conftest.run("view", asset, timeout=PATIENCE)
+        assert done.returncode == 1 and done.stdout == "" and all(part in done.stderr for part in parts), done.stderr
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = conftest.run("view", robot.directory, "--port", port, timeout=PATIENCE)
+        assert done.returncode == 1 and str(port) in done.stderr and "--port" in done.stderr, done.stderr

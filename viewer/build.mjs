@@ -1,0 +1,76 @@
+// Builds the viewer and the loader.
+//
+//   dist/ (or $VIEWER_OUT)   the viewer: index.html, main.js, main.css, what is in static/, and LICENSES.txt
+//   lib/loader.js            the loader for other programs; three stays theirs. Not made where $VIEWER_OUT is set.
+//
+// Needs the packages under "dependencies" only. The same sources give the same bytes.
+import { build } from 'esbuild';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = resolve(process.env.VIEWER_OUT || join(here, 'dist'));
+
+const common = {
+  absWorkingDir: here,
+  bundle: true,
+  charset: 'utf8',
+  format: 'esm',
+  legalComments: 'none',
+  logLevel: 'warning',
+  target: 'es2022',
+};
+
+async function buildViewer() {
+  await rm(out, { recursive: true, force: true });
+  await mkdir(out, { recursive: true });
+  const { metafile } = await build({
+    ...common,
+    entryPoints: ['src/app/main.ts'],
+    outdir: out,
+    minify: true,
+    metafile: true,
+    loader: { '.svg': 'text' },
+  });
+  await cp(join(here, 'index.html'), join(out, 'index.html'));
+  const files = join(here, 'static');
+  if (existsSync(files)) await cp(files, out, { recursive: true });
+  await writeFile(join(out, 'LICENSES.txt'), await licences(Object.keys(metafile.inputs)));
+}
+
+async function buildLoader() {
+  await build({
+    ...common,
+    entryPoints: { loader: 'src/loader/index.ts' },
+    outdir: join(here, 'lib'),
+    external: ['three', 'three/*'],
+  });
+}
+
+/** The licence of every package that a bundle was made from, and what the libraries that three carries say of themselves. */
+async function licences(inputs) {
+  const texts = [];
+  const packages = new Set(inputs.map(packageOf).filter((folder) => folder !== undefined));
+  for (const folder of [...packages].sort()) {
+    const { name, version } = JSON.parse(await readFile(join(here, folder, 'package.json'), 'utf8'));
+    const file = (await readdir(join(here, folder))).find((entry) => /^licen[cs]e/i.test(entry));
+    if (file === undefined) throw new Error(`${name} has no licence file`);
+    texts.push(`${name} ${version}\n\n${(await readFile(join(here, folder, file), 'utf8')).trim()}`);
+  }
+  for (const input of inputs.filter((path) => /node_modules\/three\/examples\/jsm\/libs\//.test(path)).sort()) {
+    const opening = /^(?:\s*(?:\/\/[^\n]*|\/\*[\s\S]*?\*\/))+/.exec(await readFile(join(here, input), 'utf8'));
+    const said = opening?.[0].replace(/^\s*(?:\/\/|\/\*+|\*\/|\*) ?/gm, '').trim();
+    if (said) texts.push(`${input.replace(/^.*node_modules\//, '')}\n\n${said}\nThe MIT License is written out with three.`);
+  }
+  return texts.join(`\n\n${'-'.repeat(80)}\n\n`) + '\n';
+}
+
+/** The folder of the package that a file belongs to, `undefined` for the viewer's own. */
+function packageOf(path) {
+  return /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];
+}
+
+await buildViewer();
+if (!process.env.VIEWER_OUT) await buildLoader();

@@ -1,0 +1,153 @@
+// Talks to the server: what robots there are, the verdicts on their frames, events, joint positions. Relative URLs only, so the
+// viewer also works below a path of another server. No DOM beyond fetch, EventSource and WebSocket.
+
+import { parseJoints, type JointsMessage } from './live.js';
+import { Reconnecting } from './reconnect.js';
+
+export type Severity = 'error' | 'warning' | 'info';
+
+/** A place in a source. */
+export interface Place {
+  file?: string | null;
+  line?: number | null;
+  column?: number | null;
+  element?: string | null;
+}
+
+/** What a conversion found. */
+export interface Diagnostic {
+  severity: Severity;
+  code: string;
+  message: string;
+  where?: Place | null;
+  help?: string | null;
+}
+
+/** A file of an asset. */
+export interface AssetFile {
+  path: string;
+  bytes: number;
+}
+
+/** A robot as `/api/robots` tells it. */
+export interface RobotEntry {
+  name: string;
+  key: string;
+  state: 'ok' | 'warning' | 'error';
+  message: string;
+  revision: number | null;
+  /** Seconds since 1970. */
+  time: number;
+  directory?: string | null;
+  files: AssetFile[];
+  counts?: Record<string, number> | null;
+  diagnostics: Diagnostic[];
+  frames?: { ok: number; total: number } | null;
+}
+
+/** A frame of the asset, held against TF. */
+export interface FrameVerdict {
+  name: string;
+  parent: string | null;
+  static: boolean;
+  /** null: nothing was heard yet. */
+  verdict: string | null;
+  detail: string | null;
+}
+
+/** A frame as it was heard on TF. */
+export interface TfFrame {
+  frame: string;
+  parent: string;
+  static: boolean;
+  /** Seconds since it was heard. */
+  age: number;
+}
+
+/** `/api/frames/KEY`. */
+export interface Frames {
+  frames: FrameVerdict[];
+  tf: TfFrame[];
+}
+
+const url = (path: string) => new URL(path, document.baseURI).href;
+const encoded = (path: string) => path.split('/').map(encodeURIComponent).join('/');
+
+/** The URL of a file of an asset; with a revision, one that no cache confuses with another's. */
+export function assetUrl(key: string, path: string, revision?: number | null): string {
+  const query = revision === undefined || revision === null ? '' : `?revision=${revision}`;
+  return url(`assets/${encoded(key)}/${encoded(path)}${query}`);
+}
+
+/** The file that the viewer shows: NAME.glb, else any GLB at the top, else a glTF. */
+export function drawable(entry: Pick<RobotEntry, 'name' | 'files'>): AssetFile | null {
+  const top = (ending: string) =>
+    entry.files.filter((file) => !file.path.includes('/') && file.path.toLowerCase().endsWith(ending));
+  const [glb, gltf] = [top('.glb'), top('.gltf')];
+  return glb.find((file) => file.path === `${entry.name}.glb`) ?? glb[0] ?? gltf[0] ?? null;
+}
+
+async function json(path: string): Promise<unknown> {
+  const response = await fetch(url(path), { headers: { accept: 'application/json' }, cache: 'no-store' });
+  if (!response.ok) throw new Error(`${response.status} ${response.statusText}`.trim());
+  return response.json();
+}
+
+/** All robots. */
+export async function robots(): Promise<RobotEntry[]> {
+  const entries = await json('api/robots');
+  if (!Array.isArray(entries)) throw new Error('api/robots is no list');
+  return (entries as RobotEntry[]).map((entry) => ({ ...entry, files: entry.files ?? [], diagnostics: entry.diagnostics ?? [] }));
+}
+
+/** The frames of a robot with their verdicts, and the TF tree; null if the server does not tell. */
+export async function frames(key: string): Promise<Frames | null> {
+  const answer = await json(`api/frames/${encoded(key)}`).catch(() => null);
+  if (typeof answer !== 'object' || answer === null) return null;
+  const { frames, tf } = answer as Partial<Frames>;
+  return { frames: Array.isArray(frames) ? frames : [], tf: Array.isArray(tf) ? tf : [] };
+}
+
+/** What `/events` may say. */
+export type EventKind = 'revision' | 'diagnostics' | 'frames' | 'resync';
+
+const EVENTS: EventKind[] = ['revision', 'diagnostics', 'frames', 'resync'];
+
+/** Listens to `/events`. The browser reconnects by itself, unless the server refuses: then we do. */
+export function listen(heard: (kind: EventKind, key: string | null) => void, connected: (yes: boolean) => void): Reconnecting {
+  return new Reconnecting(({ opened, closed }) => {
+    const source = new EventSource(url('events'));
+    source.onopen = opened;
+    source.onerror = () => {
+      if (source.readyState === EventSource.CLOSED) closed();
+      else connected(false);
+    };
+    for (const kind of EVENTS) source.addEventListener(kind, (event) => heard(kind, keyOf(event)));
+    return source;
+  }, connected);
+}
+
+function keyOf(event: MessageEvent<string>): string | null {
+  try {
+    const { key } = JSON.parse(event.data) as { key?: unknown };
+    return typeof key === 'string' ? key : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Listens to `/joints`. */
+export function listenToJoints(heard: (message: JointsMessage) => void, connected: (yes: boolean) => void): Reconnecting {
+  return new Reconnecting(({ opened, closed }) => {
+    const address = new URL(url('joints'));
+    address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
+    const socket = new WebSocket(address);
+    socket.onopen = opened;
+    socket.onclose = closed;
+    socket.onmessage = (event: MessageEvent<unknown>) => {
+      const message = typeof event.data === 'string' ? parseJoints(event.data) : null;
+      if (message) heard(message);
+    };
+    return socket;
+  }, connected);
+}

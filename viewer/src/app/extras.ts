@@ -1,0 +1,34 @@
+// What a file says of its links beyond their names: mass properties in `extras`, read with care, since any program may have written
+// the file. No DOM.
+
+import type { Link } from '../loader/index.js';
+
+/** Mass properties of a link, in glTF's axes. */
+export interface Inertial {
+  /** kg. */
+  mass: number;
+  /** Centre of mass in the link's frame, metres. */
+  centre: [number, number, number] | null;
+  /** kg·m² about the centre of mass: xx, xy, xz, yy, yz, zz. */
+  inertia: number[] | null;
+}
+
+/** The mass properties in a link's extras; null if there are none. */
+export function inertialOf(link: Pick<Link, 'extras'>): Inertial | null {
+  return inertial(field(link.extras, 'inertial'));
+}
+
+function inertial(value: unknown): Inertial | null {
+  const mass = field(value, 'mass');
+  if (typeof mass !== 'number') return null;
+  const centre = numbers(field(field(value, 'origin'), 'translation'), 3);
+  return { mass, centre: centre as [number, number, number] | null, inertia: numbers(field(value, 'inertia'), 6) };
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+function numbers(value: unknown, count: number): number[] | null {
+  return Array.isArray(value) && value.length === count && value.every(Number.isFinite) ? (value as number[]) : null;
+}

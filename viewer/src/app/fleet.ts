@@ -1,0 +1,253 @@
+// The robots: what the server says of them, their models, which are shown, what is heard of their joints. No DOM, no drawing.
+
+import * as api from './api.js';
+import { Live, type JointsMessage, type LiveState } from './live.js';
+import { load } from './load.js';
+import type { Model } from './model.js';
+import type { State } from './state.js';
+
+/** A model on its way. */
+interface Coming {
+  revision: number | null;
+  abort: AbortController;
+}
+
+/** All robots. */
+export class Fleet {
+  /** As the server listed them, by key. */
+  entries: readonly api.RobotEntry[] = [];
+  /** Why the list could not be had, if so. */
+  listProblem: string | null = null;
+  /** Whether the list was had once. */
+  listed = false;
+  readonly models = new Map<string, Model>();
+  /** Why a robot's newest file is not shown. */
+  readonly problems = new Map<string, string>();
+  readonly frames = new Map<string, api.Frames>();
+  private readonly coming = new Map<string, Coming>();
+  private readonly heard = new Live();
+  private readonly wasLive = new Map<string, string>();
+  private currentKey: string | null = null;
+  private all = false;
+  private refreshing: Promise<void> | null = null;
+  private again = false;
+  private news = false;
+
+  constructor(private readonly state: State) {}
+
+  /** The robot that the panels are about. */
+  get current(): api.RobotEntry | null {
+    return this.entries.find((entry) => entry.key === this.currentKey) ?? null;
+  }
+
+  get currentModel(): Model | null {
+    return this.models.get(this.currentKey ?? '') ?? null;
+  }
+
+  get showsAll(): boolean {
+    return this.all && this.entries.length > 1;
+  }
+
+  /** The keys of the robots that are drawn. */
+  shown(): string[] {
+    if (this.showsAll) return this.entries.map((entry) => entry.key);
+    return this.current ? [this.current.key] : [];
+  }
+
+  isLoading(key: string): boolean {
+    return this.coming.has(key);
+  }
+
+  choose(key: string): void {
+    if (key === this.currentKey || !this.entries.some((entry) => entry.key === key)) return;
+    this.currentKey = key;
+    if (this.state.selection && this.state.selection.key !== key) this.state.select(null);
+    this.state.emit('current', undefined);
+    this.loadShown();
+    void this.readFrames(key);
+  }
+
+  showAll(all: boolean): void {
+    if (all === this.all) return;
+    this.all = all;
+    this.state.emit('current', undefined);
+    this.loadShown();
+  }
+
+  /** Reads the list anew; calls while one is under way become one more. */
+  refresh(): Promise<void> {
+    this.again = true;
+    this.refreshing ??= this.readList().finally(() => (this.refreshing = null));
+    return this.refreshing;
+  }
+
+  /** Something happened at the server. */
+  happened(kind: api.EventKind, key: string | null): void {
+    if (kind !== 'frames') void this.refresh();
+    const wanted = key ?? this.currentKey;
+    if ((kind === 'frames' || kind === 'resync') && wanted === this.currentKey && wanted) void this.readFrames(wanted);
+  }
+
+  /** Reads the verdicts on a robot's frames. */
+  async readFrames(key: string): Promise<void> {
+    const frames = await api.frames(key);
+    if (!frames) return;
+    this.frames.set(key, frames);
+    this.state.emit('frames', key);
+  }
+
+  private async readList(): Promise<void> {
+    while (this.again) {
+      this.again = false;
+      try {
+        this.take(await api.robots());
+        this.listProblem = null;
+      } catch (error) {
+        this.listProblem = reason(error);
+      }
+      this.listed = true;
+      this.state.emit('robots', undefined);
+    }
+  }
+
+  private take(entries: api.RobotEntry[]): void {
+    this.entries = entries;
+    const keys = new Set(entries.map((entry) => entry.key));
+    for (const key of [...this.models.keys()]) if (!keys.has(key)) this.remove(key);
+    if (!keys.has(this.currentKey ?? '')) {
+      const first = entries.find((entry) => api.drawable(entry)) ?? entries[0];
+      this.currentKey = first?.key ?? null;
+      this.state.emit('current', undefined);
+      if (this.currentKey) void this.readFrames(this.currentKey);
+    }
+    this.loadShown();
+  }
+
+  private remove(key: string): void {
+    this.coming.get(key)?.abort.abort();
+    this.coming.delete(key);
+    const model = this.models.get(key);
+    this.models.delete(key);
+    this.problems.delete(key);
+    this.frames.delete(key);
+    if (this.state.selection?.key === key) this.state.select(null);
+    this.state.emit('model', key);
+    model?.dispose();
+  }
+
+  private loadShown(): void {
+    for (const key of this.shown()) {
+      const entry = this.entries.find((entry) => entry.key === key);
+      if (entry) void this.loadEntry(entry);
+    }
+  }
+
+  /** Loads a robot's newest revision unless it is here or on its way. The old one stays until the new one is whole. */
+  private async loadEntry(entry: api.RobotEntry): Promise<void> {
+    const { key, revision } = entry;
+    const file = api.drawable(entry);
+    if (!file) return this.lack(key, revision === null ? `There is no asset yet. ${entry.message}`.trim() : NO_GLB);
+    const coming = this.coming.get(key);
+    if (coming ? coming.revision === revision : this.models.get(key)?.revision === revision) return;
+    coming?.abort.abort();
+    const mine: Coming = { revision, abort: new AbortController() };
+    this.coming.set(key, mine);
+    this.state.emit('model', key);
+    try {
+      const model = await load(api.assetUrl(key, file.path, revision), revision, mine.abort.signal);
+      if (this.coming.get(key) !== mine) return model.dispose();
+      this.coming.delete(key);
+      this.swap(key, model);
+    } catch (error) {
+      if (this.coming.get(key) !== mine) return;
+      this.coming.delete(key);
+      this.problems.set(key, `${file.path} could not be shown: ${reason(error)}`);
+      this.state.emit('model', key);
+    }
+  }
+
+  /** There is nothing to load. */
+  private lack(key: string, problem: string): void {
+    if (this.problems.get(key) === problem) return;
+    this.problems.set(key, problem);
+    this.state.emit('model', key);
+  }
+
+  private swap(key: string, model: Model): void {
+    const old = this.models.get(key);
+    if (old) model.setPositions(old.positions());
+    this.models.set(key, model);
+    this.problems.delete(key);
+    this.state.emit('model', key);
+    old?.dispose();
+    this.followLive(key);
+    const selection = this.state.selection;
+    if (selection?.key === key && !model.link(selection.link)) this.state.select(null);
+  }
+
+  /** What is heard of a robot's joints. */
+  live(key: string): LiveState {
+    const model = this.models.get(key);
+    return this.heard.state(key, (joint) => model?.joint(joint) !== undefined);
+  }
+
+  /** Takes in joint states; they are applied by `applyLive`, once per picture. */
+  hear(message: JointsMessage): void {
+    this.heard.receive(message);
+    this.news = true;
+  }
+
+  /** The connection for joint states is gone. */
+  deaf(): void {
+    this.heard.lost();
+    this.news = true;
+  }
+
+  follow(key: string, follow: boolean): void {
+    this.heard.follow(key, follow);
+    this.followLive(key);
+  }
+
+  /** Moves the robots as was heard last, if anything was since. */
+  applyLive(): void {
+    if (!this.news) return;
+    this.news = false;
+    for (const key of this.models.keys()) this.followLive(key);
+  }
+
+  private followLive(key: string): void {
+    const { live, following, positions } = this.live(key);
+    if (following) {
+      this.models.get(key)?.setPositions(Object.fromEntries(positions));
+      this.state.emit('pose', key);
+    }
+    const now = `${live} ${following}`;
+    if (this.wasLive.get(key) === now) return;
+    this.wasLive.set(key, now);
+    this.state.emit('live', key);
+  }
+
+  /** Moves a joint. */
+  setPosition(key: string, joint: string, value: number | number[], index = 0): boolean {
+    const moved = this.models.get(key)?.setPosition(joint, value, index) ?? false;
+    if (moved) this.state.emit('pose', key);
+    return moved;
+  }
+
+  applyConfiguration(key: string, name: string): void {
+    this.models.get(key)?.applyConfiguration(name);
+    this.state.emit('pose', key);
+  }
+
+  reset(key: string): void {
+    this.models.get(key)?.reset();
+    this.state.emit('pose', key);
+  }
+}
+
+const NO_GLB =
+  'This robot has no GLB among its files, so there is nothing to draw. Let the conversion write one: add glb to the formats.';
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

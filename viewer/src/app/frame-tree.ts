@@ -1,0 +1,64 @@
+// Frames as trees: the asset's own, and TF's as heard. TF comes from anybody, so a frame may be its own ancestor: nothing is lost and
+// nothing goes round for ever. No DOM.
+
+import type { FrameVerdict, TfFrame } from './api.js';
+import type { Model } from './model.js';
+
+/** How many levels a tree is shown with. */
+const DEEPEST = 64;
+
+/** A frame with those below it. */
+export interface FrameNode {
+  name: string;
+  children: FrameNode[];
+}
+
+/** The tree of a model's links, with the asset's frames that are no links; of the frames alone if there is no model. */
+export function linkTree(model: Pick<Model, 'links' | 'joints'> | null, frames: readonly FrameVerdict[]): FrameNode[] {
+  const edges = new Map<string, string | null>();
+  for (const link of model?.links ?? []) edges.set(link.name, null);
+  for (const joint of model?.joints ?? []) edges.set(joint.child.name, joint.parent.name);
+  for (const frame of frames) if (!edges.has(frame.name)) edges.set(frame.name, frame.parent);
+  return grow(edges);
+}
+
+/** TF's tree. */
+export function tfTree(frames: readonly TfFrame[]): FrameNode[] {
+  return grow(new Map(frames.map((frame) => [frame.frame, frame.parent])));
+}
+
+/** The trees that children with their parents make. Parents that are named only as such are roots; so is the first of a circle. */
+export function grow(edges: ReadonlyMap<string, string | null>): FrameNode[] {
+  const children = new Map<string, string[]>();
+  const roots: string[] = [];
+  for (const [name, parent] of edges) {
+    if (parent === null) {
+      roots.push(name);
+      continue;
+    }
+    if (!edges.has(parent) && !children.has(parent)) roots.push(parent);
+    const siblings = children.get(parent) ?? [];
+    siblings.push(name);
+    children.set(parent, siblings);
+  }
+  const taken = new Set<string>();
+  const take = (root: string): FrameNode => {
+    taken.add(root);
+    const top: FrameNode = { name: root, children: [] };
+    // Without recursion: a chain may be of any length. What is deeper than a page can nest hangs on the deepest that it can.
+    const open = [{ name: root, host: top, depth: 0 }];
+    for (let at = open.pop(); at; at = open.pop()) {
+      for (const name of children.get(at.name) ?? []) {
+        if (taken.has(name)) continue;
+        taken.add(name);
+        const child: FrameNode = { name, children: [] };
+        at.host.children.push(child);
+        open.push({ name, host: at.depth < DEEPEST ? child : at.host, depth: at.depth + 1 });
+      }
+    }
+    return top;
+  };
+  const trees = roots.map(take);
+  for (const name of edges.keys()) if (!taken.has(name)) trees.push(take(name));
+  return trees;
+}

@@ -1,0 +1,159 @@
+// The viewer: puts its parts together.
+//
+// For tests and scripts, `window.viewer` (see `Viewer` below). Controls can be found by role and name, or by id:
+//
+//   #robot-select                        which robot, or "Show all"; #show-all (switch) in the tab Robots
+//   #connection[data-state=wait|on|off]  how the server is reached; its text says it
+//   #stage-message                       what stands over the picture (loading, no GLB, could not be shown); hidden if nothing
+//   #no-webgl                            says that nothing can be drawn; hidden where WebGL works
+//   #theme-toggle                        aria-pressed: dark colours
+//   tabs: #tab-robots, #tab-joints, #tab-frames, #tab-view, #tab-diagnostics, each with its #panel-…
+//   joints: li[data-joint=NAME] with a slider named "NAME position" and a field named "NAME value in radians" (or "metres");
+//           with several degrees of freedom "NAME: x position", "NAME: yaw position", …; #joint-search, #joint-count,
+//           button[data-pose=POSE], #reset-joints, #live-badge (hidden unless live), #follow-live (switch)
+//   frames: trees named "Links" and "TF tree as heard" with treeitem[data-id=FRAME]; #frames-summary; #link-details
+//   view:   switches #option-visual, -collision, -wireframe, -axes, -labels, -grid, -shadows; sliders #option-transparency, -axesSize
+//   diagnostics: #filter-error, #filter-warning, #filter-info (aria-pressed), li.finding
+//   camera: #camera-front, -left, -top, -iso, -fit; #screenshot; #selected-link shows the selected link over the picture
+//   robots: #choose-robot-N, details of files with links
+
+import './main.css';
+import * as api from './api.js';
+import { byId } from './dom.js';
+import { Fleet } from './fleet.js';
+import { connectionStatus, gridSize, keys, messages, panelSize, robotChoice, themeButton } from './page.js';
+import type { Positions } from './model.js';
+import { DiagnosticsPanel } from './panels/diagnostics-panel.js';
+import { FramesPanel } from './panels/frames-panel.js';
+import { JointsPanel } from './panels/joints-panel.js';
+import { RobotsPanel } from './panels/robots-panel.js';
+import { Tabs } from './panels/tabs.js';
+import { ViewPanel } from './panels/view-panel.js';
+import { State } from './state.js';
+import { Theme } from './theme.js';
+import { toolbar } from './toolbar.js';
+import { gizmo } from './view/gizmo.js';
+import { labels } from './view/labels.js';
+import { pickable } from './view/pick.js';
+import { Show } from './view/show.js';
+import { Stage } from './view/stage.js';
+
+/** What tests and scripts may use. Everything is in glTF's axes and units. */
+export interface Viewer {
+  /** Done when the list of robots was had and those to be shown are shown, or have failed. */
+  readonly ready: Promise<void>;
+  /** The keys of all robots. */
+  robots(): string[];
+  /** Where the joints of a robot stand, by name; nothing if it is not loaded. */
+  positions(key: string): Positions;
+  /** The pose of a link relative to the robot's place, column-major; null if there is no such link. */
+  linkMatrix(key: string, link: string): number[] | null;
+  /** Moves a joint; says whether it could. */
+  setPosition(key: string, joint: string, value: number | number[]): boolean;
+  /** The revision that is shown. */
+  revision(key: string): number | null;
+  camera(): { position: number[]; target: number[] };
+  /** How many pictures were drawn. */
+  frame(): number;
+}
+
+declare global {
+  interface Window {
+    viewer: Viewer;
+  }
+}
+
+const still = matchMedia('(prefers-reduced-motion: reduce)');
+
+function start(): void {
+  const state = new State();
+  const theme = new Theme(state);
+  const fleet = new Fleet(state);
+  const canvas = byId<HTMLCanvasElement>('canvas');
+  const stage = new Stage(canvas, () => still.matches);
+  const show = new Show(state, fleet, stage, theme);
+  pickable(canvas, state, fleet, stage, show);
+  labels(byId('labels'), state, stage, show);
+  gizmo(byId('gizmo'), stage);
+  gridSize(stage, state);
+  toolbar(byId('toolbar'), stage, show, fleet);
+  robotChoice(state, fleet);
+  connectionStatus(state);
+  messages(state, fleet, stage);
+  themeButton(state, theme);
+  panelSize();
+  keys(state, stage, show);
+  panels(state, fleet);
+  talk(state, fleet, stage);
+  window.viewer = expose(state, fleet, stage);
+}
+
+function panels(state: State, fleet: Fleet): void {
+  const joints = new JointsPanel(state, fleet);
+  const frames = new FramesPanel(state, fleet, (joint) => {
+    tabs.show('joints');
+    joints.reveal(joint);
+  });
+  const all = [joints, new RobotsPanel(state, fleet), frames, new ViewPanel(state), new DiagnosticsPanel(state, fleet)];
+  const tabs = new Tabs(byId('tabs'), byId('panel-body'), all);
+  const badges = () => {
+    const { current } = fleet;
+    const bad = current?.diagnostics.filter((item) => item.severity !== 'info').length ?? 0;
+    const kind = current?.diagnostics.some((item) => item.severity === 'error') ? 'error' : 'warning';
+    tabs.badge('diagnostics', bad ? String(bad) : '', `${bad} errors and warnings`, kind);
+    const { live } = fleet.live(current?.key ?? '');
+    tabs.badge('joints', live ? '●' : '', 'joint states are live', 'live');
+  };
+  state.onAny(['robots', 'current', 'live'], badges);
+}
+
+/** Listens to the server. */
+function talk(state: State, fleet: Fleet, stage: Stage): void {
+  stage.beforeFrame(() => fleet.applyLive());
+  api.listen(
+    (kind, key) => fleet.happened(kind, key),
+    (yes) => {
+      state.connected('events', yes);
+      if (yes) joints.hurry();
+    },
+  );
+  const joints = api.listenToJoints(
+    (message) => {
+      fleet.hear(message);
+      stage.request();
+    },
+    (yes) => {
+      state.connected('joints', yes);
+      if (yes) return;
+      fleet.deaf();
+      fleet.applyLive();
+    },
+  );
+}
+
+function expose(state: State, fleet: Fleet, stage: Stage): Viewer {
+  const settled = async () => {
+    await fleet.refresh();
+    if (fleet.shown().some((key) => fleet.isLoading(key))) {
+      await new Promise<void>((resolve) => {
+        const end = state.on('model', () => {
+          if (fleet.shown().some((key) => fleet.isLoading(key))) return;
+          end();
+          resolve();
+        });
+      });
+    }
+  };
+  return {
+    ready: settled(),
+    robots: () => fleet.entries.map((entry) => entry.key),
+    positions: (key) => fleet.models.get(key)?.positions() ?? {},
+    linkMatrix: (key, link) => fleet.models.get(key)?.linkMatrix(link) ?? null,
+    setPosition: (key, joint, value) => fleet.setPosition(key, joint, value),
+    revision: (key) => fleet.models.get(key)?.revision ?? null,
+    camera: () => ({ position: stage.eye.camera.position.toArray(), target: stage.eye.controls.target.toArray() }),
+    frame: () => stage.frame,
+  };
+}
+
+start();

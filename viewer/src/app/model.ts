@@ -1,0 +1,123 @@
+// A loaded file: its robots with their joints and links, as three objects under one holder. Knows nothing of panels or the server.
+
+import { Group, Matrix4, Mesh, type Material, type Object3D, Texture } from 'three';
+import type { GLTF } from 'three/addons/loaders/GLTFLoader.js';
+import { problemsOf, robotsOf, type Joint, type Link, type Robot } from '../loader/index.js';
+
+/** Positions by the joint's name: a number where there is one degree of freedom. */
+export type Positions = Record<string, number | number[]>;
+
+/** The robots of a file. Nearly always one. */
+export class Model {
+  /** Stands where the robot is placed; everything below is as in the file. */
+  readonly holder = new Group();
+  readonly robots: readonly Robot[];
+  readonly joints: readonly Joint[];
+  readonly links: readonly Link[];
+  /** What is wrong with what the file says of its robots. */
+  readonly problems: readonly string[];
+  private readonly linkByName = new Map<string, Link>();
+  private readonly jointByName = new Map<string, { robot: Robot; joint: Joint }>();
+  private readonly linkOfNode = new Map<Object3D, Link>();
+
+  constructor(
+    gltf: GLTF,
+    readonly revision: number | null,
+  ) {
+    this.holder.add(gltf.scene);
+    this.robots = robotsOf(gltf);
+    this.joints = this.robots.flatMap((robot) => robot.joints);
+    this.links = this.robots.flatMap((robot) => robot.links);
+    this.problems = problemsOf(gltf);
+    for (const link of this.links) {
+      if (!this.linkByName.has(link.name)) this.linkByName.set(link.name, link);
+      this.linkOfNode.set(link.node, link);
+    }
+    for (const robot of this.robots) {
+      for (const joint of robot.joints) {
+        if (!this.jointByName.has(joint.name)) this.jointByName.set(joint.name, { robot, joint });
+      }
+    }
+  }
+
+  link(name: string): Link | undefined {
+    return this.linkByName.get(name);
+  }
+
+  joint(name: string): Joint | undefined {
+    return this.jointByName.get(name)?.joint;
+  }
+
+  /** The joint that moves a link. */
+  jointOf(link: Link): Joint | undefined {
+    return this.joints.find((joint) => joint.child === link);
+  }
+
+  /** The link that an object belongs to. */
+  linkAt(object: Object3D | null): Link | undefined {
+    for (let at = object; at; at = at.parent) {
+      const link = this.linkOfNode.get(at);
+      if (link) return link;
+    }
+    return undefined;
+  }
+
+  positions(): Positions {
+    return Object.fromEntries(this.robots.flatMap((robot) => Object.entries(robot.positions())));
+  }
+
+  /** Sets one position of a joint, or all of them. Followers follow; there is nothing to set on them. */
+  setPosition(name: string, value: number | number[], index = 0): boolean {
+    const found = this.jointByName.get(name);
+    if (!found || found.joint.mimic) return false;
+    const { robot, joint } = found;
+    const values =
+      typeof value === 'number' ? joint.dofs.map((_, k) => (k === index ? value : (joint.positions[k] ?? 0))) : value;
+    if (values.length !== joint.dofs.length || !values.every(Number.isFinite)) return false;
+    robot.setPosition(joint.name, values.length === 1 ? (values[0] ?? 0) : values);
+    return true;
+  }
+
+  /** Sets what there is of these positions; what does not fit is left alone. */
+  setPositions(positions: Positions): void {
+    for (const robot of this.robots) robot.setPositions(positions);
+  }
+
+  /** Names of the poses that the file brings. */
+  configurations(): string[] {
+    return [...new Set(this.robots.flatMap((robot) => robot.configurations))];
+  }
+
+  applyConfiguration(name: string): void {
+    for (const robot of this.robots) if (robot.configurations.includes(name)) robot.applyConfiguration(name);
+  }
+
+  reset(): void {
+    for (const robot of this.robots) robot.reset();
+  }
+
+  /** Where a link is, in glTF's axes, in the file's own space: wherever the robot is placed. */
+  linkMatrix(name: string): number[] | null {
+    const link = this.link(name);
+    if (!link) return null;
+    this.holder.updateWorldMatrix(true, true);
+    return new Matrix4().copy(this.holder.matrixWorld).invert().multiply(link.node.matrixWorld).toArray();
+  }
+
+  /** Gives back what the graphics card holds. */
+  dispose(): void {
+    this.holder.removeFromParent();
+    this.holder.traverse((object) => {
+      if (!(object instanceof Mesh)) return;
+      object.geometry.dispose();
+      for (const material of [object.material as Material | Material[]].flat()) {
+        for (const value of Object.values(material)) {
+          if (!(value instanceof Texture)) continue;
+          (value.image as { close?: () => void } | null)?.close?.();
+          value.dispose();
+        }
+        material.dispose();
+      }
+    });
+  }
+}

@@ -1,0 +1,206 @@
+// What is around the picture and the panels: the choice of robot, the state of the connection, messages over the picture, the theme's
+// button, the panel's size, keys that work everywhere.
+
+import { byId, icon, make, setAttributes, setText } from './dom.js';
+import type { Fleet } from './fleet.js';
+import { significant } from './format.js';
+import type { Preset, State } from './state.js';
+import type { Theme } from './theme.js';
+import type { Show } from './view/show.js';
+import type { Stage } from './view/stage.js';
+
+const ALL = '*';
+
+/** The choice of robot in the bar. */
+export function robotChoice(state: State, fleet: Fleet): void {
+  const select = byId<HTMLSelectElement>('robot-select');
+  let shown = '';
+  const update = () => {
+    const names = fleet.entries.map((entry) => [entry.key, entry.name] as const);
+    const now = JSON.stringify(names);
+    if (now !== shown) {
+      shown = now;
+      const options = names.map(([key, name]) => make('option', { value: `key:${key}`, textContent: name }));
+      if (names.length > 1) options.push(make('option', { value: ALL, textContent: 'Show all' }));
+      select.replaceChildren(...options);
+    }
+    select.hidden = names.length === 0;
+    select.value = fleet.showsAll ? ALL : `key:${fleet.current?.key ?? ''}`;
+    document.title = fleet.current ? `${fleet.current.name} – urdf_usd` : 'urdf_usd';
+  };
+  select.addEventListener('change', () => {
+    fleet.showAll(select.value === ALL);
+    if (select.value.startsWith('key:')) fleet.choose(select.value.slice(4));
+    update();
+  });
+  state.onAny(['robots', 'current'], update);
+  update();
+}
+
+/** How the server is reached, in a word. */
+export function connectionStatus(state: State): void {
+  const box = byId('connection');
+  const text = box.querySelector('.text') ?? box;
+  const update = () => {
+    const { events, joints } = state.connection;
+    box.dataset['state'] = events === null ? 'wait' : events ? 'on' : 'off';
+    setText(text, events === null ? 'connecting…' : events ? 'connected' : 'not connected, trying again');
+    box.title = events && joints === false ? 'No stream of joint states from this server.' : '';
+  };
+  state.on('connection', update);
+  update();
+}
+
+/** What stands over the picture when there is something to say, and the selected link's name. */
+export function messages(state: State, fleet: Fleet, stage: Stage): void {
+  const message = byId('stage-message');
+  const announcer = byId('announcer');
+  const revisions = new Map<string, number | null>();
+  const update = () => {
+    const text = stageMessage(fleet);
+    setText(message, text);
+    message.hidden = text === '';
+  };
+  state.onAny(['robots', 'current', 'model'], update);
+  state.on('model', (key) => {
+    const model = fleet.models.get(key);
+    const before = revisions.get(key);
+    if (!model || model.revision === before) return;
+    revisions.set(key, model.revision);
+    const name = fleet.entries.find((entry) => entry.key === key)?.name ?? key;
+    if (before !== undefined) setText(announcer, `${name}: revision ${model.revision ?? ''} is shown`);
+  });
+  const selected = byId('selected-link');
+  state.on('selection', () => {
+    const { selection } = state;
+    selected.hidden = selection === null;
+    if (!selection) return setText(announcer, 'Nothing is selected');
+    const clear = make('button', { type: 'button' }, { 'aria-label': 'Clear the selection' }, icon('M4 4l8 8M12 4l-8 8'));
+    clear.addEventListener('click', () => state.select(null));
+    selected.replaceChildren(make('span', { textContent: selection.link }), clear);
+    setText(announcer, `Link ${selection.link} is selected`);
+  });
+  if (stage.problem !== null) {
+    const notice = byId('no-webgl');
+    notice.hidden = false;
+    notice.append(
+      make(
+        'p',
+        {},
+        {},
+        make('b', { textContent: 'No 3D view. ' }),
+        "This browser offers no WebGL, so the robot can't be drawn. Joints, frames and findings work all the same.",
+      ),
+      make('p', { className: 'dim', textContent: stage.problem }),
+    );
+  }
+}
+
+function stageMessage(fleet: Fleet): string {
+  const entry = fleet.current;
+  if (!entry)
+    return fleet.listProblem
+      ? `The server does not answer: ${fleet.listProblem}`
+      : fleet.listed
+        ? 'No robot yet: the node has not heard a robot description.'
+        : 'Connecting…';
+  const problem = fleet.problems.get(entry.key);
+  const model = fleet.models.get(entry.key);
+  if (problem) return model ? `${problem.replace(/\.$/, '')}. Revision ${model.revision ?? ''} stays.` : problem;
+  return !model && fleet.isLoading(entry.key) ? `Loading ${entry.name}…` : '';
+}
+
+/** The side of the grid's cells, beside the directions. */
+export function gridSize(stage: Stage, state: State): void {
+  const text = byId('grid-size');
+  stage.afterFrame(() => setText(text, state.options.grid ? ` · grid ${significant(stage.ground.cell)} m` : ''));
+}
+
+/** The button for light and dark. */
+export function themeButton(state: State, theme: Theme): void {
+  const button = byId<HTMLButtonElement>('theme-toggle');
+  const [sun, moon] = [
+    'M8 4.5a3.5 3.5 0 100 7 3.5 3.5 0 000-7M8 .8v1.4M8 13.8v1.4M.8 8h1.4M13.8 8h1.4M2.9 2.9l1 1M12.1 12.1l1 1M2.9 13.1l1-1M12.1 3.9l1-1',
+    'M13.5 9.7A6 6 0 016.3 2.5a6 6 0 107.2 7.2z',
+  ];
+  const update = () => {
+    button.setAttribute('aria-pressed', String(theme.dark));
+    button.title = theme.dark ? 'Light colours' : 'Dark colours';
+    button.replaceChildren(icon(theme.dark ? sun : moon));
+  };
+  button.addEventListener('click', () => theme.toggle());
+  state.on('theme', update);
+  update();
+}
+
+/** The panel's width on wide pages, and its folding on narrow ones. */
+export function panelSize(): void {
+  const [splitter, main] = [byId('splitter'), byId('main')];
+  const [least, most] = [280, 900];
+  let wanted = 400;
+  const fit = () => {
+    const width = Math.round(Math.max(least, Math.min(wanted, most, main.clientWidth * 0.7)));
+    main.style.setProperty('--panel-width', `${width}px`);
+    setAttributes(splitter, { 'aria-valuenow': width, 'aria-valuemin': least, 'aria-valuemax': most });
+  };
+  const set = (width: number) => {
+    wanted = width;
+    fit();
+  };
+  const width = () => byId('panel').getBoundingClientRect().width;
+  splitter.addEventListener('pointerdown', (event) => {
+    splitter.setPointerCapture(event.pointerId);
+    const [from, start] = [event.clientX, width()];
+    const move = (event: PointerEvent) => set(start + from - event.clientX);
+    splitter.addEventListener('pointermove', move);
+    splitter.addEventListener('lostpointercapture', () => splitter.removeEventListener('pointermove', move), { once: true });
+  });
+  splitter.addEventListener('keydown', (event) => {
+    const by = { ArrowLeft: 24, ArrowRight: -24 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    set(width() + by);
+  });
+  addEventListener('resize', fit);
+  fit();
+  const toggle = byId('sheet-toggle');
+  toggle.append(icon('M3 10l5-5 5 5'));
+  const unfold = (open: boolean) => {
+    toggle.setAttribute('aria-expanded', String(open));
+    main.classList.toggle('folded', !open);
+  };
+  toggle.addEventListener('click', () => unfold(toggle.getAttribute('aria-expanded') !== 'true'));
+  byId('tabs').addEventListener('click', () => unfold(true));
+}
+
+/** Keys of the picture. Single letters work only there: elsewhere they could be speech that is taken for keys. */
+export function keys(state: State, stage: Stage, show: Show): void {
+  const presets: Record<string, Preset> = { '1': 'front', '2': 'left', '3': 'top', '4': 'iso' };
+  document.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape' && !event.defaultPrevented) state.select(null);
+  });
+  byId('stage').addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const key = event.key.toLowerCase();
+    const preset = presets[key];
+    if (preset) show.fit(preset);
+    else if (key === 'f') show.fit(null);
+    else if (key === 'c') state.set('collision', !state.options.collision);
+    else if (key === 'v') state.set('visual', !state.options.visual);
+  });
+  byId('canvas').addEventListener('keydown', (event) => {
+    const turn: Record<string, [number, number, number]> = {
+      ArrowLeft: [-0.12, 0, 1],
+      ArrowRight: [0.12, 0, 1],
+      ArrowUp: [0, -0.1, 1],
+      ArrowDown: [0, 0.1, 1],
+      '+': [0, 0, 0.9],
+      '=': [0, 0, 0.9],
+      '-': [0, 0, 1.11],
+    };
+    const by = turn[event.key];
+    if (!by) return;
+    event.preventDefault();
+    stage.eye.turn(...by);
+  });
+}

@@ -1,0 +1,75 @@
+// Controls that several panels use: switches, sliders with their filled part.
+
+import { make } from '../dom.js';
+
+/** A switch with its label; `set` shows a state without telling anybody. */
+export function toggle(id: string, label: string, on: boolean, changed: (on: boolean) => void) {
+  const input = make('input', { type: 'checkbox', id, checked: on }, { role: 'switch' });
+  input.addEventListener('change', () => changed(input.checked));
+  const element = make('label', { className: 'switch', htmlFor: id }, {}, make('span', { textContent: label }), input);
+  const set = (on: boolean) => {
+    if (input.checked !== on) input.checked = on;
+  };
+  return { element, input, set };
+}
+
+/** What a slider is for. */
+export interface SliderOptions {
+  id?: string;
+  label: string;
+  min: number;
+  max: number;
+  step: number;
+  /** Brings a value that a key would move beyond an end back onto the slider; by default it stays at the end. */
+  within?: (value: number) => number;
+}
+
+/** A slider. The browser would round what it shows to its steps, so steps are ours: arrows and the pointer move by them. */
+export function slider(options: SliderOptions, changed: (value: number) => void): HTMLInputElement {
+  const { label, min, max, step } = options;
+  const within = options.within ?? ((value: number) => Math.min(max, Math.max(min, value)));
+  const input = make('input', { type: 'range' }, { min, max, step: 'any', 'aria-label': label, id: options.id ?? null });
+  input.addEventListener('input', () => {
+    const rounded = toStep(Number(input.value), options);
+    input.value = String(rounded);
+    changed(rounded);
+    fill(input);
+  });
+  input.addEventListener('keydown', (event) => {
+    const by = stepOf(event, step);
+    if (by === 0) return;
+    event.preventDefault();
+    // Sums of tenths are no tenths.
+    const value = within(Number((Number(input.value) + by).toPrecision(12)));
+    // The next key may come before anybody else shows where it is.
+    input.value = String(value);
+    changed(value);
+    fill(input);
+  });
+  return input;
+}
+
+/** The step nearest to a value; the ends are steps too. Steps are tenths of tenths, or whole parts of one. */
+export function toStep(value: number, { min, max, step }: Pick<SliderOptions, 'min' | 'max' | 'step'>): number {
+  if (value >= max - step / 2) return max;
+  if (value <= min + step / 2) return min;
+  const perUnit = Math.round(1 / step);
+  return Math.round(value * perUnit) / perUnit;
+}
+
+/** How far a key moves a slider: arrows by a step, with shift or the page keys by ten. */
+export function stepOf(event: KeyboardEvent, step: number): number {
+  const many = event.shiftKey ? 10 : 1;
+  const steps = { ArrowRight: many, ArrowUp: many, ArrowLeft: -many, ArrowDown: -many, PageUp: 10, PageDown: -10 }[event.key];
+  return (steps ?? 0) * step;
+}
+
+/** Draws the part of a slider between where it begins (or zero, if that is on it) and where it stands. */
+export function fill(input: HTMLInputElement): void {
+  const [min, max, value] = [Number(input.min), Number(input.max), Number(input.value)];
+  const part = (at: number) => (max > min ? ((at - min) / (max - min)) * 100 : 0);
+  const zero = part(Math.min(max, Math.max(min, 0)));
+  const here = part(value);
+  input.style.setProperty('--from', `${Math.min(zero, here).toFixed(2)}%`);
+  input.style.setProperty('--to', `${Math.max(zero, here).toFixed(2)}%`);
+}

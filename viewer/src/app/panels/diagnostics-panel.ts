@@ -1,0 +1,113 @@
+// Diagnostics: what the last conversion found, with the place in the source and what to do.
+
+import type { Diagnostic, Severity } from '../api.js';
+import { make, setText } from '../dom.js';
+import type { Fleet } from '../fleet.js';
+import { counted, place } from '../format.js';
+import type { State } from '../state.js';
+import { mark } from './marks.js';
+import type { Panel } from './tabs.js';
+
+const SEVERITIES: Severity[] = ['error', 'warning', 'info'];
+const WORDS: Record<Severity, string> = { error: 'error', warning: 'warning', info: 'note' };
+
+/** More than this many at once are more than a page should hold. */
+const MOST = 300;
+
+/** The panel of diagnostics. */
+export class DiagnosticsPanel implements Panel {
+  readonly id = 'diagnostics';
+  readonly title = 'Diagnostics';
+  readonly element = make('div');
+  private readonly filters = make('div', { className: 'filters' }, { role: 'group', 'aria-label': 'Severities to show' });
+  private readonly list = make('ul', { className: 'findings' }, { 'aria-label': 'Diagnostics' });
+  private readonly empty = make('p', { className: 'dim' }, { role: 'status' });
+  private readonly hiddenKinds = new Set<Severity>();
+  private shown = '';
+
+  constructor(
+    state: State,
+    private readonly fleet: Fleet,
+  ) {
+    this.element.append(
+      make('h2', { textContent: 'Diagnostics', className: 'visually-hidden' }),
+      this.filters,
+      this.empty,
+      this.list,
+    );
+    state.onAny(['robots', 'current', 'model'], () => this.refresh());
+  }
+
+  /** What the conversion found, and what the viewer itself has to say about the file. */
+  private all(): Diagnostic[] {
+    const problems = this.fleet.currentModel?.problems ?? [];
+    const own = problems.map((message): Diagnostic => ({ severity: 'warning', code: 'ext-robot-kinematics', message }));
+    return [...(this.fleet.current?.diagnostics ?? []), ...own];
+  }
+
+  refresh(): void {
+    const all = this.all();
+    const now = JSON.stringify([all, [...this.hiddenKinds]]);
+    if (now === this.shown) return;
+    this.shown = now;
+    this.showFilters(all);
+    const wanted = all.filter((item) => !this.hiddenKinds.has(item.severity));
+    // Errors first; otherwise in their order.
+    wanted.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
+    this.list.replaceChildren(...wanted.slice(0, MOST).map((item) => finding(item)));
+    if (wanted.length > MOST)
+      this.list.append(make('li', { className: 'dim', textContent: `… and ${wanted.length - MOST} more, all in report.json` }));
+    setText(
+      this.empty,
+      all.length === 0
+        ? this.fleet.current
+          ? 'The conversion found nothing amiss.'
+          : ''
+        : wanted.length === 0
+          ? 'All are filtered out.'
+          : '',
+    );
+  }
+
+  private showFilters(all: Diagnostic[]): void {
+    const focused = document.activeElement?.id;
+    const buttons = SEVERITIES.map((severity) => {
+      const count = all.filter((item) => item.severity === severity).length;
+      const button = make(
+        'button',
+        { type: 'button', id: `filter-${severity}`, disabled: count === 0 },
+        { 'aria-pressed': String(!this.hiddenKinds.has(severity)) },
+        mark(severity, counted(count, WORDS[severity])),
+      );
+      button.addEventListener('click', () => {
+        if (!this.hiddenKinds.delete(severity)) this.hiddenKinds.add(severity);
+        this.refresh();
+      });
+      return button;
+    });
+    this.filters.hidden = all.length === 0;
+    this.filters.replaceChildren(...buttons);
+    if (focused?.startsWith('filter-')) document.getElementById(focused)?.focus();
+  }
+}
+
+function finding(item: Diagnostic): HTMLElement {
+  const at = place(item.where);
+  const element = item.where?.element;
+  return make(
+    'li',
+    { className: `finding ${item.severity}` },
+    {},
+    make(
+      'div',
+      { className: 'head' },
+      {},
+      mark(item.severity, WORDS[item.severity] ?? item.severity),
+      make('code', { className: 'code', textContent: item.code }),
+    ),
+    make('p', { textContent: item.message }),
+    at ? make('p', { className: 'where' }, {}, make('code', { textContent: at })) : '',
+    element ? make('p', { className: 'where dim', textContent: element }) : '',
+    item.help ? make('p', { className: 'help' }, {}, make('b', { textContent: 'Help: ' }), item.help) : '',
+  );
+}

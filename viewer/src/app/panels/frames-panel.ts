@@ -1,0 +1,182 @@
+// Frames: the robot's links with the verdict on each, beside the TF tree as it was heard; and what is known of the selected link.
+
+import { make, setText } from '../dom.js';
+import type { Fleet } from '../fleet.js';
+import { linkTree, tfTree, type FrameNode } from '../frame-tree.js';
+import { age } from '../format.js';
+import type { State } from '../state.js';
+import { linkDetails } from './link-details.js';
+import { mark, verdictMark } from './marks.js';
+import type { Panel } from './tabs.js';
+import { Tree, type TreeNode } from './tree.js';
+
+/** How often ages are read anew while they are seen. */
+const REREAD_MS = 2000;
+
+/** The panel of frames. */
+export class FramesPanel implements Panel {
+  readonly id = 'frames';
+  readonly title = 'Frames';
+  readonly element = make('div', { className: 'frames' });
+  private readonly summary = make('p', { className: 'dim', id: 'frames-summary' }, { role: 'status' });
+  private readonly details = make('section', { id: 'link-details' }, { 'aria-label': 'Selected link' });
+  private readonly links = new Tree('Links', (id) => this.choose(id));
+  private readonly tf = new Tree('TF tree as heard', (id) => this.choose(id));
+  private readonly heard = make('p', { className: 'dim' });
+  private stale = true;
+  private detailed = '';
+
+  constructor(
+    private readonly state: State,
+    private readonly fleet: Fleet,
+    private readonly showJoint: (joint: string) => void,
+  ) {
+    const all = (text: string, open: boolean) => {
+      const button = make('button', { type: 'button', textContent: text, className: 'quiet small' });
+      button.addEventListener('click', () => this.links.openAll(open));
+      return button;
+    };
+    const side = (title: string, ...content: Node[]) =>
+      make('section', {}, {}, ...content.toSpliced(0, 0, make('h3', { textContent: title })));
+    this.element.append(
+      make('h2', { textContent: 'Frames', className: 'visually-hidden' }),
+      this.summary,
+      make(
+        'div',
+        { className: 'trees' },
+        {},
+        side(
+          'Links',
+          make('div', { className: 'tree-tools' }, {}, all('Open all', true), all('Close all', false)),
+          this.links.element,
+        ),
+        side('TF as heard', this.heard, this.tf.element),
+      ),
+      this.details,
+    );
+    state.onAny(['current', 'model', 'frames'], () => this.changed());
+    state.on('selection', () => this.select(!this.element.contains(document.activeElement)));
+    setInterval(() => this.readAges(), REREAD_MS);
+  }
+
+  refresh(): void {
+    if (this.stale) this.build();
+  }
+
+  /** Not built while nobody sees it. */
+  private changed(): void {
+    this.stale = true;
+    if (!this.element.hidden) this.build();
+  }
+
+  private build(): void {
+    this.stale = false;
+    const key = this.fleet.current?.key ?? '';
+    const frames = this.fleet.frames.get(key) ?? { frames: [], tf: [] };
+    const verdicts = new Map(frames.frames.map((frame) => [frame.name, frame]));
+    const links = linkTree(this.fleet.currentModel, frames.frames);
+    // While nothing at all was heard, the line above the tree says so.
+    const silent = frames.frames.every((frame) => frame.verdict === null);
+    const heardParent = new Map(frames.tf.map((frame) => [frame.frame, frame.parent]));
+    this.links.show(
+      links.map((node) =>
+        this.node(node, (name) => {
+          const frame = verdicts.get(name);
+          if (!frame || silent) return [];
+          const marks = [verdictMark(frame.verdict)];
+          const parent = heardParent.get(name);
+          if (parent !== undefined && frame.parent !== null && parent !== frame.parent)
+            marks.push(make('span', { className: 'dim note', textContent: `heard under ${parent}` }));
+          return marks;
+        }),
+      ),
+    );
+    const ages = new Map(frames.tf.map((frame) => [frame.frame, frame]));
+    this.tf.show(
+      tfTree(frames.tf).map((node) =>
+        this.node(node, (name) => {
+          const frame = ages.get(name);
+          const known = verdicts.has(name) ? [] : [make('span', { className: 'chip', textContent: "not the robot's" })];
+          if (!frame) return known;
+          return [
+            ...known,
+            make('span', { className: 'dim number', textContent: frame.static ? 'static' : `${age(frame.age)} ago` }),
+          ];
+        }),
+      ),
+    );
+    setText(this.heard, frames.tf.length ? '' : 'Nothing was heard on /tf or /tf_static.');
+    this.summarize(frames.frames.map((frame) => frame.verdict));
+    this.select(false);
+  }
+
+  private node(node: FrameNode, marks: (name: string) => HTMLElement[]): TreeNode {
+    return {
+      id: node.name,
+      text: node.name,
+      marks: marks(node.name),
+      children: node.children.map((child) => this.node(child, marks)),
+    };
+  }
+
+  private summarize(verdicts: (string | null)[]): void {
+    const good = verdicts.filter((word) => word === 'ok').length;
+    const silent = verdicts.filter((word) => word === null).length;
+    const text =
+      verdicts.length === 0
+        ? "Frames are not checked: the links below are the file's."
+        : silent === verdicts.length
+          ? `${verdicts.length} frames; none was heard on TF yet.`
+          : `${good} of ${verdicts.length} frames are in TF as the asset says.`;
+    setText(this.summary, text);
+  }
+
+  private choose(name: string): void {
+    const key = this.fleet.current?.key;
+    if (key === undefined) return;
+    const same = this.state.selection?.key === key && this.state.selection.link === name;
+    this.state.select(same ? null : { key, link: name });
+  }
+
+  /** Ages grow by themselves: nobody tells. */
+  private readAges(): void {
+    const key = this.fleet.current?.key;
+    if (key === undefined || this.element.hidden || document.hidden || !this.fleet.frames.get(key)?.tf.length) return;
+    void this.fleet.readFrames(key);
+  }
+
+  /** `show`: bring the selected link into view. Whoever chose it in a tree has it there. */
+  private select(show: boolean): void {
+    if (this.stale) return;
+    const { selection } = this.state;
+    const name = selection && selection.key === this.fleet.current?.key ? selection.link : null;
+    this.details.hidden = name === null;
+    if (name === null || !selection) this.details.replaceChildren();
+    else this.showDetails(selection.key, name);
+    // Last: what is in view depends on the details' height.
+    this.links.select(name, show);
+    this.tf.select(name, false);
+  }
+
+  private showDetails(key: string, name: string): void {
+    const frame = this.fleet.frames.get(key)?.frames.find((frame) => frame.name === name);
+    // Made anew only where it differs, so that what is focused in it stays.
+    const now = JSON.stringify([key, name, frame, this.fleet.currentModel?.revision]);
+    if (now === this.detailed && this.details.childElementCount) return;
+    this.detailed = now;
+    const close = make(
+      'button',
+      { type: 'button', className: 'quiet small', textContent: 'Clear' },
+      { 'aria-label': 'Clear the selection' },
+    );
+    close.addEventListener('click', () => this.state.select(null));
+    const verdict = frame
+      ? [verdictMark(frame.verdict), ...(frame.detail ? [make('span', { className: 'dim', textContent: frame.detail })] : [])]
+      : [mark('none', 'not checked')];
+    this.details.replaceChildren(
+      make('div', { className: 'head' }, {}, make('h3', { textContent: name }), close),
+      make('p', { className: 'verdict' }, {}, ...verdict),
+      linkDetails(this.fleet.currentModel, name, frame ?? null, this.showJoint),
+    );
+  }
+}

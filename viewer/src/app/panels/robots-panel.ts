@@ -1,0 +1,129 @@
+// Robots: which there are, how their conversion went, their files.
+
+import { assetUrl, type RobotEntry } from '../api.js';
+import { make } from '../dom.js';
+import type { Fleet } from '../fleet.js';
+import { bytes, counted } from '../format.js';
+import type { State } from '../state.js';
+import { mark } from './marks.js';
+import { toggle } from './controls.js';
+import type { Panel } from './tabs.js';
+
+/** The panel of robots. */
+export class RobotsPanel implements Panel {
+  readonly id = 'robots';
+  readonly title = 'Robots';
+  readonly element = make('div');
+  private readonly list = make('ul', { className: 'cards' });
+  private readonly all;
+  private readonly open = new Map<string, boolean>();
+  private shown = '';
+
+  constructor(
+    state: State,
+    private readonly fleet: Fleet,
+  ) {
+    this.all = toggle('show-all', 'Show all robots beside each other', false, (on) => fleet.showAll(on));
+    this.element.append(make('h2', { textContent: 'Robots', className: 'visually-hidden' }), this.all.element, this.list);
+    state.onAny(['robots', 'current', 'model'], () => this.refresh());
+  }
+
+  refresh(): void {
+    const { entries, current } = this.fleet;
+    this.all.element.hidden = entries.length < 2;
+    this.all.set(this.fleet.showsAll);
+    // What is focused or opened must not vanish because something unrelated happened.
+    const now = JSON.stringify([
+      entries,
+      current?.key,
+      this.fleet.listProblem,
+      [...this.fleet.problems],
+      entries.map((e) => this.fleet.isLoading(e.key)),
+    ]);
+    if (now === this.shown) return;
+    this.shown = now;
+    const focused = document.activeElement instanceof HTMLElement ? document.activeElement.id : '';
+    const cards = entries.map((entry, at) => this.card(entry, at, entry === current));
+    this.list.replaceChildren(...(cards.length ? cards : [this.empty()]));
+    if (focused && this.element.contains(document.getElementById(focused))) document.getElementById(focused)?.focus();
+  }
+
+  private empty(): HTMLElement {
+    const { listed, listProblem } = this.fleet;
+    const text = !listed
+      ? 'Asking the server…'
+      : listProblem
+        ? `The server does not answer: ${listProblem}`
+        : 'No robot yet. The node has not heard a robot description, and nobody has called its service convert.';
+    return make('li', { className: 'empty', textContent: text });
+  }
+
+  private card(entry: RobotEntry, at: number, current: boolean): HTMLElement {
+    const choose = make(
+      'button',
+      { type: 'button', className: 'title', id: `choose-robot-${at}` },
+      { 'aria-pressed': String(current) },
+      entry.name,
+    );
+    choose.addEventListener('click', () => this.fleet.choose(entry.key));
+    const revision = entry.revision === null ? 'no asset yet' : `revision ${entry.revision}`;
+    const item = make(
+      'li',
+      { className: current ? 'card current' : 'card' },
+      {},
+      make('div', { className: 'head' }, {}, choose, mark(entry.state, entry.state)),
+      make('p', { className: 'dim' }, {}, revision, ' · ', time(entry.time)),
+    );
+    if (entry.key !== entry.name)
+      item.append(make('p', { className: 'dim' }, {}, 'asset ', make('code', { textContent: entry.key })));
+    if (entry.message) item.append(make('p', { className: 'message', textContent: entry.message }));
+    const problem = this.fleet.problems.get(entry.key);
+    if (problem) item.append(make('p', { className: 'problem' }, {}, mark('warning', problem)));
+    if (this.fleet.isLoading(entry.key)) item.append(make('p', { className: 'dim', textContent: 'loading…' }));
+    if (entry.counts) item.append(this.counts(entry.counts));
+    if (entry.files.length) item.append(this.files(entry, at));
+    return item;
+  }
+
+  private counts(counts: Record<string, number>): HTMLElement {
+    const pairs = Object.entries(counts).map(([what, count]) =>
+      make('div', {}, {}, make('dt', { textContent: what }), make('dd', { textContent: count.toLocaleString('en') })),
+    );
+    return make('dl', { className: 'counts' }, {}, ...pairs);
+  }
+
+  private files(entry: RobotEntry, at: number): HTMLElement {
+    const total = entry.files.reduce((sum, file) => sum + file.bytes, 0);
+    const rows = entry.files.map((file) =>
+      make(
+        'li',
+        {},
+        {},
+        make('a', { href: assetUrl(entry.key, file.path), textContent: file.path, download: file.path.split('/').at(-1) ?? '' }),
+        make('span', { className: 'dim number', textContent: bytes(file.bytes) }),
+      ),
+    );
+    const summary = make(
+      'summary',
+      { id: `files-${at}` },
+      {},
+      counted(entry.files.length, 'file'),
+      make('span', { className: 'dim number', textContent: bytes(total) }),
+    );
+    const details = make(
+      'details',
+      { open: this.open.get(entry.key) ?? entry.files.length < 6 },
+      {},
+      summary,
+      make('ul', { className: 'files' }, {}, ...rows),
+    );
+    details.addEventListener('toggle', () => this.open.set(entry.key, details.open));
+    return details;
+  }
+}
+
+function time(seconds: number): HTMLElement {
+  const date = new Date(seconds * 1000);
+  if (!Number.isFinite(date.getTime())) return make('span');
+  return make('time', { dateTime: date.toISOString(), textContent: date.toLocaleString() });
+}

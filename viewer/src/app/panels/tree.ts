@@ -1,0 +1,164 @@
+// A tree after ARIA's pattern: arrows go through it and open and close branches, one item is in the tab order.
+
+import { icon, make } from '../dom.js';
+
+/** A node of a tree. */
+export interface TreeNode {
+  id: string;
+  text: string;
+  /** What follows the text. */
+  marks: HTMLElement[];
+  children: TreeNode[];
+}
+
+/** A tree that remembers what is open. */
+export class Tree {
+  readonly element = make('ul', { className: 'tree' }, { role: 'tree' });
+  private readonly closed = new Set<string>();
+  private readonly items = new Map<string, HTMLElement>();
+  private selected: string | null = null;
+  private focus: string | null = null;
+  private shape = '';
+
+  constructor(
+    label: string,
+    private readonly chosen: (id: string) => void,
+  ) {
+    this.element.setAttribute('aria-label', label);
+    this.element.addEventListener('keydown', (event) => this.key(event));
+    this.element.addEventListener('click', (event) => this.click(event));
+  }
+
+  /** Shows these; what was open stays so, the focus stays where it was. Where only marks differ, only marks are made anew. */
+  show(roots: TreeNode[]): void {
+    const shape = JSON.stringify(roots, (key, value: unknown) => (key === 'marks' || key === 'text' ? undefined : value));
+    if (shape === this.shape) return this.update(roots);
+    this.shape = shape;
+    const focused = this.element.contains(document.activeElement);
+    this.items.clear();
+    this.element.replaceChildren(...roots.map((root) => this.item(root, 1)));
+    if (this.focus === null || !this.items.has(this.focus)) this.focus = roots[0]?.id ?? null;
+    this.rove(this.focus, focused);
+  }
+
+  private update(nodes: TreeNode[]): void {
+    for (const node of nodes) {
+      const item = this.items.get(node.id);
+      if (item && item.getAttribute('aria-label') !== name(node)) {
+        item.setAttribute('aria-label', name(node));
+        const row = item.querySelector('.row');
+        while (row && row.childElementCount > 2) row.lastElementChild?.remove();
+        row?.append(...node.marks);
+      }
+      this.update(node.children);
+    }
+  }
+
+  /** Marks an item as selected and opens what it is in; brings it into view if it is asked to. */
+  select(id: string | null, show: boolean): void {
+    if (this.selected !== null) this.items.get(this.selected)?.setAttribute('aria-selected', 'false');
+    this.selected = id;
+    const item = id === null ? undefined : this.items.get(id);
+    if (!item || id === null) return;
+    item.setAttribute('aria-selected', 'true');
+    for (
+      let at = item.parentElement?.closest<HTMLElement>('[role=treeitem]');
+      at;
+      at = at.parentElement?.closest<HTMLElement>('[role=treeitem]')
+    ) {
+      this.open(at, true);
+    }
+    this.rove(id, false);
+    if (show) item.querySelector('.row')?.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** Opens or closes all branches. */
+  openAll(open: boolean): void {
+    for (const item of this.items.values()) this.open(item, open);
+  }
+
+  private item(node: TreeNode, level: number): HTMLElement {
+    const branch = node.children.length > 0;
+    const text = make('span', { className: 'text', textContent: node.text, title: node.text });
+    const twisty = make(
+      'span',
+      { className: branch ? 'twisty' : 'twisty none' },
+      { 'aria-hidden': 'true' },
+      branch ? icon('M6 4l4 4-4 4') : '',
+    );
+    const row = make('div', { className: 'row' }, {}, twisty, text, ...node.marks);
+    row.style.setProperty('--level', String(level));
+    const item = make(
+      'li',
+      { tabIndex: -1 },
+      { role: 'treeitem', 'aria-level': level, 'aria-selected': String(node.id === this.selected), 'data-id': node.id },
+      row,
+    );
+    item.setAttribute('aria-label', name(node));
+    this.items.set(node.id, item);
+    if (branch) {
+      item.append(make('ul', {}, { role: 'group' }, ...node.children.map((child) => this.item(child, level + 1))));
+      this.open(item, !this.closed.has(node.id));
+    }
+    return item;
+  }
+
+  private open(item: HTMLElement, open: boolean): void {
+    const group = item.querySelector<HTMLElement>(':scope > ul');
+    if (!group) return;
+    const id = item.dataset['id'] ?? '';
+    if (open) this.closed.delete(id);
+    else this.closed.add(id);
+    item.setAttribute('aria-expanded', String(open));
+    group.hidden = !open;
+  }
+
+  private click(event: MouseEvent): void {
+    const target = event.target as Element;
+    const item = target.closest<HTMLElement>('[role=treeitem]');
+    if (!item) return;
+    if (target.closest('.twisty:not(.none)')) return this.open(item, item.getAttribute('aria-expanded') !== 'true');
+    this.rove(item.dataset['id'] ?? null, true);
+    this.chosen(item.dataset['id'] ?? '');
+  }
+
+  private key(event: KeyboardEvent): void {
+    const item = (event.target as Element).closest<HTMLElement>('[role=treeitem]');
+    if (!item) return;
+    const visible = [...this.items.values()].filter((item) => item.offsetParent !== null);
+    const at = visible.indexOf(item);
+    const expanded = item.getAttribute('aria-expanded');
+    const go = (to: HTMLElement | null | undefined) => this.rove(to?.dataset['id'] ?? null, true);
+    const acts: Record<string, () => void> = {
+      ArrowDown: () => go(visible[at + 1]),
+      ArrowUp: () => go(visible[at - 1]),
+      Home: () => go(visible[0]),
+      End: () => go(visible.at(-1)),
+      ArrowRight: () => (expanded === 'false' ? this.open(item, true) : expanded === 'true' && go(visible[at + 1])),
+      ArrowLeft: () =>
+        expanded === 'true' ? this.open(item, false) : go(item.parentElement?.closest<HTMLElement>('[role=treeitem]')),
+      Enter: () => this.chosen(item.dataset['id'] ?? ''),
+      ' ': () => this.chosen(item.dataset['id'] ?? ''),
+    };
+    const act = acts[event.key];
+    if (!act) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  }
+
+  /** Makes one item the one that tab reaches. */
+  private rove(id: string | null, focus: boolean): void {
+    const item = id === null ? undefined : this.items.get(id);
+    if (!item) return;
+    if (this.focus !== null) this.items.get(this.focus)?.setAttribute('tabindex', '-1');
+    this.focus = id;
+    item.tabIndex = 0;
+    if (focus) item.focus({ preventScroll: false });
+  }
+}
+
+/** How an item is read out. */
+function name(node: TreeNode): string {
+  return [node.text, ...node.marks.map((mark) => mark.textContent)].join(', ');
+}

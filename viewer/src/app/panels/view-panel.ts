@@ -1,0 +1,108 @@
+// View: what is drawn and how.
+
+import { make, setText } from '../dom.js';
+import type { Options, State } from '../state.js';
+import { fill, slider, toggle } from './controls.js';
+import type { Panel } from './tabs.js';
+
+type Switch = { [K in keyof Options]: Options[K] extends boolean ? K : never }[keyof Options];
+
+const SHAPES: [Switch, string][] = [
+  ['visual', 'Visual shapes'],
+  ['collision', 'Collision shapes'],
+  ['wireframe', 'Wireframe'],
+];
+const FRAMES: [Switch, string][] = [
+  ['axes', 'Axes of all links'],
+  ['labels', 'Names of all links'],
+];
+const SCENE: [Switch, string][] = [
+  ['grid', 'Grid and origin'],
+  ['shadows', 'Shadows'],
+];
+
+/** The panel of what is drawn. */
+export class ViewPanel implements Panel {
+  readonly id = 'view';
+  readonly title = 'View';
+  readonly element = make('div');
+  private readonly updates: (() => void)[] = [];
+
+  constructor(private readonly state: State) {
+    this.element.append(
+      make('h2', { textContent: 'View', className: 'visually-hidden' }),
+      this.group(
+        'Shapes',
+        ...this.switches(SHAPES),
+        this.slider('transparency', 'Transparency', 0, 0.95, 0.05, (value) => `${Math.round(value * 100)} %`),
+      ),
+      this.group(
+        'Frames',
+        ...this.switches(FRAMES),
+        this.slider('axesSize', 'Length of axes', 0.01, 0.5, 0.01, (value) => `${Math.round(value * 100)} cm`),
+      ),
+      this.group('Scene', ...this.switches(SCENE)),
+      this.keys(),
+    );
+    state.on('options', () => this.refresh());
+  }
+
+  refresh(): void {
+    for (const update of this.updates) update();
+  }
+
+  private group(title: string, ...content: HTMLElement[]): HTMLElement {
+    return make('fieldset', {}, {}, make('legend', { textContent: title }), ...content);
+  }
+
+  private switches(list: [Switch, string][]): HTMLElement[] {
+    return list.map(([option, label]) => {
+      const { element, set } = toggle(`option-${option}`, label, this.state.options[option], (on) => this.state.set(option, on));
+      this.updates.push(() => set(this.state.options[option]));
+      return element;
+    });
+  }
+
+  private slider(
+    option: 'transparency' | 'axesSize',
+    label: string,
+    min: number,
+    max: number,
+    step: number,
+    say: (value: number) => string,
+  ): HTMLElement {
+    const input = slider({ id: `option-${option}`, label, min, max, step }, (value) => this.state.set(option, value));
+    const reading = make('span', { className: 'dim number' });
+    const update = () => {
+      const value = this.state.options[option];
+      input.value = String(value);
+      input.setAttribute('aria-valuetext', say(value));
+      setText(reading, say(value));
+      fill(input);
+    };
+    update();
+    this.updates.push(update);
+    return make('div', { className: 'option-slider' }, {}, make('span', { textContent: label }), reading, input);
+  }
+
+  private keys(): HTMLElement {
+    const pairs: [string, string][] = [
+      ['1 2 3 4', 'front, left, top, from a corner'],
+      ['F', 'fit into view'],
+      ['C / V', 'collision, visual shapes'],
+      ['Arrows, + −', 'turn, zoom'],
+      ['Esc', 'clear the selection, anywhere'],
+    ];
+    const rows = pairs.flatMap(([keys, what]) => [
+      make('dt', {}, {}, ...keys.split(' ').map((key) => make('kbd', { textContent: key }))),
+      make('dd', { textContent: what }),
+    ]);
+    return make(
+      'details',
+      { className: 'keys' },
+      {},
+      make('summary', { textContent: 'Keys in the 3D view' }),
+      make('dl', { className: 'facts' }, {}, ...rows),
+    );
+  }
+}

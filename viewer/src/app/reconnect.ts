@@ -1,0 +1,83 @@
+// A connection that comes back: waits longer after each failure, from half a second to five. No DOM.
+
+/** Milliseconds to wait before the next try. */
+export class Backoff {
+  private failures = 0;
+
+  constructor(
+    private readonly first = 500,
+    private readonly most = 5000,
+  ) {}
+
+  /** How long to wait now; twice as long the next time. */
+  next(): number {
+    const wait = Math.min(this.most, this.first * 2 ** Math.min(this.failures, 30));
+    this.failures += 1;
+    return wait;
+  }
+
+  /** The last try worked. */
+  reset(): void {
+    this.failures = 0;
+  }
+}
+
+/** What a connection tells. */
+export interface Callbacks {
+  opened(): void;
+  /** It ended, or could not be opened. */
+  closed(): void;
+}
+
+/** Opens a connection, and opens it again whenever it has ended. */
+export class Reconnecting {
+  private readonly backoff = new Backoff();
+  private connection: { close(): void } | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private stopped = false;
+
+  /** `open` begins to connect and calls one of the callbacks; `changed` hears whether there is a connection. */
+  constructor(
+    private readonly open: (callbacks: Callbacks) => { close(): void },
+    private readonly changed: (connected: boolean) => void,
+  ) {
+    this.connect();
+  }
+
+  /** Ends it for good. */
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    this.connection?.close();
+  }
+
+  /** Tries now instead of when the wait is over; nothing if there is a connection or a try under way. */
+  hurry(): void {
+    if (this.timer === undefined || this.stopped) return;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.connect();
+  }
+
+  private connect(): void {
+    this.timer = undefined;
+    let over = false;
+    const closed = () => {
+      if (over) return;
+      over = true;
+      if (this.stopped) return;
+      this.changed(false);
+      this.timer = setTimeout(() => this.connect(), this.backoff.next());
+    };
+    const opened = () => {
+      if (over || this.stopped) return;
+      this.backoff.reset();
+      this.changed(true);
+    };
+    try {
+      this.connection = this.open({ opened, closed });
+    } catch {
+      closed();
+    }
+  }
+}

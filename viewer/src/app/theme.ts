@@ -1,0 +1,78 @@
+// Light and dark: as the system says, unless a person chose otherwise. The page's colours are in main.css; the 3D side takes its
+// own from there.
+
+import type { State } from './state.js';
+
+/** Colours of the 3D side. */
+export interface Colors {
+  dark: boolean;
+  /** Top and bottom of the background. */
+  sky: string;
+  floor: string;
+  /** The grid. */
+  line: string;
+  /** The selected link. */
+  accent: string;
+}
+
+const KEPT = 'urdf_usd viewer theme';
+const system = matchMedia('(prefers-color-scheme: dark)');
+
+/** Which of the two is on. */
+export class Theme {
+  constructor(private readonly state: State) {
+    system.addEventListener('change', () => this.apply());
+    this.apply();
+  }
+
+  get dark(): boolean {
+    const chosen = kept();
+    return chosen === null ? system.matches : chosen === 'dark';
+  }
+
+  /** The other one; kept only while it isn't what the system says. */
+  toggle(): void {
+    const dark = !this.dark;
+    keep(dark === system.matches ? null : dark ? 'dark' : 'light');
+    this.apply();
+  }
+
+  colors(): Colors {
+    const style = getComputedStyle(document.documentElement);
+    const color = (name: string) => style.getPropertyValue(name).trim();
+    const side = this.dark ? 'dark' : 'light';
+    return {
+      dark: this.dark,
+      sky: color(`--sky-${side}`),
+      floor: color(`--floor-${side}`),
+      line: color(`--grid-${side}`),
+      accent: color(`--glow-${side}`),
+    };
+  }
+
+  private apply(): void {
+    document.documentElement.dataset['theme'] = this.dark ? 'dark' : 'light';
+    this.state.emit('theme', undefined);
+  }
+}
+
+// A browser may forbid storage; then the choice lasts as long as the page.
+let choice: string | null = null;
+
+function kept(): string | null {
+  try {
+    return localStorage.getItem(KEPT);
+  } catch {
+    return choice;
+  }
+}
+
+function keep(value: 'dark' | 'light' | null): void {
+  choice = value;
+  try {
+    if (value) localStorage.setItem(KEPT, value);
+    else localStorage.removeItem(KEPT);
+  } catch {
+    // Kept in `choice`.
+  }
+}

@@ -1,0 +1,142 @@
+// The camera: turning, presets in ROS's directions, and standing back so that everything is in view.
+
+import { Box3, PerspectiveCamera, Sphere, Spherical, Vector3 } from 'three';
+import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
+import type { Preset } from '../state.js';
+
+/** From the robot to the camera, in glTF's axes: x is ROS's y (left), y its z (up), z its x (forward). */
+const DIRECTIONS: Record<Preset, readonly [number, number, number]> = {
+  front: [0, 0.12, 1],
+  back: [0, 0.12, -1],
+  left: [1, 0.12, 0],
+  right: [-1, 0.12, 0],
+  // Nearly from above: forward is up in the picture.
+  top: [0, 1, -1e-3],
+  iso: [0.8, 0.62, 1],
+};
+
+const MOVE_MS = 350;
+
+/** How much further back than needed. */
+const MARGIN = 1.12;
+
+interface Move {
+  from: { position: Vector3; target: Vector3 };
+  to: { position: Vector3; target: Vector3 };
+  start: number | null;
+}
+
+/** The camera and how a person moves it. */
+export class Eye {
+  readonly camera = new PerspectiveCamera(35, 1, 0.01, 100);
+  readonly controls: OrbitControls;
+  private move: Move | null = null;
+  /** The part of the picture's height that nothing covers. */
+  private free = 1;
+
+  constructor(
+    canvas: HTMLCanvasElement,
+    changed: () => void,
+    private readonly calm: () => boolean,
+  ) {
+    this.camera.position.set(0.8, 0.62, 1).multiplyScalar(3);
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.enableDamping = !calm();
+    this.controls.dampingFactor = 0.12;
+    this.controls.maxPolarAngle = Math.PI * 0.98;
+    this.controls.addEventListener('change', changed);
+    this.controls.addEventListener('start', () => {
+      this.move = null;
+      this.controls.enableDamping = !this.calm();
+    });
+  }
+
+  /** The picture's size in CSS pixels, and how much at its top and bottom is behind controls: what is looked at is between. */
+  resize(width: number, height: number, covered: { top: number; bottom: number }): void {
+    this.camera.aspect = width / height;
+    this.free = Math.max(0.5, 1 - (covered.top + covered.bottom) / height);
+    this.camera.setViewOffset(width, height, 0, (covered.bottom - covered.top) / 2, width, height);
+  }
+
+  /** Near and far for a scene of this radius. */
+  scale(radius: number): void {
+    this.camera.near = radius / 200;
+    this.camera.far = radius * 200;
+    this.controls.minDistance = radius / 20;
+    this.controls.maxDistance = radius * 40;
+    this.camera.updateProjectionMatrix();
+  }
+
+  /** Brings these points into view, from a preset's direction or from where the camera is. */
+  fit(points: readonly Vector3[], preset: Preset | null, atOnce = false): void {
+    if (points.length === 0) return;
+    const { center, radius } = new Box3().setFromPoints([...points]).getBoundingSphere(new Sphere());
+    const direction = preset ? new Vector3(...DIRECTIONS[preset]) : this.camera.position.clone().sub(this.controls.target);
+    if (direction.lengthSq() < 1e-12) direction.set(...DIRECTIONS.iso);
+    direction.normalize();
+    const right = new Vector3().crossVectors(this.camera.up, direction).normalize();
+    const up = new Vector3().crossVectors(direction, right);
+    const seen = points
+      .map((point) => point.clone().sub(center))
+      .map((at) => [at.dot(right), at.dot(up), at.dot(direction)] as const);
+    const middle = (k: 0 | 1) => (least(seen.map((at) => at[k])) + most(seen.map((at) => at[k]))) / 2;
+    const [x, y] = [middle(0), middle(1)];
+    // How far to stand back so that each point is within the picture's height and width.
+    const tangent = Math.tan((this.camera.fov * Math.PI) / 360);
+    const needed = seen.map(
+      (at) => Math.max(Math.abs(at[1] - y) / this.free, Math.abs(at[0] - x) / this.camera.aspect) / tangent + at[2],
+    );
+    const distance = Math.max(most(needed) * MARGIN, radius * 0.5, this.controls.minDistance);
+    const target = center.addScaledVector(right, x).addScaledVector(up, y);
+    this.go(target.clone().addScaledVector(direction, distance), target, atOnce);
+  }
+
+  /** Goes there, in one step if the person prefers calm. */
+  private go(position: Vector3, target: Vector3, atOnce: boolean): void {
+    const from = { position: this.camera.position.clone(), target: this.controls.target.clone() };
+    this.move = { from, to: { position, target: target.clone() }, start: null };
+    if (atOnce || this.calm()) this.step(1);
+    this.controls.dispatchEvent({ type: 'change' });
+  }
+
+  private step(part: number): void {
+    if (!this.move) return;
+    const { from, to } = this.move;
+    const eased = part * part * (3 - 2 * part);
+    this.controls.target.lerpVectors(from.target, to.target, eased);
+    // On an arc about the target, so that the robot keeps its size while the camera goes round it.
+    const [a, b] = [from.position.clone().sub(from.target), to.position.clone().sub(to.target)];
+    const length = a.length() + (b.length() - a.length()) * eased;
+    const offset = a.normalize().lerp(b.clone().normalize(), eased);
+    if (offset.lengthSq() < 1e-6) offset.set(0, 1, 0).addScaledVector(b, 1e-3);
+    this.camera.position.copy(this.controls.target).addScaledVector(offset.normalize(), length);
+    if (part < 1) return;
+    this.camera.position.copy(to.position);
+    this.move = null;
+  }
+
+  /** Turns round the target by angles in radians, and changes the distance by a factor. */
+  turn(about: number, up: number, nearer: number): void {
+    this.move = null;
+    const round = new Spherical().setFromVector3(this.camera.position.clone().sub(this.controls.target));
+    round.theta += about;
+    round.phi = Math.min(this.controls.maxPolarAngle, Math.max(1e-3, round.phi + up));
+    round.radius = Math.min(this.controls.maxDistance, Math.max(this.controls.minDistance, round.radius * nearer));
+    this.camera.position.copy(this.controls.target).add(new Vector3().setFromSpherical(round));
+    this.controls.dispatchEvent({ type: 'change' });
+  }
+
+  /** Moves on to this time; says whether there is more to come. */
+  update(time: number): boolean {
+    if (this.move) {
+      this.move.start ??= time;
+      this.step(Math.min(1, (time - this.move.start) / MOVE_MS));
+    }
+    const turned = this.controls.update();
+    return turned || this.move !== null;
+  }
+}
+
+// Of any number of values: a call can't have as many arguments.
+const least = (values: number[]) => values.reduce((a, b) => Math.min(a, b), Infinity);
+const most = (values: number[]) => values.reduce((a, b) => Math.max(a, b), -Infinity);

@@ -1,0 +1,96 @@
+// The ground: a grid that fades with distance, and the robot's shadow.
+
+import { Color, Group, Mesh, PlaneGeometry, ShaderMaterial, ShadowMaterial, Vector2, type Vector3 } from 'three';
+import type { Colors } from '../theme.js';
+
+const VERTEX = `
+  varying vec2 vAt;
+  void main() {
+    vec4 world = modelMatrix * vec4(position, 1.0);
+    vAt = world.xz;
+    gl_Position = projectionMatrix * viewMatrix * world;
+  }`;
+
+// Lines of one pixel wherever they are seen from; those of every tenth cell are stronger.
+const FRAGMENT = `
+  uniform vec3 uLine;
+  uniform float uCell;
+  uniform float uReach;
+  uniform vec2 uCentre;
+  varying vec2 vAt;
+  float lines(float cell) {
+    vec2 at = vAt / cell;
+    vec2 width = fwidth(at);
+    vec2 near = abs(fract(at - 0.5) - 0.5) / max(width, vec2(1e-6));
+    float dense = clamp(1.0 - 1.5 * max(width.x, width.y), 0.0, 1.0);
+    return (1.0 - min(min(near.x, near.y), 1.0)) * dense;
+  }
+  void main() {
+    float fade = 1.0 - smoothstep(0.15, 1.0, length(vAt - uCentre) / uReach);
+    float strength = max(lines(uCell) * 0.45, lines(uCell * 10.0)) * fade;
+    if (strength < 0.004) discard;
+    gl_FragColor = vec4(uLine, strength * 0.75);
+    #include <colorspace_fragment>
+  }`;
+
+/** Grid and shadow. */
+export class Ground {
+  readonly object = new Group();
+  /** The side of a cell, metres. */
+  cell = 0.1;
+  private readonly grid: Mesh<PlaneGeometry, ShaderMaterial>;
+  private readonly shadow: Mesh<PlaneGeometry, ShadowMaterial>;
+
+  constructor() {
+    const plane = new PlaneGeometry(1, 1).rotateX(-Math.PI / 2);
+    const uniforms = {
+      uLine: { value: new Color() },
+      uCell: { value: this.cell },
+      uReach: { value: 1 },
+      uCentre: { value: new Vector2() },
+    };
+    this.grid = new Mesh(
+      plane,
+      new ShaderMaterial({
+        uniforms,
+        vertexShader: VERTEX,
+        fragmentShader: FRAGMENT,
+        transparent: true,
+        depthWrite: false,
+        side: 2,
+      }),
+    );
+    this.shadow = new Mesh(plane, new ShadowMaterial({ opacity: 0.25, depthWrite: false }));
+    this.shadow.receiveShadow = true;
+    this.grid.renderOrder = -2;
+    this.shadow.renderOrder = -1;
+    this.object.add(this.grid, this.shadow);
+  }
+
+  /** Puts it under something of this radius. */
+  place(centre: Vector3, radius: number): void {
+    const reach = radius * 7;
+    this.object.position.copy(centre);
+    // A hair lower than feet and bases stand, so that they don't flicker.
+    this.object.position.y -= radius * 1e-3;
+    this.object.scale.setScalar(reach * 2);
+    this.cell = 10 ** Math.floor(Math.log10(radius / 5));
+    const uniforms = this.grid.material.uniforms;
+    uniforms['uCell']!.value = this.cell;
+    uniforms['uReach']!.value = reach;
+    (uniforms['uCentre']!.value as Vector2).set(centre.x, centre.z);
+  }
+
+  paint(colors: Colors): void {
+    (this.grid.material.uniforms['uLine']!.value as Color).set(colors.line);
+    this.shadow.material.opacity = colors.dark ? 0.5 : 0.2;
+  }
+
+  set gridShown(shown: boolean) {
+    this.grid.visible = shown;
+  }
+
+  set shadowShown(shown: boolean) {
+    this.shadow.visible = shown;
+  }
+}

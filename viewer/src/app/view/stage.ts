@@ -1,0 +1,183 @@
+// The picture: renderer, light and ground, drawn only when something changed. Without WebGL there is no renderer and the rest of the
+// viewer goes on.
+
+import {
+  CanvasTexture,
+  DirectionalLight,
+  HemisphereLight,
+  NeutralToneMapping,
+  PCFShadowMap,
+  PMREMGenerator,
+  Scene,
+  SRGBColorSpace,
+  Sphere,
+  Vector3,
+  WebGLRenderer,
+  type Box3,
+} from 'three';
+import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
+import type { Colors } from '../theme.js';
+import { Eye } from './eye.js';
+import { Ground } from './ground.js';
+
+/** More pixels than this per CSS pixel cost more than they show. */
+const MOST_PIXELS = 2;
+
+/** How much of the picture is behind the toolbar and the axes, in CSS pixels. */
+const COVERED = { top: 48, bottom: 28 };
+
+/** The scene and what draws it. */
+export class Stage {
+  readonly scene = new Scene();
+  readonly eye: Eye;
+  readonly ground = new Ground();
+  /** Why nothing can be drawn, if so. */
+  readonly problem: string | null = null;
+  /** How many pictures were drawn. */
+  frame = 0;
+  private readonly renderer: WebGLRenderer | null = null;
+  private readonly sun = new DirectionalLight(0xffffff, 2.2);
+  private readonly before = new Set<() => void>();
+  private readonly after = new Set<() => void>();
+  private requested = false;
+  private stale = true;
+  private lost = false;
+
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    calm: () => boolean,
+  ) {
+    this.eye = new Eye(canvas, () => this.invalidate(), calm);
+    this.scene.add(this.ground.object, this.sun, this.sun.target, new HemisphereLight(0xffffff, 0x8a8f98, 0.35));
+    try {
+      this.renderer = this.start();
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+      return;
+    }
+    new ResizeObserver(() => this.resize()).observe(canvas.parentElement ?? canvas);
+    canvas.addEventListener('webglcontextlost', (event) => {
+      event.preventDefault();
+      this.lost = true;
+    });
+    canvas.addEventListener('webglcontextrestored', () => {
+      this.lost = false;
+      this.invalidate({ shadows: true });
+    });
+  }
+
+  private start(): WebGLRenderer {
+    const renderer = new WebGLRenderer({ canvas: this.canvas, antialias: true });
+    renderer.toneMapping = NeutralToneMapping;
+    renderer.shadowMap.enabled = true;
+    renderer.shadowMap.type = PCFShadowMap;
+    // A shadow changes when the robot moves, not when the eye does.
+    renderer.shadowMap.autoUpdate = false;
+    const generator = new PMREMGenerator(renderer);
+    this.scene.environment = generator.fromScene(new RoomEnvironment(), 0.04).texture;
+    this.scene.environmentIntensity = 0.55;
+    generator.dispose();
+    this.sun.castShadow = true;
+    this.sun.shadow.mapSize.set(2048, 2048);
+    this.sun.shadow.bias = -0.0004;
+    this.sun.shadow.radius = 3;
+    return renderer;
+  }
+
+  /** Takes on the colours of the page. */
+  paint(colors: Colors): void {
+    const picture = document.createElement('canvas');
+    [picture.width, picture.height] = [2, 256];
+    const context = picture.getContext('2d');
+    if (context) {
+      const gradient = context.createLinearGradient(0, 0, 0, picture.height);
+      gradient.addColorStop(0, colors.sky);
+      gradient.addColorStop(1, colors.floor);
+      context.fillStyle = gradient;
+      context.fillRect(0, 0, picture.width, picture.height);
+    }
+    if (this.scene.background instanceof CanvasTexture) this.scene.background.dispose();
+    const background = new CanvasTexture(picture);
+    background.colorSpace = SRGBColorSpace;
+    this.scene.background = background;
+    this.ground.paint(colors);
+    this.invalidate();
+  }
+
+  /** Lights and grounds what is in `box`, which stands on `floor`. */
+  enclose(box: Box3, floor: number): void {
+    const sphere = box.getBoundingSphere(new Sphere());
+    const radius = Math.max(sphere.radius, 1e-3);
+    this.eye.scale(radius);
+    this.ground.place(new Vector3(sphere.center.x, floor, sphere.center.z), radius);
+    this.sun.target.position.copy(sphere.center);
+    this.sun.position.copy(sphere.center).addScaledVector(new Vector3(0.55, 1, 0.45).normalize(), radius * 4);
+    const shadow = this.sun.shadow;
+    const reach = radius * 1.6;
+    Object.assign(shadow.camera, { left: -reach, right: reach, top: reach, bottom: -reach, near: radius * 0.5, far: radius * 9 });
+    shadow.normalBias = radius * 0.004;
+    shadow.camera.updateProjectionMatrix();
+    this.invalidate({ shadows: true });
+  }
+
+  set shadows(on: boolean) {
+    this.sun.castShadow = on;
+    this.invalidate({ shadows: true });
+  }
+
+  /** Calls `work` before or after each picture. */
+  beforeFrame(work: () => void): void {
+    this.before.add(work);
+  }
+
+  afterFrame(work: () => void): void {
+    this.after.add(work);
+  }
+
+  /** Something changed: draw once more, soon. `shadows`: something moved that throws one. */
+  invalidate({ shadows = false } = {}): void {
+    this.stale = true;
+    if (shadows && this.renderer) this.renderer.shadowMap.needsUpdate = true;
+    this.request();
+  }
+
+  /** Runs what comes before a picture, soon, and draws if that changes anything. */
+  request(): void {
+    if (this.requested) return;
+    this.requested = true;
+    requestAnimationFrame((time) => this.tick(time));
+  }
+
+  private tick(time: number): void {
+    this.requested = false;
+    for (const work of this.before) work();
+    if (this.eye.update(time)) this.invalidate();
+    if (this.stale) this.draw();
+  }
+
+  private draw(): void {
+    if (this.lost) return;
+    this.stale = false;
+    this.scene.updateMatrixWorld();
+    this.renderer?.render(this.scene, this.eye.camera);
+    this.frame += 1;
+    for (const work of this.after) work();
+  }
+
+  private resize(): void {
+    const box = this.canvas.parentElement?.getBoundingClientRect();
+    if (!box || box.width < 1 || box.height < 1) return;
+    this.renderer?.setPixelRatio(Math.min(window.devicePixelRatio, MOST_PIXELS));
+    this.renderer?.setSize(box.width, box.height, false);
+    this.eye.resize(box.width, box.height, COVERED);
+    // At once: a canvas is empty after its size has changed.
+    this.draw();
+  }
+
+  /** The picture as PNG. */
+  async picture(): Promise<Blob | null> {
+    if (!this.renderer) return null;
+    this.draw();
+    return new Promise((resolve) => this.canvas.toBlob(resolve, 'image/png'));
+  }
+}

@@ -1,0 +1,34 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { assetUrl, drawable } from '../../src/app/api.js';
+
+const file = (path: string) => ({ path, bytes: 1 });
+
+describe('the URL of a file', () => {
+  beforeAll(() => vi.stubGlobal('document', { baseURI: 'http://robot:8642/tools/viewer/' }));
+
+  it('is below the page, with every part of the key encoded and its slashes kept', () => {
+    expect(assetUrl('fleet/löwe #1', 'löwe #1.glb', 7)).toBe(
+      'http://robot:8642/tools/viewer/assets/fleet/l%C3%B6we%20%231/l%C3%B6we%20%231.glb?revision=7',
+    );
+  });
+
+  it('has no revision where there is none', () => {
+    expect(assetUrl('arm', 'textures/a.png')).toBe('http://robot:8642/tools/viewer/assets/arm/textures/a.png');
+  });
+});
+
+describe('the file that is drawn', () => {
+  it("is the robot's own GLB", () => {
+    expect(drawable({ name: 'arm', files: [file('other.glb'), file('arm.glb'), file('arm.usda')] })?.path).toBe('arm.glb');
+  });
+
+  it('is another GLB or a glTF of the asset if need be', () => {
+    expect(drawable({ name: 'arm', files: [file('a.gltf'), file('b.GLB')] })?.path).toBe('b.GLB');
+    expect(drawable({ name: 'arm', files: [file('arm.gltf')] })?.path).toBe('arm.gltf');
+  });
+
+  it('is none where there are none, or only parts further down', () => {
+    expect(drawable({ name: 'arm', files: [file('arm.usda'), file('meshes/arm.glb')] })).toBeNull();
+  });
+});

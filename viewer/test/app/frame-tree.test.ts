@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+
+import { grow, linkTree, tfTree, type FrameNode } from '../../src/app/frame-tree.js';
+
+const shape = (node: FrameNode): string =>
+  node.children.length ? `${node.name}(${node.children.map(shape).join(' ')})` : node.name;
+const shapes = (nodes: FrameNode[]) => nodes.map(shape).join(' ');
+const heard = (...pairs: [string, string][]) => pairs.map(([parent, frame]) => ({ frame, parent, static: false, age: 0 }));
+const names = (nodes: FrameNode[]): string[] => nodes.flatMap((node) => [node.name, ...names(node.children)]);
+const depth = (nodes: FrameNode[]): number => (nodes.length ? 1 + Math.max(...nodes.map((node) => depth(node.children))) : 0);
+
+describe('the TF tree', () => {
+  it('hangs on parents that nobody broadcasts', () => {
+    expect(shapes(tfTree(heard(['odom', 'base'], ['base', 'arm'], ['map', 'odom'], ['base', 'leg'])))).toBe(
+      'map(odom(base(arm leg)))',
+    );
+  });
+
+  it('may be several', () => {
+    expect(shapes(tfTree(heard(['a', 'b'], ['c', 'd'])))).toBe('a(b) c(d)');
+  });
+
+  it('may go in a circle, of which nothing is lost and nothing is shown twice', () => {
+    expect(shapes(tfTree(heard(['b', 'a'], ['a', 'b'], ['b', 'c'])))).toBe('a(b(c))');
+    expect(shapes(tfTree(heard(['a', 'a'])))).toBe('a');
+  });
+
+  it('may be a very long chain, which is shown as deep as a page can', () => {
+    const chain = heard(...Array.from({ length: 5000 }, (_, k): [string, string] => [`f${k}`, `f${k + 1}`]));
+    const tree = tfTree(chain);
+    expect(names(tree).length).toBe(5001);
+    expect(depth(tree)).toBeLessThan(80);
+  });
+});
+
+describe('the tree of links', () => {
+  it('is the frames where there is no model', () => {
+    const frame = { static: true, verdict: null, detail: null };
+    expect(
+      shapes(
+        linkTree(null, [
+          { name: 'a', parent: null, ...frame },
+          { name: 'b', parent: 'a', ...frame },
+        ]),
+      ),
+    ).toBe('a(b)');
+  });
+
+  it('has roots in their order', () => {
+    expect(
+      shapes(
+        grow(
+          new Map([
+            ['b', null],
+            ['a', null],
+            ['c', 'a'],
+          ]),
+        ),
+      ),
+    ).toBe('b a(c)');
+  });
+});
