@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the sample robots of this project: meshes, textures and URDFs, out of nothing but this script.
+"""Makes the sample robots of this project: meshes, textures, URDFs, SRDFs and an XRDF, out of nothing but this script.
 
     python3 examples/make_samples.py [DIRECTORY]
 
@@ -778,6 +778,30 @@ def robot(name, comment, *parts, **attributes):
     return f'<?xml version="1.0" encoding="utf-8"?>\n<!-- {comment} Made by examples/make_samples.py. -->\n{body}\n'.encode()
 
 
+def group_state(group, name, positions):
+    return element("group_state", *(element("joint", name=joint, value=number(value)) for joint, value in positions.items()), name=name, group=group)
+
+
+def disable_collisions(reason, *pairs):
+    return [element("disable_collisions", link1=a, link2=b, reason=reason) for a, b in pairs]
+
+
+def xrdf(comment, positions, cspace, tool_frames, spheres, ignore):
+    """XRDF text, version 1.0. `cspace`: joint → (acceleration, jerk); `spheres`: link → (centre, radius) each; `ignore`: link → links."""
+    quoted = lambda names: "[" + ", ".join(f'"{name}"' for name in names) + "]"
+    listed = lambda values: "[" + ", ".join(number(value) for value in values) + "]"
+    lines = [f"# {comment} Made by examples/make_samples.py.", "format: xrdf", "format_version: 1.0", "", "default_joint_positions:"]
+    lines += [f'  "{joint}": {number(value)}' for joint, value in positions.items()]
+    lines += ["", "cspace:", f"  joint_names: {quoted(cspace)}"]
+    lines += [f"  {name}: {listed(limits)}" for name, limits in zip(("acceleration_limits", "jerk_limits"), zip(*cspace.values()))]
+    lines += ["", f"tool_frames: {quoted(tool_frames)}", "", "collision:", '  geometry: "spheres"', "", "self_collision:", '  geometry: "spheres"', "  ignore:"]
+    lines += [f'    "{link}": {quoted(others)}' for link, others in ignore.items()]
+    lines += ["", "geometry:", '  "spheres":', "    spheres:"]
+    for link, balls in spheres.items():
+        lines += [f'      "{link}":', *(f"        - {{center: {listed(centre)}, radius: {number(radius)}}}" for centre, radius in balls)]
+    return ("\n".join(lines) + "\n").encode()
+
+
 def package_xml(name, description):
     return f"""<?xml version="1.0"?>
 <package format="3">
@@ -946,6 +970,49 @@ def arm(out):
           for a, ratio in zip(axes[:2], (101, 101))),
     )  # fmt: skip
     out.write("urdf/sample_arm.urdf", text)
+
+    at = lambda *positions: dict(zip(axes, positions))
+    adjacent = [("base_link", "shoulder_link"), ("shoulder_link", "upper_arm_link"), ("upper_arm_link", "elbow_link"), ("elbow_link", "forearm_link"),
+                ("forearm_link", "wrist_link"), ("wrist_link", "flange_link"), ("flange_link", "gripper_link"), ("gripper_link", "left_finger_link"),
+                ("gripper_link", "right_finger_link")]  # fmt: skip
+    # What the limits of the joints between them keep apart, or what is meant to touch.
+    apart = [("elbow_link", "wrist_link"), ("forearm_link", "flange_link"), ("wrist_link", "gripper_link"), ("flange_link", "left_finger_link"),
+             ("flange_link", "right_finger_link")]  # fmt: skip
+    fingers = ("left_finger_link", "right_finger_link")
+    out.write("srdf/sample_arm.srdf", robot(
+        name, "What planners ask of the sample arm: its groups, their states, and the links that need no check for collision.",
+        element("group", element("chain", base_link="base_link", tip_link="tool0"), name="arm"),
+        element("group", element("joint", name="left_finger_joint"), element("joint", name="right_finger_joint"), name="gripper"),
+        group_state("arm", "home", at(0, 0, 0, 0, 0, 0)),
+        group_state("arm", "stowed", at(0, -1, 2.3, 0, 0.3, 0)),
+        group_state("arm", "up", at(0, 0, -1.6, 0, -1.570796, 0)),
+        group_state("gripper", "open", {"left_finger_joint": 0.03}),
+        group_state("gripper", "closed", {"left_finger_joint": 0}),
+        element("end_effector", name="gripper", parent_link="tool0", group="gripper", parent_group="arm"),
+        *disable_collisions("Adjacent", *adjacent), *disable_collisions("Never", *apart), *disable_collisions("User", fingers),
+    ))  # fmt: skip
+    jaw_balls = [((0, 0.013, z), 0.018) for z in (0.015, 0.045, 0.075)]
+    ignore = {}
+    for first, second in (*adjacent, *apart, fingers):
+        ignore.setdefault(first, []).append(second)
+    out.write("xrdf/sample_arm.xrdf", xrdf(
+        "What motion generation asks of the sample arm: a posture to prefer, limits beyond the URDF's, and spheres for collision.",
+        {**at(0.4, 0.15, -0.25, 0, 0.1, 0.4), "left_finger_joint": 0.02},
+        dict(zip(axes, ((8, 400), (8, 400), (10, 500), (12, 600), (12, 600), (15, 800)))), ["tool0", "grasp_frame"],
+        {
+            "base_link": [((0, 0, z), 0.11) for z in (0.04, 0.13, 0.22, 0.28)],
+            "shoulder_link": [((0, 0, 0.04), 0.09), ((0, -0.04, 0.11), 0.09), ((0, 0.02, 0.11), 0.09)],
+            "upper_arm_link": [((0, 0.112, z), r) for z, r in ((0, 0.092), (0.09, 0.065), (0.18, 0.062), (0.27, 0.06), (0.36, 0.083))],
+            "elbow_link": [((0, 0, 0), 0.083), ((0, 0, 0.09), 0.055), ((0, 0, 0.16), 0.05)],
+            "forearm_link": [((0, 0, 0.04), 0.05), ((0, 0, 0.1), 0.05), ((0, 0, 0.15), 0.066)],
+            "wrist_link": [((0, 0.086, 0), 0.062), ((0, 0.086, 0.035), 0.045)],
+            "flange_link": [((0, 0, 0.012), 0.042)],
+            "gripper_link": [((0, y, 0.03), 0.045) for y in (-0.03, 0, 0.03)],
+            "left_finger_link": jaw_balls,
+            "right_finger_link": jaw_balls,
+        },
+        ignore,
+    ))  # fmt: skip
     out.write("package.xml", package_xml(name, "A sample robot: a six-axis arm with a mimic gripper."))
 
 
@@ -1133,6 +1200,13 @@ def rover(out):
         *(element("gazebo", element("mu1", "1.1"), element("mu2", "0.9"), reference=f"{end}_{side}_wheel_link") for side in ("left", "right") for end in ("front", "rear")),
     )  # fmt: skip
     out.write("urdf/sample_rover.urdf", text)
+    head_joints = ("mast_lift_joint", "head_pan_joint", "head_tilt_joint")
+    looks = {"ahead": (0, 0, 0), "raised": (0.12, 0, 0), "left": (0.08, 1.2, 0.1), "right": (0.08, -1.2, 0.1), "down": (0.1, 0, 0.8)}
+    out.write("srdf/sample_rover.srdf", robot(
+        name, "What planners ask of the sample rover: its head as a group, and where that looks.",
+        element("group", *(element("joint", name=j) for j in head_joints), name="head"),
+        *(group_state("head", look, dict(zip(head_joints, at))) for look, at in looks.items()),
+    ))  # fmt: skip
     out.write("package.xml", package_xml(name, "A sample robot: a four-wheeled rover with a mast and a sensor head."))
 
 

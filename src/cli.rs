@@ -3,6 +3,9 @@
 //! 0: done (warnings allowed unless `--strict`). 1: not done. 2: the command line was wrong. Results go to standard output;
 //! messages for people go to standard error. This module decides nothing about robots.
 
+mod check;
+mod sarif;
+
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
@@ -39,6 +42,13 @@ enum Command {
     Convert(Box<Convert>),
     /// Show the link tree, joints, frames and interfaces of a converted asset
     Inspect(Inspect),
+    /// Hold a glTF file against the rules of EXT_robot_kinematics
+    ///
+    /// Every MUST of the specification (docs/EXT_robot_kinematics) that the file breaks is an error, every SHOULD a warning.
+    /// Accessors, meshes, images and the rest of core glTF are not looked at: the Khronos glTF validator checks those.
+    ///
+    /// Exit code 0: no error, warnings or not. 1: an error, or the file can't be read. 2: the command line was wrong.
+    Check(check::Check),
     /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
     Schema(Schema),
     /// Show a converted asset in a browser, and every revision that is written in its place; no ROS needed
@@ -98,9 +108,12 @@ struct Convert {
     /// Whether simplified meshes are written beside the source's, or the source's alone
     #[arg(long, value_enum, default_value_t)]
     tiers: Tiers,
-    /// An SRDF file: which pairs of links need no check for collision
+    /// An SRDF file: which pairs of links need no check for collision, and named poses
     #[arg(long, value_name = "FILE")]
     srdf: Option<PathBuf>,
+    /// An XRDF file: the same, and frames that it adds
+    #[arg(long, value_name = "FILE")]
+    xrdf: Option<PathBuf>,
     /// Write nothing and fail if there is any warning
     #[arg(long)]
     strict: bool,
@@ -216,6 +229,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match cli.command {
         Command::Convert(arguments) => convert(&arguments),
         Command::Inspect(arguments) => inspect(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Schema(arguments) => schema(&arguments.output),
         Command::View(options) => view::main(&options),
         Command::Bridge { arguments } => bridge::main(arguments),
@@ -290,6 +304,7 @@ fn convert(arguments: &Convert) -> ExitCode {
         },
         overlays,
         srdf: arguments.srdf.clone(),
+        xrdf: arguments.xrdf.clone(),
         simready,
         meshes: mesh::Options {
             up_axis: match arguments.up_axis {
@@ -495,10 +510,16 @@ fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// Shows findings with the line of the source that each is about.
+/// Shows findings on standard error with the line of the source that each is about.
 fn print_diagnostics(diagnostics: &[Diagnostic]) {
+    let is_terminal = std::io::stderr().is_terminal();
+    show_diagnostics(diagnostics, &mut std::io::stderr(), is_terminal);
+}
+
+/// Writes findings with the line of the source that each is about, in colour if `out` is a terminal.
+fn show_diagnostics(diagnostics: &[Diagnostic], out: &mut dyn Write, is_terminal: bool) {
     let mut sources: HashMap<PathBuf, Option<String>> = HashMap::new();
-    let theme = if std::io::stderr().is_terminal() { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let theme = if is_terminal { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false);
     for (count, diagnostic) in diagnostics.iter().enumerate() {
         let is_shown = |_: &&Path| diagnostic.place.line > 0 && count < MAX_EXCERPTS;
@@ -531,7 +552,7 @@ fn print_diagnostics(diagnostics: &[Diagnostic]) {
             _ => handler.render_report(&mut rendered, &shown),
         };
         let line = if result.is_ok() { rendered } else { format!("{diagnostic}\n") };
-        let _ = write!(std::io::stderr(), "{line}");
+        let _ = write!(out, "{line}");
     }
 }
 

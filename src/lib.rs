@@ -21,4 +21,5 @@ pub mod store;
 pub mod urdf;
 pub mod usd;
 pub mod view;
+pub mod xrdf;
 mod yaml;

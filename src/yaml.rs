@@ -165,10 +165,10 @@ impl<'a> Reader<'a> {
                 }
             }
             Event::Alias(_) => {
-                let fault = fault(at, "aliases (`*name`) are not allowed in parameter files");
+                let fault = fault(at, "aliases (`*name`) are not read");
                 return Err(Fault { help: "write the value out; ROS 2 refuses aliases too".to_owned(), ..fault });
             }
-            _ => return Err(fault(at, "this is not YAML of a parameter file")),
+            _ => return Err(fault(at, "this is no part of a document")),
         };
         Ok(Yaml { at: at.into(), content })
     }

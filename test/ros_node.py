@@ -5,6 +5,7 @@ import math
 import os
 import re
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -109,3 +110,9 @@ def description(peer, text=None):
     if text is not None:
         publisher.write(String(data=text))
     return publisher
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]

@@ -29,7 +29,7 @@ def message(done, code, *words):
 
 
 def test_help_and_version():
-    for arguments in (["--help"], ["convert", "--help"], ["inspect", "--help"], ["bridge", "--help"], ["demo", "--help"], ["--version"]):
+    for arguments in (["--help"], ["convert", "--help"], ["inspect", "--help"], ["view", "--help"], ["bridge", "--help"], ["demo", "--help"], ["--version"]):
         done = run(*arguments)
         assert done.returncode == 0 and done.stdout and not done.stderr, arguments
 

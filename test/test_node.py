@@ -29,7 +29,7 @@ from ros_peer import (  # noqa: E402
     Asset, CheckFrames, Convert, DescribeParameters, DiagnosticArray, GetParameters, ListParameters, Peer,
     SetParameters, String, TFMessage,
 )  # fmt: skip
-from ros_node import ARM, PATIENCE, Node, box, chain, description, transform  # noqa: E402
+from ros_node import ARM, PATIENCE, Node, box, chain, description, free_port, transform  # noqa: E402
 
 #: Domains for the tests of this file, below the ports that systems give to others.
 FIRST_DOMAIN, DOMAINS = 30, 60
@@ -114,12 +114,6 @@ def verified(message):
     assert (report["robot"], report["revision"]) == (message.robot, message.revision)
     assert json.loads(message.report)["revision"] == message.revision
     return directory
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 # ------------------------------------------------------------------------------------------------------------ descriptions

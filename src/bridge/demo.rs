@@ -67,6 +67,7 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     let (changes, mut parameters) = (node.changes(), Parameters::declare(&*node)?);
     parameters.output_dir.clone_from(&options.output);
     parameters.packages.push((sample.package.to_owned(), sample.folder.clone()));
+    parameters.srdf_file = Some(sample.srdf.clone());
     // A demo has no use for one port rather than another.
     if let Some(address) = parameters.http.as_mut().filter(|address| std::net::TcpListener::bind(**address).is_err()) {
         address.set_port(0);
@@ -193,4 +194,6 @@ pub(super) struct Sample {
     pub folder: PathBuf,
     /// Its URDF.
     pub urdf: PathBuf,
+    /// Its SRDF.
+    pub srdf: PathBuf,
 }

@@ -77,6 +77,13 @@ const fn live(name: &'static str, default: Initial, rule: Rule, description: &'s
     Row { name, default, description, rule, is_live: true }
 }
 
+/// A file, or none.
+const FILE: Rule =
+    Rule::Own("a relative one lies where the node is started; ~ is the home directory", |value| match text(value) {
+        "" => Ok(()),
+        text => folder(text).map(|_| ()),
+    });
+
 /// All parameters. Units are those of REP-103: metres, radians, seconds.
 const TABLE: &[Row] = &[
     fixed(
@@ -174,12 +181,10 @@ const TABLE: &[Row] = &[
     live(
         "srdf_file",
         Initial::Text(""),
-        Rule::Own("a relative one lies where the node is started; ~ is the home directory", |value| match text(value) {
-            "" => Ok(()),
-            text => folder(text).map(|_| ()),
-        }),
-        "An SRDF file: which pairs of links of the robot need no check for collision. Empty: none.",
+        FILE,
+        "An SRDF file: which pairs of links of the robot need no check for collision, and named poses. Empty: none.",
     ),
+    live("xrdf_file", Initial::Text(""), FILE, "An XRDF file: the same, and frames that it adds. Empty: none."),
     live(
         "stand_ins",
         Initial::Bool(false),
@@ -399,6 +404,8 @@ pub struct Parameters {
     pub gltf: Extent,
     /// The robot's SRDF file, if one is given; absolute.
     pub srdf_file: Option<PathBuf>,
+    /// The robot's XRDF file, if one is given; absolute.
+    pub xrdf_file: Option<PathBuf>,
     /// Whether a warning keeps an asset from being published.
     pub stand_ins: bool,
     pub strict: bool,
@@ -476,6 +483,7 @@ impl Parameters {
             tiers: Tiers::All,
             gltf: Extent::default(),
             srdf_file: None,
+            xrdf_file: None,
             stand_ins: false,
             strict: false,
             settle_time: Duration::ZERO,
@@ -516,6 +524,7 @@ impl Parameters {
             "mesh_up_axis" => put(&mut self.mesh_up_axis, up_axis(text(value))),
             "restrict_calls" => self.restrict_calls = value.as_bool().unwrap_or(self.restrict_calls),
             "srdf_file" => self.srdf_file = folder(text(value)).ok(),
+            "xrdf_file" => self.xrdf_file = folder(text(value)).ok(),
             "stand_ins" => self.stand_ins = value.as_bool().unwrap_or(self.stand_ins),
             "gltf.animations" => self.gltf.animations = value.as_bool().unwrap_or(self.gltf.animations),
             "gltf.physics" => self.gltf.physics = value.as_bool().unwrap_or(self.gltf.physics),
@@ -670,7 +679,7 @@ mod tests {
         let changed = parameters(
             "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
              packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: true, ros_namespace: \
-             robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, stand_ins: true, \
+             robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, \
              gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, cache_mb: 64, watch_files: false, \
              diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, \
              http.address: '::1', http.port: 80",
@@ -694,6 +703,7 @@ mod tests {
             tiers: Tiers::High,
             gltf: Extent { animations: true, physics: true, compression: Compression::Meshopt },
             srdf_file: Some("/s.srdf".into()),
+            xrdf_file: Some("/x.xrdf".into()),
             stand_ins: true,
             strict: true,
             settle_time: Duration::from_secs(3),

@@ -28,6 +28,7 @@ pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
         bodies: parameters.bodies,
         overlays: parameters.overlays.clone(),
         srdf: parameters.srdf_file.clone(),
+        xrdf: parameters.xrdf_file.clone(),
         simready: parameters.simready.then(|| parameters.simready_metadata.clone()),
         meshes: mesh::Options { up_axis: parameters.mesh_up_axis },
         tiers: parameters.tiers,

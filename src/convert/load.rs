@@ -1,7 +1,7 @@
-//! Fills a robot with what its references point to: meshes, hulls for colliders, textures, controllers; and with its SRDF.
+//! Fills a robot with what its references point to: meshes, hulls for colliders, textures, controllers; and with its SRDF and XRDF.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -9,9 +9,9 @@ use rayon::prelude::*;
 use super::{Context, Job, Step, stand_in};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
-use crate::resolve::{Files, Located};
+use crate::resolve::{File, Files, Located};
 use crate::robot::{Geometry, Material, MaterialId, Mesh, MeshId, MeshSource, Robot, Shape, Texture, Tiers};
-use crate::{srdf, urdf};
+use crate::{srdf, urdf, xrdf};
 
 /// How many bytes of controller files are read.
 const MAX_CONTROLLER_FILES: usize = 4 << 20;
@@ -137,13 +137,29 @@ fn unread_controllers(place: &Place, why: &str, help: &str) -> Diagnostic {
 /// # Errors
 /// If it can't be opened, or is in an encoding that is not read.
 pub(super) fn srdf(robot: &mut Robot, path: &Path, files: &Files) -> Result<Vec<Diagnostic>, Diagnostic> {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let file = files.input(&path).map_err(|error| error.at(Place::file(path.clone())))?;
+    let (path, file) = named(path, files)?;
     let text = urdf::decode(&file.bytes).map_err(|mut diagnostic| {
         diagnostic.place.file = Some(path.clone().into());
         diagnostic
     })?;
     Ok(srdf::apply(&text, Some(&path), robot))
+}
+
+/// Reads the XRDF file that a person named for the robot.
+///
+/// # Errors
+/// If it can't be opened.
+pub(super) fn xrdf(robot: &mut Robot, path: &Path, files: &Files) -> Result<Vec<Diagnostic>, Diagnostic> {
+    let (path, file) = named(path, files)?;
+    let text = String::from_utf8_lossy(&file.bytes);
+    Ok(xrdf::apply(text.trim_start_matches('\u{feff}'), Some(&path), robot))
+}
+
+/// Opens a file that a person named, and says where it is.
+fn named(path: &Path, files: &Files) -> Result<(PathBuf, File), Diagnostic> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let file = files.input(&path).map_err(|error| error.at(Place::file(path.clone())))?;
+    Ok((path, file))
 }
 
 /// Gives shapes that a picture cannot lie on the same material without it.
@@ -306,30 +322,37 @@ mod tests {
         <gazebo><plugin filename="gz_ros2_control-system"><parameters>config/arm.yaml</parameters></plugin></gazebo>
         </robot>"#;
 
-    /// Converts the robot in `folder`, with its SRDF.
+    /// Converts the robot in `folder`, with its SRDF and its XRDF.
     fn run(folder: &std::path::Path) -> Result<Report, Box<Failure>> {
-        let job =
-            Job { srdf: Some(folder.join("r.srdf")), ..Job::new(Source::File(folder.join("r.urdf")), folder.join("out")) };
+        let job = Job {
+            srdf: Some(folder.join("r.srdf")),
+            xrdf: Some(folder.join("r.xrdf")),
+            ..Job::new(Source::File(folder.join("r.urdf")), folder.join("out"))
+        };
         convert(&job, &Context::default()).map_err(Box::new)
     }
 
     #[test]
-    fn controller_files_and_srdf_are_read_and_watched() {
+    fn controller_files_srdf_and_xrdf_are_read_and_watched() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().canonicalize().unwrap();
         let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
         let codes = |report: &Report| report.diagnostics.iter().map(|d| d.code).collect::<Vec<_>>();
         write("r.urdf", URDF);
 
-        let failure = run(&folder).unwrap_err();
-        assert_eq!(failure.diagnostics[0].code, "resolve-missing-file");
-        assert!(failure.used.contains(&folder.join("r.srdf")));
-
-        write("r.srdf", "<robot name='r'><disable_collisions link1='a' link2='c'/></robot>");
+        for (name, text) in [
+            ("r.srdf", "<robot name='r'><disable_collisions link1='a' link2='c'/></robot>"),
+            ("r.xrdf", "\u{feff}format: xrdf\nformat_version: 1.0\ntool_frames: [c]"),
+        ] {
+            let failure = run(&folder).unwrap_err();
+            assert_eq!(failure.diagnostics[0].code, "resolve-missing-file");
+            assert!(failure.used.contains(&folder.join(name)));
+            write(name, text);
+        }
         let report = run(&folder).unwrap();
-        let expected = ["srdf-unknown-link", "controller-file-unread", "urdf-assumed-controllers"];
+        let expected = ["srdf-unknown-link", "xrdf-unknown-frame", "controller-file-unread", "urdf-assumed-controllers"];
         assert!(expected.iter().all(|code| codes(&report).contains(code)), "{:?}", report.diagnostics);
-        assert!(report.used.contains(&folder.join("config/arm.yaml")) && report.used.contains(&folder.join("r.srdf")));
+        assert!(["config/arm.yaml", "r.srdf", "r.xrdf"].iter().all(|name| report.used.contains(&folder.join(name))));
 
         fs::create_dir(folder.join("config")).unwrap();
         write("config/arm.yaml", "arm: {type: odd/OddController}");

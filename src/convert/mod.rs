@@ -142,8 +142,10 @@ pub struct Job {
     pub bodies: usd::Bodies,
     /// Which overlays to write beside the layers; none without [`Formats::usd`].
     pub overlays: Vec<usd::Overlay>,
-    /// An SRDF file: which pairs of links need no collision check.
+    /// An SRDF file: which pairs of links need no collision check, and named poses.
     pub srdf: Option<PathBuf>,
+    /// An XRDF file: the same, and frames beside the links.
+    pub xrdf: Option<PathBuf>,
     /// Whether to add what SimReady asks for, and what people say of the asset; nothing is added without [`Formats::usd`].
     pub simready: Option<Simready>,
     /// How mesh files are understood.
@@ -173,6 +175,7 @@ impl Job {
             bodies: usd::Bodies::default(),
             overlays: Vec::new(),
             srdf: None,
+            xrdf: None,
             simready: None,
             meshes: mesh::Options::default(),
             tiers: Tiers::default(),
@@ -246,8 +249,10 @@ fn run(
     let read = start.elapsed();
 
     diagnostics.extend(load::load(&mut robot, files, job, context, source.file.as_deref().and_then(Path::parent)));
-    if let Some(path) = &job.srdf {
-        match load::srdf(&mut robot, path, files) {
+    let srdf = job.srdf.as_ref().map(|path| load::srdf(&mut robot, path, files));
+    let xrdf = job.xrdf.as_ref().map(|path| load::xrdf(&mut robot, path, files));
+    for found in srdf.into_iter().chain(xrdf) {
+        match found {
             Ok(found) => diagnostics.extend(found),
             Err(stop) => return Err(diagnostics.into_iter().chain([stop]).collect()),
         }

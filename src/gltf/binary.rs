@@ -27,9 +27,14 @@ pub struct Binary {
     pub accessors: Vec<Accessor>,
     /// The length of what compressed views stand for.
     fallback: usize,
-    views_known: HashMap<([u8; 32], Option<u32>, Option<usize>), Index>,
-    accessors_known: HashMap<(Index, u32, &'static str, bool), Index>,
+    views_known: HashMap<ViewKey, Index>,
+    accessors_known: HashMap<AccessorKey, Index>,
 }
+
+/// Content, target and stride.
+type ViewKey = ([u8; 32], Option<u32>, Option<usize>);
+/// View, component type, kind, and whether there are no bounds.
+type AccessorKey = (Index, u32, &'static str, bool);
 
 /// The accessors of a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,8 +84,11 @@ struct Kept {
     views: Vec<BufferView>,
     fallback: usize,
     accessors: Vec<KeptAccessor>,
-    forms: Vec<(Vec<Option<SurfaceAccessors>>, Option<[u32; 4]>)>,
+    forms: Vec<KeptForm>,
 }
+
+/// A [`StoredForm`], its grid in bits.
+type KeptForm = (Vec<Option<SurfaceAccessors>>, Option<[u32; 4]>);
 
 /// View, component type, whether normalised, count, kind, and the bits of the bounds.
 type KeptAccessor = (Index, u32, bool, usize, usize, [Vec<u32>; 2]);
@@ -356,7 +364,7 @@ impl Binary {
         if !kept.forms.iter().flat_map(|(parts, _)| parts).flatten().all(fits) {
             return None;
         }
-        let form = |(parts, grid): (_, Option<_>)| StoredForm { parts, grid: grid.map(Grid::from_bits) };
+        let form = |(parts, grid): KeptForm| StoredForm { parts, grid: grid.map(Grid::from_bits) };
         let forms = kept.forms.into_iter().map(form).collect();
         let binary = Self { bytes: bytes.to_vec(), fallback: kept.fallback, views: kept.views, accessors, ..Self::default() };
         Some((binary, forms))

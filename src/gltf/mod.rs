@@ -9,6 +9,7 @@
 mod animation;
 mod axes;
 mod binary;
+pub mod check;
 pub mod codes;
 mod compact;
 mod document;

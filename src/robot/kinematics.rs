@@ -46,6 +46,22 @@ pub fn motion(joint: &Joint, positions: &[f64]) -> Pose {
     }
 }
 
+/// The positions of a floating joint that move its child to `pose` in the joint frame: the inverse of [`motion`]. Where pitch is a
+/// right angle, yaw is zero.
+pub fn floating_positions(pose: &Pose) -> [f64; 6] {
+    let m = pose.rotation.to_rotation_matrix();
+    // The sine and cosine of pitch.
+    let (sine, cosine) = (m[(0, 2)], m[(0, 0)].hypot(m[(0, 1)]));
+    let (roll, yaw) = if cosine < 1e-9 {
+        (m[(2, 1)].atan2(m[(1, 1)]), 0.0)
+    } else {
+        ((-m[(1, 2)]).atan2(m[(2, 2)]), (-m[(0, 1)]).atan2(m[(0, 0)]))
+    };
+    let at = pose.translation.vector;
+    // Adding zero takes the sign off a zero.
+    [at.x, at.y, at.z, roll, sine.atan2(cosine), yaw].map(|position| position + 0.0)
+}
+
 /// Every link's frame in the frame of its root, for the positions of every joint (indexed as [`Robot::joints`]; a joint beyond
 /// the end is at zero). Mimic joints take what is given: see [`follow_mimics`].
 pub fn link_poses(robot: &Robot, positions: &[Vec<f64>]) -> Vec<Pose> {
@@ -74,5 +90,46 @@ pub fn follow_mimics(robot: &Robot, positions: &mut [Vec<f64>]) {
             let at = positions.get(leader).and_then(|p| p.first()).copied().unwrap_or(0.0);
             positions[index] = vec![multiplier * at + offset];
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::robot::LinkId;
+
+    #[test]
+    fn floating_positions_undo_motion() {
+        let joint = Joint {
+            name: "j".into(),
+            kind: JointKind::Floating,
+            parent: LinkId(0),
+            child: LinkId(1),
+            origin: Pose::identity(),
+            axis: Vector3::x_axis(),
+            limit: None,
+            dynamics: None,
+            mimic: None,
+            safety: None,
+            calibration: None,
+            drive: None,
+            closes_loop: false,
+            custom: crate::robot::Custom::default(),
+            place: crate::diagnostic::Place::default(),
+        };
+        let right = std::f64::consts::FRAC_PI_2;
+        for positions in [
+            [0.0; 6],
+            [1.0, -2.0, 3.0, 0.4, -0.9, 2.2],
+            [0.0, 0.0, 0.0, -3.0, 1.5, -3.1],
+            [0.5, 0.0, 0.0, 0.7, right, 0.3],
+            [0.5, 0.0, 0.0, 0.7, -right, 0.3],
+        ] {
+            let pose = motion(&joint, &positions);
+            let again = motion(&joint, &floating_positions(&pose));
+            assert!((pose.to_homogeneous() - again.to_homogeneous()).amax() < 1e-7, "{positions:?}");
+        }
+        let far = motion(&joint, &[0.0, 0.0, 0.0, 0.4, -0.9, 2.2]);
+        assert!(floating_positions(&far).iter().zip([0.0, 0.0, 0.0, 0.4, -0.9, 2.2]).all(|(a, b)| (a - b).abs() < 1e-12));
     }
 }

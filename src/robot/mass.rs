@@ -2,7 +2,7 @@
 
 use nalgebra::{Matrix3, Rotation3, SymmetricEigen, UnitQuaternion, Vector3};
 
-use super::Inertial;
+use super::{Inertial, Pose};
 
 /// The stand-in for a missing mass: a ball of 1 g ...
 const STAND_IN_MASS: f64 = 1e-3;
@@ -27,11 +27,8 @@ pub struct Mass {
 impl Mass {
     /// Those of a link, in its frame; `None` if the source gives no mass above zero.
     pub fn of(inertial: &Inertial) -> Option<Self> {
-        if !(inertial.mass > 0.0) {
-            return None;
-        }
-        let axes = inertial.origin.rotation;
-        Some(Self::new(inertial.mass, inertial.origin.translation.vector, &inertial.inertia, axes))
+        let Pose { rotation, translation } = inertial.origin;
+        (inertial.mass > 0.0).then(|| Self::new(inertial.mass, translation.vector, &inertial.inertia, rotation))
     }
 
     /// What stands in for a mass that the source does not give: never one computed from a volume.
@@ -71,7 +68,7 @@ impl Mass {
 
     /// The same in a frame in which the body's is at `pose`.
     #[must_use]
-    pub fn placed(&self, pose: &super::Pose) -> Self {
+    pub fn placed(&self, pose: &Pose) -> Self {
         let centre = (pose * nalgebra::Point3::from(self.centre)).coords;
         Self { centre, axes: pose.rotation * self.axes, ..self.clone() }
     }
@@ -138,7 +135,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::robot::Pose;
 
     proptest! {
         #[test]

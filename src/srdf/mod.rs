@@ -1,13 +1,15 @@
-//! SRDF → changes to a [`Robot`]: which pairs of links need no check for collision.
+//! SRDF → changes to a [`Robot`]: which pairs of links need no check for collision, and the poses that have a name.
 //!
-//! Groups, states, end effectors and virtual joints are for planners; nothing of them is read. This module must not know files.
+//! What else is in an SRDF is for planners: end effectors and passive joints are not read, and groups and virtual joints only to
+//! know what group states are about. This module must not know files.
 
 pub mod codes;
+mod states;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::near::nearest;
 use crate::robot::{LinkId, Robot};
 use crate::urdf::xml::{Node, Xml, children, name_of, short};
@@ -16,32 +18,43 @@ use crate::urdf::{Form, is_robot, read_xml};
 const SRDF: Form = ("SRDF", "run xacro first: xacro robot.srdf.xacro > robot.srdf");
 /// The most pairs that `disable_default_collisions` may lead to.
 const MAX_PAIRS: usize = 1_000_000;
-/// Links are looked for among all others at most this often: it takes long in large robots.
+/// Names are looked for among all others at most this often: it takes long in large robots.
 const MAX_NEAREST: usize = 20;
 
 /// A pair of links, the one that the robot has first in front.
 type Pair = (LinkId, LinkId);
 
-/// Reads the SRDF `text` and adds to `robot` the pairs of links that it says need no check for collision; `file` is where the text
-/// is from, for the places in diagnostics.
+/// Reads the SRDF `text` and adds to `robot` the pairs of links that it says need no check for collision, and its group states as
+/// named poses; `file` is where the text is from, for the places in diagnostics.
 ///
 /// As MoveIt has it: links of `disable_default_collisions` collide with nothing, but for pairs of `enable_collisions`; pairs of
 /// `disable_collisions` do not collide in any case.
 pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnostic> {
-    let (pairs, diagnostics) =
-        read_xml(text, file, |xml, root| if is_robot(xml, root, SRDF) { Some(pairs(xml, root, robot)) } else { None });
-    let known: BTreeSet<Pair> = robot.disabled_collisions.drain(..).collect();
-    robot.disabled_collisions =
-        known.into_iter().chain(pairs.into_iter().flatten()).collect::<BTreeSet<_>>().into_iter().collect();
+    let (found, diagnostics) = read_xml(text, file, |xml, root| {
+        if !is_robot(xml, root, SRDF) {
+            return None;
+        }
+        report_other_robot(xml, root, robot);
+        Some((pairs(xml, root, robot), states::poses(xml, root, robot)))
+    });
+    if let Some((pairs, poses)) = found {
+        let known = robot.disabled_collisions.drain(..).chain(pairs).collect::<BTreeSet<Pair>>();
+        robot.disabled_collisions = known.into_iter().collect();
+        robot.named_poses.extend(poses);
+    }
     diagnostics
 }
 
-fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
+fn report_other_robot(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) {
     if let Some(name) = name_of(root).filter(|name| *name != robot.name) {
         let message = format!("it is about the robot \"{}\", not \"{}\"", short(name), short(&robot.name));
         xml.report_at(&codes::OTHER_ROBOT, root, "name", message, "give the SRDF of this robot");
     }
-    let mut links = Links::of(robot);
+}
+
+fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
+    let ids = robot.links.iter().enumerate().map(|(id, link)| (link.name.as_str(), LinkId(id))).collect();
+    let mut links = Names { what: "link", code: &codes::UNKNOWN_LINK, ids, unknown: HashSet::new() };
     let mut pairs = default_pairs(xml, root, robot, &mut links);
     for node in children(root, "enable_collisions") {
         if let Some(pair) = pair(xml, node, &mut links) {
@@ -55,12 +68,12 @@ fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
 }
 
 /// The pairs of links of `disable_default_collisions` with all others. Only links that have something to collide with count.
-fn default_pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot, links: &mut Links<'_>) -> BTreeSet<Pair> {
+fn default_pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot, links: &mut Names<'_, LinkId>) -> BTreeSet<Pair> {
     let colliding: Vec<LinkId> =
         robot.links.iter().enumerate().filter(|(_, link)| !link.collisions.is_empty()).map(|(id, _)| LinkId(id)).collect();
     let mut pairs = BTreeSet::new();
     for node in children(root, "disable_default_collisions") {
-        let Some(link) = links.find(xml, node, "link") else { continue };
+        let Some(link) = link(xml, node, "link", links) else { continue };
         if colliding.binary_search(&link).is_err() {
             continue;
         }
@@ -76,8 +89,8 @@ fn default_pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot, links: &mut L
 }
 
 /// The links of an element's `link1` and `link2`. None, reported, if they are no two links of the robot.
-fn pair(xml: &mut Xml<'_>, node: Node<'_>, links: &mut Links<'_>) -> Option<Pair> {
-    let (first, second) = (links.find(xml, node, "link1"), links.find(xml, node, "link2"));
+fn pair(xml: &mut Xml<'_>, node: Node<'_>, links: &mut Names<'_, LinkId>) -> Option<Pair> {
+    let (first, second) = (link(xml, node, "link1", links), link(xml, node, "link2", links));
     let (first, second) = (first?, second?);
     if first == second {
         let message = format!("{} names one link twice", xml.label(node));
@@ -91,26 +104,30 @@ fn ordered(a: LinkId, b: LinkId) -> Pair {
     (a.min(b), a.max(b))
 }
 
-/// The links of a robot by name.
-struct Links<'a> {
-    ids: HashMap<&'a str, LinkId>,
+/// The link that an attribute names. None, reported, if there is none.
+fn link(xml: &mut Xml<'_>, node: Node<'_>, attribute: &str, links: &mut Names<'_, LinkId>) -> Option<LinkId> {
+    let Some(name) = node.attribute(attribute).map(str::trim).filter(|name| !name.is_empty()) else {
+        let message = format!("{} has no {attribute}", xml.label(node));
+        xml.report(&codes::NO_LINK, node, message, format!("add {attribute}=\"…\""));
+        return None;
+    };
+    links.find(xml, node, attribute, name)
+}
+
+/// The links or the joints of a robot by name.
+struct Names<'a, Id> {
+    /// What they are.
+    what: &'static str,
+    /// What is reported of others.
+    code: &'static Code,
+    ids: HashMap<&'a str, Id>,
     /// Names that were looked for in vain: each is reported once.
     unknown: HashSet<String>,
 }
 
-impl<'a> Links<'a> {
-    fn of(robot: &'a Robot) -> Self {
-        let ids = robot.links.iter().enumerate().map(|(id, link)| (link.name.as_str(), LinkId(id))).collect();
-        Self { ids, unknown: HashSet::new() }
-    }
-
-    /// The link that an attribute names. None, reported, if there is none.
-    fn find(&mut self, xml: &mut Xml<'_>, node: Node<'_>, attribute: &str) -> Option<LinkId> {
-        let Some(name) = node.attribute(attribute).map(str::trim).filter(|name| !name.is_empty()) else {
-            let message = format!("{} has no {attribute}", xml.label(node));
-            xml.report(&codes::NO_LINK, node, message, format!("add {attribute}=\"…\""));
-            return None;
-        };
+impl<Id: Copy> Names<'_, Id> {
+    /// What `name` is, which stands in an attribute. None, reported, if there is none.
+    fn find(&mut self, xml: &mut Xml<'_>, node: Node<'_>, attribute: &str, name: &str) -> Option<Id> {
         let found = self.ids.get(name).copied();
         if found.is_none() && self.unknown.insert(name.to_owned()) {
             let is_few = self.unknown.len() <= MAX_NEAREST;
@@ -120,8 +137,8 @@ impl<'a> Links<'a> {
                 true => "correct the name, or give the SRDF of this robot".to_owned(),
                 false => format!("did you mean {}?", near.join(" or ")),
             };
-            let message = format!("the robot has no link \"{}\"", short(name));
-            xml.report_at(&codes::UNKNOWN_LINK, node, attribute, message, help);
+            let message = format!("the robot has no {} \"{}\"", self.what, short(name));
+            xml.report_at(self.code, node, attribute, message, help);
         }
         found
     }

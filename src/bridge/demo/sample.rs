@@ -16,6 +16,7 @@ macro_rules! files {
 
 const PACKAGE: &str = "sample_rover";
 const URDF: &str = "urdf/sample_rover.urdf";
+const SRDF: &str = "srdf/sample_rover.srdf";
 
 files! {
     "package.xml",
@@ -26,6 +27,7 @@ files! {
     "meshes/mast.stl",
     "meshes/wheel.dae",
     "meshes/yoke.stl",
+    "srdf/sample_rover.srdf",
     "textures/deck.png",
     "urdf/sample_rover.urdf",
 }
@@ -40,7 +42,7 @@ pub(super) fn unpack(folder: &Path) -> io::Result<Sample> {
         }
         fs::write(path, bytes)?;
     }
-    Ok(Sample { package: PACKAGE, urdf: folder.join(URDF), folder })
+    Ok(Sample { package: PACKAGE, urdf: folder.join(URDF), srdf: folder.join(SRDF), folder })
 }
 
 #[cfg(test)]
@@ -69,6 +71,6 @@ mod tests {
     fn it_unpacks_to_a_package() {
         let folder = tempfile::tempdir().unwrap();
         let sample = unpack(folder.path()).unwrap();
-        assert!(sample.urdf.is_file() && sample.folder.join("package.xml").is_file());
+        assert!(sample.urdf.is_file() && sample.srdf.is_file() && sample.folder.join("package.xml").is_file());
     }
 }

@@ -40,7 +40,10 @@ export function slider(options: SliderOptions, changed: (value: number) => void)
     if (by === 0) return;
     event.preventDefault();
     // Sums of tenths are no tenths.
-    changed(within(Number((Number(input.value) + by).toPrecision(12))));
+    const value = within(Number((Number(input.value) + by).toPrecision(12)));
+    // The next key may come before anybody else shows where it is.
+    input.value = String(value);
+    changed(value);
     fill(input);
   });
   return input;

@@ -1,0 +1,147 @@
+//! `urdf_usd check`: what an asset breaks of the rules, for people, for programs, and for code scanning.
+
+use std::fs::File;
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::{failed, plural, print_json, sarif, show_diagnostics};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::gltf;
+
+/// A GLB can't be larger, and a .gltf need not be.
+const MAX_BYTES: u64 = 1 << 32;
+
+/// An excerpt of a line that is longer would help nobody.
+const MAX_LINE: usize = 240;
+
+/// The command's arguments.
+#[derive(Args)]
+pub struct Check {
+    /// The .glb or .gltf file
+    asset: PathBuf,
+    /// How to print what was found: for people, for programs, or for code scanning (SARIF 2.1.0)
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// The least severity that is shown; errors always fail
+    #[arg(long, value_enum, default_value_t)]
+    severity: Least,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Format {
+    #[default]
+    Text,
+    Json,
+    Sarif,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Least {
+    #[default]
+    Info,
+    Warning,
+    Error,
+}
+
+impl From<Least> for Severity {
+    fn from(least: Least) -> Self {
+        match least {
+            Least::Info => Self::Info,
+            Least::Warning => Self::Warning,
+            Least::Error => Self::Error,
+        }
+    }
+}
+
+/// Of all findings, whether shown or not.
+#[derive(Clone, Copy, Serialize)]
+struct Counts {
+    error: usize,
+    warning: usize,
+    info: usize,
+}
+
+impl Counts {
+    fn of(diagnostics: &[Diagnostic]) -> Self {
+        let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+        Self { error: count(Severity::Error), warning: count(Severity::Warning), info: count(Severity::Info) }
+    }
+}
+
+#[derive(Serialize)]
+struct Findings<'a> {
+    asset: &'a Path,
+    diagnostics: &'a [Diagnostic],
+    counts: Counts,
+}
+
+/// Checks, prints, and says by the exit code whether there is an error.
+pub fn run(arguments: &Check) -> ExitCode {
+    let asset = &arguments.asset;
+    let bytes = match read(asset) {
+        Ok(bytes) => bytes,
+        Err(message) => return failed(&message),
+    };
+    let mut diagnostics = gltf::check::check(&bytes, Some(asset));
+    let counts = Counts::of(&diagnostics);
+    let least = arguments.severity.into();
+    diagnostics.retain(|diagnostic| diagnostic.severity >= least);
+    let printed = match arguments.format {
+        Format::Text => {
+            print_text(asset, &bytes, diagnostics, counts);
+            ExitCode::SUCCESS
+        }
+        Format::Json => print_json(&Findings { asset, diagnostics: &diagnostics, counts }),
+        Format::Sarif => print_json(&sarif::log(&diagnostics)),
+    };
+    if counts.error > 0 { ExitCode::FAILURE } else { printed }
+}
+
+fn read(asset: &Path) -> Result<Vec<u8>, String> {
+    let shown = asset.display();
+    let extension = asset.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    if matches!(extension.as_str(), "usd" | "usda" | "usdc" | "usdz") {
+        return Err(format!("{shown} is an OpenUSD asset, and this version checks glTF files only (.glb, .gltf)"));
+    }
+    let cannot = |error: std::io::Error| format!("cannot read {shown}: {error}");
+    let file = File::open(asset).map_err(cannot)?;
+    let metadata = file.metadata().map_err(cannot)?;
+    if metadata.is_dir() {
+        return Err(format!("{shown} is a directory; give the .glb or .gltf file in it"));
+    }
+    if metadata.len() > MAX_BYTES {
+        return Err(format!("{shown} has {} bytes, more than a GLB can hold", metadata.len()));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(cannot)?;
+    Ok(bytes)
+}
+
+fn print_text(asset: &Path, bytes: &[u8], mut diagnostics: Vec<Diagnostic>, counts: Counts) {
+    let hidden = counts.error + counts.warning + counts.info - diagnostics.len();
+    let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
+    for diagnostic in &mut diagnostics {
+        let place = &mut diagnostic.place;
+        let is_long = |line: &&[u8]| line.len() > MAX_LINE;
+        if place.line > 0 && !lines.get(place.line as usize - 1).is_some_and(is_long) {
+            continue;
+        }
+        // Without an excerpt, the pointer says where it is; a line without a number has none.
+        let position = if place.line > 0 { format!("line {}, column {}, ", place.line, place.column) } else { String::new() };
+        if !place.element.is_empty() {
+            diagnostic.message = format!("{} ({position}{})", diagnostic.message, place.element);
+        }
+        (place.line, place.column) = (0, 0);
+    }
+    let is_terminal = std::io::stdout().is_terminal();
+    let mut out = std::io::stdout().lock();
+    show_diagnostics(&diagnostics, &mut out, is_terminal);
+    let hidden = if hidden > 0 { format!(" ({hidden} below --severity not shown)") } else { String::new() };
+    // A closed pipe (`| head`) is the reader's choice.
+    let _ =
+        writeln!(out, "{}: {}, {}{hidden}", asset.display(), plural(counts.error, "error"), plural(counts.warning, "warning"));
+}

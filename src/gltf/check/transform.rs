@@ -1,0 +1,119 @@
+//! A node's own transform.
+
+use nalgebra::{Matrix3, Quaternion, Rotation3, UnitQuaternion, Vector3};
+use serde_json::Value;
+
+use super::asset::numbers;
+
+/// Metres and radians that may be rounding.
+const NOTHING: f64 = 1e-6;
+/// Of scales and cosines, what may be rounding in single precision.
+const ROUNDING: f64 = 1e-4;
+
+/// Translation, rotation and scale, applied to a point from last to first.
+pub struct Transform {
+    pub translation: Vector3<f64>,
+    pub rotation: UnitQuaternion<f64>,
+    /// Negative x where the transform mirrors.
+    pub scale: Vector3<f64>,
+    is_sheared: bool,
+}
+
+impl Transform {
+    /// That of a glTF node; what is absent or of another form is identity.
+    pub fn of(node: &Value) -> Self {
+        if let Some(matrix) = numbers::<16>(node.get("matrix")) {
+            return Self::of_matrix(&matrix);
+        }
+        let [x, y, z, w] = numbers(node.get("rotation")).unwrap_or([0.0, 0.0, 0.0, 1.0]);
+        Self {
+            translation: numbers(node.get("translation")).unwrap_or_default().into(),
+            rotation: UnitQuaternion::try_new(Quaternion::new(w, x, y, z), f64::MIN_POSITIVE).unwrap_or_default(),
+            scale: numbers(node.get("scale")).unwrap_or([1.0; 3]).into(),
+            is_sheared: false,
+        }
+    }
+
+    /// Of a matrix in columns.
+    fn of_matrix(m: &[f64; 16]) -> Self {
+        let column = |k: usize| Vector3::new(m[4 * k], m[4 * k + 1], m[4 * k + 2]);
+        let [x, y, z] = [column(0), column(1), column(2)];
+        let sign = if x.cross(&y).dot(&z) < 0.0 { -1.0 } else { 1.0 };
+        let scale = Vector3::new(sign * x.norm(), y.norm(), z.norm());
+        let axes = [x / scale.x, y / scale.y, z / scale.z];
+        let is_orthogonal = [(0, 1), (1, 2), (2, 0)].iter().all(|&(a, b)| axes[a].dot(&axes[b]).abs() <= ROUNDING);
+        let rotation = match is_orthogonal {
+            true => UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(Matrix3::from_columns(&axes))),
+            false => UnitQuaternion::identity(),
+        };
+        Self { translation: column(3), rotation, scale, is_sheared: !is_orthogonal }
+    }
+
+    /// Whether lengths and hands stay as they are.
+    pub fn is_rigid(&self) -> bool {
+        !self.is_sheared && self.scale.iter().all(|s| (s - 1.0).abs() <= ROUNDING)
+    }
+
+    /// Whether it moves nothing.
+    pub fn moves(&self) -> bool {
+        self.translation.norm() > NOTHING
+    }
+
+    /// Whether it turns nothing.
+    pub fn turns(&self) -> bool {
+        self.rotation.angle() > NOTHING
+    }
+
+    /// What it does, in words.
+    pub fn in_words(&self) -> String {
+        let [x, y, z] = self.translation.into();
+        let mut words = Vec::new();
+        if self.is_sheared {
+            words.push("is sheared".to_owned());
+        } else if !self.is_rigid() {
+            let [x, y, z] = self.scale.into();
+            words.push(format!("is scaled by {}, {}, {}", round(x), round(y), round(z)));
+        }
+        if self.moves() {
+            words.push(format!("moves by {}, {}, {} m", round(x), round(y), round(z)));
+        }
+        if self.turns() {
+            words.push(format!("turns by {}°", round(self.rotation.angle().to_degrees())));
+        }
+        words.join(" and ")
+    }
+}
+
+/// A number with at most six digits behind the point, without those that are zero.
+pub fn round(value: f64) -> String {
+    if value != 0.0 && !(1e-4..1e15).contains(&value.abs()) {
+        return format!("{value:e}");
+    }
+    let text = format!("{value:.6}");
+    match text.trim_end_matches('0').trim_end_matches('.') {
+        "-0" => "0".to_owned(),
+        trimmed => trimmed.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Transform, round};
+    use serde_json::json;
+
+    #[test]
+    fn matrices_are_taken_apart() {
+        let turned = Transform::of(&json!({"matrix": [0, 1, 0, 0, -1, 0, 0, 0, 0, 0, 1, 0, 1, 2, 3, 1]}));
+        assert!(turned.is_rigid() && turned.moves());
+        assert!((turned.rotation.angle().to_degrees() - 90.0).abs() < 1e-9);
+        let mirrored = Transform::of(&json!({"matrix": [-1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]}));
+        assert!(!mirrored.is_rigid() && mirrored.scale.x == -1.0 && !mirrored.turns());
+        assert!(!Transform::of(&json!({"matrix": [1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]})).is_rigid());
+        assert!(!Transform::of(&json!({"matrix": [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]})).is_rigid());
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!([0.1 + 0.2, -0.0, 90.0, 1e-9].map(round), ["0.3", "0", "90", "1e-9"]);
+    }
+}
