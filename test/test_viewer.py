@@ -30,8 +30,8 @@ from playwright.sync_api import sync_playwright  # noqa: E402
 import conftest  # noqa: E402
 import kinematics  # noqa: E402
 import posing  # noqa: E402
-from ros_node import ARM, PATIENCE, Node, box, description, free_port  # noqa: E402
-from ros_peer import JointState, Peer, String, until  # noqa: E402
+from ros_node import ARM, PATIENCE, Node, box, chain, description, free_port, transform  # noqa: E402
+from ros_peer import JointState, Peer, String, TFMessage, until  # noqa: E402
 
 #: One browser at a time: it draws in software.
 pytestmark = pytest.mark.xdist_group("viewer")
@@ -369,13 +369,13 @@ def test_sliders_move_it_when_nobody_publishes(arm):
     by_hand(arm(), "sliders")
 
 
-def test_an_asset_without_ros(open_viewer, view, asset):
+def test_an_asset_without_ros(view, open_viewer, asset):
     viewer = open_viewer(view(asset.directory)).shows("sample_arm")
     by_hand(viewer, "view-command")
 
 
 @pytest.mark.parametrize("file", ["glb", "entry"])
-def test_an_asset_named_by_a_file(open_viewer, view, asset, file):
+def test_an_asset_named_by_a_file(view, open_viewer, asset, file):
     viewer = open_viewer(view(getattr(asset, file))).shows("sample_arm")
     viewer.holds("sample_arm", kinematics.read(ARM_URDF))
 
@@ -549,12 +549,14 @@ def test_on_a_phone(arm):
 
 # ---- Who can use it -----------------------------------------------------------------------------------------------------------
 
-#: For each stop of the tab key: what it is, what it is called, whether it can be seen, and where in the document it is.
-FOCUSED = """() => {
+#: For each stop of the tab key: what it is, where in the document, whether it can be seen, and whether it is seen to be focused.
+FOCUSED = """async () => {
     const at = document.activeElement, order = [...document.querySelectorAll('*')].indexOf(at);
-    const box = at.getBoundingClientRect();
-    return { id: at.id || at.className || at.tagName, order, seen: box.width > 0 && box.height > 0 && box.bottom > 0 && box.right > 0,
-             outlined: getComputedStyle(at).outlineStyle !== 'none' || getComputedStyle(at).boxShadow !== 'none', body: at === document.body };
+    await Promise.all(at.getAnimations({ subtree: true }).filter((a) => a.effect.target === at).map((a) => a.finished));
+    const box = at.getBoundingClientRect(), style = getComputedStyle(at), after = getComputedStyle(at, '::after');
+    const marked = style.outlineStyle !== 'none' || style.boxShadow !== 'none' || (after.content !== 'none' && after.opacity === '1');
+    return { id: at.id || at.className || at.tagName, order, marked, body: at === document.body,
+             seen: box.width > 0 && box.height > 0 && box.bottom > 0 && box.right > 0 };
 }"""
 
 
@@ -572,7 +574,7 @@ def test_everything_is_reached_by_keyboard(arm):
             stops.append(stop)
         assert [s["order"] for s in stops] == sorted(s["order"] for s in stops), "in the order of the page"
         assert all(stop["seen"] for stop in stops), [s["id"] for s in stops if not s["seen"]]
-        assert all(stop["outlined"] for stop in stops), [s["id"] for s in stops if not s["outlined"]]
+        assert all(stop["marked"] for stop in stops), [s["id"] for s in stops if not s["marked"]]
         expected = {"canvas", "theme-toggle", f"tab-{tab}", f"panel-{tab}"}
         expected |= {"view": {"option-visual", "option-transparency"}, "joints": {"reset-joints"}}.get(tab, set())
         assert expected <= {stop["id"] for stop in stops}, tab
@@ -600,12 +602,36 @@ def test_nothing_keeps_anybody_out(arm, look):
 # ---- The server ---------------------------------------------------------------------------------------------------------------
 
 
-def test_frames_and_their_verdicts(arm):
-    viewer = arm()
+def test_frames_and_their_verdicts(start, peer, open_viewer):
+    """A robot whose tool is where it should be, then is not; and a frame that is none of its."""
+    _, url = start()
+    description(peer, chain())
+    fixed = peer.publisher("/tf_static", TFMessage, latched=True, depth=1).matched(PATIENCE)
+    moving = peer.publisher("/tf", TFMessage, depth=100).matched(PATIENCE)
+    viewer = open_viewer(url).shows("chain")
     viewer.tab("frames")
-    tree = viewer.page.get_by_role("tree", name="Links")
-    assert {item.get_attribute("data-id") for item in tree.get_by_role("treeitem").all()} >= {"base_link", "forearm_link", "tool0"}
+    links, heard = (viewer.page.get_by_role("tree", name=name) for name in ("Links", "TF tree as heard"))
+
+    def row(tree, frame):
+        """What is said of a frame, without those below it."""
+        item = tree.locator(f'[role=treeitem][data-id="{frame}"]')
+        return item.first.inner_text().split("\n") if item.count() else []
+
+    def says(frame, verdict):
+        moving.write(TFMessage(transforms=[transform("base", "arm", z=1.0, yaw=0.3)]))
+        texts = row(links, frame)
+        # The name, then its marks, before the names of the frames below.
+        return verdict in texts[: len(texts) if frame == "tool" else 3]
+
+    assert {item.get_attribute("data-id") for item in links.get_by_role("treeitem").all()} == {"base", "arm", "tool"}
+    fixed.write(TFMessage(transforms=[transform("arm", "tool", x=0.5), transform("base", "stranger")]))
+    viewer.until(lambda: says("arm", "ok") and says("tool", "ok"), "the frames are not ok")
+    viewer.until(lambda: row(heard, "stranger"), "the TF tree is not shown")
+    assert "not the robot's" in row(heard, "stranger") and "static" in row(heard, "stranger")
     viewer.keep("frames")
+    fixed.write(TFMessage(transforms=[transform("arm", "tool", x=0.52)]))
+    viewer.until(lambda: says("arm", "ok") and says("tool", "off"), "the tool is not off")
+    viewer.keep("frame-off")
 
 
 def test_the_server_goes_away_and_comes_back(start, peer, open_viewer):

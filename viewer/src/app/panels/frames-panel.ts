@@ -55,7 +55,7 @@ export class FramesPanel implements Panel {
       this.details,
     );
     state.onAny(['current', 'model', 'frames'], () => this.changed());
-    state.on('selection', () => this.select(!this.element.contains(document.activeElement)));
+    state.on('selection', () => this.select(true));
     setInterval(() => this.readAges(), REREAD_MS);
   }
 
@@ -145,7 +145,7 @@ export class FramesPanel implements Panel {
     void this.fleet.readFrames(key);
   }
 
-  /** `show`: bring the selected link into view. Whoever chose it in a tree has it there. */
+  /** `show`: bring the selected link into view, in the tree that it was chosen in. */
   private select(show: boolean): void {
     if (this.stale) return;
     const { selection } = this.state;
@@ -154,8 +154,9 @@ export class FramesPanel implements Panel {
     if (name === null || !selection) this.details.replaceChildren();
     else this.showDetails(selection.key, name);
     // Last: what is in view depends on the details' height.
-    this.links.select(name, show);
-    this.tf.select(name, false);
+    const inTf = this.tf.element.contains(document.activeElement);
+    this.links.select(name, show && !inTf);
+    this.tf.select(name, show && inTf);
   }
 
   private showDetails(key: string, name: string): void {
