@@ -97,7 +97,8 @@ fn uri(file: &Path) -> String {
         Component::RootDir | Component::Prefix(_) => String::new(),
         component => utf8_percent_encode(&component.as_os_str().to_string_lossy(), SEGMENT).to_string(),
     };
-    let path = relative.components().map(segment).collect::<Vec<_>>().join("/");
+    let components = relative.components().filter(|component| *component != Component::CurDir);
+    let path = components.map(segment).collect::<Vec<_>>().join("/");
     if relative.is_absolute() { format!("file://{path}") } else { path }
 }
 
