@@ -327,7 +327,12 @@ impl Model {
 }
 
 fn file_view(directory: &Path, path: &str) -> std::io::Result<FileView> {
-    let file = fs::File::open(directory.join(path))?;
+    let path_on_disk = directory.join(path);
+    // Opening a pipe would wait for its writer.
+    if !fs::metadata(&path_on_disk)?.is_file() {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no plain file"));
+    }
+    let file = fs::File::open(path_on_disk)?;
     let (bytes, sha256) = (file.metadata()?.len(), hash(&file)?);
     Ok(FileView { path: path.to_owned(), bytes, sha256 })
 }
