@@ -27,6 +27,8 @@ export interface Diagnostic {
 export interface AssetFile {
   path: string;
   bytes: number;
+  /** Of the content, lower-case hex. */
+  sha256?: string;
 }
 
 /** A robot as `/api/robots` tells it. */
@@ -73,10 +75,13 @@ export interface Frames {
 const url = (path: string) => new URL(path, document.baseURI).href;
 const encoded = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 
-/** The URL of a file of an asset; with a revision, one that no cache confuses with another's. */
-export function assetUrl(key: string, path: string, revision?: number | null): string {
-  const query = revision === undefined || revision === null ? '' : `?revision=${revision}`;
-  return url(`assets/${encoded(key)}/${encoded(path)}${query}`);
+/** The URL of a file of an asset; with a revision and what the file holds, one that no cache confuses with another's. */
+export function assetUrl(key: string, path: string, revision?: number | null, sha256?: string): string {
+  const query = new URLSearchParams();
+  if (revision !== undefined && revision !== null) query.set('revision', String(revision));
+  if (sha256) query.set('sha256', sha256);
+  const text = query.toString();
+  return url(`assets/${encoded(key)}/${encoded(path)}${text && `?${text}`}`);
 }
 
 /** The file that the viewer shows: NAME.glb, else any GLB at the top, else a glTF. */
@@ -85,6 +90,15 @@ export function drawable(entry: Pick<RobotEntry, 'name' | 'files'>): AssetFile |
     entry.files.filter((file) => !file.path.includes('/') && file.path.toLowerCase().endsWith(ending));
   const [glb, gltf] = [top('.glb'), top('.gltf')];
   return glb.find((file) => file.path === `${entry.name}.glb`) ?? glb[0] ?? gltf[0] ?? null;
+}
+
+/**
+ * What tells a drawable file from all others of the same robot: the revision alone doesn't, for servers that are started again count
+ * from 1 again. A glTF is told by all files of the asset: any of them may be a part of it.
+ */
+export function version(entry: Pick<RobotEntry, 'revision' | 'files'>, file: AssetFile): string {
+  const parts = file.path.toLowerCase().endsWith('.gltf') ? entry.files : [];
+  return JSON.stringify([entry.revision, ...[file, ...parts].map(({ path, sha256 }) => [path, sha256 ?? ''])]);
 }
 
 async function json(path: string): Promise<unknown> {

@@ -8,7 +8,7 @@ import type { State } from './state.js';
 
 /** A model on its way. */
 interface Coming {
-  revision: number | null;
+  version: string;
   abort: AbortController;
 }
 
@@ -142,19 +142,21 @@ export class Fleet {
     }
   }
 
-  /** Loads a robot's newest revision unless it is here or on its way. The old one stays until the new one is whole. */
+  /** Loads a robot's newest file unless it is here or on its way. The old one stays until the new one is whole. */
   private async loadEntry(entry: api.RobotEntry): Promise<void> {
     const { key, revision } = entry;
     const file = api.drawable(entry);
     if (!file) return this.lack(key, revision === null ? `There is no asset yet. ${entry.message}`.trim() : NO_GLB);
     const coming = this.coming.get(key);
-    if (coming ? coming.revision === revision : this.models.get(key)?.revision === revision) return;
+    const version = api.version(entry, file);
+    if (version === (coming?.version ?? this.models.get(key)?.edition.version)) return;
     coming?.abort.abort();
-    const mine: Coming = { revision, abort: new AbortController() };
+    const mine: Coming = { version, abort: new AbortController() };
     this.coming.set(key, mine);
     this.state.emit('model', key);
     try {
-      const model = await load(api.assetUrl(key, file.path, revision), revision, mine.abort.signal);
+      const url = api.assetUrl(key, file.path, revision, file.sha256);
+      const model = await load(url, { revision, version }, mine.abort.signal);
       if (this.coming.get(key) !== mine) return model.dispose();
       this.coming.delete(key);
       this.swap(key, model);

@@ -3,10 +3,10 @@
 import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
 import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
 import { registerRobotKinematics } from '../loader/index.js';
-import { Model } from './model.js';
+import { Model, type Edition } from './model.js';
 
 /** Loads the file at `url`. What the loader itself draws nothing of (broken textures) is not an error. */
-export async function load(url: string, revision: number | null, signal: AbortSignal): Promise<Model> {
+export async function load(url: string, edition: Edition, signal: AbortSignal): Promise<Model> {
   const response = await fetch(url, { signal });
   if (!response.ok) throw new Error(`${response.status} ${response.statusText}`.trim());
   const data = await response.arrayBuffer();
@@ -14,5 +14,5 @@ export async function load(url: string, revision: number | null, signal: AbortSi
   loader.setMeshoptDecoder(MeshoptDecoder);
   registerRobotKinematics(loader);
   const gltf = await loader.parseAsync(data, new URL('.', url).href);
-  return new Model(gltf, revision);
+  return new Model(gltf, edition);
 }

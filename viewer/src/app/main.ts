@@ -150,7 +150,7 @@ function expose(state: State, fleet: Fleet, stage: Stage): Viewer {
     positions: (key) => fleet.models.get(key)?.positions() ?? {},
     linkMatrix: (key, link) => fleet.models.get(key)?.linkMatrix(link) ?? null,
     setPosition: (key, joint, value) => fleet.setPosition(key, joint, value),
-    revision: (key) => fleet.models.get(key)?.revision ?? null,
+    revision: (key) => fleet.models.get(key)?.edition.revision ?? null,
     camera: () => ({ position: stage.eye.camera.position.toArray(), target: stage.eye.controls.target.toArray() }),
     frame: () => stage.frame,
   };

@@ -7,6 +7,13 @@ import { problemsOf, robotsOf, type Joint, type Link, type Robot } from '../load
 /** Positions by the joint's name: a number where there is one degree of freedom. */
 export type Positions = Record<string, number | number[]>;
 
+/** Which of a robot's files a model is. */
+export interface Edition {
+  revision: number | null;
+  /** Differs wherever the file does, which `revision` need not. */
+  version: string;
+}
+
 /** The robots of a file. Nearly always one. */
 export class Model {
   /** Stands where the robot is placed; everything below is as in the file. */
@@ -22,7 +29,7 @@ export class Model {
 
   constructor(
     gltf: GLTF,
-    readonly revision: number | null,
+    readonly edition: Edition,
   ) {
     this.holder.add(gltf.scene);
     this.robots = robotsOf(gltf);

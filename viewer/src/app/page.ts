@@ -55,7 +55,7 @@ export function connectionStatus(state: State): void {
 export function messages(state: State, fleet: Fleet, stage: Stage): void {
   const message = byId('stage-message');
   const announcer = byId('announcer');
-  const revisions = new Map<string, number | null>();
+  const versions = new Map<string, string>();
   const update = () => {
     const text = stageMessage(fleet);
     setText(message, text);
@@ -64,11 +64,11 @@ export function messages(state: State, fleet: Fleet, stage: Stage): void {
   state.onAny(['robots', 'current', 'model'], update);
   state.on('model', (key) => {
     const model = fleet.models.get(key);
-    const before = revisions.get(key);
-    if (!model || model.revision === before) return;
-    revisions.set(key, model.revision);
+    const before = versions.get(key);
+    if (!model || model.edition.version === before) return;
+    versions.set(key, model.edition.version);
     const name = fleet.entries.find((entry) => entry.key === key)?.name ?? key;
-    if (before !== undefined) setText(announcer, `${name}: revision ${model.revision ?? ''} is shown`);
+    if (before !== undefined) setText(announcer, `${name}: revision ${model.edition.revision ?? ''} is shown`);
   });
   const selected = byId('selected-link');
   state.on('selection', () => {
@@ -106,7 +106,7 @@ function stageMessage(fleet: Fleet): string {
         : 'Connecting…';
   const problem = fleet.problems.get(entry.key);
   const model = fleet.models.get(entry.key);
-  if (problem) return model ? `${problem.replace(/\.$/, '')}. Revision ${model.revision ?? ''} stays.` : problem;
+  if (problem) return model ? `${problem.replace(/\.$/, '')}. Revision ${model.edition.revision ?? ''} stays.` : problem;
   return !model && fleet.isLoading(entry.key) ? `Loading ${entry.name}…` : '';
 }
 

@@ -162,7 +162,7 @@ export class FramesPanel implements Panel {
   private showDetails(key: string, name: string): void {
     const frame = this.fleet.frames.get(key)?.frames.find((frame) => frame.name === name);
     // Made anew only where it differs, so that what is focused in it stays.
-    const now = JSON.stringify([key, name, frame, this.fleet.currentModel?.revision]);
+    const now = JSON.stringify([key, name, frame, this.fleet.currentModel?.edition.version]);
     if (now === this.detailed && this.details.childElementCount) return;
     this.detailed = now;
     const close = make(

@@ -1,0 +1,90 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+
+import type { RobotEntry } from '../../src/app/api.js';
+import { Fleet } from '../../src/app/fleet.js';
+import { load } from '../../src/app/load.js';
+import { Model, type Edition } from '../../src/app/model.js';
+import { State } from '../../src/app/state.js';
+import { file, loadJson, turning } from '../loader/files.js';
+
+vi.mock('../../src/app/load.js', () => ({ load: vi.fn() }));
+
+/** A request for a model that is under way. */
+interface Request {
+  url: string;
+  edition: Edition;
+  signal: AbortSignal;
+  arrive(): Promise<void>;
+  fail(error: Error): Promise<void>;
+}
+
+let listed: RobotEntry[] = [];
+let requests: Request[] = [];
+let fleet: Fleet;
+
+/** Everything that only waits for what is there has been done. */
+const quiet = () => new Promise<void>((resolve) => setTimeout(resolve));
+
+function entry(more: Partial<RobotEntry> = {}): RobotEntry {
+  const files = [{ path: 'arm.glb', bytes: 1, sha256: 'aa' }];
+  return { name: 'arm', key: 'arm', state: 'ok', message: '', revision: 1, time: 0, files, diagnostics: [], ...more };
+}
+
+const holding = (sha256: string) => [{ path: 'arm.glb', bytes: 1, sha256 }];
+
+/** The server lists these, and the fleet has seen it. */
+async function list(...entries: RobotEntry[]): Promise<void> {
+  listed = entries;
+  await fleet.refresh();
+  await quiet();
+}
+
+beforeEach(() => {
+  [listed, requests] = [[], []];
+  fleet = new Fleet(new State());
+  vi.stubGlobal('document', { baseURI: 'http://robot/' });
+  vi.stubGlobal('fetch', async (address: string) => {
+    const answer = address.endsWith('api/robots') ? listed : { frames: [], tf: [] };
+    return new Response(JSON.stringify(answer));
+  });
+  vi.mocked(load).mockImplementation(
+    (url, edition, signal) =>
+      new Promise<Model>((resolve, reject) => {
+        const arrive = async () => {
+          resolve(new Model(await loadJson(file([{ name: 'elbow', type: 'revolute', dofs: [turning([0, 1, 0])] }])), edition));
+          await quiet();
+        };
+        const fail = (error: Error) => {
+          reject(error);
+          return quiet();
+        };
+        requests.push({ url, edition, signal, arrive, fail });
+      }),
+  );
+});
+
+describe('a model', () => {
+  it('is loaded once for a file, and again for another with the same revision', async () => {
+    await list(entry());
+    await list(entry());
+    expect(requests.map(({ url }) => url)).toEqual(['http://robot/assets/arm/arm.glb?revision=1&sha256=aa']);
+    await requests[0]?.arrive();
+    await list(entry());
+    expect(requests.length).toBe(1);
+    const first = fleet.currentModel;
+    await list(entry({ files: holding('bb') }));
+    expect(requests[1]?.url).toBe('http://robot/assets/arm/arm.glb?revision=1&sha256=bb');
+    expect(fleet.currentModel).toBe(first);
+    await requests[1]?.arrive();
+    expect(fleet.currentModel).not.toBe(first);
+  });
+
+  it('is not the one on its way if that is of another file', async () => {
+    await list(entry());
+    await list(entry({ files: holding('bb') }));
+    expect(requests.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+    await requests[1]?.arrive();
+    await requests[0]?.arrive();
+    expect(fleet.currentModel?.edition).toEqual(requests[1]?.edition);
+  });
+});
