@@ -69,7 +69,13 @@ export class Look {
     this.solid.opacity = options.wireframe ? 0.8 : 0.38;
   }
 
+  /** Leaves the materials as the file has them: another look may come. */
   dispose(): void {
+    for (const [material, original] of this.originals) {
+      Object.assign(material, original);
+      if ('wireframe' in material) material.wireframe = false;
+      material.needsUpdate = true;
+    }
     this.solid.dispose();
   }
 }
