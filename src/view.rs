@@ -17,7 +17,7 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use crate::bridge::launch::{self, Interrupted};
 use crate::bridge::watch::{Event, Watch};
-use crate::convert::{Counts, REPORT};
+use crate::convert::{Counts, REPORT, file_name};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::serve::{FileView, FindingView, RobotState, RobotView, Server, Site, codes, hash, is_servable};
 
@@ -240,7 +240,7 @@ impl Subject {
 
 fn no_drawable(directory: &Path, name: &str) -> Diagnostic {
     let parent = directory.parent().unwrap_or(directory).display();
-    fault(directory, format!("{} has no .glb of {name:?}, which is what a viewer draws", directory.display()))
+    fault(directory, format!("{} holds no {name}.glb, which is what a viewer draws", directory.display()))
         .help(format!("make one: urdf_usd convert ROBOT.urdf -o {parent} --formats usd,glb"))
 }
 
@@ -255,7 +255,7 @@ fn asset(directory: &Path, key: &str) -> Result<RobotView, Diagnostic> {
     let is_drawable =
         |file: &FileView| !file.path.contains('/') && [".glb", ".gltf"].iter().any(|end| file.path.ends_with(end));
     if !report.files.iter().any(is_drawable) {
-        return Err(no_drawable(directory, &report.robot));
+        return Err(no_drawable(directory, &file_name(&report.robot)));
     }
     let worst = report.diagnostics.iter().max_by_key(|finding| finding.severity);
     let (state, finding) = match worst {
@@ -450,14 +450,14 @@ mod tests {
         let (_folder, arm) =
             folder(&[("robot.urdf", "<robot/>"), ("bad.glb", "solid"), ("bad.gltf", "[]x"), (".a.glb", "glTF")]);
         let error = |path: &Path| look(path).unwrap_err().to_string();
-        assert!(error(&arm).contains("no .glb") && error(&arm).contains("urdf_usd convert"), "{}", error(&arm));
+        assert!(error(&arm).contains("no arm.glb") && error(&arm).contains("urdf_usd convert"), "{}", error(&arm));
         assert!(error(&arm.join("robot.urdf")).contains("converted first"));
         assert!(error(&arm.join("nothing.glb")).contains("nothing.glb"));
         assert!(error(&arm.join("bad.glb")).contains("no binary glTF"));
         assert!(error(&arm.join("bad.gltf")).contains("no glTF"));
         assert!(error(&arm.join(".a.glb")).contains("rename"));
         fs::write(arm.join("report.json"), only_usd).unwrap();
-        assert!(error(&arm).contains("no .glb"));
+        assert!(error(&arm).contains("no my arm.glb"));
         fs::write(arm.join("report.json"), "{").unwrap();
         assert!(error(&arm).contains("report.json cannot be read"));
     }
