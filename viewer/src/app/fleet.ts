@@ -177,7 +177,7 @@ export class Fleet {
 
   private swap(key: string, model: Model): void {
     const old = this.models.get(key);
-    if (old) model.setPositions(old.positions());
+    if (old) model.standAs(old);
     this.models.set(key, model);
     this.problems.delete(key);
     this.state.emit('model', key);

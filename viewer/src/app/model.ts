@@ -90,6 +90,21 @@ export class Model {
     for (const robot of this.robots) robot.setPositions(positions);
   }
 
+  /**
+   * Stands as an older model of the same robot does, as far as that makes sense: joints that were moved stay where they are, within
+   * their new limits; all others stand at their new defaults, and followers where their drivers put them.
+   */
+  standAs(old: Model): void {
+    this.robots.forEach((robot, at) => {
+      const before = old.robots.find(({ name }) => name === robot.name) ?? old.robots[at];
+      const kept = robot.joints.flatMap((joint): [string, number[]][] => {
+        const was = before?.joint(joint.name);
+        return was && keeps(joint, was) ? [[joint.name, [...was.positions]]] : [];
+      });
+      robot.setPositions(Object.fromEntries(kept), { clamp: true });
+    });
+  }
+
   /** Names of the poses that the file brings. */
   configurations(): string[] {
     return [...new Set(this.robots.flatMap((robot) => robot.configurations))];
@@ -127,4 +142,10 @@ export class Model {
       }
     });
   }
+}
+
+/** Whether a joint is to stay where an older one of the same name was. */
+function keeps(joint: Joint, was: Joint): boolean {
+  const alike = joint.dofs.length === was.dofs.length && joint.dofs.every((dof, k) => dof.motion === was.dofs[k]?.motion);
+  return alike && !joint.mimic && was.positions.some((position, k) => position !== was.dofs[k]?.default);
 }
