@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -40,7 +41,7 @@ struct Cli {
 enum Command {
     /// Convert a URDF file to OpenUSD layers and a binary glTF
     Convert(Box<Convert>),
-    /// Show the link tree, joints, frames and interfaces of a converted asset
+    /// Show the link tree, joints, frames and interfaces of a converted asset, or the robots in a glTF file
     Inspect(Inspect),
     /// Hold a glTF file against the rules of EXT_robot_kinematics
     ///
@@ -180,7 +181,7 @@ enum Compression {
 
 #[derive(Args)]
 struct Inspect {
-    /// The entry layer (NAME.usda), or the asset's directory
+    /// The entry layer (NAME.usda), the asset's directory, or a .glb or .gltf file with EXT_robot_kinematics
     asset: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -434,6 +435,9 @@ fn inspect(arguments: &Inspect) -> ExitCode {
         Ok(entry) => entry,
         Err(message) => return failed(&message),
     };
+    if entry.extension().is_some_and(|e| e.eq_ignore_ascii_case("glb") || e.eq_ignore_ascii_case("gltf")) {
+        return inspect_gltf(&entry, arguments.json);
+    }
     match usd::inspect(&entry) {
         Ok(summary) if arguments.json => print_json(&summary),
         Ok(summary) => {
@@ -443,6 +447,25 @@ fn inspect(arguments: &Inspect) -> ExitCode {
         }
         Err(error) => failed(&format!("{error}; give the entry layer (NAME.usda) of an asset that `urdf_usd convert` wrote")),
     }
+}
+
+fn inspect_gltf(path: &Path, json: bool) -> ExitCode {
+    let files = resolve::Files::new(Arc::new(resolve::Resolver::new(resolve::Options::from_environment())));
+    let file = match files.input(path) {
+        Ok(file) => file,
+        Err(error) => return failed(&error.to_string()),
+    };
+    let outcome = gltf::read(&file.bytes, Some(path), &files);
+    print_diagnostics(&outcome.diagnostics);
+    let is_empty = outcome.models.is_empty();
+    let summary = gltf::read::Summary::of(outcome);
+    if json {
+        print_json(&summary);
+    } else {
+        // A closed pipe (`| head`) is the reader's choice.
+        let _ = write!(std::io::stdout(), "{summary}");
+    }
+    if is_empty { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 fn schema(directory: &Path) -> ExitCode {
@@ -466,8 +489,9 @@ fn entry_of(asset: &Path) -> Result<PathBuf, String> {
     }
     let directory = asset.canonicalize().map_err(|error| format!("cannot open {}: {error}", asset.display()))?;
     let name = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let entry = asset.join(format!("{name}.usda"));
-    if entry.exists() { Ok(entry) } else { Err(format!("{} holds no {name}.usda", asset.display())) }
+    let endings = ["usda", "glb", "gltf"].into_iter().map(|ending| asset.join(format!("{name}.{ending}")));
+    let entry = endings.into_iter().find(|entry| entry.exists());
+    entry.ok_or_else(|| format!("{} holds no {name}.usda", asset.display()))
 }
 
 fn print_json(value: &impl serde::Serialize) -> ExitCode {

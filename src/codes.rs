@@ -12,6 +12,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("Meshes and textures", crate::mesh::codes::ALL),
     ("OpenUSD", crate::usd::codes::ALL),
     ("glTF", crate::gltf::codes::ALL),
+    ("Reading glTF", crate::gltf::read::codes::ALL),
     ("EXT_robot_kinematics, as `urdf_usd check` holds it", crate::gltf::check::codes::ALL),
     ("ROS", crate::ros::codes::ALL),
     ("The node", crate::bridge::codes::ALL),

@@ -55,7 +55,15 @@ pub fn main(options: &Options) -> ExitCode {
 async fn run(options: &Options) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let subject = Subject::find(&options.asset)?;
-    let robot = subject.look(None)?;
+    let looking = subject.clone();
+    // Slow storage is waited for where it can be interrupted.
+    let robot = tokio::select! {
+        looked = tokio::task::spawn_blocking(move || looking.look(None)) => match looked {
+            Ok(robot) => robot?,
+            Err(_) => return Ok(()),
+        },
+        _ = interrupted.wait() => return Ok(()),
+    };
     let server = bind(options).await?;
     let (url, site) = (server.url(), Arc::new(Site::default()));
     let _ = writeln!(std::io::stderr(), "{}: {}; Ctrl-C ends it", robot.name, robot.message);
@@ -64,26 +72,22 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     let _ = writeln!(out, "{url}").and_then(|()| out.flush());
     site.show(robot.clone(), Vec::new());
     tokio::select! {
-        result = server.serve(site.clone()) => {
-            result.map_err(|error| fault(&subject.watched(), format!("HTTP ended: {error}")))
-        }
+        () = server.serve(site.clone()) => Ok(()),
         result = follow(subject.clone(), robot, &site) => result,
         _ = interrupted.wait() => Ok(()),
     }
 }
 
-/// Takes the port that was asked for, or the usual one, or any.
+/// Takes the port that was asked for, or the usual one, or any if that is taken.
 async fn bind(options: &Options) -> Result<Server, Diagnostic> {
-    let at = |port| Server::bind(SocketAddr::new(options.address, port));
-    let help =
-        "choose another with --port (0: any that is free), or an --address of this machine: 127.0.0.1, or 0.0.0.0 for all";
-    match options.port {
-        Some(port) => at(port).await.map_err(|diagnostic| diagnostic.help(help)),
-        None => match at(PORT).await {
-            Ok(server) => Ok(server),
-            Err(_) => at(0).await.map_err(|diagnostic| diagnostic.help(help)),
-        },
-    }
+    let at = |port| SocketAddr::new(options.address, port);
+    let is_taken = || std::net::TcpListener::bind(at(PORT)).is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse);
+    let port = options.port.unwrap_or_else(|| if is_taken() { 0 } else { PORT });
+    Server::bind(at(port)).await.map_err(|diagnostic| {
+        diagnostic.help(
+            "choose another with --port (0: any that is free), or an --address of this machine: 127.0.0.1, or 0.0.0.0 for all",
+        )
+    })
 }
 
 /// Shows what becomes of the asset, until the future is dropped.
@@ -92,10 +96,10 @@ async fn follow(subject: Subject, mut shown: RobotView, site: &Site) -> Result<(
     let watch =
         Watch::start(sender).map_err(|error| fault(&subject.watched(), format!("no thread for watching files: {error}")))?;
     loop {
-        let used = shown.directory.iter().flat_map(|root| shown.files.iter().map(|file| root.join(&file.path)));
-        // Of an asset its list says what is new; of a file alone, the file and those that it refers to.
-        let files: BTreeSet<PathBuf> = used.filter(|_| shown.only_listed).chain([subject.watched()]).collect();
-        watch.set(files);
+        let using = subject.clone();
+        if let Ok(used) = tokio::task::spawn_blocking(move || using.used()).await {
+            watch.set(used);
+        }
         match events.recv().await {
             Some(Event::Changed(_)) => {}
             Some(Event::Trouble(diagnostic)) => {
@@ -142,8 +146,8 @@ fn fault(path: &Path, message: impl Into<String>) -> Diagnostic {
 /// What is viewed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Subject {
-    /// An asset that `urdf_usd convert` or the node wrote.
-    Asset { directory: PathBuf, name: String },
+    /// An asset that `urdf_usd convert` or the node wrote, under the name of its directory, which may be a copy's.
+    Asset { directory: PathBuf, key: String },
     /// A glTF file, with the files that it refers to; nothing else of its folder is served.
     Alone { directory: PathBuf, file: String },
 }
@@ -176,7 +180,9 @@ impl Subject {
             "glb" | "gltf" => Self::Alone { directory, file },
             "" | "usda" if file.is_empty() || ending == "usda" => {
                 if directory.join(REPORT).is_file() {
-                    Self::Asset { directory, name }
+                    // Any layer of an asset stands for it: overlays have entries of their own.
+                    let key = text(directory.file_name());
+                    Self::Asset { directory, key }
                 } else {
                     let file = ["glb", "gltf"]
                         .map(|ending| format!("{name}.{ending}"))
@@ -193,7 +199,7 @@ impl Subject {
             }
         };
         let served = match &found {
-            Self::Asset { name, .. } => name,
+            Self::Asset { key, .. } => key,
             Self::Alone { file, .. } => file,
         };
         if !is_servable(served) {
@@ -211,10 +217,22 @@ impl Subject {
         }
     }
 
+    /// All files that tell what is new: of an asset its list; of a file alone, the file and all that it names, there or not.
+    fn used(&self) -> BTreeSet<PathBuf> {
+        let mut used = BTreeSet::from([self.watched()]);
+        if let Self::Alone { directory, file } = self
+            && is_gltf(file)
+            && let Ok(model) = Model::read(&directory.join(file))
+        {
+            used.extend(model.files().iter().map(|path| directory.join(path)));
+        }
+        used
+    }
+
     /// The asset as it is now; `before`: as it was seen last.
     fn look(&self, before: Option<&RobotView>) -> Result<RobotView, Diagnostic> {
         match self {
-            Self::Asset { directory, name } => asset(directory, name),
+            Self::Asset { directory, key } => asset(directory, key),
             Self::Alone { directory, file } => alone(directory, file, before),
         }
     }
@@ -222,21 +240,22 @@ impl Subject {
 
 fn no_drawable(directory: &Path, name: &str) -> Diagnostic {
     let parent = directory.parent().unwrap_or(directory).display();
-    fault(directory, format!("{} holds no {name}.glb, which is what a viewer draws", directory.display()))
+    fault(directory, format!("{} has no .glb of {name:?}, which is what a viewer draws", directory.display()))
         .help(format!("make one: urdf_usd convert ROBOT.urdf -o {parent} --formats usd,glb"))
 }
 
 /// An asset with its report.
-fn asset(directory: &Path, name: &str) -> Result<RobotView, Diagnostic> {
+fn asset(directory: &Path, key: &str) -> Result<RobotView, Diagnostic> {
     let path = directory.join(REPORT);
     let unreadable = |error: &dyn std::fmt::Display| {
         fault(&path, format!("{} cannot be read: {error}", path.display())).help("convert the robot again")
     };
     let bytes = fs::read(&path).map_err(|error| unreadable(&error))?;
     let report: Report = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
-    let is_drawable = |file: &FileView| [".glb", ".gltf"].iter().any(|ending| file.path == format!("{name}{ending}"));
+    let is_drawable =
+        |file: &FileView| !file.path.contains('/') && [".glb", ".gltf"].iter().any(|end| file.path.ends_with(end));
     if !report.files.iter().any(is_drawable) {
-        return Err(no_drawable(directory, name));
+        return Err(no_drawable(directory, &report.robot));
     }
     let worst = report.diagnostics.iter().max_by_key(|finding| finding.severity);
     let (state, finding) = match worst {
@@ -247,7 +266,7 @@ fn asset(directory: &Path, name: &str) -> Result<RobotView, Diagnostic> {
     let revision = report.revision;
     Ok(RobotView {
         name: report.robot,
-        key: name.to_owned(),
+        key: key.to_owned(),
         state,
         message: match finding {
             Some(finding) => format!("revision {revision}; {}", finding.message),
@@ -269,9 +288,8 @@ fn alone(directory: &Path, file: &str, before: Option<&RobotView>) -> Result<Rob
     let path = directory.join(file);
     let unreadable = |error: &dyn std::fmt::Display| fault(&path, format!("{} cannot be read: {error}", path.display()));
     let mut files = vec![file_view(directory, file).map_err(|error| unreadable(&error))?];
-    if file.to_ascii_lowercase().ends_with(".gltf") {
-        let text = fs::read(&path).map_err(|error| unreadable(&error))?;
-        let model: Model = serde_json::from_slice(&text).map_err(|error| unreadable(&format!("no glTF: {error}")))?;
+    if is_gltf(file) {
+        let model = Model::read(&path).map_err(|error| unreadable(&error))?;
         // What is missing is told by whoever asks for it.
         files.extend(model.files().iter().filter_map(|path| file_view(directory, path).ok()));
     } else {
@@ -317,17 +335,33 @@ struct Reference {
     uri: Option<String>,
 }
 
+fn is_gltf(file: &str) -> bool {
+    file.to_ascii_lowercase().ends_with(".gltf")
+}
+
 impl Model {
+    /// Reads a document; why not, in words.
+    fn read(path: &Path) -> Result<Self, String> {
+        let text = fs::read(path).map_err(|error| error.to_string())?;
+        serde_json::from_slice(&text).map_err(|error| format!("no glTF: {error}"))
+    }
+
     /// Those in its folder and below, in order.
     fn files(&self) -> BTreeSet<String> {
         let uris = self.buffers.iter().chain(&self.images).filter_map(|reference| reference.uri.as_deref());
-        let decoded = uris.filter_map(|uri| percent_decode_str(uri).decode_utf8().ok());
+        let outside = uris.filter(|uri| !uri.starts_with("data:"));
+        let decoded = outside.filter_map(|uri| percent_decode_str(uri).decode_utf8().ok());
         decoded.filter(|path| path.split('/').all(is_servable)).map(std::borrow::Cow::into_owned).collect()
     }
 }
 
 fn file_view(directory: &Path, path: &str) -> std::io::Result<FileView> {
-    let file = fs::File::open(directory.join(path))?;
+    let path_on_disk = directory.join(path);
+    // Opening a pipe would wait for its writer.
+    if !fs::metadata(&path_on_disk)?.is_file() {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no plain file"));
+    }
+    let file = fs::File::open(path_on_disk)?;
     let (bytes, sha256) = (file.metadata()?.len(), hash(&file)?);
     Ok(FileView { path: path.to_owned(), bytes, sha256 })
 }
@@ -370,6 +404,16 @@ mod tests {
         assert_eq!((robot.diagnostics[1].place.line, robot.diagnostics[1].help.as_str()), (7, "here"));
         assert!(!robot.only_listed);
         assert_eq!(look(&arm.join("arm.usda")).unwrap(), robot);
+        // An overlay's entry, and a copy under another name.
+        fs::write(arm.join("arm.newton.usda"), "#usda 1.0").unwrap();
+        assert_eq!(look(&arm.join("arm.newton.usda")).unwrap(), robot);
+        let copy = arm.with_file_name("copy of arm");
+        fs::rename(&arm, &copy).unwrap();
+        let robot = look(&copy).unwrap();
+        assert_eq!(
+            (robot.name.as_str(), robot.key.as_str(), robot.files[0].path.as_str()),
+            ("my arm", "copy of arm", "arm.glb")
+        );
     }
 
     #[test]
@@ -395,6 +439,9 @@ mod tests {
         fs::write(arm.parent().unwrap().join("secret.png"), "x").unwrap();
         let robot = look(&arm.join("arm.gltf")).unwrap();
         assert_eq!(robot.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["arm.gltf", "a b.bin"]);
+        // What is not there yet may come.
+        let used = Subject::find(&arm.join("arm.gltf")).unwrap().used();
+        assert_eq!(used, ["a b.bin", "arm.gltf", "gone.png"].map(|name| arm.join(name)).into());
     }
 
     #[test]
@@ -403,14 +450,14 @@ mod tests {
         let (_folder, arm) =
             folder(&[("robot.urdf", "<robot/>"), ("bad.glb", "solid"), ("bad.gltf", "[]x"), (".a.glb", "glTF")]);
         let error = |path: &Path| look(path).unwrap_err().to_string();
-        assert!(error(&arm).contains("no arm.glb") && error(&arm).contains("urdf_usd convert"), "{}", error(&arm));
+        assert!(error(&arm).contains("no .glb") && error(&arm).contains("urdf_usd convert"), "{}", error(&arm));
         assert!(error(&arm.join("robot.urdf")).contains("converted first"));
         assert!(error(&arm.join("nothing.glb")).contains("nothing.glb"));
         assert!(error(&arm.join("bad.glb")).contains("no binary glTF"));
         assert!(error(&arm.join("bad.gltf")).contains("no glTF"));
         assert!(error(&arm.join(".a.glb")).contains("rename"));
         fs::write(arm.join("report.json"), only_usd).unwrap();
-        assert!(error(&arm).contains("no arm.glb"));
+        assert!(error(&arm).contains("no .glb"));
         fs::write(arm.join("report.json"), "{").unwrap();
         assert!(error(&arm).contains("report.json cannot be read"));
     }

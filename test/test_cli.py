@@ -57,7 +57,6 @@ def test_no_command():
         (["bake", URDF], ["bake"]),
         # Options of the contract that later versions bring are refused, not ignored.
         (["convert", URDF, "--overlays", "isaac"], ["--overlays", "not written by this version"]),
-        (["convert", URDF, "--xrdf", "arm.xrdf"], ["--xrdf"]),
     ],
     ids=lambda value: " ".join(v.name if hasattr(v, "name") else v for v in value) if isinstance(value, list) else None,
 )

@@ -199,7 +199,8 @@ def test_previews_go_from_limit_to_limit(case):
         if lower is None or upper is None:
             lower, upper = (-math.pi, math.pi) if joint["type"] == "continuous" else (0, 0)
         elif rotates:
-            lower, upper = max(lower, -2 * math.pi), min(upper, 2 * math.pi)
+            default = joint["dofs"][0]["default"]
+            lower, upper = max(lower, default - 2 * math.pi), min(upper, default + 2 * math.pi)
         if lower < upper:
             expected[name] = (lower, upper)
     animations = {a["name"]: a for a in glb.json.get("animations", [])}

@@ -760,20 +760,25 @@ async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, tree: Arc
 
 /// Shows joint states as they come, and that they do not come any more.
 async fn follow_joints(mut states: Subscription<JointState>, heard: Arc<Mutex<Option<Instant>>>, site: Arc<Site>) {
+    // Until when positions count as live; `None` while there are none.
+    let mut until = None;
     loop {
-        let Some(mut next) = states.next().await else { return };
-        loop {
-            *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-            let JointState { header, name, position, .. } = next.message;
-            // A publisher of velocities alone gives no positions; of arrays of different lengths the common part counts.
-            site.hear_joints(header.stamp.seconds(), name.iter().map(String::as_str).zip(position));
-            next = match tokio::time::timeout(SILENCE, states.next()).await {
-                Ok(Some(next)) => next,
-                Ok(None) => return,
-                Err(_) => break,
-            };
+        let silence = OptionFuture::from(until.map(tokio::time::sleep_until));
+        tokio::select! {
+            next = states.next() => {
+                let Some(next) = next else { return };
+                *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+                let JointState { header, name, position, .. } = next.message;
+                // A publisher of velocities alone gives no positions; of arrays of different lengths the common part counts.
+                if site.hear_joints(header.stamp.seconds(), name.iter().map(String::as_str).zip(position)) {
+                    until = Some(tokio::time::Instant::now() + SILENCE);
+                }
+            }
+            Some(()) = silence => {
+                until = None;
+                site.end_joints();
+            }
         }
-        site.end_joints();
     }
 }
 

@@ -186,13 +186,7 @@ impl<N: Node> Ready<N> {
         tracing::info!("the page is at {}", server.url());
         tokio::select! {
             () = engine.run() => {}
-            // Without its page the node still does its work; that it ends is told.
-            () = async {
-                if let Err(error) = server.serve(site).await {
-                    tracing::error!("HTTP ended: {error}");
-                }
-                std::future::pending().await
-            } => {}
+            () = server.serve(site) => {}
         }
     }
 }

@@ -8,6 +8,8 @@ mod load;
 mod memo;
 mod publish;
 mod report;
+#[cfg(test)]
+mod round_trip;
 mod simready;
 mod stand_in;
 mod time;
@@ -430,6 +432,10 @@ fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
         "usd" | "usda" | "usdc" | "usdz" => {
             ("an OpenUSD file", "reading OpenUSD is not part of this version: give a URDF file".to_owned())
         }
+        "glb" | "gltf" => (
+            "a glTF file",
+            "reading glTF is for `urdf_usd inspect` and the library (`gltf::read`): give a URDF file".to_owned(),
+        ),
         "sdf" | "world" => ("an SDFormat file", "give a URDF file".to_owned()),
         "mjcf" => ("a MuJoCo file", "give a URDF file".to_owned()),
         _ => return Ok(()),

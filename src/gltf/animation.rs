@@ -8,7 +8,7 @@ use super::extension::{Dof, Joint, Motion};
 
 /// How long a preview takes, in seconds.
 const DURATION: f64 = 3.0;
-/// How far round a preview goes at most to either side, in radians: limits may be as wide as they like.
+/// How far a preview goes at most from the joint's default to either side, in radians: limits may be as wide as they like.
 const FARTHEST: f64 = TAU;
 /// The most steps of a joint: one that turns a thousand times while its driver turns once has no preview.
 const MOST_STEPS: f64 = 256.0;
@@ -37,7 +37,7 @@ fn range(dof: &Dof, kind: &str) -> Option<(f64, f64)> {
     let limits = dof.limit.and_then(|limit| limit.lower.zip(limit.upper));
     let (lower, upper) = match (limits, dof.motion) {
         (Some((lower, upper)), Motion::Translation) => (lower, upper),
-        (Some((lower, upper)), Motion::Rotation) => (lower.max(-FARTHEST), upper.min(FARTHEST)),
+        (Some((lower, upper)), Motion::Rotation) => (lower.max(dof.default - FARTHEST), upper.min(dof.default + FARTHEST)),
         (None, Motion::Rotation) if kind == "continuous" => (-PI, PI),
         (None, _) => return None,
     };
@@ -53,7 +53,8 @@ impl Animation {
             Motion::Rotation => ((to - from).abs() / FRAC_PI_2).ceil().max(1.0),
             Motion::Translation => 1.0,
         };
-        if !(steps <= MOST_STEPS && from.is_finite() && to.is_finite()) {
+        let is_written = |q: f64| (q as f32).is_finite();
+        if !(steps <= MOST_STEPS && is_written(from) && is_written(to)) {
             return;
         }
         let shares: Vec<f64> = (0..=steps as usize).map(|k| k as f64 / steps).collect();
@@ -76,4 +77,50 @@ impl Animation {
 fn turned(axis: [f64; 3], angle: f64) -> [f32; 4] {
     let (sin, cos) = (angle / 2.0).sin_cos();
     [axis[0] * sin, axis[1] * sin, axis[2] * sin, cos].map(|x| x as f32 + 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gltf::extension::{Limit, Mimic};
+
+    fn joint(lower: f64, upper: f64, default: f64, mimic: Option<Mimic>) -> Joint {
+        let limit = Some(Limit { lower: Some(lower), upper: Some(upper), ..Limit::default() });
+        let motion = if mimic.is_none() { Motion::Rotation } else { Motion::Translation };
+        Joint {
+            name: "j".into(),
+            kind: "revolute",
+            parent_link: 0,
+            child_link: 1,
+            origin_node: 0,
+            dof_nodes: vec![1],
+            dofs: vec![Dof { motion, axis: [0.0, 0.0, 1.0], limit, default }],
+            mimic,
+            dynamics: None,
+            safety: None,
+            calibration: None,
+            extras: Default::default(),
+        }
+    }
+
+    #[test]
+    fn wide_limits_end_a_turn_from_the_default() {
+        for ((lower, upper, default), expected) in [
+            ((-1.0, 2.0, 0.0), Some((-1.0, 2.0))),
+            ((6.5, 9.0, 6.5), Some((6.5, 9.0))),
+            ((-1e9, 1e9, 0.0), Some((-TAU, TAU))),
+            ((5.0, 50.0, 5.0), Some((5.0, 5.0 + TAU))),
+            ((1.0, 1.0, 1.0), None),
+        ] {
+            assert_eq!(range(&joint(lower, upper, default, None).dofs[0], "revolute"), expected);
+        }
+    }
+
+    #[test]
+    fn what_single_precision_can_not_hold_has_no_preview() {
+        let mimic = Mimic { joint: 0, multiplier: 1e39, offset: 0.0 };
+        let joints = [joint(-1.0, 1.0, 0.0, None), joint(-1.0, 1.0, 0.0, Some(mimic))];
+        let animations = previews(&joints, &mut Binary::default());
+        assert_eq!((animations.len(), animations[0].channels.len()), (1, 1));
+    }
 }

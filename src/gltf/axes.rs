@@ -1,13 +1,28 @@
-//! From ROS axes (x forward, y left, z up) to glTF's (z forward, x left, y up): (x, y, z) → (y, z, x).
+//! From ROS axes (x forward, y left, z up) to glTF's (z forward, x left, y up), (x, y, z) → (y, z, x), and back.
 //!
 //! The change is a rotation, so windings and angles stay as they are. Every number that reaches the file with a direction in it
-//! goes through here, and nothing else in this module tree reorders components.
+//! or comes from it goes through here, and nothing else in this module tree reorders components.
 
-use nalgebra::{UnitQuaternion, Vector3};
+use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
 
 /// A position, direction, extent or scale.
 pub fn vector(v: &Vector3<f64>) -> [f64; 3] {
     [plus_zero(v.y), plus_zero(v.z), plus_zero(v.x)]
+}
+
+/// What [`vector`] made of it, undone.
+pub fn to_vector([x, y, z]: [f64; 3]) -> Vector3<f64> {
+    Vector3::new(z, x, y)
+}
+
+/// A quaternion in ROS axes, of one as x, y, z, w in glTF's.
+pub fn to_quaternion([x, y, z, w]: [f64; 4]) -> Quaternion<f64> {
+    Quaternion::new(w, z, x, y)
+}
+
+/// A linear map between vectors in ROS axes, of one between vectors in glTF's, given by its columns.
+pub fn to_linear([x, y, z]: [[f64; 3]; 3]) -> Matrix3<f64> {
+    Matrix3::from_columns(&[to_vector(z), to_vector(x), to_vector(y)])
 }
 
 /// The same in single precision, for vertices.
@@ -35,6 +50,10 @@ mod tests {
         let v = Vector3::new(1.0, 2.0, 3.0);
         let [x, y, z, w] = super::rotation(&q);
         let converted = UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(w, x, y, z));
+        assert_eq!(super::to_quaternion(super::rotation(&q)), *q.quaternion());
+        assert_eq!(super::to_vector(super::vector(&v)), v);
+        let linear = super::to_linear(converted.to_rotation_matrix().matrix().data.0);
+        assert!((linear - q.to_rotation_matrix().matrix()).norm() < 1e-12);
         let turned = converted * Vector3::from(super::vector(&v));
         assert!((turned - Vector3::from(super::vector(&(q * v)))).norm() < 1e-12);
     }

@@ -16,7 +16,7 @@ use crate::robot::{self, Geometry, Material, Robot, Shape};
 use crate::store::{self, Store};
 
 /// Linear grey of what has no material at all.
-const UNPAINTED: [f32; 4] = [0.6, 0.6, 0.6, 1.0];
+pub(super) const UNPAINTED: [f32; 4] = [0.6, 0.6, 0.6, 1.0];
 
 /// What shapes are drawn with, and all that it takes.
 #[derive(Default)]

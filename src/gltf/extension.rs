@@ -78,7 +78,7 @@ pub struct Dof {
 }
 
 /// Which channel of its node a degree of freedom drives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Motion {
     /// Radians about the axis.

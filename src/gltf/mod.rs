@@ -1,4 +1,4 @@
-//! A robot as one binary glTF 2.0 file with EXT_robot_kinematics: [`write`] is the door.
+//! A robot as one binary glTF 2.0 file with EXT_robot_kinematics: [`write`] and [`read()`] are the doors.
 //!
 //! The file shows the robot in any glTF viewer; a viewer that knows the extension can also move it. Everything is in glTF's
 //! axes. Visuals have materials; colliders are there too, but no viewer draws them: their nodes carry `KHR_node_visibility`, and
@@ -22,6 +22,7 @@ mod model;
 mod nodes;
 mod paint;
 mod physics;
+pub mod read;
 mod solids;
 mod surface;
 #[cfg(test)]
@@ -32,6 +33,7 @@ use document::{Document, RootExtensions, Scene};
 use extension::Kinematics;
 pub use extension::Source;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+pub use read::read;
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::robot::Robot;

@@ -147,6 +147,10 @@ fn is_nothing(corners: [[f32; 3]; 3]) -> bool {
 fn unit(v: [f32; 3]) -> [f32; 3] {
     let wide = v.map(f64::from);
     let length = wide.iter().map(|x| x * x).sum::<f64>().sqrt();
+    // To divide it by its length would only round it again.
+    if (length - 1.0).abs() < 1e-7 {
+        return v;
+    }
     if length > 1e-12 && length.is_finite() { wide.map(|x| (x / length) as f32) } else { SOME_DIRECTION }
 }
 

@@ -91,6 +91,12 @@ impl Assembly {
         }
     }
 
+    /// An empty one for the next mesh of the same file, with what this one has left of what the file may give rise to.
+    pub fn left(&self) -> Self {
+        let max_triangles = self.max_triangles.saturating_sub(self.triangles.len());
+        Self { max_triangles, elements_left: self.elements_left, ..Self::new(0) }
+    }
+
     /// Adds a material, for use in [`Self::add`]. Materials that no triangle uses do not reach the mesh.
     pub fn material(&mut self, material: Material) -> u32 {
         self.materials.push(material);
@@ -169,7 +175,7 @@ impl Assembly {
             let corner_normals = triangle.map(|corner| {
                 normals.get(corner.normal, |i| {
                     let n = normal_matrix? * Vector3::from(surface.normals.get(i)?.map(f64::from));
-                    let n = n.try_normalize(0.0)?;
+                    let n = if is_unit(&n) { n } else { n.try_normalize(0.0)? };
                     self.normals.add([n.x as f32, n.y as f32, n.z as f32])
                 })
             });
@@ -310,6 +316,12 @@ impl Assembly {
         self.materials = used;
         (parts, order)
     }
+}
+
+/// Whether a direction has the length one as far as single precision goes: to divide by its length would only round it again.
+fn is_unit(direction: &Vector3<f64>) -> bool {
+    const TOLERANCE: f64 = 2e-7;
+    (direction.norm_squared() - 1.0).abs() < TOLERANCE
 }
 
 /// The values of corners, `otherwise` at those that have none; `None` if none has.

@@ -7,6 +7,7 @@
 mod buffers;
 mod material;
 mod meshopt;
+mod parts;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,10 +24,11 @@ use serde_json::Value;
 
 use self::buffers::Buffers;
 use self::material::Look;
+pub(crate) use self::parts::{Meshes, Wanted, WantedPrimitive, open, text};
 use super::assembly::{Assembly, Corner, NONE, Surface};
 use super::normals::Shading;
 use super::{Error, Source, codes};
-use crate::robot::{Mesh, Texture};
+use crate::robot::{Material, Mesh, Texture};
 
 /// What a primitive costs of the elements that a file may have, over what it holds: so also empty ones have an end.
 const COST_OF_PRIMITIVE: usize = 16;
@@ -38,13 +40,16 @@ const MAX_DEPTH: usize = 1024;
 const UNDERSTOOD: &[&str] = &[
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
+    "EXT_robot_kinematics",
     "EXT_texture_avif",
     "EXT_texture_webp",
     "KHR_animation_pointer",
+    "KHR_implicit_shapes",
     "KHR_lights_punctual",
     "KHR_mesh_quantization",
     "KHR_meshopt_compression",
     "KHR_node_visibility",
+    "KHR_physics_rigid_bodies",
     "KHR_texture_basisu",
     "KHR_texture_transform",
     "KHR_xmp_json_ld",
@@ -58,35 +63,35 @@ const BASE64: GeneralPurpose =
 /// Reads the file.
 pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
     let bytes = source.file.bytes.clone();
-    let (text, binary) = if bytes.starts_with(b"glTF") {
-        container(&bytes)?
-    } else {
-        (bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes), None)
-    };
-    let root: Root = json::deserialize::from_slice(text).map_err(|error| {
-        if is_version_1(text) {
-            return version_1();
-        }
-        broken(error.to_string()).line(if bytes.starts_with(b"glTF") { 0 } else { error.line() as u32 })
-    })?;
-    refuse_extensions(&root, source)?;
-    let mut reader = Reader {
-        root: &root,
-        buffers: Buffers::new(&root, binary),
-        assembly: Assembly::new(bytes.len()),
-        looks: Vec::new(),
-        look_index: vec![None; root.materials.len()],
-        images: HashMap::new(),
-        visited: vec![false; root.nodes.len()],
-        skipped: 0,
-        source,
-    };
+    let (text, binary) = container_parts(&bytes)?;
+    let root = root(text, &bytes, source)?;
+    let mut reader = Reader::new(&root, binary, source);
     reader.scene()?;
     let Reader { assembly, skipped, source, .. } = reader;
     if skipped > 0 {
         source.report(&codes::SKIPPED, format!("{skipped} sets of points or lines are left out"), "");
     }
     assembly.finish(source, Shading::Flat)
+}
+
+/// The JSON and the binary chunk, if there is one, of a file in either form.
+fn container_parts(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Error> {
+    if bytes.starts_with(b"glTF") {
+        return container(bytes);
+    }
+    Ok((bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes), None))
+}
+
+/// The document in `text`, if it needs nothing that is not read.
+fn root(text: &[u8], file: &[u8], source: &Source) -> Result<Root, Error> {
+    let root: Root = json::deserialize::from_slice(text).map_err(|error| {
+        if is_version_1(text) {
+            return version_1();
+        }
+        broken(error.to_string()).line(if file.starts_with(b"glTF") { 0 } else { error.line() as u32 })
+    })?;
+    refuse_extensions(&root, source)?;
+    Ok(root)
 }
 
 /// The text and the binary chunk of a GLB. Read here, since the crate's own reader panics at a length below that of the header.
@@ -160,7 +165,26 @@ struct Reader<'a, 's, 'f> {
     images: HashMap<usize, Option<Arc<Texture>>>,
     visited: Vec<bool>,
     skipped: usize,
+    /// Whether colours of vertices count even where all are white.
+    keeps_white: bool,
     source: &'s mut Source<'f>,
+}
+
+impl<'a, 's, 'f> Reader<'a, 's, 'f> {
+    fn new(root: &'a Root, binary: Option<&'a [u8]>, source: &'s mut Source<'f>) -> Self {
+        Self {
+            root,
+            buffers: Buffers::new(root, binary),
+            assembly: Assembly::new(source.file.bytes.len()),
+            looks: Vec::new(),
+            look_index: vec![None; root.materials.len()],
+            images: HashMap::new(),
+            visited: vec![false; root.nodes.len()],
+            skipped: 0,
+            keeps_white: false,
+            source,
+        }
+    }
 }
 
 impl<'a> Reader<'a, '_, '_> {
@@ -266,9 +290,18 @@ impl<'a> Reader<'a, '_, '_> {
     }
 
     fn primitive(&mut self, primitive: &'a json::mesh::Primitive, transform: &Matrix4<f64>) -> Result<(), Error> {
+        let look = self.look(primitive.material);
+        let whole = Pieces { geometry: primitive, uvs: Some((primitive, look)), colors: Some((primitive, look)) };
+        self.pieces(&whole, None, transform)
+    }
+
+    /// Adds triangles with what they show. `material` is that of the assembly; if there is none, the one that the colours go with
+    /// counts.
+    fn pieces(&mut self, pieces: &Pieces<'a>, material: Option<u32>, transform: &Matrix4<f64>) -> Result<(), Error> {
         use gltf::json::mesh::{Mode, Semantic};
 
         self.assembly.spend(COST_OF_PRIMITIVE)?;
+        let primitive = pieces.geometry;
         let attribute = |semantic: Semantic| primitive.attributes.get(&Checked::Valid(semantic)).copied();
         let mode = match primitive.mode {
             Checked::Valid(mode @ (Mode::Triangles | Mode::TriangleStrip | Mode::TriangleFan)) => mode,
@@ -277,7 +310,6 @@ impl<'a> Reader<'a, '_, '_> {
                 return Ok(());
             }
         };
-        let look = self.look(primitive.material);
         let position = attribute(Semantic::Positions);
         if has_extension(primitive.extensions.as_ref().map(|e| &e.others), DRACO) && !self.has_bytes(position) {
             return Err(unsupported(DRACO, self.source));
@@ -289,13 +321,16 @@ impl<'a> Reader<'a, '_, '_> {
         }
         let normals: Vec<[f64; 3]> = attribute(Semantic::Normals).map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
         let normals: Vec<[f32; 3]> = normals.into_iter().map(|n| n.map(|x| x as f32)).collect();
-        let set = look.map_or(0, |look| self.looks[look].texcoord);
-        let uvs: Vec<[f64; 2]> =
-            attribute(Semantic::TexCoords(set)).map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
-        let placement = look.and_then(|look| self.looks[look].placement.as_ref());
-        let uvs: Vec<[f32; 2]> = uvs.into_iter().map(|uv| material::lower_left(uv.map(|x| x as f32), placement)).collect();
-        let colors = attribute(Semantic::Colors(0)).map_or(Ok(Vec::new()), |accessor| self.colors(accessor))?;
-        let (material, colors) = self.dressed(look, colors);
+        let uvs = self.uvs(pieces.uvs)?;
+        let (shown, colors) = match pieces.colors {
+            Some((primitive, look)) => {
+                let accessor = primitive.attributes.get(&Checked::Valid(Semantic::Colors(0))).copied();
+                let colors = accessor.map_or(Ok(Vec::new()), |accessor| self.colors(accessor))?;
+                self.dressed(look, colors)
+            }
+            None => (NONE, Vec::new()),
+        };
+        let material = material.unwrap_or(shown);
         let indices: Vec<u32> = match primitive.indices {
             Some(accessor) => self.values::<1>(accessor)?.into_iter().map(|[i]| i as u32).collect(),
             None => (0..positions.len() as u32).collect(),
@@ -327,6 +362,17 @@ impl<'a> Reader<'a, '_, '_> {
         self.assembly.add(&surface, transform)
     }
 
+    /// The texture coordinates of a primitive as its material wants them.
+    fn uvs(&mut self, primitive: Option<Shown<'a>>) -> Result<Vec<[f32; 2]>, Error> {
+        let Some((primitive, look)) = primitive else { return Ok(Vec::new()) };
+        let set = look.map_or(0, |look| self.looks[look].texcoord);
+        let semantic = Checked::Valid(json::mesh::Semantic::TexCoords(set));
+        let accessor = primitive.attributes.get(&semantic).copied();
+        let uvs: Vec<[f64; 2]> = accessor.map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
+        let placement = look.and_then(|look| self.looks[look].placement.as_ref());
+        Ok(uvs.into_iter().map(|uv| material::lower_left(uv.map(|x| x as f32), placement)).collect())
+    }
+
     /// Whether an accessor has bytes of its own, and not only compressed ones elsewhere.
     fn has_bytes(&self, accessor: Option<Index<json::Accessor>>) -> bool {
         let accessor = accessor.and_then(|accessor| self.root.accessors.get(accessor.value()));
@@ -344,6 +390,16 @@ impl<'a> Reader<'a, '_, '_> {
         Ok(colors.into_iter().map(|color| color.map(|x| x as f32)).collect())
     }
 }
+
+/// The primitives that triangles are made of: mostly one.
+struct Pieces<'a> {
+    geometry: &'a json::mesh::Primitive,
+    uvs: Option<Shown<'a>>,
+    colors: Option<Shown<'a>>,
+}
+
+/// A primitive, and its material in `looks`.
+type Shown<'a> = (&'a json::mesh::Primitive, Option<usize>);
 
 fn transform_of(node: &json::Node) -> Matrix4<f64> {
     finite(match node.matrix {

@@ -126,7 +126,7 @@ fn key_of(kind: &str, mesh: &Mesh, store: &Store) -> Option<Key> {
 }
 
 /// See [`Mesh::digest`].
-fn digest(mesh: &Mesh) -> [u8; 32] {
+pub(crate) fn digest(mesh: &Mesh) -> [u8; 32] {
     let mut hash = Sha256::new();
     let shape = Shape::of(mesh);
     hash.update(serde_json::to_vec(&shape).unwrap_or_default());

@@ -17,7 +17,7 @@ mod corpus;
 mod dae;
 mod declared;
 mod deviation;
-mod gltf;
+pub(crate) mod gltf;
 mod hull;
 mod kept;
 mod normals;
@@ -27,7 +27,7 @@ mod reference;
 mod simplify;
 mod stl;
 #[cfg(test)]
-mod test;
+pub(crate) mod test;
 mod texture;
 
 use std::cell::RefCell;
@@ -36,6 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::hull::convex_hull;
+pub(crate) use self::kept::digest;
 pub use self::kept::{kept_hull, kept_tiers, load};
 pub use self::simplify::tiers;
 pub use self::texture::{mean_color, texture};

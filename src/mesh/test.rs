@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
 
-pub(super) use self::invariants::check;
+pub(crate) use self::invariants::check;
 use super::{Error, Source};
 use crate::diagnostic::Diagnostic;
 use crate::resolve::{File, Files, Options, Resolver};

@@ -41,8 +41,7 @@ pub(super) async fn check(State(hosts): State<Arc<Hosts>>, request: Request, nex
     if host(request.headers()).is_some_and(|host| hosts.allow(host)) {
         return next.run(request).await;
     }
-    let text =
-        "This server answers only to its own address: open it as localhost, or as the address that it was told to listen on.\n";
+    let text = "This server answers only to its own address: open it as localhost, or as this machine's IP address.\n";
     (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 

@@ -34,12 +34,17 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The largest message that is taken from a client; nothing is expected from it.
 const MOST_BYTES: usize = 1024;
 
+/// How long a joint is told of that nobody tells any more while others are heard: its publisher left, and its place is needed.
+const FORGOTTEN: Duration = Duration::from_secs(10);
+
 /// The newest positions of all joints, and their text once someone asked for it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct States {
     live: bool,
     stamp: f64,
     positions: BTreeMap<String, f64>,
+    /// When each was heard last.
+    heard: BTreeMap<String, Instant>,
     text: OnceLock<Utf8Bytes>,
 }
 
@@ -53,18 +58,26 @@ struct View<'a> {
 }
 
 impl States {
-    /// Takes positions in: of names without end the first ones, and numbers only.
-    pub(super) fn take<'a>(&mut self, stamp: f64, positions: impl Iterator<Item = (&'a str, f64)>) {
-        self.stamp = if stamp.is_finite() { stamp } else { 0.0 };
+    /// Takes positions in: of names without end the first ones, and numbers only. Whether there were any.
+    pub(super) fn take<'a>(&mut self, stamp: f64, positions: impl Iterator<Item = (&'a str, f64)>, now: Instant) -> bool {
+        let mut any = false;
         for (name, position) in positions.filter(|(name, position)| position.is_finite() && name.len() <= LONGEST_NAME) {
-            self.live = true;
-            if let Some(known) = self.positions.get_mut(name) {
-                *known = position;
+            any = true;
+            if let Some((known, heard)) = self.positions.get_mut(name).zip(self.heard.get_mut(name)) {
+                (*known, *heard) = (position, now);
             } else if self.positions.len() < MOST_JOINTS {
                 self.positions.insert(name.to_owned(), position);
+                self.heard.insert(name.to_owned(), now);
             }
         }
-        self.text = OnceLock::new();
+        if any {
+            self.heard.retain(|_, heard| now.duration_since(*heard) < FORGOTTEN);
+            self.positions.retain(|name, _| self.heard.contains_key(name));
+            self.live = true;
+            self.stamp = if stamp.is_finite() { stamp } else { 0.0 };
+            self.text = OnceLock::new();
+        }
+        any
     }
 
     /// Notes that nobody tells positions any more; whether that is new.
@@ -96,7 +109,7 @@ pub(super) async fn joints(State(app): State<Arc<App>>, headers: HeaderMap, upgr
 }
 
 /// Sends states until the client leaves, or takes nothing any more.
-async fn feed(mut socket: WebSocket, mut states: watch::Receiver<States>) {
+async fn feed(mut socket: WebSocket, mut states: watch::Receiver<Arc<States>>) {
     states.mark_changed();
     let mut window = Window::new(Instant::now());
     let mut next = Instant::now();
@@ -119,7 +132,9 @@ async fn feed(mut socket: WebSocket, mut states: watch::Receiver<States>) {
                     return;
                 }
                 next = Instant::now() + PERIOD;
-                Some(states.borrow_and_update().text())
+                // What is told is written out away from the lock, so that nobody waits for it.
+                let newest = states.borrow_and_update().clone();
+                Some(newest.text())
             }
             () = sleep_until(window.deadline()) => {
                 if window.is_waiting() {
@@ -197,15 +212,28 @@ mod tests {
     #[test]
     fn names_and_numbers_are_bounded() {
         let mut states = States::default();
+        let start = Instant::now();
         let names: Vec<String> = (0..MOST_JOINTS + 10).map(|n| format!("j{n}")).collect();
-        states.take(f64::NAN, names.iter().map(|name| (name.as_str(), 1.0)));
-        states.take(2.0, [("j0", f64::NAN), ("j1", 5.0), ("late", 1.0)].into_iter());
+        assert!(states.take(f64::NAN, names.iter().map(|name| (name.as_str(), 1.0)), start));
+        assert!(states.take(2.0, [("j0", f64::NAN), ("j1", 5.0), ("late", 1.0)].into_iter(), start));
         assert_eq!((states.positions.len(), states.positions["j0"], states.positions["j1"]), (MOST_JOINTS, 1.0, 5.0));
         let mut states = States::default();
-        states.take(2.5, [("x".repeat(LONGEST_NAME + 1).as_str(), 1.0), ("a", 0.5), ("b", f64::INFINITY)].into_iter());
+        let heard = [("x".repeat(LONGEST_NAME + 1), 1.0), ("a".to_owned(), 0.5), ("b".to_owned(), f64::INFINITY)];
+        assert!(states.take(2.5, heard.iter().map(|(name, at)| (name.as_str(), *at)), start));
+        assert!(!states.take(9.0, [("a", f64::NAN)].into_iter(), start), "no position is no news");
         assert_eq!(states.text().as_str(), r#"{"robot":null,"live":true,"stamp":2.5,"positions":{"a":0.5}}"#);
         assert!(states.end() && !states.end());
         assert!(states.text().contains("\"live\":false"));
+    }
+
+    #[test]
+    fn joints_that_nobody_tells_any_more_are_forgotten() {
+        let (mut states, start) = (States::default(), Instant::now());
+        states.take(1.0, [("gone", 1.0), ("here", 1.0)].into_iter(), start);
+        states.take(2.0, [("here", 2.0)].into_iter(), start + FORGOTTEN / 2);
+        assert_eq!(states.positions.len(), 2);
+        states.take(3.0, [("here", 3.0)].into_iter(), start + FORGOTTEN);
+        assert_eq!(states.positions, BTreeMap::from([("here".to_owned(), 3.0)]));
     }
 
     #[test]

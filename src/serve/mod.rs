@@ -5,6 +5,7 @@
 
 mod assets;
 pub mod codes;
+mod connections;
 mod events;
 mod host;
 mod joints;
@@ -95,12 +96,13 @@ impl Server {
     }
 
     /// Answers requests until the future is dropped.
-    ///
-    /// # Errors
-    /// If the socket fails for good.
-    pub async fn serve(self, site: Arc<Site>) -> std::io::Result<()> {
+    pub async fn serve(self, site: Arc<Site>) {
+        self.serve_with(site, Page::best()).await;
+    }
+
+    async fn serve_with(self, site: Arc<Site>, page: Page) {
         let hosts = Arc::new(host::Hosts::new(self.address.ip()));
-        axum::serve(self.listener, router(App::new(site, Page::best()), hosts)).await
+        connections::serve(self.listener, router(App::new(site, page), hosts), connections::Limits::default()).await;
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::{broadcast, watch};
+use tokio::time::Instant;
 
 use super::joints::States;
 use crate::convert::Counts;
@@ -167,7 +168,7 @@ pub struct Site {
     robots: RwLock<BTreeMap<String, Shown>>,
     transforms: RwLock<Option<Arc<Transforms>>>,
     events: broadcast::Sender<Event>,
-    joints: watch::Sender<States>,
+    joints: watch::Sender<Arc<States>>,
 }
 
 /// A robot that is shown.
@@ -204,14 +205,15 @@ impl Site {
         *self.transforms.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(transforms));
     }
 
-    /// Takes newly heard joint positions (rad or m) in, stamped in seconds. Never waits for those who read them.
-    pub fn hear_joints<'a>(&self, stamp: f64, positions: impl Iterator<Item = (&'a str, f64)>) {
-        self.joints.send_modify(|states| states.take(stamp, positions));
+    /// Takes newly heard joint positions (rad or m) in, stamped in seconds; whether there were any. Those who read them are not
+    /// waited for. Call it in a tokio runtime.
+    pub fn hear_joints<'a>(&self, stamp: f64, positions: impl Iterator<Item = (&'a str, f64)>) -> bool {
+        self.joints.send_if_modified(|states| Arc::make_mut(states).take(stamp, positions, Instant::now()))
     }
 
     /// Notes that joint positions are not heard any more; the last ones stay.
     pub fn end_joints(&self) {
-        self.joints.send_if_modified(States::end);
+        self.joints.send_if_modified(|states| Arc::make_mut(states).end());
     }
 
     /// Tells those who listen to `/events`.
@@ -245,7 +247,7 @@ impl Site {
     }
 
     /// The newest joint positions, from now on.
-    pub(super) fn joints(&self) -> watch::Receiver<States> {
+    pub(super) fn joints(&self) -> watch::Receiver<Arc<States>> {
         self.joints.subscribe()
     }
 }

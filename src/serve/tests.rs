@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::viewer::Page;
-use super::{App, AssetFrameView, FileView, MOST_CLIENTS, RobotState, RobotView, Server, Site, TransformView};
+use super::{AssetFrameView, FileView, MOST_CLIENTS, RobotState, RobotView, Server, Site, TransformView};
 
 /// Any free port.
 const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -43,8 +43,7 @@ async fn start(site: Arc<Site>) -> SocketAddr {
 async fn start_with(site: Arc<Site>, page: Page) -> SocketAddr {
     let server = Server::bind(ANY).await.unwrap();
     let address = server.address();
-    let hosts = Arc::new(super::host::Hosts::new(address.ip()));
-    tokio::spawn(async move { axum::serve(server.listener, super::router(App::new(site, page), hosts)).await });
+    tokio::spawn(server.serve_with(site, page));
     address
 }
 

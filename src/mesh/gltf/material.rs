@@ -31,6 +31,19 @@ pub(super) struct Look {
     pub placement: Option<Placement>,
 }
 
+impl Look {
+    /// The material as it shows on vertices with or without colours of their own, which then have its colour in them.
+    pub fn shown(&self, has_colors: bool) -> Material {
+        let mut material = self.material.clone();
+        if has_colors {
+            (material.base_color, material.shows_corner_colors) = ([1.0; 4], true);
+        } else {
+            material.base_color[3] = self.opacity.seen(material.base_color[3], material.base_color_texture.is_some());
+        }
+        material
+    }
+}
+
 /// What an opacity does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Opacity {
@@ -96,24 +109,16 @@ impl<'a> Reader<'a, '_, '_> {
         if look.opacity == Opacity::Opaque {
             colors.iter_mut().for_each(|color| color[3] = 1.0);
         }
-        if colors.iter().all(|color| *color == [1.0; 4]) {
-            let (assembly, opacity) = (&mut self.assembly, look.opacity);
-            let plain = look.plain.get_or_insert_with(|| {
-                let mut material = look.material.clone();
-                material.base_color[3] = opacity.seen(material.base_color[3], has_image);
-                assembly.material(material)
-            });
-            return (*plain, Vec::new());
+        if colors.is_empty() || (!self.keeps_white && colors.iter().all(|color| *color == [1.0; 4])) {
+            let material = look.shown(false);
+            return (*look.plain.get_or_insert_with(|| self.assembly.material(material)), Vec::new());
         }
         for color in &mut colors {
             *color = std::array::from_fn(|i| color[i] * look.material.base_color[i]);
             color[3] = look.opacity.seen(color[3], has_image);
         }
-        let colored = look.colored.get_or_insert_with(|| {
-            let material = Material { base_color: [1.0; 4], shows_corner_colors: true, ..look.material.clone() };
-            self.assembly.material(material)
-        });
-        (*colored, colors)
+        let material = look.shown(true);
+        (*look.colored.get_or_insert_with(|| self.assembly.material(material)), colors)
     }
 
     fn read_material(&mut self, material: &'a json::Material) -> Look {

@@ -113,7 +113,8 @@ export class Fleet {
   private take(entries: api.RobotEntry[]): void {
     this.entries = entries;
     const keys = new Set(entries.map((entry) => entry.key));
-    for (const key of [...this.models.keys()]) if (!keys.has(key)) this.remove(key);
+    const known = [this.models, this.coming, this.problems, this.frames].flatMap((map) => [...map.keys()]);
+    for (const key of new Set(known)) if (!keys.has(key)) this.remove(key);
     if (!keys.has(this.currentKey ?? '')) {
       const first = entries.find((entry) => api.drawable(entry)) ?? entries[0];
       this.currentKey = first?.key ?? null;
@@ -149,7 +150,11 @@ export class Fleet {
     if (!file) return this.lack(key, revision === null ? `There is no asset yet. ${entry.message}`.trim() : NO_GLB);
     const coming = this.coming.get(key);
     const version = api.version(entry, file);
-    if (version === (coming?.version ?? this.models.get(key)?.edition.version)) return;
+    if (version === (coming?.version ?? this.models.get(key)?.edition.version)) {
+      // What is shown is what is wanted: whatever was the matter is over.
+      if (!coming && this.problems.delete(key)) this.state.emit('model', key);
+      return;
+    }
     coming?.abort.abort();
     const mine: Coming = { version, abort: new AbortController() };
     this.coming.set(key, mine);

@@ -110,7 +110,7 @@ function panels(state: State, fleet: Fleet): void {
 /** Listens to the server. */
 function talk(state: State, fleet: Fleet, stage: Stage): void {
   stage.beforeFrame(() => fleet.applyLive());
-  api.listen(
+  const events = api.listen(
     (kind, key) => fleet.happened(kind, key),
     (yes) => {
       state.connected('events', yes);
@@ -129,6 +129,14 @@ function talk(state: State, fleet: Fleet, stage: Stage): void {
       fleet.applyLive();
     },
   );
+  // Browsers open six connections to one server at most: pages that nobody sees leave theirs to others, and read everything anew
+  // when they are seen again.
+  document.addEventListener('visibilitychange', () => {
+    for (const connection of [events, joints]) {
+      if (document.hidden) connection.stop();
+      else connection.resume();
+    }
+  });
 }
 
 function expose(state: State, fleet: Fleet, stage: Stage): Viewer {

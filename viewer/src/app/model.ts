@@ -97,9 +97,9 @@ export class Model {
   standAs(old: Model): void {
     this.robots.forEach((robot, at) => {
       const before = old.robots.find(({ name }) => name === robot.name) ?? old.robots[at];
-      const kept = robot.joints.flatMap((joint): [string, number[]][] => {
+      const kept = robot.joints.flatMap((joint) => {
         const was = before?.joint(joint.name);
-        return was && keeps(joint, was) ? [[joint.name, [...was.positions]]] : [];
+        return was && keeps(joint, was) ? [[joint.name, [...was.positions]] as [string, number[]]] : [];
       });
       robot.setPositions(Object.fromEntries(kept), { clamp: true });
     });

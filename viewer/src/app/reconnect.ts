@@ -35,6 +35,8 @@ export class Reconnecting {
   private connection: { close(): void } | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private stopped = false;
+  /** Counts connections: what ends late is none of the next one's business. */
+  private number = 0;
 
   /** `open` begins to connect and calls one of the callbacks; `changed` hears whether there is a connection. */
   constructor(
@@ -44,11 +46,22 @@ export class Reconnecting {
     this.connect();
   }
 
-  /** Ends it for good. */
+  /** Ends it, silently, until `resume`. */
   stop(): void {
     this.stopped = true;
+    this.number += 1;
     clearTimeout(this.timer);
+    this.timer = undefined;
     this.connection?.close();
+    this.connection = null;
+  }
+
+  /** Connects again after `stop`; nothing otherwise. */
+  resume(): void {
+    if (!this.stopped) return;
+    this.stopped = false;
+    this.backoff.reset();
+    this.connect();
   }
 
   /** Tries now instead of when the wait is over; nothing if there is a connection or a try under way. */
@@ -61,16 +74,16 @@ export class Reconnecting {
 
   private connect(): void {
     this.timer = undefined;
-    let over = false;
+    this.number += 1;
+    const mine = this.number;
     const closed = () => {
-      if (over) return;
-      over = true;
-      if (this.stopped) return;
+      if (this.number !== mine) return;
+      this.number += 1;
       this.changed(false);
       this.timer = setTimeout(() => this.connect(), this.backoff.next());
     };
     const opened = () => {
-      if (over || this.stopped) return;
+      if (this.number !== mine) return;
       this.backoff.reset();
       this.changed(true);
     };

@@ -86,6 +86,19 @@ describe('a connection', () => {
     expect(tries.length).toBe(2);
   });
 
+  it('that was stopped is opened again, and what ends late is none of its business', () => {
+    const connection = new Reconnecting(open, (yes) => told.push(yes));
+    tries[0]?.opened();
+    connection.stop();
+    connection.resume();
+    connection.resume();
+    expect(tries.length).toBe(2);
+    tries[0]?.closed();
+    tries[1]?.opened();
+    vi.advanceTimersByTime(60_000);
+    expect([tries.length, told]).toEqual([2, [true, true]]);
+  });
+
   it('that is stopped stays so', () => {
     const connection = new Reconnecting(open, (yes) => told.push(yes));
     connection.stop();

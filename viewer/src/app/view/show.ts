@@ -146,7 +146,9 @@ export class Show {
 function corners(model: Model): Vector3[] {
   model.holder.updateMatrixWorld(true);
   const collisions = new Set(model.links.flatMap((link) => link.collisions).flatMap(meshes));
-  const drawn = meshes(model.holder).filter((mesh) => !mesh.userData['mark'] && !collisions.has(mesh));
+  const all = meshes(model.holder).filter((mesh) => !mesh.userData['mark']);
+  const visuals = all.filter((mesh) => !collisions.has(mesh));
+  const drawn = visuals.length ? visuals : all;
   const points = drawn.flatMap((mesh) => {
     if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
     const { min, max } = mesh.geometry.boundingBox ?? new Box3();

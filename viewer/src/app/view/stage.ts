@@ -13,6 +13,7 @@ import {
   Sphere,
   Vector3,
   WebGLRenderer,
+  type WebGLRenderTarget,
   type Box3,
 } from 'three';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
@@ -42,6 +43,7 @@ export class Stage {
   private requested = false;
   private stale = true;
   private lost = false;
+  private environment: WebGLRenderTarget | null = null;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -62,6 +64,8 @@ export class Stage {
     });
     canvas.addEventListener('webglcontextrestored', () => {
       this.lost = false;
+      // What was drawn into a texture is gone with the context.
+      if (this.renderer) this.surround(this.renderer);
       this.invalidate({ shadows: true });
     });
   }
@@ -73,15 +77,24 @@ export class Stage {
     renderer.shadowMap.type = PCFShadowMap;
     // A shadow changes when the robot moves, not when the eye does.
     renderer.shadowMap.autoUpdate = false;
-    const generator = new PMREMGenerator(renderer);
-    this.scene.environment = generator.fromScene(new RoomEnvironment(), 0.04).texture;
-    this.scene.environmentIntensity = 0.55;
-    generator.dispose();
+    this.surround(renderer);
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.set(2048, 2048);
     this.sun.shadow.bias = -0.0004;
     this.sun.shadow.radius = 3;
     return renderer;
+  }
+
+  /** Lights everything by a room around it. */
+  private surround(renderer: WebGLRenderer): void {
+    const generator = new PMREMGenerator(renderer);
+    const room = new RoomEnvironment();
+    this.environment?.dispose();
+    this.environment = generator.fromScene(room, 0.04);
+    this.scene.environment = this.environment.texture;
+    this.scene.environmentIntensity = 0.55;
+    room.dispose();
+    generator.dispose();
   }
 
   /** Takes on the colours of the page. */
