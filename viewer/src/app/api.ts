@@ -127,8 +127,12 @@ export type EventKind = 'revision' | 'diagnostics' | 'frames' | 'resync';
 
 const EVENTS: EventKind[] = ['revision', 'diagnostics', 'frames', 'resync'];
 
-/** Listens to `/events`. The browser reconnects by itself, unless the server refuses: then we do. */
-export function listen(heard: (kind: EventKind, key: string | null) => void, connected: (yes: boolean) => void): Reconnecting {
+/** Listens to `/events`. The browser reconnects by itself, unless the server refuses: then we do. `stopped`: only after `resume`. */
+export function listen(
+  heard: (kind: EventKind, key: string | null) => void,
+  connected: (yes: boolean) => void,
+  stopped = false,
+): Reconnecting {
   return new Reconnecting(({ opened, closed }) => {
     const source = new EventSource(url('events'));
     source.onopen = opened;
@@ -138,7 +142,7 @@ export function listen(heard: (kind: EventKind, key: string | null) => void, con
     };
     for (const kind of EVENTS) source.addEventListener(kind, (event) => heard(kind, keyOf(event)));
     return source;
-  }, connected);
+  }, connected, stopped);
 }
 
 function keyOf(event: MessageEvent<string>): string | null {
@@ -150,8 +154,12 @@ function keyOf(event: MessageEvent<string>): string | null {
   }
 }
 
-/** Listens to `/joints`. */
-export function listenToJoints(heard: (message: JointsMessage) => void, connected: (yes: boolean) => void): Reconnecting {
+/** Listens to `/joints`. `stopped`: only after `resume`. */
+export function listenToJoints(
+  heard: (message: JointsMessage) => void,
+  connected: (yes: boolean) => void,
+  stopped = false,
+): Reconnecting {
   return new Reconnecting(({ opened, closed }) => {
     const address = new URL(url('joints'));
     address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
@@ -163,5 +171,5 @@ export function listenToJoints(heard: (message: JointsMessage) => void, connecte
       if (message) heard(message);
     };
     return socket;
-  }, connected);
+  }, connected, stopped);
 }

@@ -91,7 +91,7 @@ export class Fleet {
   /** Reads the verdicts on a robot's frames. */
   async readFrames(key: string): Promise<void> {
     const frames = await api.frames(key);
-    if (!frames) return;
+    if (!frames || !this.entries.some((entry) => entry.key === key)) return;
     this.frames.set(key, frames);
     this.state.emit('frames', key);
   }
@@ -113,7 +113,7 @@ export class Fleet {
   private take(entries: api.RobotEntry[]): void {
     this.entries = entries;
     const keys = new Set(entries.map((entry) => entry.key));
-    const known = [this.models, this.coming, this.problems, this.frames].flatMap((map) => [...map.keys()]);
+    const known = [this.models, this.coming, this.problems, this.frames, this.wasLive].flatMap((map) => [...map.keys()]);
     for (const key of new Set(known)) if (!keys.has(key)) this.remove(key);
     if (!keys.has(this.currentKey ?? '')) {
       const first = entries.find((entry) => api.drawable(entry)) ?? entries[0];
@@ -125,15 +125,18 @@ export class Fleet {
   }
 
   private remove(key: string): void {
-    this.coming.get(key)?.abort.abort();
-    this.coming.delete(key);
+    this.callOff(key);
     const model = this.models.get(key);
-    this.models.delete(key);
-    this.problems.delete(key);
-    this.frames.delete(key);
+    for (const map of [this.models, this.problems, this.frames, this.wasLive]) map.delete(key);
     if (this.state.selection?.key === key) this.state.select(null);
     this.state.emit('model', key);
     model?.dispose();
+  }
+
+  /** What is on its way is wanted no more. Says whether there was anything. */
+  private callOff(key: string): boolean {
+    this.coming.get(key)?.abort.abort();
+    return this.coming.delete(key);
   }
 
   private loadShown(): void {
@@ -148,14 +151,10 @@ export class Fleet {
     const { key, revision } = entry;
     const file = api.drawable(entry);
     if (!file) return this.lack(key, revision === null ? `There is no asset yet. ${entry.message}`.trim() : NO_GLB);
-    const coming = this.coming.get(key);
     const version = api.version(entry, file);
-    if (version === (coming?.version ?? this.models.get(key)?.edition.version)) {
-      // What is shown is what is wanted: whatever was the matter is over.
-      if (!coming && this.problems.delete(key)) this.state.emit('model', key);
-      return;
-    }
-    coming?.abort.abort();
+    if (this.models.get(key)?.edition.version === version) return this.have(key);
+    if (this.coming.get(key)?.version === version) return;
+    this.callOff(key);
     const mine: Coming = { version, abort: new AbortController() };
     this.coming.set(key, mine);
     this.state.emit('model', key);
@@ -175,9 +174,16 @@ export class Fleet {
 
   /** There is nothing to load. */
   private lack(key: string, problem: string): void {
-    if (this.problems.get(key) === problem) return;
+    const calledOff = this.callOff(key);
+    if (this.problems.get(key) === problem && !calledOff) return;
     this.problems.set(key, problem);
     this.state.emit('model', key);
+  }
+
+  /** What is shown is what is wanted: whatever was the matter is over. */
+  private have(key: string): void {
+    const calledOff = this.callOff(key);
+    if (this.problems.delete(key) || calledOff) this.state.emit('model', key);
   }
 
   private swap(key: string, model: Model): void {

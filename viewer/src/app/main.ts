@@ -110,12 +110,17 @@ function panels(state: State, fleet: Fleet): void {
 /** Listens to the server. */
 function talk(state: State, fleet: Fleet, stage: Stage): void {
   stage.beforeFrame(() => fleet.applyLive());
+  const silence = () => {
+    fleet.deaf();
+    fleet.applyLive();
+  };
   const events = api.listen(
     (kind, key) => fleet.happened(kind, key),
     (yes) => {
       state.connected('events', yes);
       if (yes) joints.hurry();
     },
+    document.hidden,
   );
   const joints = api.listenToJoints(
     (message) => {
@@ -125,9 +130,9 @@ function talk(state: State, fleet: Fleet, stage: Stage): void {
     (yes) => {
       state.connected('joints', yes);
       if (yes) return;
-      fleet.deaf();
-      fleet.applyLive();
+      silence();
     },
+    document.hidden,
   );
   // Browsers open six connections to one server at most: pages that nobody sees leave theirs to others, and read everything anew
   // when they are seen again.
@@ -136,6 +141,8 @@ function talk(state: State, fleet: Fleet, stage: Stage): void {
       if (document.hidden) connection.stop();
       else connection.resume();
     }
+    // Who publishes may stop meanwhile, and nobody would say so afterwards.
+    if (document.hidden) silence();
   });
 }
 

@@ -34,16 +34,19 @@ export class Reconnecting {
   private readonly backoff = new Backoff();
   private connection: { close(): void } | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private stopped = false;
   /** Counts connections: what ends late is none of the next one's business. */
   private number = 0;
 
-  /** `open` begins to connect and calls one of the callbacks; `changed` hears whether there is a connection. */
+  /**
+   * `open` begins to connect and calls one of the callbacks; `changed` hears whether there is a connection. `stopped`: nothing is
+   * opened before `resume`.
+   */
   constructor(
     private readonly open: (callbacks: Callbacks) => { close(): void },
     private readonly changed: (connected: boolean) => void,
+    private stopped = false,
   ) {
-    this.connect();
+    if (!stopped) this.connect();
   }
 
   /** Ends it, silently, until `resume`. */

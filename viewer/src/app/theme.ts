@@ -1,6 +1,7 @@
 // Light and dark: as the system says, unless a person chose otherwise. The page's colours are in main.css; the 3D side takes its
 // own from there.
 
+import { Kept } from './kept.js';
 import type { State } from './state.js';
 
 /** Colours of the 3D side. */
@@ -15,7 +16,7 @@ export interface Colors {
   accent: string;
 }
 
-const KEPT = 'urdf_usd viewer theme';
+const chosen = new Kept(() => localStorage, 'urdf_usd viewer theme', ['dark', 'light']);
 const system = matchMedia('(prefers-color-scheme: dark)');
 
 /** Which of the two is on. */
@@ -26,14 +27,14 @@ export class Theme {
   }
 
   get dark(): boolean {
-    const chosen = kept();
-    return chosen === null ? system.matches : chosen === 'dark';
+    const { value } = chosen;
+    return value === null ? system.matches : value === 'dark';
   }
 
   /** The other one; kept only while it isn't what the system says. */
   toggle(): void {
     const dark = !this.dark;
-    keep(dark === system.matches ? null : dark ? 'dark' : 'light');
+    chosen.value = dark === system.matches ? null : dark ? 'dark' : 'light';
     this.apply();
   }
 
@@ -53,26 +54,5 @@ export class Theme {
   private apply(): void {
     document.documentElement.dataset['theme'] = this.dark ? 'dark' : 'light';
     this.state.emit('theme', undefined);
-  }
-}
-
-// A browser may forbid storage; then the choice lasts as long as the page.
-let choice: string | null = null;
-
-function kept(): string | null {
-  try {
-    return localStorage.getItem(KEPT);
-  } catch {
-    return choice;
-  }
-}
-
-function keep(value: 'dark' | 'light' | null): void {
-  choice = value;
-  try {
-    if (value) localStorage.setItem(KEPT, value);
-    else localStorage.removeItem(KEPT);
-  } catch {
-    // Kept in `choice`.
   }
 }

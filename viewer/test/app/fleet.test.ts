@@ -88,3 +88,59 @@ describe('a model', () => {
     expect(fleet.currentModel?.edition).toEqual(requests[1]?.edition);
   });
 });
+
+describe('why a file is not shown', () => {
+  it('is told no more when the file that is shown is listed again', async () => {
+    await list(entry());
+    await requests[0]?.arrive();
+    await list(entry({ files: [] }));
+    expect(fleet.problems.get('arm')).toContain('no GLB');
+    await list(entry());
+    expect([fleet.problems.size, requests.length]).toEqual([0, 1]);
+    await list(entry({ files: holding('bb') }));
+    await requests[1]?.fail(new Error('404'));
+    expect(fleet.problems.get('arm')).toContain('404');
+    await list(entry());
+    expect([fleet.problems.size, requests.length]).toEqual([0, 2]);
+  });
+
+  it('is not forgotten because of a file that was on its way', async () => {
+    await list(entry());
+    await list(entry({ files: [] }));
+    expect([requests[0]?.signal.aborted, fleet.isLoading('arm')]).toEqual([true, false]);
+    await requests[0]?.arrive();
+    expect([fleet.problems.size, fleet.models.size]).toEqual([1, 0]);
+  });
+});
+
+describe('a file on its way', () => {
+  it('is called off when the one that is shown is listed again', async () => {
+    await list(entry());
+    await requests[0]?.arrive();
+    const shown = fleet.currentModel;
+    await list(entry({ files: holding('bb') }));
+    await list(entry());
+    expect([requests[1]?.signal.aborted, fleet.isLoading('arm')]).toEqual([true, false]);
+    await requests[1]?.arrive();
+    expect([fleet.currentModel, requests.length]).toEqual([shown, 2]);
+  });
+});
+
+describe('a robot that is gone', () => {
+  it('does not come in afterwards', async () => {
+    await list(entry());
+    await list();
+    expect([requests[0]?.signal.aborted, fleet.isLoading('arm')]).toEqual([true, false]);
+    await requests[0]?.arrive();
+    expect(fleet.models.size).toBe(0);
+  });
+
+  it('leaves nothing behind, whether it was shown or not', async () => {
+    await list(entry({ files: [] }));
+    expect([fleet.problems.size, fleet.frames.size]).toEqual([1, 1]);
+    await list(entry({ key: 'leg', name: 'leg', files: [] }));
+    expect([[...fleet.problems.keys()], [...fleet.frames.keys()]]).toEqual([['leg'], ['leg']]);
+    await list();
+    expect([fleet.problems.size, fleet.frames.size]).toEqual([0, 0]);
+  });
+});

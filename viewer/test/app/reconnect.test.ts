@@ -99,6 +99,16 @@ describe('a connection', () => {
     expect([tries.length, told]).toEqual([2, [true, true]]);
   });
 
+  it('that begins stopped is opened when it is resumed', () => {
+    const connection = new Reconnecting(open, (yes) => told.push(yes), true);
+    connection.hurry();
+    vi.advanceTimersByTime(60_000);
+    expect([tries.length, told]).toEqual([0, []]);
+    connection.resume();
+    tries[0]?.opened();
+    expect([tries.length, told]).toEqual([1, [true]]);
+  });
+
   it('that is stopped stays so', () => {
     const connection = new Reconnecting(open, (yes) => told.push(yes));
     connection.stop();

@@ -1,4 +1,4 @@
-// How a model is drawn: visual and collision shapes, transparency, wireframe. Puts everything back when it is turned off.
+// How a model is drawn: visual and collision shapes, transparency, wireframe. Puts everything back when it is disposed of.
 
 import { Mesh, MeshStandardMaterial, type Material, type Object3D } from 'three';
 import type { Model } from '../model.js';
@@ -9,16 +9,19 @@ const COLLISION = 0xf28c28;
 
 type Drawn = Material & { wireframe?: boolean };
 
-/** A material as the file has it. */
+/** What is changed of a material. */
 interface Original {
   opacity: number;
   transparent: boolean;
   depthWrite: boolean;
+  wireframe: boolean;
 }
 
 /** The look of one model. */
 export class Look {
   private readonly originals = new Map<Drawn, Original>();
+  /** What the file gives meshes of collision shapes. */
+  private readonly covered = new Map<Mesh, Mesh['material']>();
   private readonly visuals: Object3D[];
   private readonly collisions: Object3D[];
   private readonly solid = new MeshStandardMaterial({
@@ -39,15 +42,16 @@ export class Look {
     const collisionMeshes = new Set(this.collisions.flatMap(meshes));
     for (const mesh of meshes(model.holder)) {
       if (collisionMeshes.has(mesh)) {
+        this.covered.set(mesh, mesh.material);
         mesh.material = this.solid;
         mesh.renderOrder = 1;
         continue;
       }
       mesh.castShadow = true;
       mesh.receiveShadow = true;
-      for (const material of [mesh.material].flat()) {
-        const { opacity, transparent, depthWrite } = material;
-        this.originals.set(material, { opacity, transparent, depthWrite });
+      for (const material of [mesh.material].flat() as Drawn[]) {
+        const { opacity, transparent, depthWrite, wireframe = false } = material;
+        this.originals.set(material, { opacity, transparent, depthWrite, wireframe });
       }
     }
   }
@@ -57,27 +61,30 @@ export class Look {
     for (const collision of this.collisions) collision.visible = options.collision;
     for (const [material, original] of this.originals) {
       const clear = options.transparency > 0;
-      const transparent = original.transparent || clear;
-      // A change of `transparent` needs another program.
-      if (material.transparent !== transparent) material.needsUpdate = true;
-      material.opacity = original.opacity * (1 - options.transparency);
-      material.transparent = transparent;
-      material.depthWrite = clear ? false : original.depthWrite;
-      if ('wireframe' in material) material.wireframe = options.wireframe;
+      dress(material, {
+        opacity: original.opacity * (1 - options.transparency),
+        transparent: original.transparent || clear,
+        depthWrite: clear ? false : original.depthWrite,
+        wireframe: original.wireframe || options.wireframe,
+      });
     }
     this.solid.wireframe = options.wireframe;
     this.solid.opacity = options.wireframe ? 0.8 : 0.38;
   }
 
-  /** Leaves the materials as the file has them: another look may come. */
+  /** Leaves the model as the file has it. */
   dispose(): void {
-    for (const [material, original] of this.originals) {
-      Object.assign(material, original);
-      if ('wireframe' in material) material.wireframe = false;
-      material.needsUpdate = true;
-    }
+    for (const [material, original] of this.originals) dress(material, original);
+    for (const [mesh, material] of this.covered) mesh.material = material;
     this.solid.dispose();
   }
+}
+
+function dress(material: Drawn, { opacity, transparent, depthWrite, wireframe }: Original): void {
+  // A change of `transparent` needs another program.
+  if (material.transparent !== transparent) material.needsUpdate = true;
+  Object.assign(material, { opacity, transparent, depthWrite });
+  if ('wireframe' in material) material.wireframe = wireframe;
 }
 
 /** All meshes at and below an object. */
