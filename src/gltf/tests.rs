@@ -35,21 +35,9 @@ fn pose(xyz: [f64; 3], [roll, pitch, yaw]: [f64; 3]) -> Pose {
 fn joint(name: &str, kind: JointKind, parent: usize, child: usize) -> Joint {
     let n = child as f64;
     Joint {
-        name: name.into(),
-        kind,
-        parent: LinkId(parent),
-        child: LinkId(child),
         origin: pose([0.3 * n, -0.2, 0.1 * n], [0.3, -1.2 + n, 0.4 * n]),
         axis: Unit::new_normalize(Vector3::new(0.3 + n, -0.5, 0.8)),
-        limit: None,
-        dynamics: None,
-        mimic: None,
-        safety: None,
-        calibration: None,
-        drive: None,
-        closes_loop: false,
-        custom: Custom::default(),
-        place: Place::default(),
+        ..Joint::new(name, kind, LinkId(parent), LinkId(child))
     }
 }
 

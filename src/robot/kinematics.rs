@@ -100,23 +100,7 @@ mod tests {
 
     #[test]
     fn floating_positions_undo_motion() {
-        let joint = Joint {
-            name: "j".into(),
-            kind: JointKind::Floating,
-            parent: LinkId(0),
-            child: LinkId(1),
-            origin: Pose::identity(),
-            axis: Vector3::x_axis(),
-            limit: None,
-            dynamics: None,
-            mimic: None,
-            safety: None,
-            calibration: None,
-            drive: None,
-            closes_loop: false,
-            custom: crate::robot::Custom::default(),
-            place: crate::diagnostic::Place::default(),
-        };
+        let joint = Joint::new("j", JointKind::Floating, LinkId(0), LinkId(1));
         let right = std::f64::consts::FRAC_PI_2;
         for positions in [
             [0.0; 6],

@@ -250,6 +250,27 @@ impl Link {
 }
 
 impl Joint {
+    /// A joint of which nothing else is known: at its parent's origin, along x, without limits.
+    pub fn new(name: impl Into<String>, kind: JointKind, parent: LinkId, child: LinkId) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            parent,
+            child,
+            origin: Pose::identity(),
+            axis: Vector3::x_axis(),
+            limit: None,
+            dynamics: None,
+            mimic: None,
+            safety: None,
+            calibration: None,
+            drive: None,
+            closes_loop: false,
+            custom: Custom::default(),
+            place: Place::default(),
+        }
+    }
+
     /// Lowest and highest position in radians or metres; infinite where there is no limit.
     pub fn position_limits(&self) -> (f64, f64) {
         match (self.kind, &self.limit) {

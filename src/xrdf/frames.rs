@@ -180,21 +180,5 @@ fn link(frame: &Frame<'_>, place: Place) -> Link {
 }
 
 fn joint(frame: &Frame<'_>, parent: LinkId, child: LinkId, place: Place) -> Joint {
-    Joint {
-        name: frame.joint.1.to_owned(),
-        kind: JointKind::Fixed,
-        parent,
-        child,
-        origin: frame.pose,
-        axis: Vector3::x_axis(),
-        limit: None,
-        dynamics: None,
-        mimic: None,
-        safety: None,
-        calibration: None,
-        drive: None,
-        closes_loop: false,
-        custom: Custom::default(),
-        place,
-    }
+    Joint { origin: frame.pose, place, ..Joint::new(frame.joint.1, JointKind::Fixed, parent, child) }
 }

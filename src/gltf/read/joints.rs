@@ -10,7 +10,7 @@ use super::json::{Entry, Findings, Json};
 use super::names::Names;
 use crate::gltf::axes;
 use crate::gltf::extension::Motion;
-use crate::robot::{Calibration, Custom, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Pose, Safety, kinematics};
+use crate::robot::{Calibration, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety, kinematics};
 
 /// How far an axis may be from unit length without a word: figures in files are rounded.
 const UNIT_TOLERANCE: f64 = 1e-3;
@@ -133,23 +133,7 @@ fn draft<'a>(entry: Entry<'a>, name: String, parent: LinkId, child: LinkId, find
 }
 
 fn plain(name: String, kind: JointKind, parent: LinkId, child: LinkId, entry: &Entry<'_>, findings: &Findings) -> Joint {
-    Joint {
-        name,
-        kind,
-        parent,
-        child,
-        origin: Pose::identity(),
-        axis: Vector3::x_axis(),
-        limit: None,
-        dynamics: None,
-        mimic: None,
-        safety: None,
-        calibration: None,
-        drive: None,
-        closes_loop: false,
-        custom: Custom::default(),
-        place: findings.place(&entry.at),
-    }
+    Joint { place: findings.place(&entry.at), ..Joint::new(name, kind, parent, child) }
 }
 
 /// A joint that the writer kept in the model's extras, since no node stands for it.
