@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::future::OptionFuture;
@@ -12,12 +12,12 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior};
 
+use super::frames::tf::Topic;
+use super::frames::{Judgement, Limits, Live, Topics, Verdict, judge};
 use super::name::robot_name;
 use super::parameters::Parameters;
 use super::robots::{self, Frames, Robot, Written};
 use super::schedule::Schedule;
-use super::tf::{Topic, Tree};
-use super::verdict::{Finding, Limits, Verdict, judge_all};
 use super::watch::{Event, Watch};
 use super::work::{Attempt, Convert, attempt};
 use super::{codes, request, work};
@@ -85,10 +85,7 @@ pub(super) struct Engine<N> {
     parameters: Parameters,
     convert: Arc<Convert>,
     site: Arc<Site>,
-    tree: Arc<Mutex<Tree>>,
-    /// When joint states were heard last.
-    joints: Arc<Mutex<Option<Instant>>>,
-    joints_topic: String,
+    live: Arc<Mutex<Live>>,
     schedule: Schedule<Order>,
     /// Assets to be read back, one at a time: it may take longer than to write them.
     reading: Schedule<Arc<Report>>,
@@ -96,7 +93,7 @@ pub(super) struct Engine<N> {
     calls: usize,
     attempts: u64,
     robots: BTreeMap<String, Robot>,
-    findings: BTreeMap<String, Vec<Finding>>,
+    judgements: BTreeMap<String, Judgement>,
     newest: Option<String>,
     heard: Option<Arc<Job>>,
     /// Calls that wait for frames to be read.
@@ -136,20 +133,20 @@ impl<N: Node> Engine<N> {
         } else {
             None
         };
-        let tree = Arc::new(Mutex::new(Tree::new(node.resolve_topic("/tf")?, node.resolve_topic("/tf_static")?)));
         let mut transforms = JoinSet::new();
         let moving = node.subscribe::<TFMessage>("/tf", Qos::best_effort(TRANSFORMS))?;
         let fixed = node.subscribe::<TFMessage>("/tf_static", Qos::latched(TRANSFORMS))?;
-        let joints = Arc::new(Mutex::new(None));
         let joint_states = node.subscribe::<JointState>("joint_states", Qos::best_effort(JOINT_STATES))?;
-        let joints_topic = joint_states.topic().to_owned();
-        transforms.spawn(follow_joints(joint_states, joints.clone(), site.clone()));
+        let (tf, tf_static) = (moving.topic().to_owned(), fixed.topic().to_owned());
+        let topics = Topics { moving: tf, fixed: tf_static, joints: joint_states.topic().to_owned() };
+        let live = Arc::new(Mutex::new(Live::new(topics)));
+        transforms.spawn(follow_joints(joint_states, live.clone(), site.clone()));
         site.follow_transforms({
-            let tree = tree.clone();
-            move || robots::transforms(&tree.lock().unwrap_or_else(PoisonError::into_inner), Instant::now())
+            let live = live.clone();
+            move || robots::transforms(lock(&live).tree(), Instant::now())
         });
-        transforms.spawn(follow(moving, Topic::Moving, tree.clone()));
-        transforms.spawn(follow(fixed, Topic::Static, tree.clone()));
+        transforms.spawn(follow(moving, Topic::Moving, live.clone()));
+        transforms.spawn(follow(fixed, Topic::Static, live.clone()));
         Ok(Self {
             descriptions: node.subscribe("robot_description", Qos::latched(DESCRIPTIONS))?,
             convert_calls: node.serve("convert")?,
@@ -164,7 +161,7 @@ impl<N: Node> Engine<N> {
             calls: 0,
             attempts: 0,
             robots: BTreeMap::new(),
-            findings: BTreeMap::new(),
+            judgements: BTreeMap::new(),
             newest: None,
             heard: None,
             waiting_checks: Vec::new(),
@@ -173,9 +170,7 @@ impl<N: Node> Engine<N> {
             changes,
             convert,
             site,
-            tree,
-            joints,
-            joints_topic,
+            live,
             watch,
             events,
             _transforms: transforms,
@@ -472,7 +467,7 @@ impl<N: Node> Engine<N> {
             .collect();
         for other in gone {
             self.robots.remove(&other);
-            self.findings.remove(&other);
+            self.judgements.remove(&other);
             self.site.hide(&other);
         }
     }
@@ -499,7 +494,7 @@ impl<N: Node> Engine<N> {
 
     fn show(&self, key: &str) {
         if let Some(robot) = self.robots.get(key) {
-            let findings = self.findings.get(key).map(Vec::as_slice);
+            let findings = self.judgements.get(key).map(|judgement| judgement.findings.as_slice());
             let frames = match robot.asset.as_ref().map(|asset| &asset.frames) {
                 Some(Frames::Read(Ok(frames))) => robots::all_frames(frames, findings),
                 _ => Vec::new(),
@@ -578,22 +573,22 @@ impl<N: Node> Engine<N> {
 
     /// Holds a robot's frames against TF, if its asset has any.
     fn judge(&mut self, key: &str) -> News {
-        let gone = |before: Option<Vec<Finding>>| if before.is_some() { News::Verdicts } else { News::None };
+        let gone = |before: Option<Judgement>| if before.is_some() { News::Verdicts } else { News::None };
         let frames = self.robots.get(key).and_then(|robot| robot.asset.as_ref()).map(|asset| &asset.frames);
-        let Some(Frames::Read(Ok(frames))) = frames else { return gone(self.findings.remove(key)) };
-        let tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
-        if tree.is_empty() {
+        let Some(Frames::Read(Ok(frames))) = frames else { return gone(self.judgements.remove(key)) };
+        let live = lock(&self.live);
+        if live.tree().is_empty() {
             return News::None;
         }
-        let findings = judge_all(frames, &[], &tree, &self.limits(), Instant::now());
-        drop(tree);
-        let verdicts = |findings: &[Finding]| findings.iter().map(|f| (f.frame.clone(), f.verdict)).collect::<Vec<_>>();
-        let news = match self.findings.get(key) {
-            Some(before) if *before == findings => News::None,
-            Some(before) if verdicts(before) == verdicts(&findings) => News::Details,
+        let judgement = judge(frames, &[], &live, &[], &self.limits(), Instant::now());
+        drop(live);
+        let verdicts = |j: &Judgement| j.findings.iter().map(|f| (f.frame.clone(), f.verdict)).collect::<Vec<_>>();
+        let news = match self.judgements.get(key) {
+            Some(before) if *before == judgement => News::None,
+            Some(before) if verdicts(before) == verdicts(&judgement) => News::Details,
             _ => News::Verdicts,
         };
-        self.findings.insert(key.to_owned(), findings);
+        self.judgements.insert(key.to_owned(), judgement);
         news
     }
 
@@ -604,7 +599,7 @@ impl<N: Node> Engine<N> {
             self.show(key);
         }
         if news == News::Verdicts {
-            let findings = self.findings.get(key).map_or(&[][..], Vec::as_slice);
+            let findings = self.judgements.get(key).map_or(&[][..], |judgement| &judgement.findings);
             let ok = findings.iter().filter(|f| f.verdict == Verdict::Ok).count();
             self.site.tell("frames", &serde_json::json!({ "key": key, "ok": ok, "total": findings.len() }));
         }
@@ -629,9 +624,9 @@ impl<N: Node> Engine<N> {
         for (key, robot) in &self.robots {
             status.push(robot.conversion_status(node, key));
             let frames = robot.asset.as_ref().map(|asset| &asset.frames);
-            match (frames, self.findings.get(key)) {
-                (Some(Frames::Read(Ok(_))), Some(findings)) => {
-                    status.push(robots::frames_status(node, key, robot, findings, self.cause(findings)));
+            match (frames, self.judgements.get(key)) {
+                (Some(Frames::Read(Ok(_))), Some(judgement)) => {
+                    status.push(robots::frames_status(node, key, robot, judgement));
                 }
                 (Some(Frames::Read(Ok(_))), None) => {
                     let message = "nothing heard on /tf and /tf_static yet".to_owned();
@@ -645,19 +640,6 @@ impl<N: Node> Engine<N> {
             self.diagnostics
                 .publish(DiagnosticArray { header: Header { stamp: self.node.now(), ..Header::default() }, status }),
         );
-    }
-
-    /// Why moving frames are not heard, if that can be told.
-    fn cause(&self, findings: &[Finding]) -> Option<String> {
-        let tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
-        let topic = tree.name(Topic::Moving);
-        let silent = findings
-            .iter()
-            .any(|f| matches!(f.verdict, Verdict::Missing | Verdict::Stale) && f.expected_topic.as_deref() == Some(topic));
-        let heard = *self.joints.lock().unwrap_or_else(PoisonError::into_inner);
-        let timeout = self.parameters.frame_timeout;
-        (silent && heard.is_none_or(|heard| heard.elapsed() > timeout))
-            .then(|| format!("nothing is heard on {} either, which robot_state_publisher moves frames by", self.joints_topic))
     }
 
     /// Answers a call of `~/check_frames`, or keeps it until the frames are read.
@@ -700,11 +682,10 @@ impl<N: Node> Engine<N> {
             Frames::Read(Ok(frames)) => frames,
             Frames::Read(Err(reason)) => return refuse(format!("the frames of {:?} cannot be read: {reason}", robot.name)),
         };
-        let tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
-        let findings = judge_all(frames, &request.frames, &tree, &self.limits(), Instant::now());
-        drop(tree);
+        let Judgement { findings, causes } =
+            judge(frames, &request.frames, &lock(&self.live), &[], &self.limits(), Instant::now());
         let wrong = findings.iter().filter(|finding| finding.verdict != Verdict::Ok).count();
-        let cause = self.cause(&findings).map_or(String::new(), |cause| format!("; {cause}"));
+        let cause: String = causes.iter().map(|cause| format!("; {cause}")).collect();
         Some(CheckFramesResponse {
             success: true,
             message: match wrong {
@@ -750,16 +731,21 @@ fn answer(
     Outcome::Tried { attempt, heard_from: None, called: true }
 }
 
-/// Takes transforms into the tree as they come.
-async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, tree: Arc<Mutex<Tree>>) {
+fn lock(live: &Mutex<Live>) -> MutexGuard<'_, Live> {
+    // What is heard is whole at every step.
+    live.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes transforms in as they come.
+async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, live: Arc<Mutex<Live>>) {
     while let Some(sample) = transforms.next().await {
         let now = Instant::now();
-        tree.lock().unwrap_or_else(PoisonError::into_inner).add(topic, &sample.message.transforms, sample.publisher, now);
+        lock(&live).hear_transforms(topic, &sample.message.transforms, sample.publisher, now);
     }
 }
 
 /// Shows joint states as they come, and that they do not come any more.
-async fn follow_joints(mut states: Subscription<JointState>, heard: Arc<Mutex<Option<Instant>>>, site: Arc<Site>) {
+async fn follow_joints(mut states: Subscription<JointState>, live: Arc<Mutex<Live>>, site: Arc<Site>) {
     // Until when positions count as live; `None` while there are none.
     let mut until = None;
     loop {
@@ -767,7 +753,7 @@ async fn follow_joints(mut states: Subscription<JointState>, heard: Arc<Mutex<Op
         tokio::select! {
             next = states.next() => {
                 let Some(next) = next else { return };
-                *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+                lock(&live).hear_joints(&next.message, next.publisher, Instant::now());
                 let JointState { header, name, position, .. } = next.message;
                 // A publisher of velocities alone gives no positions; of arrays of different lengths the common part counts.
                 if site.hear_joints(header.stamp.seconds(), name.iter().map(String::as_str).zip(position)) {

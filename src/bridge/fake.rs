@@ -6,16 +6,16 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::parameters::Parameters;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Place};
 use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::{Message, Service};
 use crate::ros::parameter::Change;
 use crate::ros::{
-    Changes, Declaration, Node, Publisher, PublisherId, Qos, Request, Requests, Responder, Sample, Subscription, Value, names,
-    queue,
+    Changes, Declaration, Graph, Node, Observed, Publisher, PublisherId, Qos, Request, Requests, Responder, Sample,
+    Subscription, Value, codes, names, queue,
 };
 
 type Ends = HashMap<String, Vec<Box<dyn Any + Send>>>;
@@ -26,6 +26,8 @@ pub struct Fake {
     readers: Arc<Mutex<Ends>>,
     services: Mutex<Ends>,
     changes: Mutex<Vec<queue::Sender<Change>>>,
+    graph: Mutex<Graph>,
+    graph_changes: watch::Sender<()>,
 }
 
 impl Fake {
@@ -52,8 +54,28 @@ impl Fake {
         }
     }
 
+    /// Publishes a message of any type.
+    pub fn say_something(&self, topic: &str, observed: &Observed, who: u8) {
+        for reader in self.readers.lock().unwrap().get(topic).into_iter().flatten() {
+            if let Some(queue) = reader.downcast_ref::<queue::Sender<Sample<Observed>>>() {
+                queue.push(Sample { message: observed.clone(), publisher: PublisherId([who; 16]) });
+            }
+        }
+    }
+
+    /// Changes the graph.
+    pub fn set_graph(&self, graph: Graph) {
+        *self.graph.lock().unwrap() = graph;
+        self.graph_changes.send_replace(());
+    }
+
+    /// Answers calls of a service as another node would.
+    pub fn answer<S: Service>(&self, service: &str) -> Requests<S> {
+        self.serve(service).expect("a name")
+    }
+
     /// Calls a service.
-    pub async fn call<S: Service>(&self, service: &str, request: S::Request) -> S::Response {
+    pub async fn ask<S: Service>(&self, service: &str, request: S::Request) -> S::Response {
         self.start_call::<S>(service, request).await.expect("an answer")
     }
 
@@ -100,6 +122,13 @@ impl Node for Fake {
         Ok(Subscription::new(topic, receiver, Arc::new(())))
     }
 
+    fn observe(&self, topic: &str, _: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic> {
+        let topic = self.resolve_topic(topic)?;
+        let (sender, receiver) = queue::keep_last::<Sample<Observed>>(qos.depth);
+        self.readers.lock().unwrap().entry(topic.clone()).or_default().push(Box::new(sender));
+        Ok(Subscription::new(topic, receiver, Arc::new(())))
+    }
+
     fn advertise<M: Message>(&self, topic: &str, _: Qos) -> Result<Publisher<M>, Diagnostic> {
         let topic = self.resolve_topic(topic)?;
         let (readers, name) = (self.readers.clone(), topic.clone());
@@ -119,6 +148,29 @@ impl Node for Fake {
         let (sender, receiver) = queue::keep_last::<Request<S>>(1000);
         self.services.lock().unwrap().entry(service.clone()).or_default().push(Box::new(sender));
         Ok(Requests::new(service, receiver, Arc::new(())))
+    }
+
+    async fn call<S: Service>(
+        &self,
+        service: &str,
+        request: S::Request,
+        patience: Duration,
+    ) -> Result<S::Response, Diagnostic> {
+        let service = self.resolve_service(service)?;
+        let silent = || Diagnostic::new(&codes::NO_ANSWER, Place::default(), format!("{service} does not answer"));
+        if !self.services.lock().unwrap().contains_key(&service) {
+            return Err(silent());
+        }
+        let answer = self.start_call::<S>(&service, request);
+        tokio::time::timeout(patience, answer).await.ok().and_then(Result::ok).ok_or_else(silent)
+    }
+
+    fn graph(&self) -> Graph {
+        self.graph.lock().unwrap().clone()
+    }
+
+    fn graph_changes(&self) -> watch::Receiver<()> {
+        self.graph_changes.subscribe()
     }
 
     fn declare(&self, declaration: Declaration) -> Result<Value, Diagnostic> {

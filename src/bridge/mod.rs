@@ -1,7 +1,7 @@
 //! The node: hears descriptions, converts them, announces and serves what was written, and holds its frames against TF.
 //!
 //! It is written against [`crate::ros::Node`] alone. What it decides is in small modules without a network: [`schedule`] (what
-//! comes next), [`fingerprint`] (whether anything changed), [`tf`] and [`verdict`] (frames), [`request`] (what a call may ask);
+//! comes next), [`fingerprint`] (whether anything changed), [`frames`] (what TF says of them), [`request`] (what a call may ask);
 //! [`engine`] connects them. It must not know what is in an asset's files.
 
 pub mod codes;
@@ -10,6 +10,7 @@ mod engine;
 #[cfg(test)]
 mod fake;
 mod fingerprint;
+pub mod frames;
 pub(crate) mod launch;
 mod logging;
 mod name;
@@ -18,8 +19,6 @@ pub mod parameters;
 mod request;
 mod robots;
 mod schedule;
-pub mod tf;
-pub mod verdict;
 pub(crate) mod watch;
 mod work;
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::fingerprint::Fingerprint;
+use super::frames::tf::{self, Topic, Tree};
+use super::frames::{Finding, Judgement, Verdict};
 use super::request;
-use super::tf::{self, Topic, Tree};
-use super::verdict::{Finding, Verdict};
 use crate::convert::{Job, Report};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::ros::PublisherId;
@@ -231,20 +231,15 @@ pub(super) fn unreadable_frames(node: &str, key: &str, robot: &Robot, reason: &s
 }
 
 /// How the frames stand, for `/diagnostics`.
-pub(super) fn frames_status(
-    node: &str,
-    key: &str,
-    robot: &Robot,
-    findings: &[Finding],
-    cause: Option<String>,
-) -> DiagnosticStatus {
+pub(super) fn frames_status(node: &str, key: &str, robot: &Robot, judgement: &Judgement) -> DiagnosticStatus {
+    let findings = &judgement.findings;
     let wrong: Vec<&Finding> = findings.iter().filter(|finding| level(finding.verdict) > DiagnosticStatus::OK).collect();
     let worst = wrong.iter().max_by_key(|finding| level(finding.verdict));
     let message = match worst {
         None => format!("all {} frames are as the asset says", findings.len()),
         Some(worst) => {
             let count = format!("{} of {} frames differ from the asset", wrong.len(), findings.len());
-            let cause = cause.map_or(String::new(), |cause| format!("; {cause}"));
+            let cause: String = judgement.causes.iter().map(|cause| format!("; {cause}")).collect();
             format!("{count}: {:?} is {}: {}{cause}", worst.frame, worst.verdict.as_str().replace('_', " "), worst.detail)
         }
     };
@@ -306,7 +301,7 @@ pub(super) fn transforms(tree: &Tree, now: Instant) -> Vec<TransformView> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bridge::verdict::{Limits, judge_all};
+    use crate::bridge::frames::{Limits, Live, Topics, judge};
     use crate::robot::Pose;
     use crate::usd::FrameKind;
 
@@ -324,10 +319,11 @@ mod tests {
         let silent = all_frames(&frames, None);
         assert!(silent.iter().all(|frame| frame.verdict.is_none() && frame.detail.is_empty()), "{silent:?}");
         assert_eq!((silent[0].name.as_str(), silent[1].parent.as_deref()), ("base", Some("base")));
-        let mut tree = Tree::new("/tf", "/tf_static");
-        tree.add(Topic::Static, &[tf::tests::transform("base", "tool", 0.0)], PublisherId::default(), now);
+        let topics = Topics { moving: "/tf".into(), fixed: "/tf_static".into(), joints: "/joint_states".into() };
+        let mut live = Live::new(topics);
+        live.hear_transforms(Topic::Static, &[tf::tests::transform("base", "tool", 0.0)], PublisherId::default(), now);
         let limits = Limits { position: 1e-3, angle: 1e-2, timeout: Duration::from_secs(1) };
-        let judged = all_frames(&frames, Some(&judge_all(&frames, &[], &tree, &limits, now)));
+        let judged = all_frames(&frames, Some(&judge(&frames, &[], &live, &[], &limits, now).findings));
         assert_eq!(judged.iter().map(|frame| frame.verdict).collect::<Vec<_>>(), [Some("ok"), Some("ok")]);
         assert!(!judged[1].detail.is_empty());
     }

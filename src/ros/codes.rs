@@ -27,4 +27,6 @@ codes! {
     ENVIRONMENT = Error "ros-environment", "An environment variable of ROS 2 whose value can't be honoured.", "The node does not start.";
     TRANSPORT = Error "ros-transport", "The network, or the ROS client, refused an operation.",
         "At start: the node does not start. Later: that message or answer is lost.";
+    NO_ANSWER = Error "ros-no-answer", "A service of another node that is not there, or does not answer in time.",
+        "What was asked stays unknown; the message says what follows.";
 }

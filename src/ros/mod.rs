@@ -11,10 +11,12 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub mod args;
 pub mod codes;
 pub mod embedded;
+pub mod graph;
 pub mod msg;
 pub mod names;
 pub mod overrides;
@@ -22,6 +24,7 @@ pub mod parameter;
 pub mod queue;
 
 pub use args::Args;
+pub use graph::Graph;
 pub use parameter::{Changes, Declaration, Value};
 
 use crate::diagnostic::Diagnostic;
@@ -63,6 +66,13 @@ pub trait Node: Send + Sync + 'static {
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic>;
 
+    /// Listens to a topic whose type is only known by name, as in `sensor_msgs/msg/Image`: that something is said, by whom and about
+    /// which frame. See [`Node::subscribe`].
+    ///
+    /// # Errors
+    /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`], also for a type that the client would need to know and does not.
+    fn observe(&self, topic: &str, type_name: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic>;
+
     /// Offers a topic until the [`Publisher`] and its clones are dropped.
     ///
     /// # Errors
@@ -74,6 +84,23 @@ pub trait Node: Send + Sync + 'static {
     /// # Errors
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
     fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic>;
+
+    /// Calls a service of another node, and waits for its server and the answer for no longer than `patience`.
+    ///
+    /// # Errors
+    /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`], [`codes::NO_ANSWER`].
+    fn call<S: Service>(
+        &self,
+        service: &str,
+        request: S::Request,
+        patience: Duration,
+    ) -> impl Future<Output = Result<S::Response, Diagnostic>> + Send;
+
+    /// The ROS graph as discovery has told of it so far.
+    fn graph(&self) -> Graph;
+
+    /// Ticks after every change of the graph; several changes may be one tick.
+    fn graph_changes(&self) -> tokio::sync::watch::Receiver<()>;
 
     /// Declares a parameter and returns its value: the override from the command line or a parameter file if there is one, else the
     /// default. From then on `ros2 param` can see it and, unless it is read-only, change it within its range and type.
@@ -156,6 +183,13 @@ pub struct Sample<M> {
     pub message: M,
     /// Who said it.
     pub publisher: PublisherId,
+}
+
+/// What can be told of a message whose type is only known by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observed {
+    /// What it begins with, if that is a header.
+    pub header: Option<msg::std_msgs::Header>,
 }
 
 /// What keeps a client's side of a topic or service alive; dropping it ends that.

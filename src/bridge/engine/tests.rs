@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::super::fake::{self, Fake};
-use super::super::tf::tests::transform;
+use super::super::frames::tf::tests::transform;
 use super::super::work::Convert;
 use super::Engine;
 use crate::convert::{Counts, Failure, FileInfo, Job, Report, Source, SourceInfo, Timings};
@@ -279,7 +279,7 @@ async fn a_changed_file_makes_a_revision_and_a_mended_name_leaves_no_ghost() {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_are_answered() {
     let mut bed = bed();
-    let call = |request| bed.node.call::<ConvertService>("/convert", request);
+    let call = |request| bed.node.ask::<ConvertService>("/convert", request);
     let empty = within(call(ConvertRequest::default())).await;
     assert!(
         !empty.success && empty.message.contains("no robot description was heard on /robot_description"),
@@ -288,7 +288,7 @@ async fn calls_are_answered() {
     );
     bed.describe("<robot name='arm'/>");
     bed.asset().await;
-    let call = |request| bed.node.call::<ConvertService>("/convert", request);
+    let call = |request| bed.node.ask::<ConvertService>("/convert", request);
     let again = within(call(ConvertRequest::default())).await;
     assert!(again.success && again.message.contains("already current: revision 1"), "{}", again.message);
     assert!(again.files[0].ends_with("/out/arm/arm.glb") && again.report.contains("\"revision\": 1"));
@@ -336,14 +336,14 @@ async fn many_calls_at_once_are_all_answered() {
 async fn frames_without_usd_or_robot_are_refused_with_the_reason() {
     let mut bed = bed();
     let check = |robot: &str| {
-        bed.node.call::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest { robot: robot.into(), frames: vec![] })
+        bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest { robot: robot.into(), frames: vec![] })
     };
     let none = within(check("")).await;
     assert!(!none.success && none.message.contains("/robot_description"), "{}", none.message);
     bed.describe("<robot name='arm'/>");
     bed.asset().await;
     let check = |robot: &str| {
-        bed.node.call::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest { robot: robot.into(), frames: vec![] })
+        bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest { robot: robot.into(), frames: vec![] })
     };
     let other = within(check("rover")).await;
     assert!(!other.success && other.message.contains("\"rover\"") && other.message.contains("arm"), "{}", other.message);

@@ -40,6 +40,11 @@ impl Graph {
         }
     }
 
+    /// Ticks after every change.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
     fn hear(&self, event: Event) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match event {

@@ -31,7 +31,7 @@ use super::msg::builtin_interfaces::Time;
 use super::msg::{Message, Service, TypeName};
 use super::names::Names;
 use super::parameter::{Changes, Declaration, Value};
-use super::{Node, Publisher, PublisherId, Qos, Requests, Sample, Subscription, codes, queue};
+use super::{Node, Observed, Publisher, PublisherId, Qos, Requests, Sample, Subscription, codes, queue};
 use crate::diagnostic::{Diagnostic, Place};
 use graph::Graph;
 use parameters::Parameters;
@@ -245,12 +245,28 @@ impl Node for Embedded {
         self.0.subscribe(topic, qos)
     }
 
+    fn observe(&self, topic: &str, _type_name: &str, _qos: Qos) -> Result<Subscription<Observed>, Diagnostic> {
+        Err(transport("can't subscribe", topic))
+    }
+
     fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
         self.0.advertise(topic, qos)
     }
 
     fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
         self.0.serve(service)
+    }
+
+    async fn call<S: Service>(&self, service: &str, _: S::Request, _: Duration) -> Result<S::Response, Diagnostic> {
+        Err(transport("can't call", service))
+    }
+
+    fn graph(&self) -> super::Graph {
+        super::Graph::default()
+    }
+
+    fn graph_changes(&self) -> tokio::sync::watch::Receiver<()> {
+        self.0.graph.changes()
     }
 
     fn declare(&self, declaration: Declaration) -> Result<Value, Diagnostic> {

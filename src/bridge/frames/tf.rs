@@ -152,7 +152,7 @@ fn pose(transform: &Transform) -> Option<Pose> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::bridge) mod tests {
     use super::*;
     use crate::ros::msg::geometry_msgs::{Quaternion, Vector3};
     use crate::ros::msg::std_msgs::Header;

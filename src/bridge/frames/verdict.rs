@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::live::Live;
 use super::tf::{Edge, Heard, Topic, Tree, plain};
 use crate::robot::Pose;
 use crate::ros::msg::urdf_usd::FrameVerdict;
@@ -106,14 +107,48 @@ impl From<Finding> for FrameVerdict {
     }
 }
 
-/// Holds the frames of an asset against the tree: those named in `only`, or all if it is empty. A frame that is asked for and
-/// that the asset does not declare gets a verdict too.
-pub fn judge_all(frames: &[AssetFrame], only: &[String], tree: &Tree, limits: &Limits, now: Instant) -> Vec<Finding> {
-    if only.is_empty() {
-        return frames.iter().map(|frame| judge(frame, tree, limits, now)).collect();
-    }
+/// What was found about a robot's frames.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// One for each frame asked for.
+    pub findings: Vec<Finding>,
+    /// Why, where several findings have one reason: sentences.
+    pub causes: Vec<String>,
+}
+
+/// Holds the frames of an asset against what is heard of the robot: those named in `only`, or all if it is empty. A frame that is
+/// asked for and that the asset does not declare gets a verdict too. `live` is where the robot should be heard, `elsewhere` what
+/// else is heard.
+pub fn judge(
+    frames: &[AssetFrame],
+    only: &[String],
+    live: &Live,
+    _elsewhere: &[&Live],
+    limits: &Limits,
+    now: Instant,
+) -> Judgement {
+    let tree = live.tree();
     let find = |id: &str| frames.iter().find(|frame| plain(&frame.id) == plain(id));
-    only.iter().map(|id| find(id).map_or_else(|| undeclared(id, tree), |frame| judge(frame, tree, limits, now))).collect()
+    let findings: Vec<Finding> = if only.is_empty() {
+        frames.iter().map(|frame| judge_one(frame, tree, limits, now)).collect()
+    } else {
+        only.iter()
+            .map(|id| find(id).map_or_else(|| undeclared(id, tree), |frame| judge_one(frame, tree, limits, now)))
+            .collect()
+    };
+    let causes = silence(&findings, live, limits, now).into_iter().collect();
+    Judgement { findings, causes }
+}
+
+/// That moving frames are not heard because nothing moves them.
+fn silence(findings: &[Finding], live: &Live, limits: &Limits, now: Instant) -> Option<String> {
+    let topics = live.topics();
+    let is_silent = |f: &Finding| {
+        matches!(f.verdict, Verdict::Missing | Verdict::Stale) && f.expected_topic.as_ref() == Some(&topics.moving)
+    };
+    let is_recent = live.joints_heard().is_some_and(|heard| now.saturating_duration_since(heard) <= limits.timeout);
+    (findings.iter().any(is_silent) && !is_recent)
+        .then(|| format!("nothing is heard on {} either, which robot_state_publisher moves frames by", topics.joints))
 }
 
 /// A frame that the asset does not declare.
@@ -133,7 +168,7 @@ fn undeclared(id: &str, tree: &Tree) -> Finding {
 }
 
 /// Holds one frame against the tree.
-pub fn judge(frame: &AssetFrame, tree: &Tree, limits: &Limits, now: Instant) -> Finding {
+fn judge_one(frame: &AssetFrame, tree: &Tree, limits: &Limits, now: Instant) -> Finding {
     let id = plain(&frame.id);
     let heard = tree.get(id);
     match frame.parent.as_deref() {
@@ -242,6 +277,7 @@ fn short(value: f64) -> String {
 mod tests {
     use super::super::tf::tests::transform;
     use super::*;
+    use crate::bridge::frames::live::Topics;
     use crate::ros::PublisherId;
     use crate::usd::FrameKind;
     use nalgebra::{Translation3, UnitQuaternion};
@@ -269,7 +305,7 @@ mod tests {
 
     fn verdict(frame: &AssetFrame) -> Verdict {
         let now = Instant::now();
-        judge(frame, &tree(now), &LIMITS, now).verdict
+        judge_one(frame, &tree(now), &LIMITS, now).verdict
     }
 
     #[test]
@@ -307,7 +343,7 @@ mod tests {
     #[test]
     fn the_finding_tells_what_was_expected_and_what_is() {
         let now = Instant::now();
-        let finding = judge(&frame("tool", Some("arm"), true, 0.6), &tree(now), &LIMITS, now);
+        let finding = judge_one(&frame("tool", Some("arm"), true, 0.6), &tree(now), &LIMITS, now);
         let message = FrameVerdict::from(finding);
         assert_eq!((message.expected_parent.as_str(), message.actual_parent.as_str()), ("arm", "arm"));
         assert_eq!((message.expected_topic.as_str(), message.actual_topic.as_str()), ("/tf_static", "/tf_static"));
@@ -327,15 +363,15 @@ mod tests {
         tree.add(Topic::Static, &[said], PublisherId::default(), now);
         let frame =
             AssetFrame { pose: Pose::from_parts(Translation3::identity(), turn), ..frame("tool", Some("arm"), true, 0.0) };
-        assert_eq!(judge(&frame, &tree, &LIMITS, now).verdict, Verdict::Ok);
+        assert_eq!(judge_one(&frame, &tree, &LIMITS, now).verdict, Verdict::Ok);
     }
 
     #[test]
     fn a_moving_frame_gets_stale_and_a_static_one_does_not() {
         let now = Instant::now();
         let (tree, later) = (tree(now), now + Duration::from_secs(5));
-        assert_eq!(judge(&frame("arm", Some("base"), false, 0.0), &tree, &LIMITS, later).verdict, Verdict::Stale);
-        assert_eq!(judge(&frame("tool", Some("arm"), true, 0.5), &tree, &LIMITS, later).verdict, Verdict::Ok);
+        assert_eq!(judge_one(&frame("arm", Some("base"), false, 0.0), &tree, &LIMITS, later).verdict, Verdict::Stale);
+        assert_eq!(judge_one(&frame("tool", Some("arm"), true, 0.5), &tree, &LIMITS, later).verdict, Verdict::Ok);
     }
 
     #[test]
@@ -343,7 +379,7 @@ mod tests {
         let now = Instant::now();
         let mut tree = tree(now);
         tree.add(Topic::Moving, &[transform("arm", "tool", 0.5)], PublisherId::default(), now);
-        let finding = judge(&frame("tool", Some("arm"), true, 0.5), &tree, &LIMITS, now);
+        let finding = judge_one(&frame("tool", Some("arm"), true, 0.5), &tree, &LIMITS, now);
         assert_eq!((finding.verdict, finding.actual_topic.as_deref()), (Verdict::WrongTopic, Some("/tf_static")));
         assert!(finding.detail.starts_with("also on /tf,"), "{}", finding.detail);
     }
@@ -353,9 +389,12 @@ mod tests {
         let now = Instant::now();
         let frames = [frame("base", None, true, 0.0), frame("arm", Some("base"), false, 0.0)];
         let only = ["arm".to_owned(), "tool".to_owned(), "nowhere".to_owned()];
-        let findings = judge_all(&frames, &only, &tree(now), &LIMITS, now);
+        let mut live = Live::new(Topics { moving: "/tf".into(), fixed: "/tf_static".into(), joints: "/joint_states".into() });
+        live.hear_transforms(Topic::Moving, &[transform("base", "arm", 1.0)], PublisherId::default(), now);
+        live.hear_transforms(Topic::Static, &[transform("arm", "tool", 0.5)], PublisherId::default(), now);
+        let findings = judge(&frames, &only, &live, &[], &LIMITS, now).findings;
         let verdicts: Vec<_> = findings.iter().map(|f| (f.frame.as_str(), f.verdict)).collect();
         assert_eq!(verdicts, [("arm", Verdict::Ok), ("tool", Verdict::Extra), ("nowhere", Verdict::Missing)]);
-        assert_eq!(judge_all(&frames, &[], &tree(now), &LIMITS, now).len(), 2);
+        assert_eq!(judge(&frames, &[], &live, &[], &LIMITS, now).findings.len(), 2);
     }
 }
