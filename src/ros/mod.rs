@@ -13,6 +13,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 pub mod args;
+mod clock;
 pub mod codes;
 pub mod embedded;
 pub mod msg;
@@ -20,6 +21,7 @@ pub mod names;
 pub mod overrides;
 pub mod parameter;
 pub mod queue;
+mod served;
 
 pub use args::Args;
 pub use parameter::{Changes, Declaration, Value};
