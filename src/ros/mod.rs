@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub mod args;
+mod clock;
 pub mod codes;
 pub mod embedded;
 pub mod graph;
@@ -22,6 +23,7 @@ pub mod names;
 pub mod overrides;
 pub mod parameter;
 pub mod queue;
+mod served;
 
 pub use args::Args;
 pub use graph::Graph;

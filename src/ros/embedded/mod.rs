@@ -15,10 +15,8 @@ use rustdds::{DomainParticipantBuilder, Topic, TopicKind};
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::AbortHandle;
 
-mod clock;
 mod graph;
 mod network;
-mod parameters;
 mod service;
 #[cfg(test)]
 mod tests;
@@ -27,14 +25,15 @@ mod wire;
 pub use network::{Network, Reach, ServiceWire};
 
 use super::args::Args;
+use super::clock::Clock;
 use super::msg::builtin_interfaces::Time;
 use super::msg::{Message, Service, TypeName};
 use super::names::Names;
 use super::parameter::{Changes, Declaration, Value};
+use super::served::Parameters;
 use super::{Node, Observed, Publisher, PublisherId, Qos, Requests, Sample, Subscription, codes, queue};
 use crate::diagnostic::{Diagnostic, Place};
 use graph::Graph;
-use parameters::Parameters;
 
 /// How long tasks may take to end at shutdown.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(1);
@@ -47,7 +46,7 @@ struct Inner {
     network: Network,
     handle: Handle,
     parameters: Arc<Parameters>,
-    clock: Arc<clock::Clock>,
+    clock: Arc<Clock>,
     graph: Arc<Graph>,
     /// `None` after shutdown.
     live: Mutex<Option<Live>>,
@@ -110,8 +109,11 @@ impl Embedded {
             live: Mutex::new(Some(Live { runtime: Some(runtime), node, context })),
         });
         let embedded = Self(inner);
-        embedded.0.parameters.clone().serve(&embedded.0)?;
-        embedded.0.clock.clone().follow(&embedded.0)?;
+        let inner = &embedded.0;
+        inner.parameters.serve(&embedded, |task| drop(inner.spawn(task)))?;
+        let node = Arc::downgrade(inner);
+        let clock = move || node.upgrade().ok_or_else(ended)?.subscribe("/clock", Qos::best_effort(1));
+        inner.spawn(inner.clock.clone().follow(&inner.parameters, clock)?);
         tracing::debug!(node = embedded.fully_qualified_name(), ?network, "joined the ROS graph");
         Ok(embedded)
     }

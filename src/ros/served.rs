@@ -1,16 +1,19 @@
-//! The parameters of the node as others see them: the six services of `rcl_interfaces`, and `/parameter_events`.
+//! The parameters of a node as others see them: the six services of `rcl_interfaces`, and `/parameter_events`.
+//!
+//! For clients that have no parameters of their own, or only some of what [`Store`] has. Every client that uses it behaves alike.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Inner;
+use futures::future::BoxFuture;
+
+use super::msg::Service;
+use super::msg::builtin_interfaces::Time;
+use super::msg::rcl_interfaces as rcl;
+use super::overrides::Override;
+use super::parameter::{Change, Changes, Declaration, Store, Value};
+use super::{Node, Publisher, Qos, Request, codes, queue};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::ros::msg::Service;
-use crate::ros::msg::builtin_interfaces::Time;
-use crate::ros::msg::rcl_interfaces as rcl;
-use crate::ros::overrides::Override;
-use crate::ros::parameter::{Change, Changes, Declaration, Store, Value};
-use crate::ros::{Publisher, Qos, Request, codes, queue};
 
 /// How many changes a slow listener may leave unread.
 const CHANGES_DEPTH: usize = 1024;
@@ -154,33 +157,33 @@ impl Parameters {
         rcl::ListParametersResponse { result: rcl::ListParametersResult { names, prefixes } }
     }
 
-    /// Opens the services and the topic.
-    pub(super) fn serve(self: Arc<Self>, node: &Inner) -> Result<(), Diagnostic> {
+    /// Opens the services and the topic at `node`, and answers in tasks that end with it.
+    pub(super) fn serve(self: &Arc<Self>, node: &impl Node, spawn: impl Fn(BoxFuture<'static, ()>)) -> Result<(), Diagnostic> {
         self.state().events = Some(node.advertise("/parameter_events", Qos::reliable(1000))?);
-        self.answer::<rcl::GetParameters>(node, "~/get_parameters", Self::values)?;
-        self.answer::<rcl::GetParameterTypes>(node, "~/get_parameter_types", Self::types)?;
-        self.answer::<rcl::DescribeParameters>(node, "~/describe_parameters", Self::descriptors)?;
-        self.answer::<rcl::ListParameters>(node, "~/list_parameters", Self::list)?;
-        self.answer::<rcl::SetParameters>(node, "~/set_parameters", Self::set_each)?;
-        self.answer::<rcl::SetParametersAtomically>(node, "~/set_parameters_atomically", |parameters, request| {
+        spawn(self.answer::<rcl::GetParameters>(node, "~/get_parameters", Self::values)?);
+        spawn(self.answer::<rcl::GetParameterTypes>(node, "~/get_parameter_types", Self::types)?);
+        spawn(self.answer::<rcl::DescribeParameters>(node, "~/describe_parameters", Self::descriptors)?);
+        spawn(self.answer::<rcl::ListParameters>(node, "~/list_parameters", Self::list)?);
+        spawn(self.answer::<rcl::SetParameters>(node, "~/set_parameters", Self::set_each)?);
+        spawn(self.answer::<rcl::SetParametersAtomically>(node, "~/set_parameters_atomically", |parameters, request| {
             rcl::SetParametersAtomicallyResponse { result: parameters.set(request.parameters) }
-        })
+        })?);
+        Ok(())
     }
 
     fn answer<S: Service>(
         self: &Arc<Self>,
-        node: &Inner,
+        node: &impl Node,
         service: &str,
         answer: fn(&Self, S::Request) -> S::Response,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<BoxFuture<'static, ()>, Diagnostic> {
         let mut requests = node.serve::<S>(service)?;
         let parameters = self.clone();
-        node.spawn(async move {
+        Ok(Box::pin(async move {
             while let Some(Request { request, responder }) = requests.next().await {
                 // Fails only while the node shuts down.
                 let _ = responder.send(answer(&parameters, request));
             }
-        });
-        Ok(())
+        }))
     }
 }

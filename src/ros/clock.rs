@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Inner;
+use super::Subscription;
+use super::msg::builtin_interfaces::Time;
+use super::msg::rosgraph_msgs::Clock as Tick;
+use super::parameter::{Declaration, Value};
+use super::served::Parameters;
 use crate::diagnostic::Diagnostic;
-use crate::ros::msg::builtin_interfaces::Time;
-use crate::ros::msg::rosgraph_msgs::Clock as Tick;
-use crate::ros::parameter::{Declaration, Value};
-use crate::ros::{Qos, Subscription};
 
 /// The parameter that every ROS node has.
 const USE_SIM_TIME: &str = "use_sim_time";
@@ -29,21 +29,23 @@ impl Clock {
         }
     }
 
-    /// Declares the parameter, and follows it and `/clock` while it is true.
-    pub(super) fn follow(self: Arc<Self>, node: &Arc<Inner>) -> Result<(), Diagnostic> {
-        let mut changes = node.parameters.changes();
+    /// Declares the parameter, and follows it, and while it is true `/clock`, which `subscribe` opens, in the task returned.
+    pub(super) fn follow(
+        self: Arc<Self>,
+        parameters: &Parameters,
+        subscribe: impl Fn() -> Result<Subscription<Tick>, Diagnostic> + Send + 'static,
+    ) -> Result<impl Future<Output = ()> + Send + 'static, Diagnostic> {
+        let mut changes = parameters.changes();
         let text = "Whether time comes from /clock instead of the system clock.";
-        let is_simulated = node.parameters.declare(Declaration::new(USE_SIM_TIME, Value::Bool(false), text))?;
-        let mut ticks = self.turn(node, &is_simulated)?;
-        let node_of_task = Arc::downgrade(node);
-        node.spawn(async move {
+        let is_simulated = parameters.declare(Declaration::new(USE_SIM_TIME, Value::Bool(false), text))?;
+        let mut ticks = self.turn(&subscribe, &is_simulated)?;
+        Ok(async move {
             loop {
                 tokio::select! {
                     change = changes.next() => {
                         let Some(change) = change else { return };
                         if change.name == USE_SIM_TIME {
-                            let Some(node) = node_of_task.upgrade() else { return };
-                            ticks = self.turn(&node, &change.value).unwrap_or_else(|e| {
+                            ticks = self.turn(&subscribe, &change.value).unwrap_or_else(|e| {
                                 tracing::warn!("{e}");
                                 None
                             });
@@ -52,15 +54,18 @@ impl Clock {
                     Some(Tick { clock }) = next(&mut ticks) => *self.last.lock().unwrap_or_else(PoisonError::into_inner) = clock,
                 }
             }
-        });
-        Ok(())
+        })
     }
 
     /// Turns to the system clock or to `/clock`.
-    fn turn(&self, node: &Inner, is_simulated: &Value) -> Result<Option<Subscription<Tick>>, Diagnostic> {
+    fn turn(
+        &self,
+        subscribe: impl Fn() -> Result<Subscription<Tick>, Diagnostic>,
+        is_simulated: &Value,
+    ) -> Result<Option<Subscription<Tick>>, Diagnostic> {
         let is_simulated = *is_simulated == Value::Bool(true);
         self.is_simulated.store(is_simulated, Ordering::Relaxed);
-        if is_simulated { node.subscribe("/clock", Qos::best_effort(1)).map(Some) } else { Ok(None) }
+        is_simulated.then(subscribe).transpose()
     }
 }
 
