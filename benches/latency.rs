@@ -16,7 +16,8 @@ const DESCRIPTIONS: usize = 200;
 
 fn main() {
     // `cargo bench` says --bench.
-    let given: Vec<PathBuf> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).map(PathBuf::from).collect();
+    let given: Vec<PathBuf> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).map(PathBuf::from).collect();
     for urdf in if given.is_empty() { robots() } else { given } {
         measure(&urdf);
     }
