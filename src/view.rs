@@ -19,7 +19,7 @@ use crate::bridge::launch::{self, Interrupted};
 use crate::bridge::watch::{Event, Watch};
 use crate::convert::{Counts, REPORT, file_name};
 use crate::diagnostic::{Diagnostic, Place, Severity};
-use crate::serve::{FileView, FindingView, RobotState, RobotView, Server, Site, codes, hash, is_servable};
+use crate::serve::{FileView, FindingView, Presence, RobotState, RobotView, Server, Site, codes, hash, is_servable};
 
 /// The port unless one is named.
 const PORT: u16 = 8642;
@@ -279,6 +279,8 @@ fn asset(directory: &Path, key: &str) -> Result<RobotView, Diagnostic> {
         counts: report.counts,
         diagnostics: report.diagnostics,
         frames: None,
+        namespace: "/".to_owned(),
+        presence: Presence::Live,
         only_listed: false,
     })
 }
@@ -317,6 +319,8 @@ fn alone(directory: &Path, file: &str, before: Option<&RobotView>) -> Result<Rob
         counts: None,
         diagnostics: Vec::new(),
         frames: None,
+        namespace: "/".to_owned(),
+        presence: Presence::Live,
         only_listed: true,
     })
 }

@@ -11,6 +11,9 @@ use tokio::sync::{oneshot, watch};
 use super::parameters::Parameters;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::ros::msg::builtin_interfaces::Time;
+use crate::ros::msg::sensor_msgs::JointState;
+use crate::ros::msg::std_msgs;
+use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::msg::{Message, Service};
 use crate::ros::parameter::Change;
 use crate::ros::{
@@ -45,6 +48,14 @@ impl Fake {
         let (sender, receiver) = queue::keep_last(1000);
         self.readers.lock().unwrap().entry(topic.to_owned()).or_default().push(Box::new(sender));
         receiver
+    }
+
+    /// How many listen to a topic.
+    pub fn listeners(&self, topic: &str) -> usize {
+        let mut readers = self.readers.lock().unwrap();
+        let listeners = readers.entry(topic.to_owned()).or_default();
+        listeners.retain(|reader| !is_closed(&**reader));
+        listeners.len()
     }
 
     /// Changes a parameter.
@@ -92,6 +103,14 @@ impl Fake {
         queue.push(Request { request, responder });
         receiver
     }
+}
+
+/// Whether the other end of a queue was dropped.
+fn is_closed(reader: &(dyn Any + Send)) -> bool {
+    fn of<M: 'static>(reader: &(dyn Any + Send)) -> Option<bool> {
+        reader.downcast_ref::<queue::Sender<Sample<M>>>().map(queue::Sender::is_closed)
+    }
+    of::<std_msgs::String>(reader).or_else(|| of::<TFMessage>(reader)).or_else(|| of::<JointState>(reader)).unwrap_or(false)
 }
 
 impl Node for Fake {

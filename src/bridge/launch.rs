@@ -12,6 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::engine::Engine;
 use super::ownership::OutputDir;
 use super::parameters::Parameters;
+use super::places::Places;
 use super::work::Convert;
 use super::{codes, logging};
 use crate::convert::{self, Context, Job};
@@ -170,7 +171,8 @@ impl<N: Node> Ready<N> {
         };
         let context = Context { store: Store::in_memory(parameters.cache_mb << 20), ..Context::default() };
         let convert: Arc<Convert> = Arc::new(move |job: &Job| convert::convert(job, &context));
-        let engine = Engine::start(node, parameters, changes, convert, site.clone())?;
+        let places = Places::scan(output.path());
+        let engine = Engine::start(node, parameters, changes, convert, site.clone(), places)?;
         Ok(Self { engine, server, site, _output: output })
     }
 

@@ -14,11 +14,15 @@ pub mod frames;
 pub(crate) mod launch;
 mod logging;
 mod name;
+mod origin;
 mod ownership;
 pub mod parameters;
+mod places;
 mod request;
 mod robots;
 mod schedule;
+mod scopes;
+mod speakers;
 pub(crate) mod watch;
 mod work;
 

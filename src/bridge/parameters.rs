@@ -140,10 +140,10 @@ const TABLE: &[Row] = &[
     ),
     live(
         "restrict_calls",
-        Initial::Bool(false),
+        Initial::Bool(true),
         Rule::Any,
-        "Whether calls of convert may only name URDFs in packages and allowed_roots, and only write to output_dir and below. Set it \
-         where not everybody who can call the node may use its user's files.",
+        "Whether calls of convert may only name URDFs in packages and allowed_roots, and only write to output_dir and below. Without it \
+         everybody who can call the node may have its user's files read and overwritten.",
     ),
     live(
         "ros_namespace",
@@ -193,10 +193,32 @@ const TABLE: &[Row] = &[
     ),
     live("strict", Initial::Bool(false), Rule::Any, "Whether a warning keeps an asset from being published."),
     live(
+        "discover",
+        Initial::Bool(false),
+        Rule::Any,
+        "Whether every topic NAMESPACE/robot_description that appears is followed beside the node's own: each robot with its own asset, \
+         in output_dir/NAMESPACE/NAME.",
+    ),
+    live(
+        "description_from",
+        Initial::Text(""),
+        Rule::Own("the name of a node, in which * stands for anything, as in */robot_state_publisher; or empty", |value| {
+            node_pattern(text(value))
+        }),
+        "A node whose parameter robot_description is read once where nothing is heard on the topic. Empty: none.",
+    ),
+    live(
+        "urdf_file",
+        Initial::Text(""),
+        FILE,
+        "A URDF file that is converted at start, and whenever it or a file that it uses changes (watch_files). Empty: none.",
+    ),
+    live(
         "settle_time",
         Initial::Double(0.2),
         Rule::Doubles(0.0, 60.0),
-        "How long a description waits for a newer one before it is converted, in s: of a burst only the last is converted.",
+        "How long a description that follows another within this time waits for a newer one, in s: a lone change is converted at once, \
+         of a burst the first and the last.",
     ),
     fixed(
         "max_description_bytes",
@@ -299,6 +321,16 @@ fn folder(text: &str) -> Result<PathBuf, String> {
 
 fn folders(value: &Value) -> Result<(), String> {
     texts(value).iter().try_for_each(|text| folder(text).map(|_| ()))
+}
+
+fn node_pattern(text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    // Whatever a star stands for, the rest has to be a name.
+    let name = text.replace('*', "a");
+    let absolute = if name.starts_with('/') { name } else { format!("/{name}") };
+    crate::ros::names::check_namespace(&absolute).map_err(|_| "no node can have such a name".to_owned())
 }
 
 fn package(text: &str) -> Result<(String, PathBuf), String> {
@@ -409,7 +441,13 @@ pub struct Parameters {
     /// Whether a warning keeps an asset from being published.
     pub stand_ins: bool,
     pub strict: bool,
-    /// How long a description waits for a newer one.
+    /// Whether all topics of descriptions are followed.
+    pub discover: bool,
+    /// Which nodes' parameter is read where no topic is heard, if any.
+    pub description_from: Option<String>,
+    /// The URDF file to convert, if one is given; absolute.
+    pub urdf_file: Option<PathBuf>,
+    /// How long a description of a burst waits for a newer one.
     pub settle_time: Duration,
     /// The largest description that is converted, in bytes.
     pub max_description_bytes: usize,
@@ -486,6 +524,9 @@ impl Parameters {
             xrdf_file: None,
             stand_ins: false,
             strict: false,
+            discover: false,
+            description_from: None,
+            urdf_file: None,
             settle_time: Duration::ZERO,
             max_description_bytes: 0,
             workers: 1,
@@ -530,6 +571,9 @@ impl Parameters {
             "gltf.physics" => self.gltf.physics = value.as_bool().unwrap_or(self.gltf.physics),
             "gltf.compression" => put(&mut self.gltf.compression, compression(text(value))),
             "strict" => self.strict = value.as_bool().unwrap_or(self.strict),
+            "discover" => self.discover = value.as_bool().unwrap_or(self.discover),
+            "description_from" => self.description_from = Some(text(value).to_owned()).filter(|text| !text.is_empty()),
+            "urdf_file" => self.urdf_file = folder(text(value)).ok(),
             "settle_time" => put(&mut self.settle_time, seconds()),
             "max_description_bytes" => {
                 put(&mut self.max_description_bytes, usize::try_from(value.as_integer().unwrap_or_default()))
@@ -678,9 +722,9 @@ mod tests {
     fn every_parameter_reaches_its_field() {
         let changed = parameters(
             "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
-             packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: true, ros_namespace: \
+             packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, ros_namespace: \
              robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, \
-             gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, strict: true, settle_time: 3.0, max_description_bytes: 2048, workers: 3, cache_mb: 64, watch_files: false, \
+             gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, strict: true, discover: true, description_from: '*/rsp', urdf_file: /u.urdf, settle_time: 3.0, max_description_bytes: 2048, workers: 3, cache_mb: 64, watch_files: false, \
              diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, \
              http.address: '::1', http.port: 80",
         )
@@ -694,7 +738,7 @@ mod tests {
             packages: vec![("a".into(), "/p".into())],
             package_paths: vec!["/q".into()],
             allowed_roots: vec!["/r".into()],
-            restrict_calls: true,
+            restrict_calls: false,
             ros_namespace: Some("robot_1".into()),
             node_namespace: None,
             base: Base::Fixed,
@@ -706,6 +750,9 @@ mod tests {
             xrdf_file: Some("/x.xrdf".into()),
             stand_ins: true,
             strict: true,
+            discover: true,
+            description_from: Some("*/rsp".into()),
+            urdf_file: Some("/u.urdf".into()),
             settle_time: Duration::from_secs(3),
             max_description_bytes: 2048,
             workers: 3,
@@ -740,6 +787,7 @@ mod tests {
             ("mesh_up_axis: up", "one of ignore, honor"),
             ("tiers: low", "one of all, high"),
             ("ros_namespace: 'a b'", "namespace"),
+            ("description_from: 'a b'", "no node can have such a name"),
             ("settle_time: -1.0", "0.0 … 60.0"),
             ("settle_time: 1", "write 1.0"),
             ("workers: -1", "0 … 256"),

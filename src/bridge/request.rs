@@ -6,7 +6,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::codes;
+use super::origin::Home;
 use super::parameters::Parameters;
+use super::places;
 use super::work;
 use crate::convert::{self, Failure, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place, Severity};
@@ -17,34 +19,57 @@ fn refuse(message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
     Diagnostic::new(&codes::REQUEST, Place::default(), message).help(help)
 }
 
-/// The job that a call asks for. `heard`: the text of the last description; `topic`: where descriptions are heard.
+/// The last description that was heard.
+#[derive(Clone, Debug)]
+pub(super) struct Heard {
+    /// How it is converted.
+    pub job: Arc<Job>,
+    /// Whose it is.
+    pub home: Home,
+    /// The key of its asset.
+    pub key: String,
+}
+
+/// The job that a call asks for. `heard`: the last description; `folder`: where below the output directory a text of the call's own is
+/// converted to unless it says; `topic`: where descriptions are heard.
 ///
 /// # Errors
 /// What is wrong with the call, and the remedy.
 pub(super) fn job(
     request: &ConvertRequest,
     parameters: &Parameters,
-    heard: Option<&Arc<Job>>,
+    heard: Option<&Heard>,
+    folder: &str,
     topic: &str,
 ) -> Result<Arc<Job>, Diagnostic> {
-    let output_dir = output_dir(&request.output_dir, parameters)?;
+    let asked_dir = output_dir(&request.output_dir, parameters)?;
     let formats = if request.formats.is_empty() {
         parameters.formats
     } else {
         Formats::parse(&request.formats).map_err(|message| refuse(message, ""))?
     };
+    let (mut home, mut below) = (&Home::Own, "");
     let source = match (request.urdf.trim().is_empty(), request.uri.trim().is_empty()) {
         (false, false) => {
             return Err(refuse("both urdf and uri are given", "give one of them, or neither for the last description heard"));
         }
-        (false, true) => Source::Text { text: request.urdf.clone(), file: None },
+        (false, true) => {
+            below = folder;
+            Source::Text { text: request.urdf.clone(), file: None }
+        }
         (true, false) => Source::File(file(request.uri.trim(), parameters)?),
         (true, true) => {
             let help = "start its publisher (robot_state_publisher), or give urdf or uri";
-            heard.ok_or_else(|| refuse(format!("no robot description was heard on {topic} yet"), help))?.source.clone()
+            let heard = heard.ok_or_else(|| refuse(format!("no robot description was heard on {topic} yet"), help))?;
+            (home, below) = (&heard.home, places::parent(&heard.key));
+            heard.job.source.clone()
         }
     };
-    Ok(Arc::new(Job { output_dir, formats, ..work::job(parameters, source) }))
+    let job = Job { formats, ..work::job(parameters, source, home, below) };
+    Ok(Arc::new(match asked_dir {
+        Some(output_dir) => Job { output_dir, ..job },
+        None => job,
+    }))
 }
 
 /// The file that a URI means, if it may be read.
@@ -56,20 +81,22 @@ fn file(uri: &str, parameters: &Parameters) -> Result<PathBuf, Diagnostic> {
     }
     let files = Files::new(Arc::new(Resolver::new(options)));
     files.open(uri, None).map(|file| file.path).map_err(|error| {
-        let help = format!("{}; the parameters packages, package_paths and allowed_roots say what may be read", error.help);
+        let parameters = "the parameters packages, package_paths and allowed_roots say what may be read, and restrict_calls whether \
+                          calls are held to that";
+        let help = format!("{}; {parameters}", error.help);
         error.at(Place::default()).help(help)
     })
 }
 
-/// The directory asked for, a relative one below the node's own. If calls are restricted: only if it is that or below it and
-/// hides nothing.
-fn output_dir(asked: &str, parameters: &Parameters) -> Result<PathBuf, Diagnostic> {
+/// The directory asked for, if one is; a relative one lies below the node's own. If calls are restricted: only if it is that or below it
+/// and hides nothing.
+fn output_dir(asked: &str, parameters: &Parameters) -> Result<Option<PathBuf>, Diagnostic> {
     let (asked, own) = (asked.trim(), parameters.output_dir.as_path());
     if asked.is_empty() {
-        return Ok(own.to_owned());
+        return Ok(None);
     }
     if !parameters.restrict_calls {
-        return Ok(own.join(asked));
+        return Ok(Some(own.join(asked)));
     }
     let outside = || {
         let message = format!("output_dir {asked:?} is not below the node's own, {}", own.display());
@@ -99,7 +126,7 @@ fn output_dir(asked: &str, parameters: &Parameters) -> Result<PathBuf, Diagnosti
     if let Some(asset) = asset {
         return Err(refuse(format!("output_dir {asked:?} lies in the asset {}", asset.display()), "choose a folder beside it"));
     }
-    Ok(path)
+    Ok(Some(path))
 }
 
 /// The answer about a conversion.
@@ -190,12 +217,11 @@ mod tests {
         fs::write(base.join("secret.urdf"), "<robot name='secret'/>").unwrap();
         let mut parameters = super::super::fake::parameters(&own);
         parameters.allowed_roots = vec![base.join("robots")];
-        parameters.restrict_calls = true;
         Bed { _folder: folder, own, parameters }
     }
 
     fn ask(bed: &Bed, request: &ConvertRequest) -> Result<Arc<Job>, String> {
-        job(request, &bed.parameters, None, "/robot_description").map_err(|d| format!("{} ({})", d.message, d.help))
+        job(request, &bed.parameters, None, "", "/robot_description").map_err(|d| format!("{} ({})", d.message, d.help))
     }
 
     #[test]
@@ -211,9 +237,16 @@ mod tests {
             assert_eq!(file.source, Source::File(uri.clone()));
             assert_eq!((file.output_dir.clone(), file.formats.usd), (bed.own.join("a/b"), false));
         }
-        let heard = Arc::new(work::job(&bed.parameters, Source::Text { text: "<robot name='heard'/>".into(), file: None }));
-        let last = job(&ConvertRequest::default(), &bed.parameters, Some(&heard), "/robot_description").unwrap();
-        assert_eq!(last.source, heard.source);
+        let text = Source::Text { text: "<robot name='heard'/>".into(), file: None };
+        let home = Home::Namespace("/r1".into());
+        let heard_job = Arc::new(work::job(&bed.parameters, text, &home, "r1"));
+        let heard = Heard { job: heard_job.clone(), home, key: "r1/heard".into() };
+        let last = job(&ConvertRequest::default(), &bed.parameters, Some(&heard), "", "/robot_description").unwrap();
+        assert_eq!(last, heard_job);
+        assert_eq!((last.output_dir.clone(), last.namespace.as_deref()), (bed.own.join("r1"), Some("r1")));
+        let elsewhere = ConvertRequest { output_dir: "sub".into(), ..Default::default() };
+        let last = job(&elsewhere, &bed.parameters, Some(&heard), "", "/robot_description").unwrap();
+        assert_eq!((last.output_dir.clone(), last.namespace.as_deref()), (bed.own.join("sub"), Some("r1")));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::fingerprint::Fingerprint;
 use super::frames::tf::{self, Topic, Tree};
 use super::frames::{Finding, Judgement, Verdict};
+use super::origin::{Home, Origin};
 use super::request;
 use crate::convert::{Job, Report};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -15,14 +16,23 @@ use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticStatus, KeyValue};
 use crate::ros::msg::std_msgs::Header;
 use crate::ros::msg::urdf_usd::Asset;
-use crate::serve::{AssetFrameView, FileView, FrameView, FramesView, RobotState, RobotView, TransformView};
+use crate::serve::{AssetFrameView, FileView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView};
 use crate::usd::AssetFrame;
+
+/// How many robots are named where there may be many.
+pub(super) const MOST_NAMED: usize = 20;
 
 /// What the node knows of a robot.
 #[derive(Debug)]
 pub(super) struct Robot {
     /// The name of the robot.
     pub name: String,
+    /// Which robots it belongs to.
+    pub home: Home,
+    /// Where its description comes from.
+    pub origin: Origin,
+    /// Since when nobody describes it any more, if so.
+    pub gone: Option<Time>,
     /// The newest source that was tried.
     pub job: Arc<Job>,
     /// Counts the attempts of the node; this robot's newest.
@@ -35,7 +45,7 @@ pub(super) struct Robot {
     pub time: Time,
     /// How long it took.
     pub took: Duration,
-    /// Where the newest attempt's source came from.
+    /// Who published the newest attempt's source, if it was published.
     pub heard_from: Option<PublisherId>,
     /// Every file that the newest attempt used.
     pub used: Vec<PathBuf>,
@@ -88,8 +98,26 @@ impl Robot {
         }
     }
 
-    /// The same in a sentence: what was written, or the first error with its place.
+    /// Whether somebody describes it.
+    pub(super) fn presence(&self) -> Presence {
+        if self.gone.is_some() { Presence::Gone } else { Presence::Live }
+    }
+
+    /// Why it counts as gone.
+    pub(super) fn why_gone(&self) -> String {
+        let stays = self.asset.as_ref().map_or(String::new(), |asset| format!("; revision {} stays", asset.report.revision));
+        match &self.origin {
+            Origin::Topic(topic) => format!("its description is not published on {topic} any more{stays}"),
+            Origin::Parameter(node) => format!("{node}, whose parameter it was read from, has left{stays}"),
+            origin => format!("it is not converted from {origin} any more{stays}"),
+        }
+    }
+
+    /// How it stands, in a sentence: what was written, or the first error with its place.
     pub(super) fn message(&self) -> String {
+        if self.gone.is_some() {
+            return format!("gone: {}", self.why_gone());
+        }
         match (&self.outcome, &self.asset) {
             (Err(diagnostics), None) => request::first(diagnostics),
             (Err(diagnostics), Some(asset)) => {
@@ -120,10 +148,15 @@ impl Robot {
         values.push(pair("errors", self.count(Severity::Error)));
         values.push(pair("warnings", self.count(Severity::Warning)));
         values.push(pair("source", source(&self.job)));
+        values.push(pair("from", &self.origin));
+        if let Some(gone) = self.gone {
+            values.push(pair("gone", format!("{:.3}", gone.seconds())));
+        }
         values.push(pair("converted", format!("{:.3}", self.time.seconds())));
         values.push(pair("milliseconds", self.took.as_millis()));
         DiagnosticStatus {
             level: match self.state() {
+                _ if self.gone.is_some() => DiagnosticStatus::STALE,
                 RobotState::Ok => DiagnosticStatus::OK,
                 RobotState::Warning => DiagnosticStatus::WARN,
                 RobotState::Error => DiagnosticStatus::ERROR,
@@ -135,8 +168,8 @@ impl Robot {
         }
     }
 
-    /// What the page shows.
-    pub(super) fn view(&self, key: &str, frames: Option<FramesView>) -> RobotView {
+    /// What the page shows. `own`: the node's namespace.
+    pub(super) fn view(&self, key: &str, own: &str, frames: Option<FramesView>) -> RobotView {
         let report = self.asset.as_ref().map(|asset| &asset.report);
         let file = |file: &crate::convert::FileInfo| FileView {
             path: file.path.clone(),
@@ -146,6 +179,11 @@ impl Robot {
         RobotView {
             name: self.name.clone(),
             key: key.to_owned(),
+            namespace: match &self.home {
+                Home::Own => own.to_owned(),
+                Home::Namespace(namespace) => namespace.to_string(),
+            },
+            presence: self.presence(),
             state: self.state(),
             message: self.message(),
             revision: report.map(|report| report.revision),
@@ -202,6 +240,12 @@ fn source(job: &Job) -> String {
         crate::convert::Source::File(path) => path.display().to_string(),
         crate::convert::Source::Text { text, .. } => format!("description of {}", request::size(text.len() as u64)),
     }
+}
+
+/// About how many bytes a status has on the wire.
+pub(super) fn size(status: &DiagnosticStatus) -> usize {
+    let values: usize = status.values.iter().map(|pair| pair.key.len() + pair.value.len() + 16).sum();
+    status.name.len() + status.message.len() + status.hardware_id.len() + values + 40
 }
 
 fn pair(key: &str, value: impl ToString) -> KeyValue {
@@ -265,11 +309,16 @@ fn level(verdict: Verdict) -> u8 {
 }
 
 /// The verdicts for the page.
-pub(super) fn frames_view(findings: &[Finding]) -> FramesView {
+pub(super) fn frames_view(Judgement { findings, causes }: &Judgement) -> FramesView {
     let wrong = findings.iter().filter(|finding| finding.verdict != Verdict::Ok);
     let view = |f: &Finding| FrameView { frame: f.frame.clone(), verdict: f.verdict.as_str(), detail: f.detail.clone() };
     let findings_view: Vec<FrameView> = wrong.map(view).collect();
-    FramesView { ok: findings.len() - findings_view.len(), total: findings.len(), findings: findings_view }
+    FramesView {
+        ok: findings.len() - findings_view.len(),
+        total: findings.len(),
+        findings: findings_view,
+        causes: causes.clone(),
+    }
 }
 
 /// All frames of an asset with what was found about each, in the same order, if anything was.
@@ -301,7 +350,7 @@ pub(super) fn transforms(tree: &Tree, now: Instant) -> Vec<TransformView> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bridge::frames::{Limits, Live, Topics, judge};
+    use crate::bridge::frames::{Limits, Live, Sources, Topics, judge};
     use crate::robot::Pose;
     use crate::usd::FrameKind;
 
@@ -323,7 +372,8 @@ mod tests {
         let mut live = Live::new(topics);
         live.hear_transforms(Topic::Static, &[tf::tests::transform("base", "tool", 0.0)], PublisherId::default(), now);
         let limits = Limits { position: 1e-3, angle: 1e-2, timeout: Duration::from_secs(1) };
-        let judged = all_frames(&frames, Some(&judge(&frames, &[], &live, &[], &limits, now).findings));
+        let heard = Sources { transforms: &live, joints: &live, elsewhere: &[] };
+        let judged = all_frames(&frames, Some(&judge(&frames, &[], &heard, &limits, now).findings));
         assert_eq!(judged.iter().map(|frame| frame.verdict).collect::<Vec<_>>(), [Some("ok"), Some("ok")]);
         assert!(!judged[1].detail.is_empty());
     }

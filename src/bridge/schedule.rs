@@ -2,7 +2,7 @@
 //!
 //! It knows nothing of robots; time comes from the caller.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 /// How many settling times a stream of replacements can put an item off.
@@ -14,6 +14,10 @@ pub(super) struct Schedule<T> {
     limit: usize,
     waiting: VecDeque<Waiting<T>>,
     busy: HashSet<String>,
+    /// When something replaceable came last, by key: of those that would make what comes now a burst, and some older ones.
+    last: HashMap<String, Instant>,
+    /// How many of `last` there were when it was cleared up.
+    kept: usize,
 }
 
 struct Waiting<T> {
@@ -25,9 +29,10 @@ struct Waiting<T> {
 }
 
 impl<T> Schedule<T> {
-    /// `settle`: how long a replaceable item waits for its replacement; `limit`: how many items may be worked on at once.
+    /// `settle`: how long a replaceable item of a burst waits for its replacement; `limit`: how many items may be worked on at once.
     pub(super) fn new(settle: Duration, limit: usize) -> Self {
-        Self { settle, limit: limit.max(1), waiting: VecDeque::new(), busy: HashSet::new() }
+        let (waiting, busy, last) = (VecDeque::new(), HashSet::new(), HashMap::new());
+        Self { settle, limit: limit.max(1), waiting, busy, last, kept: 0 }
     }
 
     /// Changes how long items settle from now on.
@@ -40,15 +45,28 @@ impl<T> Schedule<T> {
         self.waiting.push_back(Waiting { key, item, replaceable: false, due: now, latest: now });
     }
 
-    /// Adds an item that replaces what waits under its key, and lets it settle. Returns what it replaced.
+    /// Adds an item that replaces what waits under its key. If it comes shortly after another it has to settle; one that comes
+    /// alone is due at once. Returns what it replaced.
     pub(super) fn replace(&mut self, key: String, item: T, now: Instant) -> Option<T> {
-        let due = now + self.settle;
+        let due = if self.is_burst(&key, now) { now + self.settle } else { now };
         if let Some(waiting) = self.waiting.iter_mut().find(|w| w.replaceable && w.key == key) {
             waiting.due = due.min(waiting.latest);
             return Some(std::mem::replace(&mut waiting.item, item));
         }
         self.waiting.push_back(Waiting { key, item, replaceable: true, due, latest: now + self.settle * PATIENCE });
         None
+    }
+
+    /// Whether an item that comes now follows another closely. Notes that it came.
+    fn is_burst(&mut self, key: &str, now: Instant) -> bool {
+        let settle = self.settle;
+        let is_recent = |last: &Instant| now.saturating_duration_since(*last) < settle;
+        // Cleared up when it has doubled, so that each item costs the same whatever their number.
+        if self.last.len() > 2 * self.kept + 16 {
+            self.last.retain(|_, last| is_recent(last));
+            self.kept = self.last.len();
+        }
+        self.last.insert(key.to_owned(), now).is_some_and(|last| is_recent(&last))
     }
 
     /// Adds a replaceable item that is due at once, unless one waits under its key already.
@@ -100,16 +118,40 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_becomes_its_newest() {
+    fn what_comes_alone_is_due_at_once_and_a_burst_becomes_its_newest() {
         let start = Instant::now();
         let mut schedule = Schedule::new(SETTLE, 2);
         assert_eq!(schedule.replace("arm".into(), 1, start), None);
-        assert_eq!(schedule.replace("arm".into(), 2, at(start, 50)), Some(1));
-        assert_eq!(schedule.next(at(start, 120)), None);
-        assert_eq!(schedule.next_due(), Some(at(start, 150)));
-        assert_eq!(schedule.next(at(start, 150)), Some(("arm".into(), 2)));
+        assert_eq!(schedule.next(start), Some(("arm".into(), 1)));
+        schedule.finished("arm");
+        assert_eq!(schedule.replace("arm".into(), 2, at(start, 50)), None);
+        assert_eq!(schedule.replace("arm".into(), 3, at(start, 90)), Some(2));
+        assert_eq!(schedule.next(at(start, 180)), None);
+        assert_eq!(schedule.next_due(), Some(at(start, 190)));
+        assert_eq!(schedule.next(at(start, 190)), Some(("arm".into(), 3)));
         schedule.finished("arm");
         assert!(schedule.is_idle());
+        // Another robot's burst is none of this one's, and a change after a while is alone again.
+        schedule.replace("dog".into(), 4, at(start, 195));
+        schedule.replace("arm".into(), 5, at(start, 195));
+        assert_eq!(schedule.next(at(start, 195)), Some(("dog".into(), 4)));
+        assert_eq!(schedule.next(at(start, 195)), None);
+        assert_eq!(schedule.next(at(start, 295)), Some(("arm".into(), 5)));
+        schedule.finished("arm");
+        schedule.replace("arm".into(), 6, at(start, 300));
+        assert_eq!(schedule.next(at(start, 300)), Some(("arm".into(), 6)));
+    }
+
+    #[test]
+    fn keys_without_end_are_forgotten() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(SETTLE, 1);
+        for n in 0..10_000 {
+            schedule.replace(n.to_string(), n, at(start, n));
+            schedule.next(at(start, n));
+            schedule.finished(&n.to_string());
+        }
+        assert!(schedule.last.len() < 1000, "{}", schedule.last.len());
     }
 
     #[test]
@@ -118,8 +160,14 @@ mod tests {
         let mut schedule = Schedule::new(SETTLE, 1);
         for n in 0..20 {
             schedule.replace("arm".into(), n, at(start, n * 50));
+            if n == 0 {
+                assert_eq!(schedule.next(start), Some(("arm".into(), 0)));
+                schedule.finished("arm");
+            }
         }
-        assert_eq!(schedule.next(at(start, 1000)), Some(("arm".into(), 19)));
+        // Ten settling times after the first that had to wait.
+        assert_eq!(schedule.next(at(start, 1049)), None);
+        assert_eq!(schedule.next(at(start, 1050)), Some(("arm".into(), 19)));
     }
 
     #[test]
@@ -150,7 +198,7 @@ mod tests {
         schedule.ensure("arm", || 3, start);
         assert_eq!(schedule.next(start), Some(("arm".into(), 1)));
         schedule.finished("arm");
-        assert_eq!(schedule.next(at(start, 100)), Some(("arm".into(), 2)));
+        assert_eq!(schedule.next(start), Some(("arm".into(), 2)));
         schedule.finished("arm");
         assert!(schedule.is_idle());
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::codes;
 use super::fingerprint::Fingerprint;
+use super::origin::Home;
 use super::parameters::Parameters;
 use crate::convert::{self, Failure, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place};
@@ -16,14 +17,24 @@ use crate::usd::{self, AssetFrame};
 /// How a job becomes an asset: [`convert::convert`], or what a test puts in its place.
 pub(super) type Convert = dyn Fn(&Job) -> Result<Report, Failure> + Send + Sync;
 
-/// The job for a source under the node's parameters.
-pub(super) fn job(parameters: &Parameters, source: Source) -> Job {
+/// What a file is as a source.
+pub(super) fn file(path: &Path) -> Source {
+    Source::File(path.to_owned())
+}
+
+/// The job for a source of a home under the node's parameters. `folder`: below the output directory.
+pub(super) fn job(parameters: &Parameters, source: Source, home: &Home, folder: &str) -> Job {
+    let namespace = match home {
+        Home::Own => parameters.ros_namespace.clone().or_else(|| parameters.node_namespace.clone()),
+        // Each robot has to have a namespace of its own (REP-158 §2.1.1).
+        Home::Namespace(_) => home.namespace().map(str::to_owned),
+    };
     Job {
         source,
-        output_dir: parameters.output_dir.clone(),
+        output_dir: parameters.output_dir.join(folder),
         formats: parameters.formats,
         resolve: parameters.resolve(),
-        namespace: parameters.ros_namespace.clone().or_else(|| parameters.node_namespace.clone()),
+        namespace,
         base: parameters.base,
         bodies: parameters.bodies,
         overlays: parameters.overlays.clone(),

@@ -1,10 +1,10 @@
 //! `/joints`: a WebSocket that tells the newest joint positions. Whoever is slow gets fewer states, never older ones, and slows
 //! nobody.
 //!
-//! Every message is a whole state. After each goes a ping with a number, and a few at most are under way: so what waits in the
+//! Every message is the whole state of one robot, or of all that have such joints. After each batch of what is new goes a ping with a number, and a few at most are under way: so what waits in the
 //! buffers of the network is bounded, however long a client doesn't read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -37,9 +37,68 @@ const MOST_BYTES: usize = 1024;
 /// How long a joint is told of that nobody tells any more while others are heard: its publisher left, and its place is needed.
 const FORGOTTEN: Duration = Duration::from_secs(10);
 
-/// The newest positions of all joints, and their text once someone asked for it.
+/// How many robots are told of in one batch. Of more, those that were told longest ago come first.
+const MOST_AT_ONCE: usize = 64;
+
+/// The newest positions of each robot; `None` stands for every robot that has such joints, and is always there.
+#[derive(Debug)]
+pub(super) struct AllStates {
+    robots: BTreeMap<Option<Arc<str>>, Arc<States>>,
+    /// Counts what was heard.
+    turn: u64,
+}
+
+impl Default for AllStates {
+    fn default() -> Self {
+        Self { robots: BTreeMap::from([(None, Arc::default())]), turn: 0 }
+    }
+}
+
+impl AllStates {
+    /// Changes the state of a robot; whether `change` did.
+    pub(super) fn change(&mut self, robot: Option<&str>, change: impl FnOnce(&mut States) -> bool) -> bool {
+        let key = robot.map(Arc::<str>::from);
+        let known = self.robots.remove(&key);
+        let is_known = known.is_some();
+        let mut states = known.unwrap_or_else(|| Arc::new(States { robot: key.clone(), ..States::default() }));
+        let newest = Arc::make_mut(&mut states);
+        let is_changed = change(newest);
+        if is_changed {
+            self.turn += 1;
+            newest.turn = self.turn;
+        }
+        if is_changed || is_known {
+            self.robots.insert(key, states);
+        }
+        is_changed
+    }
+
+    /// Forgets a robot; whether there was something to forget.
+    pub(super) fn forget(&mut self, robot: &str) -> bool {
+        self.robots.remove(&Some(robot.into())).is_some()
+    }
+
+    /// What is newer than what `told` says was told, the longest untold first, a few at most; and whether there is more. Notes it
+    /// as told.
+    fn news(&self, told: &mut HashMap<Option<Arc<str>>, u64>) -> (Vec<Arc<States>>, bool) {
+        told.retain(|robot, _| self.robots.contains_key(robot));
+        let is_new = |states: &&Arc<States>| told.get(&states.robot) != Some(&states.turn);
+        let mut news: Vec<Arc<States>> = self.robots.values().filter(is_new).cloned().collect();
+        let is_more = news.len() > MOST_AT_ONCE;
+        if is_more {
+            news.sort_by_key(|states| told.get(&states.robot).copied());
+            news.truncate(MOST_AT_ONCE);
+        }
+        told.extend(news.iter().map(|states| (states.robot.clone(), states.turn)));
+        (news, is_more)
+    }
+}
+
+/// The newest positions of a robot's joints, and their text once someone asked for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct States {
+    robot: Option<Arc<str>>,
+    turn: u64,
     live: bool,
     stamp: f64,
     positions: BTreeMap<String, f64>,
@@ -50,7 +109,7 @@ pub(super) struct States {
 
 #[derive(Serialize)]
 struct View<'a> {
-    /// Whose joints: as yet, of every robot that has them.
+    /// Whose joints: the robot's key; `null`: of every robot that has them.
     robot: Option<&'a str>,
     live: bool,
     stamp: f64,
@@ -87,8 +146,8 @@ impl States {
     }
 
     fn text(&self) -> Utf8Bytes {
-        let Self { live, stamp, positions, .. } = self;
-        let view = View { robot: None, live: *live, stamp: *stamp, positions };
+        let Self { robot, live, stamp, positions, .. } = self;
+        let view = View { robot: robot.as_deref(), live: *live, stamp: *stamp, positions };
         self.text.get_or_init(|| serde_json::to_string(&view).unwrap_or_default().into()).clone()
     }
 }
@@ -109,8 +168,9 @@ pub(super) async fn joints(State(app): State<Arc<App>>, headers: HeaderMap, upgr
 }
 
 /// Sends states until the client leaves, or takes nothing any more.
-async fn feed(mut socket: WebSocket, mut states: watch::Receiver<Arc<States>>) {
+async fn feed(mut socket: WebSocket, mut states: watch::Receiver<AllStates>) {
     states.mark_changed();
+    let mut told = HashMap::new();
     let mut window = Window::new(Instant::now());
     let mut next = Instant::now();
     loop {
@@ -118,7 +178,7 @@ async fn feed(mut socket: WebSocket, mut states: watch::Receiver<Arc<States>>) {
             sleep_until(next).await;
             states.changed().await
         };
-        let message = tokio::select! {
+        let batch = tokio::select! {
             heard = socket.recv() => match heard {
                 Some(Ok(Message::Pong(number))) => {
                     window.taken(&number, Instant::now());
@@ -133,27 +193,30 @@ async fn feed(mut socket: WebSocket, mut states: watch::Receiver<Arc<States>>) {
                 }
                 next = Instant::now() + PERIOD;
                 // What is told is written out away from the lock, so that nobody waits for it.
-                let newest = states.borrow_and_update().clone();
-                Some(newest.text())
+                let (news, is_more) = states.borrow_and_update().news(&mut told);
+                if is_more {
+                    states.mark_changed();
+                }
+                news
             }
             () = sleep_until(window.deadline()) => {
                 if window.is_waiting() {
                     return;
                 }
-                None
+                Vec::new()
             }
         };
         let ping = window.sent(Instant::now());
-        match timeout(PATIENCE, send(&mut socket, message, ping)).await {
+        match timeout(PATIENCE, send(&mut socket, &batch, ping)).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => return,
         }
     }
 }
 
-async fn send(socket: &mut WebSocket, text: Option<Utf8Bytes>, ping: Bytes) -> Result<(), axum::Error> {
-    if let Some(text) = text {
-        socket.send(Message::Text(text)).await?;
+async fn send(socket: &mut WebSocket, batch: &[Arc<States>], ping: Bytes) -> Result<(), axum::Error> {
+    for states in batch {
+        socket.send(Message::Text(states.text())).await?;
     }
     socket.send(Message::Ping(ping)).await
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
-use super::joints::States;
+use super::joints::{AllStates, States};
 use crate::convert::Counts;
 use crate::diagnostic::{Diagnostic, Place, Severity};
 
@@ -27,6 +27,16 @@ pub enum RobotState {
     Error,
 }
 
+/// Whether a robot is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Presence {
+    /// Somebody describes it.
+    Live,
+    /// Nobody describes it any more; its asset stays.
+    Gone,
+}
+
 /// A robot as the page shows it and `/api/robots` tells it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RobotView {
@@ -34,6 +44,10 @@ pub struct RobotView {
     pub name: String,
     /// Where its asset is below `/assets/`: the name of its directory, or a path with forward slashes.
     pub key: String,
+    /// The ROS namespace that it was heard in, absolute: `/` or `/r1`.
+    pub namespace: String,
+    /// Whether it is there.
+    pub presence: Presence,
     /// How the last conversion went.
     pub state: RobotState,
     /// The same in a sentence.
@@ -42,7 +56,8 @@ pub struct RobotView {
     pub revision: Option<u64>,
     /// Seconds since 1970 of the last conversion.
     pub time: f64,
-    /// The asset's directory.
+    /// The asset's directory. Where that is on this machine is nobody else's business.
+    #[serde(skip)]
     pub directory: Option<PathBuf>,
     /// Its files.
     pub files: Vec<FileView>,
@@ -101,6 +116,8 @@ pub struct FramesView {
     pub total: usize,
     /// Those that are not.
     pub findings: Vec<FrameView>,
+    /// Why, where several have one reason: sentences.
+    pub causes: Vec<String>,
 }
 
 /// A frame that is not as the asset says.
@@ -148,11 +165,12 @@ pub struct TransformView {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Frames {
     frames: Arc<[AssetFrameView]>,
+    causes: Vec<String>,
     tf: Vec<TransformView>,
 }
 
-/// Where the live TF tree comes from when someone asks for it.
-type Transforms = dyn Fn() -> Vec<TransformView> + Send + Sync;
+/// Where the live TF tree of the robot with a key comes from when someone asks for it.
+type Transforms = dyn Fn(&str) -> Vec<TransformView> + Send + Sync;
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -168,7 +186,7 @@ pub struct Site {
     robots: RwLock<BTreeMap<String, Shown>>,
     transforms: RwLock<Option<Arc<Transforms>>>,
     events: broadcast::Sender<Event>,
-    joints: watch::Sender<Arc<States>>,
+    joints: watch::Sender<AllStates>,
 }
 
 /// A robot that is shown.
@@ -200,20 +218,25 @@ impl Site {
         self.robots.write().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    /// Has the live TF tree read from `transforms` whenever someone asks for it.
-    pub fn follow_transforms(&self, transforms: impl Fn() -> Vec<TransformView> + Send + Sync + 'static) {
+    /// Has the live TF tree that a robot (its key) is held against read from `transforms` whenever someone asks for it.
+    pub fn follow_transforms(&self, transforms: impl Fn(&str) -> Vec<TransformView> + Send + Sync + 'static) {
         *self.transforms.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(transforms));
     }
 
-    /// Takes newly heard joint positions (rad or m) in, stamped in seconds; whether there were any. Those who read them are not
-    /// waited for. Call it in a tokio runtime.
-    pub fn hear_joints<'a>(&self, stamp: f64, positions: impl Iterator<Item = (&'a str, f64)>) -> bool {
-        self.joints.send_if_modified(|states| Arc::make_mut(states).take(stamp, positions, Instant::now()))
+    /// Takes newly heard joint positions (rad or m) in, stamped in seconds, of the robot with a key or of every robot that has such
+    /// joints; whether there were any. Those who read them are not waited for. Call it in a tokio runtime.
+    pub fn hear_joints<'a>(&self, robot: Option<&str>, stamp: f64, positions: impl Iterator<Item = (&'a str, f64)>) -> bool {
+        self.joints.send_if_modified(|states| states.change(robot, |states| states.take(stamp, positions, Instant::now())))
     }
 
     /// Notes that joint positions are not heard any more; the last ones stay.
-    pub fn end_joints(&self) {
-        self.joints.send_if_modified(|states| Arc::make_mut(states).end());
+    pub fn end_joints(&self, robot: Option<&str>) {
+        self.joints.send_if_modified(|states| states.change(robot, States::end));
+    }
+
+    /// Forgets a robot's joint positions.
+    pub fn forget_joints(&self, robot: &str) {
+        self.joints.send_if_modified(|states| states.forget(robot));
     }
 
     /// Tells those who listen to `/events`.
@@ -241,13 +264,17 @@ impl Site {
 
     /// The frames of the robot with this key, and the live TF tree.
     pub(super) fn frames(&self, key: &str) -> Option<Frames> {
-        let frames = self.robots.read().unwrap_or_else(PoisonError::into_inner).get(key)?.frames.clone();
+        let (frames, causes) = {
+            let robots = self.robots.read().unwrap_or_else(PoisonError::into_inner);
+            let shown = robots.get(key)?;
+            (shown.frames.clone(), shown.robot.frames.as_ref().map_or_else(Vec::new, |frames| frames.causes.clone()))
+        };
         let transforms = self.transforms.read().unwrap_or_else(PoisonError::into_inner).clone();
-        Some(Frames { frames, tf: transforms.map_or_else(Vec::new, |transforms| transforms()) })
+        Some(Frames { frames, causes, tf: transforms.map_or_else(Vec::new, |transforms| transforms(key)) })
     }
 
     /// The newest joint positions, from now on.
-    pub(super) fn joints(&self) -> watch::Receiver<Arc<States>> {
+    pub(super) fn joints(&self) -> watch::Receiver<AllStates> {
         self.joints.subscribe()
     }
 }

@@ -32,6 +32,8 @@ fn robot(key: &str, directory: &Path) -> RobotView {
         counts: None,
         diagnostics: Vec::new(),
         frames: None,
+        namespace: "/".to_owned(),
+        presence: super::Presence::Live,
         only_listed: false,
     }
 }
@@ -311,7 +313,7 @@ async fn frames_are_told_with_their_verdicts_beside_the_live_tree() {
         ])
     );
     assert_eq!(told["tf"], serde_json::json!([]));
-    site.follow_transforms(|| {
+    site.follow_transforms(|_| {
         vec![TransformView { frame: "arm".to_owned(), parent: "base".to_owned(), is_static: false, age: 0.5 }]
     });
     let tf = serde_json::json!([{ "frame": "arm", "parent": "base", "static": false, "age": 0.5 }]);
@@ -342,16 +344,16 @@ async fn joint_states_are_told_as_they_are() {
     let address = start(site.clone()).await;
     let mut early = joints(address).await;
     assert_eq!(state(&mut early).await, serde_json::json!({ "robot": null, "live": false, "stamp": 0.0, "positions": {} }));
-    site.hear_joints(12.5, [("hüfte", 0.25), ("knee", f64::NAN)].into_iter());
+    site.hear_joints(None, 12.5, [("hüfte", 0.25), ("knee", f64::NAN)].into_iter());
     let told = serde_json::json!({ "robot": null, "live": true, "stamp": 12.5, "positions": { "hüfte": 0.25 } });
     assert_eq!(state(&mut early).await, told);
     // Whoever comes later gets the last state at once.
     let mut late = joints(address).await;
     assert_eq!(state(&mut late).await, told);
-    site.hear_joints(13.0, [("knee", -1.0)].into_iter());
+    site.hear_joints(None, 13.0, [("knee", -1.0)].into_iter());
     let told = serde_json::json!({ "hüfte": 0.25, "knee": -1.0 });
     assert_eq!((&state(&mut early).await["positions"], &state(&mut late).await["positions"]), (&told, &told));
-    site.end_joints();
+    site.end_joints(None);
     let last = state(&mut early).await;
     assert_eq!((&last["live"], &last["positions"]), (&false.into(), &told));
 }
@@ -364,7 +366,7 @@ async fn a_slow_reader_gets_the_newest_and_slows_nobody() {
     let mut seen = 0;
     for n in 0..100 {
         // Never waits, whoever reads.
-        site.hear_joints(f64::from(n), [("hip", f64::from(n))].into_iter());
+        site.hear_joints(None, f64::from(n), [("hip", f64::from(n))].into_iter());
         while state(&mut quick).await["stamp"] != f64::from(n) {}
         seen += 1;
     }
@@ -406,7 +408,7 @@ async fn what_clients_say_is_bounded_and_means_nothing() {
     let mut socket = joints(address).await;
     state(&mut socket).await;
     socket.send(Message::text("{\"positions\":{\"hip\":9}}")).await.unwrap();
-    site.hear_joints(1.0, [("hip", 0.5)].into_iter());
+    site.hear_joints(None, 1.0, [("hip", 0.5)].into_iter());
     assert_eq!(state(&mut socket).await["positions"]["hip"], 0.5);
     socket.send(Message::binary(vec![0; 100_000])).await.unwrap();
     // The server ends it, by whichever way the end is noticed.

@@ -14,18 +14,22 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::super::fake::{self, Fake};
 use super::super::frames::tf::tests::transform;
+use super::super::parameters::Parameters;
+use super::super::places::Places;
 use super::super::work::Convert;
 use super::Engine;
 use crate::convert::{Counts, Failure, FileInfo, Job, Report, Source, SourceInfo, Timings};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::ros::graph::{TopicEnd, TopicRole};
 use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
+use crate::ros::msg::rcl_interfaces::{GetParameters, GetParametersResponse};
 use crate::ros::msg::sensor_msgs::JointState;
 use crate::ros::msg::std_msgs::{self, Header};
 use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::msg::urdf_usd::{Asset, CheckFrames, CheckFramesRequest, Convert as ConvertService, ConvertRequest};
-use crate::ros::{Node, Sample, Value, queue};
-use crate::serve::{Server, Site};
+use crate::ros::{Graph, Node, PublisherId, Sample, Value, queue};
+use crate::serve::{Presence, RobotView, Server, Site};
 
 /// A stand-in for conversions: it can be held up, fails for a text with "broken" in it, and counts.
 #[derive(Default)]
@@ -53,7 +57,7 @@ impl Converter {
         self.count.fetch_add(1, Ordering::SeqCst);
         let text = match &job.source {
             Source::Text { text, .. } => text.clone(),
-            Source::File(path) => fs::read_to_string(path).unwrap(),
+            Source::File(path) => fs::read_to_string(path).unwrap_or_else(|_| "broken".to_owned()),
         };
         let mut held = self.held.lock().unwrap();
         while *held && (!self.only_slow.load(Ordering::SeqCst) || text.contains("slow")) {
@@ -111,18 +115,23 @@ struct Bed {
 }
 
 fn bed() -> Bed {
+    bed_with(|_| {})
+}
+
+fn bed_with(set: impl FnOnce(&mut Parameters)) -> Bed {
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().canonicalize().unwrap().join("out");
     fs::create_dir(&own).unwrap();
     let mut parameters = fake::parameters(&own);
     parameters.allowed_roots = vec![folder.path().canonicalize().unwrap()];
+    set(&mut parameters);
     let (node, converter, site) = (Arc::new(Fake::default()), Arc::new(Converter::default()), Arc::new(Site::default()));
     let (assets, diagnostics) = (node.listen("/urdf_usd/asset"), node.listen("/diagnostics"));
     let convert: Arc<Convert> = Arc::new({
         let converter = converter.clone();
         move |job: &Job| converter.convert(job)
     });
-    let engine = Engine::start(node.clone(), parameters, node.changes(), convert, site.clone()).unwrap();
+    let engine = Engine::start(node.clone(), parameters, node.changes(), convert, site.clone(), Places::default()).unwrap();
     tokio::spawn(engine.run());
     Bed { folder, node, converter, site, assets, diagnostics }
 }
@@ -130,6 +139,37 @@ fn bed() -> Bed {
 impl Bed {
     fn describe(&self, text: &str) {
         self.node.say("/robot_description", &std_msgs::String { data: text.to_owned() }, 1);
+    }
+
+    /// Publishes on a topic, once the node listens to it.
+    async fn describe_on(&self, topic: &str, text: &str, who: u8) {
+        within(async {
+            while self.node.listeners(topic) == 0 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        })
+        .await;
+        self.node.say(topic, &std_msgs::String { data: text.to_owned() }, who);
+    }
+
+    /// Waits until nobody listens to a topic.
+    async fn unheard(&self, topic: &str) {
+        within(async {
+            while self.node.listeners(topic) > 0 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        })
+        .await;
+    }
+
+    /// Waits until `wanted` holds for the robot with this key on the page.
+    async fn shows(&self, key: &str, wanted: impl Fn(&RobotView) -> bool) {
+        within(async {
+            while !self.site.robot(key).is_some_and(|robot| wanted(&robot)) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        })
+        .await;
     }
 
     async fn asset(&mut self) -> Asset {
@@ -457,4 +497,228 @@ async fn the_tf_tree_is_told_for_a_robot_without_usd_too() {
         (0..2).map(|n| (tree[n]["frame"].as_str(), tree[n]["parent"].as_str(), tree[n]["static"].as_bool())).collect();
     assert_eq!(edges, [(Some("base"), Some("world"), Some(true)), (Some("tool"), Some("base"), Some(false))]);
     assert!((0..2).all(|n| (0.0..20.0).contains(&tree[n]["age"].as_f64().unwrap())), "{tree}");
+}
+
+const STRING: &str = "std_msgs/msg/String";
+const TF: &str = "tf2_msgs/msg/TFMessage";
+
+/// A graph of publishers: topic, type, who.
+fn graph(publishers: &[(&str, &str, u8)]) -> Graph {
+    let end = |(topic, kind, who): &(&str, &str, u8)| TopicEnd {
+        topic: (*topic).to_owned(),
+        type_name: (*kind).to_owned(),
+        role: TopicRole::Publisher,
+        node: None,
+        id: Some(PublisherId([*who; 16])),
+        qos: None,
+    };
+    Graph { topics: publishers.iter().map(end).collect(), ..Graph::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_robots_in_namespaces_are_robots_of_their_own() {
+    let mut bed = bed_with(|parameters| {
+        parameters.discover = true;
+        // It is for the node's own robot: no two robots may have one namespace.
+        parameters.ros_namespace = Some("own".to_owned());
+    });
+    let (r1, r2) = ("/r1/robot_description", "/fleet/r2/robot_description");
+    bed.node.set_graph(graph(&[
+        (r1, STRING, 2),
+        (r2, STRING, 3),
+        ("/robot_description", STRING, 1),
+        ("/r3/robot_description", "std_msgs/msg/Header", 4),
+        ("/r4/my_robot_description", STRING, 5),
+    ]));
+    bed.describe_on(r1, TWO, 2).await;
+    bed.describe_on(r2, TWO, 3).await;
+    bed.describe(TWO);
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let asset = bed.asset().await;
+        let folder = asset.directory.split_once("/out/").unwrap().1.to_owned();
+        seen.push((folder, asset.ros_namespace, asset.revision));
+    }
+    seen.sort();
+    let expected = [("arm", "own"), ("fleet/r2/arm", "fleet/r2"), ("r1/arm", "r1")];
+    assert_eq!(seen, expected.map(|(folder, namespace)| (folder.to_owned(), namespace.to_owned(), 1)));
+    bed.listed(3).await;
+    let listed: Vec<_> = bed.site.robots().iter().map(|robot| (robot.key.clone(), robot.namespace.clone())).collect();
+    let expected = [("arm", "/"), ("fleet/r2/arm", "/fleet/r2"), ("r1/arm", "/r1")];
+    assert_eq!(listed, expected.map(|(key, namespace)| (key.to_owned(), namespace.to_owned())));
+    // The own topic is heard once, and nothing else is followed.
+    assert_eq!(bed.converter.count(), 3);
+    for topic in ["/r3/robot_description", "/r4/my_robot_description"] {
+        assert_eq!(bed.node.listeners(topic), 0, "{topic}");
+    }
+    // Their topics are listened to only if somebody publishes them.
+    assert_eq!((bed.node.listeners("/r1/tf"), bed.node.listeners("/tf")), (0, 1));
+    let check = |robot: &str| {
+        bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest { robot: robot.into(), frames: vec![] })
+    };
+    let several = within(check("arm")).await;
+    assert!(several.message.contains("has no USD"), "a key is taken first: {}", several.message);
+    // A call for the last description heard is one for that robot.
+    let last = within(bed.node.ask::<ConvertService>("/convert", ConvertRequest::default())).await;
+    assert!(last.success && last.message.contains("already current: revision 1"), "{}", last.message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_several_robots_have_is_asked_back() {
+    let bed = bed_with(|parameters| parameters.discover = true);
+    let (r1, r2) = ("/r1/robot_description", "/r2/robot_description");
+    bed.node.set_graph(graph(&[(r1, STRING, 2), (r2, STRING, 3)]));
+    bed.describe_on(r1, TWO, 2).await;
+    bed.describe_on(r2, TWO, 3).await;
+    bed.listed(2).await;
+    let check = async |robot: &str| {
+        let request = CheckFramesRequest { robot: robot.into(), frames: vec![] };
+        within(bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", request)).await.message
+    };
+    let several = check("arm").await;
+    assert!(several.contains("several robots") && several.contains("r1/arm, r2/arm"), "{several}");
+    assert!(check("r2/arm").await.contains("has no USD"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn robots_leave_and_come_back() {
+    let mut bed = bed_with(|parameters| parameters.discover = true);
+    let (r1, r2) = ("/r1/robot_description", "/r2/robot_description");
+    let (both, one) = (graph(&[(r1, STRING, 2), (r2, STRING, 3)]), graph(&[(r2, STRING, 3)]));
+    bed.node.set_graph(both);
+    bed.describe_on(r1, TWO, 2).await;
+    bed.describe_on(r2, TWO, 3).await;
+    bed.shows("r1/arm", |robot| robot.presence == Presence::Live).await;
+    bed.shows("r2/arm", |robot| robot.presence == Presence::Live).await;
+    bed.node.set_graph(one);
+    bed.shows("r1/arm", |robot| robot.presence == Presence::Gone && robot.revision == Some(1)).await;
+    let status = bed.status(|s| s.name == "urdf_usd: conversion of r1/arm").await;
+    assert_eq!(status.level, DiagnosticStatus::STALE);
+    assert!(status.message.starts_with("gone: ") && status.message.contains(r1), "{}", status.message);
+    assert_eq!(bed.status(|s| s.name.ends_with("of r2/arm")).await.level, DiagnosticStatus::OK);
+    bed.unheard(r1).await;
+    // Another process publishes the same again.
+    bed.node.set_graph(graph(&[(r1, STRING, 4), (r2, STRING, 3)]));
+    bed.describe_on(r1, TWO, 4).await;
+    bed.shows("r1/arm", |robot| robot.presence == Presence::Live).await;
+    assert_eq!(bed.status(|s| s.name == "urdf_usd: conversion of r1/arm").await.level, DiagnosticStatus::OK);
+    assert_eq!((bed.site.robots().len(), bed.converter.count()), (2, 2));
+    // No more discovery: those that it found are not followed any more.
+    bed.node.set("discover", Value::Bool(false));
+    bed.shows("r1/arm", |robot| robot.presence == Presence::Gone).await;
+    bed.shows("r2/arm", |robot| robot.presence == Presence::Gone).await;
+    bed.unheard(r2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_nodes_own_robot_leaves_when_its_last_publisher_does() {
+    let mut bed = bed();
+    let topic = "/robot_description";
+    bed.node.set_graph(graph(&[(topic, STRING, 1), (topic, STRING, 2)]));
+    bed.describe(TWO);
+    bed.node.say(topic, &std_msgs::String { data: TWO.to_owned() }, 2);
+    bed.asset().await;
+    bed.shows("arm", |robot| robot.presence == Presence::Live).await;
+    bed.node.set_graph(graph(&[(topic, STRING, 2)]));
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    bed.shows("arm", |robot| robot.presence == Presence::Live).await;
+    bed.node.set_graph(graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)]));
+    bed.shows("arm", |robot| robot.presence == Presence::Gone).await;
+    let request = CheckFramesRequest { robot: "arm".into(), frames: vec![] };
+    let answer = within(bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", request)).await;
+    assert!(!answer.success && answer.message.contains("is gone"), "{}", answer.message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn joint_states_and_transforms_of_a_namespace_are_its_robots() {
+    let bed = bed_with(|parameters| parameters.discover = true);
+    let topic = "/r1/robot_description";
+    bed.node.set_graph(graph(&[(topic, STRING, 2), ("/r1/joint_states", "sensor_msgs/msg/JointState", 2), ("/r1/tf", TF, 2)]));
+    bed.describe_on(topic, TWO, 2).await;
+    bed.listed(1).await;
+    let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = server.address();
+    tokio::spawn(server.serve(bed.site.clone()));
+    let mut socket = tokio_tungstenite::connect_async(format!("ws://{address}/joints")).await.unwrap().0;
+    within(async {
+        while bed.node.listeners("/r1/joint_states") == 0 || bed.node.listeners("/r1/tf") == 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    let say = |topic: &str, position: f64| {
+        let message = JointState { name: vec!["hip".into()], position: vec![position], ..JointState::default() };
+        bed.node.say(topic, &message, 1);
+    };
+    say("/joint_states", 0.5);
+    say("/r1/joint_states", 0.75);
+    let mut heard = std::collections::BTreeMap::new();
+    within(async {
+        while heard.len() < 2 {
+            let Message::Text(text) = socket.next().await.unwrap().unwrap() else { continue };
+            let state: serde_json::Value = serde_json::from_str(&text).unwrap();
+            if state["live"] == true {
+                heard.insert(state["robot"].as_str().map(str::to_owned), state["positions"]["hip"].as_f64());
+            }
+        }
+    })
+    .await;
+    assert_eq!(heard, [(None, Some(0.5)), (Some("r1/arm".to_owned()), Some(0.75))].into());
+    // Transforms are those of the namespace once there are any, and everybody's before.
+    let tree = async |root: &str| {
+        within(async {
+            loop {
+                let tree = told(address, "/api/frames/r1/arm").await["tf"].clone();
+                if tree[0]["parent"] == root {
+                    return tree.as_array().map(Vec::len);
+                }
+            }
+        })
+        .await
+    };
+    bed.node.say("/tf", &TFMessage { transforms: vec![transform("everybody", "tool", 1.0)] }, 1);
+    assert_eq!(tree("everybody").await, Some(1));
+    bed.node.say("/r1/tf", &TFMessage { transforms: vec![transform("own", "tool", 1.0)] }, 1);
+    assert_eq!(tree("own").await, Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nodes_parameter_is_read_where_no_topic_is_heard() {
+    let mut bed = bed_with(|parameters| parameters.description_from = Some("*".to_owned()));
+    let mut requests = bed.node.answer::<GetParameters>("/r1/robot_state_publisher/get_parameters");
+    let mut others = bed.node.answer::<GetParameters>("/r1/a/get_parameters");
+    let nodes = ["/r1/a", "/r1/robot_state_publisher", "/urdf_usd"].map(str::to_owned).to_vec();
+    bed.node.set_graph(Graph { nodes, ..graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)]) });
+    let call = within(requests.next()).await.unwrap();
+    assert_eq!(call.request.names, ["robot_description"]);
+    call.responder.send(GetParametersResponse { values: vec![Value::String(TWO.to_owned()).into()] }).unwrap();
+    let asset = bed.asset().await;
+    assert!(asset.directory.ends_with("/out/arm"), "without discovery it is the node's own robot: {}", asset.directory);
+    bed.shows("arm", |robot| robot.presence == Presence::Live).await;
+    // One that does not have it is no robot, and one was enough.
+    assert!(tokio::time::timeout(Duration::from_millis(1500), others.next()).await.is_err());
+    bed.node.set_graph(graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)]));
+    bed.shows("arm", |robot| robot.presence == Presence::Gone).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_converted_and_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap().join("my.urdf");
+    let mut bed = bed_with(|parameters| parameters.urdf_file = Some(path.clone()));
+    // It comes late, is broken, and is mended under another name than the file's.
+    fs::write(&path, "<robot name='arm'>broken</robot>").unwrap();
+    bed.status(|s| s.name == "urdf_usd: conversion of my" && s.level == DiagnosticStatus::ERROR).await;
+    fs::write(&path, "<robot name='arm'/>").unwrap();
+    assert_eq!(bed.asset().await.revision, 1);
+    bed.listed(1).await;
+    fs::write(&path, TWO).unwrap();
+    assert_eq!(bed.asset().await.revision, 2);
+    // Even while another description has its place.
+    bed.describe("<robot name='arm'><link name='other'/></robot>");
+    assert_eq!(bed.asset().await.revision, 3);
+    fs::write(&path, "<robot name='arm'><link name='three'/></robot>").unwrap();
+    assert_eq!(bed.asset().await.revision, 4);
+    bed.node.set("urdf_file", Value::String(String::new()));
+    bed.shows("arm", |robot| robot.presence == Presence::Gone).await;
 }

@@ -18,6 +18,17 @@ pub struct Topics {
     pub joints: String,
 }
 
+/// What a robot is held against. Its transforms and its joint states may be heard in different namespaces.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// Where its transforms are heard.
+    pub transforms: &'a Live,
+    /// Where its joint states are heard.
+    pub joints: &'a Live,
+    /// What else is heard, a few at most.
+    pub elsewhere: &'a [&'a Live],
+}
+
 /// What was heard on a namespace's topics.
 #[derive(Clone, Debug)]
 pub struct Live {

@@ -7,5 +7,5 @@ pub mod live;
 pub mod tf;
 pub mod verdict;
 
-pub use live::{Live, Topics};
+pub use live::{Live, Sources, Topics};
 pub use verdict::{Finding, Judgement, Limits, Verdict, judge};

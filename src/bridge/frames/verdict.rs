@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::live::Live;
+use super::live::Sources;
 use super::tf::{Edge, Heard, Topic, Tree, plain};
 use crate::robot::Pose;
 use crate::ros::msg::urdf_usd::FrameVerdict;
@@ -117,17 +117,9 @@ pub struct Judgement {
 }
 
 /// Holds the frames of an asset against what is heard of the robot: those named in `only`, or all if it is empty. A frame that is
-/// asked for and that the asset does not declare gets a verdict too. `live` is where the robot should be heard, `elsewhere` what
-/// else is heard.
-pub fn judge(
-    frames: &[AssetFrame],
-    only: &[String],
-    live: &Live,
-    _elsewhere: &[&Live],
-    limits: &Limits,
-    now: Instant,
-) -> Judgement {
-    let tree = live.tree();
+/// asked for and that the asset does not declare gets a verdict too.
+pub fn judge(frames: &[AssetFrame], only: &[String], heard: &Sources<'_>, limits: &Limits, now: Instant) -> Judgement {
+    let tree = heard.transforms.tree();
     let find = |id: &str| frames.iter().find(|frame| plain(&frame.id) == plain(id));
     let findings: Vec<Finding> = if only.is_empty() {
         frames.iter().map(|frame| judge_one(frame, tree, limits, now)).collect()
@@ -136,19 +128,20 @@ pub fn judge(
             .map(|id| find(id).map_or_else(|| undeclared(id, tree), |frame| judge_one(frame, tree, limits, now)))
             .collect()
     };
-    let causes = silence(&findings, live, limits, now).into_iter().collect();
+    let causes = silence(&findings, heard, limits, now).into_iter().collect();
     Judgement { findings, causes }
 }
 
 /// That moving frames are not heard because nothing moves them.
-fn silence(findings: &[Finding], live: &Live, limits: &Limits, now: Instant) -> Option<String> {
-    let topics = live.topics();
+fn silence(findings: &[Finding], heard: &Sources<'_>, limits: &Limits, now: Instant) -> Option<String> {
     let is_silent = |f: &Finding| {
-        matches!(f.verdict, Verdict::Missing | Verdict::Stale) && f.expected_topic.as_ref() == Some(&topics.moving)
+        matches!(f.verdict, Verdict::Missing | Verdict::Stale)
+            && f.expected_topic.as_ref() == Some(&heard.transforms.topics().moving)
     };
-    let is_recent = live.joints_heard().is_some_and(|heard| now.saturating_duration_since(heard) <= limits.timeout);
-    (findings.iter().any(is_silent) && !is_recent)
-        .then(|| format!("nothing is heard on {} either, which robot_state_publisher moves frames by", topics.joints))
+    let is_recent = heard.joints.joints_heard().is_some_and(|heard| now.saturating_duration_since(heard) <= limits.timeout);
+    (findings.iter().any(is_silent) && !is_recent).then(|| {
+        format!("nothing is heard on {} either, which robot_state_publisher moves frames by", heard.joints.topics().joints)
+    })
 }
 
 /// A frame that the asset does not declare.
@@ -277,7 +270,7 @@ fn short(value: f64) -> String {
 mod tests {
     use super::super::tf::tests::transform;
     use super::*;
-    use crate::bridge::frames::live::Topics;
+    use crate::bridge::frames::live::{Live, Topics};
     use crate::ros::PublisherId;
     use crate::usd::FrameKind;
     use nalgebra::{Translation3, UnitQuaternion};
@@ -392,9 +385,10 @@ mod tests {
         let mut live = Live::new(Topics { moving: "/tf".into(), fixed: "/tf_static".into(), joints: "/joint_states".into() });
         live.hear_transforms(Topic::Moving, &[transform("base", "arm", 1.0)], PublisherId::default(), now);
         live.hear_transforms(Topic::Static, &[transform("arm", "tool", 0.5)], PublisherId::default(), now);
-        let findings = judge(&frames, &only, &live, &[], &LIMITS, now).findings;
+        let heard = Sources { transforms: &live, joints: &live, elsewhere: &[] };
+        let findings = judge(&frames, &only, &heard, &LIMITS, now).findings;
         let verdicts: Vec<_> = findings.iter().map(|f| (f.frame.as_str(), f.verdict)).collect();
         assert_eq!(verdicts, [("arm", Verdict::Ok), ("tool", Verdict::Extra), ("nowhere", Verdict::Missing)]);
-        assert_eq!(judge(&frames, &[], &live, &[], &LIMITS, now).findings.len(), 2);
+        assert_eq!(judge(&frames, &[], &heard, &LIMITS, now).findings.len(), 2);
     }
 }

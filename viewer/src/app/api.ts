@@ -35,12 +35,15 @@ export interface AssetFile {
 export interface RobotEntry {
   name: string;
   key: string;
+  /** The ROS namespace that it was heard in. */
+  namespace?: string;
+  /** Whether somebody describes it; if not, its asset stays. */
+  presence?: 'live' | 'gone';
   state: 'ok' | 'warning' | 'error';
   message: string;
   revision: number | null;
   /** Seconds since 1970. */
   time: number;
-  directory?: string | null;
   files: AssetFile[];
   counts?: Record<string, number> | null;
   diagnostics: Diagnostic[];
@@ -69,6 +72,8 @@ export interface TfFrame {
 /** `/api/frames/KEY`. */
 export interface Frames {
   frames: FrameVerdict[];
+  /** Why, where several frames have one reason: sentences. */
+  causes: string[];
   tf: TfFrame[];
 }
 
@@ -118,8 +123,9 @@ export async function robots(): Promise<RobotEntry[]> {
 export async function frames(key: string): Promise<Frames | null> {
   const answer = await json(`api/frames/${encoded(key)}`).catch(() => null);
   if (typeof answer !== 'object' || answer === null) return null;
-  const { frames, tf } = answer as Partial<Frames>;
-  return { frames: Array.isArray(frames) ? frames : [], tf: Array.isArray(tf) ? tf : [] };
+  const { frames, causes, tf } = answer as Partial<Frames>;
+  const list = <T>(value: T[] | undefined) => (Array.isArray(value) ? value : []);
+  return { frames: list(frames), causes: list(causes), tf: list(tf) };
 }
 
 /** What `/events` may say. */

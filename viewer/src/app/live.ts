@@ -47,14 +47,12 @@ const SILENT: ReadonlyMap<string, number> = new Map();
 
 /** The newest states. */
 export class Live {
-  private readonly newest = new Map<string | null, { message: JointsMessage; turn: number }>();
+  private readonly newest = new Map<string | null, JointsMessage>();
   private readonly detached = new Set<string>();
-  private turn = 0;
 
   /** Takes in a message: it replaces the one before it for the same robot. */
   receive(message: JointsMessage): void {
-    this.turn += 1;
-    this.newest.set(message.robot, { message, turn: this.turn });
+    this.newest.set(message.robot, message);
   }
 
   /** The connection is gone: nobody is known to publish. */
@@ -68,16 +66,15 @@ export class Live {
     else this.detached.add(key);
   }
 
-  /** What is heard of the robot with this key, which has these joints. */
+  /**
+   * What is heard of the robot with this key, which has these joints. A robot that has joint states of its own never follows those of
+   * another with the same joints, not even when its own are silent.
+   */
   state(key: string, has: (joint: string) => boolean): LiveState {
-    const candidates = [this.newest.get(key), this.newest.get(null)]
-      .filter((entry) => entry !== undefined)
-      .map(({ message, turn }) => ({ message, turn, own: own(message.positions, has) }))
-      .filter(({ message, own }) => message.live && own.size > 0)
-      .sort((a, b) => b.turn - a.turn);
-    const heard = candidates[0];
-    if (!heard) return { live: false, following: false, positions: SILENT };
-    return { live: true, following: !this.detached.has(key), positions: heard.own };
+    const message = this.newest.get(key) ?? this.newest.get(null);
+    const positions = message?.live ? own(message.positions, has) : SILENT;
+    if (positions.size === 0) return { live: false, following: false, positions: SILENT };
+    return { live: true, following: !this.detached.has(key), positions };
   }
 }
 

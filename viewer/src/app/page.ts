@@ -16,7 +16,8 @@ export function robotChoice(state: State, fleet: Fleet): void {
   const select = byId<HTMLSelectElement>('robot-select');
   let shown = '';
   const update = () => {
-    const names = fleet.entries.map((entry) => [entry.key, entry.name] as const);
+    const often = new Set(fleet.entries.map(({ name }) => name).filter((name, at, all) => all.indexOf(name) !== at));
+    const names = fleet.entries.map(({ key, name }) => [key, often.has(name) ? key : name] as const);
     const now = JSON.stringify(names);
     if (now !== shown) {
       shown = now;

@@ -48,13 +48,16 @@ describe('live joints', () => {
     expect(live.state('right', has('elbow')).live).toBe(false);
   });
 
-  it('are the newest, whoever they were meant for', () => {
+  it("are a robot's own where it has some, also while they are silent", () => {
     const live = new Live();
-    live.receive(message({ elbow: 1 }, { robot: 'arm' }));
     live.receive(message({ elbow: 2 }));
     expect(live.state('arm', has('elbow')).positions.get('elbow')).toBe(2);
-    live.receive(message({ elbow: 3 }, { robot: 'arm' }));
-    expect(live.state('arm', has('elbow')).positions.get('elbow')).toBe(3);
+    live.receive(message({ elbow: 1 }, { robot: 'arm' }));
+    live.receive(message({ elbow: 3 }));
+    expect(live.state('arm', has('elbow')).positions.get('elbow')).toBe(1);
+    expect(live.state('twin', has('elbow')).positions.get('elbow')).toBe(3);
+    live.receive(message({ elbow: 1 }, { robot: 'arm', live: false }));
+    expect(live.state('arm', has('elbow')).live).toBe(false);
   });
 
   it('of others do not hide those of this robot', () => {

@@ -19,6 +19,7 @@ export class FramesPanel implements Panel {
   readonly title = 'Frames';
   readonly element = make('div', { className: 'frames' });
   private readonly summary = make('p', { className: 'dim', id: 'frames-summary' }, { role: 'status' });
+  private readonly causes = make('ul', { className: 'causes', id: 'frames-causes' }, { 'aria-label': 'Why' });
   private readonly details = make('section', { id: 'link-details' }, { 'aria-label': 'Selected link' });
   private readonly links = new Tree('Links', (id) => this.choose(id));
   private readonly tf = new Tree('TF tree as heard', (id) => this.choose(id));
@@ -41,6 +42,7 @@ export class FramesPanel implements Panel {
     this.element.append(
       make('h2', { textContent: 'Frames', className: 'visually-hidden' }),
       this.summary,
+      this.causes,
       make(
         'div',
         { className: 'trees' },
@@ -54,7 +56,7 @@ export class FramesPanel implements Panel {
       ),
       this.details,
     );
-    state.onAny(['current', 'model', 'frames'], () => this.changed());
+    state.onAny(['robots', 'current', 'model', 'frames'], () => this.changed());
     state.on('selection', () => this.select(true));
     setInterval(() => this.readAges(), REREAD_MS);
   }
@@ -72,7 +74,7 @@ export class FramesPanel implements Panel {
   private build(): void {
     this.stale = false;
     const key = this.fleet.current?.key ?? '';
-    const frames = this.fleet.frames.get(key) ?? { frames: [], tf: [] };
+    const frames = this.fleet.frames.get(key) ?? { frames: [], causes: [], tf: [] };
     const verdicts = new Map(frames.frames.map((frame) => [frame.name, frame]));
     const links = linkTree(this.fleet.currentModel, frames.frames);
     // While nothing at all was heard, the line above the tree says so.
@@ -107,6 +109,7 @@ export class FramesPanel implements Panel {
     );
     setText(this.heard, frames.tf.length ? '' : 'Nothing was heard on /tf or /tf_static.');
     this.summarize(frames.frames.map((frame) => frame.verdict));
+    this.explain(frames.causes);
     this.select(false);
   }
 
@@ -123,12 +126,22 @@ export class FramesPanel implements Panel {
     const good = verdicts.filter((word) => word === 'ok').length;
     const silent = verdicts.filter((word) => word === null).length;
     const text =
-      verdicts.length === 0
+      this.fleet.current?.presence === 'gone'
+        ? 'The robot is gone: its frames are not checked.'
+        : verdicts.length === 0
         ? "Frames are not checked: the links below are the file's."
         : silent === verdicts.length
           ? `${verdicts.length} frames; none was heard on TF yet.`
           : `${good} of ${verdicts.length} frames are in TF as the asset says.`;
     setText(this.summary, text);
+  }
+
+  /** What is behind several verdicts at once. */
+  private explain(causes: readonly string[]): void {
+    this.causes.hidden = causes.length === 0;
+    const shown = [...this.causes.children].map((item) => item.textContent);
+    if (shown.length === causes.length && shown.every((text, at) => text === causes[at])) return;
+    this.causes.replaceChildren(...causes.map((cause) => make('li', { textContent: cause })));
   }
 
   private choose(name: string): void {

@@ -67,13 +67,16 @@ export class RobotsPanel implements Panel {
     );
     choose.addEventListener('click', () => this.fleet.choose(entry.key));
     const revision = entry.revision === null ? 'no asset yet' : `revision ${entry.revision}`;
+    const gone = entry.presence === 'gone';
     const item = make(
       'li',
-      { className: current ? 'card current' : 'card' },
+      { className: ['card', ...(current ? ['current'] : []), ...(gone ? ['gone'] : [])].join(' ') },
       {},
-      make('div', { className: 'head' }, {}, choose, mark(entry.state, entry.state)),
+      make('div', { className: 'head' }, {}, choose, ...(gone ? [mark('none', 'gone')] : []), mark(entry.state, entry.state)),
       make('p', { className: 'dim' }, {}, revision, ' · ', time(entry.time)),
     );
+    if (entry.namespace !== undefined && entry.namespace !== '/')
+      item.append(make('p', { className: 'dim' }, {}, 'namespace ', make('code', { textContent: entry.namespace })));
     if (entry.key !== entry.name)
       item.append(make('p', { className: 'dim' }, {}, 'asset ', make('code', { textContent: entry.key })));
     if (entry.message) item.append(make('p', { className: 'message', textContent: entry.message }));

@@ -138,17 +138,21 @@ export class Show {
   }
 
   private points(): Vector3[] {
-    return this.models().flatMap(([, model]) => corners(model));
+    return this.models().flatMap(([, model]) => corners(model, this.state.options));
   }
 }
 
-/** The corners of the boxes around what is drawn of a model; its frames, with some room, if nothing is. */
-function corners(model: Model): Vector3[] {
+/**
+ * The corners of the boxes around what is drawn of a model, its visual shapes unless something else is; its frames, with some room, if
+ * nothing is.
+ */
+function corners(model: Model, shown = { visual: true, collision: false }): Vector3[] {
   model.holder.updateMatrixWorld(true);
   const collisions = new Set(model.links.flatMap((link) => link.collisions).flatMap(meshes));
   const all = meshes(model.holder).filter((mesh) => !mesh.userData['mark']);
   const visuals = all.filter((mesh) => !collisions.has(mesh));
-  const drawn = visuals.length ? visuals : all;
+  const seen = all.filter((mesh) => (collisions.has(mesh) ? shown.collision : shown.visual));
+  const drawn = [seen, visuals, all].find((meshes) => meshes.length) ?? [];
   const points = drawn.flatMap((mesh) => {
     if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
     const { min, max } = mesh.geometry.boundingBox ?? new Box3();

@@ -61,6 +61,9 @@ export class Stage {
     canvas.addEventListener('webglcontextlost', (event) => {
       event.preventDefault();
       this.lost = true;
+      // It belongs to the context that is lost, and the next one knows nothing of it.
+      this.environment?.dispose();
+      this.environment = null;
     });
     canvas.addEventListener('webglcontextrestored', () => {
       this.lost = false;
@@ -89,7 +92,6 @@ export class Stage {
   private surround(renderer: WebGLRenderer): void {
     const generator = new PMREMGenerator(renderer);
     const room = new RoomEnvironment();
-    this.environment?.dispose();
     this.environment = generator.fromScene(room, 0.04);
     this.scene.environment = this.environment.texture;
     this.scene.environmentIntensity = 0.55;

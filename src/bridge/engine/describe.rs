@@ -1,0 +1,222 @@
+//! Where descriptions come in: topics, a node's parameter, a file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::{Engine, Order, Work, codes, request, robot_name, work};
+use crate::bridge::origin::{DESCRIPTION, Home, Origin};
+use crate::bridge::places;
+use crate::bridge::robots::Robot;
+use crate::convert::{Job, Source};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::ros::msg::std_msgs;
+use crate::ros::{Node, PublisherId, Qos, Sample, Subscription};
+
+/// How many descriptions may wait in the transport: several publishers may speak at once.
+const DESCRIPTIONS: usize = 16;
+/// How many topics are followed beside the node's own.
+const MOST_TOPICS: usize = 1000;
+
+/// A description as it was heard.
+pub(super) struct Described {
+    pub home: Home,
+    pub origin: Origin,
+    pub publisher: Option<PublisherId>,
+    pub text: String,
+}
+
+/// The topics that descriptions are heard on.
+pub(super) struct Descriptions {
+    own: Subscription<std_msgs::String>,
+    own_topic: Arc<str>,
+    discovered: BTreeMap<String, AbortHandle>,
+    listeners: JoinSet<()>,
+    sender: mpsc::Sender<Described>,
+    heard: mpsc::Receiver<Described>,
+    complained: bool,
+}
+
+impl Descriptions {
+    /// Listens to the node's own topic.
+    pub(super) fn start(node: &impl Node) -> Result<Self, Diagnostic> {
+        let own = node.subscribe(DESCRIPTION, Qos::latched(DESCRIPTIONS))?;
+        // One at a time: they may be large, and what waits, waits in the subscriptions.
+        let (sender, heard) = mpsc::channel(1);
+        let own_topic = own.topic().into();
+        let (discovered, listeners) = (BTreeMap::new(), JoinSet::new());
+        Ok(Self { own, own_topic, discovered, listeners, sender, heard, complained: false })
+    }
+
+    /// The node's own topic.
+    pub(super) fn topic(&self) -> &Arc<str> {
+        &self.own_topic
+    }
+
+    /// Waits for the next description; `None` when the node has shut down. Cancel-safe.
+    pub(super) async fn next(&mut self) -> Option<Described> {
+        tokio::select! {
+            sample = self.own.next() => sample.map(|sample| described(Home::Own, self.own_topic.clone(), sample)),
+            Some(described) = self.heard.recv() => Some(described),
+        }
+    }
+
+    /// Follows these topics beside the node's own, and no others. Returns those that are followed no more.
+    pub(super) fn follow(&mut self, node: &impl Node, topics: &BTreeSet<&str>) -> Vec<String> {
+        let gone: Vec<String> = self.discovered.keys().filter(|topic| !topics.contains(&***topic)).cloned().collect();
+        for topic in &gone {
+            tracing::debug!("no longer listening to {topic}");
+            self.discovered.remove(topic).inspect(AbortHandle::abort);
+        }
+        while self.listeners.try_join_next().is_some() {}
+        for topic in topics.iter().filter(|topic| ***topic != *self.own_topic) {
+            let Some(home) = Home::of_topic(topic).filter(|_| !self.discovered.contains_key(*topic)) else { continue };
+            if self.discovered.len() >= MOST_TOPICS {
+                if !std::mem::replace(&mut self.complained, true) {
+                    tracing::warn!("no more than {MOST_TOPICS} topics of descriptions are followed; {topic} is not");
+                }
+                break;
+            }
+            match node.subscribe::<std_msgs::String>(topic, Qos::latched(DESCRIPTIONS)) {
+                Ok(subscription) => {
+                    tracing::info!("listening to {topic} too");
+                    let listener = listen(subscription, home, (*topic).into(), self.sender.clone());
+                    self.discovered.insert((*topic).to_owned(), self.listeners.spawn(listener));
+                }
+                Err(error) => tracing::warn!("{topic} is not followed: {error}"),
+            }
+        }
+        gone
+    }
+}
+
+fn described(home: Home, topic: Arc<str>, sample: Sample<std_msgs::String>) -> Described {
+    Described { home, origin: Origin::Topic(topic), publisher: Some(sample.publisher), text: sample.message.data }
+}
+
+async fn listen(
+    mut subscription: Subscription<std_msgs::String>,
+    home: Home,
+    topic: Arc<str>,
+    sender: mpsc::Sender<Described>,
+) {
+    while let Some(sample) = subscription.next().await {
+        if sender.send(described(home.clone(), topic.clone(), sample)).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The file that the parameter `urdf_file` names.
+pub(super) struct UrdfFile {
+    path: PathBuf,
+    /// The key of its robot, or one like its name as long as that is not known.
+    pub key: String,
+    /// What its newest conversion used: watched even while another description has taken the robot's place.
+    pub used: Vec<PathBuf>,
+}
+
+impl<N: Node> Engine<N> {
+    /// A description was published, or read.
+    pub(super) fn hear(&mut self, described: Described) {
+        // What was changed before the description came holds for it.
+        while let Some(change) = self.changes.try_next() {
+            self.change(&change);
+        }
+        let Described { home, origin, publisher, text } = described;
+        let key = self.key_of(&home, &text, publisher);
+        tracing::debug!("heard a description of {key:?} ({}) from {origin}", request::size(text.len() as u64));
+        if let (Origin::Topic(topic), Some(publisher)) = (&origin, publisher) {
+            self.speakers.spoke(publisher, topic, &key, Instant::now());
+            if self.speakers.is_waiting() {
+                self.look_soon();
+            }
+        }
+        self.greet(&key);
+        let most = self.parameters.max_description_bytes;
+        if text.len() > most {
+            let message = format!("the description has {} bytes, more than {most}", text.len());
+            let diagnostic = Diagnostic::new(&codes::DESCRIPTION_TOO_LARGE, Place::default(), message)
+                .help("refer to meshes by package:// or file://, or raise the parameter max_description_bytes");
+            self.refuse(key, home, origin, publisher, diagnostic);
+            return;
+        }
+        self.warn_of_rivals(&key, &origin, &text);
+        let job = self.job(Source::Text { text, file: None }, &home, &key);
+        self.heard = Some(request::Heard { job: job.clone(), home: home.clone(), key: key.clone() });
+        let order = Order::Source(Work { job, home, origin, heard_from: publisher });
+        if self.schedule.replace(key.clone(), order, Instant::now()).is_some() {
+            tracing::debug!("a newer description of {key:?} takes the place of one that waited");
+        }
+    }
+
+    /// The job that converts a source to the asset with this key.
+    pub(super) fn job(&self, source: Source, home: &Home, key: &str) -> Arc<Job> {
+        Arc::new(work::job(&self.parameters, source, home, places::parent(key)))
+    }
+
+    /// The key that a description's asset will have, as far as can be told before it is read.
+    fn key_of(&mut self, home: &Home, text: &str, publisher: Option<PublisherId>) -> String {
+        if let Some(name) = robot_name(text) {
+            return self.places.of(home, &name);
+        }
+        let is_same = |robot: &Robot| publisher.is_some() && robot.heard_from == publisher && robot.home == *home;
+        let before = self.robots.iter().find(|(_, robot)| is_same(robot)).map(|(key, _)| key.clone());
+        before.unwrap_or_else(|| self.places.of(home, "robot"))
+    }
+
+    /// Two who describe one robot differently take its asset from each other.
+    fn warn_of_rivals(&mut self, key: &str, origin: &Origin, text: &str) {
+        let Some(robot) = self.robots.get(key).filter(|robot| robot.gone.is_none()) else { return };
+        let is_same = matches!(&robot.job.source, Source::Text { text: other, .. } if other == text);
+        let rivals = match (&robot.origin, origin) {
+            (Origin::Call, _) => return,
+            (Origin::Topic(before), Origin::Topic(now)) if before == now => {
+                let count = self.speakers.count(key);
+                if count < 2 {
+                    return;
+                }
+                format!("{count} publishers of {now} describe")
+            }
+            (before, now) => format!("{before} and {now} both describe"),
+        };
+        if !is_same && self.contested.insert(key.to_owned()) {
+            tracing::warn!(
+                "{rivals} a robot {:?}, and differently: the last one heard counts; give them different names or namespaces",
+                robot.name
+            );
+        }
+    }
+
+    /// Takes the file that the parameter names now in the place of the last one.
+    pub(super) fn take_urdf_file(&mut self) {
+        self.urdf_file = self.parameters.urdf_file.clone().map(|path| {
+            let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            UrdfFile { key: self.places.of(&Home::Own, &stem), used: vec![path.clone()], path }
+        });
+        self.convert_urdf_file();
+        self.watch_soon();
+    }
+
+    /// Converts the file, if it or anything that it uses changed.
+    pub(super) fn convert_urdf_file(&mut self) {
+        let Some(UrdfFile { path, key, .. }) = &self.urdf_file else { return };
+        let (source, home, origin) = (work::file(path), Home::Own, Origin::File(path.clone()));
+        let order = Order::Source(Work { job: self.job(source, &home, key), home, origin, heard_from: None });
+        self.schedule.ensure(key, || order, Instant::now());
+    }
+
+    /// The file was converted, or tried.
+    pub(super) fn tried_urdf_file(&mut self, origin: &Origin, key: &str, used: &[PathBuf]) {
+        if let (Some(file), Origin::File(path)) = (&mut self.urdf_file, origin)
+            && file.path == *path
+        {
+            key.clone_into(&mut file.key);
+            used.clone_into(&mut file.used);
+        }
+    }
+}

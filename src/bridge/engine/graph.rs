@@ -1,0 +1,246 @@
+//! What the ROS graph tells: which descriptions there are to follow, which robots came and went, whom to ask.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{Done, Engine};
+use crate::bridge::origin::{self, DESCRIPTION, Home, Origin};
+use crate::bridge::robots::Robot;
+use crate::diagnostic::Diagnostic;
+use crate::ros::graph::TopicRole;
+use crate::ros::msg::rcl_interfaces::{GetParameters, Names};
+use crate::ros::{Graph, Node, PublisherId, Value, names};
+
+use super::describe::Described;
+
+/// The type of a description's topic.
+const STRING: &str = "std_msgs/msg/String";
+/// Who publishes descriptions in ROS, and has them as a parameter.
+const PUBLISHER: &str = "robot_state_publisher";
+/// How long a topic may take to be heard before a parameter is read in its place.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a node may take to answer.
+const ANSWER: Duration = Duration::from_secs(5);
+/// How often a node that does not answer is asked.
+const TRIES: u32 = 3;
+
+/// What the graph offers of what is followed here.
+struct Offered<'a> {
+    /// The publishers of each topic that holds a description.
+    descriptions: BTreeMap<&'a str, Vec<Option<PublisherId>>>,
+    /// Topics that are called like one, and are of another type.
+    others: BTreeMap<&'a str, &'a str>,
+    /// All other topics that somebody publishes.
+    topics: BTreeSet<&'a str>,
+}
+
+impl<'a> Offered<'a> {
+    fn of(graph: &'a Graph, own: &str) -> Self {
+        let (mut descriptions, mut others, mut topics) = (BTreeMap::<_, Vec<_>>::new(), BTreeMap::new(), BTreeSet::new());
+        for end in graph.topics.iter().filter(|end| end.role == TopicRole::Publisher) {
+            let topic = end.topic.as_str();
+            if topic != own && Home::of_topic(topic).is_none() {
+                topics.insert(topic);
+            } else if end.type_name == STRING {
+                descriptions.entry(topic).or_default().push(end.id);
+            } else {
+                others.insert(topic, end.type_name.as_str());
+            }
+        }
+        Self { descriptions, others, topics }
+    }
+}
+
+/// Nodes whose parameter may be read, by name.
+#[derive(Default)]
+pub(super) struct Nodes {
+    nodes: BTreeMap<Arc<str>, Asked>,
+    /// Topics of another type, of which was told.
+    odd: BTreeSet<String>,
+}
+
+/// How it went with a node.
+struct Asked {
+    since: Instant,
+    tries: u32,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It was not asked yet, or is to be asked again from then on.
+    Due(Instant),
+    Asking,
+    /// Its description was read.
+    Told,
+    /// It has no such parameter, or never answers.
+    Done,
+}
+
+impl Nodes {
+    /// Whether a node is yet to be asked.
+    pub(super) fn are_waiting(&self) -> bool {
+        self.nodes.values().any(|asked| matches!(asked.state, State::Due(_)))
+    }
+
+    /// Whether one of these was read, or is being asked.
+    fn has_told(&self, nodes: &[Arc<str>]) -> bool {
+        let state = |node| self.nodes.get(node).map(|asked| asked.state);
+        nodes.iter().any(|node| matches!(state(node), Some(State::Asking | State::Told)))
+    }
+}
+
+impl<N: Node> Engine<N> {
+    /// The graph changed, or something that depends on it.
+    pub(super) fn look_at_graph(&mut self) {
+        let (graph, now) = (self.node.graph(), Instant::now());
+        let own = self.descriptions.topic().clone();
+        let offered = Offered::of(&graph, &own);
+        for (topic, kind) in &offered.others {
+            if (self.parameters.discover || **topic == *own) && self.nodes.odd.insert((*topic).to_owned()) {
+                tracing::warn!("{topic} is not listened to: it is of type {kind}, and a description is a {STRING}");
+            }
+        }
+        let wanted = if self.parameters.discover { offered.descriptions.keys().copied().collect() } else { BTreeSet::new() };
+        let dropped = self.descriptions.follow(&*self.node, &wanted);
+        // A client that tells nothing of the graph tells of nobody that left either.
+        let is_known = !graph.topics.is_empty();
+        if is_known {
+            let publishers = |topic: &str| offered.descriptions.get(topic).map_or(&[][..], Vec::as_slice);
+            self.speakers.look(publishers, now);
+        }
+        dropped.iter().for_each(|topic| self.speakers.forget(topic));
+        self.note_presence(&graph, is_known);
+        self.open_scopes(&offered.topics);
+        self.ask_nodes(&graph, now);
+    }
+
+    /// Notes which robots left.
+    fn note_presence(&mut self, graph: &Graph, is_known: bool) {
+        let described = self.speakers.keys();
+        let has_left = |key: &str, robot: &Robot| match &robot.origin {
+            Origin::Topic(_) => !described.contains(key),
+            Origin::Parameter(node) => is_known && graph.nodes.binary_search_by(|other| other.as_str().cmp(node)).is_err(),
+            Origin::File(path) => self.parameters.urdf_file.as_ref() != Some(path),
+            Origin::Call => false,
+        };
+        let left = self.robots.iter().filter(|(key, robot)| robot.gone.is_none() && has_left(key, robot));
+        let left: Vec<String> = left.map(|(key, _)| key.clone()).collect();
+        for key in left {
+            self.part_with(&key);
+        }
+    }
+
+    /// Listens to what the robots that are there say of themselves.
+    fn open_scopes(&mut self, offered: &BTreeSet<&str>) {
+        let mut wanted: BTreeMap<Arc<str>, BTreeSet<String>> = BTreeMap::new();
+        for (key, robot) in self.robots.iter().filter(|(_, robot)| robot.gone.is_none()) {
+            if let Some(namespace) = self.scopes.namespace(&robot.home) {
+                wanted.entry(namespace.clone()).or_default().insert(key.clone());
+            }
+        }
+        self.scopes.set(&wanted, offered);
+    }
+
+    /// Reads the parameter of a node where no description is heard.
+    fn ask_nodes(&mut self, graph: &Graph, now: Instant) {
+        let Some(pattern) = self.parameters.description_from.as_deref() else { return };
+        let pattern =
+            if pattern.starts_with(['/', '*']) { pattern.to_owned() } else { names::join(self.node.namespace(), pattern) };
+        let this = self.node.fully_qualified_name();
+        let there: BTreeSet<&str> =
+            graph.nodes.iter().map(String::as_str).filter(|node| *node != this && origin::matches(&pattern, node)).collect();
+        self.nodes.nodes.retain(|node, _| there.contains(&**node));
+        let mut homes: BTreeMap<Home, Vec<Arc<str>>> = BTreeMap::new();
+        for node in there {
+            let node: Arc<str> = node.into();
+            self.nodes.nodes.entry(node.clone()).or_insert(Asked { since: now, tries: 0, state: State::Due(now + PATIENCE) });
+            homes.entry(self.home_of_node(&node)).or_default().push(node);
+        }
+        for (home, mut nodes) in homes {
+            if self.is_heard(&home) || self.nodes.has_told(&nodes) {
+                continue;
+            }
+            // The likeliest first: in the node's own namespace, and called as usual.
+            let own = names::join(self.node.namespace(), "");
+            nodes.sort_by_cached_key(|node| {
+                let (namespace, name) = node.rsplit_once('/').unwrap_or_default();
+                (namespace != own.trim_end_matches('/'), name != PUBLISHER, node.clone())
+            });
+            let due = |node: &&Arc<str>| {
+                self.nodes.nodes.get(*node).is_some_and(|asked| matches!(asked.state, State::Due(due) if due <= now))
+            };
+            let Some(node) = nodes.iter().find(due).cloned() else { continue };
+            self.ask(&node, home, &nodes);
+        }
+    }
+
+    /// Whose robots a node describes.
+    fn home_of_node(&self, node: &str) -> Home {
+        let topic = match node.rsplit_once('/') {
+            Some((namespace, _)) => names::join(namespace, DESCRIPTION),
+            None => return Home::Own,
+        };
+        if !self.parameters.discover || topic == **self.descriptions.topic() {
+            return Home::Own;
+        }
+        Home::of_topic(&topic).unwrap_or(Home::Own)
+    }
+
+    /// Whether a description is heard on a home's topic.
+    fn is_heard(&self, home: &Home) -> bool {
+        match home.topic(DESCRIPTION) {
+            Some(topic) => self.speakers.is_heard(&topic),
+            None => self.speakers.is_heard(self.descriptions.topic()),
+        }
+    }
+
+    fn ask(&mut self, node: &Arc<str>, home: Home, among: &[Arc<str>]) {
+        let Some(asked) = self.nodes.nodes.get_mut(node) else { return };
+        (asked.tries, asked.state) = (asked.tries + 1, State::Asking);
+        let topic = home.topic(DESCRIPTION).unwrap_or_else(|| self.descriptions.topic().to_string());
+        let others: Vec<&str> = among.iter().filter(|other| *other != node).map(|other| &**other).collect();
+        let others = if others.is_empty() { String::new() } else { format!("; {} may have it too", others.join(", ")) };
+        tracing::info!("nothing is heard on {topic}: asking {node} for its parameter {DESCRIPTION}{others}");
+        let (ros, name, service) = (self.node.clone(), node.clone(), format!("{node}/get_parameters"));
+        self.running.spawn(async move {
+            let request = Names { names: vec![DESCRIPTION.to_owned()] };
+            let answer = ros.call::<GetParameters>(&service, request, ANSWER).await;
+            let value = answer.map(|answer| match answer.values.into_iter().next().and_then(|value| value.value()) {
+                Some(Value::String(text)) => Some(text).filter(|text| !text.trim().is_empty()),
+                _ => None,
+            });
+            Done::Parameter { node: name, home, value }
+        });
+    }
+
+    /// A node told of its parameter.
+    pub(super) fn take_parameter(&mut self, node: Arc<str>, home: Home, value: Result<Option<String>, Diagnostic>) {
+        self.look_soon();
+        // It may have left meanwhile.
+        let Some(asked) = self.nodes.nodes.get_mut(&node) else { return };
+        asked.state = State::Done;
+        match value {
+            Ok(Some(text)) => {
+                asked.state = State::Told;
+                if self.is_heard(&home) {
+                    tracing::info!("a description was heard meanwhile: that of {node} is left");
+                    return;
+                }
+                tracing::info!("read the parameter {DESCRIPTION} of {node}");
+                self.hear(Described { home, origin: Origin::Parameter(node), publisher: None, text });
+            }
+            Ok(None) => tracing::info!("{node} has no parameter {DESCRIPTION}"),
+            Err(error) if asked.tries < TRIES => {
+                let wait = Duration::from_secs(1 << asked.tries);
+                asked.state = State::Due(Instant::now() + wait);
+                tracing::debug!("{error}; asking again in {} s", wait.as_secs());
+            }
+            Err(error) => {
+                let seconds = asked.since.elapsed().as_secs();
+                tracing::warn!("the parameter {DESCRIPTION} of {node} could not be read in {seconds} s: {error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! What becomes of a conversion: a robot's new state, told to everyone; and robots that leave and come back.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{Engine, Outcome, asset_key, log, request, tell};
+use crate::bridge::origin::{Home, Origin};
+use crate::bridge::robots::{self, Frames, Robot, Written};
+use crate::bridge::work::Attempt;
+use crate::convert::{Report, Source};
+use crate::diagnostic::Diagnostic;
+use crate::ros::{Node, PublisherId, Qos};
+
+impl<N: Node> Engine<N> {
+    pub(super) fn finish_order(&mut self, key: String, number: u64, outcome: Outcome) {
+        match outcome {
+            Outcome::Unchanged => tracing::debug!("{key:?}: neither the description nor a file changed"),
+            Outcome::Refused => {}
+            Outcome::Tried { attempt, home, origin, heard_from } => {
+                let called = origin == Origin::Call;
+                match &attempt.result {
+                    Ok(report) => {
+                        let key = asset_key(&self.parameters.output_dir, &report.directory);
+                        self.tried_urdf_file(&origin, &key, &report.used);
+                        self.wrote(key, number, attempt, home, origin, heard_from);
+                    }
+                    // The caller was told; nothing of the node's own has failed.
+                    Err(_) if called => {}
+                    Err(failure) => {
+                        self.tried_urdf_file(&origin, &key, &failure.used);
+                        self.failed(key, number, attempt, home, origin, heard_from);
+                    }
+                }
+            }
+        }
+    }
+
+    /// An asset was written, or found current.
+    fn wrote(
+        &mut self,
+        key: String,
+        number: u64,
+        attempt: Attempt,
+        home: Home,
+        origin: Origin,
+        heard_from: Option<PublisherId>,
+    ) {
+        let Ok(report) = attempt.result else { return };
+        self.places.note(&key);
+        if let Some(publisher) = heard_from {
+            self.speakers.meant(publisher, &key);
+        }
+        let before = self.robots.get(&key);
+        if let Some(other) = before.filter(|robot| robot.name != report.robot && robot.asset.is_some()) {
+            let directory = report.directory.display();
+            tracing::warn!(
+                "{:?} takes the place of {:?} in {directory}: give robots different names",
+                report.robot,
+                other.name
+            );
+        }
+        let known = before.and_then(|robot| robot.asset.as_ref()).filter(|asset| asset.report.revision == report.revision);
+        let frames = match known {
+            Some(asset) => {
+                tracing::debug!("{}", request::summary(&report));
+                asset.frames.clone()
+            }
+            None => {
+                self.announce(&key, &report);
+                self.begin_reading(&key, &report)
+            }
+        };
+        let mut whose = (home, origin, heard_from, None);
+        if let Some(mut robot) = self.robots.remove(&key) {
+            if robot.attempt > number {
+                // A newer source was there first, and now this older one is on disk.
+                (robot.asset, robot.fingerprint) = (Some(Written { report, frames }), None);
+                self.settle(key.clone(), robot);
+                self.convert_again(&key);
+                return;
+            }
+            if whose.1 == Origin::Call {
+                // Whoever asks for the asset of a robot that is described elsewhere changes nothing about where that is.
+                whose = (robot.home, robot.origin, robot.heard_from, robot.gone);
+            }
+        }
+        let (home, origin, heard_from, gone) = whose;
+        self.forget_renamed(&key, &origin, heard_from);
+        let robot = Robot {
+            name: report.robot.clone(),
+            home,
+            origin,
+            gone,
+            job: attempt.job,
+            attempt: number,
+            fingerprint: Some(attempt.fingerprint),
+            outcome: Ok(()),
+            time: self.node.now(),
+            took: attempt.took,
+            heard_from,
+            used: report.used.clone(),
+            asset: Some(Written { report, frames }),
+        };
+        self.newest = Some(key.clone());
+        self.settle(key, robot);
+    }
+
+    /// A source could not be converted. The last good asset stays.
+    fn failed(
+        &mut self,
+        key: String,
+        number: u64,
+        attempt: Attempt,
+        home: Home,
+        origin: Origin,
+        heard_from: Option<PublisherId>,
+    ) {
+        let Err(failure) = attempt.result else { return };
+        let before = self.robots.remove(&key);
+        if before.as_ref().is_some_and(|robot| robot.attempt > number) {
+            self.robots.extend(before.map(|robot| (key, robot)));
+            return;
+        }
+        let (name, asset) = before.map_or_else(|| (key.clone(), None), |robot| (robot.name, robot.asset));
+        let stays = asset.as_ref().map_or(String::new(), |asset| format!("; revision {} stays", asset.report.revision));
+        tracing::error!("{name:?} was not converted{stays}");
+        log(&failure.diagnostics);
+        self.forget_renamed(&key, &origin, heard_from);
+        let robot = Robot {
+            name,
+            home,
+            origin,
+            gone: None,
+            job: attempt.job,
+            attempt: number,
+            fingerprint: Some(attempt.fingerprint),
+            outcome: Err(failure.diagnostics),
+            time: self.node.now(),
+            took: attempt.took,
+            heard_from,
+            used: failure.used,
+            asset,
+        };
+        self.settle(key, robot);
+    }
+
+    /// A description is refused before it is tried.
+    pub(super) fn refuse(
+        &mut self,
+        key: String,
+        home: Home,
+        origin: Origin,
+        publisher: Option<PublisherId>,
+        diagnostic: Diagnostic,
+    ) {
+        tracing::error!("{key:?}: {diagnostic}");
+        let mut robot = self.robots.remove(&key).unwrap_or_else(|| Robot {
+            name: key.clone(),
+            job: self.job(Source::Text { text: String::new(), file: None }, &home, &key),
+            home,
+            origin,
+            gone: None,
+            attempt: 0,
+            fingerprint: None,
+            outcome: Ok(()),
+            time: self.node.now(),
+            took: Duration::ZERO,
+            heard_from: publisher,
+            used: Vec::new(),
+            asset: None,
+        });
+        // The last good description is taken again if it is published again.
+        (robot.fingerprint, robot.outcome, robot.time) = (None, Err(vec![diagnostic]), self.node.now());
+        self.settle(key, robot);
+    }
+
+    /// A publisher whose description failed under one name and goes on under another leaves no robot behind.
+    fn forget_renamed(&mut self, key: &str, origin: &Origin, heard_from: Option<PublisherId>) {
+        if *origin == Origin::Call {
+            return;
+        }
+        let is_same = |robot: &Robot| robot.asset.is_none() && robot.origin == *origin && robot.heard_from == heard_from;
+        let gone = self.robots.iter().filter(|(other, robot)| *other != key && is_same(robot));
+        let gone: Vec<String> = gone.map(|(other, _)| other.clone()).collect();
+        for other in gone {
+            self.robots.remove(&other);
+            self.judgements.remove(&other);
+            self.site.hide(&other);
+        }
+    }
+
+    /// Takes a robot's new state, and tells everyone.
+    fn settle(&mut self, key: String, robot: Robot) {
+        if self.robots.insert(key.clone(), robot).is_none() {
+            self.look_soon();
+        }
+        self.judge(&key);
+        self.tell_state(&key);
+        self.answer_waiting_checks();
+        self.watch_soon();
+    }
+
+    /// Shows a robot's state to everyone.
+    fn tell_state(&self, key: &str) {
+        let Some(robot) = self.robots.get(key) else { return };
+        let event = serde_json::json!({
+            "robot": robot.name,
+            "key": key,
+            "revision": robot.asset.as_ref().map(|asset| asset.report.revision),
+            "state": robot.state(),
+            "presence": robot.presence(),
+            "message": robot.message(),
+        });
+        self.show(key);
+        self.site.tell("diagnostics", &event);
+        self.publish_status(key);
+    }
+
+    /// A robot left: its asset stays, and it is no longer held against TF. Whatever is done for a robot while it is there ends here …
+    pub(super) fn part_with(&mut self, key: &str) {
+        let now = self.node.now();
+        let Some(robot) = self.robots.get_mut(key) else { return };
+        robot.gone = Some(now);
+        tracing::info!("{key:?} is gone: {}", robot.why_gone());
+        if self.judgements.remove(key).is_some() {
+            self.site.tell("frames", &serde_json::json!({ "key": key, "ok": 0, "total": 0 }));
+        }
+        self.contested.remove(key);
+        self.site.forget_joints(key);
+        self.tell_state(key);
+        self.look_soon();
+    }
+
+    /// … and begins again here, if it was gone.
+    pub(super) fn greet(&mut self, key: &str) {
+        let Some(robot) = self.robots.get_mut(key).filter(|robot| robot.gone.is_some()) else { return };
+        robot.gone = None;
+        tracing::info!("{key:?} is back");
+        self.judge(key);
+        self.tell_state(key);
+        self.look_soon();
+    }
+
+    /// Has the frames of a new revision read back.
+    fn begin_reading(&mut self, key: &str, report: &Arc<Report>) -> Frames {
+        if robots::entry(report).is_none() {
+            return Frames::None;
+        }
+        self.reading.replace(key.to_owned(), report.clone(), Instant::now());
+        Frames::Pending
+    }
+
+    /// Publishes a new revision.
+    fn announce(&mut self, key: &str, report: &Report) {
+        tracing::info!("{}", request::summary(report));
+        log(&report.diagnostics);
+        let announcer = match self.announcers.get(key) {
+            Some(announcer) => announcer.clone(),
+            None => {
+                let first = self.first_announcer.take().map_or_else(|| self.node.advertise("~/asset", Qos::latched(1)), Ok);
+                match first {
+                    Ok(announcer) => self.announcers.entry(key.to_owned()).or_insert(announcer).clone(),
+                    Err(error) => return tracing::error!("{error}"),
+                }
+            }
+        };
+        tell(announcer.publish(robots::announcement(report, self.node.now())));
+        let event = serde_json::json!({ "robot": report.robot, "key": key, "revision": report.revision });
+        self.site.tell("revision", &event);
+    }
+}

@@ -1,0 +1,230 @@
+//! What is heard of running robots, namespace by namespace: transforms and joint states.
+//!
+//! The node's own scope is always open: `/tf`, `/tf_static`, its `joint_states`. A namespace's is open while a robot of it is there, and listens only to topics that somebody
+//! publishes: of two hundred robots that all publish to `/tf` nothing is heard twice. Every transform is taken in once, whatever the
+//! number of robots.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use futures::future::OptionFuture;
+use tokio::task::JoinSet;
+
+use super::frames::tf::Topic;
+use super::frames::{Live, Sources, Topics};
+use super::origin::Home;
+use super::robots;
+use crate::diagnostic::Diagnostic;
+use crate::ros::msg::sensor_msgs::JointState;
+use crate::ros::msg::tf2_msgs::TFMessage;
+use crate::ros::{Node, Qos, Subscription};
+use crate::serve::Site;
+
+/// How many transforms may wait to be read.
+const TRANSFORMS: usize = 1000;
+/// How many joint states may wait to be read: several publishers may each tell a part of the joints.
+const JOINT_STATES: usize = 10;
+/// After how long without joint states a robot counts as not moving by them any more.
+const SILENCE: Duration = Duration::from_secs(2);
+/// How many namespaces are listened to at once.
+const MOST_SCOPES: usize = 1000;
+/// How many other scopes a robot's frames are looked for in.
+const MOST_ELSEWHERE: usize = 4;
+
+type Shared = Arc<Mutex<Live>>;
+
+/// Whose joint states are heard.
+type Keys = Arc<RwLock<BTreeSet<String>>>;
+
+/// What is heard in one namespace.
+struct Scope {
+    live: Shared,
+    keys: Keys,
+    topics: Topics,
+    open: BTreeSet<String>,
+    tasks: JoinSet<()>,
+}
+
+/// All that is heard.
+pub(super) struct Scopes<N> {
+    node: Arc<N>,
+    site: Arc<Site>,
+    own: Scope,
+    /// The namespace that the node's own robots are described in, if it is not the root.
+    own_namespace: Option<Arc<str>>,
+    others: BTreeMap<String, Scope>,
+    /// Which scope the robots in namespaces are heard in, for the page.
+    by_robot: Arc<RwLock<HashMap<String, Shared>>>,
+    complained: bool,
+}
+
+impl<N: Node> Scopes<N> {
+    /// Opens the node's own scope. `own_namespace`: where its own robots are described, if not in the root. Call it in a tokio runtime.
+    ///
+    /// # Errors
+    /// If the transport refuses, or a remapped name is invalid.
+    pub(super) fn start(node: Arc<N>, site: Arc<Site>, own_namespace: Option<Arc<str>>) -> Result<Self, Diagnostic> {
+        let moving = node.subscribe::<TFMessage>("/tf", Qos::best_effort(TRANSFORMS))?;
+        let fixed = node.subscribe::<TFMessage>("/tf_static", Qos::latched(TRANSFORMS))?;
+        let joints = node.subscribe::<JointState>("joint_states", Qos::best_effort(JOINT_STATES))?;
+        let topics =
+            Topics { moving: moving.topic().to_owned(), fixed: fixed.topic().to_owned(), joints: joints.topic().to_owned() };
+        let mut own = Scope::new(topics);
+        own.tasks.spawn(follow(moving, Topic::Moving, own.live.clone()));
+        own.tasks.spawn(follow(fixed, Topic::Static, own.live.clone()));
+        own.tasks.spawn(follow_joints(joints, own.live.clone(), site.clone(), None));
+        let by_robot: Arc<RwLock<HashMap<String, Shared>>> = Arc::default();
+        site.follow_transforms({
+            let (own, by_robot) = (own.live.clone(), by_robot.clone());
+            move |key| {
+                let scope = by_robot.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
+                let scope = scope.filter(|live| !lock(live).tree().is_empty()).unwrap_or_else(|| own.clone());
+                robots::transforms(lock(&scope).tree(), Instant::now())
+            }
+        });
+        Ok(Self { node, site, own, own_namespace, others: BTreeMap::new(), by_robot, complained: false })
+    }
+
+    /// Opens and closes scopes: `wanted` are the namespaces of robots that are there, each with the keys of its robots; `offered`
+    /// are the topics that somebody publishes.
+    pub(super) fn set(&mut self, wanted: &BTreeMap<Arc<str>, BTreeSet<String>>, offered: &BTreeSet<&str>) {
+        self.others.retain(|namespace, _| wanted.contains_key(&**namespace));
+        let mut by_robot = HashMap::new();
+        for (namespace, keys) in wanted {
+            let home = Home::Namespace(namespace.clone());
+            let topic = |name| home.topic(name).unwrap_or_default();
+            let topics = Topics { moving: topic("tf"), fixed: topic("tf_static"), joints: topic("joint_states") };
+            if !self.others.contains_key(&**namespace) {
+                if self.others.len() >= MOST_SCOPES {
+                    if !std::mem::replace(&mut self.complained, true) {
+                        tracing::warn!("transforms and joint states of no more than {MOST_SCOPES} namespaces are heard");
+                    }
+                    continue;
+                }
+                self.others.insert(namespace.to_string(), Scope::new(topics));
+            }
+            let Some(scope) = self.others.get_mut(&**namespace) else { continue };
+            if let Err(error) = scope.open(&*self.node, &self.site, offered, &self.own.topics) {
+                tracing::warn!("{error}");
+            }
+            scope.keys.write().unwrap_or_else(PoisonError::into_inner).clone_from(keys);
+            by_robot.extend(keys.iter().map(|key| (key.clone(), scope.live.clone())));
+        }
+        *self.by_robot.write().unwrap_or_else(PoisonError::into_inner) = by_robot;
+    }
+
+    /// The namespace that a home's robots are heard in, if it is not the root.
+    pub(super) fn namespace(&self, home: &Home) -> Option<&Arc<str>> {
+        match home {
+            Home::Own => self.own_namespace.as_ref(),
+            Home::Namespace(namespace) => Some(namespace),
+        }
+    }
+
+    /// What is heard of the robots of a home: transforms on the namespace's topics, or where those have nothing on the node's own.
+    pub(super) fn with<R>(&self, home: &Home, look: impl FnOnce(&Sources<'_>) -> R) -> R {
+        // In one order everywhere, so that nobody waits for each other: the own scope first, then the others by name.
+        let own = lock(&self.own.live);
+        let Some(scope) = self.namespace(home).and_then(|namespace| self.others.get(&**namespace)) else {
+            let others: Vec<MutexGuard<'_, Live>> =
+                self.others.values().take(MOST_ELSEWHERE).map(|scope| lock(&scope.live)).collect();
+            let elsewhere: Vec<&Live> = others.iter().map(|live| &**live).collect();
+            return look(&Sources { transforms: &own, joints: &own, elsewhere: &elsewhere });
+        };
+        let live = lock(&scope.live);
+        // One that tells no joint states in its namespace may tell them where everybody does.
+        let joints = if live.joints_heard().is_some() { &live } else { &own };
+        if live.tree().is_empty() {
+            look(&Sources { transforms: &own, joints, elsewhere: &[&live] })
+        } else {
+            look(&Sources { transforms: &live, joints, elsewhere: &[&own] })
+        }
+    }
+
+    /// The names of the topics that a home's transforms are heard on.
+    pub(super) fn topics(&self, home: &Home) -> String {
+        let Topics { moving, fixed, .. } = &self.own.topics;
+        match self.namespace(home).and_then(|namespace| self.others.get(&**namespace)) {
+            Some(Scope { topics, .. }) if topics.moving != *moving => {
+                format!("{}, {}, {moving} and {fixed}", topics.moving, topics.fixed)
+            }
+            _ => format!("{moving} and {fixed}"),
+        }
+    }
+}
+
+impl Scope {
+    fn new(topics: Topics) -> Self {
+        let live = Arc::new(Mutex::new(Live::new(topics.clone())));
+        Self { live, keys: Arc::default(), topics, open: BTreeSet::new(), tasks: JoinSet::new() }
+    }
+
+    /// Listens to those of its topics that somebody publishes and that the node's own scope does not hear.
+    fn open(&mut self, node: &impl Node, site: &Arc<Site>, offered: &BTreeSet<&str>, own: &Topics) -> Result<(), Diagnostic> {
+        let Topics { moving, fixed, joints } = self.topics.clone();
+        let mut is_new =
+            |topic: &String, heard: &String| topic != heard && offered.contains(&**topic) && self.open.insert(topic.clone());
+        let (new_moving, new_fixed, new_joints) =
+            (is_new(&moving, &own.moving), is_new(&fixed, &own.fixed), is_new(&joints, &own.joints));
+        if new_moving {
+            let topic = node.subscribe::<TFMessage>(&moving, Qos::best_effort(TRANSFORMS))?;
+            self.tasks.spawn(follow(topic, Topic::Moving, self.live.clone()));
+        }
+        if new_fixed {
+            let topic = node.subscribe::<TFMessage>(&fixed, Qos::latched(TRANSFORMS))?;
+            self.tasks.spawn(follow(topic, Topic::Static, self.live.clone()));
+        }
+        if new_joints {
+            let topic = node.subscribe::<JointState>(&joints, Qos::best_effort(JOINT_STATES))?;
+            self.tasks.spawn(follow_joints(topic, self.live.clone(), site.clone(), Some(self.keys.clone())));
+        }
+        Ok(())
+    }
+}
+
+fn lock(live: &Mutex<Live>) -> MutexGuard<'_, Live> {
+    // What is heard is whole at every step.
+    live.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes transforms in as they come.
+async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, live: Shared) {
+    while let Some(sample) = transforms.next().await {
+        let now = Instant::now();
+        lock(&live).hear_transforms(topic, &sample.message.transforms, sample.publisher, now);
+    }
+}
+
+/// Shows joint states as they come, and that they do not come any more: of the robots with these keys, or of all that have them.
+async fn follow_joints(mut states: Subscription<JointState>, live: Shared, site: Arc<Site>, keys: Option<Keys>) {
+    // Until when positions count as live; `None` while there are none.
+    let mut until = None;
+    let keys = || match &keys {
+        None => vec![None],
+        Some(keys) => keys.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().map(Some).collect(),
+    };
+    loop {
+        let silence = OptionFuture::from(until.map(tokio::time::sleep_until));
+        tokio::select! {
+            next = states.next() => {
+                let Some(next) = next else { return };
+                lock(&live).hear_joints(&next.message, next.publisher, Instant::now());
+                let JointState { header, name, position, .. } = next.message;
+                // A publisher of velocities alone gives no positions; of arrays of different lengths the common part counts.
+                let positions = || name.iter().map(String::as_str).zip(position.iter().copied());
+                let mut any = false;
+                for key in keys() {
+                    any |= site.hear_joints(key.as_deref(), header.stamp.seconds(), positions());
+                }
+                if any {
+                    until = Some(tokio::time::Instant::now() + SILENCE);
+                }
+            }
+            Some(()) = silence => {
+                until = None;
+                keys().iter().for_each(|key| site.end_joints(key.as_deref()));
+            }
+        }
+    }
+}
