@@ -1,7 +1,7 @@
-//! The node without a ROS installation: DDS in Rust (`ros2-client` on RustDDS), on the same network as any ROS 2 node.
+//! The node without a ROS installation: DDS in Rust (RustDDS), on the same network as any ROS 2 node.
 //!
-//! Only this module and its children name those crates. What they leave out of a ROS node is added here: parameters with
-//! descriptions and ranges, remaps, simulated time, the network settings of ROS 2.
+//! Only this module and its children name that crate. What makes a ROS node of a DDS participant is added here: the names and wire
+//! formats of ROS, the graph, parameters with descriptions and ranges, remaps, simulated time, the network settings of ROS 2.
 //!
 //! The node runs on two threads of its own. What arrives is decoded there and put into queues; what is published is taken out of
 //! queues there. Nothing here ever runs the caller's code.
@@ -10,13 +10,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
-use ros2_client::{Context, MessageTypeName, NodeOptions};
-use rustdds::{DomainParticipantBuilder, Topic, TopicKind};
+use rustdds::no_key::DefaultDecoder;
+use rustdds::{CDRDeserializerAdapter, DomainParticipant, DomainParticipantBuilder, RTPSEntity};
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::AbortHandle;
 
+mod dds;
 mod graph;
 mod network;
+mod observe;
 mod service;
 #[cfg(test)]
 mod tests;
@@ -27,13 +29,14 @@ pub use network::{Network, Reach, ServiceWire};
 use super::args::Args;
 use super::clock::Clock;
 use super::msg::builtin_interfaces::Time;
-use super::msg::{Message, Service, TypeName};
+use super::msg::{Message, Service};
 use super::names::Names;
 use super::parameter::{Changes, Declaration, Value};
 use super::served::Parameters;
 use super::{Node, Observed, Publisher, PublisherId, Qos, Requests, Sample, Subscription, codes, queue};
 use crate::diagnostic::{Diagnostic, Place};
-use graph::Graph;
+use dds::{Dds, DdsTopic, Reader, Writer};
+use graph::{Graph, ParticipantInfo};
 
 /// How long tasks may take to end at shutdown.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(1);
@@ -52,15 +55,17 @@ struct Inner {
     live: Mutex<Option<Live>>,
 }
 
-/// What ends with the node. Fields are dropped in order: endpoints (in the runtime's tasks), node, participant.
+/// What ends with the node. Fields are dropped in order: endpoints (in the runtime's tasks), participant.
 struct Live {
     runtime: Option<Runtime>,
-    node: ros2_client::Node,
-    context: Context,
+    graph: Arc<Graph>,
+    infos: Arc<Writer<ParticipantInfo>>,
+    dds: Dds,
 }
 
 impl Drop for Live {
     fn drop(&mut self) {
+        self.graph.leave(self.dds.participant.guid(), &self.infos);
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(SHUTDOWN_PATIENCE);
         }
@@ -84,20 +89,18 @@ impl Embedded {
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
     pub fn start(default_name: &str, args: &Args, network: &Network) -> Result<Self, Diagnostic> {
         let names = args.names(default_name)?;
-        let name = ros2_client::NodeName::new(&names.node.namespace, &names.node.name).map_err(|e| {
-            Diagnostic::new(&codes::INVALID_NAME, Place::default(), format!("`{}`: {e}", names.node.fully_qualified()))
-        })?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("ros")
             .enable_time()
             .build()
             .map_err(|e| transport("can't start threads", e))?;
-        let context = context(network)?;
-        let options = NodeOptions::new().enable_rosout(false).start_parameter_services(false);
-        let node = context.new_node(name, options).map_err(|e| transport("can't create the node", e))?;
-        let graph = Graph::new();
-        runtime.spawn(graph.clone().follow(context.domain_participant().status_listener()));
+        let graph = Graph::new(names.node.clone());
+        let dds = Dds::new(participant(network)?, graph.clone())?;
+        let infos = Arc::new(dds.writer(graph::discovery_topic(), &graph::discovery_qos())?);
+        runtime.spawn(graph.clone().hear_ends(dds.participant.status_listener()));
+        runtime.spawn(graph.clone().hear_nodes(dds.reader(graph::discovery_topic(), &graph::discovery_qos())?));
+        runtime.spawn(graph.clone().tell(dds.participant.guid(), infos.clone()));
         let overrides = args.overrides_for(&names.node.fully_qualified());
         let inner = Arc::new(Inner {
             handle: runtime.handle().clone(),
@@ -105,8 +108,8 @@ impl Embedded {
             clock: Arc::default(),
             names,
             network: network.clone(),
-            graph,
-            live: Mutex::new(Some(Live { runtime: Some(runtime), node, context })),
+            graph: graph.clone(),
+            live: Mutex::new(Some(Live { runtime: Some(runtime), graph, infos, dds })),
         });
         let embedded = Self(inner);
         let inner = &embedded.0;
@@ -129,32 +132,33 @@ impl Inner {
         self.handle.spawn(task).abort_handle()
     }
 
-    fn topic(&self, live: &Live, name: &str, kind: TypeName, qos: &rustdds::QosPolicies) -> Result<Topic, Diagnostic> {
-        let kind = MessageTypeName::new(kind.package, kind.name).dds_msg_type();
-        let participant = live.context.domain_participant();
-        participant
-            .create_topic(format!("rt{name}"), kind, qos, TopicKind::NoKey)
-            .map_err(|e| transport(&format!("topic {name}"), e))
-    }
-
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
         let name = self.names.topic(topic)?;
-        let mut live = self.live();
-        let live = live.as_mut().ok_or_else(ended)?;
-        let topic = self.topic(live, &name, M::TYPE, &wire::subscription(qos))?;
-        let reader = live
-            .node
-            .create_subscription::<M>(&topic, None)
-            .map_err(|e| transport(&format!("can't subscribe to {name}"), e))?;
+        self.listen::<M, CDRDeserializerAdapter<M>>(wire::topic(&name, &M::TYPE.of_message()), name, qos)
+    }
+
+    fn observe(&self, topic: &str, type_name: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic> {
+        let name = self.names.topic(topic)?;
+        self.listen::<Observed, observe::Look>(wire::topic(&name, type_name), name, qos)
+    }
+
+    fn listen<M, A>(&self, topic: DdsTopic, name: String, qos: Qos) -> Result<Subscription<M>, Diagnostic>
+    where
+        M: Send + 'static,
+        A: DefaultDecoder<M> + Send + Sync + 'static,
+        A::Decoder: Send,
+    {
+        let reader: Reader<M, A> = self.live().as_ref().ok_or_else(ended)?.dds.reader(topic, &wire::subscription(qos))?;
         let (sender, receiver) = queue::keep_last(qos.depth);
         let heard = name.clone();
         let task = self.spawn(async move {
-            let mut samples = std::pin::pin!(reader.async_stream());
+            let mut samples = std::pin::pin!(reader.stream());
             let mut faults = Recurring::default();
             while let Some(sample) = samples.next().await {
                 match sample {
-                    Ok((message, info)) => {
-                        sender.push(Sample { message, publisher: PublisherId(info.publisher_gid().to_bytes16()) });
+                    Ok(change) => {
+                        let publisher = PublisherId(change.writer_guid().to_bytes());
+                        sender.push(Sample { message: change.into_value(), publisher });
                     }
                     Err(e) => faults.tell(|n| tracing::warn!("{heard}: {n} message(s) could not be read; the last: {e:?}")),
                 }
@@ -165,17 +169,14 @@ impl Inner {
 
     fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
         let name = self.names.topic(topic)?;
-        let mut live = self.live();
-        let live = live.as_mut().ok_or_else(ended)?;
-        let topic = self.topic(live, &name, M::TYPE, &wire::publisher(qos))?;
-        let writer =
-            live.node.create_publisher::<M>(&topic, None).map_err(|e| transport(&format!("can't publish {name}"), e))?;
+        let topic = wire::topic(&name, &M::TYPE.of_message());
+        let writer: Writer<M> = self.live().as_ref().ok_or_else(ended)?.dds.writer(topic, &wire::publisher(qos))?;
         let (sender, mut receiver) = queue::keep_last(qos.depth);
         let said = name.clone();
         self.spawn(async move {
             let mut faults = Recurring::default();
             while let Some(message) = receiver.next().await {
-                if let Err(e) = writer.async_publish(message).await {
+                if let Err(e) = writer.write(message, None).await {
                     faults.tell(|n| tracing::warn!("{said}: {n} message(s) could not be sent; the last: {e}"));
                 }
             }
@@ -192,16 +193,15 @@ impl Inner {
 }
 
 /// Opens the network.
-fn context(network: &Network) -> Result<Context, Diagnostic> {
+fn participant(network: &Network) -> Result<DomainParticipant, Diagnostic> {
     let mut builder = DomainParticipantBuilder::new(network.domain);
     if let Some(interfaces) = network.interfaces() {
         builder = builder.same_host_loopback(!interfaces.is_empty()).with_only_networks(interfaces);
     }
-    let participant = builder.build().map_err(|e| {
+    builder.build().map_err(|e| {
         transport(&format!("can't open the network (domain {})", network.domain), e)
             .help("is UDP allowed here, and is this domain not full? ROS_DOMAIN_ID chooses another one")
-    })?;
-    Context::from_domain_participant(participant).map_err(|e| transport("can't join the ROS graph", e))
+    })
 }
 
 /// Aborts its task when dropped.
@@ -247,8 +247,8 @@ impl Node for Embedded {
         self.0.subscribe(topic, qos)
     }
 
-    fn observe(&self, topic: &str, _type_name: &str, _qos: Qos) -> Result<Subscription<Observed>, Diagnostic> {
-        Err(transport("can't subscribe", topic))
+    fn observe(&self, topic: &str, type_name: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic> {
+        self.0.observe(topic, type_name, qos)
     }
 
     fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
@@ -259,12 +259,18 @@ impl Node for Embedded {
         self.0.serve(service)
     }
 
-    async fn call<S: Service>(&self, service: &str, _: S::Request, _: Duration) -> Result<S::Response, Diagnostic> {
-        Err(transport("can't call", service))
+    async fn call<S: Service>(
+        &self,
+        service: &str,
+        request: S::Request,
+        patience: Duration,
+    ) -> Result<S::Response, Diagnostic> {
+        self.0.call::<S>(service, request, patience).await
     }
 
     fn graph(&self) -> super::Graph {
-        super::Graph::default()
+        let participant = self.0.live().as_ref().map(|live| live.dds.participant.clone());
+        participant.map(|participant| self.0.graph.all(&participant)).unwrap_or_default()
     }
 
     fn graph_changes(&self) -> tokio::sync::watch::Receiver<()> {

@@ -1,31 +1,64 @@
-//! Services: requests into a queue, answers out of it, in the wire format of either family of DDS clients.
+//! Services: requests into a queue, answers out of it, and calls to others, in the wire format of either family of DDS clients.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use ros2_client::{Name, RmwRequestId, ServiceTypeName};
+use rustdds::no_key::DeserializedCacheChange;
 use rustdds::serialization::to_writer_with_rep_id;
-use rustdds::{RepresentationIdentifier, TopicKind};
+use rustdds::{GUID, RepresentationIdentifier, SampleIdentity, SequenceNumber};
 use serde::{Deserialize, Serialize};
 
+use super::dds::{Dds, Reader, Writer};
 use super::network::ServiceWire;
-use super::wire::{self, Wire};
-use super::{Inner, Live, Recurring, Task, ended, transport};
+use super::{Inner, Recurring, Task, ended, transport, wire};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::ros::msg::{Payload, Service};
 use crate::ros::{Qos, Request, Requests, Responder, codes, queue};
 
 /// How many calls to one service may wait.
-pub(super) const DEPTH: usize = 128;
+const DEPTH: usize = 128;
 /// How long an answer waits for the caller's reader to be discovered.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The longest answer, in bytes of CDR, that RustDDS 0.15 sends whole to any peer. Longer ones it cuts into fragments, and those it
 /// writes wrongly if they carry the identity of the request: nobody can read them. Only Fast DDS needs that identity.
 const LONGEST_TO_FAST_DDS: usize = 1280;
 
-/// Half of a service as `rmw_cyclonedds_cpp` sends it: the caller's identity and number in front.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// Which call of whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Call {
+    /// An end of the caller's, for its participant.
+    caller: GUID,
+    /// What Cyclone calls the caller by.
+    client: u64,
+    sequence: i64,
+}
+
+/// How the halves of a service travel: one of the two families of DDS clients.
+trait Format: Send + Sync + 'static {
+    /// A request or an answer.
+    type Half<T: Payload>: Payload;
+
+    /// The number that a caller's first request carries.
+    const FIRST: SequenceNumber;
+
+    /// Whether `answer` is of `call`, that was sent as the `sent`th message.
+    fn is_of(call: Call, sent: SequenceNumber, answer: Call) -> bool;
+
+    /// A request or answer of the call.
+    fn pack<T: Payload>(call: Call, body: T) -> (Self::Half<T>, Option<SampleIdentity>);
+
+    /// What a request or answer says, and of which call.
+    fn unpack<T: Payload>(change: DeserializedCacheChange<Self::Half<T>>) -> (Call, T);
+
+    /// The answer, short enough to be sent.
+    fn fit<S: Service>(response: S::Response) -> Result<S::Response, Diagnostic>;
+}
+
+/// As `rmw_cyclonedds_cpp` does it: the caller's identity and number in front of the body.
+struct Cyclone;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(bound = "")]
 struct Framed<T: Payload> {
     client: u64,
@@ -33,101 +66,121 @@ struct Framed<T: Payload> {
     body: T,
 }
 
+impl Format for Cyclone {
+    type Half<T: Payload> = Framed<T>;
+
+    const FIRST: SequenceNumber = SequenceNumber::zero().plus_1();
+
+    fn is_of(call: Call, _: SequenceNumber, answer: Call) -> bool {
+        (answer.client, answer.sequence) == (call.client, call.sequence)
+    }
+
+    fn pack<T: Payload>(Call { client, sequence, .. }: Call, body: T) -> (Framed<T>, Option<SampleIdentity>) {
+        (Framed { client, sequence, body }, None)
+    }
+
+    fn unpack<T: Payload>(change: DeserializedCacheChange<Framed<T>>) -> (Call, T) {
+        let caller = change.writer_guid();
+        let Framed { client, sequence, body } = change.into_value();
+        (Call { caller, client, sequence }, body)
+    }
+
+    fn fit<S: Service>(response: S::Response) -> Result<S::Response, Diagnostic> {
+        Ok(response)
+    }
+}
+
+/// As `rmw_fastrtps_cpp` does it: the identity beside the body. A request names the reader that waits for the answer.
+struct FastDds;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent, bound = "")]
+struct Bare<T: Payload>(T);
+
+impl Format for FastDds {
+    type Half<T: Payload> = Bare<T>;
+
+    const FIRST: SequenceNumber = SequenceNumber::UNKNOWN;
+
+    fn is_of(call: Call, sent: SequenceNumber, answer: Call) -> bool {
+        (answer.caller, answer.sequence) == (call.caller, sent.into())
+    }
+
+    fn pack<T: Payload>(Call { caller, sequence, .. }: Call, body: T) -> (Bare<T>, Option<SampleIdentity>) {
+        (Bare(body), Some(SampleIdentity { writer_guid: caller, sequence_number: SequenceNumber::from(sequence) }))
+    }
+
+    fn unpack<T: Payload>(change: DeserializedCacheChange<Bare<T>>) -> (Call, T) {
+        let (writer_guid, sequence_number) = (change.writer_guid(), change.sequence_number);
+        let mut id = change.related_sample_identity().unwrap_or(SampleIdentity { writer_guid, sequence_number });
+        if id.sequence_number == SequenceNumber::UNKNOWN {
+            id.sequence_number = sequence_number;
+        }
+        (Call { caller: id.writer_guid, client: 0, sequence: id.sequence_number.into() }, change.into_value().0)
+    }
+
+    fn fit<S: Service>(mut response: S::Response) -> Result<S::Response, Diagnostic> {
+        loop {
+            let mut bytes = Counter(4);
+            to_writer_with_rep_id(&mut bytes, &response, RepresentationIdentifier::CDR_LE)
+                .map_err(|e| transport("an answer can't be written", e))?;
+            if bytes.0 <= LONGEST_TO_FAST_DDS {
+                return Ok(response);
+            }
+            response = S::shorten(response).ok_or_else(|| {
+                let what = format!("an answer of {}/srv/{} is too long for clients on Fast DDS", S::TYPE.package, S::TYPE.name);
+                let message = format!("{what}: {} bytes of {LONGEST_TO_FAST_DDS}", bytes.0);
+                Diagnostic::new(&codes::TRANSPORT, Place::default(), message)
+                    .help("ask for less at a time, or run both sides with RMW_IMPLEMENTATION=rmw_cyclonedds_cpp")
+            })?;
+        }
+    }
+}
+
 impl Inner {
     pub(super) fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
-        let name = self.names.service(service)?;
-        let mut live = self.live();
-        let live = live.as_mut().ok_or_else(ended)?;
         match self.network.services {
-            ServiceWire::Cyclone => self.serve_cyclone(live, name),
-            ServiceWire::FastDds => self.serve_fast_dds(live, name),
+            ServiceWire::Cyclone => self.serve_as::<Cyclone, S>(service),
+            ServiceWire::FastDds => self.serve_as::<FastDds, S>(service),
         }
     }
 
-    fn serve_cyclone<S: Service>(&self, live: &mut Live, name: String) -> Result<Requests<S>, Diagnostic> {
-        let (kind, qos) = (S::TYPE, Qos::reliable(DEPTH));
-        let replies = format!("rr{name}Reply");
-        let topic = |topic: &str, half: &str, qos: &rustdds::QosPolicies| {
-            let kind = format!("{}::srv::dds_::{}_{half}_", kind.package, kind.name);
-            let participant = live.context.domain_participant();
-            participant.create_topic(topic.to_owned(), kind, qos, TopicKind::NoKey)
+    fn serve_as<F: Format, S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
+        let name = self.names.service(service)?;
+        let (asked, answered) = wire::service(&name, S::TYPE);
+        let (reader, writer) = {
+            let live = self.live();
+            let dds = &live.as_ref().ok_or_else(ended)?.dds;
+            let reader: Reader<F::Half<S::Request>> = dds.reader(asked, &wire::subscription(Qos::reliable(DEPTH)))?;
+            let writer: Writer<F::Half<S::Response>> = dds.writer(answered, &wire::publisher(Qos::reliable(DEPTH)))?;
+            (reader, Arc::new(writer))
         };
-        let cannot = |e: &dyn std::fmt::Debug| transport(&format!("can't serve {name}"), e);
-        let requests = topic(&format!("rq{name}Request"), "Request", &wire::subscription(qos)).map_err(|e| cannot(&e))?;
-        let answers = topic(&replies, "Response", &wire::publisher(qos)).map_err(|e| cannot(&e))?;
-        let reader = live.node.create_subscription::<Framed<S::Request>>(&requests, None).map_err(|e| cannot(&e))?;
-        let writer = live.node.create_publisher::<Framed<S::Response>>(&answers, None).map_err(|e| cannot(&e))?;
-        // An answer to nobody, so that every new reader lacks something and is sent heartbeats; see `Graph::reader`.
-        let nobody = Framed { client: 0, sequence: 0, body: S::Response::default() };
-        writer.publish(nobody).map_err(|e| cannot(&e))?;
-
         let (sender, receiver) = queue::keep_last(DEPTH);
-        let (handle, graph, asked, writer) = (self.handle.clone(), self.graph.clone(), name.clone(), Arc::new(writer));
-        let replies: Arc<str> = replies.into();
+        let (handle, graph, service) = (self.handle.clone(), self.graph.clone(), name.clone());
         let task = self.spawn(async move {
-            let mut requests = std::pin::pin!(reader.async_stream());
-            let mut troubles = Troubles::new(asked);
-            while let Some(request) = requests.next().await {
-                let (Framed { client, sequence, body }, info) = match request {
-                    Ok(request) => request,
-                    Err(e) => {
-                        troubles.unreadable(e);
-                        continue;
-                    }
-                };
-                let (writer, handle, graph, replies) =
-                    (Arc::downgrade(&writer), handle.clone(), graph.clone(), replies.clone());
-                let responder = Responder::new(move |body| {
-                    let writer = writer.upgrade().ok_or_else(ended)?;
-                    handle.spawn(async move {
-                        graph.reader(&replies, &info.publisher_gid().to_bytes16()[..12], PATIENCE).await;
-                        if let Err(e) = writer.async_publish(Framed { client, sequence, body }).await {
-                            tracing::warn!("{replies}: an answer could not be sent: {e}");
-                        }
-                    });
-                    Ok(())
-                });
-                troubles.queued(sender.push(Request { request: body, responder }));
+            // An answer to nobody, so that every new reader lacks something and is sent heartbeats; see `Graph::reader`.
+            if let Err(e) = writer.write(Default::default(), None).await {
+                tracing::warn!("{service}: first answers may get lost: {e}");
             }
-        });
-        Ok(Requests::new(name, receiver, Arc::new(Task(task))))
-    }
-
-    fn serve_fast_dds<S: Service>(&self, live: &mut Live, name: String) -> Result<Requests<S>, Diagnostic> {
-        let full = Name::parse(&name)
-            .map_err(|e| Diagnostic::new(&codes::INVALID_NAME, Place::default(), format!("service `{name}`: {e}")))?;
-        let kind = ServiceTypeName::new(S::TYPE.package, S::TYPE.name);
-        let mapping = ros2_client::ServiceMapping::Enhanced;
-        let server = live
-            .node
-            .create_server::<Wire<S::Request>, Wire<S::Response>>(mapping, &full, &kind, wire::service(), wire::service())
-            .map_err(|e| transport(&format!("can't serve {name}"), e))?;
-        let nobody = server.send_response(RmwRequestId::default(), Wire(S::Response::default()));
-        nobody.map_err(|e| transport(&format!("can't serve {name}"), e))?;
-
-        let (sender, receiver) = queue::keep_last(DEPTH);
-        let (handle, graph, asked, server) = (self.handle.clone(), self.graph.clone(), name.clone(), Arc::new(server));
-        let replies: Arc<str> = format!("rr{name}Reply").into();
-        let task = self.spawn(async move {
-            let mut requests = server.receive_request_stream();
-            let mut troubles = Troubles::new(asked);
+            let mut requests = std::pin::pin!(reader.stream());
+            let mut troubles = Troubles::new(service);
             while let Some(request) = requests.next().await {
-                let (id, Wire(request)) = match request {
-                    Ok(request) => request,
+                let (call, request) = match request {
+                    Ok(change) => F::unpack(change),
                     Err(e) => {
                         troubles.unreadable(e);
                         continue;
                     }
                 };
-                let (server, handle, graph, replies) =
-                    (Arc::downgrade(&server), handle.clone(), graph.clone(), replies.clone());
+                let (writer, handle, graph, service) =
+                    (Arc::downgrade(&writer), handle.clone(), graph.clone(), troubles.service.clone());
                 let responder = Responder::new(move |response| {
-                    let server = server.upgrade().ok_or_else(ended)?;
-                    let response = fit::<S>(response)?;
+                    let writer = writer.upgrade().ok_or_else(ended)?;
+                    let (response, related) = F::pack(call, F::fit::<S>(response)?);
                     handle.spawn(async move {
-                        graph.reader(&replies, &id.writer_gid.to_bytes16()[..12], PATIENCE).await;
-                        if let Err(e) = server.async_send_response(id, Wire(response)).await {
-                            tracing::warn!("{replies}: an answer could not be sent: {e}");
+                        graph.reader(writer.guid(), &call.caller.to_bytes()[..12], PATIENCE).await;
+                        if let Err(e) = writer.write(response, related).await {
+                            tracing::warn!("{service}: an answer could not be sent: {e}");
                         }
                     });
                     Ok(())
@@ -137,23 +190,76 @@ impl Inner {
         });
         Ok(Requests::new(name, receiver, Arc::new(Task(task))))
     }
+
+    /// See [`Node::call`](crate::ros::Node::call).
+    pub(super) async fn call<S: Service>(
+        self: &Arc<Self>,
+        service: &str,
+        request: S::Request,
+        patience: Duration,
+    ) -> Result<S::Response, Diagnostic> {
+        let name = self.names.service(service)?;
+        let (inner, service) = (self.clone(), name.clone());
+        let asked = async move {
+            match inner.network.services {
+                ServiceWire::Cyclone => inner.call_as::<Cyclone, S>(&service, request, patience).await,
+                ServiceWire::FastDds => inner.call_as::<FastDds, S>(&service, request, patience).await,
+            }
+        };
+        // On the node's own threads, so that it ends with the node; it also ends when nobody waits for it any more.
+        let mut answer = self.handle.spawn(tokio::time::timeout(patience, asked));
+        let _task = Task(answer.abort_handle());
+        match (&mut answer).await {
+            Ok(Ok(answered)) => answered,
+            Ok(Err(_)) => Err(no_answer(&name, patience, "its server is there, but silent")),
+            Err(_) => Err(ended()),
+        }
+    }
+
+    async fn call_as<F: Format, S: Service>(
+        &self,
+        service: &str,
+        request: S::Request,
+        patience: Duration,
+    ) -> Result<S::Response, Diagnostic> {
+        let (asks, answers) = wire::service(service, S::TYPE);
+        let (writer, reader) = {
+            let live = self.live();
+            let dds: &Dds = &live.as_ref().ok_or_else(ended)?.dds;
+            let writer: Writer<F::Half<S::Request>> = dds.writer(asks, &wire::publisher(Qos::reliable(1)))?;
+            let reader: Reader<F::Half<S::Response>> = dds.reader(answers, &wire::subscription(Qos::reliable(DEPTH)))?;
+            (writer, reader)
+        };
+        // A little less than what the caller waits, to tell a missing server from a silent one.
+        if !self.graph.server(writer.guid(), reader.guid(), patience.mul_f64(0.95)).await {
+            return Err(no_answer(service, patience, "nobody offers it"));
+        }
+        writer.settle(Default::default()).await;
+        let call = Call { caller: reader.guid(), client: client(writer.guid()), sequence: F::FIRST.into() };
+        let (request, related) = F::pack(call, request);
+        let sent = writer.write(request, related).await.map_err(|e| transport(&format!("{service} can't be called"), e))?;
+        let mut answers = std::pin::pin!(reader.stream());
+        while let Some(answer) = answers.next().await {
+            match answer.map(F::unpack) {
+                Ok((answered, response)) if F::is_of(call, sent.sequence_number, answered) => return Ok(response),
+                Ok(_) => {}
+                Err(e) => return Err(transport(&format!("the answer of {service} can't be read"), e)),
+            }
+        }
+        Err(ended())
+    }
 }
 
-/// An answer in as many bytes as can be sent to Fast DDS, shortened if need be.
-fn fit<S: Service>(mut response: S::Response) -> Result<S::Response, Diagnostic> {
-    loop {
-        let mut bytes = Counter(4);
-        to_writer_with_rep_id(&mut bytes, &response, RepresentationIdentifier::CDR_LE)
-            .map_err(|e| transport("an answer can't be written", e))?;
-        if bytes.0 <= LONGEST_TO_FAST_DDS {
-            return Ok(response);
-        }
-        response = S::shorten(response).ok_or_else(|| {
-            let what = format!("an answer of {}/srv/{} is too long for clients on Fast DDS", S::TYPE.package, S::TYPE.name);
-            Diagnostic::new(&codes::TRANSPORT, Place::default(), format!("{what}: {} bytes of {LONGEST_TO_FAST_DDS}", bytes.0))
-                .help("ask for less at a time, or run both sides with RMW_IMPLEMENTATION=rmw_cyclonedds_cpp")
-        })?;
-    }
+/// What Cyclone may call a caller by: told from all others by both halves of its identity.
+fn client(guid: GUID) -> u64 {
+    let bytes = u128::from_le_bytes(guid.to_bytes());
+    (bytes >> 64) as u64 ^ bytes as u64
+}
+
+fn no_answer(service: &str, patience: Duration, why: &str) -> Diagnostic {
+    let message = format!("{service} does not answer within {patience:?}: {why}");
+    Diagnostic::new(&codes::NO_ANSWER, Place::default(), message)
+        .help("is its node running, in this ROS_DOMAIN_ID and with the same RMW_IMPLEMENTATION?")
 }
 
 /// Counts what is written to it.

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use super::wire::Wire;
 use super::*;
-use crate::ros::msg::std_msgs::String as Text;
+use crate::ros::graph::{EndQos, ServiceRole, TopicRole};
+use crate::ros::msg::builtin_interfaces::Time;
+use crate::ros::msg::rcl_interfaces::{GetParameters, Names, ParameterValue};
+use crate::ros::msg::sensor_msgs::JointState;
+use crate::ros::msg::std_msgs::{Header, String as Text};
 use crate::ros::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
-use crate::ros::{Request, parameter::Declaration};
+use crate::ros::{Durability, Reliability, Request, parameter::Declaration};
 
 /// How long anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -14,9 +17,30 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A node alone with the others of its test: each test has a domain of its own, and so has each run.
 fn node(name: &str, test: u16, line: &str) -> Embedded {
     let (args, _) = Args::parse(line.split_whitespace().map(str::to_owned)).expect("arguments");
-    let domain = 1 + (u16::try_from(std::process::id() % 20).unwrap_or(0) * 5 + test) % 100;
-    let network = Network { domain, reach: Reach::Localhost, services: ServiceWire::Cyclone, without_effect: Vec::new() };
-    Embedded::start(name, &args, &network).expect("a node")
+    Embedded::start(name, &args, &network(test)).expect("a node")
+}
+
+fn network(test: u16) -> Network {
+    let domain = 1 + (u16::try_from(std::process::id() % 10).unwrap_or(0) * 10 + test) % 100;
+    Network { domain, reach: Reach::Localhost, services: ServiceWire::Cyclone, without_effect: Vec::new() }
+}
+
+/// Waits until the graph is as `wanted`.
+async fn graph(node: &Embedded, wanted: impl Fn(&crate::ros::Graph) -> bool) -> crate::ros::Graph {
+    let mut changes = node.graph_changes();
+    let seen = async {
+        loop {
+            let graph = node.graph();
+            if wanted(&graph) {
+                return graph;
+            }
+            changes.changed().await.expect("the node is there");
+        }
+    };
+    match tokio::time::timeout(PATIENCE, seen).await {
+        Ok(graph) => graph,
+        Err(_) => panic!("the graph stayed {:#?}", node.graph()),
+    }
 }
 
 async fn heard(subscription: &mut Subscription<Text>) -> Option<String> {
@@ -89,7 +113,7 @@ async fn a_node_that_leaves_ends_its_streams_and_not_the_others() {
 
 #[tokio::test]
 async fn fast_dds_is_answered_and_long_answers_are_shortened() {
-    let network = Network { services: ServiceWire::FastDds, ..node("scout", 3, "").0.network.clone() };
+    let network = Network { services: ServiceWire::FastDds, ..network(3) };
     let start = |name: &str| Embedded::start(name, &Args::default(), &network).expect("a node");
     let (server, caller) = (start("server"), start("caller"));
     let mut calls = server.serve::<Convert>("~/convert").expect("service");
@@ -100,25 +124,8 @@ async fn fast_dds_is_answered_and_long_answers_are_shortened() {
             responder.send(ConvertResponse { message, report, ..Default::default() }).expect("sent");
         }
     });
-    let client: ros2_client::Client<Wire<ConvertRequest>, Wire<ConvertResponse>> = {
-        let (mut live, kind) = (caller.0.live(), ros2_client::ServiceTypeName::new("urdf_usd", "Convert"));
-        let (name, mapping) =
-            (ros2_client::Name::parse("/server/convert").expect("a name"), ros2_client::ServiceMapping::Enhanced);
-        let node = &mut live.as_mut().expect("live").node;
-        node.create_client(mapping, &name, &kind, wire::service(), wire::service()).expect("client")
-    };
-    // The request is sent again until the server has been found and answers.
-    let answered = async {
-        loop {
-            let request = ConvertRequest { urdf: "x".repeat(1000), ..Default::default() };
-            let id = client.async_send_request(Wire(request)).await.expect("sent");
-            let reply = tokio::time::timeout(Duration::from_secs(1), client.async_receive_response(id)).await;
-            if let Ok(Ok(Wire(response))) = reply {
-                return response;
-            }
-        }
-    };
-    let response = tokio::time::timeout(PATIENCE, answered).await.expect("in time");
+    let request = ConvertRequest { urdf: "x".repeat(1000), ..Default::default() };
+    let response = caller.call::<Convert>("/server/convert", request, PATIENCE).await.expect("an answer");
     assert!(response.message.starts_with("1000 bytes (the report is too long") && response.report.is_empty(), "{response:?}");
 }
 
@@ -132,4 +139,97 @@ fn parameters_come_from_the_command_line() {
     let unused = node.unused_overrides();
     assert!(unused.len() == 1 && unused[0].message.contains("`b`"), "{unused:?}");
     assert_eq!(declare("b", Value::Bool(true)).expect_err("type").code, codes::PARAMETER_TYPE.id);
+}
+
+#[tokio::test]
+async fn the_graph_names_both_ends_and_forgets_them() {
+    let (one, other) = (node("one", 5, "--ros-args -r __ns:=/left"), node("other", 5, ""));
+    let publisher = one.advertise::<JointState>("joint_states", Qos::latched(3)).expect("publisher");
+    let service = one.serve::<Convert>("~/convert").expect("service");
+    let mut heard = other.observe("/left/joint_states", "sensor_msgs/msg/JointState", Qos::best_effort(1)).expect("observer");
+    let has_both = |graph: &crate::ros::Graph| {
+        let ends: Vec<_> = graph.topics.iter().filter(|end| end.topic == "/left/joint_states" && end.node.is_some()).collect();
+        ends.len() == 2 && graph.services.iter().any(|end| end.service == "/left/one/convert" && end.node.is_some())
+    };
+    let (seen_by_other, seen_by_one) = (graph(&other, has_both).await, graph(&one, has_both).await);
+    assert_eq!(seen_by_other.nodes, ["/left/one", "/other"]);
+    for graph in [&seen_by_other, &seen_by_one] {
+        let ends: Vec<_> = graph.topics.iter().filter(|end| end.topic == "/left/joint_states").collect();
+        let [publisher, subscriber] = ends[..] else { panic!("{ends:?}") };
+        assert_eq!((publisher.role, publisher.node.as_deref()), (TopicRole::Publisher, Some("/left/one")));
+        assert_eq!((subscriber.role, subscriber.node.as_deref()), (TopicRole::Subscriber, Some("/other")));
+        assert!(ends.iter().all(|end| end.type_name == "sensor_msgs/msg/JointState"));
+        let qos = publisher.qos.expect("told");
+        assert_eq!((qos.reliability, qos.durability), (Reliability::Reliable, Durability::TransientLocal));
+        assert_eq!(subscriber.qos.map(|qos| qos.reliability), Some(Reliability::BestEffort));
+        let servers: Vec<_> = graph.services.iter().filter(|end| end.service == "/left/one/convert").collect();
+        let [server] = servers[..] else { panic!("{servers:?}") };
+        assert_eq!((server.type_name.as_str(), server.role), ("urdf_usd/srv/Convert", ServiceRole::Server));
+    }
+    let own = seen_by_one.publishers("/left/joint_states").next().expect("own end");
+    assert_eq!(
+        own.qos,
+        Some(EndQos { reliability: Reliability::Reliable, durability: Durability::TransientLocal, depth: Some(3) })
+    );
+
+    let header = Header { stamp: Time { sec: 7, nanosec: 8 }, frame_id: "base".into() };
+    publisher
+        .publish(JointState { header: header.clone(), name: vec!["a".repeat(1 << 20)], ..JointState::default() })
+        .expect("said");
+    let sample = tokio::time::timeout(PATIENCE, heard.next()).await.expect("in time").expect("a message");
+    assert_eq!(sample.message.header, Some(header));
+    assert_eq!(seen_by_other.publishers("/left/joint_states").next().and_then(|end| end.id), Some(sample.publisher));
+
+    drop((publisher, service));
+    graph(&other, |graph| graph.publishers("/left/joint_states").next().is_none()).await;
+    let left = graph(&other, |graph| graph.services.iter().all(|end| end.service != "/left/one/convert")).await;
+    assert!(left.nodes.contains(&"/left/one".to_owned()));
+    one.shutdown();
+    graph(&other, |graph| graph.nodes == ["/other"]).await;
+    assert_eq!(one.graph(), crate::ros::Graph::default());
+}
+
+#[tokio::test]
+async fn parameters_of_other_nodes_are_asked_for_in_either_format() {
+    for services in [ServiceWire::Cyclone, ServiceWire::FastDds] {
+        let network = Network { services, ..network(6) };
+        let start = |name: &str| Embedded::start(name, &Args::default(), &network).expect("a node");
+        let caller = start("caller");
+        let asked = Names { names: vec!["robot_description".into()] };
+        let absent = caller.call::<GetParameters>("/server/get_parameters", asked.clone(), Duration::from_millis(300)).await;
+        assert_eq!(absent.expect_err("nobody is there").code, codes::NO_ANSWER.id);
+        let server = start("server");
+        server.declare(Declaration::new("robot_description", Value::String("<robot/>".into()), "")).expect("declared");
+        // All at once, each gets its own answer; one does not wait for it.
+        let call = |asked: Names| caller.call::<GetParameters>("/server/get_parameters", asked, PATIENCE);
+        let given_up = tokio::time::timeout(Duration::from_millis(5), call(asked.clone())).await;
+        let (one, two) = tokio::join!(call(asked.clone()), call(Names { names: vec!["use_sim_time".into(); 2] }));
+        assert_eq!(one.expect("an answer").values, [ParameterValue::from(Value::String("<robot/>".into()))]);
+        assert_eq!(two.expect("an answer").values, vec![ParameterValue::from(Value::Bool(false)); 2]);
+        assert!(given_up.is_err());
+        let is_gone = |graph: &crate::ros::Graph| graph.services.iter().all(|end| end.role == ServiceRole::Server);
+        graph(&server, is_gone).await;
+        caller.shutdown();
+        assert_eq!(call(asked).await.expect_err("it has left").code, codes::TRANSPORT.id);
+    }
+}
+
+#[tokio::test]
+async fn what_a_dead_publisher_said_is_not_heard_later() {
+    let (speaker, listener) = (node("speaker", 7, ""), node("listener", 7, ""));
+    let publisher = speaker.advertise::<Text>("/t", Qos::latched(1)).expect("publisher");
+    publisher.publish(text("old")).expect("said");
+    let mut first = listener.subscribe::<Text>("/t", Qos::latched(1)).expect("subscription");
+    assert_eq!(heard(&mut first).await.as_deref(), Some("old"));
+    // Subscribed again while the publisher is there: the latched message is heard again.
+    drop(first);
+    let mut again = listener.subscribe::<Text>("/t", Qos::latched(1)).expect("subscription");
+    assert_eq!(heard(&mut again).await.as_deref(), Some("old"));
+    drop(again);
+    speaker.shutdown();
+    graph(&listener, |graph| graph.publishers("/t").next().is_none()).await;
+    let new = node("new", 7, "");
+    let mut late = listener.subscribe::<Text>("/t", Qos::latched(1)).expect("subscription");
+    new.advertise::<Text>("/t", Qos::latched(1)).and_then(|p| p.publish(text("new"))).expect("said");
+    assert_eq!(heard(&mut late).await.as_deref(), Some("new"));
 }

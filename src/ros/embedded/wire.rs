@@ -1,18 +1,11 @@
-//! From the trait's terms to `ros2-client`'s.
+//! From the trait's terms to those of DDS and back: quality of service, the names of topics and types.
 
 use rustdds::policy::{Durability as DdsDurability, History, Liveliness, Reliability as DdsReliability, ResourceLimits};
 use rustdds::{Duration, QosPolicies, QosPolicyBuilder};
-use serde::{Deserialize, Serialize};
 
-use crate::ros::msg::Payload;
+use super::dds::DdsTopic;
+use crate::ros::msg::TypeName;
 use crate::ros::{Durability, Qos, Reliability};
-
-/// Half of a service, for a client that wants its own marker trait on it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(transparent, bound = "")]
-pub(super) struct Wire<T: Payload>(pub T);
-
-impl<T: Payload> ros2_client::Message for Wire<T> {}
 
 fn depth(qos: Qos) -> i32 {
     i32::try_from(qos.depth.max(1)).unwrap_or(i32::MAX)
@@ -46,8 +39,76 @@ pub(super) fn subscription(qos: Qos) -> QosPolicies {
     policies(qos).resource_limits(limits).build()
 }
 
-/// The QoS of both sides of a service. Callers wait in the reader's cache, so it is deep.
-pub(super) fn service() -> ros2_client::qos::QosProfile {
-    use ros2_client::qos::{History, QosProfile};
-    QosProfile::publisher_default().history(History::KeepLast { depth: super::service::DEPTH })
+/// The topic `/tf` in DDS terms.
+pub(super) fn topic(name: &str, kind: &str) -> DdsTopic {
+    DdsTopic { name: format!("rt{name}"), kind: mangle(kind, "") }
+}
+
+/// The two topics of a service, for requests and for answers.
+pub(super) fn service(name: &str, kind: TypeName) -> (DdsTopic, DdsTopic) {
+    let kind = kind.of_service();
+    (
+        DdsTopic { name: format!("rq{name}Request"), kind: mangle(&kind, "_Request") },
+        DdsTopic { name: format!("rr{name}Reply"), kind: mangle(&kind, "_Response") },
+    )
+}
+
+/// `std_msgs/msg/String` → `std_msgs::msg::dds_::String_`.
+fn mangle(kind: &str, half: &str) -> String {
+    let (space, name) = kind.rsplit_once('/').unwrap_or(("", kind));
+    format!("{}::dds_::{name}{half}_", space.replace('/', "::"))
+}
+
+/// `std_msgs::msg::dds_::String_` → `std_msgs/msg/String`, and for a half of a service the service's type. What is not mangled so
+/// stays as it is.
+pub(super) fn type_of(mangled: &str, half: &str) -> String {
+    let parts = mangled.rsplit_once("::dds_::");
+    let named = parts.and_then(|(space, name)| Some((space, name.strip_suffix('_')?.strip_suffix(half)?)));
+    named.map_or_else(|| mangled.to_owned(), |(space, name)| format!("{}/{name}", space.replace("::", "/")))
+}
+
+/// `rt/tf` → `/tf`.
+pub(super) fn topic_of(dds: &str) -> Option<String> {
+    dds.strip_prefix("rt").filter(|name| name.starts_with('/')).map(str::to_owned)
+}
+
+/// `rq/resetRequest` → `/reset`.
+pub(super) fn service_of(dds: &str) -> Option<String> {
+    dds.strip_prefix("rq").filter(|name| name.starts_with('/'))?.strip_suffix("Request").map(str::to_owned)
+}
+
+/// Whether a DDS topic is a ROS topic or half of a ROS service.
+pub(super) fn is_of_ros(dds: &str) -> bool {
+    ["rt/", "rq/", "rr/"].iter().any(|prefix| dds.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_survive_the_way_to_dds_and_back() {
+        for kind in ["std_msgs/msg/String", "a_b/action/Fibonacci_FeedbackMessage", "p/msg/Request"] {
+            let dds = topic("/x/y", kind);
+            assert_eq!((topic_of(&dds.name).as_deref(), type_of(&dds.kind, "").as_str()), (Some("/x/y"), kind));
+        }
+        let (requests, answers) = service("/left/reset", TypeName { package: "std_srvs", name: "Trigger" });
+        assert_eq!(
+            (requests.name.as_str(), requests.kind.as_str()),
+            ("rq/left/resetRequest", "std_srvs::srv::dds_::Trigger_Request_")
+        );
+        assert_eq!(
+            (answers.name.as_str(), answers.kind.as_str()),
+            ("rr/left/resetReply", "std_srvs::srv::dds_::Trigger_Response_")
+        );
+        assert_eq!(service_of(&requests.name).as_deref(), Some("/left/reset"));
+        assert_eq!(type_of(&requests.kind, "_Request"), "std_srvs/srv/Trigger");
+        assert_eq!(type_of("p::action::dds_::Fibonacci_SendGoal_Request_", "_Request"), "p/action/Fibonacci_SendGoal");
+        for foreign in ["DCPSTopic", "rt", "rtx/y", "ros_discovery_info"] {
+            assert_eq!((topic_of(foreign), service_of(foreign), is_of_ros(foreign)), (None, None, false), "{foreign}");
+        }
+        for foreign in ["ShapeType", "a::dds_::B", "a::b"] {
+            assert_eq!(type_of(foreign, ""), foreign);
+        }
+    }
 }

@@ -27,6 +27,18 @@ pub struct TypeName {
     pub name: &'static str,
 }
 
+impl TypeName {
+    /// The full name of a message type: `std_msgs/msg/String`.
+    pub fn of_message(self) -> String {
+        format!("{}/msg/{}", self.package, self.name)
+    }
+
+    /// The full name of a service type: `std_srvs/srv/Trigger`.
+    pub fn of_service(self) -> String {
+        format!("{}/srv/{}", self.package, self.name)
+    }
+}
+
 /// What can travel: a message, or a half of a service.
 pub trait Payload: Serialize + DeserializeOwned + Clone + Debug + Default + Send + Sync + 'static {}
 impl<T: Serialize + DeserializeOwned + Clone + Debug + Default + Send + Sync + 'static> Payload for T {}

@@ -1,0 +1,136 @@
+//! The node's readers and writers on RustDDS, each known to the graph for as long as it lives.
+//!
+//! RustDDS has quirks that only this module needs to know: what is said of a topic stays in a cache of the participant that outlives
+//! readers, and a writer's first words can come too early for a reader that has just been connected.
+
+use futures::{Stream, StreamExt};
+use rustdds::no_key::{DataWriter, DefaultDecoder, DeserializedCacheChange, DeserializerAdapter, SimpleDataReader};
+use rustdds::{
+    CDRDeserializerAdapter, CDRSerializerAdapter, DomainParticipant, GUID, QosPolicies, RTPSEntity, SampleIdentity, Timestamp,
+    Topic, TopicKind, WriteOptionsBuilder,
+};
+use serde::Serialize;
+use std::sync::Arc;
+
+use super::graph::{Direction, Graph, OwnEnd};
+use super::transport;
+use crate::diagnostic::Diagnostic;
+
+/// Where readers and writers are made.
+pub(super) struct Dds {
+    pub participant: DomainParticipant,
+    publisher: rustdds::Publisher,
+    subscriber: rustdds::Subscriber,
+    graph: Arc<Graph>,
+}
+
+/// A topic as DDS names it: `rt/tf`, `tf2_msgs::msg::dds_::TFMessage_`.
+pub(super) struct DdsTopic {
+    pub name: String,
+    pub kind: String,
+}
+
+impl Dds {
+    pub(super) fn new(participant: DomainParticipant, graph: Arc<Graph>) -> Result<Self, Diagnostic> {
+        let cannot = |e| transport("can't join the ROS graph", e);
+        let publisher = participant.create_publisher(&QosPolicies::default()).map_err(cannot)?;
+        let subscriber = participant.create_subscriber(&QosPolicies::default()).map_err(cannot)?;
+        Ok(Self { participant, publisher, subscriber, graph })
+    }
+
+    fn topic(&self, topic: &DdsTopic, qos: &QosPolicies) -> Result<Topic, Diagnostic> {
+        let created = self.participant.create_topic(topic.name.clone(), topic.kind.clone(), qos, TopicKind::NoKey);
+        created.map_err(|e| transport(&format!("topic {}", topic.name), e))
+    }
+
+    /// Listens to `topic`.
+    pub(super) fn reader<D, A>(&self, topic: DdsTopic, qos: &QosPolicies) -> Result<Reader<D, A>, Diagnostic>
+    where
+        D: 'static,
+        A: DeserializerAdapter<D> + 'static,
+    {
+        let since = Timestamp::now();
+        let created = self.subscriber.create_simple_datareader_no_key(&self.topic(&topic, qos)?, Some(qos.clone()));
+        let inner: SimpleDataReader<D, A> = created.map_err(|e| transport(&format!("can't listen to {}", topic.name), e))?;
+        let end = self.graph.own(inner.guid(), Direction::Reader, topic, qos);
+        Ok(Reader { inner, since, end })
+    }
+
+    /// Writes to `topic`.
+    pub(super) fn writer<D: Serialize>(&self, topic: DdsTopic, qos: &QosPolicies) -> Result<Writer<D>, Diagnostic> {
+        let created = self.publisher.create_datawriter_no_key(&self.topic(&topic, qos)?, Some(qos.clone()));
+        let inner: DataWriter<D, _> = created.map_err(|e| transport(&format!("can't write to {}", topic.name), e))?;
+        let end = self.graph.own(inner.guid(), Direction::Writer, topic, qos);
+        Ok(Writer { inner, end })
+    }
+}
+
+/// The listening end of a topic.
+pub(super) struct Reader<D: 'static, A: DeserializerAdapter<D> + 'static = CDRDeserializerAdapter<D>> {
+    inner: SimpleDataReader<D, A>,
+    since: Timestamp,
+    end: OwnEnd,
+}
+
+/// What arrived, or why it could not be read.
+pub(super) type Arrived<D> = Result<DeserializedCacheChange<D>, rustdds::dds::ReadError>;
+
+impl<D: 'static, A: DefaultDecoder<D> + 'static> Reader<D, A> {
+    pub(super) fn guid(&self) -> GUID {
+        self.end.guid
+    }
+
+    /// What arrives, without end.
+    ///
+    /// A new reader also gets what an earlier reader of the same topic in this process has left in the cache. That is right for a
+    /// latched message whose publisher is still there (it will not be sent again), and a ghost otherwise.
+    pub(super) fn stream(&self) -> impl Stream<Item = Arrived<D>> + '_ {
+        self.inner.as_async_stream().filter(move |arrived| {
+            let is_ghost = arrived
+                .as_ref()
+                .is_ok_and(|change| change.receive_instant < self.since && !self.end.is_still_latched(change.writer_guid()));
+            std::future::ready(!is_ghost)
+        })
+    }
+}
+
+/// The writing end of a topic.
+pub(super) struct Writer<D: Serialize> {
+    inner: DataWriter<D, CDRSerializerAdapter<D>>,
+    end: OwnEnd,
+}
+
+impl<D: Serialize> Writer<D> {
+    pub(super) fn guid(&self) -> GUID {
+        self.end.guid
+    }
+
+    /// Writes; returns what the message can be referred to by.
+    pub(super) async fn write(
+        &self,
+        data: D,
+        related: Option<SampleIdentity>,
+    ) -> Result<SampleIdentity, rustdds::dds::WriteError<()>> {
+        let options =
+            WriteOptionsBuilder::new().source_timestamp(Timestamp::now()).related_sample_identity_opt(related).build();
+        self.inner.async_write_with_options(data, options).await.map_err(rustdds::dds::WriteError::forget_data)
+    }
+
+    /// Writes at once, or not at all if the network is busy.
+    pub(super) fn write_now(&self, data: D) {
+        // There is no second chance for what is written last.
+        let _ = self.inner.write(data, Some(Timestamp::now()));
+    }
+
+    /// Waits until all readers that are connected now take what is written from now on for news.
+    ///
+    /// A reader under Cyclone takes all that was written before the first heartbeat it sees for history that is none of its business.
+    /// A message to nobody makes RustDDS send heartbeats to all until they have acknowledged that there is nothing for them.
+    pub(super) async fn settle(&self, nobodys: D) {
+        let nobody = GUID::from_bytes([0xff; 16]);
+        let options = WriteOptionsBuilder::new().to_single_reader(nobody).build();
+        if self.inner.async_write_with_options(nobodys, options).await.is_ok() {
+            let _ = self.inner.async_wait_for_acknowledgments().await;
+        }
+    }
+}
