@@ -53,7 +53,7 @@ impl Converter {
         self.count.fetch_add(1, Ordering::SeqCst);
         let text = match &job.source {
             Source::Text { text, .. } => text.clone(),
-            Source::File(path) => fs::read_to_string(path).unwrap(),
+            Source::File(path) | Source::Xacro { file: path, .. } => fs::read_to_string(path).unwrap(),
         };
         let mut held = self.held.lock().unwrap();
         while *held && (!self.only_slow.load(Ordering::SeqCst) || text.contains("slow")) {
