@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -21,7 +21,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnost
 use crate::convert::{self, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::store::Store;
-use crate::{bridge, gltf, mesh, resolve, store, usd, view};
+use crate::{bridge, gltf, mesh, resolve, store, usd, view, xacro};
 
 /// How many diagnostics come with an excerpt of the source; each costs as much time as the source is long.
 const MAX_EXCERPTS: usize = 100;
@@ -39,7 +39,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Convert a URDF file to OpenUSD layers and a binary glTF
+    /// Convert a URDF or xacro file to OpenUSD layers and a binary glTF
     Convert(Box<Convert>),
     /// Show the link tree, joints, frames and interfaces of a converted asset, or the robots in a glTF file
     Inspect(Inspect),
@@ -67,8 +67,14 @@ enum Command {
 
 #[derive(Args)]
 struct Convert {
-    /// The URDF file; `-` reads standard input
+    /// The URDF file, or a xacro file (`.xacro`), which the installed program xacro expands; `-` reads a URDF from standard input
     input: PathBuf,
+    /// Arguments of the xacro file, as xacro takes them
+    #[arg(value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
+    xacro_arguments: Vec<xacro::Argument>,
+    /// An argument of the xacro file (may be given several times)
+    #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
+    xacro_args: Vec<xacro::Argument>,
     /// The directory for the asset's own directory
     #[arg(short = 'o', long = "output", value_name = "DIR", default_value = ".")]
     output: PathBuf,
@@ -274,13 +280,20 @@ fn convert(arguments: &Convert) -> ExitCode {
             return wrong(&format!("{option}: {} is not a directory", directory.display()));
         }
     }
+    let xacro_arguments: Vec<xacro::Argument> =
+        arguments.xacro_args.iter().chain(&arguments.xacro_arguments).cloned().collect();
     let source = if arguments.input == Path::new("-") {
+        if let Some(argument) = xacro_arguments.first() {
+            return wrong(&format!("{argument}: arguments are for xacro files; standard input is read as URDF"));
+        }
         match standard_input() {
             Ok(source) => source,
             Err(message) => return failed(&message),
         }
-    } else {
+    } else if xacro_arguments.is_empty() {
         Source::File(arguments.input.clone())
+    } else {
+        Source::Xacro { file: arguments.input.clone(), arguments: xacro_arguments }
     };
     let environment = resolve::Options::from_environment();
     let job = Job {
@@ -335,17 +348,23 @@ fn convert(arguments: &Convert) -> ExitCode {
         Ok(store) => store,
         Err(message) => return wrong(&message),
     };
-    let context = convert::Context { store, progress: bar.listener() };
+    let expanded = Arc::new(Mutex::new(None));
+    let keep = {
+        let expanded = expanded.clone();
+        move |text: &str| *expanded.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned())
+    };
+    let context = convert::Context { store, progress: bar.listener(), expanded: Some(Box::new(keep)) };
     let result = convert::convert(&job, &context);
     bar.clear();
+    let expanded = expanded.lock().unwrap_or_else(PoisonError::into_inner).take();
     match result {
         Ok(report) => {
-            print_diagnostics(&report.diagnostics);
+            print_diagnostics(&report.diagnostics, expanded.as_deref());
             print_outcome(&report);
             if arguments.json { print_json(&report) } else { ExitCode::SUCCESS }
         }
         Err(failure) => {
-            print_diagnostics(&failure.diagnostics);
+            print_diagnostics(&failure.diagnostics, expanded.as_deref());
             let why = match failure.diagnostics.iter().any(|d| d.severity == Severity::Error) {
                 true => "",
                 false => " (--strict)",
@@ -456,7 +475,7 @@ fn inspect_gltf(path: &Path, json: bool) -> ExitCode {
         Err(error) => return failed(&error.to_string()),
     };
     let outcome = gltf::read(&file.bytes, Some(path), &files);
-    print_diagnostics(&outcome.diagnostics);
+    print_diagnostics(&outcome.diagnostics, None);
     let is_empty = outcome.models.is_empty();
     let summary = gltf::read::Summary::of(outcome);
     if json {
@@ -534,22 +553,25 @@ fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// Shows findings on standard error with the line of the source that each is about.
-fn print_diagnostics(diagnostics: &[Diagnostic]) {
+/// Shows findings on standard error with the line of the source that each is about, or of what xacro made of it.
+fn print_diagnostics(diagnostics: &[Diagnostic], expanded: Option<&str>) {
     let is_terminal = std::io::stderr().is_terminal();
-    show_diagnostics(diagnostics, &mut std::io::stderr(), is_terminal);
+    show_diagnostics(diagnostics, expanded, &mut std::io::stderr(), is_terminal);
 }
 
 /// Writes findings with the line of the source that each is about, in colour if `out` is a terminal.
-fn show_diagnostics(diagnostics: &[Diagnostic], out: &mut dyn Write, is_terminal: bool) {
-    let mut sources: HashMap<PathBuf, Option<String>> = HashMap::new();
+fn show_diagnostics(diagnostics: &[Diagnostic], expanded: Option<&str>, out: &mut dyn Write, is_terminal: bool) {
+    let mut sources: HashMap<PathBuf, Option<Arc<str>>> = HashMap::new();
     let theme = if is_terminal { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false);
     for (count, diagnostic) in diagnostics.iter().enumerate() {
         let is_shown = |_: &&Path| diagnostic.place.line > 0 && count < MAX_EXCERPTS;
         let file = diagnostic.place.file.as_deref().filter(is_shown);
         let text = file.and_then(|file| {
-            let read = || std::fs::read_to_string(file).ok();
+            if diagnostic.place.expanded {
+                return expanded.map(Arc::from);
+            }
+            let read = || std::fs::read_to_string(file).ok().map(Arc::from);
             sources.entry(file.to_owned()).or_insert_with(read).clone()
         });
         let mut shown = MietteDiagnostic::new(match text {
@@ -570,7 +592,9 @@ fn show_diagnostics(diagnostics: &[Diagnostic], out: &mut dyn Write, is_terminal
             (Some(file), Some(text)) => {
                 let offset = byte_offset(&text, diagnostic.place.line, diagnostic.place.column);
                 shown = shown.with_labels([LabeledSpan::at_offset(offset, diagnostic.place.element.clone())]);
-                let report = miette::Report::new(shown).with_source_code(NamedSource::new(file.to_string_lossy(), text));
+                let name = file.to_string_lossy();
+                let name = if diagnostic.place.expanded { format!("{name}, expanded by xacro") } else { name.into_owned() };
+                let report = miette::Report::new(shown).with_source_code(NamedSource::new(name, text));
                 handler.render_report(&mut rendered, report.as_ref())
             }
             _ => handler.render_report(&mut rendered, &shown),

@@ -6,6 +6,7 @@ use crate::diagnostic::Code;
 pub const GROUPS: &[(&str, &[&Code])] = &[
     ("The pipeline", crate::convert::codes::ALL),
     ("References to files", crate::resolve::codes::ALL),
+    ("xacro", crate::xacro::codes::ALL),
     ("URDF", crate::urdf::codes::ALL),
     ("SRDF", crate::srdf::codes::ALL),
     ("XRDF", crate::xrdf::codes::ALL),

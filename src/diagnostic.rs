@@ -61,6 +61,9 @@ pub struct Place {
     /// The element in a person's words: `link "base"`, `joint "hip" / limit`. Empty if there is none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub element: String,
+    /// Whether line and column are those of the text that xacro made of the file, not those of the file.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub expanded: bool,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
@@ -85,6 +88,9 @@ impl fmt::Display for Place {
             write!(f, ":{}", self.line)?;
             if self.column > 0 {
                 write!(f, ":{}", self.column)?;
+            }
+            if self.expanded {
+                f.write_str(" of the expanded text")?;
             }
         }
         Ok(())

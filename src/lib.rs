@@ -21,5 +21,6 @@ pub mod store;
 pub mod urdf;
 pub mod usd;
 pub mod view;
+pub mod xacro;
 pub mod xrdf;
 mod yaml;

@@ -238,6 +238,10 @@ pub(super) fn entry(report: &Report) -> Option<PathBuf> {
 fn source(job: &Job) -> String {
     match &job.source {
         crate::convert::Source::File(path) => path.display().to_string(),
+        crate::convert::Source::Xacro { file, arguments } => {
+            let arguments: String = arguments.iter().map(|argument| format!(" {argument}")).collect();
+            format!("{}{arguments}", file.display())
+        }
         crate::convert::Source::Text { text, .. } => format!("description of {}", request::size(text.len() as u64)),
     }
 }

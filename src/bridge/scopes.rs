@@ -115,7 +115,7 @@ impl<N: Node> Scopes<N> {
     }
 
     /// The namespace that a home's robots are heard in, if it is not the root.
-    pub(super) fn namespace(&self, home: &Home) -> Option<&Arc<str>> {
+    pub(super) fn namespace<'a>(&'a self, home: &'a Home) -> Option<&'a Arc<str>> {
         match home {
             Home::Own => self.own_namespace.as_ref(),
             Home::Namespace(namespace) => Some(namespace),

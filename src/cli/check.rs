@@ -139,7 +139,7 @@ fn print_text(asset: &Path, bytes: &[u8], mut diagnostics: Vec<Diagnostic>, coun
     }
     let is_terminal = std::io::stdout().is_terminal();
     let mut out = std::io::stdout().lock();
-    show_diagnostics(&diagnostics, &mut out, is_terminal);
+    show_diagnostics(&diagnostics, None, &mut out, is_terminal);
     let hidden = if hidden > 0 { format!(" ({hidden} below --severity not shown)") } else { String::new() };
     // A closed pipe (`| head`) is the reader's choice.
     let _ =

@@ -120,8 +120,13 @@ mod tests {
 
     #[test]
     fn rules_come_once_and_results_refer_to_them() {
-        let at =
-            |line, element: &str| Place { file: Some(Path::new("x.gltf").into()), line, column: line, element: element.into() };
+        let at = |line, element: &str| Place {
+            file: Some(Path::new("x.gltf").into()),
+            line,
+            column: line,
+            element: element.into(),
+            ..Place::default()
+        };
         let log = log(&[
             Diagnostic::new(&codes::AXIS_ZERO, at(3, "/a"), "one"),
             Diagnostic::new(&codes::REQUIRED, at(0, ""), "two").help("do"),

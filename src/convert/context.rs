@@ -15,6 +15,10 @@ pub struct Context {
     pub store: Store,
     /// Called from several threads as the work goes on.
     pub progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
+    /// Called with what xacro made of the source, if it is xacro: the text that places with [`expanded`] are in.
+    ///
+    /// [`expanded`]: crate::diagnostic::Place::expanded
+    pub expanded: Option<Box<dyn Fn(&str) + Send + Sync>>,
 }
 
 /// How far a conversion is.

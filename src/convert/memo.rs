@@ -34,32 +34,33 @@ struct Memo {
     used: Vec<PathBuf>,
 }
 
-/// The outcome of `job`, if nothing changed since it was converted last.
-pub(super) fn recall(job: &Job, store: &Store, start: Instant) -> Option<Report> {
-    let memo: Memo = store.get(&key(job, store)?, |bytes| serde_json::from_slice(bytes).ok())?;
+/// The outcome of `job`, if nothing changed since it was converted last. `made`: the hash of what xacro made of its source.
+pub(super) fn recall(job: &Job, made: Option<&str>, store: &Store, start: Instant) -> Option<Report> {
+    let memo: Memo = store.get(&key(job, made, store)?, |bytes| serde_json::from_slice(bytes).ok())?;
     if !(memo.read.hold() && memo.written.hold()) {
         return None;
     }
-    let mut report = memo.report()?;
+    let mut report = memo.report(job.source.kind())?;
     report.timings_ms = Timings { total: super::milliseconds(start.elapsed()), ..Timings::default() };
     Some(report)
 }
 
 /// Keeps the outcome of `job`: what it was made from, and what was left of it.
-pub(super) fn remember(job: &Job, store: &Store, report: &Report, read: States, written: States) {
-    if let Some(key) = key(job, store).filter(|_| read.are_sure()) {
+pub(super) fn remember(job: &Job, made: Option<&str>, store: &Store, report: &Report, read: States, written: States) {
+    if let Some(key) = key(job, made, store).filter(|_| read.are_sure()) {
         store.put(&key, || serde_json::to_vec(&Memo::of(report, read, written)).unwrap_or_default());
     }
 }
 
 /// `None` if nothing is kept, or the outcome depends on more than the job and files: on the date.
-fn key(job: &Job, store: &Store) -> Option<Key> {
+fn key(job: &Job, made: Option<&str>, store: &Store) -> Option<Key> {
     if !store.keeps() || job.simready.is_some() || job.dated {
         return None;
     }
     // Relative paths of the job start from it.
     let folder = std::env::current_dir().ok()?;
-    Some(Key::of("conversion").and(folder.as_os_str().as_encoded_bytes()).and(format!("{job:?}").as_bytes()).key())
+    let key = Key::of("conversion").and(folder.as_os_str().as_encoded_bytes()).and(format!("{job:?}").as_bytes());
+    Some(key.and(made.unwrap_or_default().as_bytes()).key())
 }
 
 impl Memo {
@@ -83,14 +84,14 @@ impl Memo {
         }
     }
 
-    fn report(self) -> Option<Report> {
+    fn report(self, kind: &'static str) -> Option<Report> {
         let diagnostic = |(code, message, place, help): (String, String, Place, String)| {
             let code = crate::codes::find(&code)?;
             Some(Diagnostic::new(code, place, message).help(help))
         };
         Some(Report {
             robot: self.robot,
-            source: SourceInfo { kind: "urdf", uri: self.uri, sha256: self.sha256 },
+            source: SourceInfo { kind, uri: self.uri, sha256: self.sha256 },
             revision: self.revision,
             files: self.files.into_iter().map(|(path, bytes, sha256)| FileInfo { path, bytes, sha256 }).collect(),
             counts: self.counts,

@@ -30,7 +30,7 @@ pub use simready::Simready;
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::robot::Robot;
 use crate::store::Store;
-use crate::{gltf, mesh, resolve, urdf, usd};
+use crate::{gltf, mesh, resolve, urdf, usd, xacro};
 
 /// The name of the report in an asset's directory.
 pub const REPORT: &str = "report.json";
@@ -38,8 +38,15 @@ pub const REPORT: &str = "report.json";
 /// Where a robot's description comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// A URDF file.
+    /// A URDF file; a xacro file without arguments if its name says so.
     File(PathBuf),
+    /// A xacro file, whatever its name. Expanding it runs expressions in it: name none that you don't trust.
+    Xacro {
+        /// The file.
+        file: PathBuf,
+        /// Its arguments.
+        arguments: Vec<xacro::Argument>,
+    },
     /// URDF text, with the file that relative references start from if there is one.
     Text {
         /// The description.
@@ -47,6 +54,22 @@ pub enum Source {
         /// Where it would be if it were a file.
         file: Option<PathBuf>,
     },
+}
+
+impl Source {
+    /// The file that is expanded by xacro, and its arguments.
+    fn xacro(&self) -> Option<(&Path, &[xacro::Argument])> {
+        match self {
+            Self::File(file) if xacro::is_xacro(file) => Some((file, &[])),
+            Self::Xacro { file, arguments } => Some((file, arguments)),
+            Self::File(_) | Self::Text { .. } => None,
+        }
+    }
+
+    /// What [`SourceInfo::kind`] says.
+    fn kind(&self) -> &'static str {
+        if self.xacro().is_some() { "xacro" } else { "urdf" }
+    }
 }
 
 /// Which outputs to write.
@@ -217,17 +240,21 @@ impl std::error::Error for Failure {}
 /// [`Job::strict`]): it is a diagnostic of the report.
 pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     let (start, started) = (Instant::now(), SystemTime::now());
-    if let Some(report) = memo::recall(job, &context.store, start) {
+    let files = resolve::Files::new(Arc::new(resolve::Resolver::new(job.resolve.clone())));
+    // What xacro makes depends on more than files, so it is made anew every time; what came of the same text may be known.
+    let expanded = job.source.xacro().map(|(file, arguments)| expand(file, arguments, &files, context)).transpose();
+    let expanded = expanded.map_err(|stop| Failure { diagnostics: vec![*stop], used: files.used() })?;
+    let made = expanded.as_ref().map(|source| source.sha256.clone());
+    if let Some(report) = memo::recall(job, made.as_deref(), &context.store, start) {
         return Ok(report);
     }
-    let files = resolve::Files::new(Arc::new(resolve::Resolver::new(job.resolve.clone())));
-    let result = run(job, &files, context, start);
+    let result = run(job, expanded, &files, context, start);
     let used = files.used();
     let result = match result {
         Ok((report, written)) => {
             let report = Report { used, ..report };
             if let Some(read) = files.states(started - memo::MARGIN) {
-                memo::remember(job, &context.store, &report, read, written);
+                memo::remember(job, made.as_deref(), &context.store, &report, read, written);
             }
             Ok(report)
         }
@@ -242,13 +269,14 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
 
 fn run(
     job: &Job,
+    expanded: Option<SourceText>,
     files: &resolve::Files,
     context: &Context,
     start: Instant,
 ) -> Result<(Report, resolve::States), Vec<Diagnostic>> {
-    let source = read_source(job, files).map_err(|d| vec![d])?;
+    let source = expanded.map_or_else(|| read_source(job, files), Ok).map_err(|d| vec![d])?;
     let urdf::Outcome { robot, mut diagnostics } = urdf::read(&source.text, source.file.as_deref());
-    let Some(mut robot) = robot else { return Err(diagnostics) };
+    let Some(mut robot) = robot else { return Err(source.told(diagnostics)) };
     let read = start.elapsed();
 
     diagnostics.extend(load::load(&mut robot, files, job, context, source.file.as_deref().and_then(Path::parent)));
@@ -257,7 +285,7 @@ fn run(
     for found in srdf.into_iter().chain(xrdf) {
         match found {
             Ok(found) => diagnostics.extend(found),
-            Err(stop) => return Err(diagnostics.into_iter().chain([stop]).collect()),
+            Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
         }
     }
     let meshes = start.elapsed();
@@ -265,22 +293,25 @@ fn run(
     let name = file_name(&robot.name);
     // A text has no URI, even where it says which folder its references start from.
     let uri = match &job.source {
-        Source::File(_) => source.file.as_deref().map(identifying_uri),
+        Source::File(_) | Source::Xacro { .. } => source.file.as_deref().map(identifying_uri),
         Source::Text { .. } => None,
     };
     let directory = job.output_dir.join(&name);
     let (mut outputs, written) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &context.store, &mut diagnostics);
     if let Some(simready) = job.simready.as_ref().filter(|_| job.formats.usd) {
         let provenance = match &job.source {
-            Source::File(_) => source.file.as_deref().map(|file| simready::Provenance::of(file, files)).unwrap_or_default(),
+            Source::File(_) | Source::Xacro { .. } => {
+                source.file.as_deref().map(|file| simready::Provenance::of(file, files)).unwrap_or_default()
+            }
             Source::Text { .. } => simready::Provenance::default(),
         };
-        let source = uri.clone().unwrap_or_else(|| format!("sha256:{}", source.sha256));
+        let from = uri.clone().unwrap_or_else(|| format!("sha256:{}", source.sha256));
         let subject =
-            simready::Subject { robot: &robot, name: &name, asset: &written, source, provenance, directory: &directory };
+            simready::Subject { robot: &robot, name: &name, asset: &written, source: from, provenance, directory: &directory };
         diagnostics.extend(simready::add(simready, &subject, &mut outputs));
     }
     let write = start.elapsed();
+    diagnostics = source.told(diagnostics);
 
     if job.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
         return Err(diagnostics);
@@ -304,7 +335,7 @@ fn run(
     };
     let mut report = Report {
         robot: robot.name.clone(),
-        source: SourceInfo { kind: "urdf", uri, sha256: source.sha256 },
+        source: SourceInfo { kind: job.source.kind(), uri, sha256: source.sha256 },
         revision: 0,
         // A quarter of the time of a small change is hashing.
         files: outputs
@@ -403,6 +434,36 @@ struct SourceText {
     text: String,
     file: Option<PathBuf>,
     sha256: String,
+    /// What xacro warned of, if it made the text of the file.
+    expanded: Option<Vec<Diagnostic>>,
+}
+
+impl SourceText {
+    /// Findings as they are told: those about a text that xacro made say so, and come after what xacro said.
+    fn told(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let Some(warnings) = &self.expanded else { return found };
+        for diagnostic in &mut found {
+            let place = &mut diagnostic.place;
+            place.expanded |= place.line > 0 && place.file.as_deref() == self.file.as_deref();
+        }
+        warnings.iter().cloned().chain(found).collect()
+    }
+}
+
+/// Has a file expanded by xacro.
+fn expand(
+    file: &Path,
+    arguments: &[xacro::Argument],
+    files: &resolve::Files,
+    context: &Context,
+) -> Result<SourceText, Box<Diagnostic>> {
+    let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    files.input(&file).map_err(|error| error.at(Place::file(file.clone())))?;
+    let (expanded, included) = xacro::expand(&file, arguments, files.resolver());
+    included.iter().for_each(|included| files.rely_on(included));
+    let xacro::Expanded { text, warnings } = expanded?;
+    context.expanded.iter().for_each(|tell| tell(&text));
+    Ok(SourceText { sha256: sha256(text.as_bytes()), text, file: Some(file), expanded: Some(warnings) })
 }
 
 fn read_source(job: &Job, files: &resolve::Files) -> Result<SourceText, Diagnostic> {
@@ -411,9 +472,9 @@ fn read_source(job: &Job, files: &resolve::Files) -> Result<SourceText, Diagnost
             if let Some(folder) = file.as_deref().and_then(Path::parent) {
                 files.allow(folder);
             }
-            Ok(SourceText { sha256: sha256(text.as_bytes()), text: text.clone(), file: file.clone() })
+            Ok(SourceText { sha256: sha256(text.as_bytes()), text: text.clone(), file: file.clone(), expanded: None })
         }
-        Source::File(path) => {
+        Source::File(path) | Source::Xacro { file: path, .. } => {
             refuse_other_kinds(path)?;
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             let file = files.input(&path).map_err(|error| error.at(Place::file(path.clone())))?;
@@ -421,7 +482,7 @@ fn read_source(job: &Job, files: &resolve::Files) -> Result<SourceText, Diagnost
                 d.place.file = Some(path.clone().into());
                 d
             })?;
-            Ok(SourceText { text, sha256: sha256(&file.bytes), file: Some(path) })
+            Ok(SourceText { text, sha256: sha256(&file.bytes), file: Some(path), expanded: None })
         }
     }
 }
@@ -430,7 +491,6 @@ fn read_source(job: &Job, files: &resolve::Files) -> Result<SourceText, Diagnost
 fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
     let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
     let (kind, help) = match extension.as_str() {
-        "xacro" => ("a xacro file", format!("expand it first: `xacro {} > robot.urdf`", path.display())),
         "usd" | "usda" | "usdc" | "usdz" => {
             ("an OpenUSD file", "reading OpenUSD is not part of this version: give a URDF file".to_owned())
         }

@@ -53,12 +53,12 @@ impl Report {
 /// What was converted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SourceInfo {
-    /// `urdf`.
+    /// `urdf` or `xacro`.
     pub kind: &'static str,
     /// The file, `package://` where it lies in a package; absent for text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
-    /// Of the bytes, lower-case hex.
+    /// Of the bytes, or of the text that xacro made; lower-case hex.
     pub sha256: String,
 }
 

@@ -104,6 +104,20 @@ impl Files {
         self.read(&self.found(&shown, real)?)
     }
 
+    /// Says that the outcome depends on `path`, which another program read or looked for.
+    pub fn rely_on(&self, path: &Path) {
+        let path = absolute(path);
+        let real = path.canonicalize();
+        let mut state = self.state();
+        state.note(path);
+        real.into_iter().for_each(|real| state.note(real));
+    }
+
+    /// What references are resolved by.
+    pub fn resolver(&self) -> &Resolver {
+        &self.resolver
+    }
+
     /// Opens the file that `uri` means: `package://NAME/path`, `file:///path`, an absolute path, or one relative to the folder
     /// `base`. Percent-encoding is decoded; a file whose name really has it is found too.
     ///

@@ -92,6 +92,26 @@ impl Resolver {
         let mut search = package::Search { name, seen: Vec::new(), looked: Vec::new() };
         search.run(&self.options, &folders).ok_or_else(|| search.error(&format!("package://{name}")))
     }
+
+    /// Every package that is found in another way than by the ament index, for programs that know only that: those of
+    /// [`Options::packages`] and [`Options::package_paths`], and the one that `urdf_folder` belongs to.
+    pub fn beyond_the_index(&self, urdf_folder: Option<&Path>) -> Vec<Package> {
+        let mut names: Vec<String> = self.options.packages.iter().map(|(name, _)| name.clone()).collect();
+        for path in &self.options.package_paths {
+            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            names.extend(package::package_in(path).map(|package| package.name));
+            names
+                .extend(entries.filter(|entry| entry.path().is_dir()).filter_map(|entry| entry.file_name().into_string().ok()));
+        }
+        names.extend(urdf_folder.and_then(package_of).map(|package| package.name));
+        names.sort();
+        names.dedup();
+        let in_index = |package: &Package| {
+            self.options.ament_prefixes.iter().any(|prefix| package.folder == prefix.join("share").join(&package.name))
+        };
+        let found = names.iter().filter_map(|name| self.package(name, urdf_folder).ok());
+        found.filter(|package| !in_index(package)).collect()
+    }
 }
 
 #[cfg(test)]

@@ -51,6 +51,11 @@ pub fn package_of(folder: &Path) -> Option<Package> {
         .and_then(|folder| Some(Package { name: manifest_name(folder)?, folder: folder.to_owned() }))
 }
 
+/// The package whose package.xml is in `folder` itself.
+pub(super) fn package_in(folder: &Path) -> Option<Package> {
+    Some(Package { name: manifest_name(folder)?, folder: folder.to_owned() })
+}
+
 /// The manifests, there or not, that decide which package `folder` belongs to.
 pub(super) fn manifests_around(folder: &Path) -> Vec<PathBuf> {
     let mut manifests = Vec::new();

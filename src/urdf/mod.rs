@@ -33,7 +33,8 @@ use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::robot::{Joint, Link, LinkId, Robot, Tree};
 
 /// The remedy for what is still xacro.
-const RUN_XACRO: &str = "run xacro first: xacro robot.urdf.xacro > robot.urdf";
+const RUN_XACRO: &str =
+    "name the file robot.urdf.xacro, so that it is expanded, or run xacro first: xacro robot.urdf.xacro > robot.urdf";
 /// How many names a message lists.
 const MAX_NAMES: usize = 5;
 
@@ -63,7 +64,7 @@ pub(crate) fn read_xml<T>(
     let file: Option<Arc<Path>> = file.map(Arc::from);
     let mut source = Source::new(text);
     let stop = |code: &'static Code, line: u32, column: u32, message: String, help: &str| {
-        let place = Place { file: file.clone(), line, column, element: String::new() };
+        let place = Place { file: file.clone(), line, column, ..Place::default() };
         (None, vec![Diagnostic::new(code, place, message).help(help)])
     };
     if let Some(excess) = source.excess() {
@@ -208,7 +209,9 @@ fn robot_name(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> String 
     if let Some(name) = name_of(root) {
         return name.to_owned();
     }
+    // As in robot.urdf, and in robot.urdf.xacro.
     let stem = file.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    let stem = stem.map(|stem| stem.strip_suffix(".urdf").map(str::to_owned).unwrap_or(stem));
     let name = stem.filter(|stem| !stem.trim().is_empty()).unwrap_or_else(|| "robot".to_owned());
     let message = format!("the robot has no name; it is called \"{}\"", short(&name));
     xml.report(&codes::NO_NAME, root, message, "add name=\"…\" to the robot element");

@@ -66,7 +66,7 @@ impl<'a> Xml<'a> {
 
     fn place_at(&self, offset: usize, element: String) -> Place {
         let (line, column) = self.source.position(offset);
-        Place { file: self.file.clone(), line, column, element }
+        Place { file: self.file.clone(), line, column, element, ..Place::default() }
     }
 
     /// Reports about an element.
@@ -99,7 +99,7 @@ impl<'a> Xml<'a> {
     /// Reports about a place in the text as it was given, by its offset in bytes.
     pub fn report_original(&mut self, code: &'static Code, offset: usize, message: String, help: impl Into<String>) {
         let (line, column) = self.source.original_position(offset);
-        let place = Place { file: self.file.clone(), line, column, element: String::new() };
+        let place = Place { file: self.file.clone(), line, column, ..Place::default() };
         self.push(Diagnostic::new(code, place, message).help(help));
     }
 

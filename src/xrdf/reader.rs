@@ -34,7 +34,7 @@ impl Findings {
     }
 
     pub fn place(&self, at: Mark, element: &str) -> Place {
-        Place { file: self.file.clone(), line: at.line, column: at.column, element: element.to_owned() }
+        Place { file: self.file.clone(), line: at.line, column: at.column, element: element.to_owned(), ..Place::default() }
     }
 
     pub fn report(

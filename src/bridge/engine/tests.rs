@@ -57,7 +57,9 @@ impl Converter {
         self.count.fetch_add(1, Ordering::SeqCst);
         let text = match &job.source {
             Source::Text { text, .. } => text.clone(),
-            Source::File(path) => fs::read_to_string(path).unwrap_or_else(|_| "broken".to_owned()),
+            Source::File(path) | Source::Xacro { file: path, .. } => {
+                fs::read_to_string(path).unwrap_or_else(|_| "broken".to_owned())
+            }
         };
         let mut held = self.held.lock().unwrap();
         while *held && (!self.only_slow.load(Ordering::SeqCst) || text.contains("slow")) {

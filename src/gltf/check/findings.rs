@@ -73,7 +73,7 @@ impl Findings {
         let mut last = BTreeMap::new();
         for finding in self.list {
             let (line, column) = positions.next().unwrap_or_default();
-            let place = Place { file: file.clone(), line, column, element: finding.pointer };
+            let place = Place { file: file.clone(), line, column, element: finding.pointer, ..Place::default() };
             last.insert(finding.code.id, (finding.code, place.clone()));
             diagnostics.push(Diagnostic::new(finding.code, place, finding.message).help(finding.help));
         }

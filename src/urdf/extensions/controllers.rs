@@ -231,7 +231,7 @@ fn documents(scope: &mut Scope<'_>, files: &[(Arc<Path>, String)]) -> Vec<Docume
 }
 
 fn place(file: &Arc<Path>, at: Mark, element: String) -> Place {
-    Place { file: Some(file.clone()), line: at.line, column: at.column, element }
+    Place { file: Some(file.clone()), line: at.line, column: at.column, element, ..Place::default() }
 }
 
 /// A controller that a file names.
