@@ -336,7 +336,7 @@ impl<N: Node> Engine<N> {
         if self.parameters.diagnostics_period != before.diagnostics_period {
             self.period = period(self.parameters.diagnostics_period);
         }
-        if self.parameters.urdf_file != before.urdf_file {
+        if (&self.parameters.urdf_file, &self.parameters.xacro_args) != (&before.urdf_file, &before.xacro_args) {
             self.take_urdf_file();
         }
         if self.parameters.description_from != before.description_from {

@@ -13,6 +13,7 @@ use crate::ros::parameter::{Change, Range};
 use crate::ros::{Declaration, Node, Value};
 use crate::store;
 use crate::usd::{Base, Bodies, Overlay};
+use crate::xacro;
 
 /// The default of a parameter, and with it its type.
 #[derive(Clone, Copy)]
@@ -211,7 +212,13 @@ const TABLE: &[Row] = &[
         "urdf_file",
         Initial::Text(""),
         FILE,
-        "A URDF file that is converted at start, and whenever it or a file that it uses changes (watch_files). Empty: none.",
+        "A URDF or xacro file that is converted at start, and whenever it or a file that it uses changes (watch_files). Empty: none.",
+    ),
+    live(
+        "xacro_args",
+        Initial::Texts(&[]),
+        Rule::Own("each NAME:=VALUE", |value| xacro_arguments(value).map(|_| ())),
+        "The arguments that the xacro file urdf_file is expanded with.",
     ),
     live(
         "settle_time",
@@ -333,6 +340,10 @@ fn node_pattern(text: &str) -> Result<(), String> {
     crate::ros::names::check_namespace(&absolute).map_err(|_| "no node can have such a name".to_owned())
 }
 
+fn xacro_arguments(value: &Value) -> Result<Vec<xacro::Argument>, String> {
+    texts(value).iter().map(|text| xacro::Argument::parse(text)).collect()
+}
+
 fn package(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
         Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), folder(path)?)),
@@ -445,8 +456,10 @@ pub struct Parameters {
     pub discover: bool,
     /// Which nodes' parameter is read where no topic is heard, if any.
     pub description_from: Option<String>,
-    /// The URDF file to convert, if one is given; absolute.
+    /// The URDF or xacro file to convert, if one is given; absolute.
     pub urdf_file: Option<PathBuf>,
+    /// What it is expanded with.
+    pub xacro_args: Vec<xacro::Argument>,
     /// How long a description of a burst waits for a newer one.
     pub settle_time: Duration,
     /// The largest description that is converted, in bytes.
@@ -527,6 +540,7 @@ impl Parameters {
             discover: false,
             description_from: None,
             urdf_file: None,
+            xacro_args: Vec::new(),
             settle_time: Duration::ZERO,
             max_description_bytes: 0,
             workers: 1,
@@ -574,6 +588,7 @@ impl Parameters {
             "discover" => self.discover = value.as_bool().unwrap_or(self.discover),
             "description_from" => self.description_from = Some(text(value).to_owned()).filter(|text| !text.is_empty()),
             "urdf_file" => self.urdf_file = folder(text(value)).ok(),
+            "xacro_args" => put(&mut self.xacro_args, xacro_arguments(value)),
             "settle_time" => put(&mut self.settle_time, seconds()),
             "max_description_bytes" => {
                 put(&mut self.max_description_bytes, usize::try_from(value.as_integer().unwrap_or_default()))
@@ -724,7 +739,7 @@ mod tests {
             "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
              packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, ros_namespace: \
              robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, \
-             gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, strict: true, discover: true, description_from: '*/rsp', urdf_file: /u.urdf, settle_time: 3.0, max_description_bytes: 2048, workers: 3, cache_mb: 64, watch_files: false, \
+             gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, strict: true, discover: true, description_from: '*/rsp', urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, workers: 3, cache_mb: 64, watch_files: false, \
              diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, \
              http.address: '::1', http.port: 80",
         )
@@ -753,6 +768,7 @@ mod tests {
             discover: true,
             description_from: Some("*/rsp".into()),
             urdf_file: Some("/u.urdf".into()),
+            xacro_args: vec![xacro::Argument::parse("a:=1").expect("valid")],
             settle_time: Duration::from_secs(3),
             max_description_bytes: 2048,
             workers: 3,
@@ -788,6 +804,7 @@ mod tests {
             ("tiers: low", "one of all, high"),
             ("ros_namespace: 'a b'", "namespace"),
             ("description_from: 'a b'", "no node can have such a name"),
+            ("xacro_args: [a]", "xacro_args"),
             ("settle_time: -1.0", "0.0 … 60.0"),
             ("settle_time: 1", "write 1.0"),
             ("workers: -1", "0 … 256"),

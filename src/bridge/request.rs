@@ -14,6 +14,7 @@ use crate::convert::{self, Failure, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::resolve::{Files, Resolver};
 use crate::ros::msg::urdf_usd::{ConvertRequest, ConvertResponse};
+use crate::xacro;
 
 fn refuse(message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
     Diagnostic::new(&codes::REQUEST, Place::default(), message).help(help)
@@ -75,7 +76,8 @@ pub(super) fn job(
 /// The file that a URI means, if it may be read.
 fn file(uri: &str, parameters: &Parameters) -> Result<PathBuf, Diagnostic> {
     let mut options = parameters.resolve();
-    if !parameters.restrict_calls {
+    // Expanding xacro runs what is written in it, so that it has to be in a place that is trusted.
+    if !parameters.restrict_calls && !xacro::is_xacro(Path::new(uri)) {
         // The file itself may be anywhere. What it refers to is held to the same roots as always.
         options.allowed_roots.push("/".into());
     }

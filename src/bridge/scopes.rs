@@ -24,7 +24,7 @@ use crate::serve::Site;
 /// How many transforms may wait to be read.
 const TRANSFORMS: usize = 1000;
 /// How many joint states may wait to be read: several publishers may each tell a part of the joints.
-const JOINT_STATES: usize = 10;
+const JOINT_STATES: usize = 100;
 /// After how long without joint states a robot counts as not moving by them any more.
 const SILENCE: Duration = Duration::from_secs(2);
 /// How many namespaces are listened to at once.

@@ -13,13 +13,15 @@ use crate::convert::{self, Failure, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
 use crate::usd::{self, AssetFrame};
+use crate::xacro;
 
 /// How a job becomes an asset: [`convert::convert`], or what a test puts in its place.
 pub(super) type Convert = dyn Fn(&Job) -> Result<Report, Failure> + Send + Sync;
 
-/// What a file is as a source.
-pub(super) fn file(path: &Path) -> Source {
-    Source::File(path.to_owned())
+/// What the file of the parameter `urdf_file` is as a source.
+pub(super) fn file(path: &Path, parameters: &Parameters) -> Source {
+    let (file, arguments) = (path.to_owned(), parameters.xacro_args.clone());
+    if xacro::is_xacro(path) || !arguments.is_empty() { Source::Xacro { file, arguments } } else { Source::File(file) }
 }
 
 /// The job for a source of a home under the node's parameters. `folder`: below the output directory.

@@ -205,7 +205,7 @@ impl<N: Node> Engine<N> {
     /// Converts the file, if it or anything that it uses changed.
     pub(super) fn convert_urdf_file(&mut self) {
         let Some(UrdfFile { path, key, .. }) = &self.urdf_file else { return };
-        let (source, home, origin) = (work::file(path), Home::Own, Origin::File(path.clone()));
+        let (source, home, origin) = (work::file(path, &self.parameters), Home::Own, Origin::File(path.clone()));
         let order = Order::Source(Work { job: self.job(source, &home, key), home, origin, heard_from: None });
         self.schedule.ensure(key, || order, Instant::now());
     }
