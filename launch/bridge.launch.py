@@ -1,7 +1,7 @@
 """Starts the bridge.
 
 ros2 launch urdf_usd bridge.launch.py namespace:=left output_dir:=/tmp/assets
-ros2 launch urdf_usd bridge.launch.py params_file:=my.yaml description_topic:=/left/robot_description
+ros2 launch urdf_usd bridge.launch.py params_file:=my.yaml description_topic:=/left/robot_description viewer:=false
 """
 
 from launch import LaunchDescription
@@ -29,6 +29,8 @@ def start(context):
         for argument, parameter, kind, _ in PARAMETERS
         if value(argument)
     }
+    if value("viewer") == "false":
+        given["http.port"] = 0
     defaults = PathJoinSubstitution([FindPackageShare("urdf_usd"), "config", "bridge.yaml"])
     return [
         Node(
@@ -41,6 +43,11 @@ def start(context):
             ros_arguments=["--log-level", value("log_level")],
             output="screen",
             emulate_tty=True,
+            respawn=value("respawn") == "true",
+            respawn_delay=2.0,
+            # It ends at once; conversions under way are left, since assets are whole at any moment.
+            sigterm_timeout="5",
+            sigkill_timeout="5",
         )
     ]
 
@@ -51,6 +58,12 @@ def generate_launch_description():
         DeclareLaunchArgument("namespace", default_value="", description="The node's namespace."),
         DeclareLaunchArgument("params_file", default_value="", description="A parameter file; only what differs from the defaults."),
         DeclareLaunchArgument("description_topic", default_value="", description="The topic of the robot's description."),
+        DeclareLaunchArgument(
+            "viewer", default_value="true", choices=["true", "false"], description="Whether to serve the viewer and the assets."
+        ),
+        DeclareLaunchArgument(
+            "respawn", default_value="false", choices=["true", "false"], description="Whether to start it again if it ends by itself."
+        ),
         DeclareLaunchArgument("log_level", default_value="info", description="debug, info, warn, error or fatal."),
     ]
     arguments += [DeclareLaunchArgument(name, default_value="", description=text) for name, _, _, text in PARAMETERS]

@@ -17,7 +17,6 @@ use super::work::Convert;
 use super::{codes, logging};
 use crate::convert::{self, Context, Job};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::ros::embedded::{Embedded, Network};
 use crate::ros::{self, Args, Changes, Node};
 use crate::serve::{Server, Site};
 use crate::store::Store;
@@ -82,22 +81,15 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Diagnostic> 
         None => {}
     }
     logging::start(&args.names(NAME)?.node.fully_qualified(), &args.log_filter());
-    for argument in &args.without_effect {
-        tracing::warn!("{argument} has no effect here");
-    }
-    let network = Network::from_env()?;
-    for diagnostic in &network.without_effect {
-        tracing::warn!("{diagnostic}");
-    }
     let runtime = runtime()?;
-    let result = runtime.block_on(live(args, network));
+    let result = runtime.block_on(live(args));
     runtime.shutdown_timeout(PATIENCE);
     result
 }
 
-async fn live(args: Args, network: Network) -> Result<(), Diagnostic> {
+async fn live(args: Args) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
-    let node = Arc::new(Embedded::start(NAME, &args, &network)?);
+    let node = Arc::new(ros::start(NAME, &args)?);
     let changes = node.changes();
     let parameters = Parameters::declare(&*node)?;
     for diagnostic in node.unused_overrides() {

@@ -53,6 +53,8 @@ impl LogLevel {
 /// Everything said after `--ros-args`.
 #[derive(Clone, Debug, Default)]
 pub struct Args {
+    /// The whole command line, as given.
+    pub given: Vec<String>,
     /// Remap rules, in order.
     pub remaps: Vec<Remap>,
     /// Parameter values from files and the command line, in order; later ones win.
@@ -76,9 +78,10 @@ impl Args {
     /// # Errors
     /// [`codes::ARGUMENT`], [`codes::PARAMETER_FILE`], [`codes::INVALID_NAME`].
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<(Self, Vec<String>), Diagnostic> {
+        let given: Vec<String> = arguments.into_iter().collect();
         let mut args = Self::default();
         let mut rest = Vec::new();
-        let mut arguments = arguments.into_iter();
+        let mut arguments = given.iter().cloned();
         let mut is_ros = false;
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
@@ -88,6 +91,7 @@ impl Args {
                 _ => rest.push(argument),
             }
         }
+        args.given = given;
         Ok((args, rest))
     }
 

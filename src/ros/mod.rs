@@ -1,13 +1,15 @@
 //! What the node needs from ROS 2, as one small trait: [`Node`].
 //!
 //! The bridge is written once against this trait; behind it stands a ROS client. [`embedded`] is a pure Rust one that needs no ROS
-//! installation. Another client joins by implementing [`Node`]; nothing in the bridge changes.
+//! installation; `rclrs`, with the feature of that name, is that of a ROS 2 workspace. [`start`] takes the one there is. Another client
+//! joins by implementing [`Node`]; nothing in the bridge changes.
 //!
 //! The seam suits clients with callbacks on an executor thread as well as asynchronous ones: everything that arrives goes into a
 //! bounded queue ([`queue`]) that is read with `await`, so no user code ever runs on a client's own thread. Messages are plain
 //! structs ([`msg`]).
 //!
-//! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] may name `ros2-client` and `rustdds`.
+//! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] may name `ros2-client` and `rustdds`, only
+//! `rclrs` that crate.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -23,11 +25,15 @@ pub mod names;
 pub mod overrides;
 pub mod parameter;
 pub mod queue;
+#[cfg(feature = "rclrs")]
+pub mod rclrs;
 mod served;
+mod start;
 
 pub use args::Args;
 pub use graph::Graph;
 pub use parameter::{Changes, Declaration, Value};
+pub use start::{Client, start};
 
 use crate::diagnostic::Diagnostic;
 use msg::builtin_interfaces::Time;

@@ -141,7 +141,7 @@ impl Parameters {
             None => rcl::ParameterDescriptor { name: name.clone(), ..Default::default() },
             Some((declaration, value)) => rcl::ParameterDescriptor {
                 name: name.clone(),
-                r#type: value.kind() as u8,
+                type_: value.kind() as u8,
                 description: declaration.description.clone(),
                 additional_constraints: declaration.constraints.clone(),
                 read_only: declaration.read_only,

@@ -26,4 +26,4 @@ impl Time {
     }
 }
 
-super::message!("builtin_interfaces": Time);
+super::message!(builtin_interfaces: Time);

@@ -48,4 +48,4 @@ pub struct DiagnosticArray {
     pub status: Vec<DiagnosticStatus>,
 }
 
-super::message!("diagnostic_msgs": KeyValue, DiagnosticStatus, DiagnosticArray);
+super::message!(diagnostic_msgs: KeyValue, DiagnosticStatus, DiagnosticArray);

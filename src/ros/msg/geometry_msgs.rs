@@ -54,4 +54,4 @@ pub struct TransformStamped {
     pub transform: Transform,
 }
 
-super::message!("geometry_msgs": Vector3, Quaternion, Transform, TransformStamped);
+super::message!(geometry_msgs: Vector3, Quaternion, Transform, TransformStamped);

@@ -1,7 +1,7 @@
 //! ROS messages and services as plain structs, one module per ROS package, fields as in the `.msg` and `.srv` files and in their
 //! order (the order is the wire format).
 //!
-//! They name no ROS client. A client that has generated types of its own converts.
+//! They name no ROS client, but for the types that rosidl generates, where the node is built with those.
 
 use std::fmt::Debug;
 
@@ -47,12 +47,21 @@ impl<T: Serialize + DeserializeOwned + Clone + Debug + Default + Send + Sync + '
 pub trait Message: Payload {
     /// Its ROS name.
     const TYPE: TypeName;
+    /// The same as rosidl generated it.
+    #[cfg(feature = "rclrs")]
+    type Ros: ::rclrs::MessageIDL + super::rclrs::wire::Mirror<Self>;
 }
 
 /// A service type.
 pub trait Service: Send + Sync + 'static {
     /// Its ROS name.
     const TYPE: TypeName;
+    /// The same as rosidl generated it.
+    #[cfg(feature = "rclrs")]
+    type Ros: ::rclrs::ServiceIDL<
+            Request: super::rclrs::wire::Mirror<Self::Request>,
+            Response: super::rclrs::wire::Mirror<Self::Response>,
+        >;
     /// What callers ask.
     type Request: Payload;
     /// What they get.
@@ -66,18 +75,24 @@ pub trait Service: Send + Sync + 'static {
 }
 
 macro_rules! message {
-    ($package:literal: $($name:ident),+ $(,)?) => {
+    ($package:ident: $($name:ident),+ $(,)?) => {
         $(impl $crate::ros::msg::Message for $name {
-            const TYPE: $crate::ros::msg::TypeName = $crate::ros::msg::TypeName { package: $package, name: stringify!($name) };
+            const TYPE: $crate::ros::msg::TypeName =
+                $crate::ros::msg::TypeName { package: stringify!($package), name: stringify!($name) };
+            #[cfg(feature = "rclrs")]
+            type Ros = ::ros_env::$package::msg::$name;
         })+
     };
 }
 pub(crate) use message;
 
 macro_rules! service {
-    ($package:literal: $name:ident($request:ty) -> $response:ty $(, shortened by $shorten:path)?) => {
+    ($package:ident: $name:ident($request:ty) -> $response:ty $(, shortened by $shorten:path)?) => {
         impl $crate::ros::msg::Service for $name {
-            const TYPE: $crate::ros::msg::TypeName = $crate::ros::msg::TypeName { package: $package, name: stringify!($name) };
+            const TYPE: $crate::ros::msg::TypeName =
+                $crate::ros::msg::TypeName { package: stringify!($package), name: stringify!($name) };
+            #[cfg(feature = "rclrs")]
+            type Ros = ::ros_env::$package::srv::$name;
             type Request = $request;
             type Response = $response;
             $(fn shorten(response: $response) -> Option<$response> {

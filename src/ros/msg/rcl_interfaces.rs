@@ -9,7 +9,7 @@ use crate::ros::parameter::{Range, Type, Value};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ParameterValue {
     /// `rcl_interfaces/msg/ParameterType`; 0 means not set.
-    pub r#type: u8,
+    pub type_: u8,
     /// If `type` is 1.
     pub bool_value: bool,
     /// If `type` is 2.
@@ -32,7 +32,7 @@ pub struct ParameterValue {
 
 impl From<Value> for ParameterValue {
     fn from(value: Value) -> Self {
-        let mut wire = Self { r#type: value.kind() as u8, ..Self::default() };
+        let mut wire = Self { type_: value.kind() as u8, ..Self::default() };
         match value {
             Value::Bool(v) => wire.bool_value = v,
             Value::Integer(v) => wire.integer_value = v,
@@ -54,7 +54,7 @@ impl ParameterValue {
         const fn is(t: Type) -> u8 {
             t as u8
         }
-        Some(match self.r#type {
+        Some(match self.type_ {
             t if t == is(Type::Bool) => Value::Bool(self.bool_value),
             t if t == is(Type::Integer) => Value::Integer(self.integer_value),
             t if t == is(Type::Double) => Value::Double(self.double_value),
@@ -121,7 +121,7 @@ pub struct ParameterDescriptor {
     /// Its name.
     pub name: String,
     /// `rcl_interfaces/msg/ParameterType`.
-    pub r#type: u8,
+    pub type_: u8,
     /// What it is for.
     pub description: String,
     /// Constraints in words.
@@ -249,10 +249,10 @@ pub struct SetParameters;
 /// `rcl_interfaces/srv/SetParametersAtomically`.
 pub struct SetParametersAtomically;
 
-super::service!("rcl_interfaces": GetParameters(Names) -> GetParametersResponse);
-super::service!("rcl_interfaces": GetParameterTypes(Names) -> GetParameterTypesResponse);
-super::service!("rcl_interfaces": DescribeParameters(Names) -> DescribeParametersResponse);
-super::service!("rcl_interfaces": ListParameters(ListParametersRequest) -> ListParametersResponse);
-super::service!("rcl_interfaces": SetParameters(SetParametersRequest) -> SetParametersResponse);
-super::service!("rcl_interfaces": SetParametersAtomically(SetParametersRequest) -> SetParametersAtomicallyResponse);
-super::message!("rcl_interfaces": ParameterEvent);
+super::service!(rcl_interfaces: GetParameters(Names) -> GetParametersResponse);
+super::service!(rcl_interfaces: GetParameterTypes(Names) -> GetParameterTypesResponse);
+super::service!(rcl_interfaces: DescribeParameters(Names) -> DescribeParametersResponse);
+super::service!(rcl_interfaces: ListParameters(ListParametersRequest) -> ListParametersResponse);
+super::service!(rcl_interfaces: SetParameters(SetParametersRequest) -> SetParametersResponse);
+super::service!(rcl_interfaces: SetParametersAtomically(SetParametersRequest) -> SetParametersAtomicallyResponse);
+super::message!(rcl_interfaces: ParameterEvent);

@@ -11,4 +11,4 @@ pub struct Clock {
     pub clock: Time,
 }
 
-super::message!("rosgraph_msgs": Clock);
+super::message!(rosgraph_msgs: Clock);

@@ -19,4 +19,4 @@ pub struct JointState {
     pub effort: Vec<f64>,
 }
 
-super::message!("sensor_msgs": JointState);
+super::message!(sensor_msgs: JointState);

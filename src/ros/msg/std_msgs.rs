@@ -20,4 +20,4 @@ pub struct Header {
     pub frame_id: std::string::String,
 }
 
-super::message!("std_msgs": String, Header);
+super::message!(std_msgs: String, Header);

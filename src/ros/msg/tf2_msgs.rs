@@ -11,4 +11,4 @@ pub struct TFMessage {
     pub transforms: Vec<TransformStamped>,
 }
 
-super::message!("tf2_msgs": TFMessage);
+super::message!(tf2_msgs: TFMessage);

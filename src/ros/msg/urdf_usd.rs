@@ -140,9 +140,9 @@ pub struct Convert;
 /// `urdf_usd/srv/CheckFrames`.
 pub struct CheckFrames;
 
-super::message!("urdf_usd": Asset, FrameVerdict);
-super::service!("urdf_usd": Convert(ConvertRequest) -> ConvertResponse, shortened by shorten_convert);
-super::service!("urdf_usd": CheckFrames(CheckFramesRequest) -> CheckFramesResponse, shortened by shorten_check);
+super::message!(urdf_usd: Asset, FrameVerdict);
+super::service!(urdf_usd: Convert(ConvertRequest) -> ConvertResponse, shortened by shorten_convert);
+super::service!(urdf_usd: CheckFrames(CheckFramesRequest) -> CheckFramesResponse, shortened by shorten_check);
 
 /// Leaves out the report, then the files, then the end of the message.
 fn shorten_convert(mut response: ConvertResponse) -> Option<ConvertResponse> {

@@ -1,0 +1,75 @@
+# The programs, by cargo: the target `urdf_usd_programs`, and `programs`, the folder they are in.
+
+# Found now, so that a missing or old Rust is one clear message and not a page of errors.
+find_program(CARGO cargo HINTS "$ENV{CARGO_HOME}/bin" "$ENV{HOME}/.cargo/bin")
+if(NOT CARGO)
+  message(FATAL_ERROR "urdf_usd is written in Rust and `cargo` was not found: install it from https://rustup.rs")
+endif()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS Cargo.toml)
+file(STRINGS Cargo.toml rust_wanted REGEX "^rust-version")
+string(REGEX REPLACE "[^0-9.]" "" rust_wanted "${rust_wanted}")
+execute_process(COMMAND ${CARGO} --version OUTPUT_VARIABLE rust_found WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+string(REGEX MATCH "[0-9]+\\.[0-9]+" rust_found "${rust_found}")
+if(rust_found VERSION_LESS rust_wanted)
+  message(FATAL_ERROR "urdf_usd needs Rust ${rust_wanted}, found ${rust_found} (${CARGO}): run `rustup update`")
+endif()
+
+# build.rs builds the viewer with npm; --quiet below hides its warning, so it is said here.
+find_program(NPM npm)
+if(NOT NPM)
+  message(STATUS "npm was not found: urdf_usd is built without its 3D viewer (Node.js 20 or newer has npm)")
+endif()
+
+# What rclrs is built with: the messages that it or the node uses, with the types that they consist of.
+set(messages action_msgs builtin_interfaces diagnostic_msgs geometry_msgs rcl_interfaces rosgraph_msgs sensor_msgs std_msgs tf2_msgs)
+set(why_not "")
+if(NOT rosidl_generator_rs_FOUND)
+  set(why_not "rosidl_generator_rs was not found (https://github.com/ros2-rust/rosidl_rust, in the same workspace or installed)")
+elseif(NOT "$ENV{ROS_DISTRO}" MATCHES "^(humble|jazzy|kilted|lyrical|rolling)$")
+  set(why_not "ROS_DISTRO is \"$ENV{ROS_DISTRO}\", for which there is no rclrs")
+endif()
+set(client ${URDF_USD_ROS})
+if(client STREQUAL "rclrs" AND why_not)
+  message(FATAL_ERROR "URDF_USD_ROS=rclrs: ${why_not}")
+elseif(client STREQUAL "auto" AND why_not)
+  set(client embedded)
+  message(STATUS "urdf_usd: the node is built with its embedded ROS client: ${why_not}")
+elseif(client STREQUAL "auto")
+  set(client rclrs)
+endif()
+message(STATUS "urdf_usd: ROS client ${client}")
+
+# --ignore-rust-version: see .cargo/config.toml. --quiet: colcon takes progress on standard error for a problem.
+set(cargo_build ${CARGO} build --bins --locked --quiet --ignore-rust-version)
+set(cargo_target ${CMAKE_CURRENT_BINARY_DIR}/cargo)
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(programs ${cargo_target}/debug)
+else()
+  list(APPEND cargo_build --release)
+  set(programs ${cargo_target}/release)
+endif()
+if(client STREQUAL "rclrs")
+  list(APPEND cargo_build --features rclrs)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  # Where rosidl has put the .idl files of the interfaces, as FOLDER:FILE.
+  list(GET rosidl_generate_interfaces_IDL_TUPLES 0 own)
+  string(REGEX REPLACE ":[^:]*$" "" own "${own}")
+  set(cargo_build
+    ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/with_rust_messages.py
+    --generator ${rosidl_generator_rs_BIN} --templates ${rosidl_generator_rs_TEMPLATE_DIR}
+    --prefix ${CMAKE_CURRENT_BINARY_DIR}/rust_messages
+    --own ${PROJECT_NAME}=${own} --libraries ${CMAKE_CURRENT_BINARY_DIR}
+    --packages ${messages} --command ${cargo_build})
+endif()
+# Always run: cargo itself knows what there is to do.
+add_custom_target(${PROJECT_NAME}_programs ALL
+  COMMAND ${CMAKE_COMMAND} -E env CARGO_TARGET_DIR=${cargo_target} ${cargo_build}
+  WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+  COMMENT "cargo build"
+  VERBATIM
+  USES_TERMINAL
+)
+if(client STREQUAL "rclrs")
+  # The libraries of its own interfaces, which it is linked with.
+  add_dependencies(${PROJECT_NAME}_programs ${PROJECT_NAME}__rosidl_generator_c ${PROJECT_NAME}__rosidl_typesupport_c)
+endif()
