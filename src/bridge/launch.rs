@@ -80,7 +80,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Diagnostic> 
         Some(other) => return Err(wrong(other, "the node has no such argument")),
         None => {}
     }
-    logging::start(&args.names(NAME)?.node.fully_qualified(), &args.log_filter());
+    logging::start(&args.names(NAME)?.node.fully_qualified(), &args);
     for argument in &args.without_effect {
         tracing::warn!("{argument} has no effect here");
     }
@@ -97,6 +97,9 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Diagnostic> 
 async fn live(args: Args, network: Network) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let node = Arc::new(Embedded::start(NAME, &args, &network)?);
+    if args.rosout_logs != Some(false) {
+        logging::send_to(Some(Arc::new(ros::rosout::open(&*node)?)));
+    }
     let changes = node.changes();
     let parameters = Parameters::declare(&*node)?;
     for diagnostic in node.unused_overrides() {
@@ -107,6 +110,7 @@ async fn live(args: Args, network: Network) -> Result<(), Diagnostic> {
         () = ready.run() => {}
         name = interrupted.wait() => tracing::info!("{name}: ending"),
     }
+    logging::send_to(None);
     node.shutdown();
     Ok(())
 }
