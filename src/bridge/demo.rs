@@ -40,7 +40,7 @@ pub struct Options {
 
 /// Runs the demo until it is interrupted, or until the first revision.
 pub fn main(options: Options) -> ExitCode {
-    logging::start(launch::NAME, "warn,urdf_usd=info,rustdds=off,ros2_client=off,mio=off");
+    logging::start_in_terminal(launch::NAME, "warn,urdf_usd=info,rustdds=off,mio=off");
     let result = launch::runtime().and_then(|runtime| {
         let result = runtime.block_on(run(&options));
         runtime.shutdown_timeout(Duration::from_millis(500));

@@ -80,7 +80,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Diagnostic> 
         Some(other) => return Err(wrong(other, "the node has no such argument")),
         None => {}
     }
-    logging::start(&args.names(NAME)?.node.fully_qualified(), &args.log_filter());
+    logging::start(&args.names(NAME)?.node.fully_qualified(), &args);
     let runtime = runtime()?;
     let result = runtime.block_on(live(args));
     runtime.shutdown_timeout(PATIENCE);
@@ -90,6 +90,10 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Diagnostic> 
 async fn live(args: Args) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let node = Arc::new(ros::start(NAME, &args)?);
+    // rcl has its own.
+    if cfg!(not(feature = "rclrs")) && args.rosout_logs != Some(false) {
+        logging::send_to(Some(Arc::new(ros::rosout::open(&*node)?)));
+    }
     let changes = node.changes();
     let parameters = Parameters::declare(&*node)?;
     for diagnostic in node.unused_overrides() {
@@ -100,6 +104,7 @@ async fn live(args: Args) -> Result<(), Diagnostic> {
         () = ready.run() => {}
         name = interrupted.wait() => tracing::info!("{name}: ending"),
     }
+    logging::send_to(None);
     node.shutdown();
     Ok(())
 }

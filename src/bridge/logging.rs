@@ -1,66 +1,143 @@
-//! Log lines as people know them from ROS: `[INFO] [1700000000.123456789] [urdf_usd]: text` on standard error.
+//! Log lines as people know them from ROS: `[INFO] [1700000000.123456789] [urdf_usd]: text` on standard error, in a file beside those
+//! of other nodes, and wherever else a [`Sink`] takes them, as to `/rosout`.
 
-use std::fmt::{self, Write};
-use std::io::{self, IsTerminal};
+use std::fmt::{self, Write as _};
+use std::fs::{self, File};
+use std::io::{self, IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
-use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
+use crate::ros::Args;
+use crate::ros::args::LogLevel;
 use crate::ros::msg::builtin_interfaces::Time;
+use crate::ros::rosout::Line;
 
-/// Starts logging for the node called `name`, as far as `filter` (in the syntax of [`EnvFilter`]) lets lines through. Later calls
-/// change nothing.
-pub fn start(name: &str, filter: &str) {
-    let name = name.trim_start_matches('/').replace('/', ".");
+/// Takes log lines. It must neither block nor log.
+pub type Sink = dyn Fn(&Line) + Send + Sync;
+
+/// Where else the lines of this process go.
+static SINK: RwLock<Option<Arc<Sink>>> = RwLock::new(None);
+
+/// Starts logging for the node called `name`, as `args` ask for it. Later calls change nothing.
+pub fn start(name: &str, args: &Args) {
+    let file = (args.file_logs != Some(false)).then(|| LogFile::create(args.log_file_name.as_deref()));
+    let (file, fault) = match file {
+        Some(Ok(file)) => (Some(file), None),
+        Some(Err(fault)) => (None, Some(fault)),
+        None => (None, None),
+    };
+    let lines = Lines::new(name, args.stdout_logs != Some(false), file);
+    let filter = args.log_filter(&lines.name);
+    install(lines, &filter);
+    if let Some(fault) = fault {
+        tracing::warn!("there is no log file: {fault}");
+    }
+}
+
+/// Starts logging to the terminal only, as far as `filter` (in the syntax of [`EnvFilter`]) lets lines through.
+pub fn start_in_terminal(name: &str, filter: &str) {
+    install(Lines::new(name, true, None), filter);
+}
+
+fn install(lines: Lines, filter: &str) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    let format = Lines { name, colours: io::stderr().is_terminal() };
-    let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr).event_format(format).with_filter(filter);
-    let _ = tracing_subscriber::registry().with(layer).try_init();
+    let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
+}
+
+/// From now on lines go to `sink` too; to none with `None`. What libraries log of the network does not: it would make more of it.
+pub fn send_to(sink: Option<Arc<Sink>>) {
+    *SINK.write().unwrap_or_else(PoisonError::into_inner) = sink;
 }
 
 struct Lines {
     name: String,
+    terminal: bool,
     colours: bool,
+    file: Option<Mutex<LogFile>>,
 }
 
-impl<S, N> FormatEvent<S, N> for Lines
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-    N: for<'a> FormatFields<'a> + 'static,
-{
-    fn format_event(&self, _: &FmtContext<'_, S, N>, mut out: Writer<'_>, event: &Event<'_>) -> fmt::Result {
-        let mut text = Text::default();
-        event.record(&mut text);
-        let (word, colour) = match *event.metadata().level() {
-            Level::ERROR => ("ERROR", "\x1b[31m"),
-            Level::WARN => ("WARN", "\x1b[33m"),
-            Level::INFO => ("INFO", ""),
-            _ => ("DEBUG", "\x1b[32m"),
+impl Lines {
+    fn new(name: &str, terminal: bool, file: Option<LogFile>) -> Self {
+        let name = name.trim_start_matches('/').replace('/', ".");
+        Self { name, terminal, colours: io::stderr().is_terminal(), file: file.map(Mutex::new) }
+    }
+
+    /// The line as ROS writes it.
+    fn write(&self, line: &Line, colours: bool) -> String {
+        let (word, colour) = match line.level {
+            LogLevel::Fatal => ("FATAL", "\x1b[31m"),
+            LogLevel::Error => ("ERROR", "\x1b[31m"),
+            LogLevel::Warn => ("WARN", "\x1b[33m"),
+            LogLevel::Info => ("INFO", ""),
+            LogLevel::Debug => ("DEBUG", "\x1b[32m"),
         };
-        let (begin, end) = if self.colours && !colour.is_empty() { (colour, "\x1b[0m") } else { ("", "") };
-        let now = Time::now();
-        writeln!(out, "{begin}[{word}] [{}.{:09}] [{}]: {}{end}", now.sec, now.nanosec, self.name, printable(&text.0))
+        let (begin, end) = if colours && !colour.is_empty() { (colour, "\x1b[0m") } else { ("", "") };
+        let Time { sec, nanosec } = line.stamp;
+        format!("{begin}[{word}] [{sec}.{nanosec:09}] [{}]: {}{end}\n", self.name, line.text)
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Lines {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut said = Said::default();
+        event.record(&mut said);
+        let metadata = event.metadata();
+        let level = match *metadata.level() {
+            Level::ERROR => LogLevel::Error,
+            Level::WARN => LogLevel::Warn,
+            Level::INFO => LogLevel::Info,
+            _ => LogLevel::Debug,
+        };
+        let text = printable(&said.text);
+        let line = Line {
+            stamp: Time::now(),
+            level,
+            logger: &self.name,
+            text: &text,
+            file: metadata.file().unwrap_or_default(),
+            function: metadata.module_path().unwrap_or_default(),
+            line: metadata.line().unwrap_or_default(),
+        };
+        if self.terminal {
+            // Nobody can be told that nobody can be told.
+            let _ = io::stderr().write_all(self.write(&line, self.colours).as_bytes());
+        }
+        if let Some(file) = &self.file {
+            file.lock().unwrap_or_else(PoisonError::into_inner).add(&self.write(&line, false));
+        }
+        if said.is_of_library {
+            return;
+        }
+        let sink = SINK.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(sink) = sink {
+            sink(&line);
+        }
     }
 }
 
 /// What an event says: its message, then its fields.
 #[derive(Default)]
-struct Text(String);
+struct Said {
+    text: String,
+    /// Whether it came through the `log` crate, as only libraries' do.
+    is_of_library: bool,
+}
 
-impl Visit for Text {
+impl Visit for Said {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let written = if field.name() == "message" {
-            write!(self.0, "{value:?}")
+            write!(self.text, "{value:?}")
         } else if field.name().starts_with("log.") {
+            self.is_of_library = true;
             Ok(())
         } else {
-            write!(self.0, " {}={value:?}", field.name())
+            write!(self.text, " {}={value:?}", field.name())
         };
         debug_assert!(written.is_ok(), "a string takes everything");
     }
@@ -71,39 +148,88 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
+/// The log file of this process, where every ROS node has its own: in `ROS_LOG_DIR`, else `ROS_HOME/log`, else `~/.ros/log`.
+struct LogFile(Option<File>);
+
+impl LogFile {
+    /// Creates it. Its name begins with `prefix`, or with the program's name.
+    fn create(prefix: Option<&str>) -> Result<Self, String> {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let folder = log_folder(variable("ROS_LOG_DIR"), variable("ROS_HOME"), variable("HOME"))
+            .ok_or("neither ROS_LOG_DIR nor ROS_HOME nor HOME is set")?;
+        let program = std::env::current_exe().ok();
+        let program = program.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
+        let prefix = prefix.or(program.as_deref()).unwrap_or("bridge");
+        let Time { sec, nanosec } = Time::now();
+        let path = folder.join(format!("{prefix}_{}_{sec}{:03}.log", std::process::id(), nanosec / 1_000_000));
+        let created = fs::create_dir_all(&folder).and_then(|()| File::create(&path));
+        created.map(|file| Self(Some(file))).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// Adds a line; when the disk is full, no more.
+    fn add(&mut self, line: &str) {
+        if self.0.as_mut().is_some_and(|file| file.write_all(line.as_bytes()).is_err()) {
+            self.0 = None;
+        }
+    }
+}
+
+/// Where log files are kept. A `~` in front is the home folder.
+fn log_folder(log_dir: Option<PathBuf>, ros_home: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let expand = |path: PathBuf| match (path.strip_prefix("~"), &home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path,
+    };
+    let in_home = || home.as_ref().map(|home| home.join(".ros"));
+    log_dir.map(expand).or_else(|| ros_home.map(expand).or_else(in_home).map(|home| home.join("log")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::{Arc, Mutex};
-
-    #[derive(Clone, Default)]
-    struct Sink(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Sink {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
 
     #[test]
-    fn lines_look_like_those_of_ros() {
-        let sink = Sink::default();
-        let writer = sink.clone();
-        let layer = tracing_subscriber::fmt::layer()
-            .with_writer(move || writer.clone())
-            .event_format(Lines { name: "left.urdf_usd".to_owned(), colours: false });
-        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
-            tracing::warn!("robot {:?} \x1b[2J has no wheels", "a\nb");
+    fn lines_look_like_those_of_ros_and_reach_every_sink() {
+        let path = std::env::temp_dir().join(format!("urdf_usd_log_{}", std::process::id()));
+        let file = LogFile(Some(File::create(&path).unwrap()));
+        let taken: Arc<Mutex<Vec<(LogLevel, String, String, u32)>>> = Arc::default();
+        let sink = taken.clone();
+        let lines = Lines::new("/left/urdf_usd", false, Some(file));
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), || {
+            send_to(Some(Arc::new(move |line: &Line| {
+                sink.lock().unwrap().push((line.level, line.logger.to_owned(), line.text.to_owned(), line.line));
+            })));
+            tracing::warn!(left = 1, "robot {:?} \x1b[2J has no wheels", "a\nb");
+            send_to(None);
+            tracing::error!("not for the sink");
         });
-        let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::remove_file(&path).unwrap();
         let (head, tail) = text.split_once(" [left.urdf_usd]: ").unwrap();
-        assert_eq!(tail, "robot \"a\\nb\" \u{fffd}[2J has no wheels\n");
+        assert!(tail.starts_with("robot \"a\\nb\" \u{fffd}[2J has no wheels left=1\n[ERROR] ["), "{tail}");
         let (seconds, fraction) =
             head.strip_prefix("[WARN] [").and_then(|s| s.strip_suffix(']')).and_then(|s| s.split_once('.')).unwrap();
         assert!(seconds.parse::<u64>().is_ok() && fraction.len() == 9, "{head}");
+        // Tests beside this one log too.
+        let taken = taken.lock().unwrap();
+        let mine: Vec<_> = taken.iter().filter(|(_, _, text, _)| text.contains("has no wheels")).collect();
+        let [(level, logger, text, line)] = mine[..] else { panic!("{taken:?}") };
+        assert_eq!((level, logger.as_str()), (&LogLevel::Warn, "left.urdf_usd"));
+        assert!(text.ends_with("has no wheels left=1") && *line > 0, "{text}");
+        assert!(!taken.iter().any(|(_, _, text, _)| text.contains("not for the sink")));
+    }
+
+    #[test]
+    fn log_files_lie_where_those_of_other_nodes_do() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        for (log_dir, ros_home, home, folder) in [
+            (path("/logs"), path("/ros"), path("/home/a"), path("/logs")),
+            (None, path("/ros"), path("/home/a"), path("/ros/log")),
+            (None, None, path("/home/a"), path("/home/a/.ros/log")),
+            (path("~/logs"), None, path("/home/a"), path("/home/a/logs")),
+            (None, None, None, None),
+        ] {
+            assert_eq!(log_folder(log_dir, ros_home, home), folder);
+        }
     }
 }

@@ -12,19 +12,19 @@ use super::names::{Names, Remap, RemapKind};
 use super::overrides::{Given, NodePattern, Override, read_file, read_value};
 use crate::diagnostic::{Diagnostic, Place};
 
-/// The severity from which on log messages are shown, as ROS names it.
+/// A severity of log messages, as ROS names and numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
     /// Everything.
-    Debug,
+    Debug = 10,
     /// What goes on (the default).
-    Info,
+    Info = 20,
     /// What is worth a look.
-    Warn,
+    Warn = 30,
     /// What went wrong.
-    Error,
+    Error = 40,
     /// What ended the node. The same as `Error` here.
-    Fatal,
+    Fatal = 50,
 }
 
 impl LogLevel {
@@ -67,6 +67,12 @@ pub struct Args {
     pub enclave: Option<String>,
     /// Whether to write the log to the terminal.
     pub stdout_logs: Option<bool>,
+    /// Whether to publish the log on `/rosout`.
+    pub rosout_logs: Option<bool>,
+    /// Whether to write the log to a file.
+    pub file_logs: Option<bool>,
+    /// What the log file's name begins with.
+    pub log_file_name: Option<String>,
     /// Arguments that were understood but change nothing here, to be told to the person.
     pub without_effect: Vec<String>,
 }
@@ -105,15 +111,15 @@ impl Args {
             "-p" | "--param" => self.overrides.push(parameter(flag, &value()?)?),
             "--params-file" => self.overrides.extend(read_file(Path::new(&value()?))?),
             "--log-level" => self.take_log_level(flag, &value()?)?,
-            "-e" | "--enclave" => self.enclave = Some(value()?),
-            // The log is not published on /rosout: there is nothing to switch off.
-            "--disable-rosout-logs" => {}
+            "-e" | "--enclave" => self.enclave = Some(enclave(flag, value()?)?),
+            "--enable-rosout-logs" => self.rosout_logs = Some(true),
+            "--disable-rosout-logs" => self.rosout_logs = Some(false),
             "--enable-stdout-logs" => self.stdout_logs = Some(true),
             "--disable-stdout-logs" => self.stdout_logs = Some(false),
-            "--log-config-file" | "--log-file-name" => self.without_effect.push(format!("{flag} {}", value()?)),
-            "--enable-rosout-logs" | "--enable-external-lib-logs" | "--disable-external-lib-logs" => {
-                self.without_effect.push(flag.to_owned());
-            }
+            "--enable-external-lib-logs" => self.file_logs = Some(true),
+            "--disable-external-lib-logs" => self.file_logs = Some(false),
+            "--log-file-name" => self.log_file_name = Some(log_file_name(flag, value()?)?),
+            "--log-config-file" => self.without_effect.push(format!("{flag} {}", value()?)),
             _ => {
                 let fault = fault(flag, "there is no such argument after --ros-args");
                 return Err(fault.help(
@@ -148,26 +154,53 @@ impl Args {
     }
 
     /// The parameter values meant for the node of this fully qualified name.
+    ///
+    /// As `rcl` has it: what is said for one name of a node or one pattern stands together, where that name was first used, and of
+    /// several that mean this node the one that was first used last wins.
     pub fn overrides_for(&self, fully_qualified: &str) -> BTreeMap<String, Override> {
-        let meant = self.overrides.iter().filter(|o| o.nodes.matches(fully_qualified));
+        let mut patterns: Vec<&NodePattern> = Vec::new();
+        for Override { nodes, .. } in &self.overrides {
+            if nodes.matches(fully_qualified) && !patterns.contains(&nodes) {
+                patterns.push(nodes);
+            }
+        }
+        let meant = patterns.into_iter().flat_map(|pattern| self.overrides.iter().filter(move |o| o.nodes == *pattern));
         meant.map(|o| (o.parameter.clone(), o.clone())).collect()
     }
 
-    /// These levels as a filter for `tracing_subscriber::EnvFilter`. A ROS logger `urdf_usd.frames` is the target
-    /// `urdf_usd::frames`. The network library is silent unless it is asked for by name (`rustdds:=debug`): it calls peers that come
-    /// and go warnings, and the repair of lost packets errors; what matters comes back as an error of the call. Without logs in the
-    /// terminal everything is off.
-    pub fn log_filter(&self) -> String {
-        if self.stdout_logs == Some(false) {
-            return "off".to_owned();
-        }
+    /// These levels as a filter for `tracing_subscriber::EnvFilter`, for the node whose logger is called `node`: `left.urdf_usd`. That
+    /// logger is the target `urdf_usd`, and `left.urdf_usd.bridge` is `urdf_usd::bridge`. The network library is silent unless it is
+    /// asked for by name (`rustdds:=debug`): it calls peers that come and go warnings, and the repair of lost packets errors; what
+    /// matters comes back as an error of the call.
+    pub fn log_filter(&self, node: &str) -> String {
         let mut filter = self.log_level.unwrap_or(LogLevel::Info).as_filter().to_owned();
-        filter.push_str(",rustdds=off,ros2_client=off,mio=off");
+        filter.push_str(",rustdds=off,mio=off");
         for (logger, level) in &self.logger_levels {
-            filter.push_str(&format!(",{}={}", logger.replace('.', "::"), level.as_filter()));
+            let target = match logger.strip_prefix(node) {
+                Some(child) if child.is_empty() || child.starts_with('.') => format!("{}{child}", env!("CARGO_PKG_NAME")),
+                _ => logger.clone(),
+            };
+            filter.push_str(&format!(",{}={}", target.replace('.', "::"), level.as_filter()));
         }
         filter
     }
+}
+
+/// The name of an enclave: absolute, like a namespace.
+fn enclave(flag: &str, name: String) -> Result<String, Diagnostic> {
+    let valid = super::names::check_namespace(&name);
+    valid
+        .map_err(|why| fault(&format!("{flag} {name}"), why.message).help("write it as in `ros2 security`: /left/urdf_usd"))?;
+    Ok(name)
+}
+
+/// The name of a log file.
+fn log_file_name(flag: &str, name: String) -> Result<String, Diagnostic> {
+    if name.is_empty() || name.contains('/') {
+        let fault = fault(&format!("{flag} {name}"), "this can't be the beginning of a file's name");
+        return Err(fault.help("give a name without slashes; ROS_LOG_DIR is the folder"));
+    }
+    Ok(name)
 }
 
 fn fault(argument: &str, why: impl AsRef<str>) -> Diagnostic {
@@ -315,19 +348,31 @@ mod tests {
         assert_eq!(x(&format!("--ros-args --params-file {b} --params-file {a}")), integer(1));
         assert_eq!(x(&format!("--ros-args --params-file {b} -p x:=3")), integer(3));
         assert_eq!(x(&format!("--ros-args -p x:=3 --params-file {b}")), integer(2));
+        // A name stands where it was first used: /** before /n, whatever is said for it later.
+        let c = dir.path().join("c.yaml");
+        std::fs::write(&c, "/**: {ros__parameters: {x: 4}}\n/n: {ros__parameters: {x: 5}}\n").expect("written");
+        let c = c.display();
+        assert_eq!(x(&format!("--ros-args --params-file {c} -p x:=6")), integer(5));
+        assert_eq!(x(&format!("--ros-args --params-file {c} -p n:x:=7 -p x:=6")), integer(7));
+        assert_eq!(x("--ros-args -p n:x:=7 -p x:=6"), integer(6));
     }
 
     #[test]
     fn log_arguments() {
         let args = args(
             "--ros-args --log-level WARN --log-level urdf_usd.frames:=debug --log-level rustdds:=info --disable-rosout-logs \
-             --enable-stdout-logs --log-file-name x --enable-rosout-logs -e /here",
+             --enable-stdout-logs --log-file-name x --log-config-file y --disable-external-lib-logs -e /here",
         );
-        assert_eq!(args.log_filter(), "warn,rustdds=off,ros2_client=off,mio=off,urdf_usd::frames=debug,rustdds=info");
-        assert_eq!(args.stdout_logs, Some(true));
-        assert_eq!(args.without_effect, ["--log-file-name x", "--enable-rosout-logs"]);
+        assert_eq!(args.log_filter("n"), "warn,rustdds=off,mio=off,urdf_usd::frames=debug,rustdds=info");
+        assert_eq!((args.stdout_logs, args.rosout_logs, args.file_logs), (Some(true), Some(false), Some(false)));
+        assert_eq!(args.log_file_name.as_deref(), Some("x"));
+        assert_eq!(args.without_effect, ["--log-config-file y"]);
         assert_eq!(args.enclave.as_deref(), Some("/here"));
-        assert_eq!(self::args("--ros-args --disable-stdout-logs").log_filter(), "off");
+        let levels = "--ros-args --log-level left.twin:=debug --log-level left.twin.bridge:=error --log-level left.twins:=warn";
+        let expected = "info,rustdds=off,mio=off,urdf_usd=debug,urdf_usd::bridge=error,left::twins=warn";
+        assert_eq!(self::args(levels).log_filter("left.twin"), expected);
+        // As rcl has it, the last of two opposite flags holds.
+        assert_eq!(self::args("--ros-args --enable-rosout-logs --disable-rosout-logs").rosout_logs, Some(false));
     }
 
     #[test]
@@ -353,6 +398,8 @@ mod tests {
             "--log-level",
             "--log-level loud",
             "--log-level :=debug",
+            "--log-file-name a/b",
+            "-e here",
             "--nonsense",
             "x:=y",
         ] {

@@ -27,6 +27,7 @@ pub mod parameter;
 pub mod queue;
 #[cfg(feature = "rclrs")]
 pub mod rclrs;
+pub mod rosout;
 mod served;
 mod start;
 
@@ -161,22 +162,24 @@ pub struct Qos {
     pub durability: Durability,
     /// How many messages are kept, at least 1.
     pub depth: usize,
+    /// How long a published message is worth hearing; `None` for ever.
+    pub lifespan: Option<Duration>,
 }
 
 impl Qos {
     /// Reliable, volatile: what ROS clients use unless told otherwise.
     pub const fn reliable(depth: usize) -> Self {
-        Self { reliability: Reliability::Reliable, durability: Durability::Volatile, depth }
+        Self { reliability: Reliability::Reliable, durability: Durability::Volatile, depth, lifespan: None }
     }
 
     /// Reliable, transient local: `robot_description`, `/tf_static`, `~/asset`.
     pub const fn latched(depth: usize) -> Self {
-        Self { reliability: Reliability::Reliable, durability: Durability::TransientLocal, depth }
+        Self { reliability: Reliability::Reliable, durability: Durability::TransientLocal, depth, lifespan: None }
     }
 
     /// Best effort, volatile: hears any publisher, and is satisfied with what arrives.
     pub const fn best_effort(depth: usize) -> Self {
-        Self { reliability: Reliability::BestEffort, durability: Durability::Volatile, depth }
+        Self { reliability: Reliability::BestEffort, durability: Durability::Volatile, depth, lifespan: None }
     }
 }
 

@@ -120,12 +120,13 @@ impl Names {
     /// # Errors
     /// [`codes::INVALID_NAME`] if the node's name or namespace is not allowed.
     pub fn new(default_name: &str, remaps: &[Remap]) -> Result<Self, Diagnostic> {
-        let first = |kind| {
-            let meant = |rule: &&Remap| rule.kind == kind && rule.node.as_deref().is_none_or(|node| node == default_name);
+        let first = |kind, of: &str| {
+            let meant = |rule: &&Remap| rule.kind == kind && rule.node.as_deref().is_none_or(|node| node == of);
             remaps.iter().find(meant).map(|rule| rule.to.as_str())
         };
-        let name = first(RemapKind::Node).unwrap_or(default_name);
-        let namespace = first(RemapKind::Namespace).unwrap_or("/");
+        let name = first(RemapKind::Node, default_name).unwrap_or(default_name);
+        // From here on the node goes by its new name, as with rcl.
+        let namespace = first(RemapKind::Namespace, name).unwrap_or("/");
         let namespace = if namespace.starts_with('/') { namespace.to_owned() } else { format!("/{namespace}") };
         check_node_name(name)?;
         check_namespace(&namespace)?;
@@ -248,6 +249,13 @@ mod tests {
             rule(RemapKind::Namespace, "", "cell_1"),
         ];
         assert_eq!(names(&remaps).node.fully_qualified(), "/cell_1/twin");
+        let of = |node: &str, kind, to| Remap { node: Some(node.into()), ..rule(kind, "", to) };
+        let new = [
+            of("urdf_usd", RemapKind::Node, "twin"),
+            of("urdf_usd", RemapKind::Namespace, "/a"),
+            of("twin", RemapKind::Namespace, "/b"),
+        ];
+        assert_eq!(names(&new).node.fully_qualified(), "/b/twin");
         assert!(Names::new("urdf_usd", &[rule(RemapKind::Node, "", "a b")]).is_err());
         assert!(Names::new("urdf_usd", &[rule(RemapKind::Namespace, "", "/a/")]).is_err());
     }

@@ -1,6 +1,8 @@
 //! From the trait's terms to those of DDS and back: quality of service, the names of topics and types.
 
-use rustdds::policy::{Durability as DdsDurability, History, Liveliness, Reliability as DdsReliability, ResourceLimits};
+use rustdds::policy::{
+    Durability as DdsDurability, History, Lifespan, Liveliness, Reliability as DdsReliability, ResourceLimits,
+};
 use rustdds::{Duration, QosPolicies, QosPolicyBuilder};
 
 use super::dds::DdsTopic;
@@ -28,7 +30,8 @@ fn policies(qos: Qos) -> QosPolicyBuilder {
 
 /// The QoS of a topic that is published.
 pub(super) fn publisher(qos: Qos) -> QosPolicies {
-    policies(qos).build()
+    let duration = qos.lifespan.map_or(Duration::INFINITE, Duration::from_std);
+    policies(qos).lifespan(Lifespan { duration }).build()
 }
 
 /// The QoS of a topic that is heard. RustDDS keeps the last 64 messages of every topic unless limited, also those that were read:

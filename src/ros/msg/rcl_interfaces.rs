@@ -93,6 +93,25 @@ pub struct ParameterEvent {
     pub deleted_parameters: Vec<Parameter>,
 }
 
+/// `rcl_interfaces/msg/Log`, on `/rosout`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Log {
+    /// When.
+    pub stamp: Time,
+    /// 10 debug, 20 info, 30 warning, 40 error, 50 fatal.
+    pub level: u8,
+    /// The logger.
+    pub name: String,
+    /// The text.
+    pub msg: String,
+    /// The source file.
+    pub file: String,
+    /// The function in it.
+    pub function: String,
+    /// The line in it.
+    pub line: u32,
+}
+
 /// `rcl_interfaces/msg/FloatingPointRange`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FloatingPointRange {
@@ -255,4 +274,4 @@ super::service!(rcl_interfaces: DescribeParameters(Names) -> DescribeParametersR
 super::service!(rcl_interfaces: ListParameters(ListParametersRequest) -> ListParametersResponse);
 super::service!(rcl_interfaces: SetParameters(SetParametersRequest) -> SetParametersResponse);
 super::service!(rcl_interfaces: SetParametersAtomically(SetParametersRequest) -> SetParametersAtomicallyResponse);
-super::message!(rcl_interfaces: ParameterEvent);
+super::message!(rcl_interfaces: ParameterEvent, Log);
