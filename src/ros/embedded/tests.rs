@@ -230,6 +230,7 @@ async fn what_a_dead_publisher_said_is_not_heard_later() {
     graph(&listener, |graph| graph.publishers("/t").next().is_none()).await;
     let new = node("new", 7, "");
     let mut late = listener.subscribe::<Text>("/t", Qos::latched(1)).expect("subscription");
-    new.advertise::<Text>("/t", Qos::latched(1)).and_then(|p| p.publish(text("new"))).expect("said");
+    let publisher = new.advertise::<Text>("/t", Qos::latched(1)).expect("publisher");
+    publisher.publish(text("new")).expect("said");
     assert_eq!(heard(&mut late).await.as_deref(), Some("new"));
 }
