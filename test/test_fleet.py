@@ -81,7 +81,12 @@ def places(heard, output):
 
 def announced(heard, output, wanted):
     """Waits until exactly these assets were announced."""
-    ros_peer.until(lambda: heard.take() or places(heard, output) == wanted, PATIENCE, f"{wanted}, not {places(heard, output)}")
+
+    def look():
+        heard.take()
+        return places(heard, output) == wanted
+
+    ros_peer.until(look, PATIENCE, f"these assets: {wanted}")
 
 
 def status(heard, name, level):
@@ -101,11 +106,12 @@ def robots(port):
         return {robot["key"]: robot for robot in json.load(answer)}
 
 
-def default_prim(asset):
-    """The default prim of an asset, opened by OpenUSD."""
+def context_namespace(asset):
+    """`ros:context:namespace` of an asset, as OpenUSD reads it."""
     from pxr import Usd
 
-    return Usd.Stage.Open(asset).GetDefaultPrim()
+    stage = Usd.Stage.Open(asset)
+    return stage.GetDefaultPrim().GetAttribute("ros:context:namespace").Get()
 
 
 def test_equal_robots_in_namespaces(start, peer, domain, tmp_path):
@@ -118,8 +124,7 @@ def test_equal_robots_in_namespaces(start, peer, domain, tmp_path):
         other.write(String(data=box("other")))
         announced(heard, output, {"r1/arm": ("r1", 1), "fleet/r2/arm": ("fleet/r2", 1), "arm": ("arm", 1)})
         for asset in heard.seen:
-            context = default_prim(asset.entry).GetAttribute("ros:context:namespace").Get()
-            assert context == asset.ros_namespace and (asset.links, asset.robot) == (1 if asset.ros_namespace == "arm" else 3, "arm")
+            assert context_namespace(asset.entry) == asset.ros_namespace and (asset.links, asset.robot) == (1 if asset.ros_namespace == "arm" else 3, "arm")
         listed = robots(port)
         assert {key: robot["namespace"] for key, robot in listed.items()} == {"r1/arm": "/r1", "fleet/r2/arm": "/fleet/r2", "arm": "/"}
         assert all(robot["presence"] == "live" and str(tmp_path) not in json.dumps(robot["files"]) for robot in listed.values())

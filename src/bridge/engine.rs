@@ -128,6 +128,8 @@ pub(super) struct Engine<N> {
     graph_changes: watch::Receiver<()>,
     /// When to look at the graph.
     graph_due: Option<Instant>,
+    /// Whether a robot was looked for in other namespaces.
+    was_any_lost: bool,
     watch: Option<Watch>,
     /// When to tell the watch which files are used.
     watch_due: Option<Instant>,
@@ -188,6 +190,7 @@ impl<N: Node> Engine<N> {
             waiting_checks: Vec::new(),
             graph_changes: node.graph_changes(),
             graph_due: Some(Instant::now()),
+            was_any_lost: false,
             node,
             parameters,
             changes,
@@ -395,7 +398,9 @@ impl<N: Node> Engine<N> {
 
     /// Looks after what nobody tells.
     fn attend(&mut self) {
-        if self.speakers.is_waiting() || self.nodes.are_waiting() {
+        let is_any_lost = self.is_any_lost();
+        let is_news = std::mem::replace(&mut self.was_any_lost, is_any_lost) != is_any_lost;
+        if is_news || self.speakers.is_waiting() || self.nodes.are_waiting() {
             self.look_soon();
         }
     }

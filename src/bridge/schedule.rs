@@ -131,15 +131,15 @@ mod tests {
         assert_eq!(schedule.next(at(start, 190)), Some(("arm".into(), 3)));
         schedule.finished("arm");
         assert!(schedule.is_idle());
-        // Another robot's burst is none of this one's, and a change after a while is alone again.
-        schedule.replace("dog".into(), 4, at(start, 195));
-        schedule.replace("arm".into(), 5, at(start, 195));
-        assert_eq!(schedule.next(at(start, 195)), Some(("dog".into(), 4)));
-        assert_eq!(schedule.next(at(start, 195)), None);
-        assert_eq!(schedule.next(at(start, 295)), Some(("arm".into(), 5)));
+        // A change after a while is alone again, and another robot's burst is none of this one's.
+        schedule.replace("arm".into(), 4, at(start, 195));
+        schedule.replace("dog".into(), 5, at(start, 200));
+        assert_eq!(schedule.next(at(start, 200)), Some(("arm".into(), 4)));
+        assert_eq!(schedule.next(at(start, 200)), Some(("dog".into(), 5)));
         schedule.finished("arm");
-        schedule.replace("arm".into(), 6, at(start, 300));
-        assert_eq!(schedule.next(at(start, 300)), Some(("arm".into(), 6)));
+        schedule.replace("arm".into(), 6, at(start, 210));
+        assert_eq!(schedule.next(at(start, 309)), None);
+        assert_eq!(schedule.next(at(start, 310)), Some(("arm".into(), 6)));
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Done, Engine};
+use crate::bridge::frames::Verdict;
 use crate::bridge::origin::{self, DESCRIPTION, Home, Origin};
-use crate::bridge::robots::Robot;
+use crate::bridge::robots::{Frames, Robot};
 use crate::diagnostic::Diagnostic;
 use crate::ros::graph::TopicRole;
 use crate::ros::msg::rcl_interfaces::{GetParameters, Names};
@@ -22,6 +23,8 @@ const PUBLISHER: &str = "robot_state_publisher";
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How long a node may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
+/// In how many other namespaces the frames of a robot are looked for.
+const MOST_SEARCHED: usize = 4;
 /// How often a node that does not answer is asked.
 const TRIES: u32 = 3;
 
@@ -140,7 +143,26 @@ impl<N: Node> Engine<N> {
                 wanted.entry(namespace.clone()).or_default().insert(key.clone());
             }
         }
+        if self.is_any_lost() {
+            // It may run in another namespace than its description says.
+            let others =
+                offered.iter().filter_map(|topic| topic.strip_suffix("/tf").or_else(|| topic.strip_suffix("/tf_static")));
+            for namespace in others.filter(|namespace| !namespace.is_empty()).take(MOST_SEARCHED) {
+                wanted.entry(namespace.into()).or_default();
+            }
+        }
         self.scopes.set(&wanted, offered);
+    }
+
+    /// Whether a robot of the node's own is there, and no frame of it is heard where it should be.
+    pub(super) fn is_any_lost(&self) -> bool {
+        self.robots.iter().any(|(key, robot)| {
+            let has_frames =
+                matches!(robot.asset.as_ref().map(|asset| &asset.frames), Some(Frames::Read(Ok(frames))) if !frames.is_empty());
+            let is_heard =
+                || self.judgements.get(key).is_some_and(|j| j.findings.iter().any(|f| f.verdict != Verdict::Missing));
+            robot.home == Home::Own && robot.gone.is_none() && has_frames && !is_heard()
+        })
     }
 
     /// Reads the parameter of a node where no description is heard.

@@ -482,7 +482,7 @@ async fn the_tf_tree_is_told_for_a_robot_without_usd_too() {
     bed.describe("<robot name='arm'/>");
     bed.asset().await;
     bed.listed(1).await;
-    assert_eq!(told(address, "/api/frames/arm").await, serde_json::json!({ "frames": [], "tf": [] }));
+    assert_eq!(told(address, "/api/frames/arm").await, serde_json::json!({ "frames": [], "causes": [], "tf": [] }));
     let said = |parent, child| TFMessage { transforms: vec![transform(parent, child, 1.0)] };
     bed.node.say("/tf", &said("/base", "tool"), 1);
     bed.node.say("/tf_static", &said("world", "base"), 1);

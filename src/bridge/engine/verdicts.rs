@@ -73,7 +73,7 @@ impl<N: Node> Engine<N> {
         };
         let limits = self.limits();
         let judgement = self.scopes.with(&robot.home, |heard| {
-            let is_silent = heard.transforms.tree().is_empty();
+            let is_silent = heard.transforms.tree().is_empty() && heard.elsewhere.iter().all(|live| live.tree().is_empty());
             (!is_silent).then(|| judge(frames, &[], heard, &limits, Instant::now()))
         });
         let Some(judgement) = judgement else { return News::None };
