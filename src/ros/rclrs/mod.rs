@@ -2,7 +2,8 @@
 //!
 //! Only this module and its children name that crate. rcl gets the command line as it was given, except for parameters: rclrs can
 //! neither ask before one changes, nor change `use_sim_time`, and it panics if that is not a bool. So parameters and ROS time come
-//! from [`Parameters`] and [`Clock`], as with every client here.
+//! from [`Parameters`] and [`Clock`], as with every client here. What the node logs is published as by every client, too: rcl writes
+//! only what it has to say itself, to the terminal.
 //!
 //! `rclrs` takes messages on one thread and runs callbacks on another one. All that ours do there is to put what came into a queue.
 
@@ -20,7 +21,6 @@ use ::rclrs::{
 use tokio::sync::watch;
 
 mod graph;
-pub mod log;
 mod observe;
 pub mod wire;
 
@@ -154,7 +154,7 @@ impl Rclrs {
             transport("rcl can't be started", error).help("is the workspace sourced, and its RMW_IMPLEMENTATION installed?")
         })?;
         let executor = context.create_basic_executor();
-        let options = default_name.start_parameter_services(false).clock_type(client::ClockType::SystemTime);
+        let options = default_name.start_parameter_services(false).enable_rosout(false).clock_type(client::ClockType::SystemTime);
         let node = executor.create_node(options).map_err(|error| transport("can't create the node", error))?;
         graph::quiet();
         let spinning = Spinning::start(executor)?;
@@ -185,7 +185,7 @@ impl Rclrs {
     }
 }
 
-/// What rcl is told: the command line, without parameters.
+/// What rcl is told: the command line, without parameters, and to leave the log file and `/rosout` to us.
 fn arguments(given: &[String]) -> Vec<String> {
     let mut kept = vec!["bridge".to_owned()];
     let mut given = given.iter();
@@ -196,6 +196,7 @@ fn arguments(given: &[String]) -> Vec<String> {
             kept.push(argument.clone());
         }
     }
+    kept.extend(["--ros-args", "--disable-external-lib-logs", "--disable-rosout-logs"].map(str::to_owned));
     kept
 }
 
@@ -385,7 +386,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rcl_gets_everything_but_parameters() {
+    fn rcl_gets_no_parameters_and_writes_no_log() {
         let given = [
             "--ros-args",
             "-r",
@@ -400,6 +401,7 @@ mod tests {
             "a:=1",
         ];
         let told = arguments(&given.map(str::to_owned));
-        assert_eq!(told, ["bridge", "--ros-args", "-r", "__ns:=/a", "--log-level", "debug"]);
+        let logs = ["--ros-args", "--disable-external-lib-logs", "--disable-rosout-logs"];
+        assert_eq!(told, [&["bridge", "--ros-args", "-r", "__ns:=/a", "--log-level", "debug"][..], &logs].concat());
     }
 }

@@ -1,0 +1,259 @@
+"""The ROS 2 package as colcon builds and installs it, with the part of ROS 2 that Debian packages: ament, rosidl for C and C++, colcon.
+
+What Debian lacks and the package depends on, `std_msgs` with what it is made of and the umbrellas `rosidl_default_*`, is written here.
+The programs are those built already, so that nothing is compiled twice. The node among real ROS nodes is tested by `test/workspace.py`,
+which `colcon test` runs in a whole ROS 2.
+"""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import conftest
+
+DEBIAN = Path(os.environ.get("URDF_USD_DEBIAN_ROS") or conftest.ROOT / ".test-env" / "debian-ros").absolute()
+INTERFACES = {"msg/Asset", "msg/FrameVerdict", "srv/CheckFrames", "srv/Convert"}
+PATIENCE = 600
+
+
+def environment():
+    """One in which nothing of ROS is found but Debian's."""
+    usr = DEBIAN / "usr"
+    return {
+        "PATH": f"{usr}/bin:{os.environ['HOME']}/.cargo/bin:/usr/local/bin:/usr/bin:/bin",
+        "HOME": os.environ["HOME"],
+        "PYTHONPATH": f"{usr}/lib/python3/dist-packages",
+        "CMAKE_PREFIX_PATH": str(usr),
+        "LD_LIBRARY_PATH": ":".join(map(str, usr.glob("lib/*-linux-gnu"))),
+    }
+
+
+def run(command, **options):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=PATIENCE, **options)
+    return done.returncode, done.stdout + done.stderr
+
+
+class Workspace:
+    def __init__(self, folder):
+        self.folder = folder
+        self.install = folder / "install" / "urdf_usd"
+        (folder / "src").mkdir()
+        (folder / "src" / "urdf_usd").symlink_to(conftest.ROOT)
+        generators = "rosidl_cmake rosidl_generator_c rosidl_generator_cpp rosidl_typesupport_introspection_c"
+        self.package("rosidl_default_generators", f"ament_export_dependencies({generators})")
+        self.package("rosidl_default_runtime", "ament_export_dependencies(rosidl_runtime_c rosidl_runtime_cpp)")
+        self.messages("builtin_interfaces", {"Time": "int32 sec\nuint32 nanosec\n"})
+        self.messages("std_msgs", {"Header": "builtin_interfaces/Time stamp\nstring frame_id\n"}, "builtin_interfaces")
+        # A program in C that uses the interfaces from outside.
+        self.package(
+            "user",
+            "find_package(urdf_usd REQUIRED)\nadd_executable(user user.c)\n"
+            "target_link_libraries(user urdf_usd::urdf_usd__rosidl_generator_c)\ninstall(TARGETS user DESTINATION lib/user)",
+            {"user.c": USER},
+            "urdf_usd",
+        )
+
+    def package(self, name, cmake, files=(), *depends, group=""):
+        folder = self.folder / "src" / name
+        folder.mkdir()
+        depends = "".join(f"<depend>{other}</depend>" for other in depends)
+        (folder / "package.xml").write_text(
+            f'<package format="3"><name>{name}</name><version>0.0.0</version><description>For a test.</description>'
+            '<maintainer email="nobody@example.com">nobody</maintainer><license>Apache-2.0</license>'
+            f"<buildtool_depend>ament_cmake</buildtool_depend>{depends}{group}"
+            "<export><build_type>ament_cmake</build_type></export></package>"
+        )
+        (folder / "CMakeLists.txt").write_text(
+            f"cmake_minimum_required(VERSION 3.16)\nproject({name} C CXX)\nfind_package(ament_cmake REQUIRED)\n{cmake}\nament_package()\n"
+        )
+        for file, text in dict(files).items():
+            (folder / file).parent.mkdir(exist_ok=True)
+            (folder / file).write_text(text)
+
+    def messages(self, name, messages, *depends):
+        files = {f"msg/{message}.msg": text for message, text in messages.items()}
+        found = "".join(f"find_package({other} REQUIRED)\n" for other in ("rosidl_default_generators", *depends))
+        cmake = f"{found}rosidl_generate_interfaces({name} {' '.join(files)} DEPENDENCIES {' '.join(depends)})"
+        group = "<member_of_group>rosidl_interface_packages</member_of_group>"
+        self.package(name, cmake, files, "rosidl_default_generators", *depends, group=group)
+
+    def build(self):
+        options = [f"-DURDF_USD_PROGRAMS={conftest.program().parent}", "-DBUILD_TESTING=OFF", "--no-warn-unused-cli"]
+        # By its interpreter: what Debian's colcon says to begin with is not where it stands here.
+        return run(
+            ["/usr/bin/python3", DEBIAN / "usr/bin/colcon", "build", "--event-handlers", "console_direct+", "--cmake-args", *options],
+            cwd=self.folder,
+            env=environment(),
+        )
+
+    def sourced(self, command):
+        script = f'. "{self.folder}/install/setup.sh" && {command}'
+        return run(["sh", "-c", script], env=environment() | {"COLCON_CURRENT_PREFIX": str(self.folder / "install")})
+
+
+USER = r"""
+#include <stdio.h>
+#include <rosidl_runtime_c/string_functions.h>
+#include <urdf_usd/msg/asset.h>
+#include <urdf_usd/msg/frame_verdict.h>
+#include <urdf_usd/srv/check_frames.h>
+#include <urdf_usd/srv/convert.h>
+
+int main(void) {
+  urdf_usd__msg__Asset asset;
+  urdf_usd__srv__CheckFrames_Response response;
+  if (!urdf_usd__msg__Asset__init(&asset) || !urdf_usd__srv__CheckFrames_Response__init(&response)) return 1;
+  rosidl_runtime_c__String__assign(&asset.header.frame_id, "base");
+  asset.revision = 18446744073709551615u;
+  urdf_usd__msg__FrameVerdict__Sequence__init(&response.frames, 2);
+  response.frames.data[1].position_error = 0.5;
+  printf("%s %llu %zu %.1f %s\n", asset.header.frame_id.data, (unsigned long long)asset.revision, response.frames.size,
+         response.frames.data[1].position_error, urdf_usd__msg__FrameVerdict__WRONG_TOPIC);
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    if not (DEBIAN / ".complete").is_file():
+        why_not = DEBIAN / ".why-not"
+        pytest.skip(why_not.read_text() if why_not.is_file() else f"{DEBIAN} is not there: test/run unpacks it")
+    if not (conftest.program().parent / "bridge").is_file():
+        pytest.exit("the program `bridge` is not built", returncode=2)
+    workspace = Workspace(tmp_path_factory.mktemp("workspace"))
+    code, said = workspace.build()
+    assert code == 0, said[-6000:]
+    return workspace
+
+
+@pytest.mark.xdist_group("colcon")
+def test_what_is_installed(workspace):
+    install = workspace.install
+    for program in ("bridge", "urdf_usd"):
+        assert os.access(install / "lib/urdf_usd" / program, os.X_OK)
+    share = install / "share/urdf_usd"
+    for interface in INTERFACES:
+        idl = (share / f"{interface}.idl").read_text()
+        assert f"module {interface.split('/')[0]}" in idl
+        assert (share / f"{interface}.{interface.split('/')[0]}").is_file()
+    assert (share / "launch/bridge.launch.py").is_file() and (share / "config/bridge.yaml").is_file()
+    assert (share / "schema/plugInfo.json").is_file() and (share / "package.xml").is_file()
+    index = install / "share/ament_index/resource_index"
+    assert (index / "packages/urdf_usd").is_file()
+    listed = {line.rsplit(".", 1)[0] for line in (index / "rosidl_interfaces/urdf_usd").read_text().split()}
+    assert listed >= INTERFACES
+    # What a package needs of others at run time: only real ones, and the messages the node speaks.
+    needed = (index / "package_run_dependencies/urdf_usd").read_text().split(";")
+    assert {"std_msgs", "sensor_msgs", "tf2_msgs", "diagnostic_msgs", "launch_ros", "rosidl_default_runtime"} <= {*needed}
+
+
+@pytest.mark.xdist_group("colcon")
+def test_the_environment(workspace):
+    code, said = workspace.sourced('printf "%s\\n" "$PXR_PLUGINPATH_NAME" "$AMENT_PREFIX_PATH"')
+    schema, prefixes = said.splitlines()
+    assert code == 0 and Path(schema).samefile(workspace.install / "share/urdf_usd/schema"), said
+    assert str(workspace.install) in prefixes.split(":")
+
+
+@pytest.mark.xdist_group("colcon")
+def test_the_interfaces_are_of_use_to_others(workspace):
+    code, said = workspace.sourced(f"{workspace.folder}/install/user/lib/user/user")
+    assert (code, said.strip()) == (0, "base 18446744073709551615 2 0.5 wrong_topic"), said
+
+
+@pytest.mark.xdist_group("colcon")
+def test_the_installed_programs_run(workspace):
+    programs = workspace.install / "lib/urdf_usd"
+    assert run([programs / "urdf_usd", "--version"])[0] == 0
+    code, said = run([programs / "bridge", "--ros-args", "--nonsense"])
+    assert code == 2 and "--nonsense" in said
+
+
+@pytest.mark.xdist_group("colcon")
+@pytest.mark.parametrize(
+    ("client", "succeeds", "part"),
+    [
+        ("auto", True, "ROS client embedded"),
+        ("embedded", True, "ROS client embedded"),
+        ("rclrs", False, "rosidl_generator_rs was not found"),
+        ("ros2-client", False, "give auto, rclrs or embedded"),
+    ],
+)
+def test_the_choice_of_the_ros_client(workspace, tmp_path, client, succeeds, part):
+    # Only configured: cargo is asked for its version, and builds nothing.
+    code, said = workspace.sourced(f'cmake -S "{conftest.ROOT}" -B "{tmp_path}" -DURDF_USD_ROS={client} -DBUILD_TESTING=OFF')
+    assert (code == 0) == succeeds and part in " ".join(said.split()), said[-3000:]
+
+
+def test_the_launch_file_speaks_of_real_parameters():
+    text = (conftest.ROOT / "launch/bridge.launch.py").read_text()
+    values = {
+        node.targets[0].id: node.value for node in ast.parse(text).body if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    named = {row.elts[1].value for row in values["PARAMETERS"].elts} - {"use_sim_time"}
+
+    def flat(tree, prefix=""):
+        for key, value in tree.items():
+            yield from flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [prefix + key]
+
+    known = {*flat(yaml.safe_load((conftest.ROOT / "config/bridge.yaml").read_text())["/**"]["ros__parameters"])}
+    assert len(named) > 2 and named <= known
+
+
+GENERATOR = """
+import json, sys, pathlib
+arguments = json.loads(pathlib.Path(sys.argv[sys.argv.index("--generator-arguments-file") + 1]).read_text())
+source = pathlib.Path(arguments["output_dir"], "rust", "src")
+source.mkdir(parents=True)
+source.joinpath("..", "Cargo.toml").write_text("unfit")
+idl = [pathlib.Path(*entry.rsplit(":", 1)).read_text() for entry in arguments["idl_tuples"]]
+source.joinpath("msg.rs").write_text("".join(idl))
+print("made", arguments["package_name"])
+"""
+
+
+def test_messages_without_rust_get_it(tmp_path):
+    """The closure over packages, with a generator that copies the .idl, which here is Rust already."""
+
+    def idl(prefix, package, name, text):
+        file = tmp_path / prefix / package / "msg" / f"{name}.idl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    idl("build", "own", "A", "pub a: outer::msg::B, pub b: super::msg::X, pub c: own::msg::Y, std::string::String")
+    idl("over/share", "outer", "B", "inner::msg::rmw::C inner::msg::D")
+    idl("under/share", "outer", "B", "never::msg::Read")
+    idl("under/share", "inner", "C", "pub x: f64")
+    (tmp_path / "generator.py").write_text(GENERATOR)
+    (tmp_path / "templates").mkdir()
+    show = "import os; print(os.environ['AMENT_PREFIX_PATH'])"
+
+    def build(prefixes="over:under"):
+        paths = ":".join(str(tmp_path / prefix) for prefix in prefixes.split(":"))
+        command = [sys.executable, conftest.ROOT / "cmake/with_rust_messages.py", "--generator", tmp_path / "generator.py"]
+        command += ["--templates", tmp_path / "templates", "--prefix", tmp_path / "rust", "--libraries", tmp_path]
+        command += ["--own", f"own={tmp_path / 'build/own'}", "--packages", "outer", "--command", sys.executable, "-c", show]
+        return run(command, env=os.environ | {"AMENT_PREFIX_PATH": paths})
+
+    code, said = build()
+    assert code == 0, said
+    assert sorted(re.findall("made (.*)", said)) == ["inner", "outer", "own"]
+    assert said.splitlines()[-1].split(":") == [str(tmp_path / p) for p in ("rust", "over", "under")]
+    assert (tmp_path / "rust/lib").resolve() == tmp_path.resolve()
+    for package, needs in [("own", ["outer"]), ("outer", ["inner"]), ("inner", [])]:
+        manifest = (tmp_path / "rust/share" / package / "rust/Cargo.toml").read_text()
+        assert f'name = "{package}"' in manifest and "[package.metadata.ros-env]\ninclude = true" in manifest
+        assert re.findall(r'^(\w+) = "\*"$', manifest, re.MULTILINE) == needs
+    # Made once, until what it is made from changes.
+    assert "made" not in build()[1]
+    idl("build", "own", "A2", "pub x: f64")
+    assert len(re.findall("made (.*)", build()[1])) == 3
+    code, said = build("over")
+    assert code != 0 and "`inner`" in said and "AMENT_PREFIX_PATH" in said
