@@ -237,7 +237,7 @@ class Services(Peer):
 
 
 def test_a_nodes_parameter_where_no_topic_is_heard(start, peer, domain, tmp_path):
-    node = start(description_from="*")
+    node = start()
     heard = assets(peer)
     with Services(domain) as one, Services(domain) as other:
         without = Parameters(one, "", "a_node", None)
@@ -252,8 +252,8 @@ def test_a_nodes_parameter_where_no_topic_is_heard(start, peer, domain, tmp_path
         ros_peer.until(serve, PATIENCE, "the robot whose description is read")
         assert asked[publisher] == 1
         assert places(heard, tmp_path / "out") == {"read": ("read", 1)}
-        node.logged("asking /robot_state_publisher for its parameter robot_description; /a_node may have it too")
-        node.logged("read the parameter robot_description of /robot_state_publisher")
+        node.logged("the parameter robot_description of /robot_state_publisher was read; /a_node may have it too")
+        assert asked[without] == 0
     # A description on the topic takes its place.
     with Robot(domain, "", box("read", 2)):
         heard.wait(lambda asset: asset.robot == "read" and asset.revision == 2, PATIENCE)

@@ -127,12 +127,12 @@ pub(super) struct Engine<N> {
     changes: Changes,
     graph_changes: watch::Receiver<()>,
     /// When to look at the graph.
-    graph_due: Option<Instant>,
+    graph_due: Gathered,
     /// Whether a robot was looked for in other namespaces.
     was_any_lost: bool,
     watch: Option<Watch>,
     /// When to tell the watch which files are used.
-    watch_due: Option<Instant>,
+    watch_due: Gathered,
     events: UnboundedReceiver<Event>,
 }
 
@@ -189,7 +189,7 @@ impl<N: Node> Engine<N> {
             heard: None,
             waiting_checks: Vec::new(),
             graph_changes: node.graph_changes(),
-            graph_due: Some(Instant::now()),
+            graph_due: Gathered::default(),
             was_any_lost: false,
             node,
             parameters,
@@ -197,10 +197,11 @@ impl<N: Node> Engine<N> {
             convert,
             site,
             watch,
-            watch_due: None,
+            watch_due: Gathered::default(),
             events,
         };
         engine.take_urdf_file();
+        engine.look_soon();
         Ok(engine)
     }
 
@@ -210,7 +211,7 @@ impl<N: Node> Engine<N> {
         loop {
             self.start_due();
             // Reading is always due at once, so it needs no waking.
-            let next = [self.schedule.next_due(), self.graph_due, self.watch_due].into_iter().flatten().min();
+            let next = [self.schedule.next_due(), self.graph_due.due, self.watch_due.due].into_iter().flatten().min();
             let due = next.map(|due| tokio::time::sleep_until(due.into()));
             tokio::select! {
                 heard = self.descriptions.next() => match heard {
@@ -245,12 +246,10 @@ impl<N: Node> Engine<N> {
     /// Puts all work that is due on worker threads, and does what was gathered.
     fn start_due(&mut self) {
         let now = Instant::now();
-        if self.graph_due.is_some_and(|due| due <= now) {
-            self.graph_due = None;
+        if self.graph_due.take(now) {
             self.look_at_graph();
         }
-        if self.watch_due.is_some_and(|due| due <= now) {
-            self.watch_due = None;
+        if self.watch_due.take(now) {
             self.watch_used();
         }
         while let Some((key, order)) = self.schedule.next(now) {
@@ -379,9 +378,9 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Has the files that assets were made from watched, once what happens now is done.
+    /// Has the files that assets were made from watched.
     fn watch_soon(&mut self) {
-        self.watch_due.get_or_insert_with(|| Instant::now() + GATHER);
+        self.watch_due.soon(Instant::now());
     }
 
     fn watch_used(&self) {
@@ -391,9 +390,9 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Looks at the graph, once what happens now is done.
+    /// Looks at the graph.
     fn look_soon(&mut self) {
-        self.graph_due.get_or_insert_with(|| Instant::now() + GATHER);
+        self.graph_due.soon(Instant::now());
     }
 
     /// Looks after what nobody tells.
@@ -403,6 +402,30 @@ impl<N: Node> Engine<N> {
         if is_news || self.speakers.is_waiting() || self.nodes.are_waiting() {
             self.look_soon();
         }
+    }
+}
+
+/// When to do something that many events ask for: at once, but not again within [`GATHER`].
+#[derive(Default)]
+struct Gathered {
+    due: Option<Instant>,
+    last: Option<Instant>,
+}
+
+impl Gathered {
+    /// An event asks for it.
+    fn soon(&mut self, now: Instant) {
+        let last = self.last;
+        self.due.get_or_insert_with(|| last.map_or(now, |last| now.max(last + GATHER)));
+    }
+
+    /// Whether it is to be done now, and then not soon again.
+    fn take(&mut self, now: Instant) -> bool {
+        let is_due = self.due.is_some_and(|due| due <= now);
+        if is_due {
+            (self.due, self.last) = (None, Some(now));
+        }
+        is_due
     }
 }
 

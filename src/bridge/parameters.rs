@@ -202,11 +202,12 @@ const TABLE: &[Row] = &[
     ),
     live(
         "description_from",
-        Initial::Text(""),
+        Initial::Text("*"),
         Rule::Own("the name of a node, in which * stands for anything, as in */robot_state_publisher; or empty", |value| {
             node_pattern(text(value))
         }),
-        "A node whose parameter robot_description is read once where nothing is heard on the topic. Empty: none.",
+        "Which node's parameter robot_description is read once where nothing is heard on the topic; with *, any node's while nobody at all \
+         publishes a description. Empty: none.",
     ),
     live(
         "urdf_file",

@@ -9,7 +9,7 @@ use crate::bridge::frames::Verdict;
 use crate::bridge::origin::{self, DESCRIPTION, Home, Origin};
 use crate::bridge::robots::{Frames, Robot};
 use crate::diagnostic::Diagnostic;
-use crate::ros::graph::TopicRole;
+use crate::ros::graph::{ServiceRole, TopicRole};
 use crate::ros::msg::rcl_interfaces::{GetParameters, Names};
 use crate::ros::{Graph, Node, PublisherId, Value, names};
 
@@ -19,8 +19,16 @@ use super::describe::Described;
 const STRING: &str = "std_msgs/msg/String";
 /// Who publishes descriptions in ROS, and has them as a parameter.
 const PUBLISHER: &str = "robot_state_publisher";
-/// How long a topic may take to be heard before a parameter is read in its place.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// The service of a node that tells its parameters, after its name.
+const GET_PARAMETERS: &str = "/get_parameters";
+/// Which nodes to ask: any.
+const ANY: &str = "*";
+/// How many nodes are asked.
+const MOST_ASKED: usize = 64;
+/// How many nodes are named where there may be many.
+const MOST_NAMED: usize = 5;
+/// How long a topic may take to be there before a parameter is read in its place.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a node may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
 /// In how many other namespaces the frames of a robot are looked for.
@@ -68,6 +76,8 @@ struct Asked {
     since: Instant,
     tries: u32,
     state: State,
+    /// Who else may have it.
+    others: Vec<Arc<str>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,6 +95,11 @@ impl Nodes {
     /// Whether a node is yet to be asked.
     pub(super) fn are_waiting(&self) -> bool {
         self.nodes.values().any(|asked| matches!(asked.state, State::Due(_)))
+    }
+
+    /// Forgets those that were not asked yet.
+    fn forget_due(&mut self) {
+        self.nodes.retain(|_, asked| !matches!(asked.state, State::Due(_)));
     }
 
     /// Whether one of these was read, or is being asked.
@@ -116,7 +131,7 @@ impl<N: Node> Engine<N> {
         dropped.iter().for_each(|topic| self.speakers.forget(topic));
         self.note_presence(&graph, is_known);
         self.open_scopes(&offered.topics);
-        self.ask_nodes(&graph, now);
+        self.ask_nodes(&graph, !offered.descriptions.is_empty(), now);
     }
 
     /// Notes which robots left.
@@ -166,18 +181,33 @@ impl<N: Node> Engine<N> {
     }
 
     /// Reads the parameter of a node where no description is heard.
-    fn ask_nodes(&mut self, graph: &Graph, now: Instant) {
+    fn ask_nodes(&mut self, graph: &Graph, is_any_published: bool, now: Instant) {
         let Some(pattern) = self.parameters.description_from.as_deref() else { return };
+        // Nobody is bothered at random where robots are described as usual.
+        if pattern == ANY && is_any_published {
+            self.nodes.forget_due();
+            return;
+        }
         let pattern =
             if pattern.starts_with(['/', '*']) { pattern.to_owned() } else { names::join(self.node.namespace(), pattern) };
         let this = self.node.fully_qualified_name();
+        let servers = graph.services.iter().filter(|end| end.role == ServiceRole::Server);
+        let servers: BTreeSet<&str> = servers.filter_map(|end| end.service.strip_suffix(GET_PARAMETERS)).collect();
+        let can_tell = |node: &str| graph.services.is_empty() || servers.contains(node);
+        let nodes = graph.nodes.iter().map(String::as_str);
         let there: BTreeSet<&str> =
-            graph.nodes.iter().map(String::as_str).filter(|node| *node != this && origin::matches(&pattern, node)).collect();
+            nodes.filter(|node| *node != this && origin::matches(&pattern, node) && can_tell(node)).collect();
         self.nodes.nodes.retain(|node, _| there.contains(&**node));
         let mut homes: BTreeMap<Home, Vec<Arc<str>>> = BTreeMap::new();
         for node in there {
             let node: Arc<str> = node.into();
-            self.nodes.nodes.entry(node.clone()).or_insert(Asked { since: now, tries: 0, state: State::Due(now + PATIENCE) });
+            if !self.nodes.nodes.contains_key(&node) {
+                if self.nodes.nodes.len() >= MOST_ASKED {
+                    break;
+                }
+                let asked = Asked { since: now, tries: 0, state: State::Due(now + PATIENCE), others: Vec::new() };
+                self.nodes.nodes.insert(node.clone(), asked);
+            }
             homes.entry(self.home_of_node(&node)).or_default().push(node);
         }
         for (home, mut nodes) in homes {
@@ -185,16 +215,17 @@ impl<N: Node> Engine<N> {
                 continue;
             }
             // The likeliest first: in the node's own namespace, and called as usual.
-            let own = names::join(self.node.namespace(), "");
+            let own = self.node.namespace().trim_end_matches('/').to_owned();
             nodes.sort_by_cached_key(|node| {
                 let (namespace, name) = node.rsplit_once('/').unwrap_or_default();
-                (namespace != own.trim_end_matches('/'), name != PUBLISHER, node.clone())
+                (name != PUBLISHER, namespace != own, node.clone())
             });
             let due = |node: &&Arc<str>| {
                 self.nodes.nodes.get(*node).is_some_and(|asked| matches!(asked.state, State::Due(due) if due <= now))
             };
-            let Some(node) = nodes.iter().find(due).cloned() else { continue };
-            self.ask(&node, home, &nodes);
+            if let Some(node) = nodes.iter().find(due).cloned() {
+                self.ask(&node, home, &nodes);
+            }
         }
     }
 
@@ -210,22 +241,23 @@ impl<N: Node> Engine<N> {
         Home::of_topic(&topic).unwrap_or(Home::Own)
     }
 
+    /// The topic that a home's robots are described on.
+    fn topic_of(&self, home: &Home) -> String {
+        home.topic(DESCRIPTION).unwrap_or_else(|| self.descriptions.topic().to_string())
+    }
+
     /// Whether a description is heard on a home's topic.
     fn is_heard(&self, home: &Home) -> bool {
-        match home.topic(DESCRIPTION) {
-            Some(topic) => self.speakers.is_heard(&topic),
-            None => self.speakers.is_heard(self.descriptions.topic()),
-        }
+        self.speakers.is_heard(&self.topic_of(home))
     }
 
     fn ask(&mut self, node: &Arc<str>, home: Home, among: &[Arc<str>]) {
+        let topic = self.topic_of(&home);
         let Some(asked) = self.nodes.nodes.get_mut(node) else { return };
         (asked.tries, asked.state) = (asked.tries + 1, State::Asking);
-        let topic = home.topic(DESCRIPTION).unwrap_or_else(|| self.descriptions.topic().to_string());
-        let others: Vec<&str> = among.iter().filter(|other| *other != node).map(|other| &**other).collect();
-        let others = if others.is_empty() { String::new() } else { format!("; {} may have it too", others.join(", ")) };
-        tracing::info!("nothing is heard on {topic}: asking {node} for its parameter {DESCRIPTION}{others}");
-        let (ros, name, service) = (self.node.clone(), node.clone(), format!("{node}/get_parameters"));
+        tracing::debug!("nothing is heard on {topic}: asking {node} for its parameter {DESCRIPTION}");
+        asked.others = among.iter().filter(|other| *other != node).cloned().collect();
+        let (ros, name, service) = (self.node.clone(), node.clone(), format!("{node}{GET_PARAMETERS}"));
         self.running.spawn(async move {
             let request = Names { names: vec![DESCRIPTION.to_owned()] };
             let answer = ros.call::<GetParameters>(&service, request, ANSWER).await;
@@ -240,29 +272,34 @@ impl<N: Node> Engine<N> {
     /// A node told of its parameter.
     pub(super) fn take_parameter(&mut self, node: Arc<str>, home: Home, value: Result<Option<String>, Diagnostic>) {
         self.look_soon();
+        let (topic, is_heard) = (self.topic_of(&home), self.is_heard(&home));
         // It may have left meanwhile.
         let Some(asked) = self.nodes.nodes.get_mut(&node) else { return };
+        let waited = asked.since.elapsed().as_secs();
         asked.state = State::Done;
         match value {
+            Ok(Some(_)) if is_heard => tracing::debug!("a description was heard meanwhile: that of {node} is left"),
             Ok(Some(text)) => {
                 asked.state = State::Told;
-                if self.is_heard(&home) {
-                    tracing::info!("a description was heard meanwhile: that of {node} is left");
-                    return;
-                }
-                tracing::info!("read the parameter {DESCRIPTION} of {node}");
+                let others = match asked.others.len() {
+                    0 => String::new(),
+                    1..=MOST_NAMED => format!("; {} may have it too, and is not asked", asked.others.join(", ")),
+                    many => format!("; {many} other nodes may have it too, and are not asked"),
+                };
+                tracing::info!("nothing is heard on {topic}: the parameter {DESCRIPTION} of {node} was read{others}");
                 self.hear(Described { home, origin: Origin::Parameter(node), publisher: None, text });
             }
-            Ok(None) => tracing::info!("{node} has no parameter {DESCRIPTION}"),
+            Ok(None) => tracing::debug!("{node} has no parameter {DESCRIPTION}"),
             Err(error) if asked.tries < TRIES => {
                 let wait = Duration::from_secs(1 << asked.tries);
                 asked.state = State::Due(Instant::now() + wait);
                 tracing::debug!("{error}; asking again in {} s", wait.as_secs());
             }
-            Err(error) => {
-                let seconds = asked.since.elapsed().as_secs();
-                tracing::warn!("the parameter {DESCRIPTION} of {node} could not be read in {seconds} s: {error}");
+            // Whoever names a node wants to hear of it.
+            Err(error) if self.parameters.description_from.as_deref() != Some(ANY) => {
+                tracing::warn!("the parameter {DESCRIPTION} of {node} could not be read in {waited} s: {error}");
             }
+            Err(error) => tracing::debug!("{node}: {error}"),
         }
     }
 }
