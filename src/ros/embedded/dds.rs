@@ -4,17 +4,23 @@
 //! readers, and a writer's first words can come too early for a reader that has just been connected.
 
 use futures::{Stream, StreamExt};
+use rustdds::dds::{CreateError, CreateResult, WriteError};
 use rustdds::no_key::{DataWriter, DefaultDecoder, DeserializedCacheChange, DeserializerAdapter, SimpleDataReader};
 use rustdds::{
     CDRDeserializerAdapter, CDRSerializerAdapter, DomainParticipant, GUID, QosPolicies, RTPSEntity, SampleIdentity, Timestamp,
     Topic, TopicKind, WriteOptionsBuilder,
 };
 use serde::Serialize;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::graph::{Direction, Graph, OwnEnd};
 use super::transport;
 use crate::diagnostic::Diagnostic;
+
+/// How long a new reader or writer may wait for the network's thread to take it.
+const BUSY: Duration = Duration::from_secs(1);
 
 /// Where readers and writers are made.
 pub(super) struct Dds {
@@ -50,7 +56,8 @@ impl Dds {
         A: DeserializerAdapter<D> + 'static,
     {
         let since = Timestamp::now();
-        let created = self.subscriber.create_simple_datareader_no_key(&self.topic(&topic, qos)?, Some(qos.clone()));
+        let there = self.topic(&topic, qos)?;
+        let created = patiently(|| self.subscriber.create_simple_datareader_no_key(&there, Some(qos.clone())));
         let inner: SimpleDataReader<D, A> = created.map_err(|e| transport(&format!("can't listen to {}", topic.name), e))?;
         let end = self.graph.own(inner.guid(), Direction::Reader, topic, qos);
         Ok(Reader { inner, since, end })
@@ -58,11 +65,30 @@ impl Dds {
 
     /// Writes to `topic`.
     pub(super) fn writer<D: Serialize>(&self, topic: DdsTopic, qos: &QosPolicies) -> Result<Writer<D>, Diagnostic> {
-        let created = self.publisher.create_datawriter_no_key(&self.topic(&topic, qos)?, Some(qos.clone()));
+        let there = self.topic(&topic, qos)?;
+        let created = patiently(|| self.publisher.create_datawriter_no_key(&there, Some(qos.clone())));
         let inner: DataWriter<D, _> = created.map_err(|e| transport(&format!("can't write to {}", topic.name), e))?;
         let end = self.graph.own(inner.guid(), Direction::Writer, topic, qos);
         Ok(Writer { inner, end })
     }
+}
+
+/// Creates something, again and again while the short queue to the network's thread is full: two hundred robots come at once.
+fn patiently<T>(create: impl Fn() -> CreateResult<T>) -> CreateResult<T> {
+    let start = Instant::now();
+    loop {
+        match create() {
+            Err(CreateError::Poisoned { .. }) if start.elapsed() < BUSY => std::thread::sleep(Duration::from_millis(2)),
+            other => return other,
+        }
+    }
+}
+
+/// Whether `reader` is reached over the loopback interface only, where a datagram may be long.
+pub(super) fn is_near(participant: &DomainParticipant, reader: GUID) -> bool {
+    let known = participant.discovered_readers().into_iter().find(|known| known.reader_proxy.remote_reader_guid == reader);
+    let addresses = known.map(|known| known.reader_proxy.unicast_locator_list).unwrap_or_default();
+    !addresses.is_empty() && addresses.into_iter().all(|address| SocketAddr::from(address).ip().is_loopback())
 }
 
 /// The listening end of a topic.
@@ -106,14 +132,23 @@ impl<D: Serialize> Writer<D> {
     }
 
     /// Writes; returns what the message can be referred to by.
-    pub(super) async fn write(
+    pub(super) async fn write(&self, data: D) -> Result<SampleIdentity, WriteError<()>> {
+        self.write_about(data, None, None).await
+    }
+
+    /// Writes about another message, if there is one, to all readers or only one.
+    pub(super) async fn write_about(
         &self,
         data: D,
         related: Option<SampleIdentity>,
-    ) -> Result<SampleIdentity, rustdds::dds::WriteError<()>> {
-        let options =
-            WriteOptionsBuilder::new().source_timestamp(Timestamp::now()).related_sample_identity_opt(related).build();
-        self.inner.async_write_with_options(data, options).await.map_err(rustdds::dds::WriteError::forget_data)
+        only: Option<GUID>,
+    ) -> Result<SampleIdentity, WriteError<()>> {
+        let mut options = WriteOptionsBuilder::new().source_timestamp(Timestamp::now()).related_sample_identity_opt(related);
+        if let Some(only) = only {
+            options = options.to_single_reader(only);
+        }
+        let options = options.build();
+        self.inner.async_write_with_options(data, options).await.map_err(WriteError::forget_data)
     }
 
     /// Writes at once, or not at all if the network is busy.

@@ -176,7 +176,7 @@ impl Graph {
         loop {
             self.own_changed.notified().await;
             tokio::time::sleep(TOGETHER).await;
-            if let Err(e) = writer.write(self.info(participant), None).await {
+            if let Err(e) = writer.write(self.info(participant)).await {
                 tracing::warn!("the others could not be told what this node offers: {e}");
                 self.own_changed.notify_one();
             }

@@ -176,7 +176,7 @@ impl Inner {
         self.spawn(async move {
             let mut faults = Recurring::default();
             while let Some(message) = receiver.next().await {
-                if let Err(e) = writer.write(message, None).await {
+                if let Err(e) = writer.write(message).await {
                     faults.tell(|n| tracing::warn!("{said}: {n} message(s) could not be sent; the last: {e}"));
                 }
             }

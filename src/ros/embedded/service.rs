@@ -9,7 +9,7 @@ use rustdds::serialization::to_writer_with_rep_id;
 use rustdds::{GUID, RepresentationIdentifier, SampleIdentity, SequenceNumber};
 use serde::{Deserialize, Serialize};
 
-use super::dds::{Dds, Reader, Writer};
+use super::dds::{self, Dds, Reader, Writer};
 use super::network::ServiceWire;
 use super::{Inner, Recurring, Task, ended, transport, wire};
 use crate::diagnostic::{Diagnostic, Place};
@@ -21,8 +21,11 @@ const DEPTH: usize = 128;
 /// How long an answer waits for the caller's reader to be discovered.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The longest answer, in bytes of CDR, that RustDDS 0.15 sends whole to any peer. Longer ones it cuts into fragments, and those it
-/// writes wrongly if they carry the identity of the request: nobody can read them. Only Fast DDS needs that identity.
+/// writes wrongly if they carry the identity of the request (with a byte too many before it): nobody can read them. Only Fast DDS needs
+/// that identity.
 const LONGEST_TO_FAST_DDS: usize = 1280;
+/// The same for a peer on this machine that is reached over the loopback interface only.
+const LONGEST_NEARBY: usize = 60_000;
 
 /// Which call of whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +54,9 @@ trait Format: Send + Sync + 'static {
     /// What a request or answer says, and of which call.
     fn unpack<T: Payload>(change: DeserializedCacheChange<Self::Half<T>>) -> (Call, T);
 
-    /// The answer, short enough to be sent.
-    fn fit<S: Service>(response: S::Response) -> Result<S::Response, Diagnostic>;
+    /// The answer, short enough to be sent, and whether it must be sent to the caller alone to stay in one piece. `is_near` tells
+    /// whether the caller takes long datagrams.
+    fn fit<S: Service>(response: S::Response, is_near: impl FnOnce() -> bool) -> Result<(S::Response, bool), Diagnostic>;
 }
 
 /// As `rmw_cyclonedds_cpp` does it: the caller's identity and number in front of the body.
@@ -85,8 +89,8 @@ impl Format for Cyclone {
         (Call { caller, client, sequence }, body)
     }
 
-    fn fit<S: Service>(response: S::Response) -> Result<S::Response, Diagnostic> {
-        Ok(response)
+    fn fit<S: Service>(response: S::Response, _: impl FnOnce() -> bool) -> Result<(S::Response, bool), Diagnostic> {
+        Ok((response, false))
     }
 }
 
@@ -119,21 +123,24 @@ impl Format for FastDds {
         (Call { caller: id.writer_guid, client: 0, sequence: id.sequence_number.into() }, change.into_value().0)
     }
 
-    fn fit<S: Service>(mut response: S::Response) -> Result<S::Response, Diagnostic> {
-        loop {
+    fn fit<S: Service>(mut response: S::Response, is_near: impl FnOnce() -> bool) -> Result<(S::Response, bool), Diagnostic> {
+        let length = |response: &S::Response| {
             let mut bytes = Counter(4);
-            to_writer_with_rep_id(&mut bytes, &response, RepresentationIdentifier::CDR_LE)
-                .map_err(|e| transport("an answer can't be written", e))?;
-            if bytes.0 <= LONGEST_TO_FAST_DDS {
-                return Ok(response);
-            }
+            let written = to_writer_with_rep_id(&mut bytes, response, RepresentationIdentifier::CDR_LE);
+            written.map(|()| bytes.0).map_err(|e| transport("an answer can't be written", e))
+        };
+        let mut bytes = length(&response)?;
+        let is_near = bytes > LONGEST_TO_FAST_DDS && is_near();
+        let longest = if is_near { LONGEST_NEARBY } else { LONGEST_TO_FAST_DDS };
+        while bytes > longest {
             response = S::shorten(response).ok_or_else(|| {
-                let what = format!("an answer of {}/srv/{} is too long for clients on Fast DDS", S::TYPE.package, S::TYPE.name);
-                let message = format!("{what}: {} bytes of {LONGEST_TO_FAST_DDS}", bytes.0);
-                Diagnostic::new(&codes::TRANSPORT, Place::default(), message)
+                let what = format!("an answer of {} is too long for clients on Fast DDS", S::TYPE.of_service());
+                Diagnostic::new(&codes::TRANSPORT, Place::default(), format!("{what}: {bytes} bytes of {longest}"))
                     .help("ask for less at a time, or run both sides with RMW_IMPLEMENTATION=rmw_cyclonedds_cpp")
             })?;
+            bytes = length(&response)?;
         }
+        Ok((response, is_near))
     }
 }
 
@@ -148,18 +155,18 @@ impl Inner {
     fn serve_as<F: Format, S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
         let name = self.names.service(service)?;
         let (asked, answered) = wire::service(&name, S::TYPE);
-        let (reader, writer) = {
+        let (reader, writer, participant) = {
             let live = self.live();
             let dds = &live.as_ref().ok_or_else(ended)?.dds;
             let reader: Reader<F::Half<S::Request>> = dds.reader(asked, &wire::subscription(Qos::reliable(DEPTH)))?;
             let writer: Writer<F::Half<S::Response>> = dds.writer(answered, &wire::publisher(Qos::reliable(DEPTH)))?;
-            (reader, Arc::new(writer))
+            (reader, Arc::new(writer), dds.participant.clone())
         };
         let (sender, receiver) = queue::keep_last(DEPTH);
         let (handle, graph, service) = (self.handle.clone(), self.graph.clone(), name.clone());
         let task = self.spawn(async move {
             // An answer to nobody, so that every new reader lacks something and is sent heartbeats; see `Graph::reader`.
-            if let Err(e) = writer.write(Default::default(), None).await {
+            if let Err(e) = writer.write(Default::default()).await {
                 tracing::warn!("{service}: first answers may get lost: {e}");
             }
             let mut requests = std::pin::pin!(reader.stream());
@@ -172,14 +179,18 @@ impl Inner {
                         continue;
                     }
                 };
-                let (writer, handle, graph, service) =
-                    (Arc::downgrade(&writer), handle.clone(), graph.clone(), troubles.service.clone());
+                let (writer, handle, graph, service, participant) =
+                    (Arc::downgrade(&writer), handle.clone(), graph.clone(), troubles.service.clone(), participant.clone());
                 let responder = Responder::new(move |response| {
                     let writer = writer.upgrade().ok_or_else(ended)?;
-                    let (response, related) = F::pack(call, F::fit::<S>(response)?);
                     handle.spawn(async move {
                         graph.reader(writer.guid(), &call.caller.to_bytes()[..12], PATIENCE).await;
-                        if let Err(e) = writer.write(response, related).await {
+                        let (response, is_alone) = match F::fit::<S>(response, || dds::is_near(&participant, call.caller)) {
+                            Ok(fitting) => fitting,
+                            Err(e) => return tracing::warn!("{service}: {e}"),
+                        };
+                        let (response, related) = F::pack(call, response);
+                        if let Err(e) = writer.write_about(response, related, is_alone.then_some(call.caller)).await {
                             tracing::warn!("{service}: an answer could not be sent: {e}");
                         }
                     });
@@ -237,7 +248,10 @@ impl Inner {
         writer.settle(Default::default()).await;
         let call = Call { caller: reader.guid(), client: client(writer.guid()), sequence: F::FIRST.into() };
         let (request, related) = F::pack(call, request);
-        let sent = writer.write(request, related).await.map_err(|e| transport(&format!("{service} can't be called"), e))?;
+        let sent = writer
+            .write_about(request, related, None)
+            .await
+            .map_err(|e| transport(&format!("{service} can't be called"), e))?;
         let mut answers = std::pin::pin!(reader.stream());
         while let Some(answer) = answers.next().await {
             match answer.map(F::unpack) {

@@ -120,12 +120,20 @@ async fn fast_dds_is_answered_and_long_answers_are_shortened() {
     assert_eq!(calls.service(), "/server/convert");
     tokio::spawn(async move {
         while let Some(Request { request, responder }) = calls.next().await {
-            let (message, report) = (format!("{} bytes", request.urdf.len()), "{}".repeat(100_000));
+            let (message, report) = (format!("{} bytes", request.urdf.len()), "x".repeat(request.uri.parse().unwrap()));
             responder.send(ConvertResponse { message, report, ..Default::default() }).expect("sent");
         }
     });
-    let request = ConvertRequest { urdf: "x".repeat(1000), ..Default::default() };
-    let response = caller.call::<Convert>("/server/convert", request, PATIENCE).await.expect("an answer");
+    let ask = |report: usize| {
+        let request = ConvertRequest { urdf: "x".repeat(1000), uri: report.to_string(), ..Default::default() };
+        caller.call::<Convert>("/server/convert", request, PATIENCE)
+    };
+    // Over the loopback interface a datagram is long.
+    for report in [0, 1280, 59_000] {
+        let response = ask(report).await.expect("an answer");
+        assert_eq!((response.message.as_str(), response.report.len()), ("1000 bytes", report));
+    }
+    let response = ask(100_000).await.expect("an answer");
     assert!(response.message.starts_with("1000 bytes (the report is too long") && response.report.is_empty(), "{response:?}");
 }
 
@@ -233,4 +241,23 @@ async fn what_a_dead_publisher_said_is_not_heard_later() {
     let publisher = new.advertise::<Text>("/t", Qos::latched(1)).expect("publisher");
     publisher.publish(text("new")).expect("said");
     assert_eq!(heard(&mut late).await.as_deref(), Some("new"));
+}
+
+#[tokio::test]
+async fn the_subscriptions_of_a_fleet_come_and_go() {
+    let (fleet, other) = (node("fleet", 8, ""), node("other", 8, ""));
+    let count = |graph: &crate::ros::Graph| graph.topics.iter().filter(|end| end.topic.starts_with("/r")).count();
+    for _ in 0..3 {
+        let topics =
+            (0..200).flat_map(|n| ["robot_description", "tf", "tf_static", "joint_states"].map(|t| format!("/r{n}/{t}")));
+        let subscriptions: Vec<Subscription<Text>> =
+            topics.map(|topic| fleet.subscribe(&topic, Qos::latched(10)).expect("subscription")).collect();
+        let seen = graph(&other, |graph| count(graph) == 800).await;
+        assert_eq!(
+            seen.topics.iter().filter(|end| end.node.as_deref() == Some("/fleet") && end.topic.starts_with("/r")).count(),
+            800
+        );
+        drop(subscriptions);
+        graph(&other, |graph| count(graph) == 0).await;
+    }
 }
