@@ -206,10 +206,11 @@ fn options(name: &str, qos: Qos) -> PrimitiveOptions<'_> {
         Reliability::Reliable => options.reliable(),
         Reliability::BestEffort => options.best_effort(),
     };
-    match qos.durability {
+    let options = match qos.durability {
         Durability::Volatile => options.volatile(),
         Durability::TransientLocal => options.transient_local(),
-    }
+    };
+    qos.lifespan.map_or(options, |lifespan| options.lifespan_duration(lifespan))
 }
 
 fn publisher(info: &MessageInfo) -> PublisherId {
