@@ -154,7 +154,8 @@ impl Rclrs {
             transport("rcl can't be started", error).help("is the workspace sourced, and its RMW_IMPLEMENTATION installed?")
         })?;
         let executor = context.create_basic_executor();
-        let options = default_name.start_parameter_services(false).enable_rosout(false).clock_type(client::ClockType::SystemTime);
+        let options =
+            default_name.start_parameter_services(false).enable_rosout(false).clock_type(client::ClockType::SystemTime);
         let node = executor.create_node(options).map_err(|error| transport("can't create the node", error))?;
         graph::quiet();
         let spinning = Spinning::start(executor)?;
