@@ -90,8 +90,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Diagnostic> 
 async fn live(args: Args) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let node = Arc::new(ros::start(NAME, &args)?);
-    // rcl has its own.
-    if cfg!(not(feature = "rclrs")) && args.rosout_logs != Some(false) {
+    if args.rosout_logs != Some(false) {
         logging::send_to(Some(Arc::new(ros::rosout::open(&*node)?)));
     }
     let changes = node.changes();

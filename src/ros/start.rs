@@ -16,13 +16,13 @@ pub type Client = super::embedded::Embedded;
 /// # Errors
 /// [`super::codes::INVALID_NAME`], [`super::codes::ENVIRONMENT`], [`super::codes::TRANSPORT`].
 pub fn start(default_name: &str, args: &Args) -> Result<Client, Diagnostic> {
+    for argument in &args.without_effect {
+        tracing::warn!("{argument} has no effect here");
+    }
     #[cfg(feature = "rclrs")]
     return Client::start(default_name, args);
     #[cfg(not(feature = "rclrs"))]
     {
-        for argument in &args.without_effect {
-            tracing::warn!("{argument} has no effect here");
-        }
         let network = super::embedded::Network::from_env()?;
         for diagnostic in &network.without_effect {
             tracing::warn!("{diagnostic}");

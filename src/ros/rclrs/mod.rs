@@ -154,7 +154,8 @@ impl Rclrs {
             transport("rcl can't be started", error).help("is the workspace sourced, and its RMW_IMPLEMENTATION installed?")
         })?;
         let executor = context.create_basic_executor();
-        let options = default_name.start_parameter_services(false).enable_rosout(false).clock_type(client::ClockType::SystemTime);
+        let options =
+            default_name.start_parameter_services(false).enable_rosout(false).clock_type(client::ClockType::SystemTime);
         let node = executor.create_node(options).map_err(|error| transport("can't create the node", error))?;
         graph::quiet();
         let spinning = Spinning::start(executor)?;
@@ -206,10 +207,11 @@ fn options(name: &str, qos: Qos) -> PrimitiveOptions<'_> {
         Reliability::Reliable => options.reliable(),
         Reliability::BestEffort => options.best_effort(),
     };
-    match qos.durability {
+    let options = match qos.durability {
         Durability::Volatile => options.volatile(),
         Durability::TransientLocal => options.transient_local(),
-    }
+    };
+    qos.lifespan.map_or(options, |lifespan| options.lifespan_duration(lifespan))
 }
 
 fn publisher(info: &MessageInfo) -> PublisherId {

@@ -101,6 +101,7 @@ mirror! { rcl_interfaces::msg:
     ParameterDescriptor {
         name, type_, description, additional_constraints, read_only, dynamic_typing, floating_point_range, integer_range
     }
+    Log { stamp, level, name, msg, file, function, line }
     SetParametersResult { successful, reason }
     ListParametersResult { names, prefixes }
 }
