@@ -202,9 +202,10 @@ fn play(case: &Case, asset: &AssetFrames, model: &Model, random: &mut Random) ->
             heard.push((arrival, publisher, message));
         }
     };
-    for part in 0..case.parts {
-        let offset = random.from(0.0, 1.0 / case.rate);
-        for tick in 0..(LENGTH * case.rate) as usize {
+    let mut offsets: Vec<f64> = (0..case.parts).map(|_| random.from(0.0, 1.0 / case.rate)).collect();
+    offsets.sort_by(f64::total_cmp);
+    for tick in 0..(LENGTH * case.rate) as usize {
+        for (part, offset) in offsets.iter().enumerate() {
             let t = offset + tick as f64 / case.rate;
             let (life, sim) = match case.reset {
                 Some((at, _)) if t >= at => (1, t - at),
