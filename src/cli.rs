@@ -43,12 +43,16 @@ enum Command {
     Convert(Box<Convert>),
     /// Show the link tree, joints, frames and interfaces of a converted asset, or the robots in a glTF file
     Inspect(Inspect),
-    /// Hold a glTF file against the rules of EXT_robot_kinematics
+    /// Hold a glTF file against the rules of EXT_robot_kinematics, or with --live a running robot against its OpenUSD asset
     ///
     /// Every MUST of the specification (docs/EXT_robot_kinematics) that the file breaks is an error, every SHOULD a warning.
     /// Accessors, meshes, images and the rest of core glTF are not looked at: the Khronos glTF validator checks those.
     ///
-    /// Exit code 0: no error, warnings or not. 1: an error, or the file can't be read. 2: the command line was wrong.
+    /// With --live a node listens to TF and joint states for some seconds and says of every frame that the asset declares (REP-158
+    /// §2.7) whether it is there, under the right parent, on the right topic and in the right place, and if not, why.
+    ///
+    /// Exit code 0: no error, warnings or not; live: all frames are as the asset says. 1: an error, or the file can't be read; live:
+    /// some are not. 2: the command line was wrong.
     Check(check::Check),
     /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
     Schema(Schema),

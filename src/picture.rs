@@ -167,7 +167,7 @@ fn each_triangle(robot: &Robot, shapes: Shapes, mut visit: impl FnMut(Triangle))
             visit(triangle);
         }
     };
-    for (link, pose) in robot.links.iter().zip(kinematics::link_poses(robot, &[])) {
+    for (link, pose) in robot.links.iter().zip(kinematics::Model::of(robot).poses(&[])) {
         for shape in shapes(link) {
             let (pose, own) = (pose * shape.origin, colors.of_shape(shape));
             match shape.geometry {

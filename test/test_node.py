@@ -400,7 +400,8 @@ def test_check_frames(start, peer, assets, diagnostics, domain):
     assert answer.all_ok and answer.robot == "chain" and answer.revision == 1
     assert (found["tool"].expected_parent, found["tool"].expected_topic) == ("arm", "/tf_static")
     assert (found["arm"].expected_parent, found["arm"].actual_topic) == ("base", "/tf")
-    assert found["tool"].position_error < 1e-6 and math.isnan(found["arm"].position_error)
+    # Without joint states, the arm is where its joint can take it.
+    assert found["tool"].position_error < 1e-6 and found["arm"].position_error < 1e-6 and math.isnan(found["base"].position_error)
     status(diagnostics, lambda s: s.level == 0 and s.name == "urdf_usd: frames of chain")
     assert [f.frame_id for f in check(robot="chain", frames=["tool"]).frames] == ["tool"]
     assert not check(robot="other").success

@@ -23,4 +23,12 @@ codes! {
     DEMO = "bridge-demo", Error, "The demo could not show what it is for.", "It ends with exit code 1.";
     SYSTEM = "bridge-system", Error, "The system refuses threads or signals.", "The node does not start.";
     ARGUMENT = "bridge-argument", Error, "An argument that is none of the node's.", "The node does not start.";
+    FRAME_MISSING = "frame-missing", Warning, "A frame that the asset declares is on no TF topic.", "`check --live` fails.";
+    FRAME_PARENT = "frame-wrong-parent", Error, "A frame hangs on another frame in TF than in the asset.", "`check --live` fails.";
+    FRAME_TOPIC = "frame-wrong-topic", Error, "A frame is on /tf where the asset says /tf_static, or the other way round.",
+        "`check --live` fails.";
+    FRAME_OFF = "frame-off", Error, "A frame is not where the asset, or the joint state of the same moment, puts it.",
+        "`check --live` fails.";
+    FRAME_STALE = "frame-stale", Warning, "A frame that moves was not heard for longer than the timeout.", "`check --live` fails.";
+    FRAME_EXTRA = "frame-extra", Info, "A frame under the robot in TF that the asset does not declare.", "It is told, and fails nothing.";
 }

@@ -21,7 +21,7 @@ use tokio::time::{Interval, MissedTickBehavior};
 
 use self::describe::{Descriptions, UrdfFile};
 use self::graph::Nodes;
-use super::frames::{Judgement, Limits};
+use super::frames::{Expected, Judgement, Limits};
 use super::name::robot_name;
 use super::origin::{Home, Origin};
 use super::parameters::Parameters;
@@ -41,7 +41,6 @@ use crate::ros::msg::urdf_usd::Asset;
 use crate::ros::parameter::{Change, Changes};
 use crate::ros::{Node, Publisher, PublisherId, Qos, Request, Requests};
 use crate::serve::Site;
-use crate::usd::AssetFrame;
 
 /// How many calls of `convert` may wait.
 const MOST_CALLS: usize = 128;
@@ -81,7 +80,7 @@ enum Done {
     /// An order, under the key that it was scheduled under.
     Order { key: String, number: u64, outcome: Outcome },
     /// The frames of a revision.
-    Frames { key: String, report: Arc<Report>, frames: Result<Arc<[AssetFrame]>, String> },
+    Frames { key: String, report: Arc<Report>, frames: Result<Expected, String> },
     /// What a node told of its parameter.
     Parameter { node: Arc<str>, home: Home, value: Result<Option<String>, Diagnostic> },
 }
@@ -349,7 +348,7 @@ impl<N: Node> Engine<N> {
 
     fn limits(&self) -> Limits {
         let Parameters { position_tolerance: position, angle_tolerance: angle, frame_timeout: timeout, .. } = self.parameters;
-        Limits { position, angle, timeout }
+        Limits { position, angle, timeout, ignore: self.parameters.ignored_frames.clone() }
     }
 
     /// Something happened to files.

@@ -295,6 +295,12 @@ const TABLE: &[Row] = &[
         Rule::Doubles(0.01, 3600.0),
         "How long ago a frame on /tf may have been heard before its verdict is stale, in s.",
     ),
+    live(
+        "frames.ignore",
+        Initial::Texts(&[]),
+        Rule::Any,
+        "Frames that are not looked at, as patterns: * stands for any characters, ? for one. Such as what perception hangs on the robot.",
+    ),
     fixed(
         "http.address",
         Initial::Text("127.0.0.1"),
@@ -479,6 +485,8 @@ pub struct Parameters {
     pub angle_tolerance: f64,
     /// How long ago a moving frame may have been heard.
     pub frame_timeout: Duration,
+    /// Patterns of frames that are not looked at.
+    pub ignored_frames: Vec<String>,
     /// Where to serve HTTP; `None`: nowhere.
     pub http: Option<std::net::SocketAddr>,
 }
@@ -551,6 +559,7 @@ impl Parameters {
             position_tolerance: 0.0,
             angle_tolerance: 0.0,
             frame_timeout: Duration::ZERO,
+            ignored_frames: Vec::new(),
             http: None,
         }
     }
@@ -604,6 +613,7 @@ impl Parameters {
             "frames.position_tolerance" => self.position_tolerance = value.as_double().unwrap_or(self.position_tolerance),
             "frames.angle_tolerance" => self.angle_tolerance = value.as_double().unwrap_or(self.angle_tolerance),
             "frames.timeout" => put(&mut self.frame_timeout, seconds()),
+            "frames.ignore" => self.ignored_frames = texts(value).to_vec(),
             "http.address" => {
                 let port = self.http.map_or(0, |http| http.port());
                 self.http = address(text(value)).ok().map(|address| (address, port).into());
@@ -741,7 +751,7 @@ mod tests {
              packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, ros_namespace: \
              robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, \
              gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, strict: true, discover: true, description_from: '*/rsp', urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, workers: 3, cache_mb: 64, watch_files: false, \
-             diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, \
+             diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, frames.ignore: ['a*'], \
              http.address: '::1', http.port: 80",
         )
         .expect("valid");
@@ -779,6 +789,7 @@ mod tests {
             position_tolerance: 0.5,
             angle_tolerance: 0.25,
             frame_timeout: Duration::from_secs(9),
+            ignored_frames: vec!["a*".to_owned()],
             http: "[::1]:80".parse().ok(),
         };
         assert_eq!(changed, expected);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::fingerprint::Fingerprint;
 use super::frames::tf::{self, Topic, Tree};
-use super::frames::{Finding, Judgement, Verdict};
+use super::frames::{Expected, Finding, Judgement, Verdict};
 use super::origin::{Home, Origin};
 use super::request;
 use crate::convert::{Job, Report};
@@ -67,10 +67,10 @@ pub(super) struct Written {
 pub(super) enum Frames {
     /// It has no USD that could declare any.
     None,
-    /// They are being read.
-    Pending,
+    /// They are being read. Those of the revision before, if they were read.
+    Pending(Option<Arc<Expected>>),
     /// Read; or why not.
-    Read(Result<Arc<[AssetFrame]>, String>),
+    Read(Result<Arc<Expected>, String>),
 }
 
 impl Robot {
@@ -283,15 +283,17 @@ pub(super) fn frames_status(node: &str, key: &str, robot: &Robot, judgement: &Ju
     let findings = &judgement.findings;
     let wrong: Vec<&Finding> = findings.iter().filter(|finding| level(finding.verdict) > DiagnosticStatus::OK).collect();
     let worst = wrong.iter().max_by_key(|finding| level(finding.verdict));
+    let all = findings.iter().filter(|finding| finding.verdict != Verdict::Extra).count();
+    let cause: String = judgement.causes.iter().map(|cause| format!("; {cause}")).collect();
     let message = match worst {
-        None => format!("all {} frames are as the asset says", findings.len()),
+        None => format!("all {all} frames are as the asset says{cause}"),
         Some(worst) => {
-            let count = format!("{} of {} frames differ from the asset", wrong.len(), findings.len());
-            let cause: String = judgement.causes.iter().map(|cause| format!("; {cause}")).collect();
+            let count = format!("{} of {all} frames differ from the asset", wrong.len());
             format!("{count}: {:?} is {}: {}{cause}", worst.frame, worst.verdict.as_str().replace('_', " "), worst.detail)
         }
     };
-    let mut values = vec![pair("robot", &robot.name), pair("frames", findings.len()), pair("ok", findings.len() - wrong.len())];
+    let mut values = vec![pair("robot", &robot.name), pair("frames", all), pair("ok", all - wrong.len())];
+    values.extend(judgement.causes.iter().map(|cause| pair(&format!("cause {}", cause.kind.as_str()), cause)));
     // Enough to see what is the matter; ~/check_frames tells all.
     values.extend(wrong.iter().take(20).map(|f| pair(&f.frame, format!("{}: {}", f.verdict.as_str(), f.detail))));
     DiagnosticStatus {
@@ -356,7 +358,7 @@ mod tests {
     use super::*;
     use crate::bridge::frames::{Limits, Live, Sources, Topics, judge};
     use crate::robot::Pose;
-    use crate::usd::FrameKind;
+    use crate::usd::{AssetFrames, FrameKind};
 
     #[test]
     fn every_frame_is_told_with_its_verdict_or_without_one() {
@@ -367,15 +369,18 @@ mod tests {
             pose: Pose::identity(),
             kind: FrameKind::Body,
             from_sensor: false,
+            is_root: parent.is_none(),
+            joint: None,
         };
-        let (frames, now) = ([frame("/base", None), frame("tool", Some("/base"))], Instant::now());
+        let (frames, now) = (vec![frame("/base", None), frame("tool", Some("/base"))], Instant::now());
+        let frames = Expected::new(AssetFrames { frames, ..AssetFrames::default() }, now).unwrap();
         let silent = all_frames(&frames, None);
         assert!(silent.iter().all(|frame| frame.verdict.is_none() && frame.detail.is_empty()), "{silent:?}");
         assert_eq!((silent[0].name.as_str(), silent[1].parent.as_deref()), ("base", Some("base")));
         let topics = Topics { moving: "/tf".into(), fixed: "/tf_static".into(), joints: "/joint_states".into() };
         let mut live = Live::new(topics);
         live.hear_transforms(Topic::Static, &[tf::tests::transform("base", "tool", 0.0)], PublisherId::default(), now);
-        let limits = Limits { position: 1e-3, angle: 1e-2, timeout: Duration::from_secs(1) };
+        let limits = Limits::default();
         let heard = Sources { transforms: &live, joints: &live, elsewhere: &[] };
         let judged = all_frames(&frames, Some(&judge(&frames, &[], &heard, &limits, now).findings));
         assert_eq!(judged.iter().map(|frame| frame.verdict).collect::<Vec<_>>(), [Some("ok"), Some("ok")]);

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::codes;
 use super::fingerprint::Fingerprint;
+use super::frames::Expected;
 use super::origin::Home;
 use super::parameters::Parameters;
 use crate::convert::{self, Failure, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
-use crate::usd::{self, AssetFrame};
+use crate::usd;
 use crate::xacro;
 
 /// How a job becomes an asset: [`convert::convert`], or what a test puts in its place.
@@ -89,7 +90,10 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 /// Reads the frames that an asset declares back from its entry, which is what people will open.
-pub(super) fn read_frames(entry: &Path) -> Result<Arc<[AssetFrame]>, String> {
-    let read = catch_unwind(|| usd::read_frames(entry).map(Arc::from).map_err(|error| error.to_string()));
+pub(super) fn read_frames(entry: &Path) -> Result<Expected, String> {
+    let read = catch_unwind(|| {
+        let frames = usd::read_frames(entry).map_err(|error| error.to_string())?;
+        Expected::new(frames, Instant::now()).map_err(|error| error.to_string())
+    });
     read.unwrap_or_else(|panic| Err(format!("a defect of urdf_usd: {}", panic_text(&*panic))))
 }

@@ -1,5 +1,9 @@
-//! `urdf_usd check`: what an asset breaks of the rules, for people, for programs, and for code scanning.
+//! `urdf_usd check`: what an asset breaks of the rules, or where a running robot differs from it; for people, for programs, and for code
+//! scanning.
 
+mod live;
+
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +13,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::{failed, plural, print_json, sarif, show_diagnostics};
+use crate::bridge::frames::Limits;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gltf;
 
@@ -21,8 +26,26 @@ const MAX_LINE: usize = 240;
 /// The command's arguments.
 #[derive(Args)]
 pub struct Check {
-    /// The .glb or .gltf file
+    /// The .glb or .gltf file; with --live the entry file of an OpenUSD asset, or its folder
     asset: PathBuf,
+    /// Hold the frames of an OpenUSD asset against the TF and joint states of the robot that runs
+    #[arg(long)]
+    live: bool,
+    /// How long to wait for frames, in s
+    #[arg(long, value_name = "SECONDS", default_value_t = 15.0, requires = "live", value_parser = positive)]
+    timeout: f64,
+    /// How far a frame may be from where the asset says, in m
+    #[arg(long, value_name = "METRES", default_value_t = 0.001, requires = "live", value_parser = positive)]
+    position_tolerance: f64,
+    /// How far a frame may be turned from what the asset says, in rad
+    #[arg(long, value_name = "RADIANS", default_value_t = 0.01, requires = "live", value_parser = positive)]
+    angle_tolerance: f64,
+    /// Frames that are not looked at (may be given several times): * stands for any characters, ? for one
+    #[arg(long, value_name = "PATTERN", requires = "live")]
+    ignore: Vec<String>,
+    /// `--ros-args …`, as for any ROS 2 node; whatever follows, up to `--`, is one of them
+    #[arg(long, num_args = 0.., allow_hyphen_values = true, value_terminator = "--", value_name = "ARGS", requires = "live")]
+    ros_args: Vec<OsString>,
     /// How to print what was found: for people, for programs, or for code scanning (SARIF 2.1.0)
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -82,6 +105,16 @@ struct Findings<'a> {
 /// Checks, prints, and says by the exit code whether there is an error.
 pub fn run(arguments: &Check) -> ExitCode {
     let asset = &arguments.asset;
+    if arguments.live {
+        let limits = Limits {
+            position: arguments.position_tolerance,
+            angle: arguments.angle_tolerance,
+            ignore: arguments.ignore.clone(),
+            ..Limits::default()
+        };
+        let Check { format, timeout, .. } = *arguments;
+        return live::run(live::Listen { asset, format, timeout, limits, ros_args: &arguments.ros_args });
+    }
     let bytes = match read(asset) {
         Ok(bytes) => bytes,
         Err(message) => return failed(&message),
@@ -101,11 +134,18 @@ pub fn run(arguments: &Check) -> ExitCode {
     if counts.error > 0 { ExitCode::FAILURE } else { printed }
 }
 
+fn positive(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|number: &f64| *number >= 0.0).ok_or_else(|| "it is not a number from 0 up".to_owned())
+}
+
 fn read(asset: &Path) -> Result<Vec<u8>, String> {
     let shown = asset.display();
     let extension = asset.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     if matches!(extension.as_str(), "usd" | "usda" | "usdc" | "usdz") {
-        return Err(format!("{shown} is an OpenUSD asset, and this version checks glTF files only (.glb, .gltf)"));
+        return Err(format!(
+            "{shown} is an OpenUSD asset, and this version checks the rules of glTF files only (.glb, .gltf); --live holds its frames \
+             against a robot that runs"
+        ));
     }
     let cannot = |error: std::io::Error| format!("cannot read {shown}: {error}");
     let file = File::open(asset).map_err(cannot)?;

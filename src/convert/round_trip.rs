@@ -302,9 +302,11 @@ fn kinematics_agree(a: &Robot, b: &Robot, name: &str) {
             .map(|joint| (joint.name.as_str(), (0..kinematics::position_count(joint.kind)).map(|_| random()).collect()))
             .collect();
         let [of_a, of_b] = [a, b].map(|robot| {
-            let mut positions: Vec<Vec<f64>> = robot.joints.iter().map(|joint| at[joint.name.as_str()].clone()).collect();
-            kinematics::follow_mimics(robot, &mut positions);
-            kinematics::link_poses(robot, &positions)
+            let model = kinematics::Model::of(robot);
+            let mut positions =
+                model.flat(&robot.joints.iter().map(|joint| at[joint.name.as_str()].as_slice()).collect::<Vec<_>>());
+            model.follow(&mut positions);
+            model.poses(&positions)
         });
         for (a, b) in of_a.iter().zip(&of_b) {
             assert!((a.to_homogeneous() - b.to_homogeneous()).amax() < 1e-9, "{name}");

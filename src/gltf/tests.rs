@@ -237,12 +237,12 @@ fn the_extensions_pose_algorithm_moves_links_as_the_robot_does() {
         (seed >> 33) as f64 / f64::from(1 << 30) - 1.0
     };
     for _ in 0..20 {
-        let mut positions: Vec<Vec<f64>> =
-            robot.joints.iter().map(|j| (0..kinematics::position_count(j.kind)).map(|_| random()).collect()).collect();
-        kinematics::follow_mimics(&robot, &mut positions);
-        let expected = kinematics::link_poses(&robot, &positions);
-        let present: Vec<Vec<f64>> =
-            robot.joints.iter().zip(positions).filter(|(j, _)| !j.closes_loop).map(|(_, positions)| positions).collect();
+        let model = kinematics::Model::of(&robot);
+        let mut positions: Vec<f64> = (0..model.positions()).map(|_| random()).collect();
+        model.follow(&mut positions);
+        let expected = model.poses(&positions);
+        let of = |(index, _): (usize, _)| positions[model.range(index)].to_vec();
+        let present: Vec<Vec<f64>> = robot.joints.iter().enumerate().filter(|(_, j)| !j.closes_loop).map(of).collect();
         let axes = Pose::from_parts(Translation3::identity(), to_gltf());
         for (expected, found) in expected.iter().zip(glb.link_poses(&present)) {
             let expected = axes * expected * axes.inverse();

@@ -1,8 +1,12 @@
-//! Where links are for given joint positions.
+//! Where links are for given joint positions, and how they move: [`motion`] of one joint, [`Model`] of a whole robot.
 
 use nalgebra::{Translation3, Unit, UnitQuaternion, Vector3};
 
-use super::{Joint, JointKind, Pose, Robot};
+use super::{Joint, JointKind, Pose};
+
+mod model;
+
+pub use model::{Model, ModelError, ModelFrame, ModelJoint, Twist, at};
 
 /// How many positions a joint of this kind takes: planar two (along the basis of [`planar_basis`]), floating six (x, y, z in
 /// metres, then roll, pitch, yaw applied in that order about the moved axes, EXT_robot_kinematics §6 step 5).
@@ -27,15 +31,20 @@ pub fn planar_basis(normal: &Unit<Vector3<f64>>) -> (Unit<Vector3<f64>>, Unit<Ve
 
 /// The child's frame in the joint frame for `positions` (radians or metres); missing ones count as zero.
 pub fn motion(joint: &Joint, positions: &[f64]) -> Pose {
+    moved(joint.kind, &joint.axis, positions)
+}
+
+/// What a joint of this kind about or along this axis does for `positions`: see [`motion`].
+pub fn moved(kind: JointKind, axis: &Unit<Vector3<f64>>, positions: &[f64]) -> Pose {
     let q = |k: usize| positions.get(k).copied().unwrap_or(0.0);
-    match joint.kind {
+    match kind {
         JointKind::Fixed => Pose::identity(),
         JointKind::Revolute | JointKind::Continuous => {
-            Pose::from_parts(Translation3::identity(), UnitQuaternion::from_axis_angle(&joint.axis, q(0)))
+            Pose::from_parts(Translation3::identity(), UnitQuaternion::from_axis_angle(axis, q(0)))
         }
-        JointKind::Prismatic => Pose::from_parts((joint.axis.into_inner() * q(0)).into(), UnitQuaternion::identity()),
+        JointKind::Prismatic => Pose::from_parts((axis.into_inner() * q(0)).into(), UnitQuaternion::identity()),
         JointKind::Planar => {
-            let (u, v) = planar_basis(&joint.axis);
+            let (u, v) = planar_basis(axis);
             Pose::from_parts((u.into_inner() * q(0) + v.into_inner() * q(1)).into(), UnitQuaternion::identity())
         }
         JointKind::Floating => {
@@ -60,37 +69,6 @@ pub fn floating_positions(pose: &Pose) -> [f64; 6] {
     let at = pose.translation.vector;
     // Adding zero takes the sign off a zero.
     [at.x, at.y, at.z, roll, sine.atan2(cosine), yaw].map(|position| position + 0.0)
-}
-
-/// Every link's frame in the frame of its root, for the positions of every joint (indexed as [`Robot::joints`]; a joint beyond
-/// the end is at zero). Mimic joints take what is given: see [`follow_mimics`].
-pub fn link_poses(robot: &Robot, positions: &[Vec<f64>]) -> Vec<Pose> {
-    let mut poses = vec![Pose::identity(); robot.links.len()];
-    for &link in &robot.tree.order {
-        if let Some(joint) = robot.tree.parent_joint[link.0] {
-            let at = positions.get(joint.0).map_or(&[][..], Vec::as_slice);
-            let joint = &robot.joints[joint.0];
-            poses[link.0] = poses[joint.parent.0] * joint.origin * motion(joint, at);
-        }
-    }
-    poses
-}
-
-/// Sets every mimic joint's position from the joint that it follows, through chains.
-pub fn follow_mimics(robot: &Robot, positions: &mut [Vec<f64>]) {
-    for index in 0..robot.joints.len().min(positions.len()) {
-        let (mut multiplier, mut offset, mut leader) = (1.0, 0.0, index);
-        // The hub's mimics are never circular, so this ends.
-        while let Some(mimic) = robot.joints[leader].mimic {
-            offset += multiplier * mimic.offset;
-            multiplier *= mimic.multiplier;
-            leader = mimic.joint.0;
-        }
-        if leader != index {
-            let at = positions.get(leader).and_then(|p| p.first()).copied().unwrap_or(0.0);
-            positions[index] = vec![multiplier * at + offset];
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod drives;
 mod entry;
 mod extended_physics;
 mod extents;
+mod frames;
 mod geometries;
 mod instances;
 mod library;
@@ -33,7 +34,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use author::Layer;
 use library::Library;
 use plan::{Plan, Role};
-pub use read::{AssetFrame, FrameKind, ReadError, Summary, inspect, read_frames};
+pub use frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
+pub use read::{ReadError, Summary, inspect, read_frames};
 pub use ros::default_namespace;
 pub use schema::SCHEMA_FILES;
 

@@ -197,7 +197,7 @@ fn carries(children: &[JointId], moves: impl Fn(&JointId) -> bool) -> bool {
 }
 
 fn place_links(robot: &Robot, roles: &[Role], bodies: Bodies) -> Vec<LinkPlan> {
-    let rest = crate::robot::kinematics::link_poses(robot, &[]);
+    let rest = crate::robot::kinematics::Model::of(robot).poses(&[]);
     let mut plans: Vec<LinkPlan> = Vec::with_capacity(robot.links.len());
     for (index, role) in roles.iter().copied().enumerate() {
         let link = LinkId(index);

@@ -11,7 +11,12 @@ use openusd::usd::{InitialLoadSet, Prim, Stage};
 use openusd::{gf, sdf};
 use serde::Serialize;
 
+use super::FrameKind;
 use crate::robot::Pose;
+
+mod frames;
+
+pub use frames::read_frames;
 
 /// Why an asset could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -30,34 +35,6 @@ pub enum ReadError {
         /// The entry.
         path: PathBuf,
     },
-}
-
-/// What a TF frame is in the asset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FrameKind {
-    /// A rigid body: an implicit frame.
-    Body,
-    /// A prim with RosFrameAPI: an explicit one.
-    Frame,
-}
-
-/// A TF frame that the asset declares.
-#[derive(Clone, Debug)]
-pub struct AssetFrame {
-    /// The frame's name: `ros:frame:id`, else the prim's name.
-    pub id: String,
-    /// The frame above it; `None` for the root of the robot, unless the asset holds it to a named frame.
-    pub parent: Option<String>,
-    /// Whether it belongs on `/tf_static`: an explicit static frame, or a body joined by a fixed joint or by nothing.
-    pub is_static: bool,
-    /// The pose in `parent` with all joints at zero (in the default prim for a root).
-    pub pose: Pose,
-    /// Body or frame.
-    pub kind: FrameKind,
-    /// Whether it is a camera's own optical frame, which stands in the asset only: a simulator broadcasts it, but no
-    /// robot_state_publisher.
-    pub from_sensor: bool,
 }
 
 /// A prim of the robot, as far as this module looks.
@@ -201,57 +178,6 @@ fn local_pose(prim: &Prim) -> Pose {
 
 fn unit([w, x, y, z]: [f64; 4]) -> UnitQuaternion<f64> {
     UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-12).unwrap_or_else(UnitQuaternion::identity)
-}
-
-/// The TF frames that a written asset declares: its bodies, and its prims with RosFrameAPI.
-///
-/// A body inside another that no joint connects to it is free, and no frame of the robot's tree.
-///
-/// # Errors
-/// If the asset can't be opened, does not compose, or has no default prim.
-pub fn read_frames(entry: &Path) -> Result<Vec<AssetFrame>, ReadError> {
-    let asset = Opened::new(entry)?;
-    let world = asset.nodes.first().and_then(|root| {
-        root.prim.attribute("ros:context:parent_frame").has_authored_value().ok().filter(|&authored| authored)?;
-        root.string("ros:context:parent_frame")
-    });
-    // The joint that moves each body, loops left out.
-    let mut joint_of: HashMap<usize, &Node> = HashMap::new();
-    for joint in asset.joints().filter(|joint| joint.flag("physics:excludeFromArticulation") != Some(true)) {
-        if let Some(body) = asset.node(joint.target("physics:body1")) {
-            joint_of.entry(body).or_insert(joint);
-        }
-    }
-    let mut frames = Vec::new();
-    for (index, node) in asset.nodes.iter().enumerate().skip(1) {
-        let Some(kind) = node.frame_kind() else { continue };
-        let joint = joint_of.get(&index).filter(|_| kind == FrameKind::Body);
-        let above = asset.frame_above(index);
-        let parent = match joint {
-            // Flat bodies do not stand in the frame that they hang on.
-            Some(joint) => above.or_else(|| asset.node(joint.target("physics:body0"))),
-            None => above,
-        };
-        let in_a_body = parent.is_some_and(|p| asset.nodes[p].frame_kind() == Some(FrameKind::Body));
-        if kind == FrameKind::Body && joint.is_none() && in_a_body {
-            continue;
-        }
-        let is_static = match (kind, joint) {
-            (FrameKind::Frame, _) => node.flag("ros:frame:static") != Some(false),
-            (FrameKind::Body, Some(joint)) => joint.type_name == "PhysicsFixedJoint",
-            (FrameKind::Body, None) => true,
-        };
-        let held = kind == FrameKind::Frame || joint.is_some();
-        frames.push(AssetFrame {
-            id: node.frame_id(),
-            parent: parent.map(|p| asset.nodes[p].frame_id()).or_else(|| world.clone().filter(|_| held)),
-            is_static,
-            pose: parent.map_or(Pose::identity(), |p| asset.nodes[p].pose.inverse()) * node.pose,
-            kind,
-            from_sensor: node.parent.is_some_and(|parent| asset.nodes[parent].type_name == "Camera"),
-        });
-    }
-    Ok(frames)
 }
 
 /// What an asset holds, for people and scripts.

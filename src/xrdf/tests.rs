@@ -101,7 +101,7 @@ fn frames_are_added_in_whatever_order() {
         let tip = robot.links.iter().position(|link| link.name == "tip").unwrap();
         let above = robot.tree.parent_joint[tip].unwrap();
         assert_eq!(robot.links[robot.joints[above.0].parent.0].name, "turn_link");
-        let poses = kinematics::link_poses(&robot, &[]);
+        let poses = kinematics::Model::of(&robot).poses(&[]);
         // w 0.5, xyz (-0.5, 0.5, 0.5) takes x to -z... computed by hand: R·(1, 0, 0) = (0, 0, -1).
         let x = poses[tip] * nalgebra::Point3::new(1.0, 0.0, 0.0);
         assert!((x - nalgebra::Point3::new(1.0, 2.0, 2.0)).norm() < 1e-12, "{x}");

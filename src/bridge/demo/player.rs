@@ -76,7 +76,7 @@ impl Player {
 
 /// Where every joint is after `seconds`: each swings smoothly through the middle half of its range, at a pace of its own.
 fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
-    let mut positions: Vec<Vec<f64>> = robot
+    let positions: Vec<Vec<f64>> = robot
         .joints
         .iter()
         .enumerate()
@@ -86,8 +86,10 @@ fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
             kind => vec![0.0; kinematics::position_count(kind)],
         })
         .collect();
-    kinematics::follow_mimics(robot, &mut positions);
-    positions
+    let model = kinematics::Model::of(robot);
+    let mut flat = model.flat(&positions);
+    model.follow(&mut flat);
+    (0..positions.len()).map(|joint| flat[model.range(joint)].to_vec()).collect()
 }
 
 fn swing(joint: &Joint, index: usize, seconds: f64) -> f64 {

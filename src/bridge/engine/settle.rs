@@ -247,7 +247,11 @@ impl<N: Node> Engine<N> {
             return Frames::None;
         }
         self.reading.replace(key.to_owned(), report.clone(), Instant::now());
-        Frames::Pending
+        Frames::Pending(match self.robots.get(key).and_then(|robot| robot.asset.as_ref()).map(|asset| &asset.frames) {
+            Some(Frames::Read(Ok(frames))) => Some(frames.clone()),
+            Some(Frames::Pending(previous)) => previous.clone(),
+            _ => None,
+        })
     }
 
     /// Publishes a new revision.

@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Engine, MOST_CALLS, interfaces, tell};
-use crate::bridge::frames::{Judgement, Verdict, judge};
+use crate::bridge::frames::{Expected, Judgement, Verdict, judge};
 use crate::bridge::robots::{self, Frames, Robot};
 use crate::convert::Report;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
 use crate::ros::msg::std_msgs::Header;
 use crate::ros::msg::urdf_usd::{CheckFramesRequest, CheckFramesResponse};
 use crate::ros::{Node, Request};
-use crate::usd::AssetFrame;
 
 /// How many robots are told of in full on `/diagnostics` each time. Of more, those that are as they should be are told of in a
 /// sentence; their details come with every change.
@@ -30,14 +29,19 @@ pub(super) enum News {
 
 impl<N: Node> Engine<N> {
     /// The frames of an asset were read back.
-    pub(super) fn take_frames(&mut self, key: &str, report: &Report, frames: Result<Arc<[AssetFrame]>, String>) {
+    pub(super) fn take_frames(&mut self, key: &str, report: &Report, frames: Result<Expected, String>) {
         let asset = self.robots.get_mut(key).and_then(|robot| robot.asset.as_mut());
         // Another revision may have come meanwhile: its frames are read next.
         let Some(asset) = asset.filter(|asset| asset.report.revision == report.revision) else { return };
         if let Err(reason) = &frames {
             tracing::error!("the frames of {:?} cannot be read back: {reason}", report.robot);
         }
-        asset.frames = Frames::Read(frames);
+        let previous = match &asset.frames {
+            Frames::Pending(previous) => previous.clone(),
+            Frames::Read(Ok(same)) => Some(same.clone()),
+            _ => None,
+        };
+        asset.frames = Frames::Read(frames.map(|frames| Arc::new(frames.after(previous))));
         self.judge_and_tell(key);
         // Even if nothing was heard yet that they could be judged by.
         self.show(key);
@@ -243,7 +247,7 @@ impl<N: Node> Engine<N> {
             ));
         }
         let frames = match &asset.frames {
-            Frames::Pending => return None,
+            Frames::Pending(_) => return None,
             Frames::None => return refuse(format!("the asset of {:?} has no USD, so it declares no frames", robot.name)),
             Frames::Read(Ok(frames)) => frames,
             Frames::Read(Err(reason)) => return refuse(format!("the frames of {:?} cannot be read: {reason}", robot.name)),
@@ -251,13 +255,14 @@ impl<N: Node> Engine<N> {
         let limits = self.limits();
         let Judgement { findings, causes } =
             self.scopes.with(&robot.home, |heard| judge(frames, &request.frames, heard, &limits, Instant::now()));
-        let wrong = findings.iter().filter(|finding| finding.verdict != Verdict::Ok).count();
+        let wrong = findings.iter().filter(|finding| finding.verdict.is_fault()).count();
+        let all = findings.iter().filter(|finding| finding.verdict != Verdict::Extra).count();
         let cause: String = causes.iter().map(|cause| format!("; {cause}")).collect();
         Some(CheckFramesResponse {
             success: true,
             message: match wrong {
-                0 => format!("all {} frames are as the asset says", findings.len()),
-                _ => format!("{wrong} of {} frames are not as the asset says{cause}", findings.len()),
+                0 => format!("all {all} frames are as the asset says{cause}"),
+                _ => format!("{wrong} of {all} frames are not as the asset says{cause}"),
             },
             all_ok: wrong == 0,
             robot: robot.name.clone(),

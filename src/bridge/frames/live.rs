@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::joints::Joints;
 use super::tf::{Topic, Tree};
 use crate::ros::PublisherId;
 use crate::ros::msg::geometry_msgs::TransformStamped;
@@ -34,14 +35,13 @@ pub struct Sources<'a> {
 pub struct Live {
     topics: Topics,
     tree: Tree,
-    /// When joint states were heard last.
-    joints: Option<Instant>,
+    joints: Joints,
 }
 
 impl Live {
     /// Nothing heard yet.
     pub fn new(topics: Topics) -> Self {
-        Self { tree: Tree::new(&*topics.moving, &*topics.fixed), joints: None, topics }
+        Self { tree: Tree::new(&*topics.moving, &*topics.fixed), joints: Joints::default(), topics }
     }
 
     /// The topics.
@@ -54,18 +54,43 @@ impl Live {
         &self.tree
     }
 
+    /// The joint states heard.
+    pub fn joints(&self) -> &Joints {
+        &self.joints
+    }
+
     /// When joint states were heard last.
     pub fn joints_heard(&self) -> Option<Instant> {
-        self.joints
+        self.joints.heard()
     }
 
-    /// Takes in transforms.
+    /// Takes in transforms. `now` is when they arrived, by a clock that never goes back.
     pub fn hear_transforms(&mut self, topic: Topic, transforms: &[TransformStamped], publisher: PublisherId, now: Instant) {
-        self.tree.add(topic, transforms, publisher, now);
+        if self.tree.add(topic, transforms, publisher, now) {
+            self.forget();
+            // What came with the message counts again.
+            self.tree.add(topic, transforms, publisher, now);
+        }
     }
 
-    /// Takes in joint states.
-    pub fn hear_joints(&mut self, _state: &JointState, _publisher: PublisherId, now: Instant) {
-        self.joints = Some(now);
+    /// Takes in joint states. `now` is when they arrived, by a clock that never goes back.
+    pub fn hear_joints(&mut self, state: &JointState, publisher: PublisherId, now: Instant) {
+        if self.joints.add(state, publisher, now) {
+            self.forget();
+            self.joints.add(state, publisher, now);
+        }
+    }
+
+    /// Takes in who publishes on `/tf_static`, as the ROS graph has it. Whoever starts to listen now does not hear what one said that
+    /// has left; nor does it count here any more. Without ever being told, everything heard counts.
+    pub fn hear_static_publishers(&mut self, present: &[PublisherId]) {
+        self.tree.hear_static_publishers(present);
+    }
+
+    /// A clock went back: a simulation was reset, or a recording starts again. Stamps from before mean other moments than the same
+    /// stamps from now on.
+    fn forget(&mut self) {
+        self.tree.forget_moments();
+        self.joints.forget_positions();
     }
 }

@@ -1,10 +1,11 @@
-//! The live TF tree: the last transform heard of every frame, and where it came from.
+//! The live TF tree: what was heard of every frame, when, and from whom.
 //!
-//! Plain data: it hears through [`Tree::add`] and knows no ROS client.
+//! Plain data: it hears through [`Tree::add`] and knows no ROS client. Its memory is bounded by the number of frames.
 
-use std::collections::HashMap;
-use std::time::Instant;
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
 
+use foldhash::fast::RandomState;
 use nalgebra::{Quaternion, Translation3, UnitQuaternion};
 
 use crate::robot::Pose;
@@ -14,6 +15,17 @@ use crate::ros::msg::geometry_msgs::{Transform, TransformStamped};
 
 /// The most frames that are kept: beyond it, someone is making up names.
 const MOST_FRAMES: usize = 50_000;
+/// How many moments of a moving frame are kept.
+const MOST_MOMENTS: usize = 32;
+/// How far apart they are at least, by their stamps, in ns: so they reach back for as long as joint states may be late.
+const SPACING: i64 = 100_000_000;
+/// How far the stamps of one publisher may be behind those of another before it is a new start, in ns: after a restart the publishers
+/// are new ones, and so is the clock of a simulation.
+pub(super) const BEHIND: i64 = 500_000_000;
+/// How often a publisher must come back after another spoke before the two count as taking turns, and how long it takes from one time
+/// to the next at least and at most: when a node is restarted, messages of both may be under way together for a while.
+const TURNS: u8 = 3;
+const TURN: (Duration, Duration) = (Duration::from_millis(700), Duration::from_secs(5));
 
 /// Which of the two topics a transform came on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,13 +49,80 @@ pub struct Edge {
     pub heard: Instant,
     /// Who said it.
     pub publisher: PublisherId,
+    parent_index: usize,
+    speakers: Speakers,
+    /// What the publisher that spoke before said last.
+    other: Option<(String, Moment)>,
+    /// Earlier moments under this parent, by stamp, not closer than [`SPACING`]; of static frames none.
+    moments: VecDeque<Moment>,
+}
+
+/// A frame's pose in its parent at a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    /// Nanoseconds of the publisher's clock.
+    pub stamp: i64,
+    /// The pose.
+    pub pose: Pose,
+    /// When it was heard.
+    pub heard: Instant,
+}
+
+/// Who says something, and whether two take turns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Speakers {
+    other: Option<PublisherId>,
+    turns: u8,
+    turned: Option<Instant>,
+}
+
+impl Speakers {
+    /// `publisher` speaks after `before`.
+    pub(super) fn hear(&mut self, before: PublisherId, publisher: PublisherId, now: Instant) {
+        if publisher == before {
+            return;
+        }
+        if self.other == Some(publisher) {
+            let since = self.turned.map(|turned| now.saturating_duration_since(turned));
+            match since {
+                Some(since) if since < TURN.0 => {}
+                Some(since) if since <= TURN.1 => (self.turns, self.turned) = (self.turns.saturating_add(1), Some(now)),
+                _ => (self.turns, self.turned) = (1, Some(now)),
+            }
+        } else {
+            (self.turns, self.turned) = (0, None);
+        }
+        self.other = Some(before);
+    }
+
+    /// Whether two have taken turns within `timeout`.
+    pub(super) fn take_turns(&self, now: Instant, timeout: Duration) -> bool {
+        self.turns >= TURNS && self.turned.is_some_and(|turned| now.saturating_duration_since(turned) <= timeout)
+    }
+}
+
+impl Edge {
+    /// The last moment, then earlier ones, the newest first.
+    pub fn moments(&self) -> impl Iterator<Item = Moment> {
+        let last = Moment { stamp: nanoseconds(self.stamp), pose: self.pose, heard: self.heard };
+        std::iter::once(last).chain(self.moments.iter().rev().copied().filter(move |moment| moment.stamp != last.stamp))
+    }
+
+    /// What another publisher says of the same frame, its parent and the moment, if the two took turns within `timeout`.
+    pub fn rival(&self, now: Instant, timeout: Duration) -> Option<(&str, Moment)> {
+        let (parent, moment) = self.other.as_ref()?;
+        self.speakers.take_turns(now, timeout).then_some((parent.as_str(), *moment))
+    }
 }
 
 /// What was heard of a frame on either topic.
 #[derive(Clone, Debug, Default)]
 pub struct Heard {
+    name: String,
     moving: Option<Edge>,
     fixed: Option<Edge>,
+    /// Frames under it, by index.
+    children: Vec<usize>,
 }
 
 impl Heard {
@@ -54,20 +133,43 @@ impl Heard {
             Topic::Static => self.fixed.as_ref(),
         }
     }
+
+    /// The last transform of all, and its topic: a moving one counts while it is heard, and where there is no other.
+    pub fn newest(&self) -> Option<(Topic, &Edge)> {
+        match (&self.moving, &self.fixed) {
+            (Some(moving), Some(fixed)) if fixed.heard > moving.heard => Some((Topic::Static, fixed)),
+            (Some(moving), _) => Some((Topic::Moving, moving)),
+            (None, fixed) => fixed.as_ref().map(|fixed| (Topic::Static, fixed)),
+        }
+    }
+
+    fn hangs_on(&self, parent: usize) -> bool {
+        [&self.moving, &self.fixed].into_iter().flatten().any(|edge| edge.parent_index == parent)
+    }
 }
 
 /// The live TF tree.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    frames: HashMap<String, Heard>,
+    /// Every frame named, as a parent or as a child.
+    frames: Vec<Heard>,
+    index: HashMap<String, usize, RandomState>,
     moving_topic: String,
     static_topic: String,
+    /// Publishers that were known to be there.
+    present: Vec<PublisherId>,
 }
 
 impl Tree {
     /// An empty tree that is heard on topics of these names.
     pub fn new(moving_topic: impl Into<String>, static_topic: impl Into<String>) -> Self {
-        Self { frames: HashMap::new(), moving_topic: moving_topic.into(), static_topic: static_topic.into() }
+        Self {
+            frames: Vec::new(),
+            index: HashMap::default(),
+            moving_topic: moving_topic.into(),
+            static_topic: static_topic.into(),
+            present: Vec::new(),
+        }
     }
 
     /// The name of a topic.
@@ -78,57 +180,129 @@ impl Tree {
         }
     }
 
-    /// Takes in what was heard on a topic. Transforms that mean nothing (no name, a frame in itself, not a number, no rotation)
-    /// are passed over, as tf2 does.
-    pub fn add(&mut self, topic: Topic, transforms: &[TransformStamped], publisher: PublisherId, heard: Instant) {
+    /// Takes in what was heard on a topic, and tells whether a publisher's clock went back: then moments heard before say nothing
+    /// about what comes ([`Tree::forget_moments`]). Transforms that mean nothing (no name, a frame in itself, not a number, no
+    /// rotation) are passed over, as tf2 does.
+    pub fn add(&mut self, topic: Topic, transforms: &[TransformStamped], publisher: PublisherId, heard: Instant) -> bool {
+        let mut went_back = false;
         for transform in transforms {
             let (parent, child) = (plain(&transform.header.frame_id), plain(&transform.child_frame_id));
             let Some(pose) = pose(&transform.transform).filter(|_| !child.is_empty() && !parent.is_empty() && child != parent)
             else {
                 continue;
             };
-            if !self.frames.contains_key(child) {
-                if self.frames.len() >= MOST_FRAMES {
-                    continue;
-                }
-                self.frames.insert(child.to_owned(), Heard::default());
-            }
-            let Some(entry) = self.frames.get_mut(child) else { continue };
+            let Some(index) = self.intern(child) else { continue };
+            let stamp = transform.header.stamp;
             let slot = match topic {
-                Topic::Moving => &mut entry.moving,
-                Topic::Static => &mut entry.fixed,
+                Topic::Moving => &mut self.frames[index].moving,
+                Topic::Static => &mut self.frames[index].fixed,
             };
             match slot {
-                Some(edge) => {
-                    if edge.parent != parent {
-                        parent.clone_into(&mut edge.parent);
-                    }
-                    (edge.pose, edge.stamp, edge.heard, edge.publisher) = (pose, transform.header.stamp, heard, publisher);
+                Some(edge) if edge.parent == parent => {
+                    went_back |= edge.hear(topic, pose, stamp, publisher, heard);
                 }
-                None => {
-                    *slot = Some(Edge { parent: parent.to_owned(), pose, stamp: transform.header.stamp, heard, publisher });
-                }
+                _ => self.hang(topic, index, parent, Moment { stamp: nanoseconds(stamp), pose, heard }, stamp, publisher),
+            }
+        }
+        went_back
+    }
+
+    /// A frame is heard under another parent than before, or for the first time.
+    fn hang(&mut self, topic: Topic, index: usize, parent: &str, moment: Moment, stamp: Time, publisher: PublisherId) {
+        let Some(parent_index) = self.intern(parent) else { return };
+        let frame = &mut self.frames[index];
+        let slot = match topic {
+            Topic::Moving => &mut frame.moving,
+            Topic::Static => &mut frame.fixed,
+        };
+        let before = slot.take();
+        let mut speakers = before.as_ref().map_or(Speakers::default(), |edge| edge.speakers);
+        let mut moments = VecDeque::new();
+        if let Some(edge) = &before {
+            speakers.hear(edge.publisher, publisher, moment.heard);
+        }
+        if topic == Topic::Moving && moment.stamp != 0 {
+            moments.push_back(moment);
+        }
+        let was_under = before.as_ref().map(|edge| edge.parent_index);
+        let other = before.map(|edge| {
+            let last = Moment { stamp: nanoseconds(edge.stamp), pose: edge.pose, heard: edge.heard };
+            (edge.parent, last)
+        });
+        let Moment { pose, heard, .. } = moment;
+        let parent = parent.to_owned();
+        *slot = Some(Edge { parent, pose, stamp, heard, publisher, parent_index, speakers, other, moments });
+        if let Some(was_under) = was_under.filter(|&was_under| !frame.hangs_on(was_under)) {
+            self.frames[was_under].children.retain(|&child| child != index);
+        }
+        let children = &mut self.frames[parent_index].children;
+        if !children.contains(&index) {
+            children.push(index);
+        }
+    }
+
+    fn intern(&mut self, name: &str) -> Option<usize> {
+        if let Some(&index) = self.index.get(name) {
+            return Some(index);
+        }
+        if self.frames.len() >= MOST_FRAMES {
+            return None;
+        }
+        self.index.insert(name.to_owned(), self.frames.len());
+        self.frames.push(Heard { name: name.to_owned(), ..Heard::default() });
+        Some(self.frames.len() - 1)
+    }
+
+    /// Forgets all moments of moving frames but the last of each.
+    pub fn forget_moments(&mut self) {
+        for frame in &mut self.frames {
+            if let Some(edge) = &mut frame.moving {
+                edge.moments.clear();
+            }
+        }
+    }
+
+    /// Takes in which publishers of `/tf_static` are there. What one said that has left is forgotten, as it is for whoever starts to
+    /// listen now. Publishers that were never told of are left alone.
+    pub fn hear_static_publishers(&mut self, present: &[PublisherId]) {
+        let gone: Vec<PublisherId> = self.present.iter().copied().filter(|id| !present.contains(id)).collect();
+        self.present = present.to_vec();
+        if gone.is_empty() {
+            return;
+        }
+        for index in 0..self.frames.len() {
+            let frame = &mut self.frames[index];
+            if let Some(edge) = frame.fixed.take_if(|edge| gone.contains(&edge.publisher))
+                && !frame.hangs_on(edge.parent_index)
+            {
+                self.frames[edge.parent_index].children.retain(|&child| child != index);
             }
         }
     }
 
     /// What was heard of a frame.
     pub fn get(&self, frame: &str) -> Option<&Heard> {
-        self.frames.get(plain(frame))
+        let heard = &self.frames[*self.index.get(plain(frame))?];
+        (heard.moving.is_some() || heard.fixed.is_some()).then_some(heard)
     }
 
     /// Every frame's last transform on each topic that it was heard on, in no order.
     pub fn edges(&self) -> impl Iterator<Item = (&str, Topic, &Edge)> {
-        self.frames.iter().flat_map(|(frame, heard)| {
-            let on = |topic| heard.on(topic).map(|edge| (frame.as_str(), topic, edge));
+        self.frames.iter().flat_map(|heard| {
+            let on = |topic| heard.on(topic).map(|edge| (heard.name.as_str(), topic, edge));
             [Topic::Moving, Topic::Static].into_iter().filter_map(on)
         })
     }
 
+    /// The frames right under a frame.
+    pub fn children(&self, frame: &str) -> impl Iterator<Item = &str> {
+        let children = self.index.get(plain(frame)).map_or(&[][..], |&index| &self.frames[index].children);
+        children.iter().map(|&child| self.frames[child].name.as_str())
+    }
+
     /// Whether a frame is the parent of another.
     pub fn is_parent(&self, frame: &str) -> bool {
-        let frame = plain(frame);
-        self.frames.values().any(|heard| [&heard.moving, &heard.fixed].into_iter().flatten().any(|edge| edge.parent == frame))
+        self.children(frame).next().is_some()
     }
 
     /// Whether nothing was heard yet.
@@ -137,9 +311,49 @@ impl Tree {
     }
 }
 
+impl Edge {
+    /// Takes in what is said under the same parent; tells whether the publisher's clock went back.
+    fn hear(&mut self, topic: Topic, pose: Pose, stamp: Time, publisher: PublisherId, heard: Instant) -> bool {
+        let went_back = publisher == self.publisher && stamp < self.stamp && stamp != Time::default();
+        let is_new_start = went_back || nanoseconds(self.stamp) - nanoseconds(stamp) > BEHIND;
+        if publisher != self.publisher {
+            self.speakers.hear(self.publisher, publisher, heard);
+            let last = Moment { stamp: nanoseconds(self.stamp), pose: self.pose, heard: self.heard };
+            match &mut self.other {
+                Some((parent, moment)) => {
+                    self.parent.clone_into(parent);
+                    *moment = last;
+                }
+                other => *other = Some((self.parent.clone(), last)),
+            }
+        }
+        (self.pose, self.stamp, self.heard, self.publisher) = (pose, stamp, heard, publisher);
+        if topic == Topic::Static || stamp == Time::default() {
+            return false;
+        }
+        let moment = Moment { stamp: nanoseconds(stamp), pose, heard };
+        if is_new_start {
+            self.moments.clear();
+        }
+        // Of another publisher whose clock is behind, the moment goes without: it is the last one all the same.
+        if self.moments.back().is_none_or(|last| moment.stamp - last.stamp >= SPACING) {
+            if self.moments.len() == MOST_MOMENTS {
+                self.moments.pop_front();
+            }
+            self.moments.push_back(moment);
+        }
+        went_back
+    }
+}
+
 /// A frame's name without the leading slash of ROS 1, which tf2 ignores too.
 pub fn plain(frame: &str) -> &str {
     frame.strip_prefix('/').unwrap_or(frame)
+}
+
+/// A moment in nanoseconds.
+pub(super) fn nanoseconds(time: Time) -> i64 {
+    i64::from(time.sec) * 1_000_000_000 + i64::from(time.nanosec)
 }
 
 fn pose(transform: &Transform) -> Option<Pose> {
@@ -166,6 +380,12 @@ pub(in crate::bridge) mod tests {
         }
     }
 
+    fn stamped(parent: &str, child: &str, milliseconds: u32) -> TransformStamped {
+        let mut made = transform(parent, child, 0.0);
+        made.header.stamp = Time { sec: 7 + (milliseconds / 1000) as i32, nanosec: milliseconds % 1000 * 1_000_000 };
+        made
+    }
+
     fn tree(transforms: &[TransformStamped]) -> Tree {
         let mut tree = Tree::new("/tf", "/tf_static");
         tree.add(Topic::Moving, transforms, PublisherId::default(), Instant::now());
@@ -181,6 +401,7 @@ pub(in crate::bridge) mod tests {
         assert!(tree.get("/arm").unwrap().on(Topic::Static).is_none());
         assert_eq!(tree.get("tool").unwrap().on(Topic::Static).unwrap().publisher, PublisherId([7; 16]));
         assert!(tree.is_parent("base") && tree.is_parent("arm") && !tree.is_parent("tool"));
+        assert!(tree.get("base").is_none(), "no transform names it as its child");
     }
 
     #[test]
@@ -188,6 +409,7 @@ pub(in crate::bridge) mod tests {
         let tree = tree(&[transform("left", "cup", 0.0), transform("right", "cup", 0.0)]);
         assert_eq!(tree.get("cup").unwrap().on(Topic::Moving).unwrap().parent, "right");
         assert!(!tree.is_parent("left"));
+        assert_eq!(tree.children("right").collect::<Vec<_>>(), ["cup"]);
     }
 
     #[test]
@@ -210,5 +432,55 @@ pub(in crate::bridge) mod tests {
         let many: Vec<_> = (0..MOST_FRAMES + 10).map(|n| transform("a", &format!("f{n}"), 0.0)).collect();
         tree.add(Topic::Moving, &many, PublisherId::default(), Instant::now());
         assert_eq!(tree.frames.len(), MOST_FRAMES);
+    }
+
+    #[test]
+    fn moments_are_few_and_apart() {
+        let mut tree = Tree::new("/tf", "/tf_static");
+        for n in 0..10_000 {
+            assert!(!tree.add(Topic::Moving, &[stamped("a", "b", 10 * n)], PublisherId::default(), Instant::now()));
+        }
+        let moments: Vec<i64> = tree.get("b").unwrap().on(Topic::Moving).unwrap().moments().map(|m| m.stamp).collect();
+        assert_eq!(moments.len(), MOST_MOMENTS + 1);
+        assert!(moments.windows(2).skip(1).all(|pair| pair[0] - pair[1] >= SPACING) && moments[0] > moments[1]);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_is_told() {
+        let mut tree = tree(&[stamped("a", "b", 500)]);
+        let mut say = |at, publisher| tree.add(Topic::Moving, &[stamped("a", "b", at)], PublisherId([publisher; 16]), Instant::now());
+        assert!(say(300, 0));
+        assert!(!say(200, 1), "another one's clock is its own");
+        assert!(!say(200, 1), "the same again");
+        assert!(say(100, 1));
+    }
+
+    #[test]
+    fn two_publishers_take_turns_and_a_restart_is_none() {
+        let (mut tree, mut now, second) = (tree(&[stamped("a", "b", 0)]), Instant::now(), Duration::from_secs(1));
+        let mut take_turns = |publishers: &[u8], pause: u64| {
+            for publisher in publishers {
+                now += Duration::from_millis(pause);
+                tree.add(Topic::Moving, &[stamped("a", "b", 0)], PublisherId([*publisher; 16]), now);
+            }
+            tree.get("b").unwrap().on(Topic::Moving).unwrap().rival(now, second).is_some()
+        };
+        assert!(!take_turns(&[1, 1, 2, 2, 3, 4], 1000));
+        assert!(!take_turns(&[3, 4, 3, 4, 3, 4, 3, 4], 50), "messages that were under way");
+        assert!(take_turns(&[3, 4, 3, 4], 1000));
+        assert!(!take_turns(&[4, 4], 1000));
+    }
+
+    #[test]
+    fn what_a_publisher_that_left_said_for_good_is_forgotten() {
+        let (mut tree, now) = (Tree::new("/tf", "/tf_static"), Instant::now());
+        let id = |n| PublisherId([n; 16]);
+        tree.add(Topic::Static, &[transform("a", "b", 0.0)], id(1), now);
+        tree.add(Topic::Static, &[transform("a", "c", 0.0)], id(2), now);
+        tree.hear_static_publishers(&[id(1)]);
+        assert!(tree.get("c").is_some(), "it was never told of");
+        tree.hear_static_publishers(&[]);
+        assert!(tree.get("b").is_none() && tree.get("c").is_some());
+        assert_eq!(tree.children("a").collect::<Vec<_>>(), ["c"]);
     }
 }

@@ -1,17 +1,30 @@
 //! Whether the live TF tree holds a frame as the asset declares it (REP-158 §2.7).
 //!
-//! Pure: it compares an asset's frame with a tree, and knows neither topics' transport nor files.
+//! Pure: it compares an asset's frames with what was heard, and knows neither topics' transport nor files.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use super::cause::{self, Cause};
+use super::expected::{self, Expected};
+use super::joints::Bounds;
 use super::live::Sources;
-use super::tf::{Edge, Heard, Topic, Tree, plain};
-use crate::robot::Pose;
+use super::tf::{Edge, Moment, Topic, Tree, plain};
+use crate::robot::{JointKind, Pose};
 use crate::ros::msg::urdf_usd::FrameVerdict;
-use crate::usd::AssetFrame;
+use crate::usd::{AssetFrame, AssetJoint};
 
-/// How far TF may be from the asset.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How many moments of a moving frame are compared.
+const MOMENTS: usize = 8;
+/// How long before the last one they may have been heard, unless they are among the last [`PROOF`].
+const WINDOW: Duration = Duration::from_secs(2);
+/// At how many moments a frame must be away from where its joint state puts it.
+const PROOF: usize = 3;
+/// How many extra frames are told.
+const MOST_EXTRA: usize = 200;
+
+/// How far TF may be from the asset, and what is not looked at.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Metres.
     pub position: f64,
@@ -19,6 +32,47 @@ pub struct Limits {
     pub angle: f64,
     /// How long ago a moving frame may have been heard.
     pub timeout: Duration,
+    /// Patterns of frames that are not looked at: `*` stands for any characters, `?` for one.
+    pub ignore: Vec<String>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { position: 1e-3, angle: 1e-2, timeout: Duration::from_secs(5), ignore: Vec::new() }
+    }
+}
+
+impl Limits {
+    pub(super) fn ignores(&self, frame: &str) -> bool {
+        self.ignore.iter().any(|pattern| matches(plain(pattern), frame))
+    }
+
+    fn exceeded(&self, (position, angle): (f64, f64)) -> bool {
+        position > self.position || angle > self.angle
+    }
+}
+
+/// Whether a text is what a pattern with `*` and `?` says.
+fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    // Where the last star was, and what it stood for up to now.
+    let mut star = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(&c) if c == '?' || c == text[t] => (p, t) = (p + 1, t + 1),
+            _ => {
+                let Some((at, until)) = star else { return false };
+                star = Some((at, until + 1));
+                (p, t) = (at + 1, until + 1);
+            }
+        }
+    }
+    pattern[p..].iter().all(|&c| c == '*')
 }
 
 /// What is the matter with a frame.
@@ -53,6 +107,11 @@ impl Verdict {
             Self::Ok => FrameVerdict::OK,
         }
     }
+
+    /// Whether the robot and the asset disagree. What others hang on the robot is no fault.
+    pub fn is_fault(self) -> bool {
+        !matches!(self, Self::Ok | Self::Extra)
+    }
 }
 
 /// What was found about a frame.
@@ -77,7 +136,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(frame: &str, verdict: Verdict, detail: impl Into<String>) -> Self {
+    pub(super) fn new(frame: &str, verdict: Verdict, detail: impl Into<String>) -> Self {
         Self {
             frame: frame.to_owned(),
             verdict,
@@ -110,119 +169,365 @@ impl From<Finding> for FrameVerdict {
 /// What was found about a robot's frames.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
-    /// One for each frame asked for.
+    /// One for each frame of the asset in its order, or for each asked for; then what TF has beyond them.
     pub findings: Vec<Finding>,
-    /// Why, where several findings have one reason: sentences.
-    pub causes: Vec<String>,
+    /// Why, where several findings have one reason.
+    pub causes: Vec<Cause>,
 }
 
-/// Holds the frames of an asset against what is heard of the robot: those named in `only`, or all if it is empty. A frame that is
-/// asked for and that the asset does not declare gets a verdict too.
-pub fn judge(frames: &[AssetFrame], only: &[String], heard: &Sources<'_>, limits: &Limits, now: Instant) -> Judgement {
-    let tree = heard.transforms.tree();
-    let find = |id: &str| frames.iter().find(|frame| plain(&frame.id) == plain(id));
-    let findings: Vec<Finding> = if only.is_empty() {
-        frames.iter().map(|frame| judge_one(frame, tree, limits, now)).collect()
+impl Judgement {
+    /// Whether all frames of the asset are as it says.
+    pub fn is_ok(&self) -> bool {
+        !self.findings.iter().any(|finding| finding.verdict.is_fault())
+    }
+}
+
+/// Holds the frames of an asset against what is heard of the robot: those named in `only`, or all if it is empty, and those that are
+/// heard under the robot beyond them. A frame that is asked for and that the asset does not declare gets a verdict too.
+pub fn judge(expected: &Expected, only: &[String], heard: &Sources<'_>, limits: &Limits, now: Instant) -> Judgement {
+    let look = Look { expected, heard, limits, now, prefix: "" };
+    let mut seen = look.all();
+    let extra = look.extra();
+    let causes = cause::of(&look, &mut seen, &extra);
+    let mut findings: Vec<Finding> = seen.into_iter().map(|seen| seen.finding).collect();
+    if only.is_empty() {
+        findings.extend(look.ros_root());
+        findings.extend(extra);
     } else {
-        only.iter()
-            .map(|id| find(id).map_or_else(|| undeclared(id, tree), |frame| judge_one(frame, tree, limits, now)))
-            .collect()
-    };
-    let causes = silence(&findings, heard, limits, now).into_iter().collect();
+        let asked = |id: &String| expected.find(id).map_or_else(|| look.undeclared(id), |index| findings[index].clone());
+        findings = only.iter().map(asked).collect();
+    }
     Judgement { findings, causes }
 }
 
-/// That moving frames are not heard because nothing moves them.
-fn silence(findings: &[Finding], heard: &Sources<'_>, limits: &Limits, now: Instant) -> Option<String> {
-    let is_silent = |f: &Finding| {
-        matches!(f.verdict, Verdict::Missing | Verdict::Stale)
-            && f.expected_topic.as_ref() == Some(&heard.transforms.topics().moving)
-    };
-    let is_recent = heard.joints.joints_heard().is_some_and(|heard| now.saturating_duration_since(heard) <= limits.timeout);
-    (findings.iter().any(is_silent) && !is_recent).then(|| {
-        format!("nothing is heard on {} either, which robot_state_publisher moves frames by", heard.joints.topics().joints)
-    })
+/// A finding, with what it was made from.
+pub(super) struct Seen {
+    pub(super) finding: Finding,
+    pub(super) deviation: Option<Deviation>,
 }
 
-/// A frame that the asset does not declare.
-fn undeclared(id: &str, tree: &Tree) -> Finding {
-    let id = plain(id);
-    let heard = tree.get(id).and_then(|heard| {
-        [Topic::Static, Topic::Moving].into_iter().find_map(|topic| heard.on(topic).map(|edge| (topic, edge.parent.clone())))
-    });
-    match heard {
-        Some((topic, parent)) => Finding {
-            actual_parent: Some(parent),
-            actual_topic: Some(tree.name(topic).to_owned()),
-            ..Finding::new(id, Verdict::Extra, "the asset does not declare this frame")
-        },
-        None => Finding::new(id, Verdict::Missing, "neither the asset nor TF has this frame"),
+/// How a frame that is off is off.
+pub(super) enum Deviation {
+    /// It is not where it is fixed, or where its joint can't take it; the same at all moments or not.
+    Place { is_constant: bool },
+    /// It is where its joint can take it, but not where the joint state puts it: radians or metres by TF, and as told.
+    Joint { by_tf: f64, told: f64, is_constant: bool },
+}
+
+impl From<Finding> for Seen {
+    fn from(finding: Finding) -> Self {
+        Self { finding, deviation: None }
     }
 }
 
-/// Holds one frame against the tree.
-fn judge_one(frame: &AssetFrame, tree: &Tree, limits: &Limits, now: Instant) -> Finding {
-    let id = plain(&frame.id);
-    let heard = tree.get(id);
-    match frame.parent.as_deref() {
-        None => judge_root(id, heard, tree),
-        Some(parent) => judge_child(frame, id, plain(parent), heard, tree, limits, now),
-    }
+/// One look at a robot.
+pub(super) struct Look<'a> {
+    pub(super) expected: &'a Expected,
+    pub(super) heard: &'a Sources<'a>,
+    pub(super) limits: &'a Limits,
+    pub(super) now: Instant,
+    /// What stands in front of every name in TF.
+    pub(super) prefix: &'a str,
 }
 
-/// The robot's root may hang on anything (`odom`, `map`, `world`) or on nothing.
-fn judge_root(id: &str, heard: Option<&Heard>, tree: &Tree) -> Finding {
-    let above = heard.and_then(|heard| {
-        [Topic::Moving, Topic::Static].into_iter().find_map(|topic| heard.on(topic).map(|edge| (topic, edge.parent.clone())))
-    });
-    match above {
-        Some((topic, parent)) => Finding {
-            actual_topic: Some(tree.name(topic).to_owned()),
-            ..with_parent(Finding::new(id, Verdict::Ok, format!("the robot's root, under {parent:?}")), &parent)
-        },
-        None if tree.is_parent(id) => Finding::new(id, Verdict::Ok, "the robot's root, and the root of its tree in TF"),
-        None => Finding::new(id, Verdict::Missing, "no transform names this frame"),
+impl Look<'_> {
+    pub(super) fn tree(&self) -> &Tree {
+        self.heard.transforms.tree()
     }
-}
 
-fn with_parent(finding: Finding, parent: &str) -> Finding {
-    Finding { actual_parent: Some(parent.to_owned()), ..finding }
-}
-
-fn judge_child(
-    frame: &AssetFrame,
-    id: &str,
-    parent: &str,
-    heard: Option<&Heard>,
-    tree: &Tree,
-    limits: &Limits,
-    now: Instant,
-) -> Finding {
-    let (topic, other) = if frame.is_static { (Topic::Static, Topic::Moving) } else { (Topic::Moving, Topic::Static) };
-    let expected = Finding {
-        expected_parent: Some(parent.to_owned()),
-        expected_topic: Some(tree.name(topic).to_owned()),
-        ..Finding::new(id, Verdict::Missing, "no transform names this frame")
-    };
-    let (right, wrong) = (heard.and_then(|h| h.on(topic)), heard.and_then(|h| h.on(other)));
-    let Some((edge, on)) = right.map(|edge| (edge, topic)).or(wrong.map(|edge| (edge, other))) else {
-        return if frame.from_sensor { unheard_sensor(expected) } else { expected };
-    };
-    let found = Finding { actual_parent: Some(edge.parent.clone()), actual_topic: Some(tree.name(on).to_owned()), ..expected };
-    let say = |verdict, detail: String| Finding { verdict, detail, ..found.clone() };
-    if edge.parent != parent {
-        return say(Verdict::WrongParent, format!("under {:?}, the asset says {parent:?}", edge.parent));
+    /// What was found about every frame of the asset.
+    pub(super) fn all(&self) -> Vec<Seen> {
+        (0..self.expected.len()).map(|index| self.frame(index)).collect()
     }
-    // Two topics at once is as wrong as the wrong one: who listens gets one or the other.
-    if wrong.is_some() {
-        let also = if right.is_some() { "also " } else { "" };
-        let kind = if frame.is_static { "does not move" } else { "moves" };
-        return say(
-            Verdict::WrongTopic,
-            format!("{also}on {}, but the asset says that it {kind}: {}", tree.name(other), tree.name(topic)),
+
+    fn name(&self, id: &str) -> String {
+        format!("{}{}", self.prefix, plain(id))
+    }
+
+    /// The last transform of a frame on a topic, if it still counts: what moves is current or it is nothing, if the other topic has
+    /// the frame too.
+    pub(super) fn edges(&self, id: &str) -> (Option<&Edge>, Option<&Edge>) {
+        let Some(heard) = self.tree().get(&self.name(id)) else { return (None, None) };
+        let (moving, fixed) = (heard.on(Topic::Moving), heard.on(Topic::Static));
+        (moving.filter(|edge| fixed.is_none() || !self.is_silent(edge)), fixed)
+    }
+
+    pub(super) fn is_silent(&self, edge: &Edge) -> bool {
+        self.now.saturating_duration_since(edge.heard) > self.limits.timeout
+    }
+
+    /// Holds one frame against the tree.
+    pub(super) fn frame(&self, index: usize) -> Seen {
+        let frame = &self.expected[index];
+        let id = plain(&frame.id);
+        if self.limits.ignores(id) {
+            return Finding::new(id, Verdict::Ok, "not looked at: a pattern of frames to ignore fits it").into();
+        }
+        if frame.is_root { self.root(frame, id).into() } else { self.child(index, frame, id) }
+    }
+
+    /// A root of the robot may hang on anything (`odom`, `map`, `world`) or on nothing, unless the asset says what; where it is, and on
+    /// which topic, is not for the asset to say.
+    fn root(&self, frame: &AssetFrame, id: &str) -> Finding {
+        let parent = frame.parent.as_deref().map(plain);
+        let found = Finding { expected_parent: parent.map(str::to_owned), ..Finding::new(id, Verdict::Ok, "") };
+        let above = self.tree().get(&self.name(id)).and_then(|heard| heard.newest());
+        let Some((topic, edge)) = above else {
+            let (verdict, detail) = if self.tree().is_parent(&self.name(id)) {
+                (Verdict::Ok, "the robot's root, and the root of its tree in TF")
+            } else {
+                (Verdict::Missing, "no transform names this frame")
+            };
+            return Finding { verdict, detail: detail.to_owned(), ..found };
+        };
+        let found = Finding {
+            actual_parent: Some(edge.parent.clone()),
+            actual_topic: Some(self.tree().name(topic).to_owned()),
+            detail: format!("the robot's root, under {:?}", edge.parent),
+            ..found
+        };
+        match parent {
+            Some(parent) if !self.is_parent(parent, &edge.parent) => {
+                let detail = format!("the robot's root is under {:?}, the asset says {parent:?}", edge.parent);
+                Finding { verdict: Verdict::WrongParent, detail, ..found }
+            }
+            _ => found,
+        }
+    }
+
+    /// Whether a parent in TF is the one that the asset says. The ROS root stands for what it hangs on: its frame lies there.
+    fn is_parent(&self, says: &str, is: &str) -> bool {
+        let context = &self.expected.asset().context;
+        let is_world = context.parent_frame.as_deref().map(plain) == Some(says);
+        is.strip_prefix(self.prefix) == Some(says)
+            || is_world && (is == says || context.root.as_deref().map(plain) == Some(is))
+    }
+
+    fn child(&self, index: usize, frame: &AssetFrame, id: &str) -> Seen {
+        let parent = frame.parent.as_deref().map_or("", plain);
+        let (topic, other) = if frame.is_static { (Topic::Static, Topic::Moving) } else { (Topic::Moving, Topic::Static) };
+        let tree = self.tree();
+        let found = Finding {
+            expected_parent: Some(parent.to_owned()),
+            expected_topic: Some(tree.name(topic).to_owned()),
+            ..Finding::new(id, Verdict::Missing, "no transform names this frame")
+        };
+        let (moving, fixed) = self.edges(id);
+        let (right, wrong) = if frame.is_static { (fixed, moving) } else { (moving, fixed) };
+        let Some((edge, on)) = right.map(|edge| (edge, topic)).or(wrong.map(|edge| (edge, other))) else {
+            return if frame.from_sensor { unheard_sensor(found).into() } else { found.into() };
+        };
+        let found = Finding { actual_parent: Some(edge.parent.clone()), actual_topic: Some(tree.name(on).to_owned()), ..found };
+        let say = |verdict, detail: String| Seen::from(Finding { verdict, detail, ..found.clone() });
+        if !self.is_parent(parent, &edge.parent) {
+            return say(Verdict::WrongParent, format!("under {:?}, the asset says {parent:?}", edge.parent));
+        }
+        let rival = edge.rival(self.now, self.limits.timeout);
+        if let Some((above, _)) = rival.filter(|(above, _)| !self.is_parent(parent, above)) {
+            return say(Verdict::WrongParent, format!("a second publisher has it under {above:?}, the asset says {parent:?}"));
+        }
+        // Two topics at once is as wrong as the wrong one: who listens gets one or the other.
+        if wrong.is_some() {
+            let also = if right.is_some() { "also " } else { "" };
+            let kind = if frame.is_static { "does not move" } else { "moves" };
+            return say(
+                Verdict::WrongTopic,
+                format!("{also}on {}, but the asset says that it {kind}: {}", tree.name(other), tree.name(topic)),
+            );
+        }
+        if !frame.is_static && self.is_silent(edge) {
+            let age = self.now.saturating_duration_since(edge.heard).as_secs_f64();
+            let timeout = self.limits.timeout.as_secs_f64();
+            return say(Verdict::Stale, format!("last heard {age:.1} s ago; the timeout is {timeout} s"));
+        }
+        let rival = rival.map(|(_, moment)| moment);
+        match self.expected.joint(frame) {
+            _ if frame.is_static => self.fixed(frame, edge, rival, found),
+            Some((joint, of)) => self.moving(index, joint, of, edge, rival, found),
+            // Animated, or moved by something that the asset does not describe.
+            None => say(Verdict::Ok, "under the right parent, on the right topic".to_owned()),
+        }
+    }
+
+    fn fixed(&self, frame: &AssetFrame, edge: &Edge, rival: Option<Moment>, found: Finding) -> Seen {
+        let error = distance(&frame.pose, &edge.pose);
+        let others = rival.map(|moment| distance(&frame.pose, &moment.pose));
+        let found = Finding { error: Some(error), ..found };
+        match others.filter(|&others| self.limits.exceeded(others)) {
+            _ if self.limits.exceeded(error) => self.off(error, "where the asset says", found),
+            Some(others) => self.off(others, "where the asset says, as a second publisher has it", found),
+            None => return Finding { verdict: Verdict::Ok, detail: "where the asset says".to_owned(), ..found }.into(),
+        }
+        .with(Deviation::Place { is_constant: true })
+    }
+
+    fn off(&self, error: (f64, f64), from: &str, found: Finding) -> Finding {
+        let (position, angle) = error;
+        let detail = format!(
+            "{} m and {} rad from {from}; the tolerances are {} m and {} rad",
+            short(position),
+            short(angle),
+            self.limits.position,
+            self.limits.angle
         );
+        Finding { verdict: Verdict::Off, error: Some(error), detail, ..found }
     }
-    if frame.is_static { judge_pose(frame, edge, limits, found) } else { judge_age(edge, limits, now, found) }
+
+    /// A frame that a joint moves: it must be where the joint can take it, and where the joint state of the same moment puts it.
+    fn moving(&self, index: usize, number: usize, joint: &AssetJoint, edge: &Edge, rival: Option<Moment>, found: Finding) -> Seen {
+        let newest = edge.heard;
+        let is_recent = |(count, moment): &(usize, Moment)| {
+            *count < PROOF || newest.saturating_duration_since(moment.heard) <= WINDOW
+        };
+        let counts = |moment: &Moment| moment.heard >= self.expected.since();
+        let moments = edge.moments().take(MOMENTS).enumerate().filter(is_recent).map(|(_, moment)| moment).chain(rival);
+        let (mut free, mut told): (Vec<Away>, Vec<Away>) = (Vec::new(), Vec::new());
+        for moment in moments.filter(counts) {
+            let position = expected::position(joint, &moment.pose);
+            let reachable = match position {
+                Some(position) => self.expected.place(index, position),
+                None => expected::nearest(joint, &moment.pose),
+            };
+            let (by_tf, rest) = (position.unwrap_or(0.0), moment.pose * reachable.inverse());
+            free.push(Away { error: distance(&reachable, &moment.pose), offset: rest, by_tf, told: by_tf });
+            let bounds = position.and_then(|position| Some((position, self.bounds(number, joint, &moment)?)));
+            if let Some((position, bounds)) = bounds {
+                let nearest = bounds.nearest(position, joint.kind);
+                let pose = self.expected.place(index, nearest);
+                let offset = moment.pose * pose.inverse();
+                told.push(Away { error: distance(&pose, &moment.pose), offset, by_tf, told: nearest });
+            }
+        }
+        let exceeded = |away: &&Away| self.limits.exceeded(away.error);
+        if let Some(worst) = free.iter().find(exceeded) {
+            let detail = format!("where its joint {:?} can take it", joint.name);
+            return self.off(worst.error, &detail, found).with(Deviation::Place { is_constant: is_constant(&told, &free) });
+        }
+        let off: Vec<&Away> = told.iter().filter(exceeded).collect();
+        if let [first, ..] = off[..]
+            && off.len() >= PROOF
+        {
+            let (by_tf, at) = (first.by_tf, first.told);
+            let unit = if joint.kind == JointKind::Prismatic { "m" } else { "rad" };
+            let detail = format!(
+                "where the joint state of the same moment puts it (joint {:?}: TF {} {unit}, joint state {} {unit})",
+                joint.name,
+                short(by_tf),
+                short(at)
+            );
+            let deviation = Deviation::Joint { by_tf, told: at, is_constant: is_constant(&told, &free) };
+            return self.off(first.error, &detail, found).with(deviation);
+        }
+        let (error, detail) = match (told.iter().find(|away| !exceeded(away)), free.first()) {
+            (Some(away), _) => (Some(away.error), "where the joint state of the same moment puts it"),
+            (None, Some(away)) => (Some(away.error), "where its joint can take it; no joint state tells of the same moment"),
+            (None, None) => (None, "under the right parent, on the right topic"),
+        };
+        Finding { verdict: Verdict::Ok, error, detail: detail.to_owned(), ..found }.into()
+    }
+
+    /// What positions a joint may have had at a moment: as told itself, or as the joint has it that it follows.
+    fn bounds(&self, number: usize, joint: &AssetJoint, moment: &Moment) -> Option<Bounds> {
+        // Without a stamp there is no moment.
+        if moment.stamp == 0 {
+            return None;
+        }
+        let joints = self.heard.joints.joints();
+        let own = joints.at(&joint.name, moment.stamp, moment.heard);
+        own.or_else(|| {
+            let (leader, multiplier, offset) = self.expected.leader(number)?;
+            let Bounds { lower, upper } = joints.at(&leader.name, moment.stamp, moment.heard)?;
+            let (a, b) = (multiplier * lower + offset, multiplier * upper + offset);
+            Some(Bounds { lower: a.min(b), upper: a.max(b) })
+        })
+    }
+
+    /// What is heard under the robot that the asset does not declare.
+    fn extra(&self) -> Vec<Finding> {
+        let tree = self.tree();
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        let mut below: Vec<&str> = self.expected.iter().flat_map(|frame| tree.children(&frame.id)).collect();
+        let root = self.expected.asset().context.root.as_deref().map(plain);
+        while let Some(name) = below.pop() {
+            let is_known = self.expected.find(name).is_some() || root == Some(name);
+            let is_heard = || match tree.get(name).and_then(|heard| heard.newest()) {
+                Some((Topic::Moving, edge)) => !self.is_silent(edge),
+                other => other.is_some(),
+            };
+            if !is_known && !self.limits.ignores(name) && names.len() < MOST_EXTRA && is_heard() && names.insert(name) {
+                below.extend(tree.children(name));
+            }
+        }
+        names.into_iter().map(|name| self.undeclared(name)).collect()
+    }
+
+    /// A frame that the asset does not declare.
+    fn undeclared(&self, id: &str) -> Finding {
+        let id = plain(id);
+        match self.tree().get(id).and_then(|heard| heard.newest()) {
+            Some((topic, edge)) => Finding {
+                actual_parent: Some(edge.parent.clone()),
+                actual_topic: Some(self.tree().name(topic).to_owned()),
+                ..Finding::new(id, Verdict::Extra, "the asset does not declare this frame")
+            },
+            None => Finding::new(id, Verdict::Missing, "neither the asset nor TF has this frame"),
+        }
+    }
+
+    /// The ROS root, where it is no body: only if something broadcasts it, as a simulator does.
+    fn ros_root(&self) -> Option<Finding> {
+        let context = &self.expected.asset().context;
+        let id = context.root.as_deref().map(plain).filter(|id| self.expected.find(id).is_none())?;
+        let frame = AssetFrame {
+            id: id.to_owned(),
+            parent: context.parent_frame.clone(),
+            is_static: false,
+            pose: Pose::identity(),
+            kind: crate::usd::FrameKind::Frame,
+            from_sensor: false,
+            is_root: true,
+            joint: None,
+        };
+        self.tree().get(id).is_some().then(|| self.root(&frame, id))
+    }
+}
+
+impl Finding {
+    fn with(self, deviation: Deviation) -> Seen {
+        Seen { finding: self, deviation: Some(deviation) }
+    }
+}
+
+impl Bounds {
+    /// The position within that is nearest to one; turns of whole circles are one position.
+    fn nearest(self, position: f64, kind: JointKind) -> f64 {
+        let Self { lower, upper } = self;
+        let middle = 0.5 * (lower + upper);
+        let is_turn = matches!(kind, JointKind::Revolute | JointKind::Continuous);
+        let turn = std::f64::consts::TAU;
+        let around = if is_turn { position + ((middle - position) / turn).round() * turn } else { position };
+        around.clamp(lower, upper)
+    }
+}
+
+/// How far a frame is from where it should be at a moment.
+struct Away {
+    error: (f64, f64),
+    /// What takes it from where it should be to where it is.
+    offset: Pose,
+    by_tf: f64,
+    told: f64,
+}
+
+/// Whether a frame is away by the same offset at all moments: by its joint states where there are some.
+fn is_constant(told: &[Away], free: &[Away]) -> bool {
+    let all = if told.len() >= PROOF { told } else { free };
+    let Some(first) = all.first() else { return true };
+    let size = first.error.0 + first.error.1;
+    all.iter().all(|away| {
+        let (position, angle) = distance(&first.offset, &away.offset);
+        position + angle <= 0.25 * size + 1e-6
+    })
 }
 
 /// A camera's optical frame that is in the asset only: who runs the robot without the asset has no way to broadcast it.
@@ -231,164 +536,12 @@ fn unheard_sensor(expected: Finding) -> Finding {
     Finding { verdict: Verdict::Ok, detail, ..expected }
 }
 
-fn judge_pose(frame: &AssetFrame, edge: &Edge, limits: &Limits, found: Finding) -> Finding {
-    let (position, angle) = distance(&frame.pose, &edge.pose);
-    let found = Finding { error: Some((position, angle)), ..found };
-    if position > limits.position || angle > limits.angle {
-        let detail = format!(
-            "{} m and {} rad from where the asset says; the tolerances are {} m and {} rad",
-            short(position),
-            short(angle),
-            limits.position,
-            limits.angle
-        );
-        return Finding { verdict: Verdict::Off, detail, ..found };
-    }
-    Finding { verdict: Verdict::Ok, detail: "where the asset says".to_owned(), ..found }
-}
-
-fn judge_age(edge: &Edge, limits: &Limits, now: Instant, found: Finding) -> Finding {
-    let age = now.saturating_duration_since(edge.heard);
-    if age > limits.timeout {
-        let detail = format!("last heard {:.1} s ago; the timeout is {} s", age.as_secs_f64(), limits.timeout.as_secs_f64());
-        return Finding { verdict: Verdict::Stale, detail, ..found };
-    }
-    Finding { verdict: Verdict::Ok, detail: "under the right parent, on the right topic".to_owned(), ..found }
-}
-
 /// Metres and radians between two poses.
-fn distance(a: &Pose, b: &Pose) -> (f64, f64) {
+pub(super) fn distance(a: &Pose, b: &Pose) -> (f64, f64) {
     ((a.translation.vector - b.translation.vector).norm(), a.rotation.angle_to(&b.rotation))
 }
 
 /// Four digits that count.
-fn short(value: f64) -> String {
-    if value == 0.0 || (1e-3..1e4).contains(&value) { format!("{value:.4}") } else { format!("{value:.1e}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tf::tests::transform;
-    use super::*;
-    use crate::bridge::frames::live::{Live, Topics};
-    use crate::ros::PublisherId;
-    use crate::usd::FrameKind;
-    use nalgebra::{Translation3, UnitQuaternion};
-
-    const LIMITS: Limits = Limits { position: 1e-3, angle: 1e-2, timeout: Duration::from_secs(1) };
-
-    fn frame(id: &str, parent: Option<&str>, is_static: bool, x: f64) -> AssetFrame {
-        AssetFrame {
-            id: id.to_owned(),
-            parent: parent.map(str::to_owned),
-            is_static,
-            pose: Pose::translation(x, 0.0, 0.0),
-            kind: FrameKind::Body,
-            from_sensor: false,
-        }
-    }
-
-    /// A tree with `base → arm` on /tf and `arm → tool` on /tf_static.
-    fn tree(now: Instant) -> Tree {
-        let mut tree = Tree::new("/tf", "/tf_static");
-        tree.add(Topic::Moving, &[transform("base", "arm", 1.0)], PublisherId::default(), now);
-        tree.add(Topic::Static, &[transform("arm", "tool", 0.5)], PublisherId::default(), now);
-        tree
-    }
-
-    fn verdict(frame: &AssetFrame) -> Verdict {
-        let now = Instant::now();
-        judge_one(frame, &tree(now), &LIMITS, now).verdict
-    }
-
-    #[test]
-    fn an_honest_robot_is_ok() {
-        for frame in
-            [frame("base", None, true, 0.0), frame("arm", Some("base"), false, 0.0), frame("tool", Some("arm"), true, 0.5)]
-        {
-            assert_eq!(verdict(&frame), Verdict::Ok, "{}", frame.id);
-        }
-    }
-
-    #[test]
-    fn each_fault_has_its_verdict() {
-        for (frame, expected) in [
-            (frame("camera", Some("arm"), true, 0.0), Verdict::Missing),
-            (frame("elsewhere", None, true, 0.0), Verdict::Missing),
-            (frame("tool", Some("base"), true, 0.5), Verdict::WrongParent),
-            (frame("tool", Some("arm"), false, 0.5), Verdict::WrongTopic),
-            (frame("arm", Some("base"), true, 1.0), Verdict::WrongTopic),
-            (frame("tool", Some("arm"), true, 0.502), Verdict::Off),
-        ] {
-            assert_eq!(verdict(&frame), expected, "{}", frame.id);
-        }
-    }
-
-    #[test]
-    fn a_cameras_own_frame_may_be_unheard_but_not_elsewhere() {
-        let own = |frame: AssetFrame| AssetFrame { from_sensor: true, kind: FrameKind::Frame, ..frame };
-        assert_eq!(verdict(&own(frame("optical", Some("arm"), true, 0.0))), Verdict::Ok);
-        assert_eq!(verdict(&own(frame("tool", Some("arm"), true, 0.5))), Verdict::Ok);
-        assert_eq!(verdict(&own(frame("tool", Some("arm"), true, 0.6))), Verdict::Off);
-        assert_eq!(verdict(&own(frame("tool", Some("base"), true, 0.5))), Verdict::WrongParent);
-    }
-
-    #[test]
-    fn the_finding_tells_what_was_expected_and_what_is() {
-        let now = Instant::now();
-        let finding = judge_one(&frame("tool", Some("arm"), true, 0.6), &tree(now), &LIMITS, now);
-        let message = FrameVerdict::from(finding);
-        assert_eq!((message.expected_parent.as_str(), message.actual_parent.as_str()), ("arm", "arm"));
-        assert_eq!((message.expected_topic.as_str(), message.actual_topic.as_str()), ("/tf_static", "/tf_static"));
-        assert!((message.position_error - 0.1).abs() < 1e-12 && message.angle_error.abs() < 1e-9);
-        assert!(message.detail.contains("0.1000 m"), "{}", message.detail);
-    }
-
-    #[test]
-    fn the_sign_of_a_quaternion_means_nothing() {
-        let now = Instant::now();
-        let mut tree = Tree::new("/tf", "/tf_static");
-        let turn = UnitQuaternion::from_euler_angles(0.1, 0.2, 3.0);
-        let mut said = transform("arm", "tool", 0.0);
-        let q = -turn.into_inner();
-        (said.transform.rotation.x, said.transform.rotation.y) = (q.i, q.j);
-        (said.transform.rotation.z, said.transform.rotation.w) = (q.k, q.w);
-        tree.add(Topic::Static, &[said], PublisherId::default(), now);
-        let frame =
-            AssetFrame { pose: Pose::from_parts(Translation3::identity(), turn), ..frame("tool", Some("arm"), true, 0.0) };
-        assert_eq!(judge_one(&frame, &tree, &LIMITS, now).verdict, Verdict::Ok);
-    }
-
-    #[test]
-    fn a_moving_frame_gets_stale_and_a_static_one_does_not() {
-        let now = Instant::now();
-        let (tree, later) = (tree(now), now + Duration::from_secs(5));
-        assert_eq!(judge_one(&frame("arm", Some("base"), false, 0.0), &tree, &LIMITS, later).verdict, Verdict::Stale);
-        assert_eq!(judge_one(&frame("tool", Some("arm"), true, 0.5), &tree, &LIMITS, later).verdict, Verdict::Ok);
-    }
-
-    #[test]
-    fn on_both_topics_is_wrong_too() {
-        let now = Instant::now();
-        let mut tree = tree(now);
-        tree.add(Topic::Moving, &[transform("arm", "tool", 0.5)], PublisherId::default(), now);
-        let finding = judge_one(&frame("tool", Some("arm"), true, 0.5), &tree, &LIMITS, now);
-        assert_eq!((finding.verdict, finding.actual_topic.as_deref()), (Verdict::WrongTopic, Some("/tf_static")));
-        assert!(finding.detail.starts_with("also on /tf,"), "{}", finding.detail);
-    }
-
-    #[test]
-    fn only_the_frames_asked_for() {
-        let now = Instant::now();
-        let frames = [frame("base", None, true, 0.0), frame("arm", Some("base"), false, 0.0)];
-        let only = ["arm".to_owned(), "tool".to_owned(), "nowhere".to_owned()];
-        let mut live = Live::new(Topics { moving: "/tf".into(), fixed: "/tf_static".into(), joints: "/joint_states".into() });
-        live.hear_transforms(Topic::Moving, &[transform("base", "arm", 1.0)], PublisherId::default(), now);
-        live.hear_transforms(Topic::Static, &[transform("arm", "tool", 0.5)], PublisherId::default(), now);
-        let heard = Sources { transforms: &live, joints: &live, elsewhere: &[] };
-        let findings = judge(&frames, &only, &heard, &LIMITS, now).findings;
-        let verdicts: Vec<_> = findings.iter().map(|f| (f.frame.as_str(), f.verdict)).collect();
-        assert_eq!(verdicts, [("arm", Verdict::Ok), ("tool", Verdict::Extra), ("nowhere", Verdict::Missing)]);
-        assert_eq!(judge(&frames, &[], &heard, &LIMITS, now).findings.len(), 2);
-    }
+pub(super) fn short(value: f64) -> String {
+    if value == 0.0 || (1e-3..1e4).contains(&value.abs()) { format!("{value:.4}") } else { format!("{value:.1e}") }
 }

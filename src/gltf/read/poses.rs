@@ -157,7 +157,9 @@ fn home(robot: &Robot) -> Vec<f64> {
         let limit = joint.limit.filter(|_| joint.kind != JointKind::Continuous).unwrap_or_default();
         0_f64.max(limit.lower.unwrap_or(0.0)).min(limit.upper.unwrap_or(f64::INFINITY))
     };
-    let mut positions: Vec<Vec<f64>> = robot.joints.iter().map(|joint| vec![nearest(joint)]).collect();
-    kinematics::follow_mimics(robot, &mut positions);
-    positions.into_iter().map(|positions| positions.first().copied().unwrap_or(0.0)).collect()
+    let model = kinematics::Model::of(robot);
+    let mut positions = model.flat(&robot.joints.iter().map(|joint| [nearest(joint)]).collect::<Vec<_>>());
+    model.follow(&mut positions);
+    let first = |joint: usize| positions.get(model.range(joint)).and_then(|positions| positions.first()).copied();
+    (0..robot.joints.len()).map(|joint| first(joint).unwrap_or(0.0)).collect()
 }

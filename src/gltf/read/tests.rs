@@ -166,7 +166,10 @@ fn other_bases_of_planes_and_free_bodies_keep_their_poses() {
         positions[joint.0] = at.clone();
     }
     assert_eq!(robot.joints[0].axis, Vector3::z_axis());
-    let poses = kinematics::link_poses(&robot, &positions);
+    let poses = {
+        let model = kinematics::Model::of(&robot);
+        model.poses(&model.flat(&positions))
+    };
     assert!(close(poses[1].translation.vector, [1.0, 2.0, 0.0]));
     // glTF's x, y, z are ROS' y, z, x.
     assert!(close(poses[2].translation.vector, [4.0, 3.0, 2.0]));

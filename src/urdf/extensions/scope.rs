@@ -67,7 +67,7 @@ impl<'a> Scope<'a> {
 
     /// Where `link` is in `other` with all joints at zero. None if no joints connect them.
     pub fn rest_pose(&self, link: LinkId, other: LinkId) -> Option<Pose> {
-        let (poses, roots) = self.rest.get_or_init(|| (kinematics::link_poses(self.robot, &[]), self.roots()));
+        let (poses, roots) = self.rest.get_or_init(|| (kinematics::Model::of(self.robot).poses(&[]), self.roots()));
         (roots.get(link.0)? == roots.get(other.0)?).then_some(())?;
         Some(poses.get(other.0)?.inverse() * poses.get(link.0)?)
     }

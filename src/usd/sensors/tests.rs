@@ -198,7 +198,7 @@ fn only_a_cameras_own_frame_is_from_a_sensor() {
     for (path, bytes) in &asset.files {
         std::fs::write(directory.path().join(path), bytes).unwrap();
     }
-    let frames = read_frames(&directory.path().join("r.usda")).unwrap();
+    let frames = read_frames(&directory.path().join("r.usda")).unwrap().frames;
     let own: Vec<&AssetFrame> = frames.iter().filter(|frame| frame.from_sensor).collect();
     assert_eq!((frames.len(), own.len()), (5, 1));
     assert_eq!((own[0].id.as_str(), own[0].parent.as_deref()), ("cam_optical_frame", Some("camera_link")));

@@ -29,10 +29,10 @@ static GLB: LazyLock<Vec<u8>> = LazyLock::new(|| {
 /// What the hub promises, whatever was read.
 fn check(robot: &Robot) {
     assert!(!robot.links.is_empty() && !robot.name.is_empty());
-    let positions: Vec<Vec<f64>> = robot.joints.iter().map(|j| vec![0.1; kinematics::position_count(j.kind)]).collect();
-    let mut followed = positions.clone();
-    kinematics::follow_mimics(robot, &mut followed);
-    assert_eq!(kinematics::link_poses(robot, &positions).len(), robot.links.len());
+    let model = kinematics::Model::of(robot);
+    let mut positions = vec![0.1; model.positions()];
+    model.follow(&mut positions);
+    assert_eq!(model.poses(&positions).len(), robot.links.len());
     for link in &robot.links {
         for shape in link.visuals.iter().chain(&link.collisions) {
             assert!(shape.origin.translation.vector.iter().all(|x| x.is_finite()));

@@ -1,0 +1,236 @@
+//! Joint states: the positions of every joint over the last seconds, by the publishers' clocks.
+//!
+//! Several publishers may each tell a part of the joints. Its memory is bounded by the number of joints.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use foldhash::fast::RandomState;
+
+use super::tf::{BEHIND, Speakers, nanoseconds};
+use crate::ros::PublisherId;
+use crate::ros::msg::builtin_interfaces::Time;
+use crate::ros::msg::sensor_msgs::JointState;
+
+/// The most joints that are kept: beyond it, someone is making up names.
+const MOST_JOINTS: usize = 20_000;
+/// How many positions of a joint are kept.
+const MOST_POSITIONS: usize = 1024;
+/// How far apart they are at least, in ns: so they reach back for seconds whatever the rate.
+const SPACING: i64 = 4_000_000;
+/// How far two positions may be apart, in ns, to say anything about the time between them.
+const LARGEST_GAP: i64 = 150_000_000;
+
+/// How long before a transform a joint may have been heard last to be compared with it.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// The positions of joints.
+#[derive(Clone, Debug, Default)]
+pub struct Joints {
+    joints: HashMap<String, Joint, RandomState>,
+    /// When joint states were heard last.
+    heard: Option<Instant>,
+    /// When joint states without a stamp were heard last.
+    unstamped: Option<Instant>,
+}
+
+/// The positions of a joint.
+#[derive(Clone, Debug)]
+struct Joint {
+    /// By stamp, no two with the same.
+    positions: VecDeque<(i64, f64)>,
+    heard: Instant,
+    stamp: Time,
+    publisher: PublisherId,
+    speakers: Speakers,
+}
+
+/// What positions a joint may have had at a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// The lowest, radians or metres.
+    pub lower: f64,
+    /// The highest.
+    pub upper: f64,
+}
+
+impl Joints {
+    /// Takes in joint states, and tells whether a publisher's clock went back: then what was heard before says nothing about what
+    /// comes ([`Joints::forget_positions`]).
+    pub fn add(&mut self, state: &JointState, publisher: PublisherId, now: Instant) -> bool {
+        let stamp = state.header.stamp;
+        let mut went_back = false;
+        // A publisher of velocities alone gives no positions; of arrays of different lengths the common part counts.
+        for (name, &position) in state.name.iter().zip(&state.position) {
+            if !position.is_finite() {
+                continue;
+            }
+            self.heard = Some(now);
+            let Some(joint) = self.joints.get_mut(name) else {
+                if self.joints.len() < MOST_JOINTS {
+                    let speakers = Speakers::default();
+                    let mut joint = Joint { positions: VecDeque::new(), heard: now, stamp, publisher, speakers };
+                    joint.insert(nanoseconds(stamp), position);
+                    self.joints.insert(name.clone(), joint);
+                }
+                continue;
+            };
+            joint.speakers.hear(joint.publisher, publisher, now);
+            let is_back = stamp < joint.stamp && stamp != Time::default();
+            went_back |= is_back && publisher == joint.publisher;
+            if is_back && (publisher == joint.publisher || nanoseconds(joint.stamp) - nanoseconds(stamp) > BEHIND) {
+                joint.positions.clear();
+            }
+            (joint.heard, joint.stamp, joint.publisher) = (now, stamp, publisher);
+            joint.insert(nanoseconds(stamp), position);
+        }
+        if stamp == Time::default() && !state.position.is_empty() {
+            self.unstamped = Some(now);
+        }
+        went_back
+    }
+
+    /// Forgets all positions.
+    pub fn forget_positions(&mut self) {
+        for joint in self.joints.values_mut() {
+            joint.positions.clear();
+        }
+    }
+
+    /// When joint states were heard last.
+    pub fn heard(&self) -> Option<Instant> {
+        self.heard
+    }
+
+    /// When joint states without a stamp were heard last.
+    pub fn unstamped(&self) -> Option<Instant> {
+        self.unstamped
+    }
+
+    /// When a joint was heard last.
+    pub fn heard_of(&self, joint: &str) -> Option<Instant> {
+        self.joints.get(joint).map(|joint| joint.heard)
+    }
+
+    /// Whether two publishers have taken turns to tell a joint within `timeout`.
+    pub fn is_contested(&self, joint: &str, now: Instant, timeout: Duration) -> bool {
+        self.joints.get(joint).is_some_and(|joint| joint.speakers.take_turns(now, timeout))
+    }
+
+    /// What positions a joint may have had at `stamp` (ns), of which was heard at `heard`: the one of that very moment if it was heard, otherwise those between the
+    /// moments around it and as far beyond as it moves from one to the next there. `None` if that can't be told.
+    pub fn at(&self, joint: &str, stamp: i64, heard: Instant) -> Option<Bounds> {
+        let joint = self.joints.get(joint)?;
+        // Of a joint that was silent then, the positions may be those of another life of the robot.
+        if heard.saturating_duration_since(joint.heard) > SILENCE {
+            return None;
+        }
+        let positions = &joint.positions;
+        let after = match positions.binary_search_by_key(&stamp, |(at, _)| *at) {
+            Ok(exact) => return positions.get(exact).map(|&(_, position)| Bounds { lower: position, upper: position }),
+            Err(after) => after,
+        };
+        let get = |index: Option<usize>| index.and_then(|index| positions.get(index)).copied();
+        let ((from, a), (to, b)) = (get(after.checked_sub(1))?, get(Some(after))?);
+        if to - from > LARGEST_GAP {
+            return None;
+        }
+        let step = (b - a).abs();
+        // Where nothing was heard on one side, it may have moved as it does here, and turned.
+        let beyond = |outer: Option<(i64, f64)>, inner: f64| outer.map_or(2.0 * step, |(_, position)| (position - inner).abs());
+        let slack = step.max(beyond(get(after.checked_sub(2)), a)).max(beyond(get(Some(after + 1)), b));
+        Some(Bounds { lower: a.min(b) - slack, upper: a.max(b) + slack })
+    }
+}
+
+impl Joint {
+    fn insert(&mut self, stamp: i64, position: f64) {
+        if stamp == 0 {
+            return;
+        }
+        match self.positions.binary_search_by_key(&stamp, |(at, _)| *at) {
+            Ok(same) => self.positions[same].1 = position,
+            Err(after) => {
+                let is_near = |index: usize| self.positions.get(index).is_some_and(|(at, _)| (stamp - at).abs() < SPACING);
+                if is_near(after) || after.checked_sub(1).is_some_and(is_near) {
+                    return;
+                }
+                if self.positions.len() == MOST_POSITIONS {
+                    if after == 0 {
+                        return;
+                    }
+                    self.positions.pop_front();
+                    self.positions.insert(after - 1, (stamp, position));
+                } else {
+                    self.positions.insert(after, (stamp, position));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::ros::msg::std_msgs::Header;
+
+    pub(in crate::bridge::frames) fn state(milliseconds: u32, joints: &[(&str, f64)]) -> JointState {
+        let stamp = Time { sec: (milliseconds / 1000) as i32, nanosec: milliseconds % 1000 * 1_000_000 };
+        JointState {
+            header: Header { stamp, ..Header::default() },
+            name: joints.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            position: joints.iter().map(|(_, position)| *position).collect(),
+            ..JointState::default()
+        }
+    }
+
+    fn heard(states: &[(u32, f64)]) -> Joints {
+        let mut joints = Joints::default();
+        for (at, position) in states {
+            joints.add(&state(*at, &[("j", *position)]), PublisherId::default(), Instant::now());
+        }
+        joints
+    }
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn a_moment_that_was_heard_is_exact() {
+        let joints = heard(&[(1000, 0.0), (1010, 0.1), (1020, 0.3)]);
+        assert_eq!(joints.at("j", 1010 * MS, Instant::now()), Some(Bounds { lower: 0.1, upper: 0.1 }));
+        assert_eq!([("other", 1010), ("j", 999), ("j", 1021)].map(|(joint, at)| joints.at(joint, at * MS, Instant::now())), [None; 3]);
+    }
+
+    #[test]
+    fn between_two_moments_it_may_be_anywhere_near() {
+        let joints = heard(&[(1000, 0.0), (1010, 0.1), (1020, 0.3), (1030, 0.35)]);
+        let Bounds { lower, upper } = joints.at("j", 1015 * MS, Instant::now()).unwrap();
+        assert!((lower + 0.1).abs() < 1e-12 && (upper - 0.5).abs() < 1e-12, "{lower} {upper}");
+    }
+
+    #[test]
+    fn a_long_silence_says_nothing() {
+        assert_eq!(heard(&[(1000, 0.0), (2000, 0.1)]).at("j", 1500 * MS, Instant::now()), None);
+    }
+
+    #[test]
+    fn moments_are_few_and_come_in_any_order() {
+        let mut joints = heard(&[(1000, 0.0), (1001, 5.0), (1020, 0.2)]);
+        assert_eq!(joints.joints["j"].positions.len(), 2, "closer than what is kept");
+        assert!(!joints.add(&state(1010, &[("j", 0.1)]), PublisherId([1; 16]), Instant::now()));
+        assert_eq!(joints.at("j", 1010 * MS, Instant::now()), Some(Bounds { lower: 0.1, upper: 0.1 }));
+        for at in 0..20_000 {
+            joints.add(&state(2000 + at, &[("j", 0.0)]), PublisherId::default(), Instant::now());
+        }
+        assert_eq!(joints.joints["j"].positions.len(), MOST_POSITIONS);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_is_told_and_no_stamp_is_noted() {
+        let mut joints = heard(&[(1000, 0.0), (1010, 0.0)]);
+        assert!(joints.add(&state(500, &[("j", 0.0)]), PublisherId::default(), Instant::now()));
+        assert!(joints.at("j", 1000 * MS, Instant::now()).is_none() && joints.unstamped().is_none());
+        assert!(!joints.add(&state(0, &[("j", 0.0)]), PublisherId::default(), Instant::now()));
+        assert!(joints.unstamped().is_some());
+    }
+}

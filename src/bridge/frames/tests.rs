@@ -1,0 +1,523 @@
+//! Every verdict and every cause, provoked.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nalgebra::{Translation3, UnitQuaternion, Vector3};
+
+use super::joints::tests::state;
+use super::tf::Topic;
+use super::*;
+use crate::robot::kinematics::moved;
+use crate::robot::{JointKind, Pose};
+use crate::ros::PublisherId;
+use crate::ros::msg::builtin_interfaces::Time;
+use crate::ros::msg::geometry_msgs::{self, Transform, TransformStamped};
+use crate::ros::msg::std_msgs::Header;
+use crate::ros::msg::urdf_usd::FrameVerdict;
+use crate::usd::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
+
+const ID: PublisherId = PublisherId([1; 16]);
+const OTHER: PublisherId = PublisherId([2; 16]);
+
+pub(super) fn topics(namespace: &str) -> Topics {
+    let name = |topic: &str| format!("{namespace}/{topic}");
+    Topics { moving: name("tf"), fixed: name("tf_static"), joints: name("joint_states") }
+}
+
+pub(super) fn only_here(live: &Live) -> Sources<'_> {
+    Sources { transforms: live, joints: live, elsewhere: &[] }
+}
+
+pub(super) fn transform(parent: &str, child: &str, pose: &Pose, stamp: Time) -> TransformStamped {
+    let (t, q) = (pose.translation, pose.rotation);
+    TransformStamped {
+        header: Header { stamp, frame_id: parent.to_owned() },
+        child_frame_id: child.to_owned(),
+        transform: Transform {
+            translation: geometry_msgs::Vector3 { x: t.x, y: t.y, z: t.z },
+            rotation: geometry_msgs::Quaternion { x: q.i, y: q.j, z: q.k, w: q.w },
+        },
+    }
+}
+
+fn frame(id: &str, parent: Option<&str>, x: f64) -> AssetFrame {
+    AssetFrame {
+        id: id.to_owned(),
+        parent: parent.map(str::to_owned),
+        is_static: true,
+        pose: Pose::translation(x, 0.0, 0.0),
+        kind: FrameKind::Body,
+        from_sensor: false,
+        is_root: parent.is_none(),
+        joint: None,
+    }
+}
+
+fn moving(id: &str, parent: &str, joint: usize) -> AssetFrame {
+    AssetFrame { is_static: false, joint: Some(joint), ..frame(id, Some(parent), 0.0) }
+}
+
+fn joint(name: &str, kind: JointKind) -> AssetJoint {
+    AssetJoint {
+        name: name.to_owned(),
+        kind,
+        origin: Pose::translation(0.0, 0.0, 0.5),
+        tail: Pose::identity(),
+        axis: Vector3::z_axis(),
+        mimic: None,
+    }
+}
+
+/// base → (turn) arm → (slide) hand → tool, and hand → (follow, twice the slide) finger, and arm → camera.
+fn asset() -> AssetFrames {
+    let mimic = Some(AssetMimic { joint: 1, multiplier: 2.0, offset: 0.01 });
+    AssetFrames {
+        context: RosContext { namespace: "/".to_owned(), root: Some("robot".to_owned()), ..RosContext::default() },
+        frames: vec![
+            frame("base", None, 0.0),
+            moving("arm", "base", 0),
+            moving("hand", "arm", 1),
+            frame("tool", Some("hand"), 0.2),
+            moving("finger", "hand", 2),
+            frame("camera", Some("arm"), 0.3),
+        ],
+        joints: vec![
+            joint("turn", JointKind::Revolute),
+            joint("slide", JointKind::Prismatic),
+            AssetJoint { mimic, ..joint("follow", JointKind::Prismatic) },
+        ],
+    }
+}
+
+/// A robot that is heard: what it publishes can be bent.
+struct Player {
+    live: Live,
+    start: Instant,
+    /// Milliseconds since.
+    at: u32,
+    asset: AssetFrames,
+    /// Whether joint states are heard.
+    joints: bool,
+    /// What becomes of each transform.
+    bend: Box<dyn Fn(TransformStamped, Topic) -> Vec<(TransformStamped, Topic, PublisherId)>>,
+}
+
+impl Player {
+    fn new() -> Self {
+        let start = Instant::now();
+        Self { live: Live::new(topics("")), start, at: 0, asset: asset(), joints: true, bend: Box::new(|t, topic| vec![(t, topic, ID)]) }
+    }
+
+    fn bent(bend: impl Fn(TransformStamped, Topic) -> Vec<(TransformStamped, Topic, PublisherId)> + 'static) -> Self {
+        Self { bend: Box::new(bend), ..Self::new() }
+    }
+
+    fn now(&self) -> Instant {
+        self.start + Duration::from_millis(u64::from(self.at))
+    }
+
+    fn positions(&self) -> [f64; 3] {
+        let t = f64::from(self.at) * 1e-3;
+        let slide = 0.05 * (3.0 * t).sin();
+        [0.8 * (2.0 * t).sin(), slide, 2.0 * slide + 0.01]
+    }
+
+    /// Plays for so many milliseconds.
+    fn play(mut self, milliseconds: u32) -> Self {
+        let until = self.at + milliseconds;
+        while self.at < until {
+            self.at += 10;
+            let (now, positions) = (self.now(), self.positions());
+            if self.joints {
+                self.live.hear_joints(&state(1000 + self.at, &[("turn", positions[0]), ("slide", positions[1])]), ID, now);
+            }
+            let stamp = state(1000 + self.at, &[]).header.stamp;
+            for frame in self.asset.frames.clone() {
+                let Some(parent) = &frame.parent else { continue };
+                let (pose, topic) = match frame.joint {
+                    Some(index) => {
+                        let joint = &self.asset.joints[index];
+                        let motion = moved(joint.kind, &joint.axis, &[positions[index]]);
+                        (joint.origin * motion * joint.tail, Topic::Moving)
+                    }
+                    None => (frame.pose, Topic::Static),
+                };
+                for (bent, topic, publisher) in (self.bend)(transform(parent, &frame.id, &pose, stamp), topic) {
+                    self.live.hear_transforms(topic, &[bent], publisher, now);
+                }
+            }
+        }
+        self
+    }
+
+    fn judged(&self) -> Judgement {
+        let expected = Expected::new(asset(), self.start).expect("a model");
+        judge(&expected, &[], &only_here(&self.live), &Limits::default(), self.now())
+    }
+}
+
+fn verdicts(judgement: &Judgement) -> Vec<(&str, Verdict)> {
+    let faults = judgement.findings.iter().filter(|finding| finding.verdict != Verdict::Ok);
+    faults.map(|finding| (finding.frame.as_str(), finding.verdict)).collect()
+}
+
+fn kinds(judgement: &Judgement) -> Vec<CauseKind> {
+    judgement.causes.iter().map(|cause| cause.kind).collect()
+}
+
+/// Bends one frame only.
+fn only(frame: &'static str, bend: impl Fn(TransformStamped, Topic) -> Vec<(TransformStamped, Topic, PublisherId)> + 'static) -> Player {
+    Player::bent(move |t, topic| if t.child_frame_id == frame { bend(t, topic) } else { vec![(t, topic, ID)] })
+}
+
+fn shifted(mut t: TransformStamped, x: f64) -> TransformStamped {
+    t.transform.translation.x += x;
+    t
+}
+
+#[test]
+fn an_honest_robot_is_ok() {
+    let judgement = Player::new().play(3000).judged();
+    assert_eq!((verdicts(&judgement), kinds(&judgement)), (vec![], vec![]), "{judgement:?}");
+    let finger = &judgement.findings[4];
+    assert!(finger.detail.starts_with("where the joint state"), "{finger:?}");
+    assert!(finger.error.unwrap().0 < 1e-9);
+}
+
+#[test]
+fn a_shifted_static_frame_is_off() {
+    let judgement = only("tool", |t, topic| vec![(shifted(t, 0.1), topic, ID)]).play(100).judged();
+    assert_eq!(verdicts(&judgement), [("tool", Verdict::Off)]);
+    let message = FrameVerdict::from(judgement.findings[3].clone());
+    assert!((message.position_error - 0.1).abs() < 1e-12 && message.angle_error.abs() < 1e-9);
+    assert!(message.detail.contains("0.1000 m"), "{}", message.detail);
+    assert_eq!((message.expected_parent.as_str(), message.actual_parent.as_str()), ("hand", "hand"));
+    assert_eq!((message.expected_topic.as_str(), message.actual_topic.as_str()), ("/tf_static", "/tf_static"));
+}
+
+#[test]
+fn the_sign_of_a_quaternion_means_nothing() {
+    let turned = |mut t: TransformStamped, topic| {
+        let q = &mut t.transform.rotation;
+        (q.x, q.y, q.z, q.w) = (-q.x, -q.y, -q.z, -q.w);
+        vec![(t, topic, ID)]
+    };
+    assert_eq!(verdicts(&Player::bent(turned).play(2000).judged()), []);
+}
+
+#[test]
+fn a_moving_frame_that_leaves_its_joint_is_off_even_without_joint_states() {
+    let mut player = only("arm", |t, topic| vec![(shifted(t, 0.01), topic, ID)]);
+    player.joints = false;
+    let judgement = player.play(1000).judged();
+    assert_eq!(verdicts(&judgement), [("arm", Verdict::Off)]);
+    assert!(judgement.findings[1].detail.contains("\"turn\""), "{}", judgement.findings[1].detail);
+}
+
+#[test]
+fn without_joint_states_any_motion_of_the_joint_is_ok() {
+    let mut player = Player::new();
+    player.joints = false;
+    let judgement = player.play(1000).judged();
+    assert_eq!(verdicts(&judgement), []);
+    assert!(judgement.findings[1].detail.contains("no joint state"), "{:?}", judgement.findings[1]);
+}
+
+#[test]
+fn a_lying_joint_is_off_and_named() {
+    let lie = |mut t: TransformStamped, topic| {
+        t.transform.translation.z += 0.03;
+        vec![(t, topic, ID)]
+    };
+    let judgement = only("hand", lie).play(2000).judged();
+    assert_eq!(verdicts(&judgement), [("hand", Verdict::Off)]);
+    assert_eq!(kinds(&judgement), [CauseKind::JointStates]);
+    assert!(judgement.causes[0].sentence.contains("\"slide\""), "{}", judgement.causes[0]);
+    assert!((judgement.findings[2].error.unwrap().0 - 0.03).abs() < 1e-6);
+}
+
+#[test]
+fn a_follower_that_does_not_follow_is_off() {
+    let still = |mut t: TransformStamped, topic| {
+        t.transform.translation.z = 0.5;
+        vec![(t, topic, ID)]
+    };
+    assert_eq!(verdicts(&only("finger", still).play(2000).judged()), [("finger", Verdict::Off)]);
+}
+
+#[test]
+fn a_frame_on_the_wrong_topic() {
+    let judgement = only("tool", |t, _| vec![(t, Topic::Moving, ID)]).play(100).judged();
+    assert_eq!(verdicts(&judgement), [("tool", Verdict::WrongTopic)]);
+    let judgement = only("arm", |t, _| vec![(t, Topic::Static, ID)]).play(100).judged();
+    assert_eq!(verdicts(&judgement), [("arm", Verdict::WrongTopic)]);
+    let both = only("tool", |t, _| vec![(t.clone(), Topic::Moving, ID), (t, Topic::Static, ID)]).play(100);
+    assert_eq!(verdicts(&both.judged()), [("tool", Verdict::WrongTopic)]);
+    assert!(both.judged().findings[3].detail.starts_with("also on /tf,"));
+    // It was fixed: what moved is silent.
+    let mut later = both;
+    later.bend = Box::new(|t, topic| vec![(t, topic, ID)]);
+    assert_eq!(verdicts(&later.play(6000).judged()), []);
+}
+
+#[test]
+fn every_static_frame_on_the_moving_topic_has_one_cause() {
+    let judgement = Player::bent(|t, _| vec![(t, Topic::Moving, ID)]).play(100).judged();
+    assert_eq!(verdicts(&judgement), [("tool", Verdict::WrongTopic), ("camera", Verdict::WrongTopic)]);
+    assert_eq!(kinds(&judgement), [CauseKind::StaticAsMoving]);
+}
+
+#[test]
+fn a_wrong_parent() {
+    let moved = |mut t: TransformStamped, topic| {
+        t.header.frame_id = "base".to_owned();
+        vec![(t, topic, ID)]
+    };
+    let judgement = only("camera", moved).play(100).judged();
+    assert_eq!(verdicts(&judgement), [("camera", Verdict::WrongParent)]);
+    assert_eq!(judgement.findings[5].detail, "under \"base\", the asset says \"arm\"");
+}
+
+#[test]
+fn a_frame_that_is_not_told_is_missing_and_one_that_falls_silent_is_stale() {
+    let judgement = only("hand", |_, _| vec![]).play(100).judged();
+    assert_eq!(verdicts(&judgement), [("hand", Verdict::Missing)]);
+    let mut player = Player::new().play(1000);
+    player.at += 6000;
+    let judgement = player.judged();
+    assert_eq!(verdicts(&judgement), [("arm", Verdict::Stale), ("hand", Verdict::Stale), ("finger", Verdict::Stale)]);
+    assert_eq!(kinds(&judgement), [CauseKind::NoJointStates]);
+    assert!(judgement.causes[0].to_string().contains("/joint_states"));
+}
+
+#[test]
+fn joint_states_without_a_stamp_are_named() {
+    let mut player = Player::bent(|t, topic| if topic == Topic::Static { vec![(t, topic, ID)] } else { vec![] });
+    player.joints = false;
+    let mut player = player.play(100);
+    let now = player.now();
+    player.live.hear_joints(&state(0, &[("turn", 0.0)]), ID, now);
+    assert_eq!(kinds(&player.judged()), [CauseKind::UnstampedJointStates]);
+}
+
+#[test]
+fn mimics_that_nobody_moves_are_named() {
+    let judgement = only("finger", |_, _| vec![]).play(1000).judged();
+    assert_eq!(verdicts(&judgement), [("finger", Verdict::Missing)]);
+    assert_eq!(kinds(&judgement), [CauseKind::UnpublishedMimics]);
+    assert!(judgement.causes[0].sentence.contains("follow"), "{}", judgement.causes[0]);
+}
+
+#[test]
+fn a_prefix_is_said_once() {
+    let prefixed = |mut t: TransformStamped, topic| {
+        t.child_frame_id.insert_str(0, "r1/");
+        t.header.frame_id.insert_str(0, "r1/");
+        vec![(t, topic, ID)]
+    };
+    let judgement = Player::bent(prefixed).play(1000).judged();
+    assert_eq!(kinds(&judgement), [CauseKind::FramePrefix]);
+    let cause = &judgement.causes[0].sentence;
+    assert!(cause.contains("\"r1/\"") && cause.contains("all are as the asset says"), "{cause}");
+    assert!(judgement.findings.iter().all(|f| f.verdict == Verdict::Missing), "{judgement:?}");
+    assert_eq!(judgement.findings[1].detail, "TF has it as \"r1/arm\"");
+}
+
+#[test]
+fn another_namespace_is_said() {
+    let player = Player::new().play(1000);
+    let (mut there, expected) = (Live::new(topics("/r1")), Expected::new(asset(), player.start).unwrap());
+    let stamp = Time::default();
+    for frame in asset().frames {
+        let Some(parent) = frame.parent else { continue };
+        let topic = if frame.is_static { Topic::Static } else { Topic::Moving };
+        there.hear_transforms(topic, &[transform(&parent, &frame.id, &frame.pose, stamp)], ID, player.now());
+    }
+    let here = Live::new(topics(""));
+    let judgement = judge(&expected, &[], &Sources { elsewhere: &[&there], ..only_here(&here) }, &Limits::default(), player.now());
+    assert_eq!(kinds(&judgement), [CauseKind::OtherNamespace]);
+    let cause = &judgement.causes[0].sentence;
+    assert!(cause.contains("/r1/tf_static") && cause.contains("instead of /tf "), "{cause}");
+}
+
+#[test]
+fn an_older_description_is_recognised() {
+    let player = Player::new().play(2000);
+    let mut newer = asset();
+    newer.frames[3].pose = Pose::translation(0.3, 0.0, 0.0);
+    newer.frames[5].parent = Some("hand".to_owned());
+    newer.frames.push(frame("new", Some("tool"), 0.1));
+    let older = Arc::new(Expected::new(asset(), player.start).unwrap());
+    let expected = Expected::new(newer.clone(), player.start).unwrap().after(Some(older));
+    let judged = |expected: &Expected| judge(expected, &[], &only_here(&player.live), &Limits::default(), player.now());
+    let judgement = judged(&expected);
+    assert_eq!(verdicts(&judgement), [("tool", Verdict::Off), ("camera", Verdict::WrongParent), ("new", Verdict::Missing)]);
+    assert_eq!(kinds(&judgement), [CauseKind::OlderDescription]);
+    assert_eq!(kinds(&judged(&Expected::new(newer, player.start).unwrap())), []);
+}
+
+#[test]
+fn a_second_publisher_is_recognised() {
+    // They are in step, so the moments kept may all be the first one's.
+    let twice = |t: TransformStamped, topic| vec![(t.clone(), topic, ID), (shifted(t, 0.2), topic, OTHER)];
+    for name in ["arm", "tool"] {
+        let judgement = only(name, twice).play(3000).judged();
+        assert_eq!(verdicts(&judgement), [(name, Verdict::Off)]);
+        assert_eq!(kinds(&judgement), [CauseKind::SecondPublisher]);
+        assert!(judgement.causes[0].sentence.contains(name));
+    }
+    let elsewhere = |t: TransformStamped, topic| {
+        let mut other = t.clone();
+        other.header.frame_id = "base".to_owned();
+        vec![(other, topic, OTHER), (t, topic, ID)]
+    };
+    let judgement = only("hand", elsewhere).play(3000).judged();
+    assert_eq!((verdicts(&judgement), kinds(&judgement)), (vec![("hand", Verdict::WrongParent)], vec![CauseKind::SecondPublisher]));
+}
+
+#[test]
+fn a_second_publisher_of_a_joint_is_recognised() {
+    let mut player = Player::new();
+    for _ in 0..300 {
+        player = player.play(10);
+        let (now, positions) = (player.now(), player.positions());
+        player.live.hear_joints(&state(1000 + player.at, &[("turn", positions[0] + 0.5)]), OTHER, now);
+    }
+    let judgement = player.judged();
+    assert!(kinds(&judgement).contains(&CauseKind::SecondPublisher), "{:?}", judgement.causes);
+}
+
+#[test]
+fn a_calibrated_robot_is_recognised() {
+    let bend = |mut t: TransformStamped, topic| {
+        if topic == Topic::Moving {
+            (t.transform.translation.x, t.transform.translation.y) = (0.002, -0.003);
+        }
+        vec![(t, topic, ID)]
+    };
+    let judgement = Player::bent(bend).play(2000).judged();
+    assert_eq!(verdicts(&judgement), [("arm", Verdict::Off), ("hand", Verdict::Off), ("finger", Verdict::Off)]);
+    assert_eq!(kinds(&judgement), [CauseKind::Calibration]);
+}
+
+#[test]
+fn what_hangs_on_the_robot_is_extra_and_no_fault() {
+    let mut player = Player::new().play(500);
+    let now = player.now();
+    let more = [("tool", "gripper"), ("gripper", "jaw"), ("map", "base"), ("map", "table"), ("robot", "odd")];
+    let more = more.map(|(parent, child)| transform(parent, child, &Pose::identity(), Time::default()));
+    player.live.hear_transforms(Topic::Static, &more, OTHER, now);
+    let judgement = player.judged();
+    assert_eq!(verdicts(&judgement), [("gripper", Verdict::Extra), ("jaw", Verdict::Extra)]);
+    assert!(judgement.is_ok() && judgement.findings[0].actual_parent.as_deref() == Some("map"));
+    let expected = Expected::new(asset(), player.start).unwrap();
+    let limits = Limits { ignore: vec!["grip*".to_owned(), "t??l".to_owned()], ..Limits::default() };
+    let judgement = judge(&expected, &[], &only_here(&player.live), &limits, now);
+    assert_eq!(verdicts(&judgement), []);
+    assert!(judgement.findings[3].detail.starts_with("not looked at"));
+}
+
+#[test]
+fn patterns() {
+    let ignores = |pattern: &str, frame: &str| Limits { ignore: vec![pattern.to_owned()], ..Limits::default() }.ignores(frame);
+    for (pattern, frame, fits) in [
+        ("*", "", true),
+        ("tag_*", "tag_7", true),
+        ("tag_*", "stag_7", false),
+        ("*/tool?", "left/tool0", true),
+        ("*/tool?", "left/tool", false),
+        ("/a*b*c", "axxbyyc", true),
+        ("a*b*c", "axxbyy", false),
+        ("", "", true),
+        ("", "a", false),
+    ] {
+        assert_eq!(ignores(pattern, frame), fits, "{pattern} {frame}");
+    }
+}
+
+#[test]
+fn the_root_hangs_on_anything_unless_the_asset_says_what() {
+    let mut player = Player::new().play(100);
+    let now = player.now();
+    player.live.hear_transforms(Topic::Moving, &[transform("odom", "base", &Pose::identity(), Time::default())], ID, now);
+    assert_eq!(verdicts(&player.judged()), []);
+    let mut held = asset();
+    held.context.parent_frame = Some("world".to_owned());
+    held.frames[0].parent = Some("world".to_owned());
+    let judged = |asset: &AssetFrames| {
+        judge(&Expected::new(asset.clone(), player.start).unwrap(), &[], &only_here(&player.live), &Limits::default(), now)
+    };
+    assert_eq!(verdicts(&judged(&held)), [("base", Verdict::WrongParent)]);
+    held.frames[0].parent = Some("odom".to_owned());
+    assert_eq!(verdicts(&judged(&held)), []);
+}
+
+#[test]
+fn the_ros_root_is_told_only_where_it_is_broadcast() {
+    let mut player = Player::new().play(100);
+    assert_eq!(player.judged().findings.len(), 6);
+    let now = player.now();
+    let both = [("world", "robot"), ("robot", "base")].map(|(p, c)| transform(p, c, &Pose::identity(), Time::default()));
+    player.live.hear_transforms(Topic::Static, &both, ID, now);
+    let judgement = player.judged();
+    assert_eq!((verdicts(&judgement), judgement.findings.len()), (vec![], 7));
+    assert_eq!(judgement.findings[6].frame, "robot");
+}
+
+#[test]
+fn a_cameras_own_frame_may_be_unheard_but_not_elsewhere() {
+    let mut own = asset();
+    own.frames[3].from_sensor = true;
+    let judged = |player: &Player| {
+        judge(&Expected::new(own.clone(), player.start).unwrap(), &[], &only_here(&player.live), &Limits::default(), player.now())
+    };
+    assert_eq!(verdicts(&judged(&only("tool", |_, _| vec![]).play(100))), []);
+    let off = only("tool", |t, topic| vec![(shifted(t, 0.1), topic, ID)]).play(100);
+    assert_eq!(verdicts(&judged(&off)), [("tool", Verdict::Off)]);
+}
+
+#[test]
+fn only_the_frames_asked_for() {
+    let mut player = Player::new().play(100);
+    let now = player.now();
+    player.live.hear_transforms(Topic::Static, &[transform("tool", "more", &Pose::identity(), Time::default())], ID, now);
+    let expected = Expected::new(asset(), player.start).unwrap();
+    let only = ["/arm".to_owned(), "more".to_owned(), "nowhere".to_owned()];
+    let judgement = judge(&expected, &only, &only_here(&player.live), &Limits::default(), now);
+    let found: Vec<_> = judgement.findings.iter().map(|f| (f.frame.as_str(), f.verdict)).collect();
+    assert_eq!(found, [("arm", Verdict::Ok), ("more", Verdict::Extra), ("nowhere", Verdict::Missing)]);
+}
+
+#[test]
+fn a_planar_joint_may_slide_and_turn_in_its_plane_and_nothing_else() {
+    let mut planar = asset();
+    planar.joints[0].kind = JointKind::Planar;
+    let expected = Expected::new(planar, Instant::now()).unwrap();
+    let judged = |pose: Pose| {
+        let (mut live, now) = (Live::new(topics("")), Instant::now());
+        live.hear_transforms(Topic::Moving, &[transform("base", "arm", &pose, Time::default())], ID, now);
+        judge(&expected, &["arm".to_owned()], &only_here(&live), &Limits::default(), now).findings[0].verdict
+    };
+    let at = |x, y, z, rpy: [f64; 3]| {
+        Pose::from_parts(Translation3::new(x, y, z), UnitQuaternion::from_euler_angles(rpy[0], rpy[1], rpy[2]))
+    };
+    assert_eq!(judged(at(3.0, -2.0, 0.5, [0.0, 0.0, 2.0])), Verdict::Ok);
+    assert_eq!(judged(at(3.0, -2.0, 0.6, [0.0; 3])), Verdict::Off);
+    assert_eq!(judged(at(0.0, 0.0, 0.5, [0.1, 0.0, 0.0])), Verdict::Off);
+}
+
+#[test]
+fn what_was_heard_before_the_asset_was_written_is_of_an_older_description() {
+    let lie = |mut t: TransformStamped, topic| {
+        t.transform.translation.z += 0.03;
+        vec![(t, topic, ID)]
+    };
+    let mut player = only("arm", lie).play(1000);
+    player.bend = Box::new(|t, topic| vec![(t, topic, ID)]);
+    let since = player.now();
+    let player = player.play(50);
+    let judged = |since| judge(&Expected::new(asset(), since).unwrap(), &[], &only_here(&player.live), &Limits::default(), player.now());
+    assert_eq!(verdicts(&judged(since)), []);
+    assert_eq!(verdicts(&judged(player.start)), [("arm", Verdict::Off)]);
+}

@@ -1,0 +1,172 @@
+//! `urdf_usd check ASSET --live`: how the frames of an OpenUSD asset stand in the TF of a robot that runs.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Format, sarif};
+use crate::bridge::check::{Outcome, check};
+use crate::bridge::codes;
+use crate::bridge::frames::{Expected, Finding, Limits, Verdict};
+use crate::bridge::launch::{Interrupted, fail, runtime};
+use crate::cli::{failed, plural, print_json, wrong};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::ros::embedded::{Embedded, Network};
+use crate::ros::msg::urdf_usd::FrameVerdict;
+use crate::ros::{Args, Node};
+use crate::usd;
+
+/// The node's name unless it is remapped.
+const NAME: &str = "urdf_usd_check";
+/// The exit code of a process that was interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// How to listen.
+pub(super) struct Listen<'a> {
+    pub(super) asset: &'a Path,
+    pub(super) format: Format,
+    pub(super) timeout: f64,
+    pub(super) limits: Limits,
+    pub(super) ros_args: &'a [OsString],
+}
+
+/// Listens, prints, and says by the exit code whether all frames are as the asset says.
+pub(super) fn run(listen: Listen<'_>) -> ExitCode {
+    let entry = match entry(listen.asset) {
+        Ok(entry) => entry,
+        Err(message) => return failed(&message),
+    };
+    let texts: Result<Vec<String>, OsString> =
+        std::iter::once("--ros-args".into()).chain(listen.ros_args.iter().cloned()).map(OsString::into_string).collect();
+    let args = match texts.map(Args::parse) {
+        Ok(Ok((args, rest))) if rest.is_empty() => args,
+        Ok(Ok((_, rest))) => return wrong(&format!("{}: this is no ROS argument", rest.join(" "))),
+        Ok(Err(diagnostic)) => return fail(&diagnostic),
+        Err(argument) => return wrong(&format!("{}: this is not UTF-8", argument.to_string_lossy())),
+    };
+    let expected = match usd::read_frames(&entry) {
+        Ok(frames) => Expected::new(frames, Instant::now()),
+        Err(error) => return failed(&error.to_string()),
+    };
+    let expected = match expected {
+        Ok(expected) if expected.is_empty() => {
+            return failed(&format!("{} declares no frames: it has neither bodies nor prims with RosFrameAPI", entry.display()));
+        }
+        Ok(expected) => expected,
+        Err(error) => return failed(&format!("the frames of {} are no tree: {error}", entry.display())),
+    };
+    match listen_to(&args, &expected, &listen) {
+        Ok(Some(outcome)) => {
+            let printed = print(listen.asset, &outcome, listen.format);
+            if outcome.judgement.is_ok() { printed } else { ExitCode::FAILURE }
+        }
+        Ok(None) => ExitCode::from(INTERRUPTED),
+        Err(diagnostic) => fail(&diagnostic),
+    }
+}
+
+/// What was heard; `None` if a signal ended it.
+fn listen_to(args: &Args, expected: &Expected, listen: &Listen<'_>) -> Result<Option<Outcome>, Diagnostic> {
+    let network = Network::from_env()?;
+    let patience = Duration::try_from_secs_f64(listen.timeout).unwrap_or(Duration::MAX);
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(async {
+        let mut interrupted = Interrupted::new()?;
+        let node = Embedded::start(NAME, args, &network)?;
+        let outcome = tokio::select! {
+            outcome = check(&node, expected, &listen.limits, patience) => Some(outcome?),
+            _ = interrupted.wait() => None,
+        };
+        node.shutdown();
+        Ok(outcome)
+    });
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    outcome
+}
+
+/// The entry layer: the file itself, or of the folder of an asset the one of its name.
+fn entry(asset: &Path) -> Result<PathBuf, String> {
+    if !asset.is_dir() {
+        return Ok(asset.to_owned());
+    }
+    let folder = asset.canonicalize().map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
+    let name = folder.file_name().unwrap_or_default();
+    let entry = ["usda", "usd", "usdc"].map(|ending| folder.join(name).with_added_extension(ending));
+    entry.into_iter().find(|entry| entry.is_file()).ok_or_else(|| {
+        format!("{} holds no {}.usda: give the asset's entry file", asset.display(), name.to_string_lossy())
+    })
+}
+
+fn print(asset: &Path, outcome: &Outcome, format: Format) -> ExitCode {
+    match format {
+        Format::Text => {
+            print_text(asset, outcome);
+            ExitCode::SUCCESS
+        }
+        Format::Json => print_json(&as_json(asset, outcome)),
+        Format::Sarif => print_json(&sarif::log(&diagnostics(asset, outcome))),
+    }
+}
+
+fn print_text(asset: &Path, Outcome { judgement, topics }: &Outcome) {
+    let mut out = std::io::stdout().lock();
+    let findings = &judgement.findings;
+    let width = findings.iter().map(|finding| finding.frame.chars().count()).max().unwrap_or(0);
+    // A closed pipe (`| head`) is the reader's choice.
+    for Finding { frame, verdict, detail, .. } in findings {
+        let _ = writeln!(out, "{frame:width$}  {:12}  {detail}", verdict.as_str());
+    }
+    for cause in &judgement.causes {
+        let _ = writeln!(out, "cause: {cause}");
+    }
+    let count = |wanted: fn(Verdict) -> bool| findings.iter().filter(|finding| wanted(finding.verdict)).count();
+    let extra = count(|verdict| verdict == Verdict::Extra);
+    let more = if extra > 0 { format!(", {extra} more in TF") } else { String::new() };
+    let _ = writeln!(
+        out,
+        "{}: {} of {} as the asset says{more} ({}, {}, {})",
+        asset.display(),
+        count(|verdict| verdict == Verdict::Ok),
+        plural(findings.len() - extra, "frame"),
+        topics.moving,
+        topics.fixed,
+        topics.joints,
+    );
+}
+
+fn as_json(asset: &Path, Outcome { judgement, topics }: &Outcome) -> Value {
+    let frames: Vec<FrameVerdict> = judgement.findings.iter().cloned().map(Into::into).collect();
+    let causes: Vec<Value> =
+        judgement.causes.iter().map(|cause| json!({ "kind": cause.kind.as_str(), "message": cause.sentence })).collect();
+    json!({
+        "asset": asset,
+        "ok": judgement.is_ok(),
+        "topics": { "tf": topics.moving, "tf_static": topics.fixed, "joint_states": topics.joints },
+        "frames": frames,
+        "causes": causes,
+    })
+}
+
+fn diagnostics(asset: &Path, Outcome { judgement, .. }: &Outcome) -> Vec<Diagnostic> {
+    let place = |frame: &str| Place { file: Some(asset.into()), element: frame.to_owned(), ..Place::default() };
+    let help: Vec<&str> = judgement.causes.iter().map(|cause| cause.sentence.as_str()).collect();
+    let help = help.join("; ");
+    let of = |finding: &Finding| {
+        let code = match finding.verdict {
+            Verdict::Missing => &codes::FRAME_MISSING,
+            Verdict::WrongParent => &codes::FRAME_PARENT,
+            Verdict::WrongTopic => &codes::FRAME_TOPIC,
+            Verdict::Off => &codes::FRAME_OFF,
+            Verdict::Stale => &codes::FRAME_STALE,
+            Verdict::Extra => &codes::FRAME_EXTRA,
+            Verdict::Ok => return None,
+        };
+        let message = format!("frame {:?} is {}: {}", finding.frame, finding.verdict.as_str().replace('_', " "), finding.detail);
+        Some(Diagnostic::new(code, place(&finding.frame), message).help(help.clone()))
+    };
+    judgement.findings.iter().filter_map(of).collect()
+}
