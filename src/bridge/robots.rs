@@ -252,7 +252,7 @@ pub(super) fn size(status: &DiagnosticStatus) -> usize {
     status.name.len() + status.message.len() + status.hardware_id.len() + values + 40
 }
 
-fn pair(key: &str, value: impl ToString) -> KeyValue {
+pub(super) fn pair(key: &str, value: impl ToString) -> KeyValue {
     KeyValue { key: key.to_owned(), value: value.to_string() }
 }
 

@@ -33,7 +33,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use author::Layer;
 use library::Library;
 use plan::{Plan, Role};
-pub use read::{AssetFrame, FrameKind, ReadError, Summary, inspect, read_frames};
+pub use read::{AssetFrame, FrameKind, InterfaceSummary, ReadError, Summary, inspect, read_frames};
 pub use ros::default_namespace;
 pub use schema::SCHEMA_FILES;
 
