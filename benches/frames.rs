@@ -14,7 +14,7 @@ use urdf_usd::robot::kinematics::{Model, Twist, moved};
 use urdf_usd::robot::{JointKind, Pose};
 use urdf_usd::ros::PublisherId;
 use urdf_usd::ros::msg::builtin_interfaces::Time;
-use urdf_usd::ros::msg::geometry_msgs::{Quaternion, Transform, TransformStamped, self};
+use urdf_usd::ros::msg::geometry_msgs::{self, Quaternion, Transform, TransformStamped};
 use urdf_usd::ros::msg::sensor_msgs::JointState;
 use urdf_usd::ros::msg::std_msgs::Header;
 use urdf_usd::usd::{AssetFrame, AssetFrames, AssetJoint, FrameKind, RosContext};
@@ -89,7 +89,12 @@ fn hear_transforms(bencher: Bencher) {
         for transform in &mut transforms {
             transform.header.stamp = stamp(tick);
         }
-        live.hear_transforms(Topic::Moving, black_box(&transforms), PublisherId::default(), start + Duration::from_millis(tick));
+        live.hear_transforms(
+            Topic::Moving,
+            black_box(&transforms),
+            PublisherId::default(),
+            start + Duration::from_millis(tick),
+        );
     });
 }
 
@@ -139,5 +144,7 @@ fn jacobian(bencher: Bencher) {
     let model: Model = asset().model().expect("a chain is a model");
     let positions = vec![0.3; model.positions()];
     let (poses, mut columns) = (model.poses(&positions), vec![Twist::zeros(); model.positions()]);
-    bencher.counter(ItemsCount::new(FRAMES)).bench_local(|| model.jacobian(0, FRAMES, black_box(&positions), &poses, &mut columns));
+    bencher
+        .counter(ItemsCount::new(FRAMES))
+        .bench_local(|| model.jacobian(0, FRAMES, black_box(&positions), &poses, &mut columns));
 }

@@ -346,6 +346,7 @@ fn convert(arguments: &Convert) -> ExitCode {
         },
         dated: arguments.gltf_date,
         strict: arguments.strict,
+        captured: Vec::new(),
     };
     let bar = Bar::default();
     let store = match kept(arguments.no_cache) {

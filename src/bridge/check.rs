@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::frames::tf::Topic;
-use super::frames::{Expected, Judgement, Limits, Live, Topics, Verdict, judge};
+use super::frames::{Expected, Judgement, Limits, Live, Sources, Topics, Verdict, judge};
 use crate::diagnostic::Diagnostic;
 use crate::ros::graph::{TopicEnd, TopicRole};
 use crate::ros::msg::sensor_msgs::JointState;
@@ -44,11 +44,8 @@ impl Ears {
         let moving = node.subscribe::<TFMessage>(&name("tf"), Qos::best_effort(DEPTH))?;
         let fixed = node.subscribe::<TFMessage>(&name("tf_static"), Qos::latched(DEPTH))?;
         let joints = node.subscribe::<JointState>(joint_states.unwrap_or(&name("joint_states")), Qos::best_effort(DEPTH))?;
-        let topics = Topics {
-            moving: moving.topic().to_owned(),
-            fixed: fixed.topic().to_owned(),
-            joints: joints.topic().to_owned(),
-        };
+        let topics =
+            Topics { moving: moving.topic().to_owned(), fixed: fixed.topic().to_owned(), joints: joints.topic().to_owned() };
         Ok(Self { moving, fixed, joints, live: Live::new(topics) })
     }
 
@@ -83,12 +80,7 @@ fn namespaces(node: &impl Node) -> BTreeSet<String> {
 ///
 /// # Errors
 /// If the transport refuses, or a name is invalid.
-pub async fn check<N: Node>(
-    node: &N,
-    expected: &Expected,
-    limits: &Limits,
-    patience: Duration,
-) -> Result<Outcome, Diagnostic> {
+pub async fn check<N: Node>(node: &N, expected: &Expected, limits: &Limits, patience: Duration) -> Result<Outcome, Diagnostic> {
     let context = &expected.asset().context;
     let namespace = context.namespace.trim_end_matches('/');
     let mut own = Ears::open(node, namespace, context.joint_states.as_deref())?;
@@ -120,7 +112,8 @@ pub async fn check<N: Node>(
         };
         let elsewhere: Vec<&Live> = second.into_iter().chain(others.iter().map(|other| &other.live)).collect();
         let now = Instant::now();
-        let judgement = judge(expected, &[], live, &elsewhere, limits, now);
+        let sources = Sources { transforms: live, joints: live, elsewhere: &elsewhere };
+        let judgement = judge(expected, &[], &sources, limits, now);
         let verdicts: Vec<Verdict> = judgement.findings.iter().map(|finding| finding.verdict).collect();
         let is_open = verdicts.iter().any(|verdict| matches!(verdict, Verdict::Missing | Verdict::Stale));
         settled = settled.filter(|(_, before)| !is_open && *before == verdicts);
@@ -164,7 +157,9 @@ mod tests {
 
     #[tokio::test]
     async fn the_asset_s_namespace_or_the_root_s() {
-        for (asks, says, moving) in [("/", "/tf_static", "/tf"), ("/r1", "/r1/tf_static", "/r1/tf"), ("/r1", "/tf_static", "/tf")] {
+        for (asks, says, moving) in
+            [("/", "/tf_static", "/tf"), ("/r1", "/r1/tf_static", "/r1/tf"), ("/r1", "/tf_static", "/tf")]
+        {
             let start = Instant::now();
             let outcome = checked(asks, says, 60_000).await;
             assert!(outcome.judgement.is_ok() && start.elapsed() < Duration::from_secs(30), "{outcome:?}");

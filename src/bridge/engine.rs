@@ -3,6 +3,7 @@
 //! Nothing in it blocks: conversions and whatever looks at the file system run on worker threads and come back as results. What is done
 //! for one message or one robot costs the same with one robot and with two hundred.
 
+mod capture;
 mod describe;
 mod graph;
 mod settle;
@@ -19,6 +20,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior};
 
+use self::capture::Capture;
 use self::describe::{Descriptions, UrdfFile};
 use self::graph::Nodes;
 use super::frames::{Expected, Judgement, Limits};
@@ -41,6 +43,7 @@ use crate::ros::msg::urdf_usd::Asset;
 use crate::ros::parameter::{Change, Changes};
 use crate::ros::{Node, Publisher, PublisherId, Qos, Request, Requests};
 use crate::serve::Site;
+use crate::usd::InterfaceSummary;
 
 /// How many calls of `convert` may wait.
 const MOST_CALLS: usize = 128;
@@ -81,6 +84,8 @@ enum Done {
     Order { key: String, number: u64, outcome: Outcome },
     /// The frames of a revision.
     Frames { key: String, report: Arc<Report>, frames: Result<Expected, String> },
+    /// The interfaces of a revision.
+    Interfaces { key: String, revision: u64, declared: Result<Arc<[InterfaceSummary]>, String> },
     /// What a node told of its parameter.
     Parameter { node: Arc<str>, home: Home, value: Result<Option<String>, Diagnostic> },
 }
@@ -114,6 +119,8 @@ pub(super) struct Engine<N> {
     /// Nodes whose parameter may be asked for.
     nodes: Nodes,
     urdf_file: Option<UrdfFile>,
+    /// The interfaces of running robots.
+    capture: Capture,
     convert_calls: Requests<interfaces::Convert>,
     check_calls: Requests<interfaces::CheckFrames>,
     /// One per robot, each keeping its last message, so that late subscribers get the last of every robot.
@@ -169,6 +176,7 @@ impl<N: Node> Engine<N> {
             contested: BTreeSet::new(),
             nodes: Nodes::default(),
             urdf_file: None,
+            capture: Capture::default(),
             convert_calls: node.serve("convert")?,
             check_calls: node.serve("~/check_frames")?,
             announcers: HashMap::new(),
@@ -201,6 +209,7 @@ impl<N: Node> Engine<N> {
         };
         engine.take_urdf_file();
         engine.look_soon();
+        engine.set_capture();
         Ok(engine)
     }
 
@@ -232,6 +241,7 @@ impl<N: Node> Engine<N> {
                 },
                 Some(event) = self.events.recv(), if self.watch.is_some() => self.note(event),
                 Some(change) = self.changes.next() => self.change(&change),
+                Some(()) = self.capture.changed() => self.take_capture(),
                 Ok(()) = self.graph_changes.changed() => self.look_soon(),
                 _ = self.period.tick() => self.begin_judging(),
                 // One robot at a time, so that nothing else waits for two hundred.
@@ -257,6 +267,7 @@ impl<N: Node> Engine<N> {
             let convert = self.convert.clone();
             match order {
                 Order::Source(Work { job, home, origin, heard_from }) => {
+                    let job = self.with_captured(job, &home, &origin);
                     let last = self.robots.get(&key).and_then(|robot| robot.fingerprint.clone());
                     self.running.spawn_blocking(move || {
                         let outcome = match attempt(job, last.as_ref(), &*convert) {
@@ -294,7 +305,9 @@ impl<N: Node> Engine<N> {
             Done::Frames { key, report, frames } => {
                 self.reading.finished(&key);
                 self.take_frames(&key, &report, frames);
+                self.read_interfaces(&key);
             }
+            Done::Interfaces { key, revision, declared } => self.take_interfaces(key, revision, declared),
             Done::Parameter { node, home, value } => self.take_parameter(node, home, value),
         }
     }
@@ -339,6 +352,9 @@ impl<N: Node> Engine<N> {
         }
         if (&self.parameters.urdf_file, &self.parameters.xacro_args) != (&before.urdf_file, &before.xacro_args) {
             self.take_urdf_file();
+        }
+        if self.parameters.capture_interfaces != before.capture_interfaces {
+            self.set_capture();
         }
         if self.parameters.description_from != before.description_from {
             self.nodes = Nodes::default();

@@ -4,6 +4,7 @@
 //! comes next), [`fingerprint`] (whether anything changed), [`frames`] (what TF says of them), [`request`] (what a call may ask);
 //! [`engine`] connects them. It must not know what is in an asset's files.
 
+mod capture;
 pub mod check;
 pub mod codes;
 pub mod demo;

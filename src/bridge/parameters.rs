@@ -222,6 +222,13 @@ const TABLE: &[Row] = &[
         "The arguments that the xacro file urdf_file is expanded with.",
     ),
     live(
+        "capture_interfaces",
+        Initial::Bool(false),
+        Rule::Any,
+        "Whether to look at the running robot, write the topics, services and actions that it really has into its asset, and report those \
+         of the asset that nobody offers. Every topic of the robot is listened to for some seconds.",
+    ),
+    live(
         "settle_time",
         Initial::Double(0.2),
         Rule::Doubles(0.0, 60.0),
@@ -461,6 +468,8 @@ pub struct Parameters {
     pub strict: bool,
     /// Whether all topics of descriptions are followed.
     pub discover: bool,
+    /// Whether the interfaces of running robots are taken into their assets.
+    pub capture_interfaces: bool,
     /// Which nodes' parameter is read where no topic is heard, if any.
     pub description_from: Option<String>,
     /// The URDF or xacro file to convert, if one is given; absolute.
@@ -547,6 +556,7 @@ impl Parameters {
             stand_ins: false,
             strict: false,
             discover: false,
+            capture_interfaces: false,
             description_from: None,
             urdf_file: None,
             xacro_args: Vec::new(),
@@ -596,6 +606,7 @@ impl Parameters {
             "gltf.compression" => put(&mut self.gltf.compression, compression(text(value))),
             "strict" => self.strict = value.as_bool().unwrap_or(self.strict),
             "discover" => self.discover = value.as_bool().unwrap_or(self.discover),
+            "capture_interfaces" => self.capture_interfaces = value.as_bool().unwrap_or(self.capture_interfaces),
             "description_from" => self.description_from = Some(text(value).to_owned()).filter(|text| !text.is_empty()),
             "urdf_file" => self.urdf_file = folder(text(value)).ok(),
             "xacro_args" => put(&mut self.xacro_args, xacro_arguments(value)),
@@ -750,7 +761,7 @@ mod tests {
             "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
              packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, ros_namespace: \
              robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, \
-             gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, strict: true, discover: true, description_from: '*/rsp', urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, workers: 3, cache_mb: 64, watch_files: false, \
+             gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, strict: true, discover: true, capture_interfaces: true, description_from: '*/rsp', urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, workers: 3, cache_mb: 64, watch_files: false, \
              diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, frames.ignore: ['a*'], \
              http.address: '::1', http.port: 80",
         )
@@ -777,6 +788,7 @@ mod tests {
             stand_ins: true,
             strict: true,
             discover: true,
+            capture_interfaces: true,
             description_from: Some("*/rsp".into()),
             urdf_file: Some("/u.urdf".into()),
             xacro_args: vec![xacro::Argument::parse("a:=1").expect("valid")],

@@ -252,7 +252,7 @@ pub(super) fn size(status: &DiagnosticStatus) -> usize {
     status.name.len() + status.message.len() + status.hardware_id.len() + values + 40
 }
 
-fn pair(key: &str, value: impl ToString) -> KeyValue {
+pub(super) fn pair(key: &str, value: impl ToString) -> KeyValue {
     KeyValue { key: key.to_owned(), value: value.to_string() }
 }
 
@@ -323,7 +323,7 @@ pub(super) fn frames_view(Judgement { findings, causes }: &Judgement) -> FramesV
         ok: findings.len() - findings_view.len(),
         total: findings.len(),
         findings: findings_view,
-        causes: causes.clone(),
+        causes: causes.iter().map(ToString::to_string).collect(),
     }
 }
 

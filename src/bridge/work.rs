@@ -13,7 +13,7 @@ use super::parameters::Parameters;
 use crate::convert::{self, Failure, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
-use crate::usd;
+use crate::usd::{self, InterfaceSummary};
 use crate::xacro;
 
 /// How a job becomes an asset: [`convert::convert`], or what a test puts in its place.
@@ -50,6 +50,7 @@ pub(super) fn job(parameters: &Parameters, source: Source, home: &Home, folder: 
         gltf: parameters.gltf,
         dated: false,
         strict: parameters.strict,
+        captured: Vec::new(),
     }
 }
 
@@ -87,6 +88,12 @@ fn defect(panic: &(dyn std::any::Any + Send)) -> Failure {
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+}
+
+/// Reads the interfaces that an asset declares back from its entry.
+pub(super) fn read_interfaces(entry: &Path) -> Result<Arc<[InterfaceSummary]>, String> {
+    let read = catch_unwind(|| usd::inspect(entry).map(|asset| asset.interfaces.into()).map_err(|error| error.to_string()));
+    read.unwrap_or_else(|panic| Err(format!("a defect of urdf_usd: {}", panic_text(&*panic))))
 }
 
 /// Reads the frames that an asset declares back from its entry, which is what people will open.

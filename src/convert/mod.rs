@@ -28,7 +28,7 @@ use sha2::{Digest, Sha256};
 pub use simready::Simready;
 
 use crate::diagnostic::{Diagnostic, Place, Severity};
-use crate::robot::Robot;
+use crate::robot::{Captured, Robot};
 use crate::store::Store;
 use crate::{gltf, mesh, resolve, urdf, usd, xacro};
 
@@ -186,6 +186,8 @@ pub struct Job {
     pub dated: bool,
     /// Publish nothing if there is any warning.
     pub strict: bool,
+    /// What the running robot was seen to offer to ROS. It counts more than what the source says or every robot has.
+    pub captured: Vec<Captured>,
 }
 
 impl Job {
@@ -209,6 +211,7 @@ impl Job {
             gltf: gltf::Extent::default(),
             dated: false,
             strict: false,
+            captured: Vec::new(),
         }
     }
 }
@@ -288,6 +291,7 @@ fn run(
             Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
         }
     }
+    robot.take_captured(&job.captured);
     let meshes = start.elapsed();
 
     let name = file_name(&robot.name);

@@ -6,6 +6,7 @@
 //!
 //! This module must not know URDF, USD, glTF, files, ROS or HTTP.
 
+mod captured;
 pub mod kinematics;
 mod mass;
 mod material;
@@ -20,7 +21,7 @@ pub use mass::{Mass, principal_axes};
 pub use material::{ImageFormat, Material, Texture};
 pub use mesh::{Corners, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
-pub use sensor::{Camera, Interface, InterfaceKind, Qos, Sensor, SensorKind};
+pub use sensor::{Camera, Captured, Interface, InterfaceKind, Qos, Sensor, SensorKind};
 pub use tree::Tree;
 
 use crate::diagnostic::Place;

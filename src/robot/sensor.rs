@@ -79,9 +79,23 @@ pub enum InterfaceKind {
         qos: Qos,
     },
     /// A topic that the robot listens to.
-    Subscription,
+    Subscription {
+        /// What it asks for.
+        qos: Qos,
+    },
+    /// A service that the robot answers.
+    ServiceServer,
+    /// A service that the robot calls.
+    ServiceClient,
     /// An action that the robot serves.
     ActionServer,
+    /// An action that the robot asks others for.
+    ActionClient,
+}
+
+impl InterfaceKind {
+    /// A topic that the robot listens to, as the system has it.
+    pub const SUBSCRIPTION: Self = Self::Subscription { qos: Qos::Default };
 }
 
 /// How messages of a topic are delivered.
@@ -93,4 +107,24 @@ pub enum Qos {
     Sensor,
     /// Reliable, and the last message is there for who comes later.
     Latched,
+    /// As it was seen on a running robot.
+    Seen {
+        /// Whether lost messages are sent again.
+        is_reliable: bool,
+        /// Whether those who come late get what was said before.
+        is_latched: bool,
+        /// How many messages are kept, if that is known.
+        depth: Option<u32>,
+    },
+}
+
+/// An interface as a running robot was seen to have it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Captured {
+    /// What it is; its name is relative to the robot's namespace.
+    pub interface: Interface,
+    /// Whether a publisher's rate was measured; if not, it is a stand-in.
+    pub is_measured: bool,
+    /// The frame that its messages carry, if they carry one and always the same.
+    pub frame: Option<String>,
 }

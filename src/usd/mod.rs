@@ -32,10 +32,10 @@ mod usdz;
 use std::collections::{BTreeMap, BTreeSet};
 
 use author::Layer;
+pub use frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use library::Library;
 use plan::{Plan, Role};
-pub use frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
-pub use read::{ReadError, Summary, inspect, read_frames};
+pub use read::{InterfaceSummary, ReadError, Summary, inspect, read_frames};
 pub use ros::default_namespace;
 pub use schema::SCHEMA_FILES;
 

@@ -65,7 +65,14 @@ fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
 /// The topics that every described robot has and what its controllers offer, robot-wide (§2.2). No interface is there twice.
 fn author_robot_wide(scene: &Scene<'_>, layer: &mut Layer, root: &str) {
     let offered = scene.robot.interfaces.iter().filter(|interface| !is_prohibited(interface));
-    let always = always();
+    let mut always = always();
+    // What a running robot was seen to do counts more than what every robot has.
+    for interface in &mut always {
+        let is_it = |other: &&Interface| other.name == interface.name && is_seen(other) && is_publisher(other);
+        if let Some(seen) = scene.robot.interfaces.iter().find(is_it) {
+            interface.clone_from(seen);
+        }
+    }
     let mut interfaces: Vec<&Interface> = Vec::new();
     let mut seen = HashSet::new();
     for interface in always.iter().chain(offered) {
@@ -106,19 +113,24 @@ fn author_frame(prim: &mut Prim<'_>, id: &str) {
         .attribute("ros:frame:static", Attribute::bool(true).uniform());
 }
 
-/// Makes a prim an interface (§2.4, §2.6).
+/// Makes a prim an interface (§2.4, §2.5, §2.6).
 fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
     let (schema, prefix, role) = match interface.kind {
         InterfaceKind::Publisher { .. } => ("RosTopicAPI", "ros:topic", "publisher"),
-        InterfaceKind::Subscription => ("RosTopicAPI", "ros:topic", "subscription"),
+        InterfaceKind::Subscription { .. } => ("RosTopicAPI", "ros:topic", "subscription"),
+        InterfaceKind::ServiceServer => ("RosServiceAPI", "ros:service", "server"),
+        InterfaceKind::ServiceClient => ("RosServiceAPI", "ros:service", "client"),
         InterfaceKind::ActionServer => ("RosActionAPI", "ros:action", "server"),
+        InterfaceKind::ActionClient => ("RosActionAPI", "ros:action", "client"),
     };
     prim.apply([schema])
         .attribute(&format!("{prefix}:name"), Attribute::string(&interface.name).uniform())
         .attribute(&format!("{prefix}:role"), Attribute::token(role).uniform())
         .attribute(&format!("{prefix}:type"), Attribute::string(&interface.type_name).uniform());
-    if let InterfaceKind::Publisher { rate, qos } = interface.kind {
+    if let InterfaceKind::Publisher { rate, .. } = interface.kind {
         prim.attribute("ros:topic:publish_rate", Attribute::double(rate).uniform());
+    }
+    if let InterfaceKind::Publisher { qos, .. } | InterfaceKind::Subscription { qos } = interface.kind {
         author_qos(prim, qos);
     }
 }
@@ -129,13 +141,33 @@ fn author_qos(prim: &mut Prim<'_>, qos: Qos) {
         Qos::Default => &[],
         Qos::Sensor => &[("reliability", "system_default"), ("durability", "volatile"), ("history", "keep_last")],
         Qos::Latched => &[("reliability", "reliable"), ("durability", "transient_local")],
+        Qos::Seen { is_reliable, is_latched, depth } => &[
+            ("reliability", if is_reliable { "reliable" } else { "best_effort" }),
+            ("durability", if is_latched { "transient_local" } else { "volatile" }),
+            ("history", "keep_last"),
+        ][..if depth.is_some() { 3 } else { 2 }],
     };
     for (policy, value) in policies {
         prim.attribute(&format!("ros:topic:qos:{policy}"), Attribute::token(*value).uniform());
     }
-    if qos == Qos::Sensor {
-        prim.attribute("ros:topic:qos:depth", Attribute::int(SENSOR_QUEUE).uniform());
+    let depth = match qos {
+        Qos::Sensor => Some(SENSOR_QUEUE),
+        Qos::Seen { depth, .. } => depth.map(|depth| i32::try_from(depth).unwrap_or(i32::MAX)),
+        Qos::Default | Qos::Latched => None,
+    };
+    if let Some(depth) = depth {
+        prim.attribute("ros:topic:qos:depth", Attribute::int(depth).uniform());
     }
+}
+
+/// Whether an interface is what a running robot was seen to have.
+fn is_seen(interface: &Interface) -> bool {
+    let (InterfaceKind::Publisher { qos, .. } | InterfaceKind::Subscription { qos }) = interface.kind else { return false };
+    matches!(qos, Qos::Seen { .. })
+}
+
+fn is_publisher(interface: &Interface) -> bool {
+    matches!(interface.kind, InterfaceKind::Publisher { .. })
 }
 
 /// Whether an interface belongs to the simulator and must not be in an asset (§2.9), whoever made the robot. Readers report such.

@@ -162,26 +162,28 @@ fn xml_position(said: &str) -> Option<(u32, u32)> {
 
 /// The texts that an error may be about, the likeliest first.
 fn sought(said: &str, name: Option<&str>) -> Vec<String> {
-    let after = |start: &str| said.rsplit_once(start).map(|(_, rest)| rest.trim());
-    if let Some(expression) = after("when evaluating expression '").and_then(|rest| rest.strip_suffix('\'')) {
-        return vec![format!("${{{expression}}}"), expression.to_owned()];
-    }
+    let mut parts = said.split(" when evaluating expression '");
+    let error = parts.next().unwrap_or_default().trim();
+    let after = |start: &str| error.split_once(start).map(|(_, rest)| rest.trim());
+    let element = |name: &str| [" ", "/", ">", "\n"].map(|end| format!("<{name}{end}"));
+    let mut sought = Vec::new();
     if let Some(name) = after("unknown macro name: ") {
-        return [" ", "/", ">", "\n"].iter().map(|end| format!("<{name}{end}")).collect();
+        sought.extend(element(name));
+    } else if let Some(argument) = after("Undefined substitution argument ") {
+        sought.push(format!("$(arg {argument})"));
+    } else if let Some((package, _)) = after("package '").and_then(|rest| rest.split_once("' not found")) {
+        sought.push(format!("$(find {package})"));
+    } else if let Some(path) = after("No such file or directory: ").and_then(|rest| rest.split(" [Errno").next()) {
+        let path = Path::new(path.trim_matches('\''));
+        sought.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
+    } else if error.starts_with("Undefined parameters") || error.starts_with("Invalid parameter") {
+        sought.extend(name.iter().flat_map(|name| element(&format!("xacro:{name}"))));
     }
-    if let Some(argument) = after("Undefined substitution argument ") {
-        return vec![format!("$(arg {argument})")];
+    // The innermost expression is the first.
+    for expression in parts.filter_map(|part| part.trim().strip_suffix('\'')) {
+        sought.extend([format!("${{{expression}}}"), expression.to_owned()]);
     }
-    if let Some(package) = after("package '").and_then(|rest| rest.split_once("' not found")) {
-        return vec![format!("$(find {})", package.0)];
-    }
-    if let Some(path) = said.strip_prefix("No such file or directory: ").and_then(|rest| rest.split(" [Errno").next()) {
-        return Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned()).into_iter().collect();
-    }
-    if said.starts_with("Undefined parameters") || said.starts_with("Invalid parameter") {
-        return name.iter().flat_map(|name| [" ", "/", ">", "\n"].map(|end| format!("<xacro:{name}{end}"))).collect();
-    }
-    Vec::new()
+    sought
 }
 
 /// Where `sought` stands in `text`, if only once: line and column from 1, in characters.

@@ -178,6 +178,7 @@ impl<N: Node> Engine<N> {
             (Some(Frames::Read(Err(reason))), _) => Some(robots::unreadable_frames(node, key, robot, reason)),
             _ => None,
         });
+        statuses.extend(self.interfaces_status(key, robot));
         statuses
     }
 

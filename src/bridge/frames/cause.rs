@@ -159,7 +159,11 @@ fn tell_prefix(look: &Look<'_>, seen: &mut [Seen], prefix: &str) -> String {
         }
     }
     let all = seen.len();
-    let apart = if ok == all { "apart from that all are as the asset says".to_owned() } else { format!("with it {ok} of {all} are as the asset says") };
+    let apart = if ok == all {
+        "apart from that all are as the asset says".to_owned()
+    } else {
+        format!("with it {ok} of {all} are as the asset says")
+    };
     format!("TF has the frames with the prefix {prefix:?}, as by the parameter frame_prefix of robot_state_publisher; {apart}")
 }
 
@@ -237,19 +241,23 @@ fn unstamped(look: &Look<'_>) -> Option<String> {
 }
 
 fn unpublished_mimics(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
-    let mimic = |frame: &AssetFrame| look.expected.joint(frame).filter(|(_, joint)| joint.mimic.is_some()).map(|(_, joint)| joint);
-    let unmoved: Option<Vec<&str>> =
-        unmoved(look, seen).map(|frame| mimic(frame).map(|joint| joint.name.as_str())).collect();
+    let mimic =
+        |frame: &AssetFrame| look.expected.joint(frame).filter(|(_, joint)| joint.mimic.is_some()).map(|(_, joint)| joint);
+    let unmoved: Option<Vec<&str>> = unmoved(look, seen).map(|frame| mimic(frame).map(|joint| joint.name.as_str())).collect();
     let mut frames = look.expected.iter().zip(seen);
     let is_moved = |(frame, seen): (&AssetFrame, &Seen)| {
         !frame.is_static && frame.joint.is_some() && mimic(frame).is_none() && seen.finding.verdict == Verdict::Ok
     };
     let joints = unmoved?;
     let is_untold = |joint: &&str| !is_recent(look, look.heard.joints.joints().heard_of(joint));
-    let untold = if joints.iter().all(is_untold) { format!("; {} does not tell them either", look.heard.joints.topics().joints) } else { String::new() };
-    frames.any(is_moved).then(|| {
-        format!("only joints that follow another are not heard ({}): nobody moves them along{untold}", list(&joints))
-    })
+    let untold = if joints.iter().all(is_untold) {
+        format!("; {} does not tell them either", look.heard.joints.topics().joints)
+    } else {
+        String::new()
+    };
+    frames
+        .any(is_moved)
+        .then(|| format!("only joints that follow another are not heard ({}): nobody moves them along{untold}", list(&joints)))
 }
 
 fn second_publisher(look: &Look<'_>) -> Option<String> {
@@ -267,20 +275,21 @@ fn second_publisher(look: &Look<'_>) -> Option<String> {
         (!names.is_empty()).then(|| format!("two publishers take turns to tell {what} {} on {on}", list(names)))
     };
     let (tf, joint_states) = (&look.heard.transforms.topics().moving, &look.heard.joints.topics().joints);
-    let told: Vec<String> =
-        [of("frame", &frames, tf), of("joint", &joints, joint_states)].into_iter().flatten().collect();
+    let told: Vec<String> = [of("frame", &frames, tf), of("joint", &joints, joint_states)].into_iter().flatten().collect();
     (!told.is_empty()).then(|| format!("{}: stop one of them", told.join(", and ")))
 }
 
 fn static_as_moving(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
     let of_static: Vec<(&AssetFrame, &Seen)> =
         look.expected.iter().zip(seen).filter(|(frame, _)| frame.is_static && !frame.is_root && !frame.from_sensor).collect();
-    let is_moving = |(frame, seen): &(&AssetFrame, &Seen)| {
-        seen.finding.verdict == Verdict::WrongTopic && look.edges(&frame.id).1.is_none()
-    };
+    let is_moving =
+        |(frame, seen): &(&AssetFrame, &Seen)| seen.finding.verdict == Verdict::WrongTopic && look.edges(&frame.id).1.is_none();
     (of_static.len() >= 2 && of_static.iter().all(|pair| is_moving(pair))).then(|| {
         let topic = look.tree().name(Topic::Moving);
-        format!("every static frame is told on {topic}, as by a publisher that does not know {}", look.tree().name(Topic::Static))
+        format!(
+            "every static frame is told on {topic}, as by a publisher that does not know {}",
+            look.tree().name(Topic::Static)
+        )
     })
 }
 

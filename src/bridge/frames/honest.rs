@@ -85,7 +85,8 @@ impl Random {
 }
 
 fn asset(count: usize, random: &mut Random) -> AssetFrames {
-    let mut asset = AssetFrames { context: RosContext { namespace: "/".into(), ..RosContext::default() }, ..AssetFrames::default() };
+    let mut asset =
+        AssetFrames { context: RosContext { namespace: "/".into(), ..RosContext::default() }, ..AssetFrames::default() };
     for index in 0..count {
         let parent = (index > 0).then(|| random.below(index));
         let moves = index > 0 && random.unit() < 0.7;
@@ -109,7 +110,11 @@ fn asset(count: usize, random: &mut Random) -> AssetFrames {
                 origin: random.pose(),
                 tail: random.pose(),
                 axis: Unit::new_normalize(axis),
-                mimic: leader.map(|joint| AssetMimic { joint, multiplier: random.from(-2.0, 2.0), offset: random.from(-1.0, 1.0) }),
+                mimic: leader.map(|joint| AssetMimic {
+                    joint,
+                    multiplier: random.from(-2.0, 2.0),
+                    offset: random.from(-1.0, 1.0),
+                }),
             });
         }
         asset.frames.push(frame);
@@ -191,7 +196,9 @@ fn play(case: &Case, asset: &AssetFrames, model: &Model, random: &mut Random) ->
         .filter(|frame| frame.is_static && !frame.is_root)
         .map(|frame| transform(frame.parent.as_deref().unwrap_or_default(), &frame.id, &frame.pose, time(5.0)))
         .collect();
-    let id = |kind: u8, number: usize, life: u8| PublisherId([[kind, number as u8, life, 0]; 4].concat().try_into().expect("16 bytes"));
+    let id = |kind: u8, number: usize, life: u8| {
+        PublisherId([[kind, number as u8, life, 0]; 4].concat().try_into().expect("16 bytes"))
+    };
     let mut heard = vec![(0.0, id(0, 0, 0), Message::Transforms(Topic::Static, fixed))];
     // Of one publisher nothing overtakes.
     let mut last: std::collections::HashMap<PublisherId, f64> = std::collections::HashMap::new();

@@ -198,7 +198,10 @@ pub(super) mod tests {
     fn a_moment_that_was_heard_is_exact() {
         let joints = heard(&[(1000, 0.0), (1010, 0.1), (1020, 0.3)]);
         assert_eq!(joints.at("j", 1010 * MS, Instant::now()), Some(Bounds { lower: 0.1, upper: 0.1 }));
-        assert_eq!([("other", 1010), ("j", 999), ("j", 1021)].map(|(joint, at)| joints.at(joint, at * MS, Instant::now())), [None; 3]);
+        assert_eq!(
+            [("other", 1010), ("j", 999), ("j", 1021)].map(|(joint, at)| joints.at(joint, at * MS, Instant::now())),
+            [None; 3]
+        );
     }
 
     #[test]

@@ -106,7 +106,14 @@ struct Player {
 impl Player {
     fn new() -> Self {
         let start = Instant::now();
-        Self { live: Live::new(topics("")), start, at: 0, asset: asset(), joints: true, bend: Box::new(|t, topic| vec![(t, topic, ID)]) }
+        Self {
+            live: Live::new(topics("")),
+            start,
+            at: 0,
+            asset: asset(),
+            joints: true,
+            bend: Box::new(|t, topic| vec![(t, topic, ID)]),
+        }
     }
 
     fn bent(bend: impl Fn(TransformStamped, Topic) -> Vec<(TransformStamped, Topic, PublisherId)> + 'static) -> Self {
@@ -167,7 +174,10 @@ fn kinds(judgement: &Judgement) -> Vec<CauseKind> {
 }
 
 /// Bends one frame only.
-fn only(frame: &'static str, bend: impl Fn(TransformStamped, Topic) -> Vec<(TransformStamped, Topic, PublisherId)> + 'static) -> Player {
+fn only(
+    frame: &'static str,
+    bend: impl Fn(TransformStamped, Topic) -> Vec<(TransformStamped, Topic, PublisherId)> + 'static,
+) -> Player {
     Player::bent(move |t, topic| if t.child_frame_id == frame { bend(t, topic) } else { vec![(t, topic, ID)] })
 }
 
@@ -335,7 +345,8 @@ fn another_namespace_is_said() {
         there.hear_transforms(topic, &[transform(&parent, &frame.id, &frame.pose, stamp)], ID, player.now());
     }
     let here = Live::new(topics(""));
-    let judgement = judge(&expected, &[], &Sources { elsewhere: &[&there], ..only_here(&here) }, &Limits::default(), player.now());
+    let judgement =
+        judge(&expected, &[], &Sources { elsewhere: &[&there], ..only_here(&here) }, &Limits::default(), player.now());
     assert_eq!(kinds(&judgement), [CauseKind::OtherNamespace]);
     let cause = &judgement.causes[0].sentence;
     assert!(cause.contains("/r1/tf_static") && cause.contains("instead of /tf "), "{cause}");
@@ -373,7 +384,10 @@ fn a_second_publisher_is_recognised() {
         vec![(other, topic, OTHER), (t, topic, ID)]
     };
     let judgement = only("hand", elsewhere).play(3000).judged();
-    assert_eq!((verdicts(&judgement), kinds(&judgement)), (vec![("hand", Verdict::WrongParent)], vec![CauseKind::SecondPublisher]));
+    assert_eq!(
+        (verdicts(&judgement), kinds(&judgement)),
+        (vec![("hand", Verdict::WrongParent)], vec![CauseKind::SecondPublisher])
+    );
 }
 
 #[test]
@@ -470,7 +484,13 @@ fn a_cameras_own_frame_may_be_unheard_but_not_elsewhere() {
     let mut own = asset();
     own.frames[3].from_sensor = true;
     let judged = |player: &Player| {
-        judge(&Expected::new(own.clone(), player.start).unwrap(), &[], &only_here(&player.live), &Limits::default(), player.now())
+        judge(
+            &Expected::new(own.clone(), player.start).unwrap(),
+            &[],
+            &only_here(&player.live),
+            &Limits::default(),
+            player.now(),
+        )
     };
     assert_eq!(verdicts(&judged(&only("tool", |_, _| vec![]).play(100))), []);
     let off = only("tool", |t, topic| vec![(shifted(t, 0.1), topic, ID)]).play(100);
@@ -517,7 +537,8 @@ fn what_was_heard_before_the_asset_was_written_is_of_an_older_description() {
     player.bend = Box::new(|t, topic| vec![(t, topic, ID)]);
     let since = player.now();
     let player = player.play(50);
-    let judged = |since| judge(&Expected::new(asset(), since).unwrap(), &[], &only_here(&player.live), &Limits::default(), player.now());
+    let judged =
+        |since| judge(&Expected::new(asset(), since).unwrap(), &[], &only_here(&player.live), &Limits::default(), player.now());
     assert_eq!(verdicts(&judged(since)), []);
     assert_eq!(verdicts(&judged(player.start)), [("arm", Verdict::Off)]);
 }

@@ -448,7 +448,8 @@ pub(in crate::bridge) mod tests {
     #[test]
     fn a_clock_that_goes_back_is_told() {
         let mut tree = tree(&[stamped("a", "b", 500)]);
-        let mut say = |at, publisher| tree.add(Topic::Moving, &[stamped("a", "b", at)], PublisherId([publisher; 16]), Instant::now());
+        let mut say =
+            |at, publisher| tree.add(Topic::Moving, &[stamped("a", "b", at)], PublisherId([publisher; 16]), Instant::now());
         assert!(say(300, 0));
         assert!(!say(200, 1), "another one's clock is its own");
         assert!(!say(200, 1), "the same again");

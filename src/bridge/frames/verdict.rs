@@ -299,8 +299,7 @@ impl Look<'_> {
     fn is_parent(&self, says: &str, is: &str) -> bool {
         let context = &self.expected.asset().context;
         let is_world = context.parent_frame.as_deref().map(plain) == Some(says);
-        is.strip_prefix(self.prefix) == Some(says)
-            || is_world && (is == says || context.root.as_deref().map(plain) == Some(is))
+        is.strip_prefix(self.prefix) == Some(says) || is_world && (is == says || context.root.as_deref().map(plain) == Some(is))
     }
 
     fn child(&self, index: usize, frame: &AssetFrame, id: &str) -> Seen {
@@ -374,11 +373,18 @@ impl Look<'_> {
     }
 
     /// A frame that a joint moves: it must be where the joint can take it, and where the joint state of the same moment puts it.
-    fn moving(&self, index: usize, number: usize, joint: &AssetJoint, edge: &Edge, rival: Option<Moment>, found: Finding) -> Seen {
+    fn moving(
+        &self,
+        index: usize,
+        number: usize,
+        joint: &AssetJoint,
+        edge: &Edge,
+        rival: Option<Moment>,
+        found: Finding,
+    ) -> Seen {
         let newest = edge.heard;
-        let is_recent = |(count, moment): &(usize, Moment)| {
-            *count < PROOF || newest.saturating_duration_since(moment.heard) <= WINDOW
-        };
+        let is_recent =
+            |(count, moment): &(usize, Moment)| *count < PROOF || newest.saturating_duration_since(moment.heard) <= WINDOW;
         let counts = |moment: &Moment| moment.heard >= self.expected.since();
         let moments = edge.moments().take(MOMENTS).enumerate().filter(is_recent).map(|(_, moment)| moment).chain(rival);
         let (mut free, mut told): (Vec<Away>, Vec<Away>) = (Vec::new(), Vec::new());

@@ -54,7 +54,10 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
     };
     let expected = match expected {
         Ok(expected) if expected.is_empty() => {
-            return failed(&format!("{} declares no frames: it has neither bodies nor prims with RosFrameAPI", entry.display()));
+            return failed(&format!(
+                "{} declares no frames: it has neither bodies nor prims with RosFrameAPI",
+                entry.display()
+            ));
         }
         Ok(expected) => expected,
         Err(error) => return failed(&format!("the frames of {} are no tree: {error}", entry.display())),
@@ -96,9 +99,10 @@ fn entry(asset: &Path) -> Result<PathBuf, String> {
     let folder = asset.canonicalize().map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
     let name = folder.file_name().unwrap_or_default();
     let entry = ["usda", "usd", "usdc"].map(|ending| folder.join(name).with_added_extension(ending));
-    entry.into_iter().find(|entry| entry.is_file()).ok_or_else(|| {
-        format!("{} holds no {}.usda: give the asset's entry file", asset.display(), name.to_string_lossy())
-    })
+    entry
+        .into_iter()
+        .find(|entry| entry.is_file())
+        .ok_or_else(|| format!("{} holds no {}.usda: give the asset's entry file", asset.display(), name.to_string_lossy()))
 }
 
 fn print(asset: &Path, outcome: &Outcome, format: Format) -> ExitCode {
@@ -165,7 +169,8 @@ fn diagnostics(asset: &Path, Outcome { judgement, .. }: &Outcome) -> Vec<Diagnos
             Verdict::Extra => &codes::FRAME_EXTRA,
             Verdict::Ok => return None,
         };
-        let message = format!("frame {:?} is {}: {}", finding.frame, finding.verdict.as_str().replace('_', " "), finding.detail);
+        let message =
+            format!("frame {:?} is {}: {}", finding.frame, finding.verdict.as_str().replace('_', " "), finding.detail);
         Some(Diagnostic::new(code, place(&finding.frame), message).help(help.clone()))
     };
     judgement.findings.iter().filter_map(of).collect()

@@ -219,7 +219,8 @@ impl Model {
     /// A frame's pose in its parent for the positions of the joint that moves it alone.
     pub fn place(&self, frame: usize, positions: &[f64]) -> Pose {
         let at = &self.frames[frame];
-        let motion = at.joint.map_or(Pose::identity(), |joint| moved(self.joints[joint].kind, &self.joints[joint].axis, positions));
+        let motion =
+            at.joint.map_or(Pose::identity(), |joint| moved(self.joints[joint].kind, &self.joints[joint].axis, positions));
         at.origin * motion * at.tail
     }
 
@@ -280,9 +281,7 @@ impl Model {
                 *column += sign * factor * twist;
             }
         };
-        let slide = |direction: Vector3<f64>| {
-            twist(&(origin * direction), &Vector3::zeros())
-        };
+        let slide = |direction: Vector3<f64>| twist(&(origin * direction), &Vector3::zeros());
         let turn = |direction: Vector3<f64>, about: Vector3<f64>| {
             let angular = origin * direction;
             twist(&(origin * Point3::from(about)).coords.cross(&angular), &angular)

@@ -191,10 +191,10 @@ pub(super) fn assumed(scope: &Scope<'_>, blocks: &[Block<'_>]) -> (Vec<Interface
             let suffix = "joint_trajectory_controller";
             let controller = if is_only_arm { suffix.to_owned() } else { format!("{name}_{suffix}") };
             offer(&controller, FOLLOW, InterfaceKind::ActionServer);
-            offer(&controller, TRAJECTORY, InterfaceKind::Subscription);
+            offer(&controller, TRAJECTORY, InterfaceKind::SUBSCRIPTION);
         }
         if block.joints.iter().any(is_wheel) {
-            offer(&name, COMMANDS, InterfaceKind::Subscription);
+            offer(&name, COMMANDS, InterfaceKind::SUBSCRIPTION);
         }
     }
     let place = blocks.iter().find(|block| !block.joints.is_empty()).map(|block| block.element.place.clone());
@@ -329,7 +329,8 @@ impl<'a> Controller<'a> {
 
     /// What a controller of this type offers. None if the type is not known.
     fn offers(&self, settings: &Settings<'a>) -> Option<Offers> {
-        use InterfaceKind::{ActionServer, Subscription};
+        use InterfaceKind::ActionServer;
+        const SUBSCRIPTION: InterfaceKind = InterfaceKind::SUBSCRIPTION;
         let (package, class) = self.type_name.rsplit_once('/')?;
         let publishes = |default: f64| InterfaceKind::Publisher {
             rate: positive(self.setting(settings, "publish_rate")).unwrap_or(default),
@@ -337,21 +338,21 @@ impl<'a> Controller<'a> {
         };
         let is_stamped = !self.setting(settings, "use_stamped_vel").is_some_and(|text| text.eq_ignore_ascii_case("false"));
         let twist = if is_stamped { "geometry_msgs/msg/TwistStamped" } else { "geometry_msgs/msg/Twist" };
-        let subscribes = |(topic, type_name)| (topic, type_name, Subscription);
+        let subscribes = |(topic, type_name)| (topic, type_name, SUBSCRIPTION);
         Some(Offers::Interfaces(match class {
             "DiffDriveController" => {
                 let topic = if is_stamped { "~/cmd_vel" } else { "~/cmd_vel_unstamped" };
-                vec![(topic, twist, Subscription), ("~/odom", ODOMETRY, publishes(DEFAULT_RATE))]
+                vec![(topic, twist, SUBSCRIPTION), ("~/odom", ODOMETRY, publishes(DEFAULT_RATE))]
             }
             "TricycleController" | "OmniWheelDriveController" => {
-                vec![("~/cmd_vel", twist, Subscription), ("~/odom", ODOMETRY, publishes(DEFAULT_RATE))]
+                vec![("~/cmd_vel", twist, SUBSCRIPTION), ("~/odom", ODOMETRY, publishes(DEFAULT_RATE))]
             }
             "MecanumDriveController"
             | "AckermannSteeringController"
             | "BicycleSteeringController"
             | "TricycleSteeringController" => {
                 let topic = if is_stamped { "~/reference" } else { "~/reference_unstamped" };
-                vec![(topic, twist, Subscription), ("~/odometry", ODOMETRY, publishes(settings.rate(DEFAULT_RATE)))]
+                vec![(topic, twist, SUBSCRIPTION), ("~/odometry", ODOMETRY, publishes(settings.rate(DEFAULT_RATE)))]
             }
             "ForwardCommandController"
             | "MultiInterfaceForwardCommandController"
@@ -359,15 +360,15 @@ impl<'a> Controller<'a> {
             | "JointGroupVelocityController"
             | "JointGroupEffortController" => vec![subscribes(COMMANDS)],
             "JointPositionController" | "JointVelocityController" | "JointEffortController" => {
-                vec![("~/command", "std_msgs/msg/Float64", Subscription)]
+                vec![("~/command", "std_msgs/msg/Float64", SUBSCRIPTION)]
             }
             "GripperActionController" if package.starts_with("parallel_gripper") => {
                 vec![("~/gripper_cmd", "control_msgs/action/ParallelGripperCommand", ActionServer)]
             }
             "GripperActionController" => vec![("~/gripper_cmd", "control_msgs/action/GripperCommand", ActionServer)],
-            "PidController" => vec![("~/reference", "control_msgs/msg/MultiDOFCommand", Subscription)],
-            "AdmittanceController" => vec![("~/joint_references", "trajectory_msgs/msg/JointTrajectoryPoint", Subscription)],
-            "GpioCommandController" => vec![("~/commands", "control_msgs/msg/DynamicInterfaceGroupValues", Subscription)],
+            "PidController" => vec![("~/reference", "control_msgs/msg/MultiDOFCommand", SUBSCRIPTION)],
+            "AdmittanceController" => vec![("~/joint_references", "trajectory_msgs/msg/JointTrajectoryPoint", SUBSCRIPTION)],
+            "GpioCommandController" => vec![("~/commands", "control_msgs/msg/DynamicInterfaceGroupValues", SUBSCRIPTION)],
             "PoseBroadcaster" => {
                 vec![("~/pose", "geometry_msgs/msg/PoseStamped", publishes(settings.rate(DEFAULT_RATE)))]
             }

@@ -62,8 +62,7 @@ impl<'a> Reader<'a> {
         let joints: Vec<usize> = (0..asset.nodes.len()).filter(|&index| is_joint(&asset.nodes[index])).collect();
         let numbers = joints.iter().enumerate().map(|(number, &joint)| (joint, number)).collect();
         let context = (0..asset.nodes.len()).find(|&index| asset.nodes[index].has("RosContextAPI"));
-        let mut reader =
-            Self { asset, context, joints, numbers, bodies, links: HashMap::new(), others: HashSet::new() };
+        let mut reader = Self { asset, context, joints, numbers, bodies, links: HashMap::new(), others: HashSet::new() };
         let trees = reader.connect();
         reader.sort_out(&trees);
         reader
@@ -166,7 +165,8 @@ impl<'a> Reader<'a> {
         let mut others = HashSet::new();
         for tree in trees {
             let Some(&root) = tree.first() else { continue };
-            let lies_in_a_body = self.asset.frame_above(root).is_some_and(|above| self.node(above).frame_kind() == Some(FrameKind::Body));
+            let lies_in_a_body =
+                self.asset.frame_above(root).is_some_and(|above| self.node(above).frame_kind() == Some(FrameKind::Body));
             let is_free = !self.links.contains_key(&root) && lies_in_a_body;
             let is_inside = |body: &usize| self.context.is_none_or(|context| self.is_within(*body, context));
             let is_foreign = tree.iter().all(|body| foreign.contains(body));
@@ -358,7 +358,13 @@ fn six_axes(node: &Node) -> (JointKind, usize) {
             match node.prim.attribute(name.as_str()).get::<sdf::Value>() {
                 Ok(Some(sdf::Value::Float(limit))) => f64::from(limit),
                 Ok(Some(sdf::Value::Double(limit))) => limit,
-                _ => if side == "low" { f64::NEG_INFINITY } else { f64::INFINITY },
+                _ => {
+                    if side == "low" {
+                        f64::NEG_INFINITY
+                    } else {
+                        f64::INFINITY
+                    }
+                }
             }
         };
         !node.has(&format!("PhysicsLimitAPI:{kind}{letter}")) || limit("low") <= limit("high")

@@ -174,7 +174,7 @@ fn robot_wide_interfaces_are_there_once() {
         type_name: "control_msgs/action/FollowJointTrajectory".to_owned(),
         kind: InterfaceKind::ActionServer,
     };
-    let command = Interface { kind: InterfaceKind::Subscription, ..topic("/cmd_vel", "geometry_msgs/msg/TwistStamped") };
+    let command = Interface { kind: InterfaceKind::SUBSCRIPTION, ..topic("/cmd_vel", "geometry_msgs/msg/TwistStamped") };
     robot.interfaces = vec![topic("joint_states", "x/msg/Y"), action.clone(), command, action];
     let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
     let text = String::from_utf8(asset.files["ros.usda"].clone()).unwrap();

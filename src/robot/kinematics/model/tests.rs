@@ -13,9 +13,7 @@ fn pose() -> impl Strategy<Value = Pose> {
 }
 
 fn axis() -> impl Strategy<Value = Unit<Vector3<f64>>> {
-    prop::array::uniform3(-1.0..1.0_f64)
-        .prop_map(Vector3::from)
-        .prop_filter_map("too short", |v| Unit::try_new(v, 0.1))
+    prop::array::uniform3(-1.0..1.0_f64).prop_map(Vector3::from).prop_filter_map("too short", |v| Unit::try_new(v, 0.1))
 }
 
 fn kind() -> impl Strategy<Value = JointKind> {
@@ -38,7 +36,8 @@ fn model() -> impl Strategy<Value = Model> {
         let (mut frames, mut joints) = (vec![root], Vec::new());
         for (index, ((parent, origin, tail, kind, axis), mimic)) in parts.into_iter().enumerate() {
             frames.push(ModelFrame { parent: Some(parent.index(index + 1)), joint: Some(index), origin, tail });
-            let mimic = mimic.filter(|_| index > 0).map(|(leader, factor, offset)| (leader.index(index.max(1)), factor, offset));
+            let mimic =
+                mimic.filter(|_| index > 0).map(|(leader, factor, offset)| (leader.index(index.max(1)), factor, offset));
             joints.push(ModelJoint { kind, axis, mimic });
         }
         Model::new(frames, &joints).expect("a tree")

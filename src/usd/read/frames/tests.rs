@@ -5,7 +5,11 @@ use crate::robot::kinematics::Model;
 fn read(text: &str) -> AssetFrames {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("asset.usda");
-    std::fs::write(&entry, format!("#usda 1.0\n(\n    defaultPrim = \"robot\"\n    metersPerUnit = 1\n    upAxis = \"Z\"\n)\n{text}")).unwrap();
+    std::fs::write(
+        &entry,
+        format!("#usda 1.0\n(\n    defaultPrim = \"robot\"\n    metersPerUnit = 1\n    upAxis = \"Z\"\n)\n{text}"),
+    )
+    .unwrap();
     read_frames(&entry).unwrap()
 }
 
@@ -23,7 +27,8 @@ fn body(name: &str, x: f64, inside: &str) -> String {
 
 fn joint(name: &str, kind: &str, bodies: [&str; 2], inside: &str) -> String {
     let [body0, body1] = bodies.map(|body| if body.is_empty() { String::new() } else { format!("<{body}>") });
-    let end = |number: u8, path: &str| if path.is_empty() { String::new() } else { format!("rel physics:body{number} = {path}\n") };
+    let end =
+        |number: u8, path: &str| if path.is_empty() { String::new() } else { format!("rel physics:body{number} = {path}\n") };
     format!("def Physics{kind}Joint \"{name}\" {{\n{}{}{inside}\n}}\n", end(0, &body0), end(1, &body1))
 }
 
@@ -40,12 +45,21 @@ fn flat_bodies_hang_by_their_joints_wherever_those_stand() {
         "\"RosContextAPI\"",
         &[
             "string ros:context:namespace = \"r1\"\nint ros:context:domain_id = 7\n".to_owned(),
-            body("tool", 3.0, "def Xform \"tip\" (prepend apiSchemas = [\"RosFrameAPI\"]) { string ros:frame:id = \"grasp point\" }\n"),
+            body(
+                "tool",
+                3.0,
+                "def Xform \"tip\" (prepend apiSchemas = [\"RosFrameAPI\"]) { string ros:frame:id = \"grasp point\" }\n",
+            ),
             body("base", 0.0, ""),
             body("arm", 1.0, ""),
             "def Scope \"Joints\" {\n".to_owned(),
             joint("flange", "Fixed", ["/robot/arm", "/robot/tool"], "point3f physics:localPos0 = (2, 0, 0)"),
-            joint("j", "Revolute", ["/robot/base", "/robot/arm"], &format!("custom string ros:joint:name = \"shoulder\"\n{turned}")),
+            joint(
+                "j",
+                "Revolute",
+                ["/robot/base", "/robot/arm"],
+                &format!("custom string ros:joint:name = \"shoulder\"\n{turned}"),
+            ),
             "}\n".to_owned(),
         ]
         .concat(),
@@ -76,7 +90,8 @@ fn a_joint_may_name_the_moved_body_first() {
     let swapped = "point3f physics:localPos1 = (1, 0, 0)\nuniform token physics:axis = \"Y\"";
     let text = robot(
         "\"RosContextAPI\"",
-        &[body("base", 0.0, ""), body("arm", 1.0, ""), held, joint("j", "Revolute", ["/robot/arm", "/robot/base"], swapped)].concat(),
+        &[body("base", 0.0, ""), body("arm", 1.0, ""), held, joint("j", "Revolute", ["/robot/arm", "/robot/base"], swapped)]
+            .concat(),
     );
     let asset = read(&text);
     assert_eq!(told(&asset), [("base", None, true, true), ("arm", Some("base"), false, false)]);
@@ -88,8 +103,9 @@ fn a_joint_may_name_the_moved_body_first() {
 
 #[test]
 fn the_context_may_be_a_body_and_what_is_not_joined_to_it_is_none_of_the_robot() {
-    let base = body("base_link", 0.0, "string ros:context:namespace = \"/fleet/r2\"\nstring ros:context:parent_frame = \"map\"\n")
-        .replace("\"PhysicsRigidBodyAPI\"", "\"PhysicsRigidBodyAPI\", \"RosContextAPI\"");
+    let base =
+        body("base_link", 0.0, "string ros:context:namespace = \"/fleet/r2\"\nstring ros:context:parent_frame = \"map\"\n")
+            .replace("\"PhysicsRigidBodyAPI\"", "\"PhysicsRigidBodyAPI\", \"RosContextAPI\"");
     let inside = [
         base,
         body("wheel", 1.0, body("pebble", 0.1, "").as_str()),
@@ -104,7 +120,12 @@ fn the_context_may_be_a_body_and_what_is_not_joined_to_it_is_none_of_the_robot()
 #[test]
 fn a_robot_that_is_held_hangs_on_the_parent_frame_that_is_authored() {
     let inside = |held: &str| {
-        let joint = joint("rail", held, ["", "/robot/base"], "point3f physics:localPos0 = (0, 0, 1)\nuniform token physics:axis = \"Y\"");
+        let joint = joint(
+            "rail",
+            held,
+            ["", "/robot/base"],
+            "point3f physics:localPos0 = (0, 0, 1)\nuniform token physics:axis = \"Y\"",
+        );
         ["string ros:context:parent_frame = \"world\"\n", body("base", 0.0, "").as_str(), joint.as_str()].concat()
     };
     let asset = read(&robot("\"RosContextAPI\"", &inside("Fixed")));
@@ -151,7 +172,10 @@ fn namespaces_join_from_the_outermost_context_down() {
 fn the_first_of_several_robots_in_a_stage() {
     let one = |name: &str| {
         let inside = [body(&format!("{name}_base"), 0.0, "def Xform \"tip\" (prepend apiSchemas = [\"RosFrameAPI\"]) {}\n")];
-        format!("def Xform \"{name}\" (prepend apiSchemas = [\"RosContextAPI\"]) {{\nstring ros:context:namespace = \"{name}\"\n{}}}\n", inside.concat())
+        format!(
+            "def Xform \"{name}\" (prepend apiSchemas = [\"RosContextAPI\"]) {{\nstring ros:context:namespace = \"{name}\"\n{}}}\n",
+            inside.concat()
+        )
     };
     let asset = read(&robot("", &[one("a"), one("b")].concat()));
     assert_eq!(told(&asset), [("a_base", None, true, true), ("tip", Some("a_base"), true, false)]);
@@ -180,8 +204,10 @@ fn mimics_are_told_in_degrees_and_meant_in_radians() {
 #[test]
 fn a_joint_of_six_axes_is_what_its_limits_leave_free() {
     let kind = |locked: &[&str]| {
-        let limits: String =
-            locked.iter().map(|axis| format!("float limit:{axis}:physics:low = 1\nfloat limit:{axis}:physics:high = -1\n")).collect();
+        let limits: String = locked
+            .iter()
+            .map(|axis| format!("float limit:{axis}:physics:low = 1\nfloat limit:{axis}:physics:high = -1\n"))
+            .collect();
         let schemas: Vec<String> = locked.iter().map(|axis| format!("\"PhysicsLimitAPI:{axis}\"")).collect();
         let joint = format!(
             "def PhysicsJoint \"j\" (prepend apiSchemas = [{}]) {{\nrel physics:body0 = </robot/base>\nrel physics:body1 = </robot/arm>\n{limits}}}\n",

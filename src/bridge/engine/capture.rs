@@ -1,0 +1,146 @@
+//! What running robots offer to ROS: taken into their assets, and assets held against it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::{Done, Engine};
+use crate::bridge::capture::{self, Differing, Seen, Who};
+use crate::bridge::origin::{Home, Origin};
+use crate::bridge::robots::{self, Robot};
+use crate::bridge::work;
+use crate::convert::Job;
+use crate::robot::Captured;
+use crate::ros::Node;
+use crate::ros::msg::diagnostic_msgs::DiagnosticStatus;
+use crate::usd::InterfaceSummary;
+
+/// The interfaces of running robots; nothing while they are not wanted.
+#[derive(Default)]
+pub(super) struct Capture {
+    seen: Option<watch::Receiver<Arc<Seen>>>,
+    /// What the revisions of assets declare, by robot.
+    declared: HashMap<String, (u64, Arc<[InterfaceSummary]>)>,
+    differing: BTreeMap<String, Vec<Differing>>,
+}
+
+impl Capture {
+    /// Waits until something new was seen; for ever while nothing is wanted. Cancel-safe.
+    pub(super) async fn changed(&mut self) -> Option<()> {
+        match &mut self.seen {
+            Some(seen) => seen.changed().await.ok(),
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl<N: Node> Engine<N> {
+    /// Begins to look at running robots, or ends it, as the parameter says.
+    pub(super) fn set_capture(&mut self) {
+        // Who listens ends when nobody wants to know.
+        self.capture = Capture::default();
+        if self.parameters.capture_interfaces {
+            let (sender, seen) = watch::channel(Arc::default());
+            tokio::spawn(capture::listen(self.node.clone(), sender));
+            self.capture.seen = Some(seen);
+        }
+        let keys: Vec<String> = self.robots.keys().cloned().collect();
+        for key in keys {
+            self.read_interfaces(&key);
+            self.convert_again(&key);
+        }
+    }
+
+    /// Something new was seen: assets that it changes are written again.
+    pub(super) fn take_capture(&mut self) {
+        if let Some(seen) = &mut self.capture.seen {
+            seen.mark_unchanged();
+        }
+        let changed = |robot: &Robot| {
+            let seen = self.captured(&robot.home, &robot.origin);
+            robot.gone.is_none() && seen.is_some_and(|seen| robot.job.captured != seen)
+        };
+        let changed: Vec<String> = self.robots.iter().filter(|(_, robot)| changed(robot)).map(|(key, _)| key.clone()).collect();
+        for key in changed {
+            tracing::debug!("{key:?} offers other interfaces than before");
+            self.convert_again(&key);
+        }
+        let keys: Vec<String> = self.robots.keys().cloned().collect();
+        keys.iter().for_each(|key| self.hold_interfaces(key));
+    }
+
+    /// What the robot of a home is seen to have. `None`: nothing was seen yet, or it need not be the robot that runs.
+    fn captured(&self, home: &Home, origin: &Origin) -> Option<Vec<Captured>> {
+        let seen = self.capture.seen.as_ref()?.borrow().clone();
+        if *origin == Origin::Call || seen.graph == crate::ros::Graph::default() {
+            return None;
+        }
+        let live = self.robots.values().filter(|robot| robot.gone.is_none());
+        let mut others: Vec<&str> = live.map(|robot| self.namespace(&robot.home)).collect();
+        others.sort_unstable();
+        others.dedup();
+        let node = self.node.fully_qualified_name();
+        Some(capture::interfaces(&seen, &Who { namespace: self.namespace(home), others: &others, node: &node }))
+    }
+
+    fn namespace<'a>(&'a self, home: &'a Home) -> &'a str {
+        self.scopes.namespace(home).map_or("/", |namespace| namespace)
+    }
+
+    /// The job with what the robot is seen to have.
+    pub(super) fn with_captured(&self, job: Arc<Job>, home: &Home, origin: &Origin) -> Arc<Job> {
+        let captured = self.captured(home, origin).unwrap_or_default();
+        if job.captured == captured { job } else { Arc::new(Job { captured, ..(*job).clone() }) }
+    }
+
+    /// Has the interfaces of a robot's asset read back, if they are wanted.
+    pub(super) fn read_interfaces(&mut self, key: &str) {
+        let report = self.robots.get(key).and_then(|robot| robot.asset.as_ref()).map(|asset| asset.report.clone());
+        let Some(report) = report.filter(|_| self.capture.seen.is_some()) else { return };
+        let Some(entry) = robots::entry(&report) else { return };
+        if self.capture.declared.get(key).is_none_or(|(revision, _)| *revision != report.revision) {
+            let (key, revision) = (key.to_owned(), report.revision);
+            self.running.spawn_blocking(move || Done::Interfaces { key, revision, declared: work::read_interfaces(&entry) });
+        }
+    }
+
+    /// The interfaces of a revision were read back.
+    pub(super) fn take_interfaces(&mut self, key: String, revision: u64, declared: Result<Arc<[InterfaceSummary]>, String>) {
+        match declared {
+            Ok(declared) if self.capture.seen.is_some() => {
+                self.capture.declared.insert(key.clone(), (revision, declared));
+                self.hold_interfaces(&key);
+            }
+            Ok(_) => {}
+            Err(reason) => tracing::error!("the interfaces of {key:?} cannot be read back: {reason}"),
+        }
+    }
+
+    /// Holds what a robot's asset declares against what is there, and tells what changed.
+    fn hold_interfaces(&mut self, key: &str) {
+        let (Some(seen), Some(robot)) = (&self.capture.seen, self.robots.get(key)) else { return };
+        let seen = seen.borrow().clone();
+        let Some((_, declared)) = self.capture.declared.get(key).filter(|_| robot.gone.is_none()) else { return };
+        if seen.graph == crate::ros::Graph::default() {
+            return;
+        }
+        let node = self.node.fully_qualified_name();
+        let differing = capture::compare(declared, &seen.graph, self.namespace(&robot.home), &node);
+        if self.capture.differing.get(key) == Some(&differing) {
+            return;
+        }
+        for Differing { what, detail, .. } in &differing {
+            tracing::warn!("{key:?}: the asset declares the {what}, but {detail}");
+        }
+        self.capture.differing.insert(key.to_owned(), differing);
+        self.publish_status(key);
+    }
+
+    /// How a robot's interfaces stand, for `/diagnostics`.
+    pub(super) fn interfaces_status(&self, key: &str, robot: &Robot) -> Option<DiagnosticStatus> {
+        let differing = self.capture.differing.get(key).filter(|_| robot.gone.is_none())?;
+        let declared = self.capture.declared.get(key).map_or(0, |(_, declared)| declared.len());
+        Some(capture::status(self.node.name(), key, robot, declared, differing))
+    }
+}
