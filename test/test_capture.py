@@ -1,0 +1,298 @@
+"""The interfaces of a running robot, over real DDS: what a peer of CycloneDDS offers is what the asset declares, where REP-158 wants it.
+
+Each test has a domain of its own and waits for conditions, never for a time.
+"""
+
+import contextlib
+import json
+import threading
+from dataclasses import field
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds (pip install cyclonedds)")
+
+from pxr import Usd  # noqa: E402
+
+import ros_peer  # noqa: E402
+from cyclonedds.idl.types import float32, uint32  # noqa: E402
+from ros_node import PATIENCE, Node, chain  # noqa: E402
+from ros_peer import Asset, DiagnosticArray, Header, JointState, Peer, String, Vector3, message, struct, until  # noqa: E402
+from stage import applied, value  # noqa: E402
+from test_rep158 import check  # noqa: E402
+
+FIRST_DOMAIN, DOMAINS = 130, 10
+OK, WARN, ERROR = 0, 1, 2
+
+
+# The beginnings of the real messages: that is all that is looked at.
+@message("sensor_msgs")
+class LaserScan:
+    header: Header = field(default_factory=Header)
+    angle_min: float32 = 0.0
+
+
+@message("sensor_msgs")
+class Image:
+    header: Header = field(default_factory=Header)
+    height: uint32 = 0
+
+
+@message("sensor_msgs")
+class CameraInfo:
+    header: Header = field(default_factory=Header)
+    height: uint32 = 0
+
+
+@message("geometry_msgs")
+class Twist:
+    linear: Vector3 = field(default_factory=Vector3)
+    angular: Vector3 = field(default_factory=Vector3)
+
+
+@message("rosgraph_msgs")
+class Clock:
+    clock: ros_peer.Time = field(default_factory=ros_peer.Time)
+
+
+def half(package, kind, name):
+    """One half of a service, empty but for the identity that goes in front."""
+    return struct(package, kind, name, {"client": ros_peer.uint64, "sequence": ros_peer.int64}, {"client": 0, "sequence": 0})
+
+
+def serve(peer, service, package, kind, name):
+    """Offers a service that never answers."""
+    request, response = half(package, kind, f"{name}_Request"), half(package, kind, f"{name}_Response")
+    profile = ros_peer.qos()
+    return [
+        ros_peer.Subscription(peer.participant, f"rq{service}Request", request, profile),
+        ros_peer.Publisher(peer.participant, f"rr{service}Reply", response, profile),
+    ]
+
+
+@pytest.fixture
+def domain(request):
+    """A domain of its own for every test of this file, whichever worker runs it."""
+    ours = [item.nodeid for item in request.session.items if item.path == request.path]
+    return FIRST_DOMAIN + ours.index(request.node.nodeid) % DOMAINS
+
+
+@pytest.fixture
+def start(domain, tmp_path):
+    """Starts the node; it has ended when the test is over, and has not panicked."""
+    nodes = []
+
+    def start(**parameters):
+        node = Node(domain, tmp_path / "out", tmp_path / "log.txt", capture_interfaces=True, **parameters)
+        nodes.append(node)
+        return node
+
+    yield start
+    for node in nodes:
+        if node.process.poll() is None:
+            node.kill()
+        print(f"--- {node.log_path.name}\n{node.log}")
+    assert not any("panicked" in node.log for node in nodes)
+
+
+@contextlib.contextmanager
+def speaking(*speakers):
+    """Publishes each message at its rate in Hz while the block runs."""
+    over = threading.Event()
+
+    def speak(publisher, sample, rate):
+        while not over.wait(1 / rate):
+            publisher.write(sample)
+
+    threads = [threading.Thread(target=speak, args=speaker, daemon=True) for speaker in speakers]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def interfaces(entry):
+    """What an asset declares: by (schema, role, name) its path, type, rate and QoS."""
+    stage = Usd.Stage.Open(str(entry))
+    found = {}
+    for prim in stage.Traverse():
+        for schema, kind in (("RosTopicAPI", "topic"), ("RosServiceAPI", "service"), ("RosActionAPI", "action")):
+            if schema in applied(prim):
+                name = value(prim, f"ros:{kind}:name")
+                key = (kind, value(prim, f"ros:{kind}:role"), name)
+                assert key not in found, f"{key} is there twice"
+                found[key] = {
+                    "path": str(prim.GetPath()),
+                    "type": value(prim, f"ros:{kind}:type"),
+                    "rate": value(prim, "ros:topic:publish_rate"),
+                    "reliability": value(prim, "ros:topic:qos:reliability"),
+                    "durability": value(prim, "ros:topic:qos:durability"),
+                }
+    return found
+
+
+def status(heard, what):
+    return heard.wait(lambda array: any(what in s.name for s in array.status), PATIENCE)
+
+
+def robot(peer, namespace=""):
+    """A robot with a scanner and a camera on its tool, a drive, and an action."""
+    p = namespace
+    description = peer.publisher(f"{p}/robot_description", String, latched=True, depth=1)
+    description.write(String(data=chain()))
+    scan = peer.publisher(f"{p}/scan", LaserScan, reliable=False, depth=5)
+    image = peer.publisher(f"{p}/camera/image_raw", Image, reliable=False)
+    info = peer.publisher(f"{p}/camera/camera_info", CameraInfo)
+    joints = peer.publisher(f"{p}/joint_states", JointState)
+    kept = [description, peer.subscription(f"{p}/cmd_vel", Twist), peer.publisher("/clock", Clock)]
+    for part, package, kind, name in [
+        ("dock/_action/send_goal", "dock_msgs", "action", "Dock_SendGoal"),
+        ("dock/_action/get_result", "dock_msgs", "action", "Dock_GetResult"),
+        ("dock/_action/cancel_goal", "action_msgs", "srv", "CancelGoal"),
+        ("reset", "std_srvs", "srv", "Trigger"),
+        ("driver/get_parameters", "rcl_interfaces", "srv", "GetParameters"),
+    ]:
+        kept += serve(peer, f"{p}/{part}", package, kind, name)
+    in_tool = Header(frame_id="tool")
+    speakers = [
+        (scan, LaserScan(header=in_tool), 10),
+        (image, Image(header=in_tool), 15),
+        (info, CameraInfo(header=in_tool), 15),
+        (joints, JointState(header=Header(frame_id="base")), 25),
+    ]
+    return kept, speakers
+
+
+def is_there(entry, *keys):
+    try:
+        found = interfaces(entry)
+    except Exception:  # It is being written, or not there yet.
+        return None
+    return found if all(key in found for key in keys) else None
+
+
+LAST = (("topic", "publisher", "scan"), ("action", "server", "dock"), ("topic", "publisher", "camera/image_raw"))
+
+
+def test_what_the_robot_offers_is_in_its_asset(start, domain):
+    with Peer(domain) as peer:
+        kept, speakers = robot(peer)
+        with speaking(*speakers):
+            node = start()
+            entry = node.output / "chain" / "chain.usda"
+            found = until(lambda: measured(entry), PATIENCE, "the interfaces are not in the asset")
+        assert set(found) == {
+            ("topic", "publisher", "joint_states"),
+            ("topic", "publisher", "robot_description"),
+            ("topic", "publisher", "scan"),
+            ("topic", "publisher", "camera/image_raw"),
+            ("topic", "publisher", "camera/camera_info"),
+            ("topic", "subscription", "cmd_vel"),
+            ("service", "server", "reset"),
+            ("action", "server", "dock"),
+        }
+        stage = Usd.Stage.Open(str(entry))
+        tool = next(str(prim.GetPath()) for prim in stage.Traverse() if prim.GetName() == "tool")
+        for name in ("scan", "camera/image_raw", "camera/camera_info"):
+            topic = found["topic", "publisher", name]
+            assert topic["path"].startswith(f"{tool}/") and stage.GetPrimAtPath(topic["path"]).GetTypeName() == "Xform", topic
+        for key, interface in found.items():
+            if not interface["path"].startswith(tool):
+                assert interface["path"].startswith("/chain/Interfaces/"), (key, interface)
+        scan = found["topic", "publisher", "scan"]
+        assert (scan["type"], scan["reliability"], scan["durability"]) == ("sensor_msgs/msg/LaserScan", "best_effort", "volatile")
+        # A loaded machine is slow, never fast.
+        assert 3 <= scan["rate"] <= 11 and 3 <= found["topic", "publisher", "joint_states"]["rate"] <= 27
+        description = found["topic", "publisher", "robot_description"]
+        assert (description["reliability"], description["durability"], description["rate"]) == ("reliable", "transient_local", 1)
+        assert found["topic", "subscription", "cmd_vel"]["type"] == "geometry_msgs/msg/Twist"
+        assert found["action", "server", "dock"]["type"] == "dock_msgs/action/Dock"
+        assert found["service", "server", "reset"]["type"] == "std_srvs/srv/Trigger"
+        assert [v for v in check(entry)["violations"] if v["severity"] == "error"] == []
+
+        # The reader agrees, and the asset is held against what is there.
+        told = json.loads(ros_peer_inspect(entry))["interfaces"]
+        assert {(i["kind"], i["role"], i["name"]) for i in told} == set(found)
+        assert {i["frame"] for i in told if i["name"] == "scan"} == {"tool"}
+        statuses = peer.subscription("/diagnostics", DiagnosticArray)
+        good = statuses.wait(lambda array: any("interfaces of chain" in s.name and s.level == OK for s in array.status), PATIENCE)
+        assert good
+        del kept
+
+
+def measured(entry):
+    """The interfaces, once the rates of the scanner and the joints were measured."""
+    found = is_there(entry, *LAST)
+    if not found:
+        return None
+    rates = [found["topic", "publisher", name]["rate"] for name in ("scan", "joint_states", "camera/image_raw")]
+    on_tool = "/tool/" in found["topic", "publisher", "scan"]["path"] and "/tool/" in found["topic", "publisher", "camera/image_raw"]["path"]
+    return found if on_tool and 1 not in rates and rates[1] != 50 else None
+
+
+def ros_peer_inspect(entry):
+    from conftest import run
+
+    return run("inspect", entry, "--json").stdout
+
+
+def test_what_the_asset_declares_and_nobody_offers_is_told(start, domain):
+    """The asset has joint_states; nobody publishes them. Then somebody does, with another type."""
+    with Peer(domain) as peer:
+        description = peer.publisher("/robot_description", String, latched=True, depth=1)
+        description.write(String(data=chain()))
+        statuses = peer.subscription("/diagnostics", DiagnosticArray)
+        node = start()
+
+        def told(level, words):
+            def look(array):
+                found = [s for s in array.status if s.name.endswith("interfaces of chain") and s.level == level]
+                return any(words in s.message for s in found)
+
+            return statuses.wait(look, PATIENCE)
+
+        assert told(WARN, "nobody publishes /joint_states")
+        node.logged("declares the publisher joint_states, but nobody publishes")
+        wrong = peer.publisher("/joint_states", String)
+        assert told(ERROR, "/joint_states has the type std_msgs/msg/String") or wrong
+
+
+def test_every_robot_has_its_own(start, domain):
+    """Two robots in namespaces: each asset has what its own namespace offers."""
+    with Peer(domain) as peer:
+        kept, speakers = robot(peer, "/r1")
+        other = peer.publisher("/r2/robot_description", String, latched=True, depth=1)
+        other.write(String(data=chain("second")))
+        odometer = peer.publisher("/r2/bumper", String)
+        node = start(discover=True)
+        with speaking(*speakers):
+            first = until(lambda: is_there(node.output / "r1" / "chain" / "chain.usda", *LAST), PATIENCE, "r1 has no interfaces")
+            bumper = ("topic", "publisher", "bumper")
+            second = until(lambda: is_there(node.output / "r2" / "second" / "second.usda", bumper), PATIENCE, "r2 has no interfaces")
+        assert bumper not in first and not any(name == "scan" for _, _, name in second)
+        assert kept and odometer
+
+
+def test_the_same_robot_is_the_same_asset(start, domain):
+    """Once everything was seen nothing is written again, though the robot goes on speaking; without the parameter all is as declared."""
+    with Peer(domain) as peer:
+        kept, speakers = robot(peer)
+        heard = peer.subscription("/urdf_usd/asset", Asset, latched=True)
+        with speaking(*speakers):
+            node = start()
+            entry = node.output / "chain" / "chain.usda"
+            until(lambda: measured(entry), PATIENCE, "the interfaces are not in the asset")
+            until(lambda: heard.take() or heard.seen, PATIENCE, "no asset")
+            before = (entry.parent / "ros.usda").read_bytes()
+            # The graph changes in a way that is none of the robot's.
+            tool = Peer(domain)
+            extra = tool.publisher("/parameter_events", String)
+            with contextlib.suppress(TimeoutError):
+                heard.wait(lambda asset: Path(asset.directory, "ros.usda").read_bytes() != before, 8)
+            assert (entry.parent / "ros.usda").read_bytes() == before
+            assert extra and kept
