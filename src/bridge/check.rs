@@ -151,8 +151,18 @@ mod tests {
     async fn checked(asks: &str, says: &str, patience: u64) -> Outcome {
         let node = Fake::default();
         let tf_static = node.advertise::<TFMessage>(says, Qos::latched(1)).unwrap();
-        tf_static.publish(TFMessage { transforms: vec![transform("base", "tool", 0.0)] }).unwrap();
-        check(&node, &expected(asks), &Limits::default(), Duration::from_millis(patience)).await.unwrap()
+        // Again and again, since without a network nothing is latched.
+        let say = async {
+            loop {
+                tf_static.publish(TFMessage { transforms: vec![transform("base", "tool", 0.0)] }).unwrap();
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let (expected, limits) = (expected(asks), Limits::default());
+        tokio::select! {
+            outcome = check(&node, &expected, &limits, Duration::from_millis(patience)) => outcome.unwrap(),
+            () = say => unreachable!(),
+        }
     }
 
     #[tokio::test]

@@ -268,7 +268,7 @@ fn what_is_written_moves_as_the_robot_does() {
         let (of_robot, of_asset) = (Model::of(&robot), asset.model().unwrap());
         let mut positions = of_robot.flat(&[vec![], vec![0.7], vec![0.0]]);
         of_robot.follow(&mut positions);
-        let slide = positions[of_robot.range(2)][0];
+        let (slide, poses) = (positions[of_robot.range(2)][0], of_robot.poses(&positions));
         assert!((slide - (0.02 - 0.3 * 0.7)).abs() < 1e-12);
         for (index, link) in robot.links.iter().enumerate() {
             let frame = asset.frames.iter().position(|frame| frame.id == link.name).unwrap();
@@ -278,10 +278,17 @@ fn what_is_written_moves_as_the_robot_does() {
                 Some("slide") => vec![slide],
                 _ => vec![],
             };
-            let (expected, found) = (of_robot.local(index, &positions), of_asset.place(frame, &at));
+            let parent = robot.tree.parent_joint[index].map(|joint| robot.joints[joint.0].parent.0);
+            // Flat bodies do not stand in the frames that they hang on by, so it is the body that the joint names.
+            let says = parent.map(|parent| match (bodies, robot.links[parent].name.as_str()) {
+                (crate::usd::Bodies::Flat, "mount") => 0,
+                _ => parent,
+            });
+            let above = says.map_or(Pose::identity(), |says| poses[says]);
+            let (expected, found) = (above.inverse() * poses[index], of_asset.place(frame, &at));
             assert!((expected.to_homogeneous() - found.to_homogeneous()).amax() < 1e-6, "{} {bodies:?}", link.name);
-            let parent = robot.tree.parent_joint[index].map(|joint| robot.links[robot.joints[joint.0].parent.0].name.clone());
-            assert_eq!(asset.frames[frame].parent, parent, "{} {bodies:?}", link.name);
+            let says = says.map(|says| robot.links[says].name.clone());
+            assert_eq!(asset.frames[frame].parent, says, "{} {bodies:?}", link.name);
         }
         let mimic = asset.joints.iter().find(|joint| joint.name == "slide").unwrap().mimic.unwrap();
         assert!((mimic.multiplier + 0.3).abs() < 1e-6 && (mimic.offset - 0.02).abs() < 1e-6, "{mimic:?}");
