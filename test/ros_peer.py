@@ -231,6 +231,17 @@ class ParameterEvent:
 
 
 @message("rcl_interfaces")
+class Log:
+    stamp: Time = field(default_factory=Time)
+    level: uint8 = 0
+    name: str = ""
+    msg: str = ""
+    file: str = ""
+    function: str = ""
+    line: uint32 = 0
+
+
+@message("rcl_interfaces")
 class FloatingPointRange:
     from_value: float64 = 0.0
     to_value: float64 = 0.0
@@ -464,6 +475,24 @@ class Client:
         return self.matched(timeout).answer(self.send(request), timeout)
 
 
+class Server:
+    """The answering side of a service; it answers in `answer`, when it is asked to."""
+
+    def __init__(self, participant, service, kind):
+        self.service, self.kind = service, kind
+        profile = qos(depth=128)
+        self.requests = Subscription(participant, f"rq{service}Request", kind.request, profile)
+        self.replies = Publisher(participant, f"rr{service}Reply", kind.response, profile)
+
+    def answer(self, respond, timeout=20):
+        """Waits for a request and answers it with `respond(request)`. Returns the request."""
+        request = self.requests.wait(timeout=timeout)
+        response = respond(request)
+        response.client, response.sequence = request.client, request.sequence
+        self.replies.matched(timeout).write(response)
+        return request
+
+
 class Peer:
     """A participant in the ROS graph, on loopback."""
 
@@ -492,6 +521,20 @@ class Peer:
         if service not in self.clients:
             self.clients[service] = Client(self.participant, service, kind)
         return self.clients[service]
+
+    def server(self, service, kind):
+        return Server(self.participant, service, kind)
+
+    def announce(self, name, *ends, namespace="/"):
+        """Tells the others that these publishers, subscriptions, clients and servers belong to the node `name`."""
+        entities = [getattr(end, part) for end in ends for part in ("writer", "reader") if hasattr(end, part)]
+        entities += [e for end in ends if hasattr(end, "requests") for part in (end.requests, end.replies) for e in vars(part).values()]
+        writers = [Gid(data=list(e.guid.bytes)) for e in entities if isinstance(e, DataWriter)]
+        readers = [Gid(data=list(e.guid.bytes)) for e in entities if isinstance(e, DataReader)]
+        node = NodeEntitiesInfo(node_namespace=namespace, node_name=name, reader_gid_seq=readers, writer_gid_seq=writers)
+        self.infos = Publisher(self.participant, "ros_discovery_info", ParticipantEntitiesInfo, qos(latched=True, depth=1))
+        gid = Gid(data=list(self.participant.guid.bytes))
+        self.infos.write(ParticipantEntitiesInfo(gid=gid, node_entities_info_seq=[node]))
 
     def call(self, service, kind, request, timeout=20):
         return self.client(service, kind).call(request, timeout)
