@@ -192,7 +192,8 @@ mod tests {
     fn lines_look_like_those_of_ros_and_reach_every_sink() {
         let path = std::env::temp_dir().join(format!("urdf_usd_log_{}", std::process::id()));
         let file = LogFile(Some(File::create(&path).unwrap()));
-        let taken: Arc<Mutex<Vec<(LogLevel, String, String, u32)>>> = Arc::default();
+        type Taken = Vec<(LogLevel, String, String, u32)>;
+        let taken: Arc<Mutex<Taken>> = Arc::default();
         let sink = taken.clone();
         let lines = Lines::new("/left/urdf_usd", false, Some(file));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), || {

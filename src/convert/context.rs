@@ -8,6 +8,9 @@ use rayon::prelude::*;
 
 use crate::store::Store;
 
+/// Shows a text.
+pub type Show = dyn Fn(&str) + Send + Sync;
+
 /// What a conversion has at hand.
 #[derive(Default)]
 pub struct Context {
@@ -18,7 +21,7 @@ pub struct Context {
     /// Called with what xacro made of the source, if it is xacro: the text that places with [`expanded`] are in.
     ///
     /// [`expanded`]: crate::diagnostic::Place::expanded
-    pub expanded: Option<Box<dyn Fn(&str) + Send + Sync>>,
+    pub expanded: Option<Box<Show>>,
 }
 
 /// How far a conversion is.

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-pub use context::{Context, Progress, Step};
+pub use context::{Context, Progress, Show, Step};
 pub use publish::Error as PublishError;
 use rayon::prelude::*;
 pub use report::{Counts, FileInfo, Report, SourceInfo, Timings};

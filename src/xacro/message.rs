@@ -64,7 +64,7 @@ impl<'a> Saying<'a> {
         if let Some((line, column)) = xml_position(said) {
             // A macro has nothing to do with a file that can't be parsed.
             let start = |line: &&str| TRACE[2..4].iter().find_map(|start| line.strip_prefix(start)).map(PathBuf::from);
-            let file = self.trace.iter().find_map(|line| start(&line)).unwrap_or_else(|| nearest.to_owned());
+            let file = self.trace.iter().find_map(start).unwrap_or_else(|| nearest.to_owned());
             return Place { line, column, ..Place::file(file) };
         }
         let sought = sought(said, self.macro_name());

@@ -284,7 +284,7 @@ fn static_as_moving(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
         look.expected.iter().zip(seen).filter(|(frame, _)| frame.is_static && !frame.is_root && !frame.from_sensor).collect();
     let is_moving =
         |(frame, seen): &(&AssetFrame, &Seen)| seen.finding.verdict == Verdict::WrongTopic && look.edges(&frame.id).1.is_none();
-    (of_static.len() >= 2 && of_static.iter().all(|pair| is_moving(pair))).then(|| {
+    (of_static.len() >= 2 && of_static.iter().all(is_moving)).then(|| {
         let topic = look.tree().name(Topic::Moving);
         format!(
             "every static frame is told on {topic}, as by a publisher that does not know {}",

@@ -90,6 +90,9 @@ fn asset() -> AssetFrames {
     }
 }
 
+/// A transform as it is, to those that are heard.
+type Bend = dyn Fn(TransformStamped, Topic) -> Vec<(TransformStamped, Topic, PublisherId)>;
+
 /// A robot that is heard: what it publishes can be bent.
 struct Player {
     live: Live,
@@ -100,7 +103,7 @@ struct Player {
     /// Whether joint states are heard.
     joints: bool,
     /// What becomes of each transform.
-    bend: Box<dyn Fn(TransformStamped, Topic) -> Vec<(TransformStamped, Topic, PublisherId)>>,
+    bend: Box<Bend>,
 }
 
 impl Player {
