@@ -18,7 +18,7 @@ use super::robots;
 use crate::diagnostic::Diagnostic;
 use crate::ros::msg::sensor_msgs::JointState;
 use crate::ros::msg::tf2_msgs::TFMessage;
-use crate::ros::{Node, Qos, Subscription};
+use crate::ros::{Node, PublisherId, Qos, Subscription};
 use crate::serve::Site;
 
 /// How many transforms may wait to be read.
@@ -112,6 +112,17 @@ impl<N: Node> Scopes<N> {
             by_robot.extend(keys.iter().map(|key| (key.clone(), scope.live.clone())));
         }
         *self.by_robot.write().unwrap_or_else(PoisonError::into_inner) = by_robot;
+    }
+
+    /// Notes who publishes each topic: what a publisher said once and for all does not count once it has left. `None` stands for
+    /// publishers that can't be told apart.
+    pub(super) fn note_publishers<'a>(&self, publishers: impl Fn(&str) -> &'a [Option<PublisherId>]) {
+        for scope in std::iter::once(&self.own).chain(self.others.values()) {
+            let present: Option<Vec<PublisherId>> = publishers(&scope.topics.fixed).iter().copied().collect();
+            if let Some(present) = present {
+                lock(&scope.live).hear_static_publishers(&present);
+            }
+        }
     }
 
     /// The namespace that a home's robots are heard in, if it is not the root.

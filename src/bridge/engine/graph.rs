@@ -42,17 +42,17 @@ struct Offered<'a> {
     descriptions: BTreeMap<&'a str, Vec<Option<PublisherId>>>,
     /// Topics that are called like one, and are of another type.
     others: BTreeMap<&'a str, &'a str>,
-    /// All other topics that somebody publishes.
-    topics: BTreeSet<&'a str>,
+    /// All other topics, with their publishers.
+    topics: BTreeMap<&'a str, Vec<Option<PublisherId>>>,
 }
 
 impl<'a> Offered<'a> {
     fn of(graph: &'a Graph, own: &str) -> Self {
-        let (mut descriptions, mut others, mut topics) = (BTreeMap::<_, Vec<_>>::new(), BTreeMap::new(), BTreeSet::new());
+        let (mut descriptions, mut others, mut topics) = (BTreeMap::<_, Vec<_>>::new(), BTreeMap::new(), BTreeMap::<_, Vec<_>>::new());
         for end in graph.topics.iter().filter(|end| end.role == TopicRole::Publisher) {
             let topic = end.topic.as_str();
             if topic != own && Home::of_topic(topic).is_none() {
-                topics.insert(topic);
+                topics.entry(topic).or_default().push(end.id);
             } else if end.type_name == STRING {
                 descriptions.entry(topic).or_default().push(end.id);
             } else {
@@ -130,7 +130,10 @@ impl<N: Node> Engine<N> {
         }
         dropped.iter().for_each(|topic| self.speakers.forget(topic));
         self.note_presence(&graph, is_known);
-        self.open_scopes(&offered.topics);
+        self.open_scopes(&offered.topics.keys().copied().collect());
+        if is_known {
+            self.scopes.note_publishers(|topic| offered.topics.get(topic).map_or(&[][..], Vec::as_slice));
+        }
         self.ask_nodes(&graph, !offered.descriptions.is_empty(), now);
     }
 
