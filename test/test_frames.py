@@ -384,7 +384,7 @@ def test_the_command_line_listens_in_the_namespace_of_the_asset_and_knows_others
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--timeout", "-1"], 2, "timeout"),
+        (["--timeout=-1"], 2, "timeout"),
         (["--ros-args", "--nonsense"], 2, "nonsense"),
         (["--timeout", "0.5"], 1, "missing"),
     ],
