@@ -175,8 +175,10 @@ def play(peer, tmp_path):
 
 
 @pytest.fixture
-def node(domain, tmp_path):
-    node = Node(domain, tmp_path / "out", tmp_path / "log.txt", **{"frames.timeout": 1.0})
+def node(request, domain, tmp_path):
+    """The node; frames fall silent sooner than by default, unless a test says otherwise (`long` ones: a loaded machine is slow)."""
+    timeout = {} if request.node.get_closest_marker("long") else {"frames.timeout": 1.0}
+    node = Node(domain, tmp_path / "out", tmp_path / "log.txt", **timeout)
     yield node
     if node.process.poll() is None:
         node.kill()
@@ -384,7 +386,7 @@ def test_the_command_line_listens_in_the_namespace_of_the_asset_and_knows_others
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--timeout", "-1"], 2, "timeout"),
+        (["--timeout=-1"], 2, "timeout"),
         (["--ros-args", "--nonsense"], 2, "nonsense"),
         (["--timeout", "0.5"], 1, "missing"),
     ],
