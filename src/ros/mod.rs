@@ -8,7 +8,7 @@
 //! bounded queue ([`queue`]) that is read with `await`, so no user code ever runs on a client's own thread. Messages are plain
 //! structs ([`msg`]).
 //!
-//! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] may name `ros2-client` and `rustdds`, only
+//! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] may name `rustdds`, only
 //! `rclrs` that crate.
 
 use std::any::Any;

@@ -57,14 +57,18 @@ impl Network {
         let get = |name: &str| variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty());
         if get("ROS_SECURITY_ENABLE").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             let fault = fault("ROS_SECURITY_ENABLE", "true", "this build speaks without encryption or access control");
-            return Err(fault.help("unset it, or build the package in a ROS workspace with a client that knows SROS 2"));
+            return Err(fault.help(
+                "unset it, or build the package in a ROS workspace with its client rclrs (docs/ros.md), which knows SROS 2",
+            ));
         }
         let mut without_effect = Vec::new();
         let reach = reach(get("ROS_AUTOMATIC_DISCOVERY_RANGE"), get("ROS_LOCALHOST_ONLY"))?;
         if let Some(peers) = get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off) {
             let message =
                 format!("ROS_STATIC_PEERS={peers} is not followed: this build finds nodes by multicast, and on this machine");
-            without_effect.push(Diagnostic::new(&codes::WITHOUT_EFFECT, Place::default(), message));
+            let told = Diagnostic::new(&codes::WITHOUT_EFFECT, Place::default(), message);
+            without_effect
+                .push(told.help("name this machine among the static peers of the others, or build with rclrs (docs/ros.md)"));
         }
         Ok(Self {
             domain: get("ROS_DOMAIN_ID").map_or(Ok(0), domain)?,
@@ -128,7 +132,10 @@ fn services(rmw: &str) -> Result<ServiceWire, Diagnostic> {
         "rmw_fastrtps_cpp" | "rmw_fastrtps_dynamic_cpp" | "rmw_connextdds" => Ok(ServiceWire::FastDds),
         "rmw_cyclonedds_cpp" => Ok(ServiceWire::Cyclone),
         "rmw_zenoh_cpp" => Err(fault("RMW_IMPLEMENTATION", rmw, "this build speaks DDS, not Zenoh")
-            .help("run all nodes with rmw_fastrtps_cpp or rmw_cyclonedds_cpp, or connect the two with zenoh-bridge-ros2dds")),
+            .help(
+                "build the package in a ROS workspace with its client rclrs (docs/ros.md), which takes any RMW; or run all nodes with \
+                 rmw_fastrtps_cpp or rmw_cyclonedds_cpp; or connect the two with zenoh-bridge-ros2dds",
+            )),
         _ => {
             Err(fault("RMW_IMPLEMENTATION", rmw, "this build does not know it").help("rmw_fastrtps_cpp or rmw_cyclonedds_cpp"))
         }

@@ -1,0 +1,152 @@
+"""The node as a ROS node, whatever it is for: its log, its place in the graph, its names. CycloneDDS is on the other side, as in
+test_node.py.
+"""
+
+import re
+
+import pytest
+
+pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds (pip install cyclonedds)")
+
+import ros_peer  # noqa: E402
+from ros_node import PATIENCE, Node, box, description  # noqa: E402
+from ros_peer import DiagnosticArray, GetParameters, Log, ParameterEvent, ParticipantEntitiesInfo, Peer, SetParameters  # noqa: E402
+
+#: Domains for the tests of this file.
+FIRST_DOMAIN, DOMAINS = 120, 10
+
+
+@pytest.fixture
+def domain(request):
+    ours = [item.nodeid for item in request.session.items if item.path == request.path]
+    return FIRST_DOMAIN + ours.index(request.node.nodeid) % DOMAINS
+
+
+@pytest.fixture
+def start(domain, tmp_path):
+    """Starts nodes whose logs are kept in `tmp_path`; all have ended when the test is over."""
+    nodes = []
+
+    def start(*arguments, environment=None, **parameters):
+        environment = {"ROS_LOG_DIR": str(tmp_path / "logs")} | (environment or {})
+        node = Node(domain, tmp_path / "out", tmp_path / f"log{len(nodes)}.txt", *arguments, environment=environment, **parameters)
+        nodes.append(node)
+        return node
+
+    yield start
+    for node in nodes:
+        if node.process.poll() is None:
+            node.kill()
+        print(f"--- {node.log_path.name}\n{node.log}")
+
+
+@pytest.fixture
+def peer(domain):
+    with Peer(domain) as peer:
+        yield peer
+
+
+def parameter(name, value):
+    return ros_peer.Parameter(name=name, value=ros_peer.parameter_value(value))
+
+
+def test_the_log_is_heard_on_rosout_and_kept_in_a_file(start, peer, tmp_path):
+    node = start("-r", "__ns:=/left")
+    topic = peer.publisher("/left/robot_description", ros_peer.String, latched=True, depth=1)
+    topic.write(ros_peer.String(data="<robot"))
+    node.logged(r"\[(WARN|ERROR)\]")
+    # Whoever comes late hears what was said before.
+    said = peer.subscription("/rosout", Log, latched=True, depth=1000)
+    line = said.wait(lambda log: log.level in (30, 40), PATIENCE)
+    assert line.name == "left.urdf_usd" and line.file.endswith(".rs") and line.line > 0 and line.function.startswith("urdf_usd"), line
+    assert line.stamp.sec > 1_600_000_000
+    assert f"[left.urdf_usd]: {line.msg}" in node.log
+    (file,) = (tmp_path / "logs").glob("*.log")
+    assert re.fullmatch(rf"urdf_usd_{node.process.pid}_\d+\.log", file.name), file
+    assert f"[left.urdf_usd]: {line.msg}" in file.read_text()
+
+
+def test_logs_go_where_the_arguments_say(start, peer, tmp_path):
+    arguments = ("--disable-rosout-logs", "--disable-stdout-logs", "--log-file-name", "mine", "--log-level", "urdf_usd:=debug")
+    node = start(*arguments)
+    peer.nodes("/urdf_usd", PATIENCE)
+    (file,) = (tmp_path / "logs").glob("mine_*.log")
+    ros_peer.until(lambda: "[DEBUG]" in file.read_text(), PATIENCE, "no line of the debug level")
+    assert node.log == ""
+    with pytest.raises(TimeoutError):
+        peer.subscription("/rosout", Log, latched=True, depth=1000).matched(2)
+    quiet = start("--disable-external-lib-logs", "-r", "__node:=quiet", output_dir=tmp_path / "quiet")
+    peer.nodes("/quiet", PATIENCE)
+    assert list((tmp_path / "logs").glob("*.log")) == [file]
+    assert quiet.end() == 0 and node.end() == 0
+
+
+def test_the_node_tells_of_its_ends_and_leaves_at_once(start, peer, domain):
+    node = start()
+    heard = ros_peer.Subscription(
+        peer.participant, "ros_discovery_info", ParticipantEntitiesInfo, ros_peer.qos(latched=True, depth=100)
+    )
+    said = peer.subscription("/rosout", Log, latched=True).matched(PATIENCE)
+
+    def is_whole(info):
+        # Six parameter services, its own services and topics.
+        return any(n.node_name == "urdf_usd" and len(n.writer_gid_seq) > 10 for n in info.node_entities_info_seq)
+
+    info = heard.wait(is_whole, PATIENCE)
+    (told,) = info.node_entities_info_seq
+    assert told.node_namespace == "/" and len(told.reader_gid_seq) > 10
+    ends = [bytes(gid.data) for gid in (*told.reader_gid_seq, *told.writer_gid_seq)]
+    assert len(ends) == len(set(ends))
+    assert all(end[:12] == bytes(info.gid.data)[:12] for end in ends)
+    assert node.end() == 0
+    heard.wait(lambda left: left.gid == info.gid and not left.node_entities_info_seq, PATIENCE)
+    ros_peer.until(lambda: not said.reader.get_matched_publications(), PATIENCE, "its topics are still there")
+
+
+def test_changed_parameters_are_told_to_everybody(start, peer):
+    events = peer.subscription("/parameter_events", ParameterEvent, depth=100)
+    node = start("-p", "settle_time:=0.5")
+    node.logged("listening")
+    events.matched(PATIENCE)
+    answer = peer.call("/urdf_usd/set_parameters", SetParameters, SetParameters.request(parameters=[parameter("settle_time", 0.25)]))
+    assert answer.results[0].successful
+    event = events.wait(lambda event: event.changed_parameters, PATIENCE)
+    assert (event.node, event.changed_parameters[0].name) == ("/urdf_usd", "settle_time")
+    assert event.changed_parameters[0].value.value == 0.25
+    got = peer.call("/urdf_usd/get_parameters", GetParameters, GetParameters.request(names=["settle_time", "nothing"]))
+    assert [value.value for value in got.values] == [0.25, None]
+
+
+def test_parameters_for_one_node_hold_against_those_for_all(start, peer, tmp_path):
+    file = tmp_path / "parameters.yaml"
+    file.write_text(
+        "/**: {ros__parameters: {settle_time: 0.1, workers: 1}}\n"
+        "/left/urdf_usd: {ros__parameters: {settle_time: 0.2}}\n"
+        "/*/other: {ros__parameters: {settle_time: 0.3}}\n"
+    )
+    node = start("-r", "__ns:=/left", "--params-file", file, "-p", "settle_time:=0.4")
+    node.logged("listening")
+    asked = GetParameters.request(names=["settle_time", "workers"])
+    got = peer.call("/left/urdf_usd/get_parameters", GetParameters, asked, PATIENCE)
+    # As rcl has it: `-p` speaks for `/**`, which the file has named before the node.
+    assert [value.value for value in got.values] == [0.2, 1]
+
+
+def test_a_simulated_clock_is_followed_from_when_it_is_wanted(start, peer):
+    clock = peer.publisher("/clock", ros_peer.Clock, reliable=False, depth=1)
+    assets = peer.subscription("/urdf_usd/asset", ros_peer.Asset, latched=True, depth=10)
+    diagnostics = peer.subscription("/diagnostics", DiagnosticArray, depth=10)
+    start().logged("listening")
+    wanted = SetParameters.request(parameters=[parameter("use_sim_time", True)])
+    assert peer.call("/urdf_usd/set_parameters", SetParameters, wanted, PATIENCE).results[0].successful
+    topic = description(peer)
+    # Time that jumps back is followed too.
+    for second, name in ((500, "first"), (100, "second")):
+
+        def has_heard(second=second):
+            clock.write(ros_peer.Clock(clock=ros_peer.Time(sec=second)))
+            return any(array.header.stamp.sec == second for array in diagnostics.take())
+
+        ros_peer.until(has_heard, PATIENCE, f"it is never {second}")
+        topic.write(ros_peer.String(data=box(name)))
+        assert assets.wait(lambda asset, name=name: asset.robot == name, PATIENCE).header.stamp.sec == second
