@@ -57,7 +57,7 @@ struct Inner {
     live: Mutex<Option<Live>>,
 }
 
-/// What ends with the node. Fields are dropped in order.
+/// What ends with the node.
 struct Live {
     kept: Arc<Mutex<Kept>>,
     node: client::Node,
