@@ -16,6 +16,7 @@ pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds 
 from pxr import Usd  # noqa: E402
 
 import ros_peer  # noqa: E402
+from conftest import run  # noqa: E402
 from cyclonedds.idl.types import float32, uint32  # noqa: E402
 from ros_node import PATIENCE, Node, chain  # noqa: E402
 from ros_peer import Asset, DiagnosticArray, Header, JointState, Peer, String, Vector3, message, struct, until  # noqa: E402
@@ -176,7 +177,18 @@ def is_there(entry, *keys):
     return found if all(key in found for key in keys) else None
 
 
-LAST = (("topic", "publisher", "scan"), ("action", "server", "dock"), ("topic", "publisher", "camera/image_raw"))
+#: All that `robot` offers.
+ALL = {
+    ("topic", "publisher", "joint_states"),
+    ("topic", "publisher", "robot_description"),
+    ("topic", "publisher", "scan"),
+    ("topic", "publisher", "camera/image_raw"),
+    ("topic", "publisher", "camera/camera_info"),
+    ("topic", "subscription", "cmd_vel"),
+    ("service", "server", "reset"),
+    ("action", "server", "dock"),
+}
+OF_SENSORS = ("scan", "camera/image_raw", "camera/camera_info")
 
 
 def test_what_the_robot_offers_is_in_its_asset(start, domain):
@@ -186,19 +198,10 @@ def test_what_the_robot_offers_is_in_its_asset(start, domain):
             node = start()
             entry = node.output / "chain" / "chain.usda"
             found = until(lambda: measured(entry), PATIENCE, "the interfaces are not in the asset")
-        assert set(found) == {
-            ("topic", "publisher", "joint_states"),
-            ("topic", "publisher", "robot_description"),
-            ("topic", "publisher", "scan"),
-            ("topic", "publisher", "camera/image_raw"),
-            ("topic", "publisher", "camera/camera_info"),
-            ("topic", "subscription", "cmd_vel"),
-            ("service", "server", "reset"),
-            ("action", "server", "dock"),
-        }
+        assert set(found) == ALL
         stage = Usd.Stage.Open(str(entry))
         tool = next(str(prim.GetPath()) for prim in stage.Traverse() if prim.GetName() == "tool")
-        for name in ("scan", "camera/image_raw", "camera/camera_info"):
+        for name in OF_SENSORS:
             topic = found["topic", "publisher", name]
             assert topic["path"].startswith(f"{tool}/") and stage.GetPrimAtPath(topic["path"]).GetTypeName() == "Xform", topic
         for key, interface in found.items():
@@ -216,7 +219,7 @@ def test_what_the_robot_offers_is_in_its_asset(start, domain):
         assert [v for v in check(entry)["violations"] if v["severity"] == "error"] == []
 
         # The reader agrees, and the asset is held against what is there.
-        told = json.loads(ros_peer_inspect(entry))["interfaces"]
+        told = json.loads(run("inspect", entry, "--json").stdout)["interfaces"]
         assert {(i["kind"], i["role"], i["name"]) for i in told} == set(found)
         assert {i["frame"] for i in told if i["name"] == "scan"} == {"tool"}
         statuses = peer.subscription("/diagnostics", DiagnosticArray)
@@ -226,19 +229,13 @@ def test_what_the_robot_offers_is_in_its_asset(start, domain):
 
 
 def measured(entry):
-    """The interfaces, once the rates of the scanner and the joints were measured."""
-    found = is_there(entry, *LAST)
+    """The interfaces, once all are there and the rates of what speaks were measured."""
+    found = is_there(entry, *ALL)
     if not found:
         return None
-    rates = [found["topic", "publisher", name]["rate"] for name in ("scan", "joint_states", "camera/image_raw")]
-    on_tool = "/tool/" in found["topic", "publisher", "scan"]["path"] and "/tool/" in found["topic", "publisher", "camera/image_raw"]["path"]
-    return found if on_tool and 1 not in rates and rates[1] != 50 else None
-
-
-def ros_peer_inspect(entry):
-    from conftest import run
-
-    return run("inspect", entry, "--json").stdout
+    topics = [found["topic", "publisher", name] for name in OF_SENSORS]
+    rates = [topic["rate"] for topic in topics] + [found["topic", "publisher", "joint_states"]["rate"]]
+    return found if all("/tool/" in topic["path"] for topic in topics) and not {1, 50} & set(rates) else None
 
 
 def test_what_the_asset_declares_and_nobody_offers_is_told(start, domain):
@@ -271,7 +268,7 @@ def test_every_robot_has_its_own(start, domain):
         odometer = peer.publisher("/r2/bumper", String)
         node = start(discover=True)
         with speaking(*speakers):
-            first = until(lambda: is_there(node.output / "r1" / "chain" / "chain.usda", *LAST), PATIENCE, "r1 has no interfaces")
+            first = until(lambda: is_there(node.output / "r1" / "chain" / "chain.usda", *ALL), PATIENCE, "r1 has no interfaces")
             bumper = ("topic", "publisher", "bumper")
             second = until(lambda: is_there(node.output / "r2" / "second" / "second.usda", bumper), PATIENCE, "r2 has no interfaces")
         assert bumper not in first and not any(name == "scan" for _, _, name in second)
@@ -279,7 +276,7 @@ def test_every_robot_has_its_own(start, domain):
 
 
 def test_the_same_robot_is_the_same_asset(start, domain):
-    """Once everything was seen nothing is written again, though the robot goes on speaking; without the parameter all is as declared."""
+    """Once everything was seen nothing is written again, though the robot goes on speaking."""
     with Peer(domain) as peer:
         kept, speakers = robot(peer)
         heard = peer.subscription("/urdf_usd/asset", Asset, latched=True)
@@ -291,7 +288,7 @@ def test_the_same_robot_is_the_same_asset(start, domain):
             before = (entry.parent / "ros.usda").read_bytes()
             # The graph changes in a way that is none of the robot's.
             tool = Peer(domain)
-            extra = tool.publisher("/parameter_events", String)
+            extra = tool.publisher("/parameter_events", ros_peer.ParameterEvent)
             with contextlib.suppress(TimeoutError):
                 heard.wait(lambda asset: Path(asset.directory, "ros.usda").read_bytes() != before, 8)
             assert (entry.parent / "ros.usda").read_bytes() == before

@@ -63,6 +63,9 @@ const COMMANDS: [&str; 12] = [
 /// What is about the whole robot, whatever its header says.
 const OF_THE_WHOLE: [&str; 2] = ["sensor_msgs/msg/JointState", "nav_msgs/msg/Odometry"];
 
+/// What every robot publishes: who listens to it is no part of what it offers.
+const OF_EVERY_ROBOT: [&str; 2] = ["joint_states", "robot_description"];
+
 /// What was heard on a topic.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Heard {
@@ -194,6 +197,7 @@ fn of_topic(name: &str, ends: &[&TopicEnd], heard: Option<&Heard>) -> Option<Cap
             let frame = heard.and_then(|heard| heard.frame.clone()).filter(|_| !OF_THE_WHOLE.contains(&type_name));
             Captured { is_measured: rate.is_some(), frame, ..whole(name, type_name, kind) }
         }
+        (None, Some(_)) if OF_EVERY_ROBOT.contains(&name) => return None,
         (None, Some(type_name)) => {
             whole(name, type_name, InterfaceKind::Subscription { qos: qos(with(TopicRole::Subscriber)) })
         }

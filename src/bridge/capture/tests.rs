@@ -55,6 +55,7 @@ fn topics_have_their_roles() {
         vec![
             publisher("/scan", "sensor_msgs/msg/LaserScan", "/lidar"),
             subscriber("/scan", "sensor_msgs/msg/LaserScan", "/nav"),
+            subscriber("/joint_states", "sensor_msgs/msg/JointState", "/robot_state_publisher"),
             // An operator drives it.
             publisher("/cmd_vel", "geometry_msgs/msg/Twist", "/teleop"),
             subscriber("/cmd_vel", "geometry_msgs/msg/Twist", "/base"),
