@@ -202,11 +202,11 @@ const TABLE: &[Row] = &[
     ),
     live(
         "description_from",
-        Initial::Text("*"),
-        Rule::Own("the name of a node, in which * stands for anything, as in */robot_state_publisher; or empty", |value| {
+        Initial::Text("/*"),
+        Rule::Own("the name of a node, in which * stands for anything, as in /*robot_state_publisher; or empty", |value| {
             node_pattern(text(value))
         }),
-        "Which node's parameter robot_description is read once where nothing is heard on the topic; with *, any node's while nobody at all \
+        "Which node's parameter robot_description is read once where nothing is heard on the topic; with /*, any node's while nobody at all \
          publishes a description. Empty: none.",
     ),
     live(

@@ -21,8 +21,8 @@ const STRING: &str = "std_msgs/msg/String";
 const PUBLISHER: &str = "robot_state_publisher";
 /// The service of a node that tells its parameters, after its name.
 const GET_PARAMETERS: &str = "/get_parameters";
-/// Which nodes to ask: any.
-const ANY: &str = "*";
+/// Which nodes to ask: any. A lone `*` would be an alias to YAML, at which `ros2 param load` gives up.
+const ANY: &str = "/*";
 /// How many nodes are asked.
 const MOST_ASKED: usize = 64;
 /// How many nodes are named where there may be many.

@@ -686,7 +686,7 @@ async fn joint_states_and_transforms_of_a_namespace_are_its_robots() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_nodes_parameter_is_read_where_no_topic_is_heard() {
-    let mut bed = bed_with(|parameters| parameters.description_from = Some("*".to_owned()));
+    let mut bed = bed_with(|parameters| parameters.description_from = Some("/*".to_owned()));
     let mut requests = bed.node.answer::<GetParameters>("/r1/robot_state_publisher/get_parameters");
     let mut others = bed.node.answer::<GetParameters>("/r1/a/get_parameters");
     let nodes = ["/r1/a", "/r1/robot_state_publisher", "/urdf_usd"].map(str::to_owned).to_vec();
