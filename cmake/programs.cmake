@@ -20,6 +20,8 @@ if(NOT NPM)
   message(STATUS "npm was not found: urdf_usd is built without its 3D viewer (Node.js 20 or newer has npm)")
 endif()
 
+# Only a workspace with a single RMW lacks this library, which rclrs is linked with.
+find_library(RMW_IMPLEMENTATION rmw_implementation)
 # What rclrs is built with: the messages that it or the node uses, with the types that they consist of.
 set(messages action_msgs builtin_interfaces diagnostic_msgs geometry_msgs rcl_interfaces rosgraph_msgs sensor_msgs std_msgs tf2_msgs)
 set(why_not "")
@@ -27,6 +29,8 @@ if(NOT rosidl_generator_rs_FOUND)
   set(why_not "rosidl_generator_rs was not found (https://github.com/ros2-rust/rosidl_rust, in the same workspace or installed)")
 elseif(NOT "$ENV{ROS_DISTRO}" MATCHES "^(humble|jazzy|kilted|lyrical|rolling)$")
   set(why_not "ROS_DISTRO is \"$ENV{ROS_DISTRO}\", for which there is no rclrs")
+elseif(NOT RMW_IMPLEMENTATION)
+  set(why_not "the library rmw_implementation was not found: a workspace has it that knows more than one RMW")
 endif()
 set(client ${URDF_USD_ROS})
 if(client STREQUAL "rclrs" AND why_not)

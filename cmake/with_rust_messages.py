@@ -51,7 +51,7 @@ class Messages:
 
     def state(self, packages):
         """What the Rust of packages is made from; the same as long as it need not be made anew."""
-        files = [Path(__file__), self.options.generator, *self.options.templates.rglob("*.em")]
+        files = [Path(__file__).resolve(), self.options.generator.resolve(), *self.options.templates.resolve().rglob("*.em")]
         files += [file for package in sorted(packages) for file in idl_files(self.folder(package))]
         return {"packages": sorted(packages), "files": [[str(file), file.stat().st_mtime_ns] for file in files]}
 
@@ -113,6 +113,9 @@ def main():
     messages.make()
     prefixes = [str(messages.prefix), *filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))]
     os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(prefixes)
+    # For the linker: what the build scripts of rclrs tell it is not told anew when prefixes change.
+    libraries = [f"{prefix}/lib" for prefix in prefixes]
+    os.environ["LIBRARY_PATH"] = os.pathsep.join([*libraries, *filter(None, [os.environ.get("LIBRARY_PATH")])])
     os.execvp(options.command[0], options.command)
 
 

@@ -73,6 +73,8 @@ def test_logs_go_where_the_arguments_say(start, peer, tmp_path):
     (file,) = (tmp_path / "logs").glob("mine_*.log")
     ros_peer.until(lambda: "[DEBUG]" in file.read_text(), PATIENCE, "no line of the debug level")
     assert node.log == ""
+    # What is opened after it is there.
+    peer.subscription("/diagnostics", ros_peer.DiagnosticArray, depth=10).matched(PATIENCE)
     with pytest.raises(TimeoutError):
         peer.subscription("/rosout", Log, latched=True, depth=1000).matched(2)
     quiet = start("--disable-external-lib-logs", "-r", "__node:=quiet", output_dir=tmp_path / "quiet")

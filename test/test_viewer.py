@@ -36,7 +36,7 @@ from ros_peer import JointState, Peer, String, TFMessage, until  # noqa: E402
 #: One browser at a time: it draws in software.
 pytestmark = pytest.mark.xdist_group("viewer")
 #: Domains for the tests of this file, above those of test_node.py.
-FIRST_DOMAIN, DOMAINS = 90, 11
+FIRST_DOMAIN, DOMAINS = 90, 10
 SCREENSHOTS = conftest.ROOT / ".test-env" / "screenshots"
 #: WebGL without a graphics card, and no word to the browser's maker.
 FLAGS = [

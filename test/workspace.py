@@ -69,9 +69,10 @@ def output(tmp_path_factory):
 def bridge(peer, output):
     arguments = ["-r", "__ns:=/left", "-p", f"output_dir:={output}", "-p", "http.port:=0", "-p", "settle_time:=0.05"]
     process = subprocess.Popen([BRIDGE, "--ros-args", *arguments])
-    peer.until(lambda: ("urdf_usd", "/left") in peer.node.get_node_names_and_namespaces(), "the node")
-    yield process
-    if process.poll() is None:
+    try:
+        peer.until(lambda: ("urdf_usd", "/left") in peer.node.get_node_names_and_namespaces(), "the node")
+        yield process
+    finally:
         process.kill()
         process.wait()
 

@@ -164,12 +164,9 @@ impl<N: Node> Engine<N> {
             None
         };
         let descriptions = Descriptions::start(&*node)?;
-        let own_namespace = match Home::of_topic(descriptions.topic()) {
-            Some(Home::Namespace(namespace)) => namespace,
-            _ => node.namespace().into(),
-        };
+        let own_namespace = own_namespace(&*node, &descriptions, &parameters);
         let mut engine = Self {
-            scopes: Scopes::start(node.clone(), site.clone(), Some(own_namespace).filter(|namespace| **namespace != *"/"))?,
+            scopes: Scopes::start(node.clone(), site.clone(), own_namespace)?,
             places,
             descriptions,
             speakers: Speakers::default(),
@@ -356,6 +353,9 @@ impl<N: Node> Engine<N> {
         if self.parameters.capture_interfaces != before.capture_interfaces {
             self.set_capture();
         }
+        if self.parameters.ros_namespace != before.ros_namespace {
+            self.scopes.set_own_namespace(own_namespace(&*self.node, &self.descriptions, &self.parameters));
+        }
         if self.parameters.description_from != before.description_from {
             self.nodes = Nodes::default();
         }
@@ -488,6 +488,17 @@ fn answer(
 fn asset_key(output_dir: &Path, directory: &Path) -> String {
     let below = directory.strip_prefix(output_dir).unwrap_or(directory);
     below.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+/// The namespace that the node's own robots are heard in, unless it is the root: where they are described, else what their assets are
+/// told to declare.
+fn own_namespace<N: Node>(node: &N, descriptions: &Descriptions, parameters: &Parameters) -> Option<Arc<str>> {
+    let described: Arc<str> = match Home::of_topic(descriptions.topic()) {
+        Some(Home::Namespace(namespace)) => namespace,
+        _ => node.namespace().into(),
+    };
+    let declared = || Some(format!("/{}", parameters.ros_namespace.as_deref()?.trim_matches('/')).into());
+    Some(described).filter(|namespace| **namespace != *"/").or_else(declared)
 }
 
 fn period(length: Duration) -> Interval {

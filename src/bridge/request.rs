@@ -86,12 +86,18 @@ fn file(uri: &str, parameters: &Parameters) -> Result<PathBuf, Diagnostic> {
     let packages: Vec<PathBuf> = packages.chain(options.ament_prefixes.iter().map(|prefix| prefix.join("share"))).collect();
     options.allowed_roots.extend(packages);
     let files = Files::new(Arc::new(Resolver::new(options)));
-    files.open(uri, None).map(|file| file.path).map_err(|error| {
+    let path = files.open(uri, None).map(|file| file.path).map_err(|error| {
         let parameters = "the parameters packages, package_paths and allowed_roots say what may be read, and restrict_calls whether \
                           calls are held to that";
         let help = format!("{}; {parameters}", error.help);
         error.at(Place::default()).help(help)
-    })
+    })?;
+    // A link or an encoded name may hide what it is.
+    let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+    if !xacro::is_xacro(Path::new(uri)) && (xacro::is_xacro(&path) || xacro::is_xacro(&real)) {
+        return Err(refuse(format!("{uri:?} is a xacro file by another name"), "name it by its own path"));
+    }
+    Ok(path)
 }
 
 /// The directory asked for, if one is; a relative one lies below the node's own. If calls are restricted: only if it is that or below it

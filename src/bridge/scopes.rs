@@ -125,6 +125,11 @@ impl<N: Node> Scopes<N> {
         }
     }
 
+    /// Changes where the node's own robots are heard, from the next [`Scopes::set`] on.
+    pub(super) fn set_own_namespace(&mut self, namespace: Option<Arc<str>>) {
+        self.own_namespace = namespace;
+    }
+
     /// The namespace that a home's robots are heard in, if it is not the root.
     pub(super) fn namespace<'a>(&'a self, home: &'a Home) -> Option<&'a Arc<str>> {
         match home {
@@ -174,8 +179,11 @@ impl Scope {
     /// Listens to those of its topics that somebody publishes and that the node's own scope does not hear.
     fn open(&mut self, node: &impl Node, site: &Arc<Site>, offered: &BTreeSet<&str>, own: &Topics) -> Result<(), Diagnostic> {
         let Topics { moving, fixed, joints } = self.topics.clone();
-        let mut is_new =
-            |topic: &String, heard: &String| topic != heard && offered.contains(&**topic) && self.open.insert(topic.clone());
+        // The node's remaps are meant for its own names: where one leads elsewhere is heard under that name.
+        let is_itself = |topic: &String| node.resolve_topic(topic).is_ok_and(|resolved| resolved == *topic);
+        let mut is_new = |topic: &String, heard: &String| {
+            topic != heard && offered.contains(&**topic) && is_itself(topic) && self.open.insert(topic.clone())
+        };
         let (new_moving, new_fixed, new_joints) =
             (is_new(&moving, &own.moving), is_new(&fixed, &own.fixed), is_new(&joints, &own.joints));
         if new_moving {

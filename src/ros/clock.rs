@@ -64,6 +64,8 @@ impl Clock {
         is_simulated: &Value,
     ) -> Result<Option<Subscription<Tick>>, Diagnostic> {
         let is_simulated = *is_simulated == Value::Bool(true);
+        // What an earlier simulation said is over.
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Time::default();
         self.is_simulated.store(is_simulated, Ordering::Relaxed);
         is_simulated.then(subscribe).transpose()
     }

@@ -141,6 +141,10 @@ async fn observe<N: Node>(
     qos: Qos,
     measuring: Arc<AtomicUsize>,
 ) -> Option<(String, Heard)> {
+    // The node's remaps are meant for its own names.
+    if node.resolve_topic(&topic).is_ok_and(|resolved| resolved != topic) {
+        return None;
+    }
     let mut messages = match node.observe(&topic, &type_name, qos) {
         Ok(messages) => messages,
         Err(error) => {

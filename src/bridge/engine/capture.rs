@@ -33,6 +33,12 @@ impl Capture {
             None => std::future::pending().await,
         }
     }
+
+    /// Forgets a robot.
+    pub(super) fn forget(&mut self, key: &str) {
+        self.declared.remove(key);
+        self.differing.remove(key);
+    }
 }
 
 impl<N: Node> Engine<N> {
@@ -71,7 +77,7 @@ impl<N: Node> Engine<N> {
     }
 
     /// What the robot of a home is seen to have. `None`: nothing was seen yet, or it need not be the robot that runs.
-    fn captured(&self, home: &Home, origin: &Origin) -> Option<Vec<Captured>> {
+    pub(super) fn captured(&self, home: &Home, origin: &Origin) -> Option<Vec<Captured>> {
         let seen = self.capture.seen.as_ref()?.borrow().clone();
         if *origin == Origin::Call || seen.graph == crate::ros::Graph::default() {
             return None;
@@ -122,6 +128,10 @@ impl<N: Node> Engine<N> {
         let (Some(seen), Some(robot)) = (&self.capture.seen, self.robots.get(key)) else { return };
         let seen = seen.borrow().clone();
         let Some((_, declared)) = self.capture.declared.get(key).filter(|_| robot.gone.is_none()) else { return };
+        // Nobody said that a robot which only a call made is running.
+        if robot.origin == Origin::Call {
+            return;
+        }
         if seen.graph == crate::ros::Graph::default() {
             return;
         }

@@ -75,6 +75,10 @@ impl Descriptions {
         while self.listeners.try_join_next().is_some() {}
         for topic in topics.iter().filter(|topic| ***topic != *self.own_topic) {
             let Some(home) = Home::of_topic(topic).filter(|_| !self.discovered.contains_key(*topic)) else { continue };
+            // A remap, which is meant for the node's own names, leads elsewhere: what is there is followed under its own.
+            if node.resolve_topic(topic).is_ok_and(|resolved| resolved != **topic) {
+                continue;
+            }
             if self.discovered.len() >= MOST_TOPICS {
                 if !std::mem::replace(&mut self.complained, true) {
                     tracing::warn!("no more than {MOST_TOPICS} topics of descriptions are followed; {topic} is not");

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Done, Engine};
-use crate::bridge::frames::Verdict;
 use crate::bridge::origin::{self, DESCRIPTION, Home, Origin};
 use crate::bridge::robots::{Frames, Robot};
 use crate::diagnostic::Diagnostic;
@@ -48,7 +47,8 @@ struct Offered<'a> {
 
 impl<'a> Offered<'a> {
     fn of(graph: &'a Graph, own: &str) -> Self {
-        let (mut descriptions, mut others, mut topics) = (BTreeMap::<_, Vec<_>>::new(), BTreeMap::new(), BTreeMap::<_, Vec<_>>::new());
+        let (mut descriptions, mut others, mut topics) =
+            (BTreeMap::<_, Vec<_>>::new(), BTreeMap::new(), BTreeMap::<_, Vec<_>>::new());
         for end in graph.topics.iter().filter(|end| end.role == TopicRole::Publisher) {
             let topic = end.topic.as_str();
             if topic != own && Home::of_topic(topic).is_none() {
@@ -151,6 +151,15 @@ impl<N: Node> Engine<N> {
         for key in left {
             self.part_with(&key);
         }
+        // A file is there as long as the parameter names it.
+        let is_back = |robot: &Robot| {
+            robot.gone.is_some()
+                && matches!(&robot.origin, Origin::File(path) if self.parameters.urdf_file.as_ref() == Some(path))
+        };
+        let back: Vec<String> = self.robots.iter().filter(|(_, robot)| is_back(robot)).map(|(key, _)| key.clone()).collect();
+        for key in back {
+            self.greet(&key);
+        }
     }
 
     /// Listens to what the robots that are there say of themselves.
@@ -177,8 +186,7 @@ impl<N: Node> Engine<N> {
         self.robots.iter().any(|(key, robot)| {
             let has_frames =
                 matches!(robot.asset.as_ref().map(|asset| &asset.frames), Some(Frames::Read(Ok(frames))) if !frames.is_empty());
-            let is_heard =
-                || self.judgements.get(key).is_some_and(|j| j.findings.iter().any(|f| f.verdict != Verdict::Missing));
+            let is_heard = || self.judgements.get(key).is_some_and(|j| j.findings.iter().any(|f| f.actual_topic.is_some()));
             robot.home == Home::Own && robot.gone.is_none() && has_frames && !is_heard()
         })
     }

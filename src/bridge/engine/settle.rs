@@ -11,6 +11,9 @@ use crate::convert::{Report, Source};
 use crate::diagnostic::Diagnostic;
 use crate::ros::{Node, PublisherId, Qos};
 
+/// How many robots that are gone are remembered.
+const MOST_GONE: usize = 256;
+
 impl<N: Node> Engine<N> {
     pub(super) fn finish_order(&mut self, key: String, number: u64, outcome: Outcome) {
         match outcome {
@@ -70,7 +73,8 @@ impl<N: Node> Engine<N> {
                 self.begin_reading(&key, &report)
             }
         };
-        let mut whose = (home, origin, heard_from, None);
+        // One that left while it was converted is still gone: hearing of it again is what brings it back.
+        let mut whose = (home, origin, heard_from, self.robots.get(&key).and_then(|robot| robot.gone));
         if let Some(mut robot) = self.robots.remove(&key) {
             if robot.attempt > number {
                 // A newer source was there first, and now this older one is on disk.
@@ -101,8 +105,14 @@ impl<N: Node> Engine<N> {
             used: report.used.clone(),
             asset: Some(Written { report, frames }),
         };
+        // A call converts without what was captured, and more may have been seen meanwhile.
+        let is_behind = robot.gone.is_none()
+            && self.captured(&robot.home, &robot.origin).is_some_and(|captured| captured != robot.job.captured);
         self.newest = Some(key.clone());
-        self.settle(key, robot);
+        self.settle(key.clone(), robot);
+        if is_behind {
+            self.convert_again(&key);
+        }
     }
 
     /// A source could not be converted. The last good asset stays.
@@ -121,7 +131,8 @@ impl<N: Node> Engine<N> {
             self.robots.extend(before.map(|robot| (key, robot)));
             return;
         }
-        let (name, asset) = before.map_or_else(|| (key.clone(), None), |robot| (robot.name, robot.asset));
+        let (name, asset, gone) =
+            before.map_or_else(|| (key.clone(), None, None), |robot| (robot.name, robot.asset, robot.gone));
         let stays = asset.as_ref().map_or(String::new(), |asset| format!("; revision {} stays", asset.report.revision));
         tracing::error!("{name:?} was not converted{stays}");
         log(&failure.diagnostics);
@@ -130,7 +141,7 @@ impl<N: Node> Engine<N> {
             name,
             home,
             origin,
-            gone: None,
+            gone,
             job: attempt.job,
             attempt: number,
             fingerprint: Some(attempt.fingerprint),
@@ -228,7 +239,20 @@ impl<N: Node> Engine<N> {
         self.contested.remove(key);
         self.site.forget_joints(key);
         self.tell_state(key);
+        self.forget_longest_gone();
         self.look_soon();
+    }
+
+    /// Robots that come under new names all the time must not fill the memory.
+    fn forget_longest_gone(&mut self) {
+        let gone = || self.robots.iter().filter_map(|(key, robot)| Some((robot.gone?, key)));
+        let Some((_, oldest)) = gone().min().filter(|_| gone().count() > MOST_GONE) else { return };
+        let oldest = oldest.clone();
+        tracing::debug!("{oldest:?} is forgotten; its asset stays");
+        self.robots.remove(&oldest);
+        self.announcers.remove(&oldest);
+        self.capture.forget(&oldest);
+        self.site.hide(&oldest);
     }
 
     /// … and begins again here, if it was gone.

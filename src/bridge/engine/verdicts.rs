@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::{Engine, MOST_CALLS, interfaces, tell};
 use crate::bridge::frames::{Expected, Judgement, Verdict, judge};
+use crate::bridge::origin::Origin;
 use crate::bridge::robots::{self, Frames, Robot};
 use crate::convert::Report;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
@@ -108,7 +109,12 @@ impl<N: Node> Engine<N> {
     /// The regular look at all frames begins, unless the last one is not over yet.
     pub(super) fn begin_judging(&mut self) {
         if self.to_judge.is_empty() {
-            self.to_judge.extend(self.robots.iter().filter(|(_, robot)| robot.gone.is_none()).map(|(key, _)| key.clone()));
+            self.to_judge.extend(
+                self.robots
+                    .iter()
+                    .filter(|(_, robot)| robot.gone.is_none() && robot.origin != Origin::Call)
+                    .map(|(key, _)| key.clone()),
+            );
         }
         if self.to_judge.is_empty() {
             self.publish_diagnostics();

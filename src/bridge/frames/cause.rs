@@ -139,7 +139,12 @@ fn prefix(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
         };
         missing.iter().filter(is_there).count()
     };
-    let (count, prefix) = prefixes.into_iter().map(|prefix| (there(prefix), prefix)).max_by_key(|(count, _)| *count)?;
+    // Of many robots with prefixes in one TF each has its own, which is most likely its namespace; it spares looking at the others.
+    let namespace = look.expected.asset().context.namespace.trim_matches('/');
+    let own = prefixes.iter().find(|prefix| prefix.trim_matches(['/', '_']) == namespace).map(|own| (there(own), *own));
+    let own = own.filter(|(count, _)| *count == missing.len());
+    let best = || prefixes.iter().rev().map(|prefix| (there(prefix), *prefix)).max_by_key(|(count, _)| *count);
+    let (count, prefix) = own.or_else(best)?;
     // One name that ends like another is no prefix.
     let is_one = missing.len() == 1 && prefix.ends_with('/');
     ((count >= 2 || is_one) && is_most(count, missing.len())).then(|| prefix.to_owned())

@@ -76,9 +76,10 @@ impl Joints {
                 continue;
             };
             joint.speakers.hear(joint.publisher, publisher, now);
-            let is_back = stamp < joint.stamp && stamp != Time::default();
+            // A little is what jitters or was overtaken.
+            let is_back = nanoseconds(joint.stamp) - nanoseconds(stamp) > BEHIND && stamp != Time::default();
             went_back |= is_back && publisher == joint.publisher;
-            if is_back && (publisher == joint.publisher || nanoseconds(joint.stamp) - nanoseconds(stamp) > BEHIND) {
+            if is_back {
                 joint.positions.clear();
             }
             (joint.heard, joint.stamp, joint.publisher) = (now, stamp, publisher);
@@ -231,7 +232,7 @@ pub(super) mod tests {
     #[test]
     fn a_clock_that_goes_back_is_told_and_no_stamp_is_noted() {
         let mut joints = heard(&[(1000, 0.0), (1010, 0.0)]);
-        assert!(joints.add(&state(500, &[("j", 0.0)]), PublisherId::default(), Instant::now()));
+        assert!(joints.add(&state(400, &[("j", 0.0)]), PublisherId::default(), Instant::now()));
         assert!(joints.at("j", 1000 * MS, Instant::now()).is_none() && joints.unstamped().is_none());
         assert!(!joints.add(&state(0, &[("j", 0.0)]), PublisherId::default(), Instant::now()));
         assert!(joints.unstamped().is_some());

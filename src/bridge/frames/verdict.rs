@@ -446,6 +446,8 @@ impl Look<'_> {
             let (a, b) = (multiplier * lower + offset, multiplier * upper + offset);
             Some(Bounds { lower: a.min(b), upper: a.max(b) })
         })
+        // Positions beyond all measure leave nothing to compare with.
+        .filter(|bounds| bounds.lower.is_finite() && bounds.upper.is_finite())
     }
 
     /// What is heard under the robot that the asset does not declare.

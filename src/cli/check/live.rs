@@ -15,9 +15,8 @@ use crate::bridge::frames::{Expected, Finding, Limits, Verdict};
 use crate::bridge::launch::{Interrupted, fail, runtime};
 use crate::cli::{failed, plural, print_json, wrong};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::ros::embedded::{Embedded, Network};
 use crate::ros::msg::urdf_usd::FrameVerdict;
-use crate::ros::{Args, Node};
+use crate::ros::{self, Args, Node};
 use crate::usd;
 
 /// The node's name unless it is remapped.
@@ -74,12 +73,11 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
 
 /// What was heard; `None` if a signal ended it.
 fn listen_to(args: &Args, expected: &Expected, listen: &Listen<'_>) -> Result<Option<Outcome>, Diagnostic> {
-    let network = Network::from_env()?;
     let patience = Duration::try_from_secs_f64(listen.timeout).unwrap_or(Duration::MAX);
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let mut interrupted = Interrupted::new()?;
-        let node = Embedded::start(NAME, args, &network)?;
+        let node = ros::start(NAME, args)?;
         let outcome = tokio::select! {
             outcome = check(&node, expected, &listen.limits, patience) => Some(outcome?),
             _ = interrupted.wait() => None,

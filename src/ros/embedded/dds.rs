@@ -87,8 +87,10 @@ fn patiently<T>(create: impl Fn() -> CreateResult<T>) -> CreateResult<T> {
 /// Whether `reader` is reached over the loopback interface only, where a datagram may be long.
 pub(super) fn is_near(participant: &DomainParticipant, reader: GUID) -> bool {
     let known = participant.discovered_readers().into_iter().find(|known| known.reader_proxy.remote_reader_guid == reader);
-    let addresses = known.map(|known| known.reader_proxy.unicast_locator_list).unwrap_or_default();
-    !addresses.is_empty() && addresses.into_iter().all(|address| SocketAddr::from(address).ip().is_loopback())
+    let addresses = known.into_iter().flat_map(|known| known.reader_proxy.unicast_locator_list);
+    // Fast DDS names its shared memory too, which has no address and is nowhere that RustDDS sends to.
+    let mut addresses = addresses.map(|address| SocketAddr::from(address).ip()).filter(|ip| !ip.is_unspecified()).peekable();
+    addresses.peek().is_some() && addresses.all(|ip| ip.is_loopback())
 }
 
 /// The listening end of a topic.
