@@ -186,15 +186,19 @@ impl Rclrs {
     }
 }
 
-/// What rcl is told: the command line, without parameters, and to leave the log file and `/rosout` to us.
+/// What rcl is told: the command line without parameters, and to leave the log file and `/rosout` to us. A log level is the node's; that
+/// of rcl and the RMW is only what is said for a logger of theirs, or debugging would drown in every message taken.
 fn arguments(given: &[String]) -> Vec<String> {
     let mut kept = vec!["bridge".to_owned()];
     let mut given = given.iter();
     while let Some(argument) = given.next() {
-        if matches!(argument.as_str(), "-p" | "--param" | "--params-file") {
-            given.next();
-        } else {
-            kept.push(argument.clone());
+        match argument.as_str() {
+            "-p" | "--param" | "--params-file" => drop(given.next()),
+            "--log-level" => {
+                let level = given.next().filter(|level| level.contains(":="));
+                kept.extend(level.into_iter().flat_map(|level| [argument.clone(), level.clone()]));
+            }
+            _ => kept.push(argument.clone()),
         }
     }
     kept.extend(["--ros-args", "--disable-external-lib-logs", "--disable-rosout-logs"].map(str::to_owned));
@@ -404,6 +408,6 @@ mod tests {
         ];
         let told = arguments(&given.map(str::to_owned));
         let logs = ["--ros-args", "--disable-external-lib-logs", "--disable-rosout-logs"];
-        assert_eq!(told, [&["bridge", "--ros-args", "-r", "__ns:=/a", "--log-level", "debug"][..], &logs].concat());
+        assert_eq!(told, [&["bridge", "--ros-args", "-r", "__ns:=/a", "--log-level", "rcl:=warn"][..], &logs].concat());
     }
 }
