@@ -138,6 +138,11 @@ fn transport(what: &str, why: impl std::fmt::Display) -> Diagnostic {
     Diagnostic::new(&codes::TRANSPORT, Place::default(), format!("{what}: {why}"))
 }
 
+/// An error with what rcl said of it.
+fn whole(error: &client::RclrsError) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), |source| format!("{error} {source}"))
+}
+
 fn ended() -> Diagnostic {
     Diagnostic::new(&codes::TRANSPORT, Place::default(), "the node has shut down")
 }
@@ -146,12 +151,15 @@ impl Rclrs {
     /// Joins the ROS graph as the node that calls itself `default_name`, under `args` and the environment.
     ///
     /// # Errors
-    /// [`codes::INVALID_NAME`], [`codes::ARGUMENT`], [`codes::TRANSPORT`].
+    /// [`codes::INVALID_NAME`], [`codes::ENVIRONMENT`], [`codes::TRANSPORT`].
     pub fn start(default_name: &str, args: &Args) -> Result<Self, Diagnostic> {
         let names = args.names(default_name)?;
         let full = names.node.fully_qualified();
         let context = Context::new(arguments(&args.given), InitOptions::new()).map_err(|error| {
-            transport("rcl can't be started", error).help("is the workspace sourced, and its RMW_IMPLEMENTATION installed?")
+            let what = format!("rcl can't be started: {}", whole(&error));
+            Diagnostic::new(&codes::ENVIRONMENT, Place::default(), what).help(
+                "look at ROS_DOMAIN_ID and RMW_IMPLEMENTATION, and whether that RMW is installed in the workspace sourced",
+            )
         })?;
         let executor = context.create_basic_executor();
         let options =
