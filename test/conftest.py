@@ -6,7 +6,9 @@ hand, the real ones of `$URDF_USD_ROBOTS` (by default `../shared/robots` beside 
 
 import atexit
 import collections
+import fcntl
 import functools
+import itertools
 import json
 import os
 import shutil
@@ -154,6 +156,58 @@ def sample(tmp_path):
     folder = tmp_path / "sample_arm"
     shutil.copytree(SAMPLES / "sample_arm", folder)
     return Source("sample_arm", folder / "urdf" / "sample_arm.urdf", {"sample_arm": folder}, ("--package", f"sample_arm={folder}"))
+
+
+# ---- ROS ----------------------------------------------------------------------------------------------------------------------
+
+#: The DDS domains whose ports lie below those that Linux hands out: https://docs.ros.org/en/jazzy/Concepts/Intermediate/About-Domain-ID.html
+DOMAINS = itertools.cycle(range(1, 102))
+
+
+@pytest.fixture
+def domain():
+    """A DDS domain that no other test of this machine has meanwhile, and that this worker has not had for long."""
+    folder = Path(tempfile.gettempdir()) / f"urdf_usd-domains-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    for domain in itertools.islice(DOMAINS, 101):
+        with (folder / str(domain)).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            yield domain
+            return
+    pytest.fail(f"every DDS domain is taken (locks in {folder})")
+
+
+@pytest.fixture
+def start(domain, tmp_path):
+    """Starts nodes; all have ended when the test is over, and none has panicked."""
+    from ros_node import Node
+
+    nodes = []
+
+    def start(*arguments, output=tmp_path / "out", environment=None, **parameters):
+        environment = {"ROS_LOG_DIR": str(tmp_path / "logs")} | (environment or {})
+        node = Node(domain, output, tmp_path / f"log{len(nodes)}.txt", *arguments, environment=environment, **parameters)
+        nodes.append(node)
+        return node
+
+    yield start
+    for node in nodes:
+        if node.process.poll() is None:
+            node.kill()
+        print(f"--- {node.log_path.name}\n{node.log}")
+    assert not any("panicked" in node.log for node in nodes)
+
+
+@pytest.fixture
+def peer(domain):
+    """A participant without a node, that speaks as one under rmw_cyclonedds does."""
+    from ros_peer import Peer
+
+    with Peer(domain) as peer:
+        yield peer
 
 
 def pytest_collection_modifyitems(items):

@@ -27,7 +27,7 @@ CONFIG = """<CycloneDDS><Domain id="any">
 </Domain></CycloneDDS>"""
 os.environ.setdefault("CYCLONEDDS_URI", CONFIG)
 
-from cyclonedds.core import Policy, Qos  # noqa: E402
+from cyclonedds.core import Entity, Policy, Qos  # noqa: E402
 from cyclonedds.domain import DomainParticipant  # noqa: E402
 from cyclonedds.idl import IdlStruct  # noqa: E402
 from cyclonedds.idl.types import array, float64, int32, int64, sequence, uint8, uint32, uint64  # noqa: E402
@@ -507,8 +507,15 @@ class Peer:
         self.close()
 
     def close(self):
-        """Leaves the graph as a node that shuts down does."""
+        """Leaves the graph as a node that shuts down does, with every publisher and subscription, whoever still holds them."""
         self.clients.clear()
+        if self.participant is None:
+            return
+        ours = [e for e in list(Entity._entities.values()) if e.participant is self.participant]
+        # From the bottom up: DDS crashes over a part that is deleted after its whole.
+        for entity in sorted(ours, key=lambda e: (isinstance(e, Topic), e is self.participant)):
+            entity.__del__()
+            del entity._ref
         self.participant = None
 
     def publisher(self, topic, kind, **profile):

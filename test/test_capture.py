@@ -4,6 +4,7 @@ Each test has a domain of its own and waits for conditions, never for a time.
 """
 
 import contextlib
+import functools
 import json
 import threading
 from dataclasses import field
@@ -18,12 +19,11 @@ from pxr import Usd  # noqa: E402
 import ros_peer  # noqa: E402
 from conftest import run  # noqa: E402
 from cyclonedds.idl.types import float32, uint32  # noqa: E402
-from ros_node import PATIENCE, Node, chain  # noqa: E402
+from ros_node import PATIENCE, chain  # noqa: E402
 from ros_peer import Asset, DiagnosticArray, Header, JointState, Peer, String, Vector3, message, struct, until  # noqa: E402
 from stage import applied, value  # noqa: E402
 from test_rep158 import check  # noqa: E402
 
-FIRST_DOMAIN, DOMAINS = 130, 10
 OK, WARN, ERROR = 0, 1, 2
 
 
@@ -73,28 +73,9 @@ def serve(peer, service, package, kind, name):
 
 
 @pytest.fixture
-def domain(request):
-    """A domain of its own for every test of this file, whichever worker runs it."""
-    ours = [item.nodeid for item in request.session.items if item.path == request.path]
-    return FIRST_DOMAIN + ours.index(request.node.nodeid) % DOMAINS
-
-
-@pytest.fixture
-def start(domain, tmp_path):
-    """Starts the node; it has ended when the test is over, and has not panicked."""
-    nodes = []
-
-    def start(**parameters):
-        node = Node(domain, tmp_path / "out", tmp_path / "log.txt", capture_interfaces=True, **parameters)
-        nodes.append(node)
-        return node
-
-    yield start
-    for node in nodes:
-        if node.process.poll() is None:
-            node.kill()
-        print(f"--- {node.log_path.name}\n{node.log}")
-    assert not any("panicked" in node.log for node in nodes)
+def start(start):
+    """Starts nodes that write down what the robot offers."""
+    return functools.partial(start, capture_interfaces=True)
 
 
 @contextlib.contextmanager

@@ -16,41 +16,9 @@ from ros_peer import (  # noqa: E402
     Asset, CheckFrames, Convert, DiagnosticArray, GetParameters, Gid, NodeEntitiesInfo, ParameterValue, ParticipantEntitiesInfo,
     Peer, String, TFMessage,
 )  # fmt: skip
-from ros_node import PATIENCE, Node, box, chain, free_port, transform  # noqa: E402
+from ros_node import PATIENCE, box, chain, free_port, transform  # noqa: E402
 
-FIRST_DOMAIN, DOMAINS = 110, 10
 GONE, OK, ERROR = 3, 0, 2
-
-
-@pytest.fixture
-def domain(request):
-    """A domain of its own for every test of this file, whichever worker runs it."""
-    ours = [item.nodeid for item in request.session.items if item.path == request.path]
-    return FIRST_DOMAIN + ours.index(request.node.nodeid) % DOMAINS
-
-
-@pytest.fixture
-def start(domain, tmp_path):
-    """Starts nodes; all have ended when the test is over, and none has panicked."""
-    nodes = []
-
-    def start(*arguments, output=tmp_path / "out", **parameters):
-        node = Node(domain, output, tmp_path / f"log{len(nodes)}.txt", *arguments, **parameters)
-        nodes.append(node)
-        return node
-
-    yield start
-    for node in nodes:
-        if node.process.poll() is None:
-            node.kill()
-        print(f"--- {node.log_path.name}\n{node.log}")
-    assert not any("panicked" in node.log for node in nodes)
-
-
-@pytest.fixture
-def peer(domain):
-    with Peer(domain) as peer:
-        yield peer
 
 
 class Robot(Peer):

@@ -20,11 +20,10 @@ import conftest  # noqa: E402
 import kinematics  # noqa: E402
 import ros_peer  # noqa: E402
 from ros_peer import (  # noqa: E402
-    CheckFrames, DiagnosticArray, Header, JointState, Peer, Quaternion, String, TFMessage, Time, Transform, TransformStamped, Vector3,
+    CheckFrames, DiagnosticArray, Header, JointState, Quaternion, String, TFMessage, Time, Transform, TransformStamped, Vector3,
 )  # fmt: skip
-from ros_node import BODY, PATIENCE, Node  # noqa: E402
+from ros_node import BODY, PATIENCE  # noqa: E402
 
-FIRST_DOMAIN, DOMAINS = 100, 10
 #: For how long the honest robot is watched, in s. Ten minutes by hand: URDF_USD_HONEST_SECONDS=600.
 HONEST_SECONDS = float(os.environ.get("URDF_USD_HONEST_SECONDS", "60"))
 
@@ -151,18 +150,6 @@ class Player:
 
 
 @pytest.fixture
-def domain(request):
-    ours = [item.nodeid for item in request.session.items if item.path == request.path]
-    return FIRST_DOMAIN + ours.index(request.node.nodeid) % DOMAINS
-
-
-@pytest.fixture
-def peer(domain):
-    with Peer(domain) as peer:
-        yield peer
-
-
-@pytest.fixture
 def play(peer, tmp_path):
     with contextlib.ExitStack() as stack:
 
@@ -175,15 +162,9 @@ def play(peer, tmp_path):
 
 
 @pytest.fixture
-def node(request, domain, tmp_path):
+def node(request, start):
     """The node; frames fall silent sooner than by default, unless a test says otherwise (`long` ones: a loaded machine is slow)."""
-    timeout = {} if request.node.get_closest_marker("long") else {"frames.timeout": 1.0}
-    node = Node(domain, tmp_path / "out", tmp_path / "log.txt", **timeout)
-    yield node
-    if node.process.poll() is None:
-        node.kill()
-    print(node.log)
-    assert "panicked" not in node.log
+    return start(**{} if request.node.get_closest_marker("long") else {"frames.timeout": 1.0})
 
 
 class Checker:

@@ -14,7 +14,6 @@ import socket
 import subprocess
 import urllib.parse
 import urllib.request
-from pathlib import Path
 
 import pytest
 
@@ -23,39 +22,17 @@ websockets = pytest.importorskip("websockets.sync.client", reason="joint states 
 
 import conftest  # noqa: E402
 import ros_peer  # noqa: E402
-from ros_node import PATIENCE, Node, box, chain, description, transform  # noqa: E402
-from ros_peer import Asset, Header, JointState, Peer, String, TFMessage, Time  # noqa: E402
+from ros_node import PATIENCE, chain, description, free_port, transform  # noqa: E402
+from ros_peer import Header, JointState, TFMessage, Time  # noqa: E402
 
-#: Domains for the tests of this file.
-FIRST_DOMAIN, DOMAINS = 20, 10
 
 
 @pytest.fixture
-def domain(request):
-    """A domain of its own for every test of this file, whichever worker runs it."""
-    ours = [item.nodeid for item in request.session.items if item.path == request.path]
-    return FIRST_DOMAIN + ours.index(request.node.nodeid) % DOMAINS
-
-
-@pytest.fixture
-def peer(domain):
-    with Peer(domain) as peer:
-        yield peer
-
-
-@pytest.fixture
-def node(domain, tmp_path):
+def node(start):
     """A node that serves on a port of its own; its URL is `node.url`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    node = Node(domain, tmp_path / "out", tmp_path / "log.txt", **{"http.port": port})
+    node = start(**{"http.port": free_port()})
     node.url = node.logged(r"http://\S+").group()
-    yield node
-    if node.process.poll() is None:
-        node.kill()
-    print(node.log)
-    assert "panicked" not in node.log
+    return node
 
 
 class View:

@@ -29,41 +29,8 @@ from ros_peer import (  # noqa: E402
     Asset, CheckFrames, Convert, DescribeParameters, DiagnosticArray, GetParameters, ListParameters, Peer,
     SetParameters, String, TFMessage,
 )  # fmt: skip
-from ros_node import ARM, PATIENCE, Node, box, chain, description, free_port, transform  # noqa: E402
+from ros_node import ARM, PATIENCE, box, chain, description, free_port, transform  # noqa: E402
 
-#: Domains for the tests of this file, below the ports that systems give to others.
-FIRST_DOMAIN, DOMAINS = 30, 60
-
-
-@pytest.fixture
-def domain(request):
-    """A domain of its own for every test of this file, whichever worker runs it."""
-    ours = [item.nodeid for item in request.session.items if item.path == request.path]
-    return FIRST_DOMAIN + ours.index(request.node.nodeid) % DOMAINS
-
-
-@pytest.fixture
-def start(domain, tmp_path):
-    """Starts nodes; all have ended when the test is over, and none has panicked."""
-    nodes = []
-
-    def start(*arguments, output=tmp_path / "out", **parameters):
-        node = Node(domain, output, tmp_path / f"log{len(nodes)}.txt", *arguments, **parameters)
-        nodes.append(node)
-        return node
-
-    yield start
-    for node in nodes:
-        if node.process.poll() is None:
-            node.kill()
-        print(f"--- {node.log_path.name}\n{node.log}")
-    assert not any("panicked" in node.log for node in nodes)
-
-
-@pytest.fixture
-def peer(domain):
-    with Peer(domain) as peer:
-        yield peer
 
 
 @pytest.fixture
@@ -248,7 +215,7 @@ def test_what_is_no_robot_is_survived(start, peer, assets):
     publisher.write(String(data=box("good")))
     verified(asset(assets, "good"))
     assert node.process.poll() is None
-    assert {p.name for p in node.output.parent.iterdir()} <= {"out", "log0.txt"}
+    assert {p.name for p in node.output.parent.iterdir()} <= {"out", "log0.txt", "logs"}
 
 
 # ------------------------------------------------------------------------------------------------------------------- files
@@ -293,7 +260,7 @@ def test_changed_files_lead_to_revisions(start, peer, assets, arm):
 
 def test_a_urdf_file_is_watched_and_own_outputs_are_not(start, peer, assets, arm):
     """The output directory lies in the watched folder: what is written there starts nothing."""
-    node = start("--log-level", "debug", output=arm / "urdf", packages=[f"sample_arm={arm}"])
+    start("--log-level", "debug", output=arm / "urdf", packages=[f"sample_arm={arm}"])
     urdf = arm / "urdf" / "sample_arm.urdf"
     answer = convert(peer, uri="package://sample_arm/urdf/sample_arm.urdf")
     assert answer.success, answer.message

@@ -9,41 +9,9 @@ import pytest
 pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds (pip install cyclonedds)")
 
 import ros_peer  # noqa: E402
-from ros_node import PATIENCE, Node, box, description  # noqa: E402
-from ros_peer import DiagnosticArray, GetParameters, Log, ParameterEvent, ParticipantEntitiesInfo, Peer, SetParameters  # noqa: E402
+from ros_node import PATIENCE, box, description  # noqa: E402
+from ros_peer import DiagnosticArray, GetParameters, Log, ParameterEvent, ParticipantEntitiesInfo, SetParameters  # noqa: E402
 
-#: Domains for the tests of this file.
-FIRST_DOMAIN, DOMAINS = 120, 10
-
-
-@pytest.fixture
-def domain(request):
-    ours = [item.nodeid for item in request.session.items if item.path == request.path]
-    return FIRST_DOMAIN + ours.index(request.node.nodeid) % DOMAINS
-
-
-@pytest.fixture
-def start(domain, tmp_path):
-    """Starts nodes whose logs are kept in `tmp_path`; all have ended when the test is over."""
-    nodes = []
-
-    def start(*arguments, environment=None, **parameters):
-        environment = {"ROS_LOG_DIR": str(tmp_path / "logs")} | (environment or {})
-        node = Node(domain, tmp_path / "out", tmp_path / f"log{len(nodes)}.txt", *arguments, environment=environment, **parameters)
-        nodes.append(node)
-        return node
-
-    yield start
-    for node in nodes:
-        if node.process.poll() is None:
-            node.kill()
-        print(f"--- {node.log_path.name}\n{node.log}")
-
-
-@pytest.fixture
-def peer(domain):
-    with Peer(domain) as peer:
-        yield peer
 
 
 def parameter(name, value):

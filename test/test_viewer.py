@@ -30,13 +30,11 @@ from playwright.sync_api import sync_playwright  # noqa: E402
 import conftest  # noqa: E402
 import kinematics  # noqa: E402
 import posing  # noqa: E402
-from ros_node import ARM, PATIENCE, Node, box, chain, description, free_port, transform  # noqa: E402
+from ros_node import ARM, PATIENCE, box, chain, description, free_port, transform  # noqa: E402
 from ros_peer import JointState, Peer, String, TFMessage, until  # noqa: E402
 
 #: One browser at a time: it draws in software.
 pytestmark = pytest.mark.xdist_group("viewer")
-#: Domains for the tests of this file, above those of test_node.py.
-FIRST_DOMAIN, DOMAINS = 90, 10
 SCREENSHOTS = conftest.ROOT / ".test-env" / "screenshots"
 #: WebGL without a graphics card, and no word to the browser's maker.
 FLAGS = [
@@ -198,32 +196,14 @@ def changed(before, after):
 
 
 @pytest.fixture
-def domain(request):
-    """A domain of its own for every test of this file."""
-    ours = [item.nodeid for item in request.session.items if item.path == request.path]
-    return FIRST_DOMAIN + ours.index(request.node.nodeid) % DOMAINS
-
-
-@pytest.fixture
-def start(domain, tmp_path):
+def start(start):
     """Starts nodes; returns the address of each one's page with it."""
-    nodes = []
 
-    def start(**parameters):
-        nodes.append(node := Node(domain, tmp_path / "out", tmp_path / f"log{len(nodes)}.txt", **{"http.port": free_port()} | parameters))
+    def served(**parameters):
+        node = start(**{"http.port": free_port()} | parameters)
         return node, re.search(r"http://\S+", node.logged(r"the page is at http://\S+").group()).group()
 
-    yield start
-    for node in nodes:
-        if node.process.poll() is None:
-            node.kill()
-        print(f"--- {node.log_path.name}\n{node.log}")
-
-
-@pytest.fixture
-def peer(domain):
-    with Peer(domain) as peer:
-        yield peer
+    return served
 
 
 @pytest.fixture
