@@ -28,6 +28,7 @@ fn main() {
 /// A chain of frames, each moved by a joint.
 fn asset() -> AssetFrames {
     let frame = |index: usize| AssetFrame {
+        display_name: None,
         id: format!("link_{index}"),
         parent: index.checked_sub(1).map(|above| format!("link_{above}")),
         is_static: index == 0,

@@ -135,6 +135,7 @@ mod tests {
     fn expected(namespace: &str) -> Expected {
         let frame = |id: &str, parent: Option<&str>| AssetFrame {
             id: id.to_owned(),
+            display_name: None,
             parent: parent.map(str::to_owned),
             is_static: true,
             pose: Pose::identity(),

@@ -364,6 +364,7 @@ mod tests {
     fn every_frame_is_told_with_its_verdict_or_without_one() {
         let frame = |id: &str, parent: Option<&str>| AssetFrame {
             id: id.to_owned(),
+            display_name: None,
             parent: parent.map(str::to_owned),
             is_static: true,
             pose: Pose::identity(),

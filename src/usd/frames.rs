@@ -21,6 +21,8 @@ pub enum FrameKind {
 pub struct AssetFrame {
     /// The frame's name: `ros:frame:id` of an explicit one, else the prim's name.
     pub id: String,
+    /// What the asset shows to people instead (`displayName`): the robot's own name for it, where a prim cannot be called that.
+    pub display_name: Option<String>,
     /// The frame above it; `None` for a root of the robot, unless the asset says what that hangs on.
     pub parent: Option<String>,
     /// Whether it belongs on `/tf_static`: an explicit static frame, or a body joined by a fixed joint or by nothing. Of a root that

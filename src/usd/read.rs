@@ -62,6 +62,10 @@ impl Node {
         }
     }
 
+    fn display_name(&self) -> Option<String> {
+        self.prim.get_metadata(sdf::FieldKey::DisplayName.as_str()).ok().flatten()
+    }
+
     fn number(&self, attribute: &str) -> Option<f64> {
         match self.prim.attribute(attribute).get::<sdf::Value>() {
             // The shortest decimal of the single-precision number: 4.2 and not 4.199999809265137.

@@ -37,6 +37,8 @@ pub enum CauseKind {
     Calibration,
     /// TF and joint states disagree about the position of joints.
     JointStates,
+    /// Frames have names that no prim can have.
+    EncodedNames,
 }
 
 impl CauseKind {
@@ -53,6 +55,7 @@ impl CauseKind {
             Self::StaticAsMoving => "static_as_moving",
             Self::Calibration => "calibration",
             Self::JointStates => "joint_states",
+            Self::EncodedNames => "encoded_names",
         }
     }
 }
@@ -70,6 +73,36 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.sentence)
     }
+}
+
+/// That frames have names in TF which no prim can have, and so others in the asset. Whoever looks one of them up by the other name does not
+/// find it, so it is missing; what else is found about it stays.
+pub(super) fn encoded_names(look: &Look<'_>, seen: &mut [Seen]) -> Option<Cause> {
+    let ok = seen.iter().filter(|seen| !seen.finding.verdict.is_fault()).count();
+    let mut names = Vec::new();
+    for Seen { finding, .. } in seen.iter_mut() {
+        let Some(name) = look.aliases.get(finding.frame.as_str()) else { continue };
+        if look.limits.ignores(&finding.frame) || look.limits.ignores(name) {
+            continue;
+        }
+        names.push(format!("{name:?}"));
+        let known = format!("TF has it as {name:?}, which no prim can be called");
+        (finding.verdict, finding.detail) = match finding.verdict {
+            Verdict::Ok => (Verdict::Missing, known),
+            other => (other, format!("{known}; {}", finding.detail)),
+        };
+    }
+    let (count, all) = (names.len(), seen.len());
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let apart = if ok == all { "all are as the asset says".to_owned() } else { format!("{ok} of {all} are as the asset says") };
+    (count > 0).then(|| Cause {
+        kind: CauseKind::EncodedNames,
+        sentence: format!(
+            "no prim can be called {}, as the robot calls {count} of its frames, so the asset has other names for them, and so will \
+             simulators; apart from that {apart}; rename these links if both are to have the same names",
+            list(&names)
+        ),
+    })
 }
 
 /// The causes of what was found, the most likely first. Findings that a cause explains say so.

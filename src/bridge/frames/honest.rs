@@ -93,6 +93,7 @@ fn asset(count: usize, random: &mut Random) -> AssetFrames {
         let moves = index > 0 && random.unit() < 0.7;
         let frame = AssetFrame {
             id: format!("f{index}"),
+            display_name: None,
             parent: parent.map(|parent| format!("f{parent}")),
             is_static: !moves,
             pose: random.pose(),

@@ -44,6 +44,7 @@ pub(super) fn transform(parent: &str, child: &str, pose: &Pose, stamp: Time) -> 
 fn frame(id: &str, parent: Option<&str>, x: f64) -> AssetFrame {
     AssetFrame {
         id: id.to_owned(),
+        display_name: None,
         parent: parent.map(str::to_owned),
         is_static: true,
         pose: Pose::translation(x, 0.0, 0.0),
@@ -335,6 +336,53 @@ fn a_prefix_is_said_once() {
     assert!(cause.contains("\"r1/\"") && cause.contains("all are as the asset says"), "{cause}");
     assert!(judgement.findings.iter().all(|f| f.verdict == Verdict::Missing), "{judgement:?}");
     assert_eq!(judgement.findings[1].detail, "TF has it as \"r1/arm\"");
+}
+
+#[test]
+fn names_that_no_prim_can_have_are_said() {
+    let renamed = |mut t: TransformStamped, topic| {
+        for name in [&mut t.child_frame_id, &mut t.header.frame_id] {
+            if name == "arm" || name == "camera" {
+                name.insert_str(0, "r1/");
+            }
+        }
+        let below = TransformStamped { child_frame_id: "r1/lens".to_owned(), ..t.clone() };
+        let below = TransformStamped { header: Header { frame_id: t.child_frame_id.clone(), ..below.header.clone() }, ..below };
+        let lens = (t.child_frame_id == "r1/camera").then_some((below, topic, ID));
+        [(t, topic, ID)].into_iter().chain(lens).collect()
+    };
+    let named = || {
+        let mut asset = asset();
+        for index in [1, 5] {
+            asset.frames[index].display_name = Some(format!("r1/{}", asset.frames[index].id));
+        }
+        asset
+    };
+    let judged = |player: &Player, asset: AssetFrames, only: &[&str]| {
+        let only: Vec<String> = only.iter().map(|id| (*id).to_owned()).collect();
+        let expected = Expected::new(asset, player.start).expect("a model");
+        judge(&expected, &only, &only_here(&player.live), &Limits::default(), player.now())
+    };
+    let player = Player::bent(renamed).play(1000);
+    let judgement = judged(&player, named(), &[]);
+    // What hangs on them is as the asset says, and what it lacks below them is found.
+    assert_eq!(verdicts(&judgement), [("arm", Verdict::Missing), ("camera", Verdict::Missing), ("r1/lens", Verdict::Extra)]);
+    assert_eq!(kinds(&judgement), [CauseKind::EncodedNames]);
+    let cause = &judgement.causes[0].sentence;
+    assert!(cause.contains("\"r1/arm\", \"r1/camera\"") && cause.contains("all are as the asset says"), "{cause}");
+    assert!(judgement.findings[1].detail.contains("\"r1/arm\""), "{judgement:?}");
+    assert_eq!(judged(&player, named(), &["r1/arm"]).findings, [judgement.findings[1].clone()]);
+
+    // What else is wrong with them is found.
+    let mut shifted = named();
+    shifted.frames[5].pose = Pose::translation(0.4, 0.0, 0.0);
+    let judgement = judged(&player, shifted, &["camera"]);
+    assert_eq!(verdicts(&judgement), [("camera", Verdict::Off)]);
+    assert!(judgement.findings[0].detail.contains("\"r1/camera\""), "{judgement:?}");
+
+    // A robot that has the asset's names, as in simulation, is as it says.
+    let judgement = judged(&Player::new().play(1000), named(), &[]);
+    assert!(judgement.is_ok() && judgement.causes.is_empty(), "{judgement:?}");
 }
 
 #[test]

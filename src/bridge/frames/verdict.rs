@@ -2,7 +2,7 @@
 //!
 //! Pure: it compares an asset's frames with what was heard, and knows neither topics' transport nor files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use super::cause::{self, Cause};
@@ -185,19 +185,28 @@ impl Judgement {
 /// Holds the frames of an asset against what is heard of the robot: those named in `only`, or all if it is empty, and those that are
 /// heard under the robot beyond them. A frame that is asked for and that the asset does not declare gets a verdict too.
 pub fn judge(expected: &Expected, only: &[String], heard: &Sources<'_>, limits: &Limits, now: Instant) -> Judgement {
-    let look = Look { expected, heard, limits, now, prefix: "" };
+    let aliases = aliases(expected, heard.transforms.tree());
+    let look = Look { expected, heard, limits, now, prefix: "", aliases: &aliases };
     let mut seen = look.all();
     let extra = look.extra();
-    let causes = cause::of(&look, &mut seen, &extra);
+    let mut causes = cause::of(&look, &mut seen, &extra);
+    causes.extend(cause::encoded_names(&look, &mut seen));
     let mut findings: Vec<Finding> = seen.into_iter().map(|seen| seen.finding).collect();
     if only.is_empty() {
         findings.extend(look.ros_root());
         findings.extend(extra);
     } else {
-        let asked = |id: &String| expected.find(id).map_or_else(|| look.undeclared(id), |index| findings[index].clone());
+        let asked = |id: &String| look.find(plain(id)).map_or_else(|| look.undeclared(id), |index| findings[index].clone());
         findings = only.iter().map(asked).collect();
     }
     Judgement { findings, causes }
+}
+
+/// What TF calls frames whose names in ROS no prim can have: by their names in the asset.
+fn aliases<'a>(expected: &'a Expected, tree: &Tree) -> HashMap<&'a str, &'a str> {
+    let is_there = |name: &str| tree.get(name).is_some() || tree.is_parent(name);
+    let names = expected.iter().filter_map(|frame| Some((plain(&frame.id), plain(frame.display_name.as_deref()?))));
+    names.filter(|(id, name)| !is_there(id) && is_there(name)).collect()
 }
 
 /// A finding, with what it was made from.
@@ -228,6 +237,8 @@ pub(super) struct Look<'a> {
     pub(super) now: Instant,
     /// What stands in front of every name in TF.
     pub(super) prefix: &'a str,
+    /// Frames that TF calls otherwise.
+    pub(super) aliases: &'a HashMap<&'a str, &'a str>,
 }
 
 impl Look<'_> {
@@ -241,7 +252,18 @@ impl Look<'_> {
     }
 
     fn name(&self, id: &str) -> String {
-        format!("{}{}", self.prefix, plain(id))
+        format!("{}{}", self.prefix, self.alias(id))
+    }
+
+    fn alias<'a>(&'a self, id: &'a str) -> &'a str {
+        self.aliases.get(plain(id)).copied().unwrap_or(plain(id))
+    }
+
+    /// The frame of the asset that has this name in TF.
+    fn find(&self, name: &str) -> Option<usize> {
+        let name = name.strip_prefix(self.prefix)?;
+        let alias = || self.aliases.iter().find(|(_, alias)| **alias == name).map(|(id, _)| *id);
+        self.expected.find(name).or_else(|| self.expected.find(alias()?))
     }
 
     /// The last transform of a frame on a topic, if it still counts: what moves is current or it is nothing, if the other topic has
@@ -299,7 +321,7 @@ impl Look<'_> {
     fn is_parent(&self, says: &str, is: &str) -> bool {
         let context = &self.expected.asset().context;
         let is_world = context.parent_frame.as_deref().map(plain) == Some(says);
-        is.strip_prefix(self.prefix) == Some(says) || is_world && (is == says || context.root.as_deref().map(plain) == Some(is))
+        is == self.name(says) || is_world && (is == says || context.root.as_deref().map(plain) == Some(is))
     }
 
     fn child(&self, index: usize, frame: &AssetFrame, id: &str) -> Seen {
@@ -454,10 +476,10 @@ impl Look<'_> {
     fn extra(&self) -> Vec<Finding> {
         let tree = self.tree();
         let mut names: BTreeSet<&str> = BTreeSet::new();
-        let mut below: Vec<&str> = self.expected.iter().flat_map(|frame| tree.children(&frame.id)).collect();
+        let mut below: Vec<&str> = self.expected.iter().flat_map(|frame| tree.children(self.alias(&frame.id))).collect();
         let root = self.expected.asset().context.root.as_deref().map(plain);
         while let Some(name) = below.pop() {
-            let is_known = self.expected.find(name).is_some() || root == Some(name);
+            let is_known = self.find(name).is_some() || root == Some(name);
             let is_heard = || match tree.get(name).and_then(|heard| heard.newest()) {
                 Some((Topic::Moving, edge)) => !self.is_silent(edge),
                 other => other.is_some(),
@@ -488,6 +510,7 @@ impl Look<'_> {
         let id = context.root.as_deref().map(plain).filter(|id| self.expected.find(id).is_none())?;
         let frame = AssetFrame {
             id: id.to_owned(),
+            display_name: None,
             parent: context.parent_frame.clone(),
             is_static: false,
             pose: Pose::identity(),

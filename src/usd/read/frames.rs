@@ -204,6 +204,7 @@ impl<'a> Reader<'a> {
             };
             let mut frame = AssetFrame {
                 id: node.frame_id(),
+                display_name: node.display_name(),
                 parent: parent.map(|parent| self.node(parent).frame_id()),
                 is_static: true,
                 pose: self.pose(parent).inverse() * node.pose,
