@@ -142,6 +142,7 @@ mod tests {
             kind: FrameKind::Body,
             from_sensor: false,
             is_root: parent.is_none(),
+            is_apart: false,
             joint: None,
         };
         let context = RosContext { namespace: namespace.to_owned(), ..RosContext::default() };

@@ -371,6 +371,7 @@ mod tests {
             kind: FrameKind::Body,
             from_sensor: false,
             is_root: parent.is_none(),
+            is_apart: false,
             joint: None,
         };
         let (frames, now) = (vec![frame("/base", None), frame("tool", Some("/base"))], Instant::now());

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 struct Speaker {
     topic: Arc<str>,
-    /// The keys of the robots that it described.
+    /// The robot that it described last: the keys under which it was expected and found.
     keys: BTreeSet<String>,
     /// Whether the graph has shown it.
     is_seen: bool,
@@ -26,8 +26,9 @@ struct Speaker {
 pub(super) struct Speakers(HashMap<PublisherId, Speaker>);
 
 impl Speakers {
-    /// A publisher described a robot.
-    pub(super) fn spoke(&mut self, who: PublisherId, topic: &Arc<str>, key: &str, now: Instant) {
+    /// A publisher described a robot. It has described another one before if this is true, and describes that no more: who comes later
+    /// hears only of this one.
+    pub(super) fn spoke(&mut self, who: PublisherId, topic: &Arc<str>, key: &str, now: Instant) -> bool {
         let speaker = self.0.entry(who).or_insert_with(|| Speaker {
             topic: topic.clone(),
             keys: BTreeSet::new(),
@@ -35,14 +36,18 @@ impl Speakers {
             heard: now,
         });
         speaker.heard = now;
-        if !speaker.keys.contains(key) {
-            speaker.keys.insert(key.to_owned());
+        if speaker.keys.contains(key) {
+            return false;
         }
+        let is_renamed = !speaker.keys.is_empty();
+        speaker.keys = BTreeSet::from([key.to_owned()]);
+        is_renamed
     }
 
-    /// What a publisher described turned out to be the robot with this key.
-    pub(super) fn meant(&mut self, who: PublisherId, key: &str) {
+    /// What a publisher described as `expected` turned out to be the robot with this key. It may describe another one by now.
+    pub(super) fn meant(&mut self, who: PublisherId, expected: &str, key: &str) {
         if let Some(speaker) = self.0.get_mut(&who)
+            && speaker.keys.contains(expected)
             && !speaker.keys.contains(key)
         {
             speaker.keys.insert(key.to_owned());
@@ -107,6 +112,22 @@ mod tests {
         assert_eq!((speakers.count("arm"), speakers.keys()), (1, ["arm"].into()));
         speakers.look(|_| &[], now);
         assert!(speakers.keys().is_empty());
+    }
+
+    #[test]
+    fn who_describes_another_robot_describes_the_first_no_more() {
+        let (mut speakers, topic, now) = (Speakers::default(), Arc::from("/a"), Instant::now());
+        assert!(!speakers.spoke(WHO[0], &topic, "my", now));
+        // Its asset is called otherwise, and so is what is heard next.
+        speakers.meant(WHO[0], "my", "arm");
+        assert!(!speakers.spoke(WHO[0], &topic, "my", now) && !speakers.spoke(WHO[0], &topic, "arm", now));
+        assert_eq!(speakers.keys(), ["arm", "my"].into());
+        speakers.spoke(WHO[1], &topic, "arm", now);
+        assert!(speakers.spoke(WHO[0], &topic, "dog", now));
+        assert_eq!((speakers.keys(), speakers.count("arm")), (["arm", "dog"].into(), 1));
+        // The last conversion of what it was called before comes to its end.
+        speakers.meant(WHO[0], "my", "arm");
+        assert_eq!(speakers.count("arm"), 1);
     }
 
     #[test]

@@ -37,6 +37,9 @@ pub struct AssetFrame {
     pub from_sensor: bool,
     /// Whether nothing in the asset holds it: where it is, and on which topic, is for whoever localises the robot to say.
     pub is_root: bool,
+    /// Whether it lies in none of the frames of the body that its joint names, as flat bodies do: then the asset does not say which of the
+    /// frames that are rigid in that body it hangs on, and `parent` is the body.
+    pub is_apart: bool,
     /// The joint that moves it in its parent, an index into [`AssetFrames::joints`]; `None` if it does not move, or not by a joint.
     pub joint: Option<usize>,
 }

@@ -135,8 +135,8 @@ impl<N: Node> Engine<N> {
         let key = self.key_of(&home, &text, publisher);
         tracing::debug!("heard a description of {key:?} ({}) from {origin}", request::size(text.len() as u64));
         if let (Origin::Topic(topic), Some(publisher)) = (&origin, publisher) {
-            self.speakers.spoke(publisher, topic, &key, Instant::now());
-            if self.speakers.is_waiting() {
+            let is_renamed = self.speakers.spoke(publisher, topic, &key, Instant::now());
+            if is_renamed || self.speakers.is_waiting() {
                 self.look_soon();
             }
         }

@@ -15,7 +15,7 @@ use crate::ros::{Node, PublisherId, Qos};
 const MOST_GONE: usize = 256;
 
 impl<N: Node> Engine<N> {
-    pub(super) fn finish_order(&mut self, key: String, number: u64, outcome: Outcome) {
+    pub(super) fn finish_order(&mut self, mut key: String, number: u64, outcome: Outcome) {
         match outcome {
             Outcome::Unchanged => tracing::debug!("{key:?}: neither the description nor a file changed"),
             Outcome::Refused => {}
@@ -23,7 +23,10 @@ impl<N: Node> Engine<N> {
                 let called = origin == Origin::Call;
                 match &attempt.result {
                     Ok(report) => {
-                        let key = asset_key(&self.parameters.output_dir, &report.directory);
+                        let expected = std::mem::replace(&mut key, asset_key(&self.parameters.output_dir, &report.directory));
+                        if let Some(publisher) = heard_from {
+                            self.speakers.meant(publisher, &expected, &key);
+                        }
                         self.tried_urdf_file(&origin, &key, &report.used);
                         self.wrote(key, number, attempt, home, origin, heard_from);
                     }
@@ -50,9 +53,6 @@ impl<N: Node> Engine<N> {
     ) {
         let Ok(report) = attempt.result else { return };
         self.places.note(&key);
-        if let Some(publisher) = heard_from {
-            self.speakers.meant(publisher, &key);
-        }
         let before = self.robots.get(&key);
         if let Some(other) = before.filter(|robot| robot.name != report.robot && robot.asset.is_some()) {
             let directory = report.directory.display();

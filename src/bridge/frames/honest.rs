@@ -1,5 +1,6 @@
-//! An honest robot never gets a bad verdict: random trees that move at random, messages that are late, lost or overtaken by others,
-//! publishers that tell a part of the joints each or restart, clocks that are apart or start anew.
+//! An honest robot never gets a bad verdict, and one whose joint states lie always does: random trees that move at random, messages that
+//! are late, lost or overtaken by others, stamps that jitter, publishers that tell a part of the joints each or restart, clocks that are
+//! apart or start anew.
 
 use std::time::{Duration, Instant};
 
@@ -37,26 +38,34 @@ struct Case {
     /// Whether transforms come with the joint states' stamps, as from robot_state_publisher, or at moments of their own, as from a
     /// simulator.
     follows: bool,
-    /// When the clock starts anew, if it does, and whether with new publishers. By less than half a second nobody can tell it from
-    /// messages that were overtaken, and some are late or lost.
+    /// How many messages tell of a moment before their own, and how far before at most, in s.
+    jitter: (f64, f64),
+    /// When the clock starts anew, if it does, and whether with new publishers.
     reset: Option<(f64, bool)>,
     /// When the publisher of transforms is another one from then on.
     restart: Option<f64>,
+    /// How far beside the truth all joint states are, in rad or m.
+    lie: f64,
 }
 
-fn case() -> impl Strategy<Value = Case> {
+/// An honest robot.
+fn honest() -> impl Strategy<Value = Case> {
     let parts = (any::<u64>(), 2..12_usize, 1..4_usize, 20.0..200.0_f64, 0.0..0.8_f64, 0.0..0.4_f64, any::<bool>());
-    let events = (prop::option::of((2.0..6.0_f64, any::<bool>())), prop::option::of(0.5..7.0_f64));
-    (parts, events).prop_map(|((seed, frames, parts, rate, delay, loss, follows), (reset, restart))| Case {
-        seed,
-        frames,
-        parts,
-        rate,
-        delay,
-        loss,
-        follows,
-        reset,
-        restart,
+    let jitter = prop_oneof![Just((0.0, 0.0)), (0.0..0.5_f64, 0.0..0.45_f64)];
+    let events = (prop::option::of((0.3..6.0_f64, any::<bool>())), prop::option::of(0.5..7.0_f64));
+    (parts, jitter, events).prop_map(|((seed, frames, parts, rate, delay, loss, follows), jitter, (reset, restart))| {
+        // What a simulator publishes comes from one place.
+        let parts = if follows { parts } else { 1 };
+        Case { seed, frames, parts, rate, delay, loss, follows, jitter, reset, restart, lie: 0.0 }
+    })
+}
+
+/// One whose joint states lie, and that has time enough after the last event to be found out.
+fn liar() -> impl Strategy<Value = Case> {
+    let events = (prop::option::of((0.3..3.0_f64, any::<bool>())), prop::option::of(0.5..3.0_f64));
+    (honest(), events, 0.0..0.05_f64, 0.1..1.0_f64).prop_map(|(case, (reset, restart), late, lie)| {
+        // Between two joint states anything near counts, so the same stamps.
+        Case { follows: true, loss: 0.5 * case.loss, jitter: (late, case.jitter.1), reset, restart, lie, ..case }
     })
 }
 
@@ -100,6 +109,7 @@ fn asset(count: usize, random: &mut Random) -> AssetFrames {
             kind: FrameKind::Body,
             from_sensor: false,
             is_root: index == 0,
+            is_apart: false,
             joint: moves.then_some(asset.joints.len()),
         };
         if moves {
@@ -222,12 +232,14 @@ fn play(case: &Case, asset: &AssetFrames, model: &Model, random: &mut Random) ->
             };
             let generation = u8::from(life == 1 && case.reset.is_some_and(|(_, renewed)| renewed));
             let restarted = u8::from(case.restart.is_some_and(|at| t >= at)) * 2;
+            let back = if random.unit() < case.jitter.0 { random.from(0.0, case.jitter.1) } else { 0.0 };
+            let sim = (sim - back).max(0.0);
             let stamp = 10.0 + sim + skews[part];
             let positions = positions(life, sim);
             let mut state = JointState { header: Header { stamp: time(stamp), ..Header::default() }, ..JointState::default() };
             for (joint, _) in leaders.iter().zip(&of_part).filter(|(_, of)| **of == part) {
                 state.name.push(asset.joints[*joint].name.clone());
-                state.position.push(positions[*joint]);
+                state.position.push(positions[*joint] + case.lie);
             }
             send(t, id(1, part, generation), Message::Joints(state), random);
             if case.follows {
@@ -244,32 +256,42 @@ fn play(case: &Case, asset: &AssetFrames, model: &Model, random: &mut Random) ->
     heard
 }
 
+/// Plays a case, and tells what is found about the robot again and again, and when.
+fn watch(case: &Case, mut look: impl FnMut(f64, &Judgement) -> Result<(), TestCaseError>) -> Result<Expected, TestCaseError> {
+    let mut random = Random(case.seed);
+    let asset = asset(case.frames, &mut random);
+    let model = asset.model().expect("a tree");
+    let heard = play(case, &asset, &model, &mut random);
+    let (mut live, start) = (Live::new(topics("")), Instant::now());
+    let expected = Expected::new(asset, start).expect("a tree");
+    let mut due = 0.0;
+    for (arrival, publisher, message) in heard {
+        let now = start + Duration::from_secs_f64(arrival);
+        match message {
+            Message::Joints(state) => live.hear_joints(&state, publisher, now),
+            Message::Transforms(topic, transforms) => live.hear_transforms(topic, &transforms, publisher, now),
+        }
+        if arrival >= due {
+            due = arrival + 0.02;
+            look(arrival, &judge(&expected, &[], &only_here(&live), &Limits::default(), now))?;
+        }
+    }
+    Ok(expected)
+}
+
+/// As many cases as the environment's PROPTEST_CASES says, else few.
+fn config() -> ProptestConfig {
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default().cases } else { 48 };
+    ProptestConfig { failure_persistence: None, cases, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    #![proptest_config(config())]
 
     #[test]
-    fn an_honest_robot_never_gets_a_bad_verdict(mut case in case()) {
-        if !case.follows {
-            case.parts = 1;
-        }
-        let mut random = Random(case.seed);
-        let asset = asset(case.frames, &mut random);
-        let model = asset.model().expect("a tree");
-        let heard = play(&case, &asset, &model, &mut random);
-        let (mut live, start) = (Live::new(topics("")), Instant::now());
-        let expected = Expected::new(asset, start).expect("a tree");
-        let (mut due, mut compared) = (0.0, 0);
-        for (arrival, publisher, message) in heard {
-            let now = start + Duration::from_secs_f64(arrival);
-            match message {
-                Message::Joints(state) => live.hear_joints(&state, publisher, now),
-                Message::Transforms(topic, transforms) => live.hear_transforms(topic, &transforms, publisher, now),
-            }
-            if arrival < due {
-                continue;
-            }
-            due = arrival + 0.02;
-            let judgement = judge(&expected, &[], &only_here(&live), &Limits::default(), now);
+    fn an_honest_robot_never_gets_a_bad_verdict(case in honest()) {
+        let mut compared = 0;
+        let expected = watch(&case, |arrival, judgement| {
             compared += judgement.findings.iter().filter(|f| f.detail.starts_with("where the joint state")).count();
             for finding in &judgement.findings {
                 let is_heard = arrival > 2.5;
@@ -283,9 +305,21 @@ proptest! {
             if arrival > 2.5 {
                 prop_assert_eq!(&judgement.causes, &[]);
             }
-        }
+            Ok(())
+        })?;
         // It is not that nothing was looked at.
         let moves = expected.iter().any(|frame| frame.joint.is_some());
-        prop_assert!(!moves || compared > 0 || !case.follows);
+        prop_assert!(!moves || compared > 0 || !case.follows || case.jitter.0 > 0.2);
+    }
+
+    #[test]
+    fn lies_are_found_out(case in liar()) {
+        let mut found = false;
+        let expected = watch(&case, |_, judgement| {
+            found |= judgement.findings.iter().any(|f| f.verdict == Verdict::Off);
+            Ok(())
+        })?;
+        let moves = expected.iter().any(|frame| frame.joint.is_some());
+        prop_assert_eq!(found, moves, "{:?}", case);
     }
 }

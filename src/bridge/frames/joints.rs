@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 
-use super::tf::{BEHIND, Speakers, nanoseconds};
+use super::stream::{Stream, Told};
+use super::tf::nanoseconds;
 use crate::ros::PublisherId;
 use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::sensor_msgs::JointState;
@@ -40,9 +41,7 @@ struct Joint {
     /// By stamp, no two with the same.
     positions: VecDeque<(i64, f64)>,
     heard: Instant,
-    stamp: Time,
-    publisher: PublisherId,
-    speakers: Speakers,
+    stream: Stream,
 }
 
 /// What positions a joint may have had at a moment.
@@ -68,21 +67,24 @@ impl Joints {
             self.heard = Some(now);
             let Some(joint) = self.joints.get_mut(name) else {
                 if self.joints.len() < MOST_JOINTS {
-                    let speakers = Speakers::default();
-                    let mut joint = Joint { positions: VecDeque::new(), heard: now, stamp, publisher, speakers };
+                    let stream = Stream::new(publisher, nanoseconds(stamp));
+                    let mut joint = Joint { positions: VecDeque::new(), heard: now, stream };
                     joint.insert(nanoseconds(stamp), position);
                     self.joints.insert(name.clone(), joint);
                 }
                 continue;
             };
-            joint.speakers.hear(joint.publisher, publisher, now);
-            // A little is what jitters or was overtaken.
-            let is_back = nanoseconds(joint.stamp) - nanoseconds(stamp) > BEHIND && stamp != Time::default();
-            went_back |= is_back && publisher == joint.publisher;
-            if is_back {
-                joint.positions.clear();
+            joint.heard = now;
+            match joint.stream.hear(publisher, nanoseconds(stamp), now) {
+                Told::InTurn => {}
+                // It may be of another life.
+                Told::Late => continue,
+                Told::Anew => joint.positions.clear(),
+                Told::SetBack => {
+                    went_back = true;
+                    joint.positions.clear();
+                }
             }
-            (joint.heard, joint.stamp, joint.publisher) = (now, stamp, publisher);
             joint.insert(nanoseconds(stamp), position);
         }
         if stamp == Time::default() && !state.position.is_empty() {
@@ -115,15 +117,15 @@ impl Joints {
 
     /// Whether two publishers have taken turns to tell a joint within `timeout`.
     pub fn is_contested(&self, joint: &str, now: Instant, timeout: Duration) -> bool {
-        self.joints.get(joint).is_some_and(|joint| joint.speakers.take_turns(now, timeout))
+        self.joints.get(joint).is_some_and(|joint| joint.stream.take_turns(now, timeout))
     }
 
     /// What positions a joint may have had at `stamp` (ns), of which was heard at `heard`: the one of that very moment if it was heard, otherwise those between the
     /// moments around it and as far beyond as it moves from one to the next there. `None` if that can't be told.
     pub fn at(&self, joint: &str, stamp: i64, heard: Instant) -> Option<Bounds> {
         let joint = self.joints.get(joint)?;
-        // Of a joint that was silent then, the positions may be those of another life of the robot.
-        if heard.saturating_duration_since(joint.heard) > SILENCE {
+        // Of a joint that was silent then, or whose publisher is new, the positions may be those of another life of the robot.
+        if heard.saturating_duration_since(joint.heard) > SILENCE || !joint.stream.is_calm(heard) {
             return None;
         }
         let positions = &joint.positions;
@@ -218,15 +220,34 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn moments_are_few_and_come_in_any_order() {
-        let mut joints = heard(&[(1000, 0.0), (1001, 5.0), (1020, 0.2)]);
-        assert_eq!(joints.joints["j"].positions.len(), 2, "closer than what is kept");
-        assert!(!joints.add(&state(1010, &[("j", 0.1)]), PublisherId([1; 16]), Instant::now()));
-        assert_eq!(joints.at("j", 1010 * MS, Instant::now()), Some(Bounds { lower: 0.1, upper: 0.1 }));
+    fn moments_are_few_and_late_ones_go_without() {
+        let mut joints = heard(&[(1000, 0.0), (1001, 5.0), (1020, 0.2), (1010, 0.1)]);
+        assert_eq!(joints.joints["j"].positions, [(1000 * MS, 0.0), (1020 * MS, 0.2)]);
         for at in 0..20_000 {
             joints.add(&state(2000 + at, &[("j", 0.0)]), PublisherId::default(), Instant::now());
         }
         assert_eq!(joints.joints["j"].positions.len(), MOST_POSITIONS);
+    }
+
+    #[test]
+    fn moments_of_two_publishers_come_in_any_order() {
+        let (mut joints, start) = (heard(&[(1000, 0.0)]), Instant::now());
+        for (at, who) in [(1010, 1), (1030, 0), (1020, 1), (1040, 0)] {
+            assert!(!joints.add(&state(at, &[("j", f64::from(at))]), PublisherId([who; 16]), start));
+        }
+        let positions: Vec<i64> = joints.joints["j"].positions.iter().map(|(at, _)| at / MS).collect();
+        assert_eq!(positions, [1010, 1020, 1030, 1040], "from the first word of the second on");
+    }
+
+    #[test]
+    fn of_a_new_publisher_nothing_counts_for_a_while() {
+        let (mut joints, start) = (heard(&[(1000, 0.0)]), Instant::now());
+        let other = PublisherId([1; 16]);
+        for (at, milliseconds) in [(1010, 0), (3500, 2490), (3520, 2510)] {
+            joints.add(&state(at, &[("j", 0.5)]), other, start + Duration::from_millis(milliseconds));
+        }
+        let at = |heard| joints.at("j", 3520 * MS, start + Duration::from_millis(heard));
+        assert_eq!((at(2499), at(2510)), (None, Some(Bounds { lower: 0.5, upper: 0.5 })));
     }
 
     #[test]

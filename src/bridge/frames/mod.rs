@@ -11,6 +11,7 @@ pub mod cause;
 pub mod expected;
 pub mod joints;
 pub mod live;
+mod stream;
 pub mod tf;
 pub mod verdict;
 

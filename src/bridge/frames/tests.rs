@@ -51,6 +51,7 @@ fn frame(id: &str, parent: Option<&str>, x: f64) -> AssetFrame {
         kind: FrameKind::Body,
         from_sensor: false,
         is_root: parent.is_none(),
+        is_apart: false,
         joint: None,
     }
 }
@@ -291,6 +292,46 @@ fn a_wrong_parent() {
     let judgement = only("camera", moved).play(100).judged();
     assert_eq!(verdicts(&judgement), [("camera", Verdict::WrongParent)]);
     assert_eq!(judgement.findings[5].detail, "under \"base\", the asset says \"arm\"");
+}
+
+/// base → mount, an empty link → (turn) arm: with flat bodies the asset says that the arm hangs on the base.
+#[test]
+fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_names() {
+    let mount = Pose::from_parts(Translation3::new(0.1, 0.2, 0.3), UnitQuaternion::from_euler_angles(0.4, 0.5, 0.6));
+    let mut flat = asset();
+    let explicit = AssetFrame { pose: mount, kind: FrameKind::Frame, ..frame("mount", Some("base"), 0.0) };
+    flat.frames.extend([explicit, AssetFrame { kind: FrameKind::Frame, ..frame("plate", Some("mount"), 0.05) }]);
+    flat.frames[1].is_apart = true;
+    // The tool is a body on a fixed joint, which says no more.
+    flat.frames[3].is_apart = true;
+    let plate = mount * Pose::translation(0.05, 0.0, 0.0);
+    let judged = |under: &'static str, pose: Pose, asset: &AssetFrames| {
+        let mut player = only("arm", move |mut t, topic| {
+            let (at, turn) = (&t.transform.translation, &t.transform.rotation);
+            let turn = UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(turn.w, turn.x, turn.y, turn.z));
+            let is = pose.inverse() * Pose::from_parts(Translation3::new(at.x, at.y, at.z), turn);
+            t = transform(under, "arm", &is, t.header.stamp);
+            vec![(t, topic, ID)]
+        });
+        player.asset.frames.clone_from(&asset.frames);
+        player = player.play(2000);
+        let expected = Expected::new(asset.clone(), player.start).expect("a model");
+        judge(&expected, &[], &only_here(&player.live), &Limits::default(), player.now())
+    };
+    for (under, pose) in [("base", Pose::identity()), ("mount", mount), ("plate", plate)] {
+        let judgement = judged(under, pose, &flat);
+        assert_eq!(verdicts(&judgement), [], "{under}");
+        let arm = &judgement.findings[1];
+        assert!(arm.detail.starts_with("where the joint state") && arm.error.unwrap().0 < 1e-9, "{arm:?}");
+        assert_eq!(arm.detail.contains("which is rigid in \"base\""), under != "base", "{arm:?}");
+        assert_eq!((arm.expected_parent.as_deref(), arm.actual_parent.as_deref()), (Some("base"), Some(under)));
+    }
+    // It must be where its joint can take it all the same, and not just anywhere.
+    assert_eq!(verdicts(&judged("mount", Pose::identity(), &flat)), [("arm", Verdict::Off)]);
+    assert_eq!(verdicts(&judged("camera", mount, &flat))[0], ("arm", Verdict::WrongParent));
+    let mut nested = flat;
+    nested.frames[1].is_apart = false;
+    assert_eq!(verdicts(&judged("mount", mount, &nested)), [("arm", Verdict::WrongParent)], "it lies in the base");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use foldhash::fast::RandomState;
 use nalgebra::{Quaternion, Translation3, UnitQuaternion};
 
+use super::stream::{Stream, Told};
 use crate::robot::Pose;
 use crate::ros::PublisherId;
 use crate::ros::msg::builtin_interfaces::Time;
@@ -19,14 +20,6 @@ const MOST_FRAMES: usize = 50_000;
 const MOST_MOMENTS: usize = 32;
 /// How far apart they are at least, by their stamps, in ns: so they reach back for as long as joint states may be late.
 const SPACING: i64 = 100_000_000;
-/// How far the stamps of one publisher may be behind those of another before it is a new start, in ns: after a restart the publishers
-/// are new ones, and so is the clock of a simulation.
-pub(super) const BEHIND: i64 = 500_000_000;
-/// How often a publisher must come back after another spoke before the two count as taking turns, and how long it takes from one time
-/// to the next at least and at most: when a node is restarted, messages of both may be under way together for a while.
-const TURNS: u8 = 3;
-const TURN: (Duration, Duration) = (Duration::from_millis(700), Duration::from_secs(5));
-
 /// Which of the two topics a transform came on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Topic {
@@ -47,10 +40,8 @@ pub struct Edge {
     pub stamp: Time,
     /// When it was heard, by ours.
     pub heard: Instant,
-    /// Who said it.
-    pub publisher: PublisherId,
     parent_index: usize,
-    speakers: Speakers,
+    stream: Stream,
     /// What the publisher that spoke before said last.
     other: Option<(String, Moment)>,
     /// Earlier moments under this parent, by stamp, not closer than [`SPACING`]; of static frames none.
@@ -68,39 +59,6 @@ pub struct Moment {
     pub heard: Instant,
 }
 
-/// Who says something, and whether two take turns.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Speakers {
-    other: Option<PublisherId>,
-    turns: u8,
-    turned: Option<Instant>,
-}
-
-impl Speakers {
-    /// `publisher` speaks after `before`.
-    pub(super) fn hear(&mut self, before: PublisherId, publisher: PublisherId, now: Instant) {
-        if publisher == before {
-            return;
-        }
-        if self.other == Some(publisher) {
-            let since = self.turned.map(|turned| now.saturating_duration_since(turned));
-            match since {
-                Some(since) if since < TURN.0 => {}
-                Some(since) if since <= TURN.1 => (self.turns, self.turned) = (self.turns.saturating_add(1), Some(now)),
-                _ => (self.turns, self.turned) = (1, Some(now)),
-            }
-        } else {
-            (self.turns, self.turned) = (0, None);
-        }
-        self.other = Some(before);
-    }
-
-    /// Whether two have taken turns within `timeout`.
-    pub(super) fn take_turns(&self, now: Instant, timeout: Duration) -> bool {
-        self.turns >= TURNS && self.turned.is_some_and(|turned| now.saturating_duration_since(turned) <= timeout)
-    }
-}
-
 impl Edge {
     /// The last moment, then earlier ones, the newest first.
     pub fn moments(&self) -> impl Iterator<Item = Moment> {
@@ -108,10 +66,27 @@ impl Edge {
         std::iter::once(last).chain(self.moments.iter().rev().copied().filter(move |moment| moment.stamp != last.stamp))
     }
 
+    /// Who said it.
+    pub fn publisher(&self) -> PublisherId {
+        self.stream.publisher()
+    }
+
+    /// Whether a moment of it may be held against joint states: not while its publishers may have begun anew.
+    pub(super) fn is_calm(&self, moment: &Moment) -> bool {
+        self.stream.is_calm(moment.heard)
+    }
+
     /// What another publisher says of the same frame, its parent and the moment, if the two took turns within `timeout`.
     pub fn rival(&self, now: Instant, timeout: Duration) -> Option<(&str, Moment)> {
         let (parent, moment) = self.other.as_ref()?;
-        self.speakers.take_turns(now, timeout).then_some((parent.as_str(), *moment))
+        self.stream.take_turns(now, timeout).then_some((parent.as_str(), *moment))
+    }
+}
+
+impl Moment {
+    /// The same, in what the parent is in at `above`.
+    pub(super) fn under(self, above: &Pose) -> Self {
+        Self { pose: above * self.pose, ..self }
     }
 }
 
@@ -216,10 +191,10 @@ impl Tree {
             Topic::Static => &mut frame.fixed,
         };
         let before = slot.take();
-        let mut speakers = before.as_ref().map_or(Speakers::default(), |edge| edge.speakers);
+        let mut stream = before.as_ref().map_or_else(|| Stream::new(publisher, moment.stamp), |edge| edge.stream);
         let mut moments = VecDeque::new();
-        if let Some(edge) = &before {
-            speakers.hear(edge.publisher, publisher, moment.heard);
+        if before.is_some() {
+            stream.hear(publisher, moment.stamp, moment.heard);
         }
         if topic == Topic::Moving && moment.stamp != 0 {
             moments.push_back(moment);
@@ -231,7 +206,7 @@ impl Tree {
         });
         let Moment { pose, heard, .. } = moment;
         let parent = parent.to_owned();
-        *slot = Some(Edge { parent, pose, stamp, heard, publisher, parent_index, speakers, other, moments });
+        *slot = Some(Edge { parent, pose, stamp, heard, parent_index, stream, other, moments });
         if let Some(was_under) = was_under.filter(|&was_under| !frame.hangs_on(was_under)) {
             self.frames[was_under].children.retain(|&child| child != index);
         }
@@ -272,7 +247,7 @@ impl Tree {
         }
         for index in 0..self.frames.len() {
             let frame = &mut self.frames[index];
-            if let Some(edge) = frame.fixed.take_if(|edge| gone.contains(&edge.publisher))
+            if let Some(edge) = frame.fixed.take_if(|edge| gone.contains(&edge.publisher()))
                 && !frame.hangs_on(edge.parent_index)
             {
                 self.frames[edge.parent_index].children.retain(|&child| child != index);
@@ -314,11 +289,7 @@ impl Tree {
 impl Edge {
     /// Takes in what is said under the same parent; tells whether the publisher's clock went back.
     fn hear(&mut self, topic: Topic, pose: Pose, stamp: Time, publisher: PublisherId, heard: Instant) -> bool {
-        // A little is what jitters or was overtaken.
-        let is_new_start = nanoseconds(self.stamp) - nanoseconds(stamp) > BEHIND;
-        let went_back = publisher == self.publisher && is_new_start && stamp != Time::default();
-        if publisher != self.publisher {
-            self.speakers.hear(self.publisher, publisher, heard);
+        if publisher != self.publisher() {
             let last = Moment { stamp: nanoseconds(self.stamp), pose: self.pose, heard: self.heard };
             match &mut self.other {
                 Some((parent, moment)) => {
@@ -328,22 +299,24 @@ impl Edge {
                 other => *other = Some((self.parent.clone(), last)),
             }
         }
-        (self.pose, self.stamp, self.heard, self.publisher) = (pose, stamp, heard, publisher);
-        if topic == Topic::Static || stamp == Time::default() {
+        (self.pose, self.stamp, self.heard) = (pose, stamp, heard);
+        let moment = Moment { stamp: nanoseconds(stamp), pose, heard };
+        let told = self.stream.hear(publisher, moment.stamp, heard);
+        if topic == Topic::Static || moment.stamp == 0 {
             return false;
         }
-        let moment = Moment { stamp: nanoseconds(stamp), pose, heard };
-        if is_new_start {
+        if matches!(told, Told::Anew | Told::SetBack) {
             self.moments.clear();
         }
-        // Of another publisher whose clock is behind, the moment goes without: it is the last one all the same.
-        if self.moments.back().is_none_or(|last| moment.stamp - last.stamp >= SPACING) {
+        // One that is late goes without, and of another publisher whose clock is behind: it is the last one all the same.
+        let is_next = self.moments.back().is_none_or(|last| moment.stamp - last.stamp >= SPACING);
+        if is_next && told != Told::Late {
             if self.moments.len() == MOST_MOMENTS {
                 self.moments.pop_front();
             }
             self.moments.push_back(moment);
         }
-        went_back
+        told == Told::SetBack
     }
 }
 
@@ -400,7 +373,7 @@ pub(in crate::bridge) mod tests {
         let arm = tree.get("arm").and_then(|heard| heard.on(Topic::Moving)).unwrap();
         assert_eq!((arm.parent.as_str(), arm.pose.translation.x), ("base", 2.0));
         assert!(tree.get("/arm").unwrap().on(Topic::Static).is_none());
-        assert_eq!(tree.get("tool").unwrap().on(Topic::Static).unwrap().publisher, PublisherId([7; 16]));
+        assert_eq!(tree.get("tool").unwrap().on(Topic::Static).unwrap().publisher(), PublisherId([7; 16]));
         assert!(tree.is_parent("base") && tree.is_parent("arm") && !tree.is_parent("tool"));
         assert!(tree.get("base").is_none(), "no transform names it as its child");
     }
@@ -451,27 +424,11 @@ pub(in crate::bridge) mod tests {
         let mut tree = tree(&[stamped("a", "b", 5000)]);
         let mut say =
             |at, publisher| tree.add(Topic::Moving, &[stamped("a", "b", at)], PublisherId([publisher; 16]), Instant::now());
-        assert!(!say(4600, 0), "a little is jitter");
+        assert!(!say(4600, 0), "a little is of this frame only");
         assert!(say(3000, 0));
         assert!(!say(2000, 1), "another one's clock is its own");
         assert!(!say(2000, 1), "the same again");
         assert!(say(1000, 1));
-    }
-
-    #[test]
-    fn two_publishers_take_turns_and_a_restart_is_none() {
-        let (mut tree, mut now, second) = (tree(&[stamped("a", "b", 0)]), Instant::now(), Duration::from_secs(1));
-        let mut take_turns = |publishers: &[u8], pause: u64| {
-            for publisher in publishers {
-                now += Duration::from_millis(pause);
-                tree.add(Topic::Moving, &[stamped("a", "b", 0)], PublisherId([*publisher; 16]), now);
-            }
-            tree.get("b").unwrap().on(Topic::Moving).unwrap().rival(now, second).is_some()
-        };
-        assert!(!take_turns(&[1, 1, 2, 2, 3, 4], 1000));
-        assert!(!take_turns(&[3, 4, 3, 4, 3, 4, 3, 4], 50), "messages that were under way");
-        assert!(take_turns(&[3, 4, 3, 4], 1000));
-        assert!(!take_turns(&[4, 4], 1000));
     }
 
     #[test]

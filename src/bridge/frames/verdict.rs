@@ -3,6 +3,7 @@
 //! Pure: it compares an asset's frames with what was heard, and knows neither topics' transport nor files.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use super::cause::{self, Cause};
@@ -12,7 +13,7 @@ use super::live::Sources;
 use super::tf::{Edge, Moment, Topic, Tree, plain};
 use crate::robot::{JointKind, Pose};
 use crate::ros::msg::urdf_usd::FrameVerdict;
-use crate::usd::{AssetFrame, AssetJoint};
+use crate::usd::{AssetFrame, AssetJoint, FrameKind};
 
 /// How many moments of a moving frame are compared.
 const MOMENTS: usize = 8;
@@ -324,6 +325,24 @@ impl Look<'_> {
         is == self.name(says) || is_world && (is == says || context.root.as_deref().map(plain) == Some(is))
     }
 
+    /// Where what a frame hangs on in TF is in what the asset says that it hangs on, if the two go together: they are the same; or the
+    /// asset says only which body its joint names, and in TF it hangs on one of the frames that are rigid in that body, as it does by
+    /// robot_state_publisher where an empty link is between two bodies.
+    fn above(&self, frame: &AssetFrame, says: &str, is: &str) -> Option<Pose> {
+        if self.is_parent(says, is) {
+            return Some(Pose::identity());
+        }
+        let (mut at, mut pose) = (self.find(is).filter(|_| frame.is_apart)?, Pose::identity());
+        while plain(&self.expected[at].id) != says {
+            let between = &self.expected[at];
+            if between.kind != FrameKind::Frame || !between.is_static {
+                return None;
+            }
+            (at, pose) = (self.expected.find(between.parent.as_deref()?)?, between.pose * pose);
+        }
+        Some(pose)
+    }
+
     fn child(&self, index: usize, frame: &AssetFrame, id: &str) -> Seen {
         let parent = frame.parent.as_deref().map_or("", plain);
         let (topic, other) = if frame.is_static { (Topic::Static, Topic::Moving) } else { (Topic::Moving, Topic::Static) };
@@ -340,13 +359,19 @@ impl Look<'_> {
         };
         let found = Finding { actual_parent: Some(edge.parent.clone()), actual_topic: Some(tree.name(on).to_owned()), ..found };
         let say = |verdict, detail: String| Seen::from(Finding { verdict, detail, ..found.clone() });
-        if !self.is_parent(parent, &edge.parent) {
+        let Some(above) = self.above(frame, parent, &edge.parent) else {
             return say(Verdict::WrongParent, format!("under {:?}, the asset says {parent:?}", edge.parent));
-        }
-        let rival = edge.rival(self.now, self.limits.timeout);
-        if let Some((above, _)) = rival.filter(|(above, _)| !self.is_parent(parent, above)) {
-            return say(Verdict::WrongParent, format!("a second publisher has it under {above:?}, the asset says {parent:?}"));
-        }
+        };
+        let rival = match edge.rival(self.now, self.limits.timeout) {
+            Some((other, moment)) => match self.above(frame, parent, other) {
+                Some(above) => Some(moment.under(&above)),
+                None => {
+                    let detail = format!("a second publisher has it under {other:?}, the asset says {parent:?}");
+                    return say(Verdict::WrongParent, detail);
+                }
+            },
+            None => None,
+        };
         // Two topics at once is as wrong as the wrong one: who listens gets one or the other.
         if wrong.is_some() {
             let also = if right.is_some() { "also " } else { "" };
@@ -361,17 +386,20 @@ impl Look<'_> {
             let timeout = self.limits.timeout.as_secs_f64();
             return say(Verdict::Stale, format!("last heard {age:.1} s ago; the timeout is {timeout} s"));
         }
-        let rival = rival.map(|(_, moment)| moment);
-        match self.expected.joint(frame) {
-            _ if frame.is_static => self.fixed(frame, edge, rival, found),
-            Some((joint, of)) => self.moving(index, joint, of, edge, rival, found),
+        let mut seen = match self.expected.joint(frame) {
+            _ if frame.is_static => self.fixed(frame, &(above * edge.pose), rival, found),
+            Some((joint, of)) => self.moving(index, (joint, of), edge, &above, rival, found),
             // Animated, or moved by something that the asset does not describe.
             None => say(Verdict::Ok, "under the right parent, on the right topic".to_owned()),
+        };
+        if !self.is_parent(parent, &edge.parent) {
+            let _ = write!(seen.finding.detail, "; under {:?}, which is rigid in {parent:?}", edge.parent);
         }
+        seen
     }
 
-    fn fixed(&self, frame: &AssetFrame, edge: &Edge, rival: Option<Moment>, found: Finding) -> Seen {
-        let error = distance(&frame.pose, &edge.pose);
+    fn fixed(&self, frame: &AssetFrame, pose: &Pose, rival: Option<Moment>, found: Finding) -> Seen {
+        let error = distance(&frame.pose, pose);
         let others = rival.map(|moment| distance(&frame.pose, &moment.pose));
         let found = Finding { error: Some(error), ..found };
         match others.filter(|&others| self.limits.exceeded(others)) {
@@ -395,12 +423,13 @@ impl Look<'_> {
     }
 
     /// A frame that a joint moves: it must be where the joint can take it, and where the joint state of the same moment puts it.
+    /// `above`: where what it hangs on in TF is in what it hangs on in the asset.
     fn moving(
         &self,
         index: usize,
-        number: usize,
-        joint: &AssetJoint,
+        (number, joint): (usize, &AssetJoint),
         edge: &Edge,
+        above: &Pose,
         rival: Option<Moment>,
         found: Finding,
     ) -> Seen {
@@ -408,7 +437,8 @@ impl Look<'_> {
         let is_recent =
             |(count, moment): &(usize, Moment)| *count < PROOF || newest.saturating_duration_since(moment.heard) <= WINDOW;
         let counts = |moment: &Moment| moment.heard >= self.expected.since();
-        let moments = edge.moments().take(MOMENTS).enumerate().filter(is_recent).map(|(_, moment)| moment).chain(rival);
+        let moments = edge.moments().take(MOMENTS).enumerate().filter(is_recent);
+        let moments = moments.map(|(_, moment)| moment.under(above)).chain(rival);
         let (mut free, mut told): (Vec<Away>, Vec<Away>) = (Vec::new(), Vec::new());
         for moment in moments.filter(counts) {
             let position = expected::position(joint, &moment.pose);
@@ -418,6 +448,7 @@ impl Look<'_> {
             };
             let (by_tf, rest) = (position.unwrap_or(0.0), moment.pose * reachable.inverse());
             free.push(Away { error: distance(&reachable, &moment.pose), offset: rest, by_tf, told: by_tf });
+            let position = position.filter(|_| edge.is_calm(&moment));
             let bounds = position.and_then(|position| Some((position, self.bounds(number, joint, &moment)?)));
             if let Some((position, bounds)) = bounds {
                 let nearest = bounds.nearest(position, joint.kind);
@@ -514,9 +545,10 @@ impl Look<'_> {
             parent: context.parent_frame.clone(),
             is_static: false,
             pose: Pose::identity(),
-            kind: crate::usd::FrameKind::Frame,
+            kind: FrameKind::Frame,
             from_sensor: false,
             is_root: true,
+            is_apart: false,
             joint: None,
         };
         self.tree().get(id).is_some().then(|| self.root(&frame, id))

@@ -198,9 +198,12 @@ impl<'a> Reader<'a> {
             let link = self.links.get(&index).filter(|_| kind == FrameKind::Body);
             let above = self.asset.frame_above(index);
             // The frame that it lies in, if that is rigid in the body that it hangs on; bodies may stand anywhere.
-            let parent = match link {
-                Some(link) => above.filter(|&above| self.bodies[above] == link.parent).or(link.parent),
-                None => above,
+            let (parent, is_apart) = match link {
+                Some(link) => {
+                    let within = above.filter(|&above| self.bodies[above] == link.parent);
+                    (within.or(link.parent), within.is_none() && link.parent.is_some())
+                }
+                None => (above, false),
             };
             let mut frame = AssetFrame {
                 id: node.frame_id(),
@@ -211,6 +214,7 @@ impl<'a> Reader<'a> {
                 kind,
                 from_sensor: node.parent.is_some_and(|parent| self.node(parent).type_name == "Camera"),
                 is_root: false,
+                is_apart,
                 joint: None,
             };
             if parent.is_none() {

@@ -289,6 +289,8 @@ fn what_is_written_moves_as_the_robot_does() {
             assert!((expected.to_homogeneous() - found.to_homogeneous()).amax() < 1e-6, "{} {bodies:?}", link.name);
             let says = says.map(|says| robot.links[says].name.clone());
             assert_eq!(asset.frames[frame].parent, says, "{} {bodies:?}", link.name);
+            let is_apart = bodies == crate::usd::Bodies::Flat && ["arm", "hand", "cart"].contains(&link.name.as_str());
+            assert_eq!(asset.frames[frame].is_apart, is_apart, "{} {bodies:?}", link.name);
         }
         let mimic = asset.joints.iter().find(|joint| joint.name == "slide").unwrap().mimic.unwrap();
         assert!((mimic.multiplier + 0.3).abs() < 1e-6 && (mimic.offset - 0.02).abs() < 1e-6, "{mimic:?}");
