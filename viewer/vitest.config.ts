@@ -4,5 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     environment: 'node',
+    // A loaded machine is slow, not wrong.
+    testTimeout: 60_000,
   },
 });

@@ -332,6 +332,7 @@ pub(super) fn all_frames(frames: &[AssetFrame], findings: Option<&[Finding]>) ->
     let finding = |index: usize| findings.and_then(|findings| findings.get(index));
     let view = |(index, frame): (usize, &AssetFrame)| AssetFrameView {
         name: tf::plain(&frame.id).to_owned(),
+        alias: frame.display_name.as_deref().map(|name| tf::plain(name).to_owned()).filter(|name| name != tf::plain(&frame.id)),
         parent: frame.parent.as_deref().map(|parent| tf::plain(parent).to_owned()),
         is_static: frame.is_static,
         verdict: finding(index).map(|finding| finding.verdict.as_str()),

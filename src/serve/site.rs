@@ -136,6 +136,8 @@ pub struct FrameView {
 pub struct AssetFrameView {
     /// The frame.
     pub name: String,
+    /// What the robot calls it, where no prim can have that name.
+    pub alias: Option<String>,
     /// Its parent; `None` for a root.
     pub parent: Option<String>,
     /// Whether it does not move in its parent.

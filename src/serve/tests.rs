@@ -294,6 +294,7 @@ async fn frames_are_told_with_their_verdicts_beside_the_live_tree() {
     let site = Arc::new(Site::default());
     let frame = |name: &str, parent: Option<&str>, verdict| AssetFrameView {
         name: name.to_owned(),
+        alias: (name == "arm").then(|| "left arm".to_owned()),
         parent: parent.map(str::to_owned),
         is_static: true,
         verdict,
@@ -308,8 +309,8 @@ async fn frames_are_told_with_their_verdicts_beside_the_live_tree() {
     assert_eq!(
         told["frames"],
         serde_json::json!([
-            { "name": "base", "parent": null, "static": true, "verdict": "ok", "detail": "" },
-            { "name": "arm", "parent": "base", "static": true, "verdict": null, "detail": "" },
+            { "name": "base", "alias": null, "parent": null, "static": true, "verdict": "ok", "detail": "" },
+            { "name": "arm", "alias": "left arm", "parent": "base", "static": true, "verdict": null, "detail": "" },
         ])
     );
     assert_eq!(told["tf"], serde_json::json!([]));

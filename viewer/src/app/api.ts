@@ -53,6 +53,8 @@ export interface RobotEntry {
 /** A frame of the asset, held against TF. */
 export interface FrameVerdict {
   name: string;
+  /** What the robot, and so the glTF and TF, call it, where no prim can have that name. */
+  alias: string | null;
   parent: string | null;
   static: boolean;
   /** null: nothing was heard yet. */

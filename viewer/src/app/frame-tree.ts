@@ -18,8 +18,22 @@ export function linkTree(model: Pick<Model, 'links' | 'joints'> | null, frames: 
   const edges = new Map<string, string | null>();
   for (const link of model?.links ?? []) edges.set(link.name, null);
   for (const joint of model?.joints ?? []) edges.set(joint.child.name, joint.parent.name);
-  for (const frame of frames) if (!edges.has(frame.name)) edges.set(frame.name, frame.parent);
+  const aliases = new Map(frames.map((frame) => [frame.name, frame.alias]));
+  const known = (name: string | null) => {
+    const alias = name === null ? null : (aliases.get(name) ?? null);
+    return alias !== null && edges.has(alias) ? alias : name;
+  };
+  for (const frame of frames) {
+    const name = known(frame.name) ?? frame.name;
+    if (!edges.has(name)) edges.set(name, known(frame.parent));
+  }
   return grow(edges);
+}
+
+/** The verdicts by every name that a frame has. */
+export function byName(frames: readonly FrameVerdict[]): Map<string, FrameVerdict> {
+  const aliases = frames.flatMap((frame) => (frame.alias === null ? [] : [[frame.alias, frame] as const]));
+  return new Map([...aliases, ...frames.map((frame) => [frame.name, frame] as const)]);
 }
 
 /** TF's tree. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { grow, linkTree, tfTree, type FrameNode } from '../../src/app/frame-tree.js';
+import { byName, grow, linkTree, tfTree, type FrameNode } from '../../src/app/frame-tree.js';
+import type { Model } from '../../src/app/model.js';
 
 const shape = (node: FrameNode): string =>
   node.children.length ? `${node.name}(${node.children.map(shape).join(' ')})` : node.name;
@@ -35,7 +36,7 @@ describe('the TF tree', () => {
 
 describe('the tree of links', () => {
   it('is the frames where there is no model', () => {
-    const frame = { static: true, verdict: null, detail: null };
+    const frame = { alias: null, static: true, verdict: null, detail: null };
     expect(
       shapes(
         linkTree(null, [
@@ -44,6 +45,21 @@ describe('the tree of links', () => {
         ]),
       ),
     ).toBe('a(b)');
+  });
+
+  it('has a frame once that the robot calls otherwise', () => {
+    const link = (name: string) => ({ name }) as Model['links'][number];
+    const [base, arm] = [link('r1/base'), link('r1/arm')];
+    const model = { links: [base, arm], joints: [{ parent: base, child: arm } as Model['joints'][number]] };
+    const frame = { static: true, verdict: 'ok', detail: null };
+    const frames = [
+      { name: 'r1_base', alias: 'r1/base', parent: null, ...frame },
+      { name: 'r1_arm', alias: 'r1/arm', parent: 'r1_base', ...frame },
+      { name: 'tip', alias: null, parent: 'r1_arm', ...frame },
+    ];
+    expect(shapes(linkTree(model, frames))).toBe('r1/base(r1/arm(tip))');
+    expect(byName(frames).get('r1/arm')).toBe(frames[1]);
+    expect(byName(frames).get('r1_arm')).toBe(frames[1]);
   });
 
   it('has roots in their order', () => {

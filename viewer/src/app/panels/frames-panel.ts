@@ -2,7 +2,7 @@
 
 import { make, setText } from '../dom.js';
 import type { Fleet } from '../fleet.js';
-import { linkTree, tfTree, type FrameNode } from '../frame-tree.js';
+import { byName, linkTree, tfTree, type FrameNode } from '../frame-tree.js';
 import { age } from '../format.js';
 import type { State } from '../state.js';
 import { linkDetails } from './link-details.js';
@@ -75,7 +75,7 @@ export class FramesPanel implements Panel {
     this.stale = false;
     const key = this.fleet.current?.key ?? '';
     const frames = this.fleet.frames.get(key) ?? { frames: [], causes: [], tf: [] };
-    const verdicts = new Map(frames.frames.map((frame) => [frame.name, frame]));
+    const verdicts = byName(frames.frames);
     const links = linkTree(this.fleet.currentModel, frames.frames);
     // While nothing at all was heard, the line above the tree says so.
     const silent = frames.frames.every((frame) => frame.verdict === null);
@@ -87,7 +87,8 @@ export class FramesPanel implements Panel {
           if (!frame || silent) return [];
           const marks = [verdictMark(frame.verdict)];
           const parent = heardParent.get(name);
-          if (parent !== undefined && frame.parent !== null && parent !== frame.parent)
+          const above = frame.parent === null ? undefined : verdicts.get(frame.parent);
+          if (parent !== undefined && frame.parent !== null && parent !== frame.parent && parent !== above?.alias)
             marks.push(make('span', { className: 'dim note', textContent: `heard under ${parent}` }));
           return marks;
         }),
@@ -173,7 +174,7 @@ export class FramesPanel implements Panel {
   }
 
   private showDetails(key: string, name: string): void {
-    const frame = this.fleet.frames.get(key)?.frames.find((frame) => frame.name === name);
+    const frame = byName(this.fleet.frames.get(key)?.frames ?? []).get(name);
     // Made anew only where it differs, so that what is focused in it stays.
     const now = JSON.stringify([key, name, frame, this.fleet.currentModel?.edition.version]);
     if (now === this.detailed && this.details.childElementCount) return;
