@@ -78,8 +78,39 @@ pub(super) struct Heard {
 /// The graph, and what was heard on topics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Seen {
-    pub graph: Graph,
-    pub heard: BTreeMap<String, Heard>,
+    /// Sorted by names, so that looking for one robot among many costs what that robot has.
+    graph: Graph,
+    heard: BTreeMap<String, Heard>,
+}
+
+impl Seen {
+    pub(super) fn new(mut graph: Graph, heard: BTreeMap<String, Heard>) -> Self {
+        // Clients tell it sorted; it costs little to make sure.
+        graph.topics.sort_by(|a, b| a.topic.cmp(&b.topic));
+        graph.services.sort_by(|a, b| a.service.cmp(&b.service));
+        Self { graph, heard }
+    }
+
+    /// Whether nothing was seen yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.graph == Graph::default()
+    }
+
+    /// The ends of topics whose names begin with `start`.
+    fn topics(&self, start: &str) -> &[TopicEnd] {
+        beginning(&self.graph.topics, start, |end| &end.topic)
+    }
+
+    /// The ends of services whose names begin with `start`.
+    fn services(&self, start: &str) -> &[ServiceEnd] {
+        beginning(&self.graph.services, start, |end| &end.service)
+    }
+}
+
+/// Of what is sorted by names, what has a name that begins with `start`.
+fn beginning<'a, T>(sorted: &'a [T], start: &str, name: impl Fn(&T) -> &str) -> &'a [T] {
+    let rest = &sorted[sorted.partition_point(|one| name(one) < start)..];
+    &rest[..rest.partition_point(|one| name(one).starts_with(start))]
 }
 
 /// Whose interfaces are asked for.
@@ -139,7 +170,8 @@ fn is_listened_to(end: &TopicEnd, node: &str) -> bool {
 pub(super) fn interfaces(seen: &Seen, who: &Who<'_>) -> Vec<Captured> {
     let mut found: BTreeMap<(&str, u8), Captured> = BTreeMap::new();
     let mut ends: BTreeMap<&str, Vec<&TopicEnd>> = BTreeMap::new();
-    for end in &seen.graph.topics {
+    let inside = format!("{}/", who.namespace.trim_end_matches('/'));
+    for end in seen.topics(&inside) {
         if who.counts(end.node.as_deref()) && !is_infrastructure(&end.type_name) && !is_hidden(&end.topic) {
             ends.entry(&end.topic).or_default().push(end);
         }
@@ -151,7 +183,7 @@ pub(super) fn interfaces(seen: &Seen, who: &Who<'_>) -> Vec<Captured> {
         }
     }
     let mut services: BTreeMap<&str, Vec<&ServiceEnd>> = BTreeMap::new();
-    for end in &seen.graph.services {
+    for end in seen.services(&inside) {
         if who.counts(end.node.as_deref()) && !is_infrastructure(&end.type_name) {
             services.entry(&end.service).or_default().push(end);
         }

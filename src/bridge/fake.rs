@@ -31,9 +31,17 @@ pub struct Fake {
     changes: Mutex<Vec<queue::Sender<Change>>>,
     graph: Mutex<Graph>,
     graph_changes: watch::Sender<()>,
+    /// What names become, by the names that they would have.
+    remaps: HashMap<String, String>,
 }
 
 impl Fake {
+    /// A node with remaps of absolute names.
+    pub fn remapped(remaps: &[(&str, &str)]) -> Self {
+        let remaps = remaps.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect();
+        Self { remaps, ..Self::default() }
+    }
+
     /// Publishes as the publisher `who`.
     pub fn say<M: Message>(&self, topic: &str, message: &M, who: u8) {
         for reader in self.readers.lock().unwrap().get(topic).into_iter().flatten() {
@@ -110,7 +118,11 @@ fn is_closed(reader: &(dyn Any + Send)) -> bool {
     fn of<M: 'static>(reader: &(dyn Any + Send)) -> Option<bool> {
         reader.downcast_ref::<queue::Sender<Sample<M>>>().map(queue::Sender::is_closed)
     }
-    of::<std_msgs::String>(reader).or_else(|| of::<TFMessage>(reader)).or_else(|| of::<JointState>(reader)).unwrap_or(false)
+    of::<std_msgs::String>(reader)
+        .or_else(|| of::<TFMessage>(reader))
+        .or_else(|| of::<JointState>(reader))
+        .or_else(|| of::<Observed>(reader))
+        .unwrap_or(false)
 }
 
 impl Node for Fake {
@@ -123,11 +135,12 @@ impl Node for Fake {
     }
 
     fn resolve_topic(&self, name: &str) -> Result<String, Diagnostic> {
-        Ok(match (name.strip_prefix('/'), name.strip_prefix("~/")) {
+        let name = match (name.strip_prefix('/'), name.strip_prefix("~/")) {
             (Some(_), _) => name.to_owned(),
             (_, Some(private)) => names::join(&self.fully_qualified_name(), private),
             _ => names::join(self.namespace(), name),
-        })
+        };
+        Ok(self.remaps.get(&name).cloned().unwrap_or(name))
     }
 
     fn resolve_service(&self, name: &str) -> Result<String, Diagnostic> {

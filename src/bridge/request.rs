@@ -303,6 +303,51 @@ mod tests {
     }
 
     #[test]
+    fn xacro_is_refused_by_other_names() {
+        let mut bed = bed();
+        bed.parameters.restrict_calls = false;
+        let (above, robots) = (bed.own.parent().unwrap().to_owned(), bed.own.with_file_name("robots"));
+        for folder in [&above, &robots] {
+            fs::write(folder.join("arm.xacro"), "<robot name='arm'/>").unwrap();
+            fs::write(folder.join("arm.urdf.xacro"), "<robot name='arm'/>").unwrap();
+        }
+        std::os::unix::fs::symlink(above.join("arm.xacro"), above.join("link.urdf")).unwrap();
+        let uri = |uri: String| ask(&bed, &ConvertRequest { uri, ..Default::default() });
+        let (above, robots) = (above.display(), robots.display());
+        for hidden in [
+            format!("file://{above}/arm%2Exacro"),
+            format!("file://{above}/arm.xacr%6F"),
+            format!("file://{above}/arm.urdf.%78acro"),
+            format!("{above}/link.urdf"),
+            format!("file://{above}/link.urdf"),
+        ] {
+            let message = uri(hidden.clone()).expect_err(&hidden);
+            assert!(message.contains("by another name"), "{hidden}: {message}");
+        }
+        // By its own name it is held to the allowed roots even if calls are not restricted.
+        uri(format!("{above}/arm.xacro")).expect_err("outside");
+        uri(format!("{robots}/arm.xacro")).unwrap();
+        uri(format!("file://{robots}/arm.urdf.xacro")).unwrap();
+    }
+
+    #[test]
+    fn a_path_into_a_package_is_as_good_as_its_uri() {
+        let mut bed = bed();
+        let (above, robots) = (bed.own.parent().unwrap().to_owned(), bed.own.with_file_name("robots"));
+        bed.parameters.allowed_roots.clear();
+        let path = robots.join("arm.urdf");
+        let request = ConvertRequest { uri: path.display().to_string(), ..Default::default() };
+        ask(&bed, &request).expect_err("nothing is allowed");
+        bed.parameters.packages = vec![("my_robots".to_owned(), robots.clone())];
+        assert_eq!(ask(&bed, &request).unwrap().source, Source::File(path.clone()));
+        bed.parameters.packages.clear();
+        bed.parameters.package_paths = vec![robots];
+        assert_eq!(ask(&bed, &request).unwrap().source, Source::File(path));
+        let outside = ConvertRequest { uri: above.join("secret.urdf").display().to_string(), ..Default::default() };
+        ask(&bed, &outside).expect_err("beside the package");
+    }
+
+    #[test]
     fn the_first_error_is_named_with_its_place() {
         let at = |severity, line| {
             let place = Place { line, column: 5, ..Place::default() };

@@ -98,6 +98,11 @@ impl Robot {
         }
     }
 
+    /// Whether somebody says that it runs: it is described, and not only in a call.
+    pub(super) fn runs(&self) -> bool {
+        self.gone.is_none() && self.origin != Origin::Call
+    }
+
     /// Whether somebody describes it.
     pub(super) fn presence(&self) -> Presence {
         if self.gone.is_some() { Presence::Gone } else { Presence::Live }

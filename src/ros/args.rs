@@ -382,6 +382,7 @@ mod tests {
             "-r :=b",
             "-r a:b:c:=d",
             "-r __ns:=/a//b",
+            "-r __ns:=a",
             "-r __node:=a/b",
             "-r a-b:=c",
             "-p",

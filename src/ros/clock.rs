@@ -78,3 +78,21 @@ async fn next(ticks: &mut Option<Subscription<Tick>>) -> Option<Tick> {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_simulation_starts_without_the_time_of_the_one_before() {
+        let clock = Clock::default();
+        let none = || Err(Diagnostic::new(&super::super::codes::TRANSPORT, crate::diagnostic::Place::default(), "no topic"));
+        let turn = |to| clock.turn(none, &Value::Bool(to)).is_ok();
+        assert!(!turn(true));
+        *clock.last.lock().unwrap() = Time { sec: 7, nanosec: 0 };
+        assert_eq!(clock.now().sec, 7);
+        assert!(turn(false) && clock.now().sec > 1_000_000_000);
+        turn(true);
+        assert_eq!(clock.now(), Time::default(), "as rclcpp has it until /clock is heard");
+    }
+}

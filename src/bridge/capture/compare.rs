@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::Seen;
 use crate::bridge::robots::{Robot, pair};
-use crate::ros::graph::{Graph, ServiceRole, TopicRole};
+use crate::ros::graph::{ServiceRole, TopicRole};
 use crate::ros::msg::diagnostic_msgs::DiagnosticStatus;
 use crate::ros::names;
 use crate::usd::InterfaceSummary;
@@ -19,22 +20,23 @@ pub(crate) struct Differing {
     pub is_other_type: bool,
 }
 
-/// Holds what the asset declares against the graph. `namespace`: where the robot is; `node`: this node, which offers nothing of it.
-pub(crate) fn compare(declared: &[InterfaceSummary], graph: &Graph, namespace: &str, node: &str) -> Vec<Differing> {
+/// Holds what the asset declares against what was seen. `namespace`: where the robot is; `node`: this node, which offers nothing of it.
+pub(crate) fn compare(declared: &[InterfaceSummary], seen: &Seen, namespace: &str, node: &str) -> Vec<Differing> {
     let mut differing: Vec<Differing> =
-        declared.iter().filter_map(|interface| differs(interface, graph, namespace, node)).collect();
+        declared.iter().filter_map(|interface| differs(interface, seen, namespace, node)).collect();
     differing.sort();
     differing
 }
 
-fn differs(interface: &InterfaceSummary, graph: &Graph, namespace: &str, node: &str) -> Option<Differing> {
+fn differs(interface: &InterfaceSummary, seen: &Seen, namespace: &str, node: &str) -> Option<Differing> {
     let name = names::join(namespace, &interface.name);
     let name = if interface.name.starts_with('/') { interface.name.as_str() } else { name.as_str() };
     let is_other = |end: &Option<String>| end.as_deref() != Some(node);
     let is_client = interface.role == "client";
     let role = if is_client { ServiceRole::Client } else { ServiceRole::Server };
     let served = |service: &str| -> BTreeSet<String> {
-        let ends = graph.services.iter().filter(|end| end.service == service && end.role == role && is_other(&end.node));
+        let ends =
+            seen.services(service).iter().filter(|end| end.service == service && end.role == role && is_other(&end.node));
         ends.map(|end| end.type_name.clone()).collect()
     };
     let (types, verb) = match (interface.kind, interface.role.as_str()) {
@@ -43,7 +45,7 @@ fn differs(interface: &InterfaceSummary, graph: &Graph, namespace: &str, node: &
                 "publisher" => (TopicRole::Publisher, "publishes"),
                 _ => (TopicRole::Subscriber, "listens to"),
             };
-            let ends = graph.topics.iter().filter(|end| end.topic == name && end.role == role && is_other(&end.node));
+            let ends = seen.topics(name).iter().filter(|end| end.topic == name && end.role == role && is_other(&end.node));
             (ends.map(|end| end.type_name.clone()).collect(), verb)
         }
         ("service", _) => (served(name), if is_client { "calls" } else { "serves" }),

@@ -82,7 +82,7 @@ pub(crate) async fn listen<N: Node>(node: Arc<N>, seen: watch::Sender<Arc<Seen>>
                 news = None;
                 let heard = |(name, topic): (&String, &Topic)| (name.clone(), topic.heard.clone());
                 let is_there = |(name, _): &(&String, &Topic)| graph.publishers(name).next().is_some();
-                let now = Seen { heard: topics.iter().filter(is_there).map(heard).collect(), graph: graph.clone() };
+                let now = Seen::new(graph.clone(), topics.iter().filter(is_there).map(heard).collect());
                 seen.send_if_modified(|before| {
                     let is_new = **before != now;
                     if is_new {

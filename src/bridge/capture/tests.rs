@@ -29,7 +29,7 @@ fn service(service: &str, type_name: &str, role: ServiceRole, node: &str) -> Ser
 }
 
 fn seen(topics: Vec<TopicEnd>, services: Vec<ServiceEnd>) -> Seen {
-    Seen { graph: Graph { nodes: Vec::new(), topics, services }, heard: BTreeMap::new() }
+    Seen::new(Graph { nodes: Vec::new(), topics, services }, BTreeMap::new())
 }
 
 /// Of the robot in the namespace, the interfaces as `kind name type`.
@@ -178,7 +178,7 @@ fn what_the_asset_declares_is_held_against_the_graph() {
         rate: None,
         qos: BTreeMap::new(),
     };
-    let graph = seen(
+    let seen = seen(
         vec![
             publisher("/r1/scan", "sensor_msgs/msg/LaserScan", "/r1/lidar"),
             subscriber("/cmd_vel", "geometry_msgs/msg/TwistStamped", "/r1/base"),
@@ -186,8 +186,7 @@ fn what_the_asset_declares_is_held_against_the_graph() {
             subscriber("/r1/robot_description", "std_msgs/msg/String", "/urdf_usd"),
         ],
         vec![service("/r1/dock/_action/send_goal", "x/action/Dock_SendGoal", ServiceRole::Server, "/r1/dock")],
-    )
-    .graph;
+    );
     let all = [
         declared("topic", "publisher", "scan", "sensor_msgs/msg/LaserScan"),
         declared("topic", "subscription", "/cmd_vel", "geometry_msgs/msg/Twist"),
@@ -195,7 +194,7 @@ fn what_the_asset_declares_is_held_against_the_graph() {
         declared("action", "server", "dock", "x/action/Dock"),
         declared("service", "server", "reset", "std_srvs/srv/Trigger"),
     ];
-    let differing = compare(&all, &graph, "/r1", "/urdf_usd");
+    let differing = compare(&all, &seen, "/r1", "/urdf_usd");
     let told: Vec<(&str, bool)> = differing.iter().map(|d| (d.detail.as_str(), d.is_other_type)).collect();
     let expected = [
         ("nobody serves /r1/reset", false),

@@ -79,7 +79,7 @@ impl<N: Node> Engine<N> {
     /// What the robot of a home is seen to have. `None`: nothing was seen yet, or it need not be the robot that runs.
     pub(super) fn captured(&self, home: &Home, origin: &Origin) -> Option<Vec<Captured>> {
         let seen = self.capture.seen.as_ref()?.borrow().clone();
-        if *origin == Origin::Call || seen.graph == crate::ros::Graph::default() {
+        if *origin == Origin::Call || seen.is_empty() {
             return None;
         }
         let live = self.robots.values().filter(|robot| robot.gone.is_none());
@@ -127,16 +127,12 @@ impl<N: Node> Engine<N> {
     fn hold_interfaces(&mut self, key: &str) {
         let (Some(seen), Some(robot)) = (&self.capture.seen, self.robots.get(key)) else { return };
         let seen = seen.borrow().clone();
-        let Some((_, declared)) = self.capture.declared.get(key).filter(|_| robot.gone.is_none()) else { return };
-        // Nobody said that a robot which only a call made is running.
-        if robot.origin == Origin::Call {
-            return;
-        }
-        if seen.graph == crate::ros::Graph::default() {
+        let Some((_, declared)) = self.capture.declared.get(key).filter(|_| robot.runs()) else { return };
+        if seen.is_empty() {
             return;
         }
         let node = self.node.fully_qualified_name();
-        let differing = capture::compare(declared, &seen.graph, self.namespace(&robot.home), &node);
+        let differing = capture::compare(declared, &seen, self.namespace(&robot.home), &node);
         if self.capture.differing.get(key) == Some(&differing) {
             return;
         }
@@ -149,7 +145,7 @@ impl<N: Node> Engine<N> {
 
     /// How a robot's interfaces stand, for `/diagnostics`.
     pub(super) fn interfaces_status(&self, key: &str, robot: &Robot) -> Option<DiagnosticStatus> {
-        let differing = self.capture.differing.get(key).filter(|_| robot.gone.is_none())?;
+        let differing = self.capture.differing.get(key).filter(|_| robot.runs())?;
         let declared = self.capture.declared.get(key).map_or(0, |(_, declared)| declared.len());
         Some(capture::status(self.node.name(), key, robot, declared, differing))
     }

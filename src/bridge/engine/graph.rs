@@ -187,7 +187,7 @@ impl<N: Node> Engine<N> {
             let has_frames =
                 matches!(robot.asset.as_ref().map(|asset| &asset.frames), Some(Frames::Read(Ok(frames))) if !frames.is_empty());
             let is_heard = || self.judgements.get(key).is_some_and(|j| j.findings.iter().any(|f| f.actual_topic.is_some()));
-            robot.home == Home::Own && robot.gone.is_none() && has_frames && !is_heard()
+            robot.home == Home::Own && robot.runs() && has_frames && !is_heard()
         })
     }
 

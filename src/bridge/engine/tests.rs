@@ -31,7 +31,8 @@ use crate::ros::msg::urdf_usd::{Asset, CheckFrames, CheckFramesRequest, Convert 
 use crate::ros::{Graph, Node, PublisherId, Sample, Value, queue};
 use crate::serve::{Presence, RobotView, Server, Site};
 
-/// A stand-in for conversions: it can be held up, fails for a text with "broken" in it, and counts.
+/// A stand-in for conversions: it can be held up, fails for a text with "broken" in it, and counts. What it is told of running robots
+/// makes a revision.
 #[derive(Default)]
 struct Converter {
     count: AtomicU64,
@@ -41,6 +42,8 @@ struct Converter {
     only_slow: AtomicBool,
     freed: Condvar,
     used: Mutex<Vec<PathBuf>>,
+    /// Whether every text counts as broken.
+    fails: AtomicBool,
 }
 
 impl Converter {
@@ -73,7 +76,7 @@ impl Converter {
         if text.contains("panic") {
             panic!("a defect");
         }
-        if text.contains("broken") {
+        if text.contains("broken") || self.fails.load(Ordering::SeqCst) {
             let place = Place { line: 3, column: 7, ..Place::default() };
             let diagnostic = Diagnostic::new(&super::codes::DEFECT, place, "the description is broken");
             return Err(Failure { diagnostics: vec![diagnostic], used });
@@ -84,7 +87,8 @@ impl Converter {
         let directory = job.output_dir.join(&name);
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("report.json"), "{}").unwrap();
-        let now = format!("{text}{content:?}");
+        let captured: Vec<&str> = job.captured.iter().map(|captured| captured.interface.name.as_str()).collect();
+        let now = format!("{text}{content:?}{captured:?}");
         let mut revisions = self.revisions.lock().unwrap();
         let entry = revisions.entry(directory.clone()).or_default();
         let changed = entry.1 != now;
@@ -121,18 +125,32 @@ fn bed() -> Bed {
 }
 
 fn bed_with(set: impl FnOnce(&mut Parameters)) -> Bed {
+    bed_of(Fake::default(), None, set)
+}
+
+/// With real conversions, so that there are frames; what is counted stays 0.
+fn real_bed(set: impl FnOnce(&mut Parameters)) -> Bed {
+    bed_of(
+        Fake::default(),
+        Some(Arc::new(|job: &Job| crate::convert::convert(job, &crate::convert::Context::default()))),
+        |parameters| {
+            parameters.formats = crate::convert::Formats::parse(&["usd".to_owned()]).unwrap();
+            set(parameters);
+        },
+    )
+}
+
+fn bed_of(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Parameters)) -> Bed {
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().canonicalize().unwrap().join("out");
     fs::create_dir(&own).unwrap();
     let mut parameters = fake::parameters(&own);
     parameters.allowed_roots = vec![folder.path().canonicalize().unwrap()];
     set(&mut parameters);
-    let (node, converter, site) = (Arc::new(Fake::default()), Arc::new(Converter::default()), Arc::new(Site::default()));
+    let (node, converter, site) = (Arc::new(node), Arc::new(Converter::default()), Arc::new(Site::default()));
     let (assets, diagnostics) = (node.listen("/urdf_usd/asset"), node.listen("/diagnostics"));
-    let convert: Arc<Convert> = Arc::new({
-        let converter = converter.clone();
-        move |job: &Job| converter.convert(job)
-    });
+    let stand_in = converter.clone();
+    let convert = convert.unwrap_or_else(|| Arc::new(move |job: &Job| stand_in.convert(job)));
     let engine = Engine::start(node.clone(), parameters, node.changes(), convert, site.clone(), Places::default()).unwrap();
     tokio::spawn(engine.run());
     Bed { folder, node, converter, site, assets, diagnostics }
@@ -145,12 +163,7 @@ impl Bed {
 
     /// Publishes on a topic, once the node listens to it.
     async fn describe_on(&self, topic: &str, text: &str, who: u8) {
-        within(async {
-            while self.node.listeners(topic) == 0 {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        })
-        .await;
+        self.heard(topic).await;
         self.node.say(topic, &std_msgs::String { data: text.to_owned() }, who);
     }
 
@@ -158,6 +171,16 @@ impl Bed {
     async fn unheard(&self, topic: &str) {
         within(async {
             while self.node.listeners(topic) > 0 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        })
+        .await;
+    }
+
+    /// Waits until somebody listens to a topic.
+    async fn heard(&self, topic: &str) {
+        within(async {
+            while self.node.listeners(topic) == 0 {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         })
@@ -642,12 +665,8 @@ async fn joint_states_and_transforms_of_a_namespace_are_its_robots() {
     let address = server.address();
     tokio::spawn(server.serve(bed.site.clone()));
     let mut socket = tokio_tungstenite::connect_async(format!("ws://{address}/joints")).await.unwrap().0;
-    within(async {
-        while bed.node.listeners("/r1/joint_states") == 0 || bed.node.listeners("/r1/tf") == 0 {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    })
-    .await;
+    bed.heard("/r1/joint_states").await;
+    bed.heard("/r1/tf").await;
     let say = |topic: &str, position: f64| {
         let message = JointState { name: vec!["hip".into()], position: vec![position], ..JointState::default() };
         bed.node.say(topic, &message, 1);
@@ -723,4 +742,248 @@ async fn a_file_is_converted_and_followed() {
     assert_eq!(bed.asset().await.revision, 4);
     bed.node.set("urdf_file", Value::String(String::new()));
     bed.shows("arm", |robot| robot.presence == Presence::Gone).await;
+}
+
+/// A value of a status.
+fn value<'a>(status: &'a DiagnosticStatus, key: &str) -> Option<&'a str> {
+    status.values.iter().find(|value| value.key == key).map(|value| value.value.as_str())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_robot_that_left_while_it_was_converted_stays_gone_until_it_is_heard_again() {
+    let mut bed = bed();
+    let topic = "/robot_description";
+    let mesh = bed.folder.path().canonicalize().unwrap().join("a.stl");
+    fs::write(&mesh, "one").unwrap();
+    bed.converter.used.lock().unwrap().push(mesh.clone());
+    bed.node.set_graph(graph(&[(topic, STRING, 1)]));
+    bed.describe(TWO);
+    bed.shows("arm", |robot| robot.presence == Presence::Live && robot.revision == Some(1)).await;
+    bed.asset().await;
+    bed.node.set_graph(graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)]));
+    bed.shows("arm", |robot| robot.presence == Presence::Gone).await;
+    let since = value(&bed.status(|s| s.name.ends_with("of arm")).await, "gone").map(str::to_owned);
+    assert!(since.is_some());
+    // What is made of it then: from a file that changes, and one that does not work.
+    for (content, revision) in [("two", 2), ("three", 3)] {
+        fs::write(&mesh, content).unwrap();
+        assert_eq!(bed.asset().await.revision, revision);
+        let status = bed.status(|s| s.name.ends_with("of arm")).await;
+        assert_eq!((value(&status, "gone"), value(&status, "revision")), (since.as_deref(), Some(&*revision.to_string())));
+    }
+    bed.converter.used.lock().unwrap().clear();
+    bed.converter.fails.store(true, Ordering::SeqCst);
+    fs::write(&mesh, "four").unwrap();
+    let status = bed.status(|s| s.name.ends_with("of arm") && value(s, "errors") == Some("1")).await;
+    assert_eq!((value(&status, "gone"), status.level), (since.as_deref(), DiagnosticStatus::STALE));
+    bed.converter.fails.store(false, Ordering::SeqCst);
+    bed.node.set_graph(graph(&[(topic, STRING, 2)]));
+    bed.node.say(topic, &std_msgs::String { data: TWO.to_owned() }, 2);
+    bed.shows("arm", |robot| robot.presence == Presence::Live).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_robot_of_another_name_takes_the_place_of_what_its_publisher_described() {
+    let mut bed = bed();
+    let topic = "/robot_description";
+    bed.node.set_graph(graph(&[(topic, STRING, 1), (topic, STRING, 2)]));
+    bed.describe(TWO);
+    bed.node.say(topic, &std_msgs::String { data: "<robot name='dog'/>".to_owned() }, 2);
+    bed.shows("arm", |robot| robot.presence == Presence::Live).await;
+    bed.shows("dog", |robot| robot.presence == Presence::Live).await;
+    bed.describe("<robot name='crane'/>");
+    bed.shows("arm", |robot| robot.presence == Presence::Gone && robot.revision == Some(1)).await;
+    bed.shows("crane", |robot| robot.presence == Presence::Live).await;
+    bed.shows("dog", |robot| robot.presence == Presence::Live).await;
+    let status = bed.status(|s| s.name.ends_with("of arm")).await;
+    assert!(status.message.starts_with("gone: ") && status.message.contains("revision 1 stays"), "{}", status.message);
+    assert!(bed.folder.path().join("out/arm/report.json").exists());
+    // Even while the first is still being converted; and back again.
+    bed.converter.hold(true);
+    bed.describe("<robot name='arm'><link name='three'/></robot>");
+    bed.converting(4).await;
+    bed.describe("<robot name='crane'/>");
+    bed.shows("crane", |robot| robot.presence == Presence::Live).await;
+    bed.converter.hold(false);
+    bed.shows("arm", |robot| robot.presence == Presence::Gone && robot.revision == Some(2)).await;
+    bed.describe(TWO);
+    bed.shows("arm", |robot| robot.presence == Presence::Live && robot.revision == Some(3)).await;
+    bed.shows("crane", |robot| robot.presence == Presence::Gone).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_the_parameter_names_again_is_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap().join("arm.urdf");
+    fs::write(&path, TWO).unwrap();
+    let bed = bed_with(|parameters| parameters.urdf_file = Some(path.clone()));
+    bed.shows("arm", |robot| robot.presence == Presence::Live).await;
+    bed.node.set("urdf_file", Value::String(String::new()));
+    bed.shows("arm", |robot| robot.presence == Presence::Gone).await;
+    bed.node.set("urdf_file", Value::String(path.display().to_string()));
+    bed.shows("arm", |robot| robot.presence == Presence::Live && robot.revision == Some(1)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_robots_that_are_gone_the_longest_gone_are_forgotten() {
+    let most = 256;
+    let bed = bed();
+    let mut before = None;
+    for n in 0..most + 20 {
+        let key = format!("r{n}");
+        bed.describe(&format!("<robot name='{key}'/>"));
+        bed.shows(&key, |robot| robot.presence == Presence::Live).await;
+        if let Some(before) = before.replace(key) {
+            bed.shows(&before, |robot| robot.presence == Presence::Gone).await;
+        }
+    }
+    bed.listed(most + 1).await;
+    assert!(bed.site.robot("r18").is_none() && bed.site.robot("r19").is_some(), "the longest gone go first");
+    assert!(bed.folder.path().join("out/r0/report.json").exists());
+    // It is as new when it is heard again.
+    bed.describe("<robot name='r0'/>");
+    bed.shows("r0", |robot| robot.presence == Presence::Live && robot.revision == Some(1)).await;
+}
+
+/// base → (fixed) tool, a camera on it.
+const REAL: &str = "<robot name='arm'>\
+    <link name='base'><visual><geometry><box size='1 1 1'/></geometry></visual></link>\
+    <link name='tool'><visual><geometry><box size='1 1 1'/></geometry></visual></link>\
+    <joint name='flange' type='fixed'><parent link='base'/><child link='tool'/><origin xyz='1 0 0'/></joint>\
+    <gazebo reference='tool'><sensor name='eye' type='camera'><topic>image</topic><camera><horizontal_fov>1</horizontal_fov>\
+    <image><width>640</width><height>480</height></image></camera></sensor></gazebo></robot>";
+
+impl Bed {
+    /// Says again and again where the tool is, on the static topic of a namespace, until `wanted` holds for the status of the frames.
+    async fn with_tool_on(&mut self, namespace: &str, wanted: impl Fn(&DiagnosticStatus) -> bool) -> DiagnosticStatus {
+        let topic = format!("{namespace}/tf_static");
+        self.heard(&topic).await;
+        let node = self.node.clone();
+        let saying = tokio::spawn(async move {
+            loop {
+                node.say(&topic, &TFMessage { transforms: vec![transform("base", "tool", 1.0)] }, 7);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        let status = self.status(|s| s.name.ends_with("frames of arm") && wanted(s)).await;
+        saying.abort();
+        status
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn frames_are_heard_in_the_namespace_that_the_asset_declares() {
+    let mut bed = real_bed(|parameters| parameters.ros_namespace = Some("left".to_owned()));
+    let tf = |namespace: &str| graph(&[("/robot_description", STRING, 1), (&format!("{namespace}/tf_static"), TF, 7)]);
+    bed.node.set_graph(tf("/left"));
+    bed.describe(REAL);
+    assert_eq!(bed.asset().await.ros_namespace, "left");
+    let status = bed.with_tool_on("/left", |status| status.level == DiagnosticStatus::OK).await;
+    assert!(!status.message.contains("heard on"), "{}", status.message);
+    // At run time too.
+    bed.node.set("ros_namespace", Value::String("right".into()));
+    bed.node.set_graph(tf("/right"));
+    bed.unheard("/left/tf_static").await;
+    bed.describe(&REAL.replace("'arm'", "'brm'").replace("'brm'", "'arm' version='2'"));
+    let status = bed.with_tool_on("/right", |status| status.level == DiagnosticStatus::OK).await;
+    assert!(!status.message.contains("heard on"), "{}", status.message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_robot_with_a_camera_that_is_heard_nowhere_is_looked_for_elsewhere() {
+    let mut bed = real_bed(|_| {});
+    bed.node.set_graph(graph(&[("/robot_description", STRING, 1), ("/r9/tf_static", TF, 7)]));
+    bed.describe(REAL);
+    let status = bed.with_tool_on("/r9", |status| status.message.contains("/r9/tf_static")).await;
+    assert_eq!(status.level, DiagnosticStatus::WARN);
+    // The camera's own frame need not be heard to be as it should be; that says nothing about where the robot is.
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert_eq!(bed.node.listeners("/r9/tf_static"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_publisher_of_static_transforms_said_goes_when_it_leaves() {
+    let mut bed = real_bed(|_| {});
+    let description = ("/robot_description", STRING, 1);
+    bed.node.set_graph(graph(&[description, ("/tf_static", TF, 7)]));
+    bed.describe(REAL);
+    bed.with_tool_on("", |status| status.level == DiagnosticStatus::OK).await;
+    bed.node.set_graph(graph(&[description, ("/rosout", "rcl_interfaces/msg/Log", 9)]));
+    let status = bed.status(|s| s.name.ends_with("frames of arm") && s.level == DiagnosticStatus::WARN).await;
+    assert!(status.message.contains("missing"), "{}", status.message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_robot_that_only_a_call_made_nobody_said_that_it_runs() {
+    let mut bed = real_bed(|parameters| parameters.capture_interfaces = true);
+    bed.node.set_graph(graph(&[("/tf_static", TF, 7)]));
+    let request = ConvertRequest { urdf: REAL.to_owned(), ..Default::default() };
+    let answer = within(bed.node.ask::<ConvertService>("/convert", request)).await;
+    assert!(answer.success, "{}", answer.message);
+    bed.node.say("/tf_static", &TFMessage { transforms: vec![transform("somebody", "else", 1.0)] }, 7);
+    bed.shows("arm", |robot| robot.revision == Some(1)).await;
+    // Its frames are held against TF when somebody asks.
+    let request = CheckFramesRequest { robot: "arm".into(), frames: vec![] };
+    let checked = within(bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", request)).await;
+    assert!(checked.success && !checked.all_ok, "{}", checked.message);
+    let (mut seen, until) = (Vec::new(), tokio::time::Instant::now() + Duration::from_millis(1500));
+    while let Ok(Some(array)) = tokio::time::timeout_at(until, bed.diagnostics.next()).await {
+        seen.extend(array.message.status.into_iter().map(|status| status.name));
+    }
+    assert!(seen.iter().all(|name| name == "urdf_usd: conversion of arm" || name == "urdf_usd: conversion"), "{seen:?}");
+    assert!(bed.site.robot("arm").is_some_and(|robot| robot.frames.is_none()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn remaps_are_for_the_nodes_own_names() {
+    let remaps =
+        [("/r1/robot_description", "/elsewhere/description"), ("/r2/tf", "/elsewhere/tf"), ("/r2/scan", "/elsewhere/scan")];
+    let bed = bed_of(Fake::remapped(&remaps), None, |parameters| {
+        (parameters.discover, parameters.capture_interfaces) = (true, true);
+    });
+    let r2 = "/r2/robot_description";
+    bed.node.set_graph(graph(&[
+        ("/r1/robot_description", STRING, 1),
+        (r2, STRING, 2),
+        ("/r2/tf", TF, 2),
+        ("/r2/tf_static", TF, 2),
+        ("/r2/scan", "sensor_msgs/msg/LaserScan", 2),
+        ("/r2/odometry", "nav_msgs/msg/Odometry", 2),
+    ]));
+    bed.describe_on(r2, TWO, 2).await;
+    bed.heard("/r2/tf_static").await;
+    bed.heard("/r2/odometry").await;
+    // What is published there is another robot's, or no robot's at all.
+    for (_, elsewhere) in remaps {
+        assert_eq!(bed.node.listeners(elsewhere), 0, "{elsewhere}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_captured_outlives_a_call() {
+    let mut bed = bed_with(|parameters| parameters.capture_interfaces = true);
+    bed.node.set_graph(graph(&[("/robot_description", STRING, 1), ("/scan", "sensor_msgs/msg/LaserScan", 2)]));
+    bed.describe(TWO);
+    let captured = async |bed: &Bed| {
+        let directory = bed.folder.path().canonicalize().unwrap().join("out/arm");
+        within(async {
+            loop {
+                let revisions = bed.converter.revisions.lock().unwrap().get(&directory).cloned();
+                if let Some((revision, _)) = revisions.filter(|(_, text)| text.ends_with("[\"robot_description\", \"scan\"]")) {
+                    return revision;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        })
+        .await
+    };
+    let revision = captured(&bed).await;
+    bed.shows("arm", |robot| robot.revision == Some(revision)).await;
+    while bed.assets.try_next().is_some() {}
+    let answer = within(bed.node.ask::<ConvertService>("/convert", ConvertRequest::default())).await;
+    assert!(answer.success, "{}", answer.message);
+    // The call converts what it asks for, and after it the robot's own asset is there again.
+    assert_eq!(bed.asset().await.revision, revision + 1);
+    assert_eq!(bed.asset().await.revision, revision + 2);
+    assert_eq!(captured(&bed).await, revision + 2);
 }

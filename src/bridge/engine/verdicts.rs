@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use super::{Engine, MOST_CALLS, interfaces, tell};
 use crate::bridge::frames::{Expected, Judgement, Verdict, judge};
-use crate::bridge::origin::Origin;
 use crate::bridge::robots::{self, Frames, Robot};
 use crate::convert::Report;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
@@ -68,10 +67,10 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Holds a robot's frames against TF, if its asset has any and it is there.
+    /// Holds a robot's frames against TF, if its asset has any and it runs.
     pub(super) fn judge(&mut self, key: &str) -> News {
         let gone = |before: Option<Judgement>| if before.is_some() { News::Verdicts } else { News::None };
-        let robot = self.robots.get(key).filter(|robot| robot.gone.is_none());
+        let robot = self.robots.get(key).filter(|robot| robot.runs());
         let frames = robot.and_then(|robot| robot.asset.as_ref()).map(|asset| &asset.frames);
         let (Some(robot), Some(Frames::Read(Ok(frames)))) = (robot, frames) else {
             return gone(self.judgements.remove(key));
@@ -109,12 +108,7 @@ impl<N: Node> Engine<N> {
     /// The regular look at all frames begins, unless the last one is not over yet.
     pub(super) fn begin_judging(&mut self) {
         if self.to_judge.is_empty() {
-            self.to_judge.extend(
-                self.robots
-                    .iter()
-                    .filter(|(_, robot)| robot.gone.is_none() && robot.origin != Origin::Call)
-                    .map(|(key, _)| key.clone()),
-            );
+            self.to_judge.extend(self.robots.iter().filter(|(_, robot)| robot.runs()).map(|(key, _)| key.clone()));
         }
         if self.to_judge.is_empty() {
             self.publish_diagnostics();
@@ -174,7 +168,7 @@ impl<N: Node> Engine<N> {
     fn statuses(&self, key: &str, robot: &Robot) -> Vec<DiagnosticStatus> {
         let node = self.node.name();
         let mut statuses = vec![robot.conversion_status(node, key)];
-        let frames = robot.asset.as_ref().map(|asset| &asset.frames).filter(|_| robot.gone.is_none());
+        let frames = robot.asset.as_ref().map(|asset| &asset.frames).filter(|_| robot.runs());
         statuses.extend(match (frames, self.judgements.get(key)) {
             (Some(Frames::Read(Ok(_))), Some(judgement)) => Some(robots::frames_status(node, key, robot, judgement)),
             (Some(Frames::Read(Ok(_))), None) => {

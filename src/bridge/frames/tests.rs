@@ -427,6 +427,53 @@ fn names_that_no_prim_can_have_are_said() {
 }
 
 #[test]
+fn of_many_robots_with_prefixes_each_has_its_own() {
+    let mut player = Player::new();
+    for robot in ["r1", "r2", "r3"] {
+        player.bend = Box::new(move |mut t, topic| {
+            t.child_frame_id.insert_str(0, &format!("{robot}/"));
+            t.header.frame_id.insert_str(0, &format!("{robot}/"));
+            vec![(t, topic, ID)]
+        });
+        player = player.play(100);
+    }
+    let judged = |namespace: &str| {
+        let mut robot = asset();
+        robot.context.namespace = namespace.to_owned();
+        let expected = Expected::new(robot, player.start).expect("a model");
+        judge(&expected, &[], &only_here(&player.live), &Limits::default(), player.now())
+    };
+    // Of equals the first by name, so that it is the same every time.
+    for (namespace, prefix) in [("/r1", "r1/"), ("/r2", "r2/"), ("/r3", "r3/"), ("/", "r1/"), ("/r4", "r1/")] {
+        let judgement = judged(namespace);
+        assert_eq!(kinds(&judgement), [CauseKind::FramePrefix], "{namespace}");
+        let cause = &judgement.causes[0].sentence;
+        assert!(cause.contains(&format!("{prefix:?}")), "{namespace}: {cause}");
+        assert_eq!(judgement.findings[3].detail, format!("TF has it as \"{prefix}tool\""));
+    }
+}
+
+#[test]
+fn positions_beyond_all_measure_leave_nothing_to_compare_with() {
+    let mut player = Player::new();
+    player.asset.joints[2].mimic = Some(AssetMimic { joint: 1, multiplier: 0.0, offset: 0.0 });
+    let expected = Expected::new(player.asset.clone(), player.start).expect("a model");
+    player.joints = false;
+    // Between two of them the joint may have been anywhere, and no factor takes that anywhere.
+    for n in 0..100 {
+        player = player.play(10);
+        let position = if n % 2 == 0 { f64::MAX } else { f64::MIN };
+        let now = player.now();
+        player.live.hear_joints(&state(1000 + player.at - 5, &[("turn", position), ("slide", position)]), ID, now);
+    }
+    let judgement = judge(&expected, &[], &only_here(&player.live), &Limits::default(), player.now());
+    assert_eq!(verdicts(&judgement), []);
+    for moving in [1, 2, 4] {
+        assert!(judgement.findings[moving].detail.contains("no joint state"), "{:?}", judgement.findings[moving]);
+    }
+}
+
+#[test]
 fn another_namespace_is_said() {
     let player = Player::new().play(1000);
     let (mut there, expected) = (Live::new(topics("/r1")), Expected::new(asset(), player.start).unwrap());
