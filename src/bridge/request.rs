@@ -81,10 +81,6 @@ fn file(uri: &str, parameters: &Parameters) -> Result<PathBuf, Diagnostic> {
         // The file itself may be anywhere. What it refers to is held to the same roots as always.
         options.allowed_roots.push("/".into());
     }
-    // A path into a package is as good as its package:// URI.
-    let packages = options.packages.iter().map(|(_, folder)| folder.clone()).chain(options.package_paths.iter().cloned());
-    let packages: Vec<PathBuf> = packages.chain(options.ament_prefixes.iter().map(|prefix| prefix.join("share"))).collect();
-    options.allowed_roots.extend(packages);
     let files = Files::new(Arc::new(Resolver::new(options)));
     let path = files.open(uri, None).map(|file| file.path).map_err(|error| {
         let parameters = "the parameters packages, package_paths and allowed_roots say what may be read, and restrict_calls whether \
