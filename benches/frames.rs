@@ -29,6 +29,7 @@ fn main() {
 fn asset() -> AssetFrames {
     let frame = |index: usize| AssetFrame {
         display_name: None,
+        is_apart: false,
         id: format!("link_{index}"),
         parent: index.checked_sub(1).map(|above| format!("link_{above}")),
         is_static: index == 0,

@@ -333,36 +333,3 @@ impl Troubles {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ros::Value;
-    use crate::ros::msg::rcl_interfaces::{GetParameters, GetParametersResponse};
-    use crate::ros::msg::urdf_usd::{Convert, ConvertResponse};
-
-    #[test]
-    fn a_caller_on_fast_dds_gets_an_answer_however_long_it_would_be() {
-        let told = |length: usize| {
-            let values = vec![Value::String("x".repeat(length)).into()];
-            FastDds::fit::<GetParameters>(GetParametersResponse { values }, || false).unwrap()
-        };
-        let (short, is_alone) = told(LONGEST_TO_FAST_DDS / 2);
-        assert!(short.values.len() == 1 && !is_alone);
-        // Nothing can be left out of it, and a caller that gets nothing waits for ever.
-        let (empty, is_alone) = told(2 * LONGEST_TO_FAST_DDS);
-        assert!(empty.values.is_empty() && !is_alone);
-        // What is nearby is sent whole, to the caller alone, up to what a datagram takes.
-        let near = |length: usize| {
-            let values = vec![Value::String("x".repeat(length)).into()];
-            let (answer, is_alone) = FastDds::fit::<GetParameters>(GetParametersResponse { values }, || true).unwrap();
-            (answer.values.len(), is_alone)
-        };
-        assert_eq!((near(2 * LONGEST_TO_FAST_DDS), near(2 * LONGEST_NEARBY)), ((1, true), (0, false)));
-        // Where something can be left out, it is.
-        let report = "x".repeat(2 * LONGEST_TO_FAST_DDS);
-        let response = ConvertResponse { success: true, report, ..ConvertResponse::default() };
-        let (shortened, _) = FastDds::fit::<Convert>(response, || false).unwrap();
-        assert!(shortened.success && shortened.report.is_empty() && shortened.message.contains("report.json"));
-    }
-}
