@@ -264,12 +264,25 @@ def test_a_urdf_file_is_watched_and_own_outputs_are_not(start, peer, assets, arm
     urdf = arm / "urdf" / "sample_arm.urdf"
     answer = convert(peer, uri="package://sample_arm/urdf/sample_arm.urdf")
     assert answer.success, answer.message
-    asset(assets, "sample_arm", 1)
+    first = asset(assets, "sample_arm", 1)
+    # Once it is watched it is looked at again, and when it is touched; as long as it says the same nothing is written.
+    looks = lambda: len(re.findall("neither the description nor a file changed|already current", node.log))  # noqa: E731
+    ros_peer.until(lambda: looks() >= 1, PATIENCE, "a look at the file that is watched now")
+    written, before = stamps(first.directory), looks()
+    os.utime(urdf)
+    ros_peer.until(lambda: looks() > before, PATIENCE, "a look at the file that was touched")
+    assert stamps(first.directory) == written and [a.revision for a in assets.seen] == [1]
     replace(urdf, urdf.read_bytes().replace(b'<robot name="sample_arm">', b'<robot name="sample_arm"><link name="extra"/>', 1))
     changed = asset(assets, "sample_arm", 2)
     assert changed.links == asset_links(changed, 1, assets) + 1
     assert convert(peer, uri=f"file://{urdf}").success
     assert [a.revision for a in assets.seen] == [1, 2]
+
+
+def stamps(directory):
+    """When which files of an asset were written, and as which."""
+    files = [path for path in Path(directory).rglob("*") if path.is_file()]
+    return {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in files}
 
 
 def asset_links(_, revision, assets):

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::{Heard, Seen, is_listened_to};
-use crate::ros::graph::{Graph, TopicEnd};
+use crate::ros::graph::{Graph, TopicEnd, TopicRole};
 use crate::ros::{Durability, Node, PublisherId, Qos, Reliability};
 
 /// How long a topic is listened to, from its first message on.
@@ -81,7 +81,9 @@ pub(crate) async fn listen<N: Node>(node: Arc<N>, seen: watch::Sender<Arc<Seen>>
                 }
                 news = None;
                 let heard = |(name, topic): (&String, &Topic)| (name.clone(), topic.heard.clone());
-                let is_there = |(name, _): &(&String, &Topic)| graph.publishers(name).next().is_some();
+                let published = graph.topics.iter().filter(|end| end.role == TopicRole::Publisher);
+                let published: BTreeSet<&str> = published.map(|end| end.topic.as_str()).collect();
+                let is_there = |(name, _): &(&String, &Topic)| published.contains(name.as_str());
                 let now = Seen::new(graph.clone(), topics.iter().filter(is_there).map(heard).collect());
                 seen.send_if_modified(|before| {
                     let is_new = **before != now;
