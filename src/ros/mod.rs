@@ -30,6 +30,7 @@ pub mod rclrs;
 pub mod rosout;
 mod served;
 mod start;
+pub mod types;
 
 pub use args::Args;
 pub use graph::Graph;
