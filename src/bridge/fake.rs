@@ -16,8 +16,8 @@ use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::msg::{Message, Service};
 use crate::ros::parameter::Change;
 use crate::ros::{
-    Args, Changes, Declaration, Graph, Node, Observed, Own, Publisher, PublisherId, Qos, Request, Requests, Responder,
-    Sample, Subscription, Value, codes, queue,
+    Args, Changes, Declaration, Graph, Node, Observed, Own, Publisher, PublisherId, Qos, Request, Requests, Responder, Sample,
+    Subscription, Value, codes, queue,
 };
 
 type Ends = HashMap<String, Vec<Box<dyn Any + Send>>>;

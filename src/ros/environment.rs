@@ -25,7 +25,9 @@ pub(super) struct Environment(HashMap<String, String>);
 impl Environment {
     /// Those of the process.
     pub(super) fn of_process() -> Self {
-        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
         Self(std::env::vars_os().filter_map(text).collect())
     }
 

@@ -187,7 +187,8 @@ fn field(line: &str, package: &str) -> Option<Field> {
     if name.contains('=') || default.trim().starts_with('=') {
         return None;
     }
-    let (of, count) = kind.strip_suffix(']').and_then(|kind| kind.rsplit_once('[')).map_or((kind, None), |(of, n)| (of, Some(n)));
+    let (of, count) =
+        kind.strip_suffix(']').and_then(|kind| kind.rsplit_once('[')).map_or((kind, None), |(of, n)| (of, Some(n)));
     let (of, longest) = of.split_once("<=").map_or((of, None), |(of, longest)| (of, Some(longest)));
     let (plus, capacity) = match count {
         None => (0, 0),

@@ -92,7 +92,10 @@ mod tests {
         );
         assert_eq!(service_of(&requests.name).as_deref(), Some("/left/reset"));
         assert_eq!(names::type_of_dds(&requests.kind, "_Request"), "std_srvs/srv/Trigger");
-        assert_eq!(names::type_of_dds("p::action::dds_::Fibonacci_SendGoal_Request_", "_Request"), "p/action/Fibonacci_SendGoal");
+        assert_eq!(
+            names::type_of_dds("p::action::dds_::Fibonacci_SendGoal_Request_", "_Request"),
+            "p/action/Fibonacci_SendGoal"
+        );
         for foreign in ["DCPSTopic", "rt", "rtx/y", "ros_discovery_info"] {
             assert_eq!((topic_of(foreign), service_of(foreign), is_of_ros(foreign)), (None, None, false), "{foreign}");
         }

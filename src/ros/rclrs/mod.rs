@@ -133,16 +133,16 @@ impl Rclrs {
         // As long as the node.
         kept.keep_on(listening);
 
-        let this = Self(Arc::new(Inner {
-            own,
-            changes,
-            live: Mutex::new(Some(Live { kept, node, spinning })),
-        }));
+        let this = Self(Arc::new(Inner { own, changes, live: Mutex::new(Some(Live { kept, node, spinning })) }));
         let (inner, commands) = (&this.0, this.0.live(|live| live.node.commands().clone())?);
         let node = Arc::downgrade(inner);
         let ticks = move || node.upgrade().ok_or_else(ended)?.subscribe("/clock", Qos::best_effort(1));
         inner.own.open(&this, ticks, |task| drop(commands.run(task)))?;
-        tracing::debug!(node = this.fully_qualified_name(), rmw = std::env::var("RMW_IMPLEMENTATION").ok(), "joined the ROS graph");
+        tracing::debug!(
+            node = this.fully_qualified_name(),
+            rmw = std::env::var("RMW_IMPLEMENTATION").ok(),
+            "joined the ROS graph"
+        );
         Ok(this)
     }
 }

@@ -64,8 +64,10 @@ fn hashes_are_those_of_rosidl() {
 
 #[test]
 fn lines_of_definitions_are_read_as_rosidl_reads_them() {
-    let read = |line: &str| field(line, "p").map(|f| (f.name, f.kind.type_id, f.kind.capacity, f.kind.nested_type_name, f.default));
-    let plain = |name: &str, id, capacity, default: &str| Some((name.to_owned(), id, capacity, String::new(), default.to_owned()));
+    let read =
+        |line: &str| field(line, "p").map(|f| (f.name, f.kind.type_id, f.kind.capacity, f.kind.nested_type_name, f.default));
+    let plain =
+        |name: &str, id, capacity, default: &str| Some((name.to_owned(), id, capacity, String::new(), default.to_owned()));
     assert_eq!(read("uint8[3]  data # three"), plain("data", 51, 3, ""));
     assert_eq!(read("char[<=4] data"), plain("data", 99, 4, ""));
     assert_eq!(read("float32 x 0.5"), plain("x", 10, 0, "0.5"));

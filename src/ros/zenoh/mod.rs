@@ -148,7 +148,9 @@ async fn look_for_router(session: Session, checks: u64) {
         tokio::time::sleep(ROUTER_PERIOD).await;
     }
     if session.info().routers_zid().await.next().is_none() {
-        tracing::warn!("no Zenoh router was found; it will be connected when it appears (ZENOH_ROUTER_CHECK_ATTEMPTS={checks})");
+        tracing::warn!(
+            "no Zenoh router was found; it will be connected when it appears (ZENOH_ROUTER_CHECK_ATTEMPTS={checks})"
+        );
     }
 }
 
@@ -315,7 +317,12 @@ impl Inner {
         }
     }
 
-    async fn call_end<S: Service>(&self, end: &End, request: &S::Request, patience: Duration) -> Result<S::Response, Diagnostic> {
+    async fn call_end<S: Service>(
+        &self,
+        end: &End,
+        request: &S::Request,
+        patience: Duration,
+    ) -> Result<S::Response, Diagnostic> {
         let (key, token) = (end.key(self.origin.domain), self.token(end, Qos::reliable(CALLS)));
         let what = format!("{} can't be called", end.name);
         let attached = Attached::now(1, wire::identity(&token)).to_bytes();
@@ -333,7 +340,8 @@ impl Inner {
             &what,
         )?;
         while let Ok(reply) = answers.recv_async().await {
-            let sample = reply.result().map_err(|error| transport(&what, String::from_utf8_lossy(&error.payload().to_bytes())))?;
+            let sample =
+                reply.result().map_err(|error| transport(&what, String::from_utf8_lossy(&error.payload().to_bytes())))?;
             return cdr::decode(&sample.payload().to_bytes())
                 .map_err(|why| transport(&format!("the answer of {} can't be read", end.name), why));
         }
@@ -343,7 +351,8 @@ impl Inner {
 
 /// An end whose type the node knows.
 fn end(kind: Kind, name: String, type_name: String) -> Result<End, Diagnostic> {
-    let hash = types::hash(&type_name).ok_or_else(|| transport(&name, format!("the definition of {type_name} is not known")))?;
+    let hash =
+        types::hash(&type_name).ok_or_else(|| transport(&name, format!("the definition of {type_name} is not known")))?;
     Ok(End { kind, name, type_name, hash })
 }
 

@@ -57,12 +57,14 @@ impl Settings {
         let mut without_effect = Vec::new();
         let mut config = match variables.get("ZENOH_SESSION_CONFIG_URI") {
             Some(path) => Config::from_file(path).map_err(|error| {
-                fault("ZENOH_SESSION_CONFIG_URI", path, &error.to_string())
-                    .help("a file of Zenoh's configuration in JSON5; start from the one that rmw_zenoh_cpp installs, or unset it")
+                fault("ZENOH_SESSION_CONFIG_URI", path, &error.to_string()).help(
+                    "a file of Zenoh's configuration in JSON5; start from the one that rmw_zenoh_cpp installs, or unset it",
+                )
             })?,
             None => configured(Config::default(), DEFAULTS)?,
         };
-        for pair in variables.get("ZENOH_CONFIG_OVERRIDE").unwrap_or_default().split(';').filter(|pair| !pair.trim().is_empty()) {
+        for pair in variables.get("ZENOH_CONFIG_OVERRIDE").unwrap_or_default().split(';').filter(|pair| !pair.trim().is_empty())
+        {
             let set = pair.split_once('=').ok_or("it has no `=`".to_owned());
             let set = set.and_then(|(key, value)| config.insert_json5(key.trim(), value).map_err(|error| error.to_string()));
             set.map_err(|why| {
@@ -96,7 +98,9 @@ impl Settings {
 fn configured(mut config: Config, settings: &[(&str, &str)]) -> Result<Config, Diagnostic> {
     for (key, value) in settings {
         let set = config.insert_json5(key, value);
-        set.map_err(|error| crate::ros::faults::transport(&format!("this version of Zenoh does not take {key}={value}"), error))?;
+        set.map_err(|error| {
+            crate::ros::faults::transport(&format!("this version of Zenoh does not take {key}={value}"), error)
+        })?;
     }
     Ok(config)
 }
@@ -147,7 +151,10 @@ mod tests {
         let file = tempfile::Builder::new().suffix(".json5").tempfile().expect("a file");
         std::fs::write(file.path(), r#"{mode: "client", connect: {endpoints: ["tcp/10.0.0.2:1"]}}"#).expect("written");
         let of_file = settings(&[("ZENOH_SESSION_CONFIG_URI", &file.path().to_string_lossy())]).expect("valid");
-        assert_eq!((value(&of_file, "mode"), value(&of_file, "connect/endpoints")), (r#""client""#.into(), r#"["tcp/10.0.0.2:1"]"#.into()));
+        assert_eq!(
+            (value(&of_file, "mode"), value(&of_file, "connect/endpoints")),
+            (r#""client""#.into(), r#"["tcp/10.0.0.2:1"]"#.into())
+        );
     }
 
     #[test]

@@ -218,7 +218,8 @@ mod tests {
         assert!(origin.end(10, &add, Qos::reliable(10)).ends_with(&format!(
             "/SS/%/%/listener/%add_two_ints/example_interfaces::srv::dds_::AddTwoInts_/{ADD}/::,10:,:,:,,"
         )));
-        let told = read("@ros2_lv/2/8b2/0/10/MP/%/%/talker/%chatter/std_msgs::msg::dds_::String_/RIHS01_df/::,7:,:,:,,").expect("a token");
+        let told = read("@ros2_lv/2/8b2/0/10/MP/%/%/talker/%chatter/std_msgs::msg::dds_::String_/RIHS01_df/::,7:,:,:,,")
+            .expect("a token");
         assert_eq!(told.node, "/talker");
         let qos = EndQos { reliability: Reliability::Reliable, durability: Durability::Volatile, depth: Some(7) };
         assert_eq!(told.end, Some((end(Kind::Publisher, "/chatter", "std_msgs/msg/String", "RIHS01_df"), qos)));
@@ -240,7 +241,8 @@ mod tests {
         assert_eq!(read_qos(":1:2,5:,:,:,,").map(|qos| qos.depth), Some(None), "all are kept");
         let node = origin("/left").node();
         assert_eq!(read(&node), Some(Told { node: "/left/listener".to_owned(), end: None }));
-        for nonsense in ["", "@ros2_lv", "@other/2/a/0/0/NN/%/%/n", "@ros2_lv/2/a/0/0/XX/%/%/n", "@ros2_lv/2/a/0/1/MP/%/%/n/%t"] {
+        for nonsense in ["", "@ros2_lv", "@other/2/a/0/0/NN/%/%/n", "@ros2_lv/2/a/0/0/XX/%/%/n", "@ros2_lv/2/a/0/1/MP/%/%/n/%t"]
+        {
             assert_eq!(read(nonsense), None, "{nonsense}");
         }
     }
@@ -250,7 +252,10 @@ mod tests {
         let attached = Attached { number: 258, stamp: -2, sender: PublisherId(std::array::from_fn(|n| n as u8)) };
         let bytes = attached.to_bytes();
         assert_eq!(bytes.len(), 8 + 8 + 1 + 16);
-        assert_eq!((&bytes[..3], &bytes[8..10], bytes[16], &bytes[17..20]), (&[2, 1, 0][..], &[254, 255][..], 16, &[0, 1, 2][..]));
+        assert_eq!(
+            (&bytes[..3], &bytes[8..10], bytes[16], &bytes[17..20]),
+            (&[2, 1, 0][..], &[254, 255][..], 16, &[0, 1, 2][..])
+        );
         assert_eq!(Attached::from_bytes(&bytes), Some(attached));
         assert_eq!(Attached::from_bytes(&bytes[..32]), None);
         assert!(Attached::now(1, PublisherId::default()).stamp > 1_600_000_000_000_000_000);
