@@ -89,6 +89,17 @@ impl Value {
         }
     }
 
+    fn is_empty_list(&self) -> bool {
+        match self {
+            Self::Bool(_) | Self::Integer(_) | Self::Double(_) | Self::String(_) => false,
+            Self::ByteArray(list) => list.is_empty(),
+            Self::BoolArray(list) => list.is_empty(),
+            Self::IntegerArray(list) => list.is_empty(),
+            Self::DoubleArray(list) => list.is_empty(),
+            Self::StringArray(list) => list.is_empty(),
+        }
+    }
+
     /// The bool, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(v) = self { Some(*v) } else { None }
@@ -321,24 +332,30 @@ impl Store {
         self.parameters.get(name).map(|(declaration, value)| (declaration, value))
     }
 
-    /// Changes parameters, all or none.
+    /// Changes parameters, all or none, and returns what was changed. An empty list of whatever type becomes one of the parameter's:
+    /// the `[]` of a file that `ros2 param load` reads arrives as a list of bools.
     ///
     /// # Errors
     /// The reason why not, in words for the person who tried.
-    pub fn set(&mut self, changes: &[Change]) -> Result<(), String> {
-        for Change { name, value } in changes {
+    pub fn set(&mut self, mut changes: Vec<Change>) -> Result<Vec<Change>, String> {
+        for Change { name, value } in &mut changes {
             let Some((declaration, _)) = self.get(name) else { return Err(format!("there is no parameter `{name}`")) };
             if declaration.read_only {
                 return Err(format!("`{name}` is read-only: set it when the node is started"));
             }
+            if value.is_empty_list()
+                && let Some(empty) = declaration.empty_list()
+            {
+                *value = empty;
+            }
             declaration.admit(value).map_err(|Misfit { why, help, .. }| format!("{why} ({help})"))?;
         }
-        for Change { name, value } in changes {
+        for Change { name, value } in &changes {
             if let Some((_, current)) = self.parameters.get_mut(name) {
                 current.clone_from(value);
             }
         }
-        Ok(())
+        Ok(changes)
     }
 
     /// The names of parameters in the groups `prefixes` (all if empty), up to `depth` levels deep (0: any), and the groups that those
@@ -441,7 +458,8 @@ mod tests {
         for declaration in [rate(), even, Declaration::new("fixed", Value::Bool(true), "").read_only()] {
             store.declare(declaration).expect("declared");
         }
-        assert_eq!(store.set(&[change("rate", Value::Double(3.0)), change("even", Value::Integer(2))]), Ok(()));
+        let changes = vec![change("rate", Value::Double(3.0)), change("even", Value::Integer(2))];
+        assert_eq!(store.set(changes.clone()), Ok(changes));
         for (bad, part) in [
             (change("rate", Value::Double(99.0)), "its range is"),
             (change("rate", Value::Integer(3)), "write 3.0"),
@@ -449,10 +467,22 @@ mod tests {
             (change("fixed", Value::Bool(false)), "read-only"),
             (change("nothing", Value::Bool(false)), "no parameter"),
         ] {
-            let reason = store.set(&[change("rate", Value::Double(4.0)), bad]).expect_err(part);
+            let reason = store.set(vec![change("rate", Value::Double(4.0)), bad]).expect_err(part);
             assert!(reason.contains(part), "{reason}");
         }
         assert_eq!(store.get("rate").map(|(_, value)| value.clone()), Some(Value::Double(3.0)));
+    }
+
+    #[test]
+    fn a_list_of_nothing_has_the_type_that_is_asked_for() {
+        let mut store = store("");
+        store.declare(Declaration::new("l", Value::StringArray(vec!["a".into()]), "")).expect("declared");
+        store.declare(rate()).expect("declared");
+        let none = change("l", Value::StringArray(Vec::new()));
+        assert_eq!(store.set(vec![change("l", Value::BoolArray(Vec::new()))]), Ok(vec![none]));
+        for misfit in [change("l", Value::BoolArray(vec![true])), change("rate", Value::BoolArray(Vec::new()))] {
+            assert!(store.set(vec![misfit]).expect_err("type").contains("not bool array"));
+        }
     }
 
     #[test]

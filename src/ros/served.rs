@@ -92,21 +92,23 @@ impl Parameters {
     /// Changes parameters, all or none, and tells everybody.
     fn set(&self, parameters: Vec<rcl::Parameter>) -> rcl::SetParametersResult {
         let changes: Result<Vec<Change>, String> = parameters
-            .iter()
-            .map(|rcl::Parameter { name, value }| {
-                let value = value.clone().value().ok_or_else(|| format!("`{name}` can't be removed"))?;
-                Ok(Change { name: name.clone(), value })
+            .into_iter()
+            .map(|rcl::Parameter { name, value }| match value.value() {
+                Some(value) => Ok(Change { name, value }),
+                None => Err(format!("`{name}` can't be removed")),
             })
             .collect();
         let mut state = self.state();
-        let changes = match changes.and_then(|changes| state.store.set(&changes).map(|()| changes)) {
+        let changes = match changes.and_then(|changes| state.store.set(changes)) {
             Ok(changes) => changes,
             Err(reason) => {
                 tracing::warn!("a parameter change was refused: {reason}");
                 return rcl::SetParametersResult { successful: false, reason };
             }
         };
-        self.announce(&state, rcl::ParameterEvent { changed_parameters: parameters, ..Default::default() });
+        let told =
+            changes.iter().map(|Change { name, value }| rcl::Parameter { name: name.clone(), value: value.clone().into() });
+        self.announce(&state, rcl::ParameterEvent { changed_parameters: told.collect(), ..Default::default() });
         state.listeners.retain(|listener| !listener.is_closed());
         for change in &changes {
             tracing::info!("parameter {} is now {}", change.name, change.value);

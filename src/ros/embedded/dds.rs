@@ -84,13 +84,12 @@ fn patiently<T>(create: impl Fn() -> CreateResult<T>) -> CreateResult<T> {
     }
 }
 
-/// Whether `reader` is reached over the loopback interface only, where a datagram may be long.
-pub(super) fn is_near(participant: &DomainParticipant, reader: GUID) -> bool {
+/// Where `reader` takes datagrams; nowhere if it is not known.
+pub(super) fn addresses(participant: &DomainParticipant, reader: GUID) -> Vec<SocketAddr> {
     let known = participant.discovered_readers().into_iter().find(|known| known.reader_proxy.remote_reader_guid == reader);
-    let addresses = known.into_iter().flat_map(|known| known.reader_proxy.unicast_locator_list);
-    // Fast DDS names its shared memory too, which has no address and is nowhere that RustDDS sends to.
-    let mut addresses = addresses.map(|address| SocketAddr::from(address).ip()).filter(|ip| !ip.is_unspecified()).peekable();
-    addresses.peek().is_some() && addresses.all(|ip| ip.is_loopback())
+    let addresses = known.into_iter().flat_map(|known| known.reader_proxy.unicast_locator_list).map(SocketAddr::from);
+    // Fast DDS names its shared memory too, which has no address.
+    addresses.filter(|address| address.is_ipv4() && !address.ip().is_unspecified()).collect()
 }
 
 /// The listening end of a topic.
@@ -151,6 +150,11 @@ impl<D: Serialize> Writer<D> {
         }
         let options = options.build();
         self.inner.async_write_with_options(data, options).await.map_err(WriteError::forget_data)
+    }
+
+    /// Whether all readers have what was written.
+    pub(super) fn is_acknowledged(&self) -> bool {
+        self.inner.wait_for_acknowledgments(Duration::ZERO).unwrap_or(true)
     }
 
     /// Writes at once, or not at all if the network is busy.

@@ -277,6 +277,11 @@ impl Graph {
         }
     }
 
+    /// Whether `writer`, an end of ours, is connected with `reader`.
+    pub(super) fn has_matched(&self, writer: GUID, reader: GUID) -> bool {
+        self.known().matched.contains_key(&(writer, reader))
+    }
+
     /// Waits until one participant listens to `writer` and speaks to `reader`, both ends of ours: until a service that they call is
     /// there.
     pub(super) async fn server(&self, writer: GUID, reader: GUID, patience: Duration) -> bool {

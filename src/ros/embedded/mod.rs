@@ -17,6 +17,7 @@ use tokio::task::AbortHandle;
 
 mod dds;
 mod graph;
+mod long;
 mod network;
 mod observe;
 mod service;

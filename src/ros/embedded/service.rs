@@ -1,5 +1,6 @@
 //! Services: requests into a queue, answers out of it, and calls to others, in the wire format of either family of DDS clients.
 
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dds::{self, Dds, Reader, Writer};
 use super::network::ServiceWire;
-use super::{Inner, Recurring, Task, ended, transport, wire};
+use super::{Inner, Recurring, Task, ended, long, transport, wire};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::ros::msg::{Payload, Service};
 use crate::ros::{Qos, Request, Requests, Responder, codes, queue};
@@ -20,12 +21,14 @@ use crate::ros::{Qos, Request, Requests, Responder, codes, queue};
 const DEPTH: usize = 128;
 /// How long an answer waits for the caller's reader to be discovered.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The longest answer, in bytes of CDR, that RustDDS 0.15 sends whole to any peer. Longer ones it cuts into fragments, and those it
-/// writes wrongly if they carry the identity of the request (with a byte too many before it): nobody can read them. Only Fast DDS needs
-/// that identity.
-const LONGEST_TO_FAST_DDS: usize = 1280;
-/// The same for a peer on this machine that is reached over the loopback interface only.
-const LONGEST_NEARBY: usize = 60_000;
+/// How long a long answer waits to be acknowledged before it is sent again; then twice as long, and so on.
+const ANSWER_AGAIN: Duration = Duration::from_millis(20);
+/// How often a long answer is sent at most: for five seconds.
+const MOST_ANSWERS: u32 = 8;
+/// How many datagrams are sent without a pause, that a reader's buffer holds them.
+const DATAGRAMS_AT_ONCE: usize = 32;
+/// The pause.
+const BREATH: Duration = Duration::from_millis(1);
 
 /// Which call of whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +57,13 @@ trait Format: Send + Sync + 'static {
     /// What a request or answer says, and of which call.
     fn unpack<T: Payload>(change: DeserializedCacheChange<Self::Half<T>>) -> (Call, T);
 
-    /// The answer, short enough to be sent, and whether it must be sent to the caller alone to stay in one piece. `is_near` tells
-    /// whether the caller takes long datagrams.
-    fn fit<S: Service>(response: S::Response, is_near: impl FnOnce() -> bool) -> Result<(S::Response, bool), Diagnostic>;
+    /// Sends the answer of `call`. `asks` is the reader that waits for it, if it is known, and where it takes datagrams.
+    fn answer<T: Payload>(
+        writer: &Writer<Self::Half<T>>,
+        asks: Option<(GUID, Vec<SocketAddr>)>,
+        call: Call,
+        body: T,
+    ) -> impl Future<Output = Result<(), Diagnostic>> + Send;
 }
 
 /// As `rmw_cyclonedds_cpp` does it: the caller's identity and number in front of the body.
@@ -89,8 +96,14 @@ impl Format for Cyclone {
         (Call { caller, client, sequence }, body)
     }
 
-    fn fit<S: Service>(response: S::Response, _: impl FnOnce() -> bool) -> Result<(S::Response, bool), Diagnostic> {
-        Ok((response, false))
+    async fn answer<T: Payload>(
+        writer: &Writer<Framed<T>>,
+        _: Option<(GUID, Vec<SocketAddr>)>,
+        call: Call,
+        body: T,
+    ) -> Result<(), Diagnostic> {
+        writer.write(Self::pack(call, body).0).await.map_err(unsent)?;
+        Ok(())
     }
 }
 
@@ -123,28 +136,47 @@ impl Format for FastDds {
         (Call { caller: id.writer_guid, client: 0, sequence: id.sequence_number.into() }, change.into_value().0)
     }
 
-    fn fit<S: Service>(mut response: S::Response, is_near: impl FnOnce() -> bool) -> Result<(S::Response, bool), Diagnostic> {
-        let length = |response: &S::Response| {
-            let mut bytes = Counter(4);
-            let written = to_writer_with_rep_id(&mut bytes, response, RepresentationIdentifier::CDR_LE);
-            written.map(|()| bytes.0).map_err(|e| transport("an answer can't be written", e))
+    async fn answer<T: Payload>(
+        writer: &Writer<Bare<T>>,
+        asks: Option<(GUID, Vec<SocketAddr>)>,
+        call: Call,
+        body: T,
+    ) -> Result<(), Diagnostic> {
+        let mut payload = vec![0, 1, 0, 0];
+        to_writer_with_rep_id(&mut payload, &body, RepresentationIdentifier::CDR_LE).map_err(unsent)?;
+        let (answer, related) = Self::pack(call, body);
+        // To that reader alone: the others would keep it, each among its last ten.
+        let written = writer.write_about(answer, related, asks.as_ref().map(|(reader, _)| *reader)).await.map_err(unsent)?;
+        let Some((reader, addresses)) = asks.filter(|_| payload.len() > long::LONGEST_WHOLE) else { return Ok(()) };
+        let sample = long::Sample {
+            writer: writer.guid(),
+            reader,
+            number: written.sequence_number,
+            related: related.unwrap_or(written),
+            payload: &payload,
         };
-        let mut bytes = length(&response)?;
-        let is_near = bytes > LONGEST_TO_FAST_DDS && is_near();
-        let longest = if is_near { LONGEST_NEARBY } else { LONGEST_TO_FAST_DDS };
-        while bytes > longest {
-            let Some(shorter) = S::shorten(response) else {
-                let what = format!("an answer of {} is too long for clients on Fast DDS", S::TYPE.of_service());
-                let help = "ask for less at a time, or run both sides with RMW_IMPLEMENTATION=rmw_cyclonedds_cpp";
-                tracing::warn!("{what}: {bytes} bytes of {longest}, so an empty one is sent ({help})");
-                // A caller that gets nothing waits for ever.
-                return Ok((S::Response::default(), false));
-            };
-            response = shorter;
-            bytes = length(&response)?;
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(unsent)?;
+        for attempt in 0..MOST_ANSWERS {
+            for (n, datagram) in sample.datagrams().enumerate() {
+                for address in &addresses {
+                    // Of several addresses one is the right one; what is lost is sent again.
+                    let _ = socket.send_to(&datagram, address);
+                }
+                if n % DATAGRAMS_AT_ONCE == DATAGRAMS_AT_ONCE - 1 {
+                    tokio::time::sleep(BREATH).await;
+                }
+            }
+            tokio::time::sleep(ANSWER_AGAIN * (1 << attempt)).await;
+            if writer.is_acknowledged() {
+                break;
+            }
         }
-        Ok((response, is_near))
+        Ok(())
     }
+}
+
+fn unsent(why: impl std::fmt::Debug) -> Diagnostic {
+    transport("an answer could not be sent", why)
 }
 
 impl Inner {
@@ -188,13 +220,10 @@ impl Inner {
                     let writer = writer.upgrade().ok_or_else(ended)?;
                     handle.spawn(async move {
                         graph.reader(writer.guid(), &call.caller.to_bytes()[..12], PATIENCE).await;
-                        let (response, is_alone) = match F::fit::<S>(response, || dds::is_near(&participant, call.caller)) {
-                            Ok(fitting) => fitting,
-                            Err(e) => return tracing::warn!("{service}: {e}"),
-                        };
-                        let (response, related) = F::pack(call, response);
-                        if let Err(e) = writer.write_about(response, related, is_alone.then_some(call.caller)).await {
-                            tracing::warn!("{service}: an answer could not be sent: {e}");
+                        let asks = graph.has_matched(writer.guid(), call.caller);
+                        let asks = asks.then(|| (call.caller, dds::addresses(&participant, call.caller)));
+                        if let Err(e) = F::answer(&writer, asks, call, response).await {
+                            tracing::warn!("{service}: {e}");
                         }
                     });
                     Ok(())
@@ -277,20 +306,6 @@ fn no_answer(service: &str, patience: Duration, why: &str) -> Diagnostic {
     let message = format!("{service} does not answer within {patience:?}: {why}");
     Diagnostic::new(&codes::NO_ANSWER, Place::default(), message)
         .help("is its node running, in this ROS_DOMAIN_ID and with the same RMW_IMPLEMENTATION?")
-}
-
-/// Counts what is written to it.
-struct Counter(usize);
-
-impl std::io::Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// What goes wrong with the calls of one service.

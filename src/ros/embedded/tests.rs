@@ -112,7 +112,7 @@ async fn a_node_that_leaves_ends_its_streams_and_not_the_others() {
 }
 
 #[tokio::test]
-async fn fast_dds_is_answered_and_long_answers_are_shortened() {
+async fn fast_dds_is_answered_at_any_length() {
     let network = Network { services: ServiceWire::FastDds, ..network(3) };
     let start = |name: &str| Embedded::start(name, &Args::default(), &network).expect("a node");
     let (server, caller) = (start("server"), start("caller"));
@@ -128,13 +128,13 @@ async fn fast_dds_is_answered_and_long_answers_are_shortened() {
         let request = ConvertRequest { urdf: "x".repeat(1000), uri: report.to_string(), ..Default::default() };
         caller.call::<Convert>("/server/convert", request, PATIENCE)
     };
-    // Over the loopback interface a datagram is long.
-    for report in [0, 1280, 59_000] {
+    // RustDDS sends up to 64 kB whole to a reader on loopback; beyond that no answer arrives but the one made here.
+    for report in [0, 1280, 59_000, 100_000, 3_000_000, 7] {
         let response = ask(report).await.expect("an answer");
         assert_eq!((response.message.as_str(), response.report.len()), ("1000 bytes", report));
     }
-    let response = ask(100_000).await.expect("an answer");
-    assert!(response.message.starts_with("1000 bytes (the report is too long") && response.report.is_empty(), "{response:?}");
+    let (one, two) = tokio::join!(ask(300_000), ask(400_000));
+    assert_eq!((one.expect("an answer").report.len(), two.expect("an answer").report.len()), (300_000, 400_000));
 }
 
 #[test]

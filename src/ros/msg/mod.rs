@@ -66,12 +66,6 @@ pub trait Service: Send + Sync + 'static {
     type Request: Payload;
     /// What they get.
     type Response: Payload;
-
-    /// The same answer with something left out, for clients that can't carry a long one; `None` if nothing can be left out. Called
-    /// until the answer fits.
-    fn shorten(_: Self::Response) -> Option<Self::Response> {
-        None
-    }
 }
 
 macro_rules! message {
@@ -87,7 +81,7 @@ macro_rules! message {
 pub(crate) use message;
 
 macro_rules! service {
-    ($package:ident: $name:ident($request:ty) -> $response:ty $(, shortened by $shorten:path)?) => {
+    ($package:ident: $name:ident($request:ty) -> $response:ty) => {
         impl $crate::ros::msg::Service for $name {
             const TYPE: $crate::ros::msg::TypeName =
                 $crate::ros::msg::TypeName { package: stringify!($package), name: stringify!($name) };
@@ -95,9 +89,6 @@ macro_rules! service {
             type Ros = ::ros_env::$package::srv::$name;
             type Request = $request;
             type Response = $response;
-            $(fn shorten(response: $response) -> Option<$response> {
-                $shorten(response)
-            })?
         }
     };
 }
