@@ -14,7 +14,8 @@ from launch_ros.substitutions import FindPackageShare
 # Launch arguments that stand for parameters: argument, parameter, type, what it is. Left empty, the parameter files decide.
 PARAMETERS = (
     ("output_dir", "output_dir", str, "Where assets are written."),
-    ("ros_namespace", "ros_namespace", str, "The ROS namespace that assets declare for their robot."),
+    # Not ros_namespace: launch would put the node there.
+    ("asset_namespace", "ros_namespace", str, "The ROS namespace that assets declare for their robot."),
     ("http_port", "http.port", int, "The TCP port of the viewer and the assets; 0: none."),
     ("use_sim_time", "use_sim_time", bool, "Whether time comes from /clock."),
 )
