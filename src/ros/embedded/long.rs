@@ -1,0 +1,85 @@
+//! Long answers to Fast DDS, as RTPS messages made here.
+//!
+//! Fast DDS knows an answer by the identity of the request beside it, in the inline QoS. RustDDS 0.15 cuts what is longer than a
+//! datagram into fragments and writes a byte too many before their inline QoS, so that no reader takes them. The same sample is
+//! therefore sent once more from here, as it should be, under the identity of the writer in RustDDS: to the reader both are one, and
+//! what it acknowledges is known there. (RTPS 2.5, sections 9.4.4, 9.4.5.5, 9.4.5.9, 9.4.5.11, 9.6.3.)
+
+use rustdds::{GUID, SampleIdentity, SequenceNumber, Timestamp};
+
+/// The longest payload, in bytes, that RustDDS sends in one piece over any network.
+pub(super) const LONGEST_WHOLE: usize = 1280;
+/// Bytes of a fragment. One size per writer, and RustDDS announces this one.
+const FRAGMENT: usize = 256;
+/// Fragments of a datagram, which with its headers fits into what networks carry.
+const FRAGMENTS_AT_ONCE: usize = 5;
+
+/// What is sent, and by and to whom.
+pub(super) struct Sample<'a> {
+    pub writer: GUID,
+    pub reader: GUID,
+    pub number: SequenceNumber,
+    pub related: SampleIdentity,
+    /// In CDR, with its header of four bytes.
+    pub payload: &'a [u8],
+}
+
+impl Sample<'_> {
+    /// The datagrams that carry the sample, each on its own.
+    pub(super) fn datagrams(&self) -> impl Iterator<Item = Vec<u8>> {
+        let (by, to) = (self.writer.to_bytes(), self.reader.to_bytes());
+        let stamp = Timestamp::now().to_ticks();
+        self.payload.chunks(FRAGMENT * FRAGMENTS_AT_ONCE).enumerate().map(move |(n, part)| {
+            let first = n * FRAGMENTS_AT_ONCE + 1;
+            // Version 2.4 and the vendor, as RustDDS has them.
+            let mut datagram = [b"RTPS\x02\x04\x01\x12", &by[..12]].concat();
+            submessage(&mut datagram, 0x0e, 0, &to[..12]); // INFO_DST
+            submessage(&mut datagram, 0x09, 0, &halves(stamp)); // INFO_TS
+            let body = [
+                &[0, 0, 28, 0], // flags, octets from here to the inline QoS
+                &to[12..],
+                &by[12..],
+                &number(self.number),
+                &word(first),
+                &half(part.len().div_ceil(FRAGMENT)),
+                &half(FRAGMENT),
+                &word(self.payload.len()),
+                // PID_RELATED_SAMPLE_IDENTITY, and as older releases of Fast DDS number it.
+                &self.parameter(0x0083),
+                &self.parameter(0x800f),
+                &[1, 0, 0, 0],
+                part,
+            ];
+            submessage(&mut datagram, 0x16, 2, &body.concat()); // DATA_FRAG, with inline QoS
+            datagram
+        })
+    }
+
+    fn parameter(&self, id: usize) -> Vec<u8> {
+        [&half(id)[..], &half(24), &self.related.writer_guid.to_bytes(), &number(self.related.sequence_number)].concat()
+    }
+}
+
+/// Appends a submessage; all of them are written in little endian.
+fn submessage(message: &mut Vec<u8>, kind: u8, flags: u8, body: &[u8]) {
+    message.extend([kind, flags | 1]);
+    message.extend(half(body.len()));
+    message.extend(body);
+}
+
+fn half(value: usize) -> [u8; 2] {
+    u16::try_from(value).unwrap_or(u16::MAX).to_le_bytes()
+}
+
+fn word(value: usize) -> [u8; 4] {
+    u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes()
+}
+
+fn number(number: SequenceNumber) -> [u8; 8] {
+    halves(i64::from(number).cast_unsigned())
+}
+
+/// The upper half, then the lower one.
+fn halves(value: u64) -> [u8; 8] {
+    value.rotate_left(32).to_le_bytes()
+}
