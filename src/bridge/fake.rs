@@ -10,36 +10,47 @@ use tokio::sync::{oneshot, watch};
 
 use super::parameters::Parameters;
 use crate::diagnostic::{Diagnostic, Place};
-use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::sensor_msgs::JointState;
 use crate::ros::msg::std_msgs;
 use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::msg::{Message, Service};
 use crate::ros::parameter::Change;
 use crate::ros::{
-    Changes, Declaration, Graph, Node, Observed, Publisher, PublisherId, Qos, Request, Requests, Responder, Sample,
-    Subscription, Value, codes, names, queue,
+    Args, Changes, Declaration, Graph, Node, Observed, Own, Publisher, PublisherId, Qos, Request, Requests, Responder, Sample,
+    Subscription, Value, codes, queue,
 };
 
 type Ends = HashMap<String, Vec<Box<dyn Any + Send>>>;
 
 /// The node.
-#[derive(Default)]
 pub struct Fake {
+    own: Own,
     readers: Arc<Mutex<Ends>>,
     services: Mutex<Ends>,
     changes: Mutex<Vec<queue::Sender<Change>>>,
     graph: Mutex<Graph>,
     graph_changes: watch::Sender<()>,
-    /// What names become, by the names that they would have.
-    remaps: HashMap<String, String>,
+}
+
+impl Default for Fake {
+    fn default() -> Self {
+        Self::remapped(&[])
+    }
 }
 
 impl Fake {
-    /// A node with remaps of absolute names.
+    /// A node with remaps.
     pub fn remapped(remaps: &[(&str, &str)]) -> Self {
-        let remaps = remaps.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect();
-        Self { remaps, ..Self::default() }
+        let remaps = remaps.iter().flat_map(|(from, to)| ["-r".to_owned(), format!("{from}:={to}")]);
+        let (args, _) = Args::parse(["--ros-args".to_owned()].into_iter().chain(remaps)).expect("remaps");
+        Self {
+            own: Own::new("urdf_usd", &args).expect("a name"),
+            readers: Arc::default(),
+            services: Mutex::default(),
+            changes: Mutex::default(),
+            graph: Mutex::default(),
+            graph_changes: watch::Sender::default(),
+        }
     }
 
     /// Publishes as the publisher `who`.
@@ -126,25 +137,8 @@ fn is_closed(reader: &(dyn Any + Send)) -> bool {
 }
 
 impl Node for Fake {
-    fn name(&self) -> &str {
-        "urdf_usd"
-    }
-
-    fn namespace(&self) -> &str {
-        "/"
-    }
-
-    fn resolve_topic(&self, name: &str) -> Result<String, Diagnostic> {
-        let name = match (name.strip_prefix('/'), name.strip_prefix("~/")) {
-            (Some(_), _) => name.to_owned(),
-            (_, Some(private)) => names::join(&self.fully_qualified_name(), private),
-            _ => names::join(self.namespace(), name),
-        };
-        Ok(self.remaps.get(&name).cloned().unwrap_or(name))
-    }
-
-    fn resolve_service(&self, name: &str) -> Result<String, Diagnostic> {
-        self.resolve_topic(name)
+    fn own(&self) -> &Own {
+        &self.own
     }
 
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
@@ -209,18 +203,10 @@ impl Node for Fake {
         Ok(declaration.default)
     }
 
-    fn unused_overrides(&self) -> Vec<Diagnostic> {
-        Vec::new()
-    }
-
     fn changes(&self) -> Changes {
         let (sender, receiver) = queue::keep_last(100);
         self.changes.lock().unwrap().push(sender);
         Changes::new(receiver)
-    }
-
-    fn now(&self) -> Time {
-        Time::now()
     }
 
     fn shutdown(&self) {

@@ -111,7 +111,7 @@ impl<S: Subscriber> Layer<S> for Lines {
         if let Some(file) = &self.file {
             file.lock().unwrap_or_else(PoisonError::into_inner).add(&self.write(&line, false));
         }
-        if said.is_of_library {
+        if !metadata.target().starts_with(env!("CARGO_PKG_NAME")) {
             return;
         }
         let sink = SINK.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -125,8 +125,6 @@ impl<S: Subscriber> Layer<S> for Lines {
 #[derive(Default)]
 struct Said {
     text: String,
-    /// Whether it came through the `log` crate, as only libraries' do.
-    is_of_library: bool,
 }
 
 impl Visit for Said {
@@ -134,7 +132,7 @@ impl Visit for Said {
         let written = if field.name() == "message" {
             write!(self.text, "{value:?}")
         } else if field.name().starts_with("log.") {
-            self.is_of_library = true;
+            // Where a line that came through the `log` crate was said.
             Ok(())
         } else {
             write!(self.text, " {}={value:?}", field.name())

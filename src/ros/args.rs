@@ -174,7 +174,7 @@ impl Args {
     /// matters comes back as an error of the call.
     pub fn log_filter(&self, node: &str) -> String {
         let mut filter = self.log_level.unwrap_or(LogLevel::Info).as_filter().to_owned();
-        filter.push_str(",rustdds=off,mio=off");
+        filter.push_str(",rustdds=off,mio=off,zenoh=error");
         for (logger, level) in &self.logger_levels {
             let target = match logger.strip_prefix(node) {
                 Some(child) if child.is_empty() || child.starts_with('.') => format!("{}{child}", env!("CARGO_PKG_NAME")),
@@ -361,13 +361,13 @@ mod tests {
             "--ros-args --log-level WARN --log-level urdf_usd.frames:=debug --log-level rustdds:=info --disable-rosout-logs \
              --enable-stdout-logs --log-file-name x --log-config-file y --disable-external-lib-logs -e /here",
         );
-        assert_eq!(args.log_filter("n"), "warn,rustdds=off,mio=off,urdf_usd::frames=debug,rustdds=info");
+        assert_eq!(args.log_filter("n"), "warn,rustdds=off,mio=off,zenoh=error,urdf_usd::frames=debug,rustdds=info");
         assert_eq!((args.stdout_logs, args.rosout_logs, args.file_logs), (Some(true), Some(false), Some(false)));
         assert_eq!(args.log_file_name.as_deref(), Some("x"));
         assert_eq!(args.without_effect, ["--log-config-file y"]);
         assert_eq!(args.enclave.as_deref(), Some("/here"));
         let levels = "--ros-args --log-level left.twin:=debug --log-level left.twin.bridge:=error --log-level left.twins:=warn";
-        let expected = "info,rustdds=off,mio=off,urdf_usd=debug,urdf_usd::bridge=error,left::twins=warn";
+        let expected = "info,rustdds=off,mio=off,zenoh=error,urdf_usd=debug,urdf_usd::bridge=error,left::twins=warn";
         assert_eq!(self::args(levels).log_filter("left.twin"), expected);
         // As rcl has it, the last of two opposite flags holds.
         assert_eq!(self::args("--ros-args --enable-rosout-logs --disable-rosout-logs").rosout_logs, Some(false));

@@ -1,28 +1,34 @@
 //! What the node needs from ROS 2, as one small trait: [`Node`].
 //!
 //! The bridge is written once against this trait; behind it stands a ROS client. [`embedded`] is a pure Rust one that needs no ROS
-//! installation; `rclrs`, with the feature of that name, is that of a ROS 2 workspace. [`start`] takes the one there is. Another client
-//! joins by implementing [`Node`]; nothing in the bridge changes.
+//! installation; `rclrs`, with the feature of that name, is that of a ROS 2 workspace; `zenoh`, with that feature, speaks as `rmw_zenoh_cpp`
+//! does. [`start`] takes the right one. Another client joins by implementing [`Node`]; nothing in the bridge changes.
 //!
 //! The seam suits clients with callbacks on an executor thread as well as asynchronous ones: everything that arrives goes into a
 //! bounded queue ([`queue`]) that is read with `await`, so no user code ever runs on a client's own thread. Messages are plain
 //! structs ([`msg`]).
 //!
-//! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] may name `rustdds`, only
-//! `rclrs` that crate.
+//! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] and [`cdr`] may name `rustdds`, only `rclrs` and `zenoh`
+//! those crates.
 
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub mod args;
+pub mod cdr;
 mod clock;
 pub mod codes;
 pub mod embedded;
+mod environment;
+mod faults;
 pub mod graph;
+#[cfg(any(feature = "rclrs", feature = "zenoh"))]
+mod kept;
 pub mod msg;
 pub mod names;
 pub mod overrides;
+mod own;
 pub mod parameter;
 pub mod queue;
 #[cfg(feature = "rclrs")]
@@ -30,9 +36,13 @@ pub mod rclrs;
 pub mod rosout;
 mod served;
 mod start;
+pub mod types;
+#[cfg(feature = "zenoh")]
+pub mod zenoh;
 
 pub use args::Args;
 pub use graph::Graph;
+pub use own::Own;
 pub use parameter::{Changes, Declaration, Value};
 pub use start::{Client, start};
 
@@ -45,28 +55,39 @@ use msg::{Message, Service};
 /// Names are given as in any ROS client: relative, absolute (`/tf`) or private (`~/asset`). Implementations expand them with the
 /// node's namespace and apply its remaps. All methods may be called from any thread; none blocks for longer than a lock.
 pub trait Node: Send + Sync + 'static {
+    /// Its names, parameters and clock.
+    fn own(&self) -> &Own;
+
     /// The node's name without its namespace, after remapping: `urdf_usd`.
-    fn name(&self) -> &str;
+    fn name(&self) -> &str {
+        &self.own().names.node.name
+    }
 
     /// The node's namespace, always beginning with a slash: `/` or `/left_arm`.
-    fn namespace(&self) -> &str;
+    fn namespace(&self) -> &str {
+        &self.own().names.node.namespace
+    }
 
     /// The fully qualified name: `/left_arm/urdf_usd`.
     fn fully_qualified_name(&self) -> String {
-        names::join(self.namespace(), self.name())
+        self.own().names.node.fully_qualified()
     }
 
     /// The absolute topic name that `name` means here, after expansion and remapping.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`].
-    fn resolve_topic(&self, name: &str) -> Result<String, Diagnostic>;
+    fn resolve_topic(&self, name: &str) -> Result<String, Diagnostic> {
+        self.own().names.topic(name)
+    }
 
     /// The absolute service name that `name` means here, after expansion and remapping.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`].
-    fn resolve_service(&self, name: &str) -> Result<String, Diagnostic>;
+    fn resolve_service(&self, name: &str) -> Result<String, Diagnostic> {
+        self.own().names.service(name)
+    }
 
     /// Listens to a topic until the [`Subscription`] is dropped. If the reader is slow the oldest messages beyond `qos.depth` are
     /// dropped.
@@ -116,19 +137,24 @@ pub trait Node: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`codes::PARAMETER_TYPE`], [`codes::PARAMETER_VALUE`] for an override that does not fit the declaration.
-    fn declare(&self, declaration: Declaration) -> Result<Value, Diagnostic>;
+    fn declare(&self, declaration: Declaration) -> Result<Value, Diagnostic> {
+        self.own().parameters.declare(declaration)
+    }
 
-    /// Values given for this very node, for parameters that it has not declared: misspelt, most likely. Ask after declaring. Clients
-    /// that can't tell return nothing.
+    /// Values given for this very node, for parameters that it has not declared: misspelt, most likely. Ask after declaring.
     fn unused_overrides(&self) -> Vec<Diagnostic> {
-        Vec::new()
+        self.own().parameters.unused_overrides()
     }
 
     /// The parameter changes accepted from now on, in order, with the name of each. Call it before declaring to miss none.
-    fn changes(&self) -> Changes;
+    fn changes(&self) -> Changes {
+        self.own().parameters.changes()
+    }
 
     /// The time in ROS terms: the system clock, or `/clock` while the parameter `use_sim_time` is true (zero until it ticks).
-    fn now(&self) -> Time;
+    fn now(&self) -> Time {
+        self.own().clock.now()
+    }
 
     /// Leaves the ROS graph. Every [`Subscription`], [`Requests`] and [`Changes`] ends (its `next` returns `None`). Doing it twice is
     /// harmless; dropping the node does it too.

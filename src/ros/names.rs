@@ -189,6 +189,20 @@ fn said_as(mut fault: Diagnostic, name: &str) -> Diagnostic {
     fault
 }
 
+/// How DDS, and Zenoh too, calls a type or (`half`) a half of a service: `std_msgs/msg/String` → `std_msgs::msg::dds_::String_`.
+pub(super) fn dds_type(kind: &str, half: &str) -> String {
+    let (space, name) = kind.rsplit_once('/').unwrap_or(("", kind));
+    format!("{}::dds_::{name}{half}_", space.replace('/', "::"))
+}
+
+/// `std_msgs::msg::dds_::String_` → `std_msgs/msg/String`, and for a half of a service the service's type. What is not mangled so
+/// stays as it is.
+pub(super) fn type_of_dds(mangled: &str, half: &str) -> String {
+    let parts = mangled.rsplit_once("::dds_::");
+    let named = parts.and_then(|(space, name)| Some((space, name.strip_suffix('_')?.strip_suffix(half)?)));
+    named.map_or_else(|| mangled.to_owned(), |(space, name)| format!("{}/{name}", space.replace("::", "/")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

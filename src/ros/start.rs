@@ -1,14 +1,13 @@
-//! Which ROS client a node runs on: decided when it is built.
+//! Which ROS client a node runs on: decided when it is built, and by `RMW_IMPLEMENTATION` where there is a choice.
 
 use super::Args;
 use crate::diagnostic::Diagnostic;
 
-/// The client: rcl in a ROS 2 workspace, otherwise the embedded one.
+/// The client: rcl in a ROS 2 workspace, otherwise the embedded one, or Zenoh.
 #[cfg(feature = "rclrs")]
 pub type Client = super::rclrs::Rclrs;
-/// The client: rcl in a ROS 2 workspace, otherwise the embedded one.
 #[cfg(not(feature = "rclrs"))]
-pub type Client = super::embedded::Embedded;
+pub use without_rcl::Client;
 
 /// Joins the ROS graph as the node that calls itself `default_name`, under `args` and the environment, and tells what of these has no
 /// effect.
@@ -19,14 +18,96 @@ pub fn start(default_name: &str, args: &Args) -> Result<Client, Diagnostic> {
     for argument in &args.without_effect {
         tracing::warn!("{argument} has no effect here");
     }
-    #[cfg(feature = "rclrs")]
-    return Client::start(default_name, args);
-    #[cfg(not(feature = "rclrs"))]
-    {
-        let network = super::embedded::Network::from_env()?;
-        for diagnostic in &network.without_effect {
-            tracing::warn!("{diagnostic}");
+    Client::start(default_name, args)
+}
+
+#[cfg(not(feature = "rclrs"))]
+mod without_rcl {
+    use std::time::Duration;
+
+    use tokio::sync::watch;
+
+    use crate::diagnostic::Diagnostic;
+    use crate::ros::embedded::{Embedded, Network};
+    use crate::ros::msg::{Message, Service};
+    #[cfg(feature = "zenoh")]
+    use crate::ros::zenoh::{Settings, Zenoh};
+    use crate::ros::{Args, Graph, Node, Observed, Own, Publisher, Qos, Requests, Subscription};
+
+    /// The client that suits `RMW_IMPLEMENTATION`.
+    pub enum Client {
+        /// For all RMWs that speak DDS.
+        Embedded(Embedded),
+        /// For `rmw_zenoh_cpp`.
+        #[cfg(feature = "zenoh")]
+        Zenoh(Zenoh),
+    }
+
+    impl Client {
+        pub(super) fn start(default_name: &str, args: &Args) -> Result<Self, Diagnostic> {
+            let tell = |diagnostics: &[Diagnostic]| diagnostics.iter().for_each(|diagnostic| tracing::warn!("{diagnostic}"));
+            #[cfg(feature = "zenoh")]
+            if std::env::var("RMW_IMPLEMENTATION").is_ok_and(|rmw| rmw.trim() == "rmw_zenoh_cpp") {
+                let settings = Settings::from_env()?;
+                tell(&settings.without_effect);
+                return Ok(Self::Zenoh(Zenoh::start(default_name, args, &settings)?));
+            }
+            let network = Network::from_env()?;
+            tell(&network.without_effect);
+            Ok(Self::Embedded(Embedded::start(default_name, args, &network)?))
         }
-        Client::start(default_name, args, &network)
+    }
+
+    macro_rules! either {
+        ($client:expr, $node:ident => $what:expr) => {
+            match $client {
+                Client::Embedded($node) => $what,
+                #[cfg(feature = "zenoh")]
+                Client::Zenoh($node) => $what,
+            }
+        };
+    }
+
+    impl Node for Client {
+        fn own(&self) -> &Own {
+            either!(self, node => node.own())
+        }
+
+        fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
+            either!(self, node => node.subscribe(topic, qos))
+        }
+
+        fn observe(&self, topic: &str, type_name: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic> {
+            either!(self, node => node.observe(topic, type_name, qos))
+        }
+
+        fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
+            either!(self, node => node.advertise(topic, qos))
+        }
+
+        fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
+            either!(self, node => node.serve(service))
+        }
+
+        async fn call<S: Service>(
+            &self,
+            service: &str,
+            request: S::Request,
+            patience: Duration,
+        ) -> Result<S::Response, Diagnostic> {
+            either!(self, node => node.call::<S>(service, request, patience).await)
+        }
+
+        fn graph(&self) -> Graph {
+            either!(self, node => node.graph())
+        }
+
+        fn graph_changes(&self) -> watch::Receiver<()> {
+            either!(self, node => node.graph_changes())
+        }
+
+        fn shutdown(&self) {
+            either!(self, node => node.shutdown());
+        }
     }
 }

@@ -338,7 +338,7 @@ fn tell_end(end: &End, node: Option<String>, told: &mut Told) {
     if let Some(topic) = wire::topic_of(&end.topic) {
         told.topics.push(TopicEnd {
             topic,
-            type_name: wire::type_of(&end.kind, ""),
+            type_name: names::type_of_dds(&end.kind, ""),
             role: if is_writer { TopicRole::Publisher } else { TopicRole::Subscriber },
             node,
             id: is_writer.then_some(PublisherId(end.gid.0)),
@@ -347,7 +347,7 @@ fn tell_end(end: &End, node: Option<String>, told: &mut Told) {
     } else if let Some(service) = wire::service_of(&end.topic) {
         told.services.push(ServiceEnd {
             service,
-            type_name: wire::type_of(&end.kind, "_Request"),
+            type_name: names::type_of_dds(&end.kind, "_Request"),
             role: if is_writer { ServiceRole::Client } else { ServiceRole::Server },
             node,
         });

@@ -25,15 +25,13 @@ mod service;
 mod tests;
 mod wire;
 
-pub use network::{Network, Reach, ServiceWire};
+pub use super::environment::Reach;
+pub use network::{Network, ServiceWire};
 
 use super::args::Args;
-use super::clock::Clock;
-use super::msg::builtin_interfaces::Time;
+use super::faults::{Recurring, ended};
 use super::msg::{Message, Service};
-use super::names::Names;
-use super::parameter::{Changes, Declaration, Value};
-use super::served::Parameters;
+use super::own::Own;
 use super::{Node, Observed, Publisher, PublisherId, Qos, Requests, Sample, Subscription, codes, queue};
 use crate::diagnostic::{Diagnostic, Place};
 use dds::{Dds, DdsTopic, Reader, Writer};
@@ -46,11 +44,9 @@ const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(1);
 pub struct Embedded(Arc<Inner>);
 
 struct Inner {
-    names: Names,
+    own: Own,
     network: Network,
     handle: Handle,
-    parameters: Arc<Parameters>,
-    clock: Arc<Clock>,
     graph: Arc<Graph>,
     /// `None` after shutdown.
     live: Mutex<Option<Live>>,
@@ -77,10 +73,6 @@ fn transport(what: &str, why: impl std::fmt::Debug) -> Diagnostic {
     Diagnostic::new(&codes::TRANSPORT, Place::default(), format!("{what}: {why:?}"))
 }
 
-fn ended() -> Diagnostic {
-    Diagnostic::new(&codes::TRANSPORT, Place::default(), "the node has shut down")
-}
-
 impl Embedded {
     /// Joins the ROS graph as the node that calls itself `default_name`, under `args`.
     ///
@@ -89,35 +81,31 @@ impl Embedded {
     /// # Errors
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
     pub fn start(default_name: &str, args: &Args, network: &Network) -> Result<Self, Diagnostic> {
-        let names = args.names(default_name)?;
+        let own = Own::new(default_name, args)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("ros")
             .enable_time()
             .build()
             .map_err(|e| transport("can't start threads", e))?;
-        let graph = Graph::new(names.node.clone());
+        let graph = Graph::new(own.names.node.clone());
         let dds = Dds::new(participant(network)?, graph.clone())?;
         let infos = Arc::new(dds.writer(graph::discovery_topic(), &graph::discovery_qos())?);
         runtime.spawn(graph.clone().hear_ends(dds.participant.status_listener()));
         runtime.spawn(graph.clone().hear_nodes(dds.reader(graph::discovery_topic(), &graph::discovery_qos())?));
         runtime.spawn(graph.clone().tell(dds.participant.guid(), infos.clone()));
-        let overrides = args.overrides_for(&names.node.fully_qualified());
         let inner = Arc::new(Inner {
             handle: runtime.handle().clone(),
-            parameters: Arc::new(Parameters::new(names.node.fully_qualified(), overrides)),
-            clock: Arc::default(),
-            names,
+            own,
             network: network.clone(),
             graph: graph.clone(),
             live: Mutex::new(Some(Live { runtime: Some(runtime), graph, infos, dds })),
         });
         let embedded = Self(inner);
         let inner = &embedded.0;
-        inner.parameters.serve(&embedded, |task| drop(inner.spawn(task)))?;
         let node = Arc::downgrade(inner);
-        let clock = move || node.upgrade().ok_or_else(ended)?.subscribe("/clock", Qos::best_effort(1));
-        inner.spawn(inner.clock.clone().follow(&inner.parameters, clock)?);
+        let ticks = move || node.upgrade().ok_or_else(ended)?.subscribe("/clock", Qos::best_effort(1));
+        inner.own.open(&embedded, ticks, |task| drop(inner.spawn(task)))?;
         tracing::debug!(node = embedded.fully_qualified_name(), ?network, "joined the ROS graph");
         Ok(embedded)
     }
@@ -134,12 +122,12 @@ impl Inner {
     }
 
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
-        let name = self.names.topic(topic)?;
+        let name = self.own.names.topic(topic)?;
         self.listen::<M, CDRDeserializerAdapter<M>>(wire::topic(&name, &M::TYPE.of_message()), name, qos)
     }
 
     fn observe(&self, topic: &str, type_name: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic> {
-        let name = self.names.topic(topic)?;
+        let name = self.own.names.topic(topic)?;
         self.listen::<Observed, observe::Look>(wire::topic(&name, type_name), name, qos)
     }
 
@@ -169,7 +157,7 @@ impl Inner {
     }
 
     fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
-        let name = self.names.topic(topic)?;
+        let name = self.own.names.topic(topic)?;
         let topic = wire::topic(&name, &M::TYPE.of_message());
         let writer: Writer<M> = self.live().as_ref().ok_or_else(ended)?.dds.writer(topic, &wire::publisher(qos))?;
         let (sender, mut receiver) = queue::keep_last(qos.depth);
@@ -214,34 +202,9 @@ impl Drop for Task {
     }
 }
 
-/// Tells of something that may recur without end: of the 1st, 2nd, 4th, 8th … time only.
-#[derive(Default)]
-struct Recurring(u64);
-
-impl Recurring {
-    fn tell(&mut self, tell: impl FnOnce(u64)) {
-        self.0 += 1;
-        if self.0.is_power_of_two() {
-            tell(self.0);
-        }
-    }
-}
-
 impl Node for Embedded {
-    fn name(&self) -> &str {
-        &self.0.names.node.name
-    }
-
-    fn namespace(&self) -> &str {
-        &self.0.names.node.namespace
-    }
-
-    fn resolve_topic(&self, name: &str) -> Result<String, Diagnostic> {
-        self.0.names.topic(name)
-    }
-
-    fn resolve_service(&self, name: &str) -> Result<String, Diagnostic> {
-        self.0.names.service(name)
+    fn own(&self) -> &Own {
+        &self.0.own
     }
 
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
@@ -278,25 +241,9 @@ impl Node for Embedded {
         self.0.graph.changes()
     }
 
-    fn declare(&self, declaration: Declaration) -> Result<Value, Diagnostic> {
-        self.0.parameters.declare(declaration)
-    }
-
-    fn unused_overrides(&self) -> Vec<Diagnostic> {
-        self.0.parameters.unused_overrides()
-    }
-
-    fn changes(&self) -> Changes {
-        self.0.parameters.changes()
-    }
-
-    fn now(&self) -> Time {
-        self.0.clock.now()
-    }
-
     fn shutdown(&self) {
         let Some(live) = self.0.live().take() else { return };
-        self.0.parameters.end();
+        self.0.own.parameters.end();
         // A runtime can't be shut down on a thread that runs asynchronous code, which this may be.
         let name = self.fully_qualified_name();
         let leave = std::thread::spawn(move || drop(live));

@@ -1,13 +1,10 @@
 //! Where the node may talk and how: the environment variables of ROS 2, read as `rcl` and the `rmw` layers read them.
 
-use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::ros::codes;
-
-/// The highest domain whose ports exist.
-const LAST_DOMAIN: u16 = 232;
+use crate::ros::environment::{Environment, Reach, fault};
 
 /// How requests and replies of services look on the wire. The two families of DDS clients differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,17 +13,6 @@ pub enum ServiceWire {
     FastDds,
     /// `rmw_cyclonedds_cpp`: the identity in a header of the payload.
     Cyclone,
-}
-
-/// How far the node looks for others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// Nobody.
-    Off,
-    /// This machine.
-    Localhost,
-    /// Every network this machine is in.
-    Subnet,
 }
 
 /// The network settings of a node.
@@ -48,22 +34,14 @@ impl Network {
     /// # Errors
     /// [`codes::ENVIRONMENT`].
     pub fn from_env() -> Result<Self, Diagnostic> {
-        Self::from_variables(
-            &std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))).collect(),
-        )
+        Self::from_variables(&Environment::of_process())
     }
 
-    fn from_variables(variables: &HashMap<String, String>) -> Result<Self, Diagnostic> {
-        let get = |name: &str| variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty());
-        if get("ROS_SECURITY_ENABLE").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-            let fault = fault("ROS_SECURITY_ENABLE", "true", "this build speaks without encryption or access control");
-            return Err(fault.help(
-                "unset it, or build the package in a ROS workspace with its client rclrs (docs/ros.md), which knows SROS 2",
-            ));
-        }
+    fn from_variables(variables: &Environment) -> Result<Self, Diagnostic> {
+        variables.refuse_security()?;
         let mut without_effect = Vec::new();
-        let reach = reach(get("ROS_AUTOMATIC_DISCOVERY_RANGE"), get("ROS_LOCALHOST_ONLY"))?;
-        if let Some(peers) = get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off) {
+        let reach = variables.reach()?;
+        if let Some(peers) = variables.get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off) {
             let message =
                 format!("ROS_STATIC_PEERS={peers} is not followed: this build finds nodes by multicast, and on this machine");
             let told = Diagnostic::new(&codes::WITHOUT_EFFECT, Place::default(), message);
@@ -71,9 +49,9 @@ impl Network {
                 .push(told.help("name this machine among the static peers of the others, or build with rclrs (docs/ros.md)"));
         }
         Ok(Self {
-            domain: get("ROS_DOMAIN_ID").map_or(Ok(0), domain)?,
+            domain: variables.domain()?,
             reach,
-            services: get("RMW_IMPLEMENTATION").map_or(Ok(ServiceWire::FastDds), services)?,
+            services: variables.get("RMW_IMPLEMENTATION").map_or(Ok(ServiceWire::FastDds), services)?,
             without_effect,
         })
     }
@@ -97,44 +75,14 @@ impl Network {
     }
 }
 
-fn fault(name: &str, value: &str, why: &str) -> Diagnostic {
-    let place = Place { element: name.to_owned(), ..Place::default() };
-    Diagnostic::new(&codes::ENVIRONMENT, place, format!("{name}={value}: {why}"))
-}
-
-fn domain(text: &str) -> Result<u16, Diagnostic> {
-    let number = text.parse().ok().filter(|domain| *domain <= LAST_DOMAIN);
-    number.ok_or_else(|| {
-        fault("ROS_DOMAIN_ID", text, "not a domain").help("a whole number from 0 to 232; up to 101 on Linux is safest")
-    })
-}
-
-fn reach(range: Option<&str>, localhost_only: Option<&str>) -> Result<Reach, Diagnostic> {
-    // The older variable, where set, holds against the newer one, as in Jazzy.
-    match localhost_only {
-        Some("1") => return Ok(Reach::Localhost),
-        None | Some("0") => {}
-        Some(other) => return Err(fault("ROS_LOCALHOST_ONLY", other, "neither 0 nor 1").help("0, 1, or unset")),
-    }
-    match range {
-        Some("OFF") => Ok(Reach::Off),
-        Some("LOCALHOST") => Ok(Reach::Localhost),
-        None | Some("SUBNET" | "SYSTEM_DEFAULT") => Ok(Reach::Subnet),
-        Some(other) => {
-            let fault = fault("ROS_AUTOMATIC_DISCOVERY_RANGE", other, "no such range");
-            Err(fault.help("one of OFF, LOCALHOST, SUBNET, SYSTEM_DEFAULT"))
-        }
-    }
-}
-
 fn services(rmw: &str) -> Result<ServiceWire, Diagnostic> {
     match rmw {
         "rmw_fastrtps_cpp" | "rmw_fastrtps_dynamic_cpp" | "rmw_connextdds" => Ok(ServiceWire::FastDds),
         "rmw_cyclonedds_cpp" => Ok(ServiceWire::Cyclone),
         "rmw_zenoh_cpp" => Err(fault("RMW_IMPLEMENTATION", rmw, "this build speaks DDS, not Zenoh")
             .help(
-                "build the package in a ROS workspace with its client rclrs (docs/ros.md), which takes any RMW; or run all nodes with \
-                 rmw_fastrtps_cpp or rmw_cyclonedds_cpp; or connect the two with zenoh-bridge-ros2dds",
+                "build it with the Cargo feature `zenoh` (docs/ros.md), or in a ROS workspace with its client rclrs, which takes any RMW; or \
+                 run all nodes with rmw_fastrtps_cpp or rmw_cyclonedds_cpp; or connect the two with zenoh-bridge-ros2dds",
             )),
         _ => {
             Err(fault("RMW_IMPLEMENTATION", rmw, "this build does not know it").help("rmw_fastrtps_cpp or rmw_cyclonedds_cpp"))
@@ -147,7 +95,7 @@ mod tests {
     use super::*;
 
     fn network(variables: &[(&str, &str)]) -> Result<Network, Diagnostic> {
-        Network::from_variables(&variables.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
+        Network::from_variables(&Environment::of(variables))
     }
 
     #[test]

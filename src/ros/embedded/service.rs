@@ -188,7 +188,7 @@ impl Inner {
     }
 
     fn serve_as<F: Format, S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
-        let name = self.names.service(service)?;
+        let name = self.own.names.service(service)?;
         let (asked, answered) = wire::service(&name, S::TYPE);
         let (reader, writer, participant) = {
             let live = self.live();
@@ -241,7 +241,7 @@ impl Inner {
         request: S::Request,
         patience: Duration,
     ) -> Result<S::Response, Diagnostic> {
-        let name = self.names.service(service)?;
+        let name = self.own.names.service(service)?;
         let (inner, service) = (self.clone(), name.clone());
         let asked = async move {
             match inner.network.services {

@@ -9,7 +9,8 @@ use crate::ros::msg::rcl_interfaces::{GetParameters, Names, ParameterValue};
 use crate::ros::msg::sensor_msgs::JointState;
 use crate::ros::msg::std_msgs::{Header, String as Text};
 use crate::ros::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
-use crate::ros::{Durability, Reliability, Request, parameter::Declaration};
+use crate::ros::parameter::{Declaration, Value};
+use crate::ros::{Durability, Reliability, Request};
 
 /// How long anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -7,7 +7,7 @@ use rustdds::{Duration, QosPolicies, QosPolicyBuilder};
 
 use super::dds::DdsTopic;
 use crate::ros::msg::TypeName;
-use crate::ros::{Durability, Qos, Reliability};
+use crate::ros::{Durability, Qos, Reliability, names};
 
 fn depth(qos: Qos) -> i32 {
     i32::try_from(qos.depth.max(1)).unwrap_or(i32::MAX)
@@ -44,30 +44,16 @@ pub(super) fn subscription(qos: Qos) -> QosPolicies {
 
 /// The topic `/tf` in DDS terms.
 pub(super) fn topic(name: &str, kind: &str) -> DdsTopic {
-    DdsTopic { name: format!("rt{name}"), kind: mangle(kind, "") }
+    DdsTopic { name: format!("rt{name}"), kind: names::dds_type(kind, "") }
 }
 
 /// The two topics of a service, for requests and for answers.
 pub(super) fn service(name: &str, kind: TypeName) -> (DdsTopic, DdsTopic) {
     let kind = kind.of_service();
     (
-        DdsTopic { name: format!("rq{name}Request"), kind: mangle(&kind, "_Request") },
-        DdsTopic { name: format!("rr{name}Reply"), kind: mangle(&kind, "_Response") },
+        DdsTopic { name: format!("rq{name}Request"), kind: names::dds_type(&kind, "_Request") },
+        DdsTopic { name: format!("rr{name}Reply"), kind: names::dds_type(&kind, "_Response") },
     )
-}
-
-/// `std_msgs/msg/String` → `std_msgs::msg::dds_::String_`.
-fn mangle(kind: &str, half: &str) -> String {
-    let (space, name) = kind.rsplit_once('/').unwrap_or(("", kind));
-    format!("{}::dds_::{name}{half}_", space.replace('/', "::"))
-}
-
-/// `std_msgs::msg::dds_::String_` → `std_msgs/msg/String`, and for a half of a service the service's type. What is not mangled so
-/// stays as it is.
-pub(super) fn type_of(mangled: &str, half: &str) -> String {
-    let parts = mangled.rsplit_once("::dds_::");
-    let named = parts.and_then(|(space, name)| Some((space, name.strip_suffix('_')?.strip_suffix(half)?)));
-    named.map_or_else(|| mangled.to_owned(), |(space, name)| format!("{}/{name}", space.replace("::", "/")))
 }
 
 /// `rt/tf` → `/tf`.
@@ -93,7 +79,7 @@ mod tests {
     fn names_survive_the_way_to_dds_and_back() {
         for kind in ["std_msgs/msg/String", "a_b/action/Fibonacci_FeedbackMessage", "p/msg/Request"] {
             let dds = topic("/x/y", kind);
-            assert_eq!((topic_of(&dds.name).as_deref(), type_of(&dds.kind, "").as_str()), (Some("/x/y"), kind));
+            assert_eq!((topic_of(&dds.name).as_deref(), names::type_of_dds(&dds.kind, "").as_str()), (Some("/x/y"), kind));
         }
         let (requests, answers) = service("/left/reset", TypeName { package: "std_srvs", name: "Trigger" });
         assert_eq!(
@@ -105,13 +91,16 @@ mod tests {
             ("rr/left/resetReply", "std_srvs::srv::dds_::Trigger_Response_")
         );
         assert_eq!(service_of(&requests.name).as_deref(), Some("/left/reset"));
-        assert_eq!(type_of(&requests.kind, "_Request"), "std_srvs/srv/Trigger");
-        assert_eq!(type_of("p::action::dds_::Fibonacci_SendGoal_Request_", "_Request"), "p/action/Fibonacci_SendGoal");
+        assert_eq!(names::type_of_dds(&requests.kind, "_Request"), "std_srvs/srv/Trigger");
+        assert_eq!(
+            names::type_of_dds("p::action::dds_::Fibonacci_SendGoal_Request_", "_Request"),
+            "p/action/Fibonacci_SendGoal"
+        );
         for foreign in ["DCPSTopic", "rt", "rtx/y", "ros_discovery_info"] {
             assert_eq!((topic_of(foreign), service_of(foreign), is_of_ros(foreign)), (None, None, false), "{foreign}");
         }
         for foreign in ["ShapeType", "a::dds_::B", "a::b"] {
-            assert_eq!(type_of(foreign, ""), foreign);
+            assert_eq!(names::type_of_dds(foreign, ""), foreign);
         }
     }
 }

@@ -7,10 +7,8 @@
 //!
 //! `rclrs` takes messages on one thread and runs callbacks on another one. All that ours do there is to put what came into a queue.
 
-use std::any::Any;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -25,14 +23,12 @@ mod observe;
 pub mod wire;
 
 use super::args::Args;
-use super::clock::Clock;
-use super::msg::builtin_interfaces::Time;
+use super::faults::{Troubles, ended, no_answer, transport};
+use super::kept::Kept;
 use super::msg::{Message, Service};
-use super::names::Names;
-use super::parameter::{Changes, Declaration, Value};
-use super::served::Parameters;
+use super::own::Own;
 use super::{
-    Durability, Graph, Guard, Node, Observed, Publisher, PublisherId, Qos, Reliability, Request, Requests, Responder, Sample,
+    Durability, Graph, Node, Observed, Publisher, PublisherId, Qos, Reliability, Request, Requests, Responder, Sample,
     Subscription, codes, queue,
 };
 use crate::diagnostic::{Diagnostic, Place};
@@ -49,9 +45,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub struct Rclrs(Arc<Inner>);
 
 struct Inner {
-    names: Names,
-    parameters: Arc<Parameters>,
-    clock: Arc<Clock>,
+    own: Own,
     changes: watch::Sender<()>,
     /// `None` after shutdown.
     live: Mutex<Option<Live>>,
@@ -59,7 +53,7 @@ struct Inner {
 
 /// What ends with the node.
 struct Live {
-    kept: Arc<Mutex<Kept>>,
+    kept: Kept,
     node: client::Node,
     spinning: Spinning,
 }
@@ -101,50 +95,13 @@ impl Drop for Spinning {
     }
 }
 
-/// What the client has open for the node, until its [`Guard`] is dropped or the node shuts down.
-#[derive(Default)]
-struct Kept {
-    last: u64,
-    things: HashMap<u64, Box<dyn Any + Send>>,
-}
-
-struct Keeper {
-    kept: Weak<Mutex<Kept>>,
-    number: u64,
-}
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        let Some(kept) = self.kept.upgrade() else { return };
-        let thing = locked(&kept).things.remove(&self.number);
-        // Only now that the lock is free: this may take a while.
-        drop(thing);
-    }
-}
-
-fn keep(kept: &Arc<Mutex<Kept>>, thing: impl Any + Send) -> Guard {
-    let mut open = locked(kept);
-    open.last += 1;
-    let number = open.last;
-    open.things.insert(number, Box::new(thing));
-    Arc::new(Keeper { kept: Arc::downgrade(kept), number })
-}
-
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn transport(what: &str, why: impl std::fmt::Display) -> Diagnostic {
-    Diagnostic::new(&codes::TRANSPORT, Place::default(), format!("{what}: {why}"))
 }
 
 /// An error with what rcl said of it.
 fn whole(error: &client::RclrsError) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), |source| format!("{error} {source}"))
-}
-
-fn ended() -> Diagnostic {
-    Diagnostic::new(&codes::TRANSPORT, Place::default(), "the node has shut down")
 }
 
 impl Rclrs {
@@ -153,8 +110,7 @@ impl Rclrs {
     /// # Errors
     /// [`codes::INVALID_NAME`], [`codes::ENVIRONMENT`], [`codes::TRANSPORT`].
     pub fn start(default_name: &str, args: &Args) -> Result<Self, Diagnostic> {
-        let names = args.names(default_name)?;
-        let full = names.node.fully_qualified();
+        let own = Own::new(default_name, args)?;
         let context = Context::new(arguments(&args.given), InitOptions::new()).map_err(|error| {
             let what = format!("rcl can't be started: {}", whole(&error));
             Diagnostic::new(&codes::ENVIRONMENT, Place::default(), what).help(
@@ -168,28 +124,25 @@ impl Rclrs {
         graph::quiet();
         let spinning = Spinning::start(executor)?;
 
-        let (changes, kept) = (watch::channel(()).0, Arc::<Mutex<Kept>>::default());
+        let (changes, kept) = (watch::channel(()).0, Kept::default());
         let ticks = changes.clone();
         let listening = node.notify_on_graph_change_with_period(GRAPH_PERIOD, move || {
             ticks.send_replace(());
             false
         });
-        // Given back to nobody: it lasts as long as the node.
-        locked(&kept).things.insert(0, Box::new(listening));
+        // As long as the node.
+        kept.keep_on(listening);
 
-        let this = Self(Arc::new(Inner {
-            parameters: Arc::new(Parameters::new(full.clone(), args.overrides_for(&full))),
-            clock: Arc::default(),
-            changes,
-            names,
-            live: Mutex::new(Some(Live { kept, node, spinning })),
-        }));
+        let this = Self(Arc::new(Inner { own, changes, live: Mutex::new(Some(Live { kept, node, spinning })) }));
         let (inner, commands) = (&this.0, this.0.live(|live| live.node.commands().clone())?);
-        inner.parameters.serve(&this, |task| drop(commands.run(task)))?;
         let node = Arc::downgrade(inner);
-        let clock = move || node.upgrade().ok_or_else(ended)?.subscribe("/clock", Qos::best_effort(1));
-        drop(commands.run(inner.clock.clone().follow(&inner.parameters, clock)?));
-        tracing::debug!(node = full, rmw = std::env::var("RMW_IMPLEMENTATION").ok(), "joined the ROS graph");
+        let ticks = move || node.upgrade().ok_or_else(ended)?.subscribe("/clock", Qos::best_effort(1));
+        inner.own.open(&this, ticks, |task| drop(commands.run(task)))?;
+        tracing::debug!(
+            node = this.fully_qualified_name(),
+            rmw = std::env::var("RMW_IMPLEMENTATION").ok(),
+            "joined the ROS graph"
+        );
         Ok(this)
     }
 }
@@ -240,7 +193,7 @@ impl Inner {
     }
 
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
-        let name = self.names.topic(topic)?;
+        let name = self.own.names.topic(topic)?;
         self.live(|live| {
             let (sender, receiver) = queue::keep_last(qos.depth);
             let hear = move |message: M::Ros, info: MessageInfo| {
@@ -248,17 +201,17 @@ impl Inner {
             };
             let open = live.node.create_subscription::<M::Ros, _>(options(topic, qos), hear);
             let open = open.map_err(|error| transport(&format!("can't subscribe to {name}"), error))?;
-            Ok(Subscription::new(open.topic_name(), receiver, keep(&live.kept, open)))
+            Ok(Subscription::new(open.topic_name(), receiver, live.kept.keep(open)))
         })?
     }
 
     fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
-        let name = self.names.topic(topic)?;
+        let name = self.own.names.topic(topic)?;
         self.live(|live| {
             let open = live.node.create_publisher::<M::Ros>(options(topic, qos));
             let open = open.map_err(|error| transport(&format!("can't publish {name}"), error))?;
             let (name, weak) = (open.topic_name(), Arc::downgrade(&open));
-            let (guard, said) = (keep(&live.kept, open), name.clone());
+            let (guard, said) = (live.kept.keep(open), name.clone());
             let publish = move |message: M| {
                 let _guard = &guard;
                 let open = weak.upgrade().ok_or_else(ended)?;
@@ -269,19 +222,14 @@ impl Inner {
     }
 
     fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
-        let name = self.names.service(service)?;
+        let name = self.own.names.service(service)?;
         self.live(|live| {
             let (sender, receiver) = queue::keep_last(CALLS as usize);
-            let (asked, mut lost) = (name.clone(), 0_u64);
+            let mut troubles = Troubles::new(name.clone());
             let hear = move |request: <S::Ros as ServiceIDL>::Request| {
                 let (answer, answered) = tokio::sync::oneshot::channel::<S::Response>();
                 let responder = Responder::new(move |response| answer.send(response).map_err(|_| ended()));
-                if sender.push(Request { request: request.into_ours(), responder }).is_some() {
-                    lost += 1;
-                    if lost.is_power_of_two() {
-                        tracing::warn!("{asked}: too many calls at once; {lost} got no answer");
-                    }
-                }
+                troubles.queued(sender.push(Request { request: request.into_ours(), responder }));
                 async move {
                     match answered.await {
                         Ok(response) => Mirror::from_ours(response),
@@ -292,26 +240,14 @@ impl Inner {
             };
             let open = live.node.create_async_service::<S::Ros, _>(service.keep_last(CALLS), hear);
             let open = open.map_err(|error| transport(&format!("can't serve {name}"), error))?;
-            Ok(Requests::new(open.service_name(), receiver, keep(&live.kept, open)))
+            Ok(Requests::new(open.service_name(), receiver, live.kept.keep(open)))
         })?
     }
 }
 
 impl Node for Rclrs {
-    fn name(&self) -> &str {
-        &self.0.names.node.name
-    }
-
-    fn namespace(&self) -> &str {
-        &self.0.names.node.namespace
-    }
-
-    fn resolve_topic(&self, name: &str) -> Result<String, Diagnostic> {
-        self.0.names.topic(name)
-    }
-
-    fn resolve_service(&self, name: &str) -> Result<String, Diagnostic> {
-        self.0.names.service(name)
+    fn own(&self) -> &Own {
+        &self.0.own
     }
 
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
@@ -336,22 +272,21 @@ impl Node for Rclrs {
         request: S::Request,
         patience: Duration,
     ) -> Result<S::Response, Diagnostic> {
-        let name = self.0.names.service(service)?;
+        let name = self.0.own.names.service(service)?;
         let failed = |error: client::RclrsError| transport(&format!("can't call {name}"), error);
         let open = self.0.live(|live| live.node.create_client::<S::Ros>(service))?.map_err(failed)?;
-        let no_answer = |why: &str| Diagnostic::new(&codes::NO_ANSWER, Place::default(), format!("{name}: {why}"));
         let deadline = tokio::time::Instant::now() + patience;
         match tokio::time::timeout_at(deadline, open.notify_on_service_ready()).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return Err(ended()),
-            Err(_) => return Err(no_answer("nobody serves it")),
+            Err(_) => return Err(no_answer(&name, patience, "nobody offers it")),
         }
         let answer: client::Promise<<S::Ros as ServiceIDL>::Response> =
             open.call(<S::Ros as ServiceIDL>::Request::from_ours(request)).map_err(failed)?;
         match tokio::time::timeout_at(deadline, answer).await {
             Ok(Ok(response)) => Ok(response.into_ours()),
             Ok(Err(_)) => Err(ended()),
-            Err(_) => Err(no_answer("no answer in time")),
+            Err(_) => Err(no_answer(&name, patience, "its server is there, but silent")),
         }
     }
 
@@ -363,27 +298,10 @@ impl Node for Rclrs {
         self.0.changes.subscribe()
     }
 
-    fn declare(&self, declaration: Declaration) -> Result<Value, Diagnostic> {
-        self.0.parameters.declare(declaration)
-    }
-
-    fn unused_overrides(&self) -> Vec<Diagnostic> {
-        self.0.parameters.unused_overrides()
-    }
-
-    fn changes(&self) -> Changes {
-        self.0.parameters.changes()
-    }
-
-    fn now(&self) -> Time {
-        self.0.clock.now()
-    }
-
     fn shutdown(&self) {
         let Some(Live { kept, node, spinning }) = locked(&self.0.live).take() else { return };
-        self.0.parameters.end();
-        let things = std::mem::take(&mut locked(&kept).things);
-        drop(things);
+        self.0.own.parameters.end();
+        kept.end();
         drop(spinning);
         drop(node);
     }

@@ -2,7 +2,7 @@
 
 use ::rclrs::{DynamicMessage, DynamicMessageView, MessageInfo, MessageTypeName, SimpleValue, Value};
 
-use super::{Inner, keep, options, publisher, transport};
+use super::{Inner, options, publisher, transport};
 use crate::diagnostic::Diagnostic;
 use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::std_msgs::Header;
@@ -10,7 +10,7 @@ use crate::ros::{Observed, Qos, Sample, Subscription, queue};
 
 impl Inner {
     pub(super) fn observe(&self, topic: &str, type_name: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic> {
-        let name = self.names.topic(topic)?;
+        let name = self.own.names.topic(topic)?;
         let cannot = |error: &dyn std::fmt::Display| {
             transport(&format!("can't subscribe to {name}"), error)
                 .help(format!("is {type_name} installed in this workspace, and does it compile?"))
@@ -23,7 +23,7 @@ impl Inner {
             };
             let open =
                 live.node.create_dynamic_subscription(kind, options(topic, qos), hear).map_err(|error| cannot(&error))?;
-            Ok(Subscription::new(open.topic_name(), receiver, keep(&live.kept, open)))
+            Ok(Subscription::new(open.topic_name(), receiver, live.kept.keep(open)))
         })?
     }
 }

@@ -1,0 +1,86 @@
+//! The ROS graph, from the liveliness tokens that every node under `rmw_zenoh_cpp` has for itself and its ends.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::wire::{self, Kind, Told};
+use crate::ros::graph::{Graph as All, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
+
+/// The nodes and their ends that there are.
+#[derive(Default)]
+pub(super) struct Graph {
+    known: Mutex<BTreeMap<String, Told>>,
+    changes: watch::Sender<()>,
+}
+
+impl Graph {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Told>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ticks after every change.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
+    /// A token that appeared, or vanished.
+    pub(super) fn hear(&self, token: &str, is_there: bool) {
+        if !is_there {
+            self.known().remove(token);
+        } else if let Some(told) = wire::read(token) {
+            self.known().insert(token.to_owned(), told);
+        } else {
+            return tracing::debug!("a liveliness token that can't be read: {token}");
+        }
+        self.changes.send_replace(());
+    }
+
+    /// The hash of a topic's type, from its ends.
+    pub(super) fn hash(&self, topic: &str, type_name: &str) -> Option<String> {
+        let known = self.known();
+        let mut ends = known.values().filter_map(|told| told.end.as_ref());
+        ends.find(|(end, _)| end.name == topic && end.type_name == type_name).map(|(end, _)| end.hash.clone())
+    }
+
+    /// Waits until somebody serves `service`, but not for longer than `patience`.
+    pub(super) async fn server(&self, service: &str, type_name: &str, patience: Duration) -> bool {
+        let mut changes = self.changes();
+        let is_there = || {
+            let known = self.known();
+            let mut ends = known.values().filter_map(|told| told.end.as_ref());
+            ends.any(|(end, _)| end.kind == Kind::Server && end.name == service && end.type_name == type_name)
+        };
+        let wait = async { while !is_there() && changes.changed().await.is_ok() {} };
+        tokio::time::timeout(patience, wait).await.is_ok()
+    }
+
+    /// All that is known.
+    pub(super) fn all(&self) -> All {
+        let mut all = All::default();
+        for (token, Told { node, end }) in &*self.known() {
+            let Some((end, qos)) = end else {
+                all.nodes.push(node.clone());
+                continue;
+            };
+            let (name, type_name, node) = (end.name.clone(), end.type_name.clone(), Some(node.clone()));
+            let mut topic = |role, id| {
+                let (topic, type_name, node) = (name.clone(), type_name.clone(), node.clone());
+                all.topics.push(TopicEnd { topic, type_name, role, node, id, qos: Some(*qos) });
+            };
+            let service = |role| ServiceEnd { service: name.clone(), type_name: type_name.clone(), role, node: node.clone() };
+            match end.kind {
+                Kind::Publisher => topic(TopicRole::Publisher, Some(wire::identity(token))),
+                Kind::Subscriber => topic(TopicRole::Subscriber, None),
+                Kind::Server => all.services.push(service(ServiceRole::Server)),
+                Kind::Client => all.services.push(service(ServiceRole::Client)),
+            }
+        }
+        all.nodes.sort();
+        all.topics.sort_by(|a, b| (&a.topic, a.role, &a.node, a.id).cmp(&(&b.topic, b.role, &b.node, b.id)));
+        all.services.sort_by(|a, b| (&a.service, a.role, &a.node).cmp(&(&b.service, b.role, &b.node)));
+        all
+    }
+}
