@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+from pxr import Usd
 
 pytest.importorskip("zenoh", reason="the node is tested against eclipse-zenoh (pip install eclipse-zenoh)")
 
@@ -175,14 +176,17 @@ def test_interfaces_of_types_that_the_node_does_not_know_are_captured(start_node
     fancy = type("Fancy", (), {"__idl_typename__": "sensor_msgs::msg::dds_::Fancy_"})
     sensor = peer.publisher("/fancy", fancy)
     start_node(capture_interfaces=True)
-    seen = lambda: (text := (tmp_path / "out" / "chain" / "ros.usda")).is_file() and text.read_text()  # noqa: E731
+    layer = tmp_path / "out" / "chain" / "ros.usda"
 
     def captured():
         sensor.write(JointState(header=Header(stamp=Time(sec=1), frame_id="tool"), name=["x"] * 50))
-        text = seen()
-        return text and "sensor_msgs/msg/Fancy" in text and text
+        return layer.is_file() and "sensor_msgs/msg/Fancy" in layer.read_text()
 
-    assert "/fancy" in until(captured, PATIENCE, "the topic in ros.usda")
+    until(captured, PATIENCE, "the topic in ros.usda")
+    stage = Usd.Stage.Open(str(layer.with_name("chain.usda")))
+    kinds = {p.GetAttribute("ros:topic:type").Get(): p for p in stage.Traverse() if p.HasAttribute("ros:topic:type")}
+    prim = kinds["sensor_msgs/msg/Fancy"]
+    assert prim.GetAttribute("ros:topic:name").Get() == "fancy" and prim.GetParent().GetName() == "tool", prim.GetPath()
     del kept
 
 
@@ -210,7 +214,7 @@ def test_the_description_may_be_a_parameter_of_another_node(start_node, router, 
         value = parameter_value(box("asked"))
         service = robot.server("/left/robot_state_publisher/get_parameters", GetParameters, lambda r: GetParameters.response(values=[value]))
         assets = robot.subscription("/urdf_usd/asset", Asset, latched=True)
-        start_node(description_from=["/left/robot_state_publisher"])
+        start_node(description_from="/left/robot_state_publisher")
         assert assets.wait(timeout=PATIENCE).robot == "asked"
         assert service.requests[0].names == ["robot_description"]
 

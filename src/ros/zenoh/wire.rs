@@ -247,6 +247,15 @@ mod tests {
         }
     }
 
+    /// What `ros2 topic info -v` printed of a publisher under rmw_zenoh_cpp 0.2.10, and its token.
+    #[test]
+    fn identities_are_those_of_rmw_zenoh() {
+        let token = "@ros2_lv/72/5f3dc59f792bbfd515bf7f14b6e5867e/0/4/MP/%/%/_ros2cli_2866/%chatter/std_msgs::msg::dds_::String_/\
+                     RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18/::,10:,:,:,,";
+        let printed = [0xe6, 0x4b, 0xe1, 0xed, 0xfe, 0x6f, 0x4a, 0x5f, 0xd2, 0x72, 0x87, 0x3b, 0xc8, 0xa3, 0x0f, 0x71];
+        assert_eq!(identity(token), PublisherId(printed));
+    }
+
     #[test]
     fn attachments_are_laid_out_as_in_the_design_document() {
         let attached = Attached { number: 258, stamp: -2, sender: PublisherId(std::array::from_fn(|n| n as u8)) };
