@@ -5,7 +5,7 @@
 //!
 //! What keeps an honest robot free of false verdicts: frames and joints are compared at one stamp, never at one time of arrival; where
 //! the joint states do not tell the position at that stamp, every position that they allow counts; what was heard before a clock
-//! jumped back, or before the asset was written, does not count.
+//! went back, before another publisher took over, or before the asset was written, does not count.
 
 pub mod cause;
 pub mod expected;
