@@ -99,7 +99,7 @@ impl Embedded {
         let graph = Graph::new(names.node.clone());
         let dds = Dds::new(participant(network)?, graph.clone())?;
         let infos = Arc::new(dds.writer(graph::discovery_topic(), &graph::discovery_qos())?);
-        runtime.spawn(graph.clone().hear_ends(dds.participant.status_listener()));
+        runtime.spawn(graph.clone().hear_ends(dds.participant.clone()));
         runtime.spawn(graph.clone().hear_nodes(dds.reader(graph::discovery_topic(), &graph::discovery_qos())?));
         runtime.spawn(graph.clone().tell(dds.participant.guid(), infos.clone()));
         let overrides = args.overrides_for(&names.node.fully_qualified());
