@@ -206,6 +206,8 @@ def test_the_launch_file_speaks_of_real_parameters():
 
     known = {*flat(yaml.safe_load((conftest.ROOT / "config/bridge.yaml").read_text())["/**"]["ros__parameters"])}
     assert len(named) > 2 and named <= known
+    # An argument of this name is a setting of launch_ros, which moves every node there.
+    assert "ros_namespace" not in {row.elts[0].value for row in values["PARAMETERS"].elts}
 
 
 GENERATOR = """

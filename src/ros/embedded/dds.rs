@@ -11,12 +11,12 @@ use rustdds::{
     Topic, TopicKind, WriteOptionsBuilder,
 };
 use serde::Serialize;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::graph::{Direction, Graph, OwnEnd};
-use super::transport;
+use super::{long, transport};
 use crate::diagnostic::Diagnostic;
 
 /// How long a new reader or writer may wait for the network's thread to take it.
@@ -87,9 +87,24 @@ fn patiently<T>(create: impl Fn() -> CreateResult<T>) -> CreateResult<T> {
 /// Where `reader` takes datagrams; nowhere if it is not known.
 pub(super) fn addresses(participant: &DomainParticipant, reader: GUID) -> Vec<SocketAddr> {
     let known = participant.discovered_readers().into_iter().find(|known| known.reader_proxy.remote_reader_guid == reader);
-    let addresses = known.into_iter().flat_map(|known| known.reader_proxy.unicast_locator_list).map(SocketAddr::from);
+    usable(known.into_iter().flat_map(|known| known.reader_proxy.unicast_locator_list).map(SocketAddr::from))
+}
+
+fn usable(addresses: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
     // Fast DDS names its shared memory too, which has no address.
     addresses.filter(|address| address.is_ipv4() && !address.ip().is_unspecified()).collect()
+}
+
+/// Lets a writer on Fast DDS send its first sample once more; see [`long`].
+pub(super) fn ask_for_first(participant: &DomainParticipant, reader: GUID, writer: GUID) {
+    let Some(datagram) = long::first_again(reader, writer) else { return };
+    let known = participant.discovered_writers().into_iter().find(|known| known.writer_proxy.remote_writer_guid == writer);
+    let addresses = usable(known.into_iter().flat_map(|known| known.writer_proxy.unicast_locator_list).map(SocketAddr::from));
+    // Without it the sample comes later.
+    let Ok(socket) = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)) else { return };
+    for address in addresses {
+        let _ = socket.send_to(&datagram, address);
+    }
 }
 
 /// The listening end of a topic.

@@ -9,14 +9,11 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 use rustdds::policy::{Durability as DdsDurability, History, Reliability as DdsReliability, ResourceLimits};
-use rustdds::{
-    DomainParticipant, DomainParticipantStatusEvent as Event, DomainParticipantStatusListener, GUID, QosPolicies,
-    QosPolicyBuilder, StatusEvented,
-};
+use rustdds::{DomainParticipant, DomainParticipantStatusEvent as Event, GUID, QosPolicies, QosPolicyBuilder, StatusEvented};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, watch};
 
-use super::dds::{DdsTopic, Reader, Writer};
+use super::dds::{self, DdsTopic, Reader, Writer};
 use super::wire;
 use crate::ros::graph::{EndQos, Graph as Told, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
 use crate::ros::names::{self, NodeName};
@@ -190,9 +187,15 @@ impl Graph {
     }
 
     /// Listens to discovery until the task is ended.
-    pub(super) async fn hear_ends(self: Arc<Self>, listener: DomainParticipantStatusListener) {
+    pub(super) async fn hear_ends(self: Arc<Self>, participant: DomainParticipant) {
+        let listener = participant.status_listener();
         let mut events = listener.as_async_status_stream();
         while let Some(event) = events.next().await {
+            if let Event::RemoteWriterMatched { local_reader, remote_writer } = event
+                && self.known().own.get(&local_reader).is_some_and(|end| wire::service_of(&end.topic).is_some())
+            {
+                dds::ask_for_first(&participant, local_reader, remote_writer);
+            }
             self.hear(event);
         }
     }

@@ -1,9 +1,13 @@
-//! Long answers to Fast DDS, as RTPS messages made here.
+//! RTPS messages made here, for Fast DDS, where RustDDS falls short.
 //!
-//! Fast DDS knows an answer by the identity of the request beside it, in the inline QoS. RustDDS 0.15 cuts what is longer than a
-//! datagram into fragments and writes a byte too many before their inline QoS, so that no reader takes them. The same sample is
-//! therefore sent once more from here, as it should be, under the identity of the writer in RustDDS: to the reader both are one, and
-//! what it acknowledges is known there. (RTPS 2.5, sections 9.4.4, 9.4.5.5, 9.4.5.9, 9.4.5.11, 9.6.3.)
+//! **Long answers.** Fast DDS knows an answer by the identity of the request beside it, in the inline QoS. RustDDS 0.15 cuts what is
+//! longer than a datagram into fragments and writes a byte too many before their inline QoS, so that no reader takes them. The same
+//! sample is therefore sent once more from here, as it should be, under the identity of the writer in RustDDS: to the reader both are
+//! one, and what it acknowledges is known there. (RTPS 2.5, sections 9.4.4, 9.4.5.5, 9.4.5.9, 9.4.5.11, 9.6.3.)
+//!
+//! **First requests.** A client that calls as soon as it is made writes before RustDDS knows it, which then drops the request. Fast
+//! DDS would say what it has only when its heartbeat is due, after 3 s, since the acknowledgment with which RustDDS greets a writer is
+//! not what it takes for a greeting. So the first request is asked for. (Section 9.4.5.13.)
 
 use rustdds::{GUID, SampleIdentity, SequenceNumber, Timestamp};
 
@@ -31,8 +35,7 @@ impl Sample<'_> {
         let stamp = Timestamp::now().to_ticks();
         self.payload.chunks(FRAGMENT * FRAGMENTS_AT_ONCE).enumerate().map(move |(n, part)| {
             let first = n * FRAGMENTS_AT_ONCE + 1;
-            // Version 2.4 and the vendor, as RustDDS has them.
-            let mut datagram = [b"RTPS\x02\x04\x01\x12", &by[..12]].concat();
+            let mut datagram = header(&by);
             submessage(&mut datagram, 0x0e, 0, &to[..12]); // INFO_DST
             submessage(&mut datagram, 0x09, 0, &halves(stamp)); // INFO_TS
             let body = [
@@ -58,6 +61,26 @@ impl Sample<'_> {
     fn parameter(&self, id: usize) -> Vec<u8> {
         [&half(id)[..], &half(24), &self.related.writer_guid.to_bytes(), &number(self.related.sequence_number)].concat()
     }
+}
+
+/// The datagram by which `reader` asks `writer`, if it is of Fast DDS, for the first sample once more. Where there is none yet it does
+/// nothing.
+pub(super) fn first_again(reader: GUID, writer: GUID) -> Option<Vec<u8>> {
+    let (by, to) = (reader.to_bytes(), writer.to_bytes());
+    let is_fast_dds = to.starts_with(&[0x01, 0x0f]);
+    is_fast_dds.then(|| {
+        let mut datagram = header(&by);
+        submessage(&mut datagram, 0x0e, 0, &to[..12]); // INFO_DST
+        // The first fragment of a set of one, in the first message of this kind.
+        let body = [&by[12..], &to[12..], &number(SequenceNumber::from(1)), &word(1), &word(1), &word(1 << 31), &word(1)];
+        submessage(&mut datagram, 0x12, 0, &body.concat()); // NACK_FRAG
+        datagram
+    })
+}
+
+fn header(by: &[u8; 16]) -> Vec<u8> {
+    // Version 2.4 and the vendor, as RustDDS has them.
+    [b"RTPS\x02\x04\x01\x12", &by[..12]].concat()
 }
 
 /// Appends a submessage; all of them are written in little endian.

@@ -91,7 +91,7 @@ impl Embedded {
         let graph = Graph::new(own.names.node.clone());
         let dds = Dds::new(participant(network)?, graph.clone())?;
         let infos = Arc::new(dds.writer(graph::discovery_topic(), &graph::discovery_qos())?);
-        runtime.spawn(graph.clone().hear_ends(dds.participant.status_listener()));
+        runtime.spawn(graph.clone().hear_ends(dds.participant.clone()));
         runtime.spawn(graph.clone().hear_nodes(dds.reader(graph::discovery_topic(), &graph::discovery_qos())?));
         runtime.spawn(graph.clone().tell(dds.participant.guid(), infos.clone()));
         let inner = Arc::new(Inner {
