@@ -15,7 +15,6 @@ pub(super) fn ended() -> Diagnostic {
 }
 
 /// A call that came to nothing.
-#[cfg(any(feature = "rclrs", feature = "zenoh"))]
 pub(super) fn no_answer(service: &str, patience: std::time::Duration, why: &str) -> Diagnostic {
     let message = format!("{service} does not answer within {patience:?}: {why}");
     Diagnostic::new(&codes::NO_ANSWER, Place::default(), message)
@@ -36,22 +35,18 @@ impl Recurring {
 }
 
 /// What goes wrong with the calls of one service.
-#[cfg(any(feature = "rclrs", feature = "zenoh"))]
 pub(super) struct Troubles {
     /// The service.
     pub(super) service: String,
-    #[cfg(feature = "zenoh")]
     unreadable: Recurring,
     lost: Recurring,
 }
 
-#[cfg(any(feature = "rclrs", feature = "zenoh"))]
 impl Troubles {
     pub(super) fn new(service: String) -> Self {
         Self { service, unreadable: Recurring::default(), lost: Recurring::default() }
     }
 
-    #[cfg(feature = "zenoh")]
     pub(super) fn unreadable(&mut self, why: impl std::fmt::Display) {
         let service = &self.service;
         self.unreadable.tell(|n| tracing::warn!("{service}: {n} call(s) could not be read; the last: {why}"));

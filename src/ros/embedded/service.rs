@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::dds::{self, Dds, Reader, Writer};
 use super::network::ServiceWire;
-use super::{Inner, Recurring, Task, ended, long, transport, wire};
-use crate::diagnostic::{Diagnostic, Place};
+use super::{Inner, Task, long, transport, wire};
+use crate::diagnostic::Diagnostic;
+use crate::ros::faults::{Troubles, ended, no_answer};
 use crate::ros::msg::{Payload, Service};
-use crate::ros::{Qos, Request, Requests, Responder, codes, queue};
+use crate::ros::{Qos, Request, Requests, Responder, queue};
 
 /// How many calls to one service may wait.
 const DEPTH: usize = 128;
@@ -210,7 +211,7 @@ impl Inner {
                 let (call, request) = match request {
                     Ok(change) => F::unpack(change),
                     Err(e) => {
-                        troubles.unreadable(e);
+                        troubles.unreadable(format_args!("{e:?}"));
                         continue;
                     }
                 };
@@ -300,36 +301,4 @@ impl Inner {
 fn client(guid: GUID) -> u64 {
     let bytes = u128::from_le_bytes(guid.to_bytes());
     (bytes >> 64) as u64 ^ bytes as u64
-}
-
-fn no_answer(service: &str, patience: Duration, why: &str) -> Diagnostic {
-    let message = format!("{service} does not answer within {patience:?}: {why}");
-    Diagnostic::new(&codes::NO_ANSWER, Place::default(), message)
-        .help("is its node running, in this ROS_DOMAIN_ID and with the same RMW_IMPLEMENTATION?")
-}
-
-/// What goes wrong with the calls of one service.
-struct Troubles {
-    service: String,
-    unreadable: Recurring,
-    lost: Recurring,
-}
-
-impl Troubles {
-    fn new(service: String) -> Self {
-        Self { service, unreadable: Recurring::default(), lost: Recurring::default() }
-    }
-
-    fn unreadable(&mut self, why: impl std::fmt::Debug) {
-        let service = &self.service;
-        self.unreadable.tell(|n| tracing::warn!("{service}: {n} call(s) could not be read; the last: {why:?}"));
-    }
-
-    /// After a call was queued, and maybe pushed another one out.
-    fn queued<T>(&mut self, lost: Option<T>) {
-        let service = &self.service;
-        if lost.is_some() {
-            self.lost.tell(|n| tracing::warn!("{service}: too many calls at once; {n} got no answer"));
-        }
-    }
 }

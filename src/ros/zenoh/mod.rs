@@ -339,13 +339,12 @@ impl Inner {
             },
             &what,
         )?;
-        while let Ok(reply) = answers.recv_async().await {
-            let sample =
-                reply.result().map_err(|error| transport(&what, String::from_utf8_lossy(&error.payload().to_bytes())))?;
-            return cdr::decode(&sample.payload().to_bytes())
-                .map_err(|why| transport(&format!("the answer of {} can't be read", end.name), why));
-        }
-        Err(no_answer(&end.name, patience, "its server is there, but silent"))
+        let Ok(reply) = answers.recv_async().await else {
+            return Err(no_answer(&end.name, patience, "its server is there, but silent"));
+        };
+        let sample = reply.result().map_err(|error| transport(&what, String::from_utf8_lossy(&error.payload().to_bytes())))?;
+        cdr::decode(&sample.payload().to_bytes())
+            .map_err(|why| transport(&format!("the answer of {} can't be read", end.name), why))
     }
 }
 

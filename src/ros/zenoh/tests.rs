@@ -1,4 +1,5 @@
-//! Two nodes of this process, and the router between them, over real Zenoh on loopback.
+//! Two nodes of this process, and the router between them, over real Zenoh on loopback. With more than one thread, as a session needs
+//! that is closed where asynchronous code runs: here the router's.
 
 use std::net::TcpListener;
 
@@ -72,7 +73,7 @@ fn text(data: impl Into<String>) -> Text {
     Text { data: data.into() }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn latched_messages_reach_early_and_late_listeners() {
     let net = Net::new();
     let speaker = net.node("speaker", "--ros-args -r __ns:=/a -r said:=/b/heard");
@@ -89,7 +90,7 @@ async fn latched_messages_reach_early_and_late_listeners() {
     assert!(said(&mut late).await == Some(large));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph() {
     let net = Net::new();
     let (one, other) = (net.node("one", ""), net.node("other", ""));
@@ -110,7 +111,7 @@ async fn a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph() {
     assert!(graph.services.iter().all(|end| end.node.as_deref() == Some("/other")), "{graph:#?}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_dropped_is_withdrawn() {
     let net = Net::new();
     let (one, other) = (net.node("one", ""), net.node("other", ""));
@@ -125,7 +126,7 @@ async fn what_is_dropped_is_withdrawn() {
     graph(&other, |graph| ends(graph) == (0, 0)).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn services_are_called_and_answered() {
     let net = Net::new();
     let (server, caller) = (net.node("server", ""), net.node("caller", "--ros-args -p rate:=5"));
@@ -161,7 +162,7 @@ async fn services_are_called_and_answered() {
     answering.abort();
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn topics_of_any_type_are_observed_and_the_graph_tells_their_ends() {
     let net = Net::new();
     let (speaker, observer) = (net.node("speaker", "--ros-args -r __ns:=/left"), net.node("observer", ""));
