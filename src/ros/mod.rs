@@ -19,6 +19,9 @@ pub mod args;
 pub mod cdr;
 mod clock;
 pub mod codes;
+// What rclrs would need for it is not in every distribution that has an rclrs.
+#[cfg(not(feature = "rclrs"))]
+mod described;
 pub mod embedded;
 mod environment;
 mod faults;

@@ -31,7 +31,7 @@ impl Own {
         Ok(Self { names, parameters, clock: Arc::default() })
     }
 
-    /// Opens the services of the parameters, and makes the clock follow `/clock`, which `ticks` listens to, while `use_sim_time` is
+    /// Opens the services of the parameters and of types, and makes the clock follow `/clock`, which `ticks` listens to, while `use_sim_time` is
     /// true. `spawn` runs tasks until the node ends.
     pub(super) fn open(
         &self,
@@ -40,6 +40,8 @@ impl Own {
         spawn: impl Fn(BoxFuture<'static, ()>),
     ) -> Result<(), Diagnostic> {
         self.parameters.serve(node, &spawn)?;
+        #[cfg(not(feature = "rclrs"))]
+        super::described::serve(node, &self.parameters, &spawn)?;
         spawn(Box::pin(self.clock.clone().follow(&self.parameters, ticks)?));
         Ok(())
     }

@@ -135,6 +135,17 @@ pub fn hash(type_name: &str) -> Option<String> {
     known.get(type_name).cloned()
 }
 
+/// The name of the type with this hash, if the node uses it.
+pub fn of_hash(wanted: &str) -> Option<&'static str> {
+    ALL.keys().map(String::as_str).find(|name| hash(name).as_deref() == Some(wanted))
+}
+
+/// How an interface of this package is written (`msg` or `srv`), and its definition.
+pub fn source(type_name: &str) -> Option<(&'static str, &'static str)> {
+    let (name, text) = OWN.into_iter().find(|(name, _)| *name == type_name)?;
+    Some((name.split('/').nth(1)?, text))
+}
+
 static ALL: LazyLock<BTreeMap<String, Individual>> = LazyLock::new(|| {
     let mut all = BTreeMap::new();
     let standard = STANDARD.split("\n= ").skip(1).filter_map(|definition| definition.split_once('\n'));

@@ -16,6 +16,8 @@ pub mod rosgraph_msgs;
 pub mod sensor_msgs;
 pub mod std_msgs;
 pub mod tf2_msgs;
+#[cfg(not(feature = "rclrs"))]
+pub mod type_description_interfaces;
 pub mod urdf_usd;
 
 /// The name of a ROS type: package and name, without the `msg` or `srv` between them.
