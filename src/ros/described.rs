@@ -16,7 +16,11 @@ use crate::diagnostic::Diagnostic;
 const START: &str = "start_type_description_service";
 
 /// Opens the service at `node`, unless its parameter says not to, and answers in a task that ends with it.
-pub(super) fn serve(node: &impl Node, parameters: &Parameters, spawn: impl Fn(BoxFuture<'static, ()>)) -> Result<(), Diagnostic> {
+pub(super) fn serve(
+    node: &impl Node,
+    parameters: &Parameters,
+    spawn: impl Fn(BoxFuture<'static, ()>),
+) -> Result<(), Diagnostic> {
     let text = "Whether the node tells what its types are made of, at ~/get_type_description.";
     if parameters.declare(Declaration::new(START, Value::Bool(true), text).read_only())? != Value::Bool(true) {
         return Ok(());
