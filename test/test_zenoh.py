@@ -261,6 +261,13 @@ def test_settings_that_cannot_be_honoured_end_the_node(start, name, value):
     assert node.ended() == 2 and f"{name}={value}" in node.log and "help: " in node.log
 
 
+def test_a_session_that_cannot_be_opened_ends_the_node_with_the_reason(start):
+    """A client, unlike a peer, does not open without a router."""
+    connect = f'mode="client";connect/endpoints=["tcp/127.0.0.1:{zenoh_peer.free_port()}"]'
+    node = start(environment={"RMW_IMPLEMENTATION": "rmw_zenoh_cpp", "ZENOH_CONFIG_OVERRIDE": connect})
+    assert node.ended() == 1 and "can't open the Zenoh session" in node.log, node.log
+
+
 def test_the_session_file_is_followed(start, router, peer, tmp_path):
     file = tmp_path / "session.json5"
     file.write_text(

@@ -4,7 +4,6 @@ use super::codes;
 use crate::diagnostic::{Diagnostic, Place};
 
 /// The network or the client refused.
-#[cfg(any(feature = "rclrs", feature = "zenoh"))]
 pub(super) fn transport(what: &str, why: impl std::fmt::Display) -> Diagnostic {
     Diagnostic::new(&codes::TRANSPORT, Place::default(), format!("{what}: {why}"))
 }

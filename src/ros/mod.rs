@@ -39,6 +39,7 @@ pub mod rclrs;
 pub mod rosout;
 mod served;
 mod start;
+mod threads;
 pub mod types;
 #[cfg(feature = "zenoh")]
 pub mod zenoh;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use rustdds::no_key::DefaultDecoder;
 use rustdds::{CDRDeserializerAdapter, DomainParticipant, DomainParticipantBuilder, RTPSEntity};
-use tokio::runtime::{Handle, Runtime};
+use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 mod dds;
@@ -32,13 +32,11 @@ use super::args::Args;
 use super::faults::{Recurring, ended};
 use super::msg::{Message, Service};
 use super::own::Own;
+use super::threads::{Task, Threads};
 use super::{Node, Observed, Publisher, PublisherId, Qos, Requests, Sample, Subscription, codes, queue};
 use crate::diagnostic::{Diagnostic, Place};
 use dds::{Dds, DdsTopic, Reader, Writer};
 use graph::{Graph, ParticipantInfo};
-
-/// How long tasks may take to end at shutdown.
-const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A ROS 2 node on the embedded client.
 pub struct Embedded(Arc<Inner>);
@@ -54,7 +52,7 @@ struct Inner {
 
 /// What ends with the node. Fields are dropped in order: endpoints (in the runtime's tasks), participant.
 struct Live {
-    runtime: Option<Runtime>,
+    threads: Threads,
     graph: Arc<Graph>,
     infos: Arc<Writer<ParticipantInfo>>,
     dds: Dds,
@@ -63,9 +61,7 @@ struct Live {
 impl Drop for Live {
     fn drop(&mut self) {
         self.graph.leave(self.dds.participant.guid(), &self.infos);
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_timeout(SHUTDOWN_PATIENCE);
-        }
+        self.threads.end();
     }
 }
 
@@ -82,24 +78,20 @@ impl Embedded {
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
     pub fn start(default_name: &str, args: &Args, network: &Network) -> Result<Self, Diagnostic> {
         let own = Own::new(default_name, args)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("ros")
-            .enable_time()
-            .build()
-            .map_err(|e| transport("can't start threads", e))?;
+        let threads = Threads::new()?;
+        let handle = threads.handle().clone();
         let graph = Graph::new(own.names.node.clone());
         let dds = Dds::new(participant(network)?, graph.clone())?;
         let infos = Arc::new(dds.writer(graph::discovery_topic(), &graph::discovery_qos())?);
-        runtime.spawn(graph.clone().hear_ends(dds.participant.clone()));
-        runtime.spawn(graph.clone().hear_nodes(dds.reader(graph::discovery_topic(), &graph::discovery_qos())?));
-        runtime.spawn(graph.clone().tell(dds.participant.guid(), infos.clone()));
+        handle.spawn(graph.clone().hear_ends(dds.participant.clone()));
+        handle.spawn(graph.clone().hear_nodes(dds.reader(graph::discovery_topic(), &graph::discovery_qos())?));
+        handle.spawn(graph.clone().tell(dds.participant.guid(), infos.clone()));
         let inner = Arc::new(Inner {
-            handle: runtime.handle().clone(),
+            handle,
             own,
             network: network.clone(),
             graph: graph.clone(),
-            live: Mutex::new(Some(Live { runtime: Some(runtime), graph, infos, dds })),
+            live: Mutex::new(Some(Live { threads, graph, infos, dds })),
         });
         let embedded = Self(inner);
         let inner = &embedded.0;
@@ -191,15 +183,6 @@ fn participant(network: &Network) -> Result<DomainParticipant, Diagnostic> {
         transport(&format!("can't open the network (domain {})", network.domain), e)
             .help("is UDP allowed here, and is this domain not full? ROS_DOMAIN_ID chooses another one")
     })
-}
-
-/// Aborts its task when dropped.
-struct Task(AbortHandle);
-
-impl Drop for Task {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 impl Node for Embedded {

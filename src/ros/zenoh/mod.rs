@@ -15,7 +15,7 @@ use ::zenoh::liveliness::LivelinessToken;
 use ::zenoh::query::{ConsolidationMode, Query, QueryTarget};
 use ::zenoh::sample::{Sample as Heard, SampleKind};
 use ::zenoh::{Session, Wait};
-use tokio::runtime::{Handle, Runtime};
+use tokio::runtime::Handle;
 use zenoh_ext::{
     AdvancedPublisher, AdvancedPublisherBuilderExt, AdvancedSubscriberBuilderExt, CacheConfig, HistoryConfig,
     MissDetectionConfig, RecoveryConfig,
@@ -34,6 +34,7 @@ use super::faults::{Recurring, Troubles, ended, no_answer, transport};
 use super::kept::Kept;
 use super::msg::{Message, Service};
 use super::own::Own;
+use super::threads::{Task, Threads};
 use super::{
     Durability, Node, Observed, Publisher, Qos, Reliability, Request, Requests, Responder, Sample, Subscription, cdr, queue,
     types,
@@ -44,8 +45,6 @@ use wire::{Attached, End, Kind, Origin};
 
 /// How many calls to one service may wait.
 const CALLS: usize = 128;
-/// How long tasks may take to end at shutdown.
-const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(1);
 /// How long a publisher of latched topics waits until it tells how many messages there were, for those who missed the last one. As in
 /// `rmw_zenoh_cpp`.
 const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -68,7 +67,7 @@ struct Inner {
 
 /// What ends with the node. Fields are dropped in order: what is open, the node's own token, the session.
 struct Live {
-    runtime: Runtime,
+    threads: Threads,
     kept: Kept,
     token: LivelinessToken,
     session: Session,
@@ -76,8 +75,8 @@ struct Live {
 
 impl Live {
     fn leave(self) {
-        let Self { runtime, kept, token, session } = self;
-        runtime.shutdown_timeout(SHUTDOWN_PATIENCE);
+        let Self { mut threads, kept, token, session } = self;
+        threads.end();
         kept.end();
         drop(token);
         if let Err(error) = session.close().wait() {
@@ -95,8 +94,7 @@ impl Zenoh {
     /// [`super::codes::INVALID_NAME`], [`super::codes::TRANSPORT`].
     pub fn start(default_name: &str, args: &Args, settings: &Settings) -> Result<Self, Diagnostic> {
         let own = Own::new(default_name, args)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("ros").enable_time().build();
-        let runtime = runtime.map_err(|error| transport("can't start threads", error))?;
+        let threads = Threads::new()?;
         // Zenoh waits in a way that a thread that runs asynchronous code, which this may be, must not.
         let config = settings.config.clone();
         let session = std::thread::spawn(move || ::zenoh::open(config).wait()).join();
@@ -114,7 +112,7 @@ impl Zenoh {
         // As long as the node.
         kept.keep_on(tokens.wait().map_err(cannot)?);
         let token = session.liveliness().declare_token(origin.node()).wait().map_err(cannot)?;
-        let handle = runtime.handle().clone();
+        let handle = threads.handle().clone();
         if let Some(checks) = settings.router_checks {
             handle.spawn(look_for_router(session.clone(), checks));
         }
@@ -124,7 +122,7 @@ impl Zenoh {
             handle,
             graph,
             ends: AtomicU64::new(0),
-            live: Mutex::new(Some(Live { runtime, kept, token, session })),
+            live: Mutex::new(Some(Live { threads, kept, token, session })),
         }));
         let weak = Arc::downgrade(&node.0);
         let ticks = move || weak.upgrade().ok_or_else(ended)?.subscribe("/clock", Qos::best_effort(1));
@@ -309,7 +307,7 @@ impl Inner {
         // On the node's own threads, so that it ends with the node; it also ends when nobody waits for it any more.
         let asked = async move { inner.call_end::<S>(&end, &request, patience).await };
         let mut answer = self.handle.spawn(tokio::time::timeout(patience, asked));
-        let _task = AbortOnDrop(answer.abort_handle());
+        let _task = Task(answer.abort_handle());
         match (&mut answer).await {
             Ok(Ok(answered)) => answered,
             Ok(Err(_)) => Err(no_answer(&name, patience, "its server is there, but silent")),
@@ -377,14 +375,6 @@ fn respond<S: Service>(query: Query, asked: Attached, handle: Handle, service: S
         });
         Ok(())
     })
-}
-
-struct AbortOnDrop(tokio::task::AbortHandle);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 impl Node for Zenoh {
