@@ -101,7 +101,7 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
 
 /// Loopback only, in a domain of its own.
 fn network() -> Result<Network, Diagnostic> {
-    let mut network = Network::from_env()?.loopback();
+    let mut network = Network::loopback_from_env()?;
     if std::env::var_os("ROS_DOMAIN_ID").is_none_or(|domain| domain.is_empty()) {
         network.domain = DOMAIN;
     }

@@ -1,12 +1,11 @@
 //! The environment variables of ROS 2 that are not about one kind of network, read as `rcl` and the `rmw` layers read them.
 
 use std::collections::HashMap;
+use std::fmt::Display;
+use std::str::FromStr;
 
 use super::codes;
 use crate::diagnostic::{Diagnostic, Place};
-
-/// The highest domain: DDS has no ports for more.
-const LAST_DOMAIN: u16 = 232;
 
 /// How far the node looks for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +35,19 @@ impl Environment {
         self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// `ROS_DOMAIN_ID`: only nodes of one domain hear each other.
-    pub(super) fn domain(&self) -> Result<u16, Diagnostic> {
-        let Some(text) = self.get("ROS_DOMAIN_ID") else { return Ok(0) };
-        text.parse().ok().filter(|domain| *domain <= LAST_DOMAIN).ok_or_else(|| {
-            fault("ROS_DOMAIN_ID", text, "not a domain").help("a whole number from 0 to 232; up to 101 on Linux is safest")
+    /// The variables but for one.
+    pub(super) fn without(mut self, name: &str) -> Self {
+        self.0.remove(name);
+        self
+    }
+
+    /// `ROS_DOMAIN_ID`: only nodes of one domain hear each other. `last` is the highest that the network has.
+    pub(super) fn domain<T: FromStr + PartialOrd + Display>(&self, last: T) -> Result<T, Diagnostic> {
+        let text = self.get("ROS_DOMAIN_ID").unwrap_or("0");
+        let domain = text.parse().ok().filter(|domain| *domain <= last);
+        domain.ok_or_else(|| {
+            let help = format!("a whole number from 0 to {last}; up to 101 is safest with DDS on Linux");
+            fault("ROS_DOMAIN_ID", text, "not a domain").help(help)
         })
     }
 

@@ -6,6 +6,9 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::ros::codes;
 use crate::ros::environment::{Environment, Reach, fault};
 
+/// The highest domain: DDS has no ports for more.
+const LAST_DOMAIN: u16 = 232;
+
 /// How requests and replies of services look on the wire. The two families of DDS clients differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceWire {
@@ -37,6 +40,23 @@ impl Network {
         Self::from_variables(&Environment::of_process())
     }
 
+    /// The same for nodes of this program that talk only to each other: never beyond this machine, and whatever `RMW_IMPLEMENTATION`
+    /// says of others.
+    ///
+    /// # Errors
+    /// [`codes::ENVIRONMENT`].
+    pub fn loopback_from_env() -> Result<Self, Diagnostic> {
+        Self::loopback(Environment::of_process())
+    }
+
+    fn loopback(variables: Environment) -> Result<Self, Diagnostic> {
+        let mut network = Self::from_variables(&variables.without("RMW_IMPLEMENTATION"))?;
+        if network.reach == Reach::Subnet {
+            network.reach = Reach::Localhost;
+        }
+        Ok(network)
+    }
+
     fn from_variables(variables: &Environment) -> Result<Self, Diagnostic> {
         variables.refuse_security()?;
         let mut without_effect = Vec::new();
@@ -49,20 +69,11 @@ impl Network {
                 .push(told.help("name this machine among the static peers of the others, or build with rclrs (docs/ros.md)"));
         }
         Ok(Self {
-            domain: variables.domain()?,
+            domain: variables.domain(LAST_DOMAIN)?,
             reach,
             services: variables.get("RMW_IMPLEMENTATION").map_or(Ok(ServiceWire::FastDds), services)?,
             without_effect,
         })
-    }
-
-    /// The same, but never beyond this machine.
-    #[must_use]
-    pub fn loopback(mut self) -> Self {
-        if self.reach == Reach::Subnet {
-            self.reach = Reach::Localhost;
-        }
-        self
     }
 
     /// The addresses of the interfaces used; `None` for all.
@@ -102,7 +113,7 @@ mod tests {
     fn defaults_are_those_of_jazzy() {
         let network = network(&[("ROS_DOMAIN_ID", "")]).expect("valid");
         assert_eq!((network.domain, network.reach, network.services), (0, Reach::Subnet, ServiceWire::FastDds));
-        assert_eq!((network.interfaces(), network.loopback().reach), (None, Reach::Localhost));
+        assert_eq!(network.interfaces(), None);
     }
 
     #[test]
@@ -119,7 +130,16 @@ mod tests {
         assert_eq!(network(&[("ROS_DOMAIN_ID", "42")]).map(|n| n.domain), Ok(42));
         assert_eq!(network(&[("RMW_IMPLEMENTATION", "rmw_cyclonedds_cpp")]).map(|n| n.services), Ok(ServiceWire::Cyclone));
         assert_eq!(network(&[("ROS_STATIC_PEERS", "10.0.0.7")]).map(|n| n.without_effect.len()), Ok(1));
-        assert_eq!(network(&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")]).map(|n| n.loopback().reach), Ok(Reach::Off));
+    }
+
+    #[test]
+    fn nodes_that_talk_to_each_other_stay_on_this_machine_and_need_no_rmw() {
+        for rmw in ["", "rmw_zenoh_cpp", "rmw_cyclonedds_cpp", "rmw_x"] {
+            let network = Network::loopback(Environment::of(&[("RMW_IMPLEMENTATION", rmw)])).expect(rmw);
+            assert_eq!((network.reach, network.services), (Reach::Localhost, ServiceWire::FastDds), "{rmw}");
+        }
+        let off = Network::loopback(Environment::of(&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")]));
+        assert_eq!(off.map(|network| network.reach), Ok(Reach::Off));
     }
 
     #[test]

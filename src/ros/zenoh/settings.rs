@@ -29,13 +29,18 @@ const DEFAULTS: &[(&str, &str)] = &[
 ];
 
 /// What makes a session that nobody can reach.
-const ALONE: &[(&str, &str)] = &[("connect/endpoints", "[]"), ("listen/endpoints", "[]"), ("scouting/gossip/enabled", "false")];
+const ALONE: &[(&str, &str)] = &[
+    ("connect/endpoints", "[]"),
+    ("listen/endpoints", "[]"),
+    ("scouting/multicast/enabled", "false"),
+    ("scouting/gossip/enabled", "false"),
+];
 
 /// The settings of a session.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// `ROS_DOMAIN_ID`: only nodes of one domain hear each other.
-    pub(super) domain: u16,
+    pub(super) domain: u32,
     pub(super) config: Config,
     /// How often to look for a router before saying that there is none: `ZENOH_ROUTER_CHECK_ATTEMPTS`. `None`: not at all.
     pub(super) router_checks: Option<u64>,
@@ -72,7 +77,8 @@ impl Settings {
                     .help(r#"KEY=VALUE pairs between semicolons, as in connect/endpoints=["tcp/10.0.0.1:7447"]"#)
             })?;
         }
-        if variables.reach()? == Reach::Off {
+        let is_alone = variables.reach()? == Reach::Off;
+        if is_alone {
             config = configured(config, ALONE)?;
         }
         if let Some(peers) = variables.get("ROS_STATIC_PEERS") {
@@ -91,7 +97,9 @@ impl Settings {
                 }
             },
         };
-        Ok(Self { domain: variables.domain()?, config, router_checks, without_effect })
+        // Who is to be alone misses no router.
+        let router_checks = router_checks.filter(|_| !is_alone);
+        Ok(Self { domain: variables.domain(u32::MAX)?, config, router_checks, without_effect })
     }
 }
 
@@ -135,19 +143,17 @@ mod tests {
     #[test]
     fn what_is_set_is_followed() {
         let found = settings(&[
-            ("ROS_DOMAIN_ID", "7"),
+            ("ROS_DOMAIN_ID", "300"),
             ("ZENOH_CONFIG_OVERRIDE", r#"connect/endpoints=["tcp/10.0.0.1:7447"];scouting/gossip/enabled=false;"#),
             ("ZENOH_ROUTER_CHECK_ATTEMPTS", "-1"),
             ("ROS_STATIC_PEERS", "10.0.0.7"),
         ])
         .expect("valid");
-        assert_eq!((found.domain, found.router_checks, found.without_effect.len()), (7, None, 1));
+        assert_eq!((found.domain, found.router_checks, found.without_effect.len()), (300, None, 1));
         assert_eq!(value(&found, "connect/endpoints"), r#"["tcp/10.0.0.1:7447"]"#);
         assert_eq!(value(&found, "scouting/gossip/enabled"), "false");
         let endless = settings(&[("ZENOH_ROUTER_CHECK_ATTEMPTS", "0")]).expect("valid");
         assert_eq!(endless.router_checks, Some(u64::MAX));
-        let alone = settings(&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")]).expect("valid");
-        assert_eq!((value(&alone, "connect/endpoints"), value(&alone, "listen/endpoints")), ("[]".to_owned(), "[]".to_owned()));
         let file = tempfile::Builder::new().suffix(".json5").tempfile().expect("a file");
         std::fs::write(file.path(), r#"{mode: "client", connect: {endpoints: ["tcp/10.0.0.2:1"]}}"#).expect("written");
         let of_file = settings(&[("ZENOH_SESSION_CONFIG_URI", &file.path().to_string_lossy())]).expect("valid");
@@ -158,9 +164,28 @@ mod tests {
     }
 
     #[test]
+    fn who_is_to_be_alone_looks_for_nobody_whatever_else_is_set() {
+        let alone = settings(&[
+            ("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF"),
+            ("ZENOH_CONFIG_OVERRIDE", "scouting/multicast/enabled=true"),
+            ("ZENOH_ROUTER_CHECK_ATTEMPTS", "5"),
+        ])
+        .expect("valid");
+        for (key, json) in [
+            ("connect/endpoints", "[]"),
+            ("listen/endpoints", "[]"),
+            ("scouting/multicast/enabled", "false"),
+            ("scouting/gossip/enabled", "false"),
+        ] {
+            assert_eq!(value(&alone, key), json, "{key}");
+        }
+        assert_eq!(alone.router_checks, None);
+    }
+
+    #[test]
     fn what_can_t_be_honoured_is_refused_with_the_remedy() {
         for (name, value) in [
-            ("ROS_DOMAIN_ID", "233"),
+            ("ROS_DOMAIN_ID", "-1"),
             ("ROS_SECURITY_ENABLE", "true"),
             ("ZENOH_SESSION_CONFIG_URI", "/no/such/file.json5"),
             ("ZENOH_CONFIG_OVERRIDE", "nonsense"),

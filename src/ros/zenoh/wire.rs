@@ -41,14 +41,14 @@ pub(super) struct End {
 
 impl End {
     /// What data travels under.
-    pub(super) fn key(&self, domain: u16) -> String {
+    pub(super) fn key(&self, domain: u32) -> String {
         format!("{domain}/{}/{}/{}", self.name.trim_matches('/'), names::dds_type(&self.type_name, ""), self.hash)
     }
 }
 
 /// A node in a session: what its tokens begin with.
 pub(super) struct Origin {
-    pub domain: u16,
+    pub domain: u32,
     /// The session.
     pub session: String,
     pub node: NodeName,
