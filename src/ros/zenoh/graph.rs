@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::wire::{self, Kind, Told};
+use super::wire::{self, End, Kind, Told};
 use crate::ros::graph::{Graph as All, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
 
 /// The nodes and their ends that there are.
@@ -45,16 +45,22 @@ impl Graph {
         ends.find(|(end, _)| end.name == topic && end.type_name == type_name).map(|(end, _)| end.hash.clone())
     }
 
-    /// Waits until somebody serves `service`, but not for longer than `patience`.
-    pub(super) async fn server(&self, service: &str, type_name: &str, patience: Duration) -> bool {
+    /// Waits until somebody serves what the `client` calls, but not for longer than `patience`: then tells why not.
+    pub(super) async fn server(&self, client: &End, patience: Duration) -> Result<(), String> {
         let mut changes = self.changes();
-        let is_there = || {
+        // Whether there is one with the same definition of the type; `None` without any.
+        let find = || {
             let known = self.known();
-            let mut ends = known.values().filter_map(|told| told.end.as_ref());
-            ends.any(|(end, _)| end.kind == Kind::Server && end.name == service && end.type_name == type_name)
+            let ends = known.values().filter_map(|told| told.end.as_ref()).map(|(end, _)| end);
+            let servers = ends.filter(|end| end.kind == Kind::Server && end.name == client.name);
+            servers.filter(|end| end.type_name == client.type_name).map(|end| end.hash == client.hash).max()
         };
-        let wait = async { while !is_there() && changes.changed().await.is_ok() {} };
-        tokio::time::timeout(patience, wait).await.is_ok()
+        let wait = async { while find() != Some(true) && changes.changed().await.is_ok() {} };
+        match (tokio::time::timeout(patience, wait).await, find()) {
+            (Ok(()), _) => Ok(()),
+            (Err(_), None) => Err("nobody offers it".to_owned()),
+            (Err(_), Some(_)) => Err(format!("it is offered with another definition of {}", client.type_name)),
+        }
     }
 
     /// All that is known.
@@ -82,5 +88,29 @@ impl Graph {
         all.topics.sort_by(|a, b| (&a.topic, a.role, &a.node, a.id).cmp(&(&b.topic, b.role, &b.node, b.id)));
         all.services.sort_by(|a, b| (&a.service, a.role, &a.node).cmp(&(&b.service, b.role, &b.node)));
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_of_another_definition_is_none() {
+        let (graph, patience) = (Graph::default(), Duration::from_millis(50));
+        let hear = |hash| {
+            graph.hear(
+                &format!("@ros2_lv/2/8b2/0/1/SS/%/%/adder/%add/example_interfaces::srv::dds_::AddTwoInts_/{hash}/::,10:,:,:,,"),
+                true,
+            );
+        };
+        let type_name = "example_interfaces/srv/AddTwoInts".to_owned();
+        let client = End { kind: Kind::Client, name: "/add".to_owned(), type_name, hash: "RIHS01_ab".to_owned() };
+        assert_eq!(graph.server(&client, patience).await.expect_err("no server"), "nobody offers it");
+        hear("RIHS01_cd");
+        let other = graph.server(&client, patience).await.expect_err("another definition");
+        assert_eq!(other, "it is offered with another definition of example_interfaces/srv/AddTwoInts");
+        hear("RIHS01_ab");
+        assert_eq!(graph.server(&client, patience).await, Ok(()));
     }
 }

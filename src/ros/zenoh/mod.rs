@@ -48,6 +48,8 @@ const CALLS: usize = 128;
 /// How long a publisher of latched topics waits until it tells how many messages there were, for those who missed the last one. As in
 /// `rmw_zenoh_cpp`.
 const HEARTBEAT: Duration = Duration::from_millis(500);
+/// How long the answer of a publisher of latched messages may take: as all queries (`queries_default_timeout`).
+const HISTORY_PATIENCE: Duration = Duration::from_secs(600);
 /// How long between two looks for a router.
 const ROUTER_PERIOD: Duration = Duration::from_secs(1);
 
@@ -210,7 +212,7 @@ impl Inner {
                 let mut subscriber = session.declare_subscriber(key).callback(hear).advanced();
                 if qos.durability == Durability::TransientLocal {
                     let history = HistoryConfig::default().detect_late_publishers().max_samples(qos.depth.max(1));
-                    subscriber = subscriber.history(history).subscriber_detection();
+                    subscriber = subscriber.history(history).subscriber_detection().query_timeout(HISTORY_PATIENCE);
                     if qos.reliability == Reliability::Reliable {
                         subscriber = subscriber.recovery(RecoveryConfig::default().heartbeat());
                     }
@@ -326,9 +328,7 @@ impl Inner {
         let attached = Attached::now(1, wire::identity(&token)).to_bytes();
         let _token = self.open(|session, _| session.liveliness().declare_token(token).wait(), &what)?;
         // A little less than what the caller waits, to tell a missing server from a silent one.
-        if !self.graph.server(&end.name, &end.type_name, patience.mul_f64(0.95)).await {
-            return Err(no_answer(&end.name, patience, "nobody offers it"));
-        }
+        self.graph.server(end, patience.mul_f64(0.95)).await.map_err(|why| no_answer(&end.name, patience, &why))?;
         let bytes = cdr::encode(request).map_err(|why| transport(&what, why))?;
         let answers = self.open(
             |session, _| {
