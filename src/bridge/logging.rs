@@ -94,7 +94,7 @@ impl<S: Subscriber> Layer<S> for Lines {
             Level::INFO => LogLevel::Info,
             _ => LogLevel::Debug,
         };
-        let text = printable(&said.text);
+        let text = printable(&said.0);
         let line = Line {
             stamp: Time::now(),
             level,
@@ -123,19 +123,17 @@ impl<S: Subscriber> Layer<S> for Lines {
 
 /// What an event says: its message, then its fields.
 #[derive(Default)]
-struct Said {
-    text: String,
-}
+struct Said(String);
 
 impl Visit for Said {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let written = if field.name() == "message" {
-            write!(self.text, "{value:?}")
+            write!(self.0, "{value:?}")
         } else if field.name().starts_with("log.") {
             // Where a line that came through the `log` crate was said.
             Ok(())
         } else {
-            write!(self.text, " {}={value:?}", field.name())
+            write!(self.0, " {}={value:?}", field.name())
         };
         debug_assert!(written.is_ok(), "a string takes everything");
     }

@@ -1,8 +1,8 @@
 //! What the node needs from ROS 2, as one small trait: [`Node`].
 //!
 //! The bridge is written once against this trait; behind it stands a ROS client. [`embedded`] is a pure Rust one that needs no ROS
-//! installation; `rclrs`, with the feature of that name, is that of a ROS 2 workspace; `zenoh`, with that feature, speaks as `rmw_zenoh_cpp`
-//! does. [`start`] takes the right one. Another client joins by implementing [`Node`]; nothing in the bridge changes.
+//! installation; `rclrs`, with the feature of that name, is that of a ROS 2 workspace; `zenoh`, with that feature, speaks as
+//! `rmw_zenoh_cpp` does. [`start`] takes the right one. Another client joins by implementing [`Node`]; nothing in the bridge changes.
 //!
 //! The seam suits clients with callbacks on an executor thread as well as asynchronous ones: everything that arrives goes into a
 //! bounded queue ([`queue`]) that is read with `await`, so no user code ever runs on a client's own thread. Messages are plain

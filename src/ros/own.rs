@@ -31,8 +31,8 @@ impl Own {
         Ok(Self { names, parameters, clock: Arc::default() })
     }
 
-    /// Opens the services of the parameters and of types, and makes the clock follow `/clock`, which `ticks` listens to, while `use_sim_time` is
-    /// true. `spawn` runs tasks until the node ends.
+    /// Opens the services of the parameters and of types, and makes the clock follow `/clock`, which `ticks` listens to, while
+    /// `use_sim_time` is true. `spawn` runs tasks until the node ends.
     pub(super) fn open(
         &self,
         node: &impl Node,
