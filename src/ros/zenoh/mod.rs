@@ -50,6 +50,8 @@ const CALLS: usize = 128;
 const HEARTBEAT: Duration = Duration::from_millis(500);
 /// How long the answer of a publisher of latched messages may take: as all queries (`queries_default_timeout`).
 const HISTORY_PATIENCE: Duration = Duration::from_secs(600);
+/// How much longer than its caller Zenoh waits for an answer.
+const CALL_MARGIN: Duration = Duration::from_secs(1);
 /// How long between two looks for a router.
 const ROUTER_PERIOD: Duration = Duration::from_secs(1);
 
@@ -330,10 +332,12 @@ impl Inner {
         // A little less than what the caller waits, to tell a missing server from a silent one.
         self.graph.server(end, patience.mul_f64(0.95)).await.map_err(|why| no_answer(&end.name, patience, &why))?;
         let bytes = cdr::encode(request).map_err(|why| transport(&what, why))?;
+        // Later than the caller's own patience ends: which of the two is told must not be chance.
+        let timeout = patience.saturating_add(CALL_MARGIN);
         let answers = self.open(
             |session, _| {
                 let get = session.get(key).target(QueryTarget::AllComplete).consolidation(ConsolidationMode::None);
-                get.timeout(patience).payload(bytes).attachment(attached).wait()
+                get.timeout(timeout).payload(bytes).attachment(attached).wait()
             },
             &what,
         )?;
