@@ -324,9 +324,8 @@ def test_inspect_nothing(tmp_path):
     message(run("inspect", tmp_path / "bad.usda"), 1, "bad.usda")
 
 
-@pytest.mark.xdist_group("dds")
-def test_demo_once(tmp_path):
-    environment = os.environ | {"ROS_DOMAIN_ID": "87"}
+def test_demo_once(tmp_path, domain):
+    environment = os.environ | {"ROS_DOMAIN_ID": str(domain)}
     done = run("demo", "--once", cwd=tmp_path, timeout=120, env=environment)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     shown = done.stdout + done.stderr

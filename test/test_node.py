@@ -260,7 +260,7 @@ def test_changed_files_lead_to_revisions(start, peer, assets, arm):
 
 def test_a_urdf_file_is_watched_and_own_outputs_are_not(start, peer, assets, arm):
     """The output directory lies in the watched folder: what is written there starts nothing."""
-    start("--log-level", "debug", output=arm / "urdf", packages=[f"sample_arm={arm}"])
+    node = start("--log-level", "debug", output=arm / "urdf", packages=[f"sample_arm={arm}"])
     urdf = arm / "urdf" / "sample_arm.urdf"
     answer = convert(peer, uri="package://sample_arm/urdf/sample_arm.urdf")
     assert answer.success, answer.message

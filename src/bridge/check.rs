@@ -62,6 +62,11 @@ impl Ears {
         }
     }
 
+    /// Whether nothing at all was heard.
+    fn is_deaf(&self) -> bool {
+        self.live.tree().is_empty()
+    }
+
     fn hears(&self, expected: &Expected) -> bool {
         expected.iter().any(|frame| self.live.tree().get(&frame.id).is_some())
     }
@@ -107,7 +112,9 @@ pub async fn check<N: Node>(node: &N, expected: &Expected, limits: &Limits, pati
         }
         others.iter_mut().for_each(Ears::hear);
         let (live, second) = match &root {
-            Some(root) if !own.hears(expected) && root.hears(expected) => (&root.live, Some(&own.live)),
+            Some(root) if !own.hears(expected) && (root.hears(expected) || own.is_deaf() && !root.is_deaf()) => {
+                (&root.live, Some(&own.live))
+            }
             root => (&own.live, root.as_ref().map(|root| &root.live)),
         };
         let elsewhere: Vec<&Live> = second.into_iter().chain(others.iter().map(|other| &other.live)).collect();
@@ -151,12 +158,17 @@ mod tests {
     }
 
     async fn checked(asks: &str, says: &str, patience: u64) -> Outcome {
+        checked_of(asks, says, patience, ["base", "tool"]).await
+    }
+
+    /// Of a robot that calls its frames so.
+    async fn checked_of(asks: &str, says: &str, patience: u64, [base, tool]: [&str; 2]) -> Outcome {
         let node = Fake::default();
         let tf_static = node.advertise::<TFMessage>(says, Qos::latched(1)).unwrap();
         // Again and again, since without a network nothing is latched.
         let say = async {
             loop {
-                tf_static.publish(TFMessage { transforms: vec![transform("base", "tool", 0.0)] }).unwrap();
+                tf_static.publish(TFMessage { transforms: vec![transform(base, tool, 0.0)] }).unwrap();
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
@@ -177,6 +189,13 @@ mod tests {
             assert!(outcome.judgement.is_ok() && start.elapsed() < Duration::from_secs(30), "{outcome:?}");
             assert_eq!(outcome.topics.moving, moving);
         }
+    }
+
+    #[tokio::test]
+    async fn frames_with_a_prefix_are_found_in_the_root_namespace() {
+        let outcome = checked_of("/r1", "/tf_static", 500, ["p/base", "p/tool"]).await;
+        assert_eq!(outcome.topics.moving, "/tf");
+        assert_eq!(outcome.judgement.causes[0].kind.as_str(), "frame_prefix");
     }
 
     #[tokio::test]

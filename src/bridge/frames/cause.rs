@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::live::Live;
 use super::tf::{Topic, plain};
-use super::verdict::{Deviation, Finding, Look, Seen, Verdict, short};
+use super::verdict::{Deviation, Finding, Look, Seen, Verdict, aliases, short};
 use crate::usd::AssetFrame;
 
 /// How far a calibration moves a frame at most, in m and rad: what is more is another robot.
@@ -82,7 +82,7 @@ pub(super) fn encoded_names(look: &Look<'_>, seen: &mut [Seen]) -> Option<Cause>
     let mut names = Vec::new();
     for Seen { finding, .. } in seen.iter_mut() {
         let Some(name) = look.aliases.get(finding.frame.as_str()) else { continue };
-        if look.limits.ignores(&finding.frame) || look.limits.ignores(name) {
+        if look.ignores(&finding.frame, Some(name)) {
             continue;
         }
         names.push(format!("{name:?}"));
@@ -184,7 +184,8 @@ fn prefix(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
 }
 
 fn tell_prefix(look: &Look<'_>, seen: &mut [Seen], prefix: &str) -> String {
-    let prefixed = Look { prefix, ..*look };
+    let aliases = aliases(look.expected, look.tree(), prefix);
+    let prefixed = Look { prefix, aliases: &aliases, ..*look };
     let mut ok = 0;
     for (index, seen) in seen.iter_mut().enumerate() {
         let found = prefixed.frame(index).finding;

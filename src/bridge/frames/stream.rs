@@ -63,6 +63,11 @@ impl Stream {
         self.publisher
     }
 
+    /// Who spoke before.
+    pub(super) fn other(&self) -> Option<PublisherId> {
+        self.other
+    }
+
     /// Takes in the next message. `stamp` in ns, 0 if it has none; `now`: when it was heard.
     pub(super) fn hear(&mut self, publisher: PublisherId, stamp: i64, now: Instant) -> Told {
         let (is_same, is_known) = (publisher == self.publisher, self.other == Some(publisher));

@@ -421,6 +421,35 @@ fn names_that_no_prim_can_have_are_said() {
     assert_eq!(verdicts(&judgement), [("camera", Verdict::Off)]);
     assert!(judgement.findings[0].detail.contains("\"r1/camera\""), "{judgement:?}");
 
+    // Either name is ignored, whatever is wrong.
+    for pattern in ["camera", "r1/cam*"] {
+        let limits = Limits { ignore: vec![pattern.to_owned()], ..Limits::default() };
+        let mut shifted = named();
+        shifted.frames[5].pose = Pose::translation(0.4, 0.0, 0.0);
+        let expected = Expected::new(shifted, player.start).expect("a model");
+        let judgement = judge(&expected, &["camera".to_owned()], &only_here(&player.live), &limits, player.now());
+        assert!(judgement.is_ok(), "{pattern}: {judgement:?}");
+    }
+
+    // What is shown to people and could be a prim's name is no alias.
+    let mut shown = named();
+    shown.frames[3].display_name = Some("hand".to_owned());
+    let player = Player::bent(|t, topic| if t.child_frame_id == "tool" { vec![] } else { vec![(t, topic, ID)] }).play(1000);
+    assert_eq!(verdicts(&judged(&player, shown, &["tool"])), [("tool", Verdict::Missing)]);
+
+    // Behind a prefix too.
+    let prefixed = move |t, topic| {
+        let mut bent: Vec<(TransformStamped, Topic, PublisherId)> = renamed(t, topic);
+        for (t, ..) in &mut bent {
+            t.child_frame_id.insert_str(0, "p/");
+            t.header.frame_id.insert_str(0, "p/");
+        }
+        bent
+    };
+    let judgement = judged(&Player::bent(prefixed).play(1000), named(), &[]);
+    let cause = &judgement.causes[0];
+    assert!(cause.kind == CauseKind::FramePrefix && cause.sentence.contains("all are as the asset says"), "{judgement:?}");
+
     // A robot that has the asset's names, as in simulation, is as it says.
     let judgement = judged(&Player::new().play(1000), named(), &[]);
     assert!(judgement.is_ok() && judgement.causes.is_empty(), "{judgement:?}");

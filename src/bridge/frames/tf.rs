@@ -247,10 +247,14 @@ impl Tree {
         }
         for index in 0..self.frames.len() {
             let frame = &mut self.frames[index];
-            if let Some(edge) = frame.fixed.take_if(|edge| gone.contains(&edge.publisher()))
-                && !frame.hangs_on(edge.parent_index)
-            {
+            let Some(edge) = frame.fixed.take_if(|edge| gone.contains(&edge.publisher())) else { continue };
+            if !frame.hangs_on(edge.parent_index) {
                 self.frames[edge.parent_index].children.retain(|&child| child != index);
+            }
+            // Another that told the same frame before and is still there does not say it again: it is latched.
+            let other = edge.other.zip(edge.stream.other()).filter(|(_, other)| present.contains(other));
+            if let Some(((parent, moment), other)) = other {
+                self.hang(Topic::Static, index, &parent, moment, time(moment.stamp), other);
             }
         }
     }
@@ -328,6 +332,12 @@ pub fn plain(frame: &str) -> &str {
 /// A moment in nanoseconds.
 pub(super) fn nanoseconds(time: Time) -> i64 {
     i64::from(time.sec) * 1_000_000_000 + i64::from(time.nanosec)
+}
+
+/// A moment of so many nanoseconds.
+fn time(nanoseconds: i64) -> Time {
+    let (sec, nanosec) = (nanoseconds.div_euclid(1_000_000_000), nanoseconds.rem_euclid(1_000_000_000));
+    Time { sec: i32::try_from(sec).unwrap_or_default(), nanosec: u32::try_from(nanosec).unwrap_or_default() }
 }
 
 fn pose(transform: &Transform) -> Option<Pose> {
@@ -442,5 +452,22 @@ pub(in crate::bridge) mod tests {
         tree.hear_static_publishers(&[]);
         assert!(tree.get("b").is_none() && tree.get("c").is_some());
         assert_eq!(tree.children("a").collect::<Vec<_>>(), ["c"]);
+    }
+
+    #[test]
+    fn who_told_it_before_and_is_still_there_tells_it_again() {
+        let (mut tree, now) = (Tree::new("/tf", "/tf_static"), Instant::now());
+        let id = |n| PublisherId([n; 16]);
+        tree.add(Topic::Static, &[transform("a", "b", 0.5)], id(1), now);
+        for x in [1.0, 2.0] {
+            tree.add(Topic::Static, &[transform("other", "b", x)], id(2), now);
+        }
+        tree.hear_static_publishers(&[id(1), id(2)]);
+        tree.hear_static_publishers(&[id(1)]);
+        let (_, edge) = tree.get("b").unwrap().newest().unwrap();
+        assert_eq!((edge.parent.as_str(), edge.pose.translation.x, edge.publisher()), ("a", 0.5, id(1)));
+        assert_eq!((tree.children("a").count(), tree.children("other").count()), (1, 0));
+        tree.hear_static_publishers(&[]);
+        assert!(tree.get("b").is_none());
     }
 }

@@ -11,6 +11,7 @@ use super::expected::{self, Expected};
 use super::joints::Bounds;
 use super::live::Sources;
 use super::tf::{Edge, Moment, Topic, Tree, plain};
+use crate::robot::names::is_identifier;
 use crate::robot::{JointKind, Pose};
 use crate::ros::msg::urdf_usd::FrameVerdict;
 use crate::usd::{AssetFrame, AssetJoint, FrameKind};
@@ -186,7 +187,7 @@ impl Judgement {
 /// Holds the frames of an asset against what is heard of the robot: those named in `only`, or all if it is empty, and those that are
 /// heard under the robot beyond them. A frame that is asked for and that the asset does not declare gets a verdict too.
 pub fn judge(expected: &Expected, only: &[String], heard: &Sources<'_>, limits: &Limits, now: Instant) -> Judgement {
-    let aliases = aliases(expected, heard.transforms.tree());
+    let aliases = aliases(expected, heard.transforms.tree(), "");
     let look = Look { expected, heard, limits, now, prefix: "", aliases: &aliases };
     let mut seen = look.all();
     let extra = look.extra();
@@ -203,11 +204,15 @@ pub fn judge(expected: &Expected, only: &[String], heard: &Sources<'_>, limits: 
     Judgement { findings, causes }
 }
 
-/// What TF calls frames whose names in ROS no prim can have: by their names in the asset.
-fn aliases<'a>(expected: &'a Expected, tree: &Tree) -> HashMap<&'a str, &'a str> {
-    let is_there = |name: &str| tree.get(name).is_some() || tree.is_parent(name);
+/// What TF calls frames whose names in ROS no prim can have, behind a prefix: by their names in the asset.
+pub(super) fn aliases<'a>(expected: &'a Expected, tree: &Tree, prefix: &str) -> HashMap<&'a str, &'a str> {
+    let is_there = |name: &str| {
+        let name = format!("{prefix}{name}");
+        tree.get(&name).is_some() || tree.is_parent(&name)
+    };
     let names = expected.iter().filter_map(|frame| Some((plain(&frame.id), plain(frame.display_name.as_deref()?))));
-    names.filter(|(id, name)| !is_there(id) && is_there(name)).collect()
+    // A name that a prim can have is one that is shown to people and nothing else.
+    names.filter(|(id, name)| !is_identifier(name) && !is_there(id) && is_there(name)).collect()
 }
 
 /// A finding, with what it was made from.
@@ -279,11 +284,16 @@ impl Look<'_> {
         self.now.saturating_duration_since(edge.heard) > self.limits.timeout
     }
 
+    /// Whether a frame is not looked at, by its name or by what the robot calls it.
+    pub(super) fn ignores(&self, id: &str, display_name: Option<&str>) -> bool {
+        self.limits.ignores(id) || display_name.is_some_and(|name| self.limits.ignores(plain(name)))
+    }
+
     /// Holds one frame against the tree.
     pub(super) fn frame(&self, index: usize) -> Seen {
         let frame = &self.expected[index];
         let id = plain(&frame.id);
-        if self.limits.ignores(id) {
+        if self.ignores(id, frame.display_name.as_deref()) {
             return Finding::new(id, Verdict::Ok, "not looked at: a pattern of frames to ignore fits it").into();
         }
         if frame.is_root { self.root(frame, id).into() } else { self.child(index, frame, id) }
