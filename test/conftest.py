@@ -216,10 +216,6 @@ def pytest_collection_modifyitems(items):
         name = getattr(item, "callspec", None) and item.callspec.params.get("converted")
         if name:
             item.add_marker(pytest.mark.xdist_group(name))
-        if "domain" in item.fixturenames:
-            # Seen once in some hundred runs: a latched message that a peer was never sent by RustDDS, if the two found each other in the
-            # moment in which it was written. The second try must succeed, and is told.
-            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 def pytest_report_header():
