@@ -104,8 +104,9 @@ async fn live(args: Args) -> Result<(), Diagnostic> {
         name = interrupted.wait() => tracing::info!("{name}: ending"),
     }
     logging::send_to(None);
+    let failure = node.failure();
     node.shutdown();
-    Ok(())
+    failure.map_or(Ok(()), Err)
 }
 
 /// The threads of the node.

@@ -160,6 +160,11 @@ pub trait Node: Send + Sync + 'static {
         self.own().clock.now()
     }
 
+    /// Why the node left the ROS graph by itself; `None` if it did not.
+    fn failure(&self) -> Option<Diagnostic> {
+        None
+    }
+
     /// Leaves the ROS graph. Every [`Subscription`], [`Requests`] and [`Changes`] ends (its `next` returns `None`). Doing it twice is
     /// harmless; dropping the node does it too.
     fn shutdown(&self);

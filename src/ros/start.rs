@@ -106,6 +106,10 @@ mod without_rcl {
             either!(self, node => node.graph_changes())
         }
 
+        fn failure(&self) -> Option<Diagnostic> {
+            either!(self, node => node.failure())
+        }
+
         fn shutdown(&self) {
             either!(self, node => node.shutdown());
         }

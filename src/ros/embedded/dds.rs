@@ -1,47 +1,181 @@
-//! The node's readers and writers on RustDDS, each known to the graph for as long as it lives.
+//! One DDS participant on RustDDS: its readers and writers of undecoded messages, and what discovery tells it.
 //!
-//! RustDDS has quirks that only this module needs to know: what is said of a topic stays in a cache of the participant that outlives
-//! readers, and a writer's first words can come too early for a reader that has just been connected.
+//! RustDDS has quirks that only this module and [`super::rtps`] need to know. It knows nothing of nodes, and nothing here outlives its
+//! participant: that is for [`super::session`] and [`super::supervisor`].
 
-use futures::{Stream, StreamExt};
-use rustdds::dds::{CreateError, CreateResult, WriteError};
-use rustdds::no_key::{DataWriter, DefaultDecoder, DeserializedCacheChange, DeserializerAdapter, SimpleDataReader};
-use rustdds::{
-    CDRDeserializerAdapter, CDRSerializerAdapter, DomainParticipant, GUID, QosPolicies, RTPSEntity, SampleIdentity, Timestamp,
-    Topic, TopicKind, WriteOptionsBuilder,
-};
-use serde::Serialize;
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::graph::{Direction, Graph, OwnEnd};
-use super::{long, transport};
+use bytes::Bytes;
+use futures::{Stream, StreamExt};
+pub(super) use rustdds::dds::ReadError;
+use rustdds::dds::{CreateError, CreateResult, WriteError};
+use rustdds::no_key::{DataWriter, Decode, DefaultDecoder, DeserializerAdapter, SerializerAdapter, SimpleDataReader};
+use rustdds::policy::{Durability as DdsDurability, Reliability as DdsReliability};
+use rustdds::{
+    DomainParticipant, DomainParticipantBuilder, DomainParticipantStatusEvent, GUID, LostReason, QosPolicies, RTPSEntity,
+    RepresentationIdentifier, SampleIdentity, SequenceNumber, StatusEvented, Timestamp, Topic, TopicKind, WriteOptionsBuilder,
+};
+use serde::{Deserialize, Serialize};
+
+use super::network::Network;
+use super::{rtps, transport, wire};
 use crate::diagnostic::Diagnostic;
+use crate::ros::graph::EndQos;
+use crate::ros::{Durability, Qos, Reliability};
 
 /// How long a new reader or writer may wait for the network's thread to take it.
 const BUSY: Duration = Duration::from_secs(1);
+/// What the names of its threads begin with.
+const THREADS: &str = "RustDDS";
+/// Held while a participant is made.
+static JOINING: Mutex<()> = Mutex::new(());
+/// How many bytes stand in front of a message in CDR.
+const FRONT: usize = 4;
 
-/// Where readers and writers are made.
-pub(super) struct Dds {
-    pub participant: DomainParticipant,
-    publisher: rustdds::Publisher,
-    subscriber: rustdds::Subscriber,
-    graph: Arc<Graph>,
+/// The identity of a participant, a reader or a writer as ROS writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(super) struct Gid(pub [u8; 16]);
+
+impl From<GUID> for Gid {
+    fn from(guid: GUID) -> Self {
+        Self(guid.to_bytes())
+    }
 }
 
+impl From<Gid> for GUID {
+    fn from(gid: Gid) -> Self {
+        Self::from_bytes(gid.0)
+    }
+}
+
+impl Gid {
+    /// What all ends of its participant begin with.
+    pub(super) fn prefix(self) -> Prefix {
+        let mut prefix = [0; 12];
+        prefix.copy_from_slice(&self.0[..12]);
+        Prefix(prefix)
+    }
+}
+
+/// What the identities of a participant and its ends begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Prefix(pub [u8; 12]);
+
 /// A topic as DDS names it: `rt/tf`, `tf2_msgs::msg::dds_::TFMessage_`.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DdsTopic {
     pub name: String,
     pub kind: String,
 }
 
+/// Which way an end looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// It listens.
+    Reader,
+    /// It writes.
+    Writer,
+}
+
+/// A reader or writer in DDS terms.
+pub(super) struct End {
+    pub gid: Gid,
+    pub direction: Direction,
+    pub topic: DdsTopic,
+    pub qos: EndQos,
+}
+
+/// The request that an answer is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Related {
+    pub writer: Gid,
+    pub number: i64,
+}
+
+impl From<Related> for SampleIdentity {
+    fn from(Related { writer, number }: Related) -> Self {
+        Self { writer_guid: writer.into(), sequence_number: SequenceNumber::from(number) }
+    }
+}
+
+/// A message that arrived.
+pub(super) struct Arrived {
+    /// In CDR, with its header of four bytes.
+    pub payload: Bytes,
+    pub writer: Gid,
+    /// Its number among those of its writer.
+    pub number: i64,
+    pub related: Option<Related>,
+    /// Whether it arrived before its reader was made: for an earlier reader of this topic.
+    pub is_old: bool,
+}
+
+/// What discovery tells.
+pub(super) enum Event {
+    /// A writer was found.
+    Writer(Gid),
+    /// A reader or writer left.
+    EndLost(Gid),
+    /// A participant left, or was silent for longer than it said it would be.
+    ParticipantLost { prefix: Prefix, was_silent: bool },
+    /// An own end is connected with another one.
+    Matched { own: Gid, other: Gid },
+    /// An own end can't be connected with another one.
+    Incompatible { own: Gid, who: &'static str, offered: String, requested: String },
+}
+
+/// The participant.
+pub(super) struct Dds {
+    participant: DomainParticipant,
+    publisher: rustdds::Publisher,
+    subscriber: rustdds::Subscriber,
+    /// The numbers of its threads, where the system tells them.
+    threads: BTreeSet<OsString>,
+}
+
 impl Dds {
-    pub(super) fn new(participant: DomainParticipant, graph: Arc<Graph>) -> Result<Self, Diagnostic> {
+    /// Opens the network.
+    pub(super) fn join(network: &Network) -> Result<Self, Diagnostic> {
+        let mut builder = DomainParticipantBuilder::new(network.domain);
+        if let Some(interfaces) = network.interfaces() {
+            builder = builder.same_host_loopback(!interfaces.is_empty()).with_only_networks(interfaces);
+        }
+        // One after the other: each is to find its own threads.
+        let alone = JOINING.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = threads();
+        let participant = builder.build().map_err(|e| {
+            transport(&format!("can't open the network (domain {})", network.domain), e)
+                .help("is UDP allowed here, and is this domain not full? ROS_DOMAIN_ID chooses another one")
+        })?;
+        let threads = threads().difference(&others).cloned().collect();
+        drop(alone);
         let cannot = |e| transport("can't join the ROS graph", e);
         let publisher = participant.create_publisher(&QosPolicies::default()).map_err(cannot)?;
         let subscriber = participant.create_subscriber(&QosPolicies::default()).map_err(cannot)?;
-        Ok(Self { participant, publisher, subscriber, graph })
+        Ok(Self { participant, publisher, subscriber, threads })
+    }
+
+    /// Its identity.
+    pub(super) fn gid(&self) -> Gid {
+        self.participant.guid().into()
+    }
+
+    /// Where it takes what is said on topics, on this machine.
+    pub(super) fn own_address(&self) -> SocketAddr {
+        // RTPS 2.5, section 9.6.2.3.
+        let port = 7400 + 250 * u32::from(self.participant.domain_id()) + 11 + 2 * u32::from(self.participant.participant_id());
+        (Ipv4Addr::LOCALHOST, u16::try_from(port).unwrap_or(u16::MAX)).into()
+    }
+
+    /// Whether its threads are still there.
+    pub(super) fn is_alive(&self) -> bool {
+        self.threads.iter().all(|thread| thread_name(thread).is_some_and(|name| name.starts_with(THREADS)))
     }
 
     fn topic(&self, topic: &DdsTopic, qos: &QosPolicies) -> Result<Topic, Diagnostic> {
@@ -49,28 +183,91 @@ impl Dds {
         created.map_err(|e| transport(&format!("topic {}", topic.name), e))
     }
 
-    /// Listens to `topic`.
-    pub(super) fn reader<D, A>(&self, topic: DdsTopic, qos: &QosPolicies) -> Result<Reader<D, A>, Diagnostic>
-    where
-        D: 'static,
-        A: DeserializerAdapter<D> + 'static,
-    {
-        let since = Timestamp::now();
-        let there = self.topic(&topic, qos)?;
+    /// Listens to `topic`. `cached`: how many messages of all publishers together may wait to be read.
+    pub(super) fn reader(&self, topic: &DdsTopic, qos: Qos, cached: usize) -> Result<Reader, Diagnostic> {
+        let (since, qos) = (Timestamp::now(), wire::subscription(qos, cached));
+        let there = self.topic(topic, &qos)?;
         let created = patiently(|| self.subscriber.create_simple_datareader_no_key(&there, Some(qos.clone())));
-        let inner: SimpleDataReader<D, A> = created.map_err(|e| transport(&format!("can't listen to {}", topic.name), e))?;
-        let end = self.graph.own(inner.guid(), Direction::Reader, topic, qos);
-        Ok(Reader { inner, since, end })
+        Ok(Reader { inner: created.map_err(|e| transport(&format!("can't listen to {}", topic.name), e))?, since })
     }
 
     /// Writes to `topic`.
-    pub(super) fn writer<D: Serialize>(&self, topic: DdsTopic, qos: &QosPolicies) -> Result<Writer<D>, Diagnostic> {
-        let there = self.topic(&topic, qos)?;
+    pub(super) fn writer(&self, topic: &DdsTopic, qos: Qos) -> Result<Writer, Diagnostic> {
+        let qos = wire::publisher(qos);
+        let there = self.topic(topic, &qos)?;
         let created = patiently(|| self.publisher.create_datawriter_no_key(&there, Some(qos.clone())));
-        let inner: DataWriter<D, _> = created.map_err(|e| transport(&format!("can't write to {}", topic.name), e))?;
-        let end = self.graph.own(inner.guid(), Direction::Writer, topic, qos);
-        Ok(Writer { inner, end })
+        Ok(Writer { inner: created.map_err(|e| transport(&format!("can't write to {}", topic.name), e))? })
     }
+
+    /// Tells `hear` what discovery tells, until the future is dropped.
+    pub(super) async fn listen(&self, mut hear: impl FnMut(Event)) {
+        let listener = self.participant.status_listener();
+        let mut events = listener.as_async_status_stream();
+        while let Some(event) = events.next().await {
+            if let Some(event) = translated(event) {
+                hear(event);
+            }
+        }
+    }
+
+    /// The ends of others that discovery knows.
+    ///
+    /// This is the data base of RustDDS: its events are lost when too many come at once.
+    pub(super) fn ends(&self) -> impl Iterator<Item = End> {
+        let writers = self.participant.discovered_writers().into_iter().map(|end| End {
+            gid: end.writer_proxy.remote_writer_guid.into(),
+            direction: Direction::Writer,
+            qos: end_qos(&end.publication_topic_data.qos(), Direction::Writer),
+            topic: DdsTopic { name: end.publication_topic_data.topic_name, kind: end.publication_topic_data.type_name },
+        });
+        let readers = self.participant.discovered_readers().into_iter().map(|end| End {
+            gid: end.reader_proxy.remote_reader_guid.into(),
+            direction: Direction::Reader,
+            qos: end_qos(&end.subscription_topic_data.qos(), Direction::Reader),
+            topic: DdsTopic {
+                name: end.subscription_topic_data.topic_name().clone(),
+                kind: end.subscription_topic_data.type_name().clone(),
+            },
+        });
+        writers.chain(readers)
+    }
+
+    /// Where `reader` takes datagrams; nowhere if it is not known.
+    pub(super) fn addresses(&self, reader: Gid) -> Vec<SocketAddr> {
+        let reader = GUID::from(reader);
+        let known = self.participant.discovered_readers().into_iter();
+        let known = known.filter(|known| known.reader_proxy.remote_reader_guid == reader);
+        usable(known.flat_map(|known| known.reader_proxy.unicast_locator_list).map(SocketAddr::from))
+    }
+
+    /// Lets a writer on Fast DDS send its first sample once more; see [`rtps`].
+    pub(super) fn ask_for_first(&self, reader: Gid, writer: Gid) {
+        let Some(datagram) = rtps::first_again(reader, writer) else { return };
+        let writer = GUID::from(writer);
+        let known = self.participant.discovered_writers().into_iter();
+        let known = known.filter(|known| known.writer_proxy.remote_writer_guid == writer);
+        let addresses = usable(known.flat_map(|known| known.writer_proxy.unicast_locator_list).map(SocketAddr::from));
+        // Without it the sample comes later.
+        let Ok(socket) = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)) else { return };
+        for address in addresses {
+            let _ = socket.send_to(&datagram, address);
+        }
+    }
+}
+
+/// The threads of RustDDS in this process, by their numbers; none where the system does not tell.
+fn threads() -> BTreeSet<OsString> {
+    let found = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    found.filter(|thread| thread_name(thread).is_some_and(|name| name.starts_with(THREADS))).collect()
+}
+
+fn thread_name(thread: &OsString) -> Option<String> {
+    std::fs::read_to_string(Path::new("/proc/self/task").join(thread).join("comm")).ok()
+}
+
+fn usable(addresses: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
+    // Fast DDS names its shared memory too, which has no address.
+    addresses.filter(|address| address.is_ipv4() && !address.ip().is_unspecified()).collect()
 }
 
 /// Creates something, again and again while the short queue to the network's thread is full: two hundred robots come at once.
@@ -84,87 +281,144 @@ fn patiently<T>(create: impl Fn() -> CreateResult<T>) -> CreateResult<T> {
     }
 }
 
-/// Where `reader` takes datagrams; nowhere if it is not known.
-pub(super) fn addresses(participant: &DomainParticipant, reader: GUID) -> Vec<SocketAddr> {
-    let known = participant.discovered_readers().into_iter().find(|known| known.reader_proxy.remote_reader_guid == reader);
-    usable(known.into_iter().flat_map(|known| known.reader_proxy.unicast_locator_list).map(SocketAddr::from))
+fn translated(event: DomainParticipantStatusEvent) -> Option<Event> {
+    use DomainParticipantStatusEvent as Status;
+    let prefix = |id: &[u8]| id.try_into().ok().map(Prefix);
+    Some(match event {
+        Status::WriterDetected { writer } => Event::Writer(writer.guid.into()),
+        Status::ReaderLost { guid, .. } | Status::WriterLost { guid, .. } => Event::EndLost(guid.into()),
+        Status::ParticipantLost { id, reason } => {
+            Event::ParticipantLost { prefix: prefix(id.as_ref())?, was_silent: matches!(reason, LostReason::Timeout { .. }) }
+        }
+        Status::RemoteReaderMatched { local_writer, remote_reader } => {
+            Event::Matched { own: local_writer.into(), other: remote_reader.into() }
+        }
+        Status::RemoteWriterMatched { local_reader, remote_writer } => {
+            Event::Matched { own: local_reader.into(), other: remote_writer.into() }
+        }
+        Status::RemoteReaderQosIncompatible { local_writer, requested_qos, offered_qos, .. } => {
+            incompatible(local_writer, "subscriber", &requested_qos, &offered_qos)
+        }
+        Status::RemoteWriterQosIncompatible { local_reader, requested_qos, offered_qos, .. } => {
+            incompatible(local_reader, "publisher", &requested_qos, &offered_qos)
+        }
+        _ => return None,
+    })
 }
 
-fn usable(addresses: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
-    // Fast DDS names its shared memory too, which has no address.
-    addresses.filter(|address| address.is_ipv4() && !address.ip().is_unspecified()).collect()
+fn incompatible(own: GUID, who: &'static str, requested: &QosPolicies, offered: &QosPolicies) -> Event {
+    let text = |qos: &QosPolicies| format!("{:?}, {:?}", qos.reliability(), qos.durability());
+    Event::Incompatible { own: own.into(), who, offered: text(offered), requested: text(requested) }
 }
 
-/// Lets a writer on Fast DDS send its first sample once more; see [`long`].
-pub(super) fn ask_for_first(participant: &DomainParticipant, reader: GUID, writer: GUID) {
-    let Some(datagram) = long::first_again(reader, writer) else { return };
-    let known = participant.discovered_writers().into_iter().find(|known| known.writer_proxy.remote_writer_guid == writer);
-    let addresses = usable(known.into_iter().flat_map(|known| known.writer_proxy.unicast_locator_list).map(SocketAddr::from));
-    // Without it the sample comes later.
-    let Ok(socket) = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)) else { return };
-    for address in addresses {
-        let _ = socket.send_to(&datagram, address);
+/// Quality of service as discovery tells it; what is left out has the default of the DDS specification.
+fn end_qos(qos: &QosPolicies, direction: Direction) -> EndQos {
+    let reliability = match (qos.reliability(), direction) {
+        (Some(DdsReliability::Reliable { .. }), _) | (None, Direction::Writer) => Reliability::Reliable,
+        (Some(DdsReliability::BestEffort), _) | (None, Direction::Reader) => Reliability::BestEffort,
+    };
+    let durability = match qos.durability() {
+        None | Some(DdsDurability::Volatile) => Durability::Volatile,
+        Some(_) => Durability::TransientLocal,
+    };
+    EndQos { reliability, durability, depth: None }
+}
+
+/// Messages as they travel: in CDR, with the four bytes in front that tell the order of bytes.
+struct Undecoded;
+
+impl DeserializerAdapter<Bytes> for Undecoded {
+    type Error = Infallible;
+    type Decoded = Bytes;
+
+    fn supported_encodings() -> &'static [RepresentationIdentifier] {
+        const ALL: &[RepresentationIdentifier] = &[RepresentationIdentifier::CDR_LE, RepresentationIdentifier::CDR_BE];
+        ALL
+    }
+
+    fn transform_decoded(decoded: Bytes) -> Bytes {
+        decoded
+    }
+}
+
+impl DefaultDecoder<Bytes> for Undecoded {
+    type Decoder = Copied;
+    const DECODER: Copied = Copied;
+}
+
+#[derive(Clone)]
+struct Copied;
+
+impl Decode<'_, Bytes> for Copied {
+    type Error = Infallible;
+
+    fn decode_bytes(self, bytes: &[u8], encoding: RepresentationIdentifier) -> Result<Bytes, Infallible> {
+        Ok([&encoding.to_bytes()[..], &[0, 0], bytes].concat().into())
+    }
+}
+
+impl SerializerAdapter<Bytes> for Undecoded {
+    type Error = Infallible;
+
+    fn output_encoding() -> RepresentationIdentifier {
+        RepresentationIdentifier::CDR_LE
+    }
+
+    fn to_bytes(value: &Bytes) -> Result<Bytes, Infallible> {
+        // RustDDS adds the front itself.
+        Ok(value.slice(FRONT.min(value.len())..))
     }
 }
 
 /// The listening end of a topic.
-pub(super) struct Reader<D: 'static, A: DeserializerAdapter<D> + 'static = CDRDeserializerAdapter<D>> {
-    inner: SimpleDataReader<D, A>,
+pub(super) struct Reader {
+    inner: SimpleDataReader<Bytes, Undecoded>,
     since: Timestamp,
-    end: OwnEnd,
 }
 
-/// What arrived, or why it could not be read.
-pub(super) type Arrived<D> = Result<DeserializedCacheChange<D>, rustdds::dds::ReadError>;
-
-impl<D: 'static, A: DefaultDecoder<D> + 'static> Reader<D, A> {
-    pub(super) fn guid(&self) -> GUID {
-        self.end.guid
+impl Reader {
+    pub(super) fn gid(&self) -> Gid {
+        self.inner.guid().into()
     }
 
     /// What arrives, without end.
     ///
-    /// A new reader also gets what an earlier reader of the same topic in this process has left in the cache. That is right for a
-    /// latched message whose publisher is still there (it will not be sent again), and a ghost otherwise.
-    pub(super) fn stream(&self) -> impl Stream<Item = Arrived<D>> + '_ {
-        self.inner.as_async_stream().filter(move |arrived| {
-            let is_ghost = arrived
-                .as_ref()
-                .is_ok_and(|change| change.receive_instant < self.since && !self.end.is_still_latched(change.writer_guid()));
-            std::future::ready(!is_ghost)
+    /// What is said of a topic stays in a cache of the participant that outlives readers: a new one also gets what an earlier one has
+    /// left there.
+    pub(super) fn stream(&self) -> impl Stream<Item = Result<Arrived, ReadError>> + '_ {
+        self.inner.as_async_stream().map(|arrived| {
+            let change = arrived?;
+            let related = change.related_sample_identity();
+            Ok(Arrived {
+                writer: change.writer_guid().into(),
+                number: change.sequence_number.into(),
+                related: related.map(|id| Related { writer: id.writer_guid.into(), number: id.sequence_number.into() }),
+                is_old: change.receive_instant < self.since,
+                payload: change.into_value(),
+            })
         })
     }
 }
 
-/// The writing end of a topic.
-pub(super) struct Writer<D: Serialize> {
-    inner: DataWriter<D, CDRSerializerAdapter<D>>,
-    end: OwnEnd,
+/// The writing end of a topic. Messages are in CDR, little-endian, with their header of four bytes.
+pub(super) struct Writer {
+    inner: DataWriter<Bytes, Undecoded>,
 }
 
-impl<D: Serialize> Writer<D> {
-    pub(super) fn guid(&self) -> GUID {
-        self.end.guid
+impl Writer {
+    pub(super) fn gid(&self) -> Gid {
+        self.inner.guid().into()
     }
 
-    /// Writes; returns what the message can be referred to by.
-    pub(super) async fn write(&self, data: D) -> Result<SampleIdentity, WriteError<()>> {
-        self.write_about(data, None, None).await
-    }
-
-    /// Writes about another message, if there is one, to all readers or only one.
-    pub(super) async fn write_about(
-        &self,
-        data: D,
-        related: Option<SampleIdentity>,
-        only: Option<GUID>,
-    ) -> Result<SampleIdentity, WriteError<()>> {
+    /// Writes, about another message if there is one, to all readers or only one; returns the number of what was written.
+    pub(super) async fn write(&self, message: Bytes, related: Option<Related>, only: Option<Gid>) -> Result<i64, WriteError<()>> {
+        let related = related.map(SampleIdentity::from);
         let mut options = WriteOptionsBuilder::new().source_timestamp(Timestamp::now()).related_sample_identity_opt(related);
         if let Some(only) = only {
-            options = options.to_single_reader(only);
+            options = options.to_single_reader(only.into());
         }
-        let options = options.build();
-        self.inner.async_write_with_options(data, options).await.map_err(WriteError::forget_data)
+        let written = self.inner.async_write_with_options(message, options.build()).await;
+        written.map(|id| id.sequence_number.into()).map_err(WriteError::forget_data)
     }
 
     /// Whether all readers have what was written.
@@ -172,21 +426,27 @@ impl<D: Serialize> Writer<D> {
         self.inner.wait_for_acknowledgments(Duration::ZERO).unwrap_or(true)
     }
 
+    /// Waits until all readers have what was written.
+    pub(super) async fn acknowledged(&self) {
+        // Fails only where nobody acknowledges anything.
+        let _ = self.inner.async_wait_for_acknowledgments().await;
+    }
+
     /// Writes at once, or not at all if the network is busy.
-    pub(super) fn write_now(&self, data: D) {
+    pub(super) fn write_now(&self, message: Bytes) {
         // There is no second chance for what is written last.
-        let _ = self.inner.write(data, Some(Timestamp::now()));
+        let _ = self.inner.write(message, Some(Timestamp::now()));
     }
 
     /// Waits until all readers that are connected now take what is written from now on for news.
     ///
     /// A reader under Cyclone takes all that was written before the first heartbeat it sees for history that is none of its business.
     /// A message to nobody makes RustDDS send heartbeats to all until they have acknowledged that there is nothing for them.
-    pub(super) async fn settle(&self, nobodys: D) {
+    pub(super) async fn settle(&self) {
         let nobody = GUID::from_bytes([0xff; 16]);
         let options = WriteOptionsBuilder::new().to_single_reader(nobody).build();
-        if self.inner.async_write_with_options(nobodys, options).await.is_ok() {
-            let _ = self.inner.async_wait_for_acknowledgments().await;
+        if self.inner.async_write_with_options(Bytes::from_static(&[0, 1, 0, 0]), options).await.is_ok() {
+            self.acknowledged().await;
         }
     }
 }

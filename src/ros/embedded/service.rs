@@ -1,27 +1,38 @@
 //! Services: requests into a queue, answers out of it, and calls to others, in the wire format of either family of DDS clients.
 
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
-use std::time::Duration;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use futures::StreamExt;
-use rustdds::no_key::DeserializedCacheChange;
-use rustdds::serialization::to_writer_with_rep_id;
-use rustdds::{GUID, RepresentationIdentifier, SampleIdentity, SequenceNumber};
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
 
-use super::dds::{self, Dds, Reader, Writer};
+use super::dds::{Arrived, DdsTopic, Gid, Related};
+use super::ends::{End, Heard, Opened};
 use super::network::ServiceWire;
-use super::{Inner, Task, long, transport, wire};
+use super::session::{Session, Speaking};
+use super::{Inner, rtps, transport, wire};
 use crate::diagnostic::Diagnostic;
-use crate::ros::faults::{Troubles, ended, no_answer};
+use crate::ros::faults::{Recurring, Troubles, ended, no_answer};
 use crate::ros::msg::{Payload, Service};
-use crate::ros::{Qos, Request, Requests, Responder, queue};
+use crate::ros::threads::Task;
+use crate::ros::{Qos, Request, Requests, Responder, cdr, queue};
 
 /// How many calls to one service may wait.
 const DEPTH: usize = 128;
 /// How long an answer waits for the caller's reader to be discovered.
-const PATIENCE: Duration = Duration::from_secs(1);
+const CALLER: Duration = Duration::from_secs(10);
+/// How long an answer waits for more readers of the caller's participant, where it has clients whose readers are not known yet.
+const ALL_READERS: Duration = Duration::from_secs(1);
+/// How long an answer waits until the caller takes it for news, before it is sent all the same, and then once more.
+const SETTLED: Duration = Duration::from_secs(1);
+/// How long an answer waits to be acknowledged.
+const ACKNOWLEDGED: Duration = Duration::from_secs(2);
+/// How often to look after what nothing tells.
+const LOOK: Duration = Duration::from_millis(100);
 /// How long a long answer waits to be acknowledged before it is sent again; then twice as long, and so on.
 const ANSWER_AGAIN: Duration = Duration::from_millis(20);
 /// How often a long answer is sent at most: for five seconds.
@@ -35,7 +46,7 @@ const BREATH: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Call {
     /// An end of the caller's, for its participant.
-    caller: GUID,
+    caller: Gid,
     /// What Cyclone calls the caller by.
     client: u64,
     sequence: i64,
@@ -43,28 +54,20 @@ struct Call {
 
 /// How the halves of a service travel: one of the two families of DDS clients.
 trait Format: Send + Sync + 'static {
-    /// A request or an answer.
-    type Half<T: Payload>: Payload;
-
     /// The number that a caller's first request carries.
-    const FIRST: SequenceNumber;
+    const FIRST: i64;
 
     /// Whether `answer` is of `call`, that was sent as the `sent`th message.
-    fn is_of(call: Call, sent: SequenceNumber, answer: Call) -> bool;
+    fn is_of(call: Call, sent: i64, answer: Call) -> bool;
 
     /// A request or answer of the call.
-    fn pack<T: Payload>(call: Call, body: T) -> (Self::Half<T>, Option<SampleIdentity>);
+    fn pack<T: Payload>(call: Call, body: &T) -> Result<(Bytes, Option<Related>), String>;
 
     /// What a request or answer says, and of which call.
-    fn unpack<T: Payload>(change: DeserializedCacheChange<Self::Half<T>>) -> (Call, T);
+    fn unpack<T: Payload>(arrived: &Arrived) -> Result<(Call, T), String>;
 
-    /// Sends the answer of `call`. `asks` is the reader that waits for it, if it is known, and where it takes datagrams.
-    fn answer<T: Payload>(
-        writer: &Writer<Self::Half<T>>,
-        asks: Option<(GUID, Vec<SocketAddr>)>,
-        call: Call,
-        body: T,
-    ) -> impl Future<Output = Result<(), Diagnostic>> + Send;
+    /// Sends the answer of `call`.
+    fn answer(end: &Answers, call: Call, answer: (Bytes, Option<Related>)) -> impl Future<Output = Result<(), Diagnostic>> + Send;
 }
 
 /// As `rmw_cyclonedds_cpp` does it: the caller's identity and number in front of the body.
@@ -78,32 +81,32 @@ struct Framed<T: Payload> {
     body: T,
 }
 
+/// The same to be written, of a body that is not given away.
+#[derive(Serialize)]
+struct Frame<'a, T> {
+    client: u64,
+    sequence: i64,
+    body: &'a T,
+}
+
 impl Format for Cyclone {
-    type Half<T: Payload> = Framed<T>;
+    const FIRST: i64 = 1;
 
-    const FIRST: SequenceNumber = SequenceNumber::zero().plus_1();
-
-    fn is_of(call: Call, _: SequenceNumber, answer: Call) -> bool {
+    fn is_of(call: Call, _: i64, answer: Call) -> bool {
         (answer.client, answer.sequence) == (call.client, call.sequence)
     }
 
-    fn pack<T: Payload>(Call { client, sequence, .. }: Call, body: T) -> (Framed<T>, Option<SampleIdentity>) {
-        (Framed { client, sequence, body }, None)
+    fn pack<T: Payload>(Call { client, sequence, .. }: Call, body: &T) -> Result<(Bytes, Option<Related>), String> {
+        Ok((cdr::encode(&Frame { client, sequence, body })?.into(), None))
     }
 
-    fn unpack<T: Payload>(change: DeserializedCacheChange<Framed<T>>) -> (Call, T) {
-        let caller = change.writer_guid();
-        let Framed { client, sequence, body } = change.into_value();
-        (Call { caller, client, sequence }, body)
+    fn unpack<T: Payload>(arrived: &Arrived) -> Result<(Call, T), String> {
+        let Framed { client, sequence, body } = cdr::decode(&arrived.payload)?;
+        Ok((Call { caller: arrived.writer, client, sequence }, body))
     }
 
-    async fn answer<T: Payload>(
-        writer: &Writer<Framed<T>>,
-        _: Option<(GUID, Vec<SocketAddr>)>,
-        call: Call,
-        body: T,
-    ) -> Result<(), Diagnostic> {
-        writer.write(Self::pack(call, body).0).await.map_err(unsent)?;
+    async fn answer(end: &Answers, _: Call, (answer, _): (Bytes, Option<Related>)) -> Result<(), Diagnostic> {
+        end.writer.writer.write(answer, None, None).await.map_err(unsent)?;
         Ok(())
     }
 }
@@ -111,51 +114,38 @@ impl Format for Cyclone {
 /// As `rmw_fastrtps_cpp` does it: the identity beside the body. A request names the reader that waits for the answer.
 struct FastDds;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(transparent, bound = "")]
-struct Bare<T: Payload>(T);
+/// What a request says of its own number: that it is not known before it is sent.
+const UNKNOWN: i64 = -(1 << 32);
 
 impl Format for FastDds {
-    type Half<T: Payload> = Bare<T>;
+    const FIRST: i64 = UNKNOWN;
 
-    const FIRST: SequenceNumber = SequenceNumber::UNKNOWN;
-
-    fn is_of(call: Call, sent: SequenceNumber, answer: Call) -> bool {
-        (answer.caller, answer.sequence) == (call.caller, sent.into())
+    fn is_of(call: Call, sent: i64, answer: Call) -> bool {
+        (answer.caller, answer.sequence) == (call.caller, sent)
     }
 
-    fn pack<T: Payload>(Call { caller, sequence, .. }: Call, body: T) -> (Bare<T>, Option<SampleIdentity>) {
-        (Bare(body), Some(SampleIdentity { writer_guid: caller, sequence_number: SequenceNumber::from(sequence) }))
+    fn pack<T: Payload>(Call { caller, sequence, .. }: Call, body: &T) -> Result<(Bytes, Option<Related>), String> {
+        Ok((cdr::encode(body)?.into(), Some(Related { writer: caller, number: sequence })))
     }
 
-    fn unpack<T: Payload>(change: DeserializedCacheChange<Bare<T>>) -> (Call, T) {
-        let (writer_guid, sequence_number) = (change.writer_guid(), change.sequence_number);
-        let mut id = change.related_sample_identity().unwrap_or(SampleIdentity { writer_guid, sequence_number });
-        if id.sequence_number == SequenceNumber::UNKNOWN {
-            id.sequence_number = sequence_number;
+    fn unpack<T: Payload>(arrived: &Arrived) -> Result<(Call, T), String> {
+        let own = Related { writer: arrived.writer, number: arrived.number };
+        let mut id = arrived.related.unwrap_or(own);
+        if id.number == UNKNOWN {
+            id.number = own.number;
         }
-        (Call { caller: id.writer_guid, client: 0, sequence: id.sequence_number.into() }, change.into_value().0)
+        Ok((Call { caller: id.writer, client: 0, sequence: id.number }, cdr::decode(&arrived.payload)?))
     }
 
-    async fn answer<T: Payload>(
-        writer: &Writer<Bare<T>>,
-        asks: Option<(GUID, Vec<SocketAddr>)>,
-        call: Call,
-        body: T,
-    ) -> Result<(), Diagnostic> {
-        let mut payload = vec![0, 1, 0, 0];
-        to_writer_with_rep_id(&mut payload, &body, RepresentationIdentifier::CDR_LE).map_err(unsent)?;
-        let (answer, related) = Self::pack(call, body);
-        // To that reader alone: the others would keep it, each among its last ten.
-        let written = writer.write_about(answer, related, asks.as_ref().map(|(reader, _)| *reader)).await.map_err(unsent)?;
-        let Some((reader, addresses)) = asks.filter(|_| payload.len() > long::LONGEST_WHOLE) else { return Ok(()) };
-        let sample = long::Sample {
-            writer: writer.guid(),
-            reader,
-            number: written.sequence_number,
-            related: related.unwrap_or(written),
-            payload: &payload,
-        };
+    async fn answer(end: &Answers, call: Call, (answer, related): (Bytes, Option<Related>)) -> Result<(), Diagnostic> {
+        let writer = &end.writer.writer;
+        // To that reader alone, where it is known: the others would keep it, each among its last ten.
+        let reader = Some(call.caller).filter(|reader| end.session.graph.has_matched(writer.gid(), *reader));
+        let number = writer.write(answer.clone(), related, reader).await.map_err(unsent)?;
+        let Some(reader) = reader.filter(|_| answer.len() > rtps::LONGEST_WHOLE) else { return Ok(()) };
+        let related = related.unwrap_or(Related { writer: writer.gid(), number });
+        let sample = rtps::Sample { writer: writer.gid(), reader, number, related, payload: &answer };
+        let addresses = end.session.dds.addresses(reader);
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(unsent)?;
         for attempt in 0..MOST_ANSWERS {
             for (n, datagram) in sample.datagrams().enumerate() {
@@ -180,6 +170,168 @@ fn unsent(why: impl std::fmt::Debug) -> Diagnostic {
     transport("an answer could not be sent", why)
 }
 
+/// A service that is offered.
+struct Served<F, S: Service> {
+    asked: DdsTopic,
+    answered: DdsTopic,
+    name: String,
+    sender: queue::Sender<Request<S>>,
+    heard: Mutex<Heard>,
+    /// Where answers go, in each session, the newest first.
+    answers: Mutex<Vec<Answers>>,
+    changes: watch::Sender<()>,
+    handle: Handle,
+    format: std::marker::PhantomData<F>,
+}
+
+/// The way of the answers in one session.
+#[derive(Clone)]
+struct Answers {
+    session: Arc<Session>,
+    reader: Gid,
+    writer: Arc<Speaking>,
+}
+
+impl Answers {
+    /// Whether the caller's reader is known here. Of Cyclone it is not told which one that is: of all that its participant has, there
+    /// have to be as many as there are writers of requests, unless that takes too long.
+    fn knows(&self, call: Call, is_late: bool) -> bool {
+        let (graph, writer) = (&self.session.graph, self.writer.writer.gid());
+        if graph.has_matched(writer, call.caller) {
+            return true;
+        }
+        let readers = graph.matches(writer, call.caller.prefix()).len();
+        readers > 0 && (is_late || readers >= graph.matches(self.reader, call.caller.prefix()).len())
+    }
+
+    /// Waits until the caller takes what is written for news, but not for longer than `patience`; whether it does.
+    ///
+    /// A reader under Cyclone takes all that was written before the first heartbeat it sees for history that is none of its business.
+    async fn settle(&self, call: Call, patience: Duration) -> bool {
+        let (graph, writer) = (&self.session.graph, &self.writer.writer);
+        let readers = graph.matches(writer.gid(), call.caller.prefix());
+        if graph.have_settled(writer.gid(), &readers) {
+            return true;
+        }
+        let has_settled = tokio::time::timeout(patience, writer.settle()).await.is_ok();
+        if has_settled {
+            graph.note_settled(writer.gid(), &readers);
+        }
+        has_settled
+    }
+}
+
+impl<F: Format, S: Service> End for Served<F, S> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn open(self: Arc<Self>, session: &Arc<Session>, handle: &Handle) -> Result<Opened, Diagnostic> {
+        let reader = session.reader(&self.asked, Qos::reliable(DEPTH))?;
+        let writer = Arc::new(session.writer(&self.answered, Qos::reliable(DEPTH))?);
+        self.answers().insert(0, Answers { session: session.clone(), reader: reader.gid(), writer });
+        let number = session.number;
+        let closing = Closing { served: Arc::downgrade(&self), number };
+        let task = handle.spawn(async move {
+            let mut troubles = Troubles::new(self.name.clone());
+            let hear = |arrived: Arrived| {
+                let is_new = self.heard.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.number);
+                if is_new {
+                    self.hear(&arrived, &mut troubles);
+                }
+            };
+            reader.hear(&self.name, hear).await;
+        });
+        Ok(Box::new((Task(task.abort_handle()), closing)))
+    }
+
+    fn close(&self) {
+        self.sender.close();
+    }
+}
+
+/// Takes a session's way of answers out when that session ends.
+struct Closing<F, S: Service> {
+    served: Weak<Served<F, S>>,
+    number: u64,
+}
+
+impl<F, S: Service> Drop for Closing<F, S> {
+    fn drop(&mut self) {
+        if let Some(served) = self.served.upgrade() {
+            served.answers().retain(|answers| answers.session.number != self.number);
+        }
+    }
+}
+
+impl<F, S: Service> Served<F, S> {
+    fn answers(&self) -> MutexGuard<'_, Vec<Answers>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<F: Format, S: Service> Served<F, S> {
+    fn hear(self: &Arc<Self>, arrived: &Arrived, troubles: &mut Troubles) {
+        let (call, request) = match F::unpack(arrived) {
+            Ok(request) => request,
+            Err(e) => return troubles.unreadable(e),
+        };
+        let served = Arc::downgrade(self);
+        let responder = Responder::new(move |response| {
+            let served = served.upgrade().ok_or_else(ended)?;
+            served.handle.clone().spawn(served.answer(call, response));
+            Ok(())
+        });
+        troubles.queued(self.sender.push(Request { request, responder }));
+    }
+
+    /// Answers a call, in whichever session the caller is known, until it is acknowledged.
+    async fn answer(self: Arc<Self>, call: Call, response: S::Response) {
+        let packed = match F::pack(call, &response) {
+            Ok(packed) => packed,
+            Err(e) => return tracing::warn!("{}: an answer can't be written: {e}", self.name),
+        };
+        drop(response);
+        let (start, mut changes, mut faults) = (Instant::now(), self.changes.subscribe(), Recurring::default());
+        // The sessions in which it was sent. There it may be on its way, and comes or does not.
+        let mut sent: Vec<u64> = Vec::new();
+        loop {
+            let (is_late, is_over) = (start.elapsed() > ALL_READERS, start.elapsed() > CALLER);
+            let answers = self.answers().clone();
+            let mut unsent = answers.into_iter().filter(|answers| !sent.contains(&answers.session.number));
+            let found = if is_over && sent.is_empty() { unsent.next() } else { unsent.find(|answers| answers.knows(call, is_late)) };
+            if let Some(answers) = found {
+                sent.push(answers.session.number);
+                match send::<F>(&answers, call, &packed).await {
+                    Ok(true) => return,
+                    Ok(false) => {}
+                    Err(e) => faults.tell(|_| tracing::warn!("{}: {e}", self.name)),
+                }
+            } else if is_over {
+                return tracing::debug!("{}: whether the caller has its answer is not known", self.name);
+            } else {
+                // Fails only where all waits end.
+                let _ = tokio::time::timeout(LOOK, changes.changed()).await;
+            }
+        }
+    }
+}
+
+/// Sends an answer in one session; whether it was acknowledged.
+async fn send<F: Format>(answers: &Answers, call: Call, packed: &(Bytes, Option<Related>)) -> Result<bool, Diagnostic> {
+    let has_settled = answers.settle(call, SETTLED).await;
+    F::answer(answers, call, packed.clone()).await?;
+    if !has_settled {
+        // Another caller held it up. The answer may have come too early for this one; a second one does no harm.
+        let has_settled = answers.settle(call, ACKNOWLEDGED).await;
+        F::answer(answers, call, packed.clone()).await?;
+        if !has_settled {
+            return Ok(false);
+        }
+    }
+    Ok(tokio::time::timeout(ACKNOWLEDGED, answers.writer.writer.acknowledged()).await.is_ok())
+}
+
 impl Inner {
     pub(super) fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
         match self.network.services {
@@ -189,50 +341,23 @@ impl Inner {
     }
 
     fn serve_as<F: Format, S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
+        self.check()?;
         let name = self.own.names.service(service)?;
         let (asked, answered) = wire::service(&name, S::TYPE);
-        let (reader, writer, participant) = {
-            let live = self.live();
-            let dds = &live.as_ref().ok_or_else(ended)?.dds;
-            let reader: Reader<F::Half<S::Request>> = dds.reader(asked, &wire::subscription(Qos::reliable(DEPTH)))?;
-            let writer: Writer<F::Half<S::Response>> = dds.writer(answered, &wire::publisher(Qos::reliable(DEPTH)))?;
-            (reader, Arc::new(writer), dds.participant.clone())
-        };
         let (sender, receiver) = queue::keep_last(DEPTH);
-        let (handle, graph, service) = (self.handle.clone(), self.graph.clone(), name.clone());
-        let task = self.spawn(async move {
-            // An answer to nobody, so that every new reader lacks something and is sent heartbeats; see `Graph::reader`.
-            if let Err(e) = writer.write(Default::default()).await {
-                tracing::warn!("{service}: first answers may get lost: {e}");
-            }
-            let mut requests = std::pin::pin!(reader.stream());
-            let mut troubles = Troubles::new(service);
-            while let Some(request) = requests.next().await {
-                let (call, request) = match request {
-                    Ok(change) => F::unpack(change),
-                    Err(e) => {
-                        troubles.unreadable(format_args!("{e:?}"));
-                        continue;
-                    }
-                };
-                let (writer, handle, graph, service, participant) =
-                    (Arc::downgrade(&writer), handle.clone(), graph.clone(), troubles.service.clone(), participant.clone());
-                let responder = Responder::new(move |response| {
-                    let writer = writer.upgrade().ok_or_else(ended)?;
-                    handle.spawn(async move {
-                        graph.reader(writer.guid(), &call.caller.to_bytes()[..12], PATIENCE).await;
-                        let asks = graph.has_matched(writer.guid(), call.caller);
-                        let asks = asks.then(|| (call.caller, dds::addresses(&participant, call.caller)));
-                        if let Err(e) = F::answer(&writer, asks, call, response).await {
-                            tracing::warn!("{service}: {e}");
-                        }
-                    });
-                    Ok(())
-                });
-                troubles.queued(sender.push(Request { request, responder }));
-            }
+        let served = Arc::new(Served::<F, S> {
+            asked,
+            answered,
+            name: name.clone(),
+            sender,
+            heard: Mutex::default(),
+            answers: Mutex::default(),
+            changes: self.changes.clone(),
+            handle: self.handle.clone(),
+            format: std::marker::PhantomData,
         });
-        Ok(Requests::new(name, receiver, Arc::new(Task(task))))
+        let registered = self.supervisor.open(&served);
+        Ok(Requests::new(name, receiver, Arc::new((registered, served))))
     }
 
     /// See [`Node::call`](crate::ros::Node::call).
@@ -266,39 +391,52 @@ impl Inner {
         request: S::Request,
         patience: Duration,
     ) -> Result<S::Response, Diagnostic> {
-        let (asks, answers) = wire::service(service, S::TYPE);
-        let (writer, reader) = {
-            let live = self.live();
-            let dds: &Dds = &live.as_ref().ok_or_else(ended)?.dds;
-            let writer: Writer<F::Half<S::Request>> = dds.writer(asks, &wire::publisher(Qos::reliable(1)))?;
-            let reader: Reader<F::Half<S::Response>> = dds.reader(answers, &wire::subscription(Qos::reliable(DEPTH)))?;
-            (writer, reader)
-        };
         // A little less than what the caller waits, to tell a missing server from a silent one.
-        if !self.graph.server(writer.guid(), reader.guid(), patience.mul_f64(0.95)).await {
-            return Err(no_answer(service, patience, "nobody offers it"));
-        }
-        writer.settle(Default::default()).await;
-        let call = Call { caller: reader.guid(), client: client(writer.guid()), sequence: F::FIRST.into() };
-        let (request, related) = F::pack(call, request);
-        let sent = writer
-            .write_about(request, related, None)
-            .await
-            .map_err(|e| transport(&format!("{service} can't be called"), e))?;
+        let deadline = Instant::now() + patience.mul_f64(0.95);
+        let mut changes = self.changes.subscribe();
+        let (session, writer, reader) = 'found: loop {
+            let session = self.supervisor.sessions.current()?;
+            let (asks, answers) = wire::service(service, S::TYPE);
+            // It may have to wait for the network's thread.
+            let opening = self.handle.spawn_blocking(move || {
+                let writer = session.writer(&asks, Qos::reliable(1))?;
+                let reader = session.reader(&answers, Qos::reliable(DEPTH))?;
+                Ok((session, writer, reader))
+            });
+            let (session, writer, reader) = opening.await.map_err(|_| ended())??;
+            // In another session everything is met anew.
+            while self.supervisor.sessions.current()?.number == session.number {
+                if session.graph.has_server(writer.writer.gid(), reader.gid()) {
+                    break 'found (session, writer, reader);
+                }
+                if Instant::now() > deadline {
+                    return Err(no_answer(service, patience, "nobody offers it"));
+                }
+                // Fails only where all waits end.
+                let _ = tokio::time::timeout(LOOK, changes.changed()).await;
+            }
+        };
+        let writer = &writer.writer;
+        writer.settle().await;
+        let call = Call { caller: reader.gid(), client: client(writer.gid()), sequence: F::FIRST };
+        let cannot = |e: String| transport(&format!("{service} can't be called"), e);
+        let (request, related) = F::pack(call, &request).map_err(cannot)?;
+        let sent = writer.write(request, related, None).await.map_err(|e| cannot(format!("{e:?}")))?;
         let mut answers = std::pin::pin!(reader.stream());
         while let Some(answer) = answers.next().await {
-            match answer.map(F::unpack) {
-                Ok((answered, response)) if F::is_of(call, sent.sequence_number, answered) => return Ok(response),
+            match answer.map_err(|e| format!("{e:?}")).and_then(|arrived| F::unpack(&arrived)) {
+                Ok((answered, response)) if F::is_of(call, sent, answered) => return Ok(response),
                 Ok(_) => {}
                 Err(e) => return Err(transport(&format!("the answer of {service} can't be read"), e)),
             }
         }
+        drop(session);
         Err(ended())
     }
 }
 
 /// What Cyclone may call a caller by: told from all others by both halves of its identity.
-fn client(guid: GUID) -> u64 {
-    let bytes = u128::from_le_bytes(guid.to_bytes());
+fn client(gid: Gid) -> u64 {
+    let bytes = u128::from_le_bytes(gid.0);
     (bytes >> 64) as u64 ^ bytes as u64
 }

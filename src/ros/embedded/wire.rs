@@ -34,10 +34,10 @@ pub(super) fn publisher(qos: Qos) -> QosPolicies {
     policies(qos).lifespan(Lifespan { duration }).build()
 }
 
-/// The QoS of a topic that is heard. RustDDS keeps the last 64 messages of every topic unless limited, also those that were read:
-/// with descriptions of 16 MiB that would be a gigabyte.
-pub(super) fn subscription(qos: Qos) -> QosPolicies {
-    let samples = depth(qos);
+/// The QoS of a topic that is heard, of which `cached` messages of all publishers together are kept. RustDDS keeps the last 64 messages
+/// of every topic unless limited, also those that were read: with descriptions of 16 MiB that would be a gigabyte.
+pub(super) fn subscription(qos: Qos, cached: usize) -> QosPolicies {
+    let samples = i32::try_from(cached.max(qos.depth).max(1)).unwrap_or(i32::MAX);
     let limits = ResourceLimits { max_samples: samples, max_instances: samples, max_samples_per_instance: samples };
     policies(qos).resource_limits(limits).build()
 }

@@ -8,8 +8,13 @@
 //! **First requests.** A client that calls as soon as it is made writes before RustDDS knows it, which then drops the request. Fast
 //! DDS would say what it has only when its heartbeat is due, after 3 s, since the acknowledgment with which RustDDS greets a writer is
 //! not what it takes for a greeting. So the first request is asked for. (Section 9.4.5.13.)
+//!
+//! **Pulses.** RustDDS does not send to readers of its own participant. What is made here reaches one by way of the network, as the
+//! words of others do. (Section 9.4.5.4.)
 
-use rustdds::{GUID, SampleIdentity, SequenceNumber, Timestamp};
+use rustdds::Timestamp;
+
+use super::dds::{Gid, Related};
 
 /// The longest payload, in bytes, that RustDDS sends in one piece over any network.
 pub(super) const LONGEST_WHOLE: usize = 1280;
@@ -20,10 +25,10 @@ const FRAGMENTS_AT_ONCE: usize = 5;
 
 /// What is sent, and by and to whom.
 pub(super) struct Sample<'a> {
-    pub writer: GUID,
-    pub reader: GUID,
-    pub number: SequenceNumber,
-    pub related: SampleIdentity,
+    pub writer: Gid,
+    pub reader: Gid,
+    pub number: i64,
+    pub related: Related,
     /// In CDR, with its header of four bytes.
     pub payload: &'a [u8],
 }
@@ -31,7 +36,7 @@ pub(super) struct Sample<'a> {
 impl Sample<'_> {
     /// The datagrams that carry the sample, each on its own.
     pub(super) fn datagrams(&self) -> impl Iterator<Item = Vec<u8>> {
-        let (by, to) = (self.writer.to_bytes(), self.reader.to_bytes());
+        let (by, to) = (self.writer.0, self.reader.0);
         let stamp = Timestamp::now().to_ticks();
         self.payload.chunks(FRAGMENT * FRAGMENTS_AT_ONCE).enumerate().map(move |(n, part)| {
             let first = n * FRAGMENTS_AT_ONCE + 1;
@@ -59,23 +64,34 @@ impl Sample<'_> {
     }
 
     fn parameter(&self, id: usize) -> Vec<u8> {
-        [&half(id)[..], &half(24), &self.related.writer_guid.to_bytes(), &number(self.related.sequence_number)].concat()
+        [&half(id)[..], &half(24), &self.related.writer.0, &number(self.related.number)].concat()
     }
 }
 
 /// The datagram by which `reader` asks `writer`, if it is of Fast DDS, for the first sample once more. Where there is none yet it does
 /// nothing.
-pub(super) fn first_again(reader: GUID, writer: GUID) -> Option<Vec<u8>> {
-    let (by, to) = (reader.to_bytes(), writer.to_bytes());
+pub(super) fn first_again(reader: Gid, writer: Gid) -> Option<Vec<u8>> {
+    let (by, to) = (reader.0, writer.0);
     let is_fast_dds = to.starts_with(&[0x01, 0x0f]);
     is_fast_dds.then(|| {
         let mut datagram = header(&by);
         submessage(&mut datagram, 0x0e, 0, &to[..12]); // INFO_DST
         // The first fragment of a set of one, in the first message of this kind.
-        let body = [&by[12..], &to[12..], &number(SequenceNumber::from(1)), &word(1), &word(1), &word(1 << 31), &word(1)];
+        let body = [&by[12..], &to[12..], &number(1), &word(1), &word(1), &word(1 << 31), &word(1)];
         submessage(&mut datagram, 0x12, 0, &body.concat()); // NACK_FRAG
         datagram
     })
+}
+
+/// The datagram that brings `reader`, which must not be reliable, the `count`th message of `writer`.
+pub(super) fn pulse(reader: Gid, writer: Gid, count: i64) -> Vec<u8> {
+    let (to, by) = (reader.0, writer.0);
+    let mut datagram = header(&by);
+    submessage(&mut datagram, 0x0e, 0, &to[..12]); // INFO_DST
+    // Flags, octets from here to the payload, which is one byte and its padding.
+    let body = [&[0, 0, 16, 0], &to[12..], &by[12..], &number(count), &[0, 1, 0, 3], &[0; 4]];
+    submessage(&mut datagram, 0x15, 4, &body.concat()); // DATA, with a payload
+    datagram
 }
 
 fn header(by: &[u8; 16]) -> Vec<u8> {
@@ -98,8 +114,8 @@ fn word(value: usize) -> [u8; 4] {
     u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes()
 }
 
-fn number(number: SequenceNumber) -> [u8; 8] {
-    halves(i64::from(number).cast_unsigned())
+fn number(number: i64) -> [u8; 8] {
+    halves(number.cast_unsigned())
 }
 
 /// The upper half, then the lower one.

@@ -1,0 +1,225 @@
+//! One stay of the node in the ROS graph: a participant, the readers and writers of the node on it, and whom they are connected with.
+//!
+//! A node has one session after the other ([`super::supervisor`]); for some seconds it may have two. Whoever needs the network for
+//! one exchange holds a session for as long.
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures::{Stream, StreamExt};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::dds::{Arrived, Dds, DdsTopic, Direction, Event, Gid, ReadError, Reader, Writer};
+use super::graph::{self, Graph, OwnEnd, ParticipantInfo};
+use super::rtps;
+use super::network::Network;
+use crate::diagnostic::Diagnostic;
+use crate::ros::faults::Recurring;
+use crate::ros::names::NodeName;
+use crate::ros::threads::Task;
+use crate::ros::{Qos, cdr};
+
+/// Changes of the node's own ends within this time are told together.
+const TOGETHER: Duration = Duration::from_millis(10);
+/// How long to wait before the others are told once more of the node's ends, where that failed.
+const TELL_AGAIN: Duration = Duration::from_secs(1);
+/// How many participants' nodes may arrive at once.
+const MOST_AT_ONCE: usize = 4096;
+/// How often a session speaks to itself.
+const PULSE: Duration = Duration::from_secs(1);
+
+/// The session.
+pub(super) struct Session {
+    /// Sessions of a node are numbered from 0.
+    pub number: u64,
+    pub dds: Dds,
+    pub graph: Arc<Graph>,
+    /// When it last heard itself; `None` if it never did.
+    heard: Mutex<Option<Instant>>,
+    infos: Writer,
+    tasks: Mutex<Vec<Task>>,
+}
+
+impl Session {
+    /// Joins the ROS graph. What changes in it ticks `changes`.
+    pub(super) fn join(
+        number: u64,
+        network: &Network,
+        node: NodeName,
+        changes: watch::Sender<()>,
+        handle: &Handle,
+    ) -> Result<Arc<Self>, Diagnostic> {
+        let (dds, graph) = (Dds::join(network)?, Graph::new(node, changes));
+        let infos = dds.writer(&graph::discovery_topic(), Qos::latched(1))?;
+        // RustDDS counts the last messages of all participants together.
+        let nodes = dds.reader(&graph::discovery_topic(), Qos::latched(1), MOST_AT_ONCE)?;
+        // On no network nobody hears anything.
+        let hears_itself = network.interfaces().is_none_or(|interfaces| !interfaces.is_empty());
+        let pulse = hears_itself.then(|| pulse_ends(&dds)).transpose()?;
+        let session = Arc::new(Self { number, dds, graph, heard: Mutex::default(), infos, tasks: Mutex::default() });
+        session.spawn(handle, |session| session.hear_ends());
+        session.spawn(handle, |session| session.hear_nodes(nodes));
+        session.spawn(handle, |session| session.tell_nodes());
+        if let Some((said, heard)) = pulse {
+            let reader = heard.gid();
+            session.spawn(handle, |session| session.hear_itself(heard));
+            session.spawn(handle, |session| session.speak_to_itself(said, reader));
+        }
+        Ok(session)
+    }
+
+    /// Runs a task until the session is left.
+    fn spawn<F: Future<Output = ()> + Send + 'static>(self: &Arc<Self>, handle: &Handle, task: impl FnOnce(Arc<Self>) -> F) {
+        let task = Task(handle.spawn(task(self.clone())).abort_handle());
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+    }
+
+    /// Ends its tasks, and tells the others that the node is not here any more. The participant leaves when the session is dropped.
+    pub(super) fn leave(&self) {
+        self.graph.leave();
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.infos.write_now(self.info());
+    }
+
+    /// Tells the others that the node is in another session now. What is going on here may end here.
+    pub(super) fn retire(&self) {
+        self.graph.leave();
+        self.graph.own_changed.notify_one();
+    }
+
+    /// Listens to `topic`; see [`Dds::reader`].
+    pub(super) fn reader(&self, topic: &DdsTopic, qos: Qos) -> Result<Listening, Diagnostic> {
+        let reader = self.dds.reader(topic, qos, qos.depth)?;
+        let end = self.graph.own(reader.gid(), Direction::Reader, topic.clone(), qos);
+        Ok(Listening { reader, end })
+    }
+
+    /// Writes to `topic`.
+    pub(super) fn writer(&self, topic: &DdsTopic, qos: Qos) -> Result<Speaking, Diagnostic> {
+        let writer = self.dds.writer(topic, qos)?;
+        let end = self.graph.own(writer.gid(), Direction::Writer, topic.clone(), qos);
+        Ok(Speaking { writer, _end: end })
+    }
+
+    /// When it last heard itself.
+    pub(super) fn last_heard(&self) -> Option<Instant> {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn info(&self) -> Bytes {
+        // It is made of names and numbers: nothing that can't be written.
+        cdr::encode(&self.graph.info(self.dds.gid())).unwrap_or_default().into()
+    }
+
+    /// Tells the others of the node's ends whenever they change.
+    async fn tell_nodes(self: Arc<Self>) {
+        let mut faults = Recurring::default();
+        loop {
+            self.graph.own_changed.notified().await;
+            tokio::time::sleep(TOGETHER).await;
+            while let Err(e) = self.infos.write(self.info(), None, None).await {
+                faults.tell(|n| tracing::warn!("{n} time(s) the others could not be told what this node offers: {e}"));
+                tokio::time::sleep(TELL_AGAIN).await;
+            }
+        }
+    }
+
+    /// Listens to discovery.
+    async fn hear_ends(self: Arc<Self>) {
+        let hear = |event| {
+            if let Event::Matched { own, other } = event
+                && self.graph.is_server(own)
+            {
+                self.dds.ask_for_first(own, other);
+            }
+            self.graph.hear(event);
+        };
+        self.dds.listen(hear).await;
+    }
+
+    /// Listens to what the others tell of their nodes.
+    async fn hear_nodes(self: Arc<Self>, reader: Reader) {
+        let mut infos = std::pin::pin!(reader.stream());
+        while let Some(info) = infos.next().await {
+            let info = info.map_err(|e| format!("{e:?}"));
+            match info.and_then(|arrived| cdr::decode::<ParticipantInfo>(&arrived.payload)) {
+                Ok(info) => self.graph.hear_nodes(info),
+                Err(e) => tracing::debug!("what a participant tells of its nodes could not be read: {e}"),
+            }
+        }
+    }
+
+    /// Sends pulses, for as long as the library is at work.
+    async fn speak_to_itself(self: Arc<Self>, writer: Writer, reader: Gid) {
+        let Ok(socket) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)) else { return };
+        for count in 1.. {
+            // What fails is not heard, and that is noticed.
+            let _ = socket.send_to(&rtps::pulse(reader, writer.gid(), count), self.dds.own_address());
+            tokio::time::sleep(PULSE).await;
+        }
+    }
+
+    async fn hear_itself(self: Arc<Self>, reader: Reader) {
+        let mut pulses = std::pin::pin!(reader.stream());
+        while pulses.next().await.is_some() {
+            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
+    }
+}
+
+/// The two ends of a topic of its own, by which a session notices that it is deaf or mute. No ROS tool takes it for a topic.
+fn pulse_ends(dds: &Dds) -> Result<(Writer, Reader), Diagnostic> {
+    let own: String = dds.gid().prefix().0.iter().map(|byte| format!("{byte:02x}")).collect();
+    let topic = DdsTopic { name: format!("urdf_usd/pulse/{own}"), kind: "std_msgs::msg::dds_::Empty_".to_owned() };
+    let qos = Qos::best_effort(1);
+    Ok((dds.writer(&topic, qos)?, dds.reader(&topic, qos, 1)?))
+}
+
+/// The listening end of a topic, known to the graph for as long as it lives.
+pub(super) struct Listening {
+    reader: Reader,
+    end: OwnEnd,
+}
+
+impl Listening {
+    pub(super) fn gid(&self) -> Gid {
+        self.end.gid
+    }
+
+    /// Hands on what arrives, without end; what can't be read is told of as about `name`.
+    ///
+    /// What an earlier reader of the topic has left is right for a latched message whose publisher is still there (it will not be
+    /// sent again), and a ghost otherwise.
+    pub(super) async fn hear(&self, name: &str, mut hear: impl FnMut(Arrived)) {
+        let mut messages = std::pin::pin!(self.reader.stream());
+        let mut faults = Recurring::default();
+        while let Some(message) = messages.next().await {
+            match message {
+                Ok(arrived) if arrived.is_old && !self.end.is_still_latched(arrived.writer) => {}
+                Ok(arrived) => hear(arrived),
+                Err(e) => faults.tell(|n| tracing::warn!("{name}: {n} message(s) could not be read; the last: {e:?}")),
+            }
+        }
+    }
+
+    /// What arrives, without end.
+    pub(super) fn stream(&self) -> impl Stream<Item = Result<Arrived, ReadError>> + '_ {
+        self.reader.stream()
+    }
+}
+
+/// The writing end of a topic, known to the graph for as long as it lives.
+pub(super) struct Speaking {
+    pub writer: Writer,
+    _end: OwnEnd,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        tracing::debug!("session {} has ended", self.number);
+    }
+}
+

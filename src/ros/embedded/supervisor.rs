@@ -1,0 +1,422 @@
+//! Keeps the node in the ROS graph, whatever happens to the network, the machine and the library beneath.
+//!
+//! A thread of its own opens what the node wants to hear and say, so that nobody else waits for the network. And it notices when the
+//! session has become worthless: then it joins the graph anew, opens everything there, and leaves the old session when the new one
+//! has had time to meet everybody. A new participant is what every DDS library knows how to meet. Of one that it has given up for
+//! dead, RustDDS 0.15 never hears again; that is why the node takes a new session then, which knows nothing of it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::ends::{End, Opened};
+use super::graph::Union;
+use super::network::Network;
+use super::session::Session;
+use crate::diagnostic::Diagnostic;
+use crate::ros::faults::{ended, transport};
+use crate::ros::names::NodeName;
+use crate::ros::Graph;
+
+/// How often to look whether all is well.
+const TICK: Duration = Duration::from_millis(200);
+/// A machine or a process that stood still for so long may have been given up by others, whose patience is 10 s or more.
+const STANDSTILL: Duration = Duration::from_secs(4);
+/// How often to look at the addresses of this machine.
+const ADDRESSES: Duration = Duration::from_secs(2);
+/// How long a session may be without hearing itself.
+const DEAF: Duration = Duration::from_secs(6);
+/// How long an old session stays beside the new one, for what is under way there.
+const RETIRED: Duration = Duration::from_secs(5);
+/// How long after a new session the next one may come.
+const AGAIN: Duration = Duration::from_secs(1);
+/// How long to wait at most, where it does not help: after each that was for nothing twice as long.
+const AGAIN_AT_MOST: Duration = Duration::from_secs(30);
+/// How long the node may be without a session that hears itself before it ends.
+const GIVE_UP: Duration = Duration::from_secs(90);
+/// How long shutting down may take.
+const LEAVE: Duration = Duration::from_secs(2);
+
+/// What the thread is asked for.
+enum Command {
+    Open(u64, Weak<dyn End>),
+    Close(u64),
+    Leave,
+}
+
+/// The sessions of a node, the current one first. None before the node has joined, and after it has left.
+#[derive(Default)]
+pub(super) struct Sessions(RwLock<Vec<Arc<Session>>>);
+
+impl Sessions {
+    /// All of them, the current one first.
+    pub(super) fn all(&self) -> Vec<Arc<Session>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The current one.
+    ///
+    /// # Errors
+    /// [`codes::TRANSPORT`] after the node has left.
+    pub(super) fn current(&self) -> Result<Arc<Session>, Diagnostic> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).first().cloned().ok_or_else(ended)
+    }
+
+    fn set(&self, sessions: Vec<Arc<Session>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = sessions;
+    }
+
+    /// What all of them know. Who was there in the old session is not gone because the new one has not met everybody yet.
+    pub(super) fn graph(&self) -> Graph {
+        let sessions = self.all();
+        let mut union = Union::without(sessions.iter().map(|session| session.dds.gid()));
+        for (n, session) in sessions.iter().enumerate() {
+            session.graph.tell(session.dds.ends(), n == 0, &mut union);
+        }
+        union.graph()
+    }
+}
+
+/// Ends what was registered, when dropped.
+pub(super) struct Registered {
+    id: u64,
+    commands: Sender<Command>,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        // The thread has ended, and all with it.
+        let _ = self.commands.send(Command::Close(self.id));
+    }
+}
+
+/// The handle of the thread. Dropping it leaves the ROS graph.
+pub(super) struct Supervisor {
+    pub sessions: Arc<Sessions>,
+    commands: Sender<Command>,
+    next: AtomicU64,
+    thread: std::sync::Mutex<Option<JoinHandle<()>>>,
+    failure: Arc<RwLock<Option<Diagnostic>>>,
+}
+
+impl Supervisor {
+    /// Joins the ROS graph. What changes in it ticks `changes`; `end` is called if the node can't be kept in it.
+    ///
+    /// # Errors
+    /// [`codes::TRANSPORT`].
+    pub(super) fn start(
+        network: &Network,
+        node: &NodeName,
+        changes: &watch::Sender<()>,
+        handle: &Handle,
+        end: impl FnOnce() + Send + 'static,
+    ) -> Result<Self, Diagnostic> {
+        let join = {
+            let (network, node, changes, handle) = (network.clone(), node.clone(), changes.clone(), handle.clone());
+            move |number| Session::join(number, &network, node.clone(), changes.clone(), &handle)
+        };
+        let first = Live { session: join(0)?, opened: HashMap::new(), retired: None };
+        let sessions = Arc::<Sessions>::default();
+        let failure = Arc::<RwLock<Option<Diagnostic>>>::default();
+        let (sender, receiver) = channel();
+        let keeper = Keeper {
+            join: Box::new(join),
+            handle: handle.clone(),
+            changes: changes.clone(),
+            sessions: sessions.clone(),
+            wanted: HashMap::new(),
+            unopened: Vec::new(),
+            lives: vec![first],
+            since: Instant::now(),
+            well_since: Instant::now(),
+            has_heard_itself: false,
+            stood_still: Duration::ZERO,
+            addresses: addresses(network),
+            addresses_due: Instant::now() + ADDRESSES,
+            network: network.clone(),
+            again: AGAIN,
+            due: None,
+        };
+        keeper.show();
+        let failed = failure.clone();
+        let thread = thread::Builder::new().name("ros-keeper".to_owned()).spawn(move || {
+            if let Err(diagnostic) = keeper.keep(&receiver) {
+                *failed.write().unwrap_or_else(PoisonError::into_inner) = Some(diagnostic);
+                end();
+            }
+        });
+        let thread = thread.map_err(|error| transport("can't start threads", error))?;
+        Ok(Self { sessions, commands: sender, next: AtomicU64::new(0), thread: Some(thread).into(), failure })
+    }
+
+    /// Opens `end` in this session and all later ones, until what is returned is dropped. Returns at once.
+    pub(super) fn open(&self, end: &Arc<impl End + 'static>) -> Registered {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let weak: Weak<dyn End> = Arc::downgrade(end) as Weak<dyn End>;
+        // After the end nothing is opened any more.
+        let _ = self.commands.send(Command::Open(id, weak));
+        Registered { id, commands: self.commands.clone() }
+    }
+
+    /// Why the node could not be kept in the ROS graph.
+    pub(super) fn failure(&self) -> Option<Diagnostic> {
+        self.failure.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Leaves the ROS graph, and waits for that, a moment.
+    pub(super) fn leave(&self) {
+        let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let _ = self.commands.send(Command::Leave);
+        let start = Instant::now();
+        while !thread.is_finished() && start.elapsed() < LEAVE {
+            thread::sleep(Duration::from_millis(2));
+        }
+        if !thread.is_finished() {
+            tracing::warn!("did not leave the ROS graph in good order");
+        }
+    }
+}
+
+/// A session with what is open in it.
+struct Live {
+    session: Arc<Session>,
+    opened: HashMap<u64, Opened>,
+    /// When it was replaced.
+    retired: Option<Instant>,
+}
+
+impl Live {
+    fn open(&mut self, id: u64, end: Arc<dyn End>, handle: &Handle) -> Result<(), Diagnostic> {
+        self.opened.insert(id, end.open(&self.session, handle)?);
+        Ok(())
+    }
+
+    /// Ends it on a thread of its own: a library that hangs must not be waited for.
+    fn end(self) {
+        self.session.leave();
+        let ending = thread::Builder::new().name("ros-leave".to_owned()).spawn(move || drop(self));
+        if let Err(error) = ending {
+            tracing::debug!("no thread to end a session on: {error}");
+        }
+    }
+}
+
+/// Joins the ROS graph as the session of a number.
+type Join = dyn Fn(u64) -> Result<Arc<Session>, Diagnostic> + Send;
+
+/// What the thread works on.
+struct Keeper {
+    join: Box<Join>,
+    handle: Handle,
+    changes: watch::Sender<()>,
+    sessions: Arc<Sessions>,
+    network: Network,
+    /// All that the node wants to have open.
+    wanted: HashMap<u64, Weak<dyn End>>,
+    /// What could not be opened, when to try again, and how long to wait then.
+    unopened: Vec<(u64, Instant, Duration)>,
+    /// The current session first.
+    lives: Vec<Live>,
+    /// When the current session began.
+    since: Instant,
+    /// When all was well last.
+    well_since: Instant,
+    /// Whether any session ever heard itself: there are networks where none does.
+    has_heard_itself: bool,
+    /// How much longer than it wanted to the thread slept last.
+    stood_still: Duration,
+    /// The addresses of this machine.
+    addresses: Vec<std::net::IpAddr>,
+    addresses_due: Instant,
+    /// How long to wait before the next session.
+    again: Duration,
+    /// Why a new session is wanted.
+    due: Option<String>,
+}
+
+impl Keeper {
+    /// Works until the node leaves.
+    ///
+    /// # Errors
+    /// If the node can't be kept in the graph.
+    fn keep(mut self, commands: &Receiver<Command>) -> Result<(), Diagnostic> {
+        loop {
+            let before = now();
+            let command = commands.recv_timeout(TICK);
+            self.stood_still = now().saturating_sub(before + TICK);
+            match command {
+                Ok(Command::Open(id, end)) => {
+                    self.wanted.insert(id, end);
+                    self.open(id, TICK);
+                }
+                Ok(Command::Close(id)) => {
+                    self.wanted.remove(&id);
+                    for live in &mut self.lives {
+                        live.opened.remove(&id);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => {
+                    self.leave();
+                    return Ok(());
+                }
+            }
+            if let Err(failure) = self.tick() {
+                self.leave();
+                return Err(failure);
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        self.sessions.set(Vec::new());
+        self.wanted.values().filter_map(Weak::upgrade).for_each(|end| end.close());
+        let lives = std::mem::take(&mut self.lives);
+        lives.iter().for_each(|live| live.session.leave());
+        drop(lives);
+    }
+
+    /// Shows the others which sessions there are.
+    fn show(&self) {
+        self.sessions.set(self.lives.iter().map(|live| live.session.clone()).collect());
+        self.changes.send_replace(());
+    }
+
+    /// Opens something in the current session; what fails is tried again after a while.
+    fn open(&mut self, id: u64, wait: Duration) {
+        let Some(end) = self.wanted.get(&id).and_then(Weak::upgrade) else { return };
+        let name = end.name().to_owned();
+        let Some(live) = self.lives.first_mut() else { return };
+        if let Err(why) = live.open(id, end, &self.handle) {
+            if wait == TICK {
+                tracing::warn!("{name} can't be opened yet: {why}");
+            }
+            self.unopened.push((id, Instant::now() + wait, (wait * 2).min(AGAIN_AT_MOST)));
+        }
+    }
+
+    /// Looks whether all is well, and does what is due.
+    fn tick(&mut self) -> Result<(), Diagnostic> {
+        let instant = Instant::now();
+        let (due, later) = std::mem::take(&mut self.unopened).into_iter().partition(|(_, due, _)| *due <= instant);
+        self.unopened = later;
+        let due: Vec<(u64, Instant, Duration)> = due;
+        due.into_iter().for_each(|(id, _, wait)| self.open(id, wait));
+        self.retire(instant);
+        if let Some(why) = self.trouble(instant) {
+            self.due.get_or_insert(why);
+        }
+        if self.due.is_some() && instant.duration_since(self.since) >= self.again {
+            self.replace()?;
+        }
+        Ok(())
+    }
+
+    /// Ends sessions that were replaced a while ago.
+    fn retire(&mut self, instant: Instant) {
+        let is_over = |live: &Live| live.retired.is_some_and(|retired| instant.duration_since(retired) > RETIRED);
+        if !self.lives.iter().any(is_over) {
+            return;
+        }
+        let (over, lives) = std::mem::take(&mut self.lives).into_iter().partition(is_over);
+        self.lives = lives;
+        let over: Vec<Live> = over;
+        self.show();
+        over.into_iter().for_each(Live::end);
+    }
+
+    /// Why the current session is not good enough any more.
+    fn trouble(&mut self, instant: Instant) -> Option<String> {
+        let stood_still = std::mem::take(&mut self.stood_still);
+        let session = self.lives.first()?.session.clone();
+        let heard = session.last_heard();
+        self.has_heard_itself |= heard.is_some();
+        let silence = instant.duration_since(heard.unwrap_or(self.since).max(self.since));
+        if stood_still >= STANDSTILL {
+            // What was not heard meanwhile says nothing.
+            self.well_since = instant;
+            return Some(format!("this process stood still for {:.0} s", stood_still.as_secs_f64()));
+        }
+        if !self.has_heard_itself || heard.is_some_and(|heard| instant.duration_since(heard) < DEAF) {
+            self.well_since = instant;
+        } else if silence >= DEAF {
+            return Some(format!("the node has not heard itself for {:.0} s", silence.as_secs_f64()));
+        }
+        if session.graph.take_given_up() {
+            return Some("a node was silent for too long".to_owned());
+        }
+        if !session.dds.is_alive() {
+            return Some("the network's threads have ended".to_owned());
+        }
+        if instant >= self.addresses_due {
+            self.addresses_due = instant + ADDRESSES;
+            let found = addresses(&self.network);
+            if found != self.addresses {
+                self.addresses = found;
+                return Some("the addresses of this machine have changed".to_owned());
+            }
+        }
+        None
+    }
+
+    /// Takes up a new session.
+    fn replace(&mut self) -> Result<(), Diagnostic> {
+        let Some(why) = self.due.take() else { return Ok(()) };
+        let instant = Instant::now();
+        if instant.duration_since(self.well_since) > GIVE_UP {
+            let message = format!("{why}, and {} s of joining the ROS graph anew have not helped", GIVE_UP.as_secs());
+            return Err(transport("the node is deaf", message).help("start it again; is the network of this machine up?"));
+        }
+        let number = self.lives.first().map_or(0, |live| live.session.number + 1);
+        match (self.join)(number) {
+            Ok(session) => {
+                tracing::info!("{why}: joined the ROS graph anew");
+                for live in &mut self.lives {
+                    live.retired.get_or_insert(instant);
+                    live.session.retire();
+                }
+                self.lives.insert(0, Live { session, opened: HashMap::new(), retired: None });
+                self.show();
+                self.unopened.clear();
+                self.wanted.retain(|_, end| end.strong_count() > 0);
+                let ids: Vec<u64> = self.wanted.keys().copied().collect();
+                ids.into_iter().for_each(|id| self.open(id, TICK));
+            }
+            Err(failure) => {
+                tracing::warn!("{why}, and the ROS graph can't be joined anew: {failure}");
+                self.due = Some(why);
+                if instant.duration_since(self.well_since) > GIVE_UP {
+                    return Err(failure);
+                }
+            }
+        }
+        self.since = Instant::now();
+        self.again = if instant.duration_since(self.well_since) > DEAF { (self.again * 2).min(AGAIN_AT_MOST) } else { AGAIN };
+        Ok(())
+    }
+}
+
+/// The time since the machine was started, in sleep too.
+fn now() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
+}
+
+/// The addresses of this machine as far as the node uses them.
+fn addresses(network: &Network) -> Vec<std::net::IpAddr> {
+    // With a list of its own it does not follow what else comes and goes.
+    if network.interfaces().is_some() {
+        return Vec::new();
+    }
+    let mut found: Vec<_> = if_addrs::get_if_addrs().unwrap_or_default().into_iter().map(|interface| interface.ip()).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
