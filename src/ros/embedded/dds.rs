@@ -19,7 +19,8 @@ use rustdds::no_key::{DataWriter, Decode, DefaultDecoder, DeserializerAdapter, S
 use rustdds::policy::{Durability as DdsDurability, Reliability as DdsReliability};
 use rustdds::{
     DomainParticipant, DomainParticipantBuilder, DomainParticipantStatusEvent, GUID, LostReason, QosPolicies, RTPSEntity,
-    RepresentationIdentifier, SampleIdentity, SequenceNumber, StatusEvented, Timestamp, Topic, TopicKind, WriteOptionsBuilder,
+    RepresentationIdentifier, SampleIdentity, SequenceNumber, StatusEvented, Timestamp, Topic, TopicKind, WriteOptions,
+    WriteOptionsBuilder,
 };
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,8 @@ use crate::ros::{Durability, Qos, Reliability};
 
 /// How long a new reader or writer may wait for the network's thread to take it.
 const BUSY: Duration = Duration::from_secs(1);
+/// How often to look whether something was acknowledged.
+const ACKNOWLEDGED: Duration = Duration::from_millis(2);
 /// What the names of its threads begin with.
 const THREADS: &str = "RustDDS";
 /// Held while a participant is made.
@@ -120,6 +123,8 @@ pub(super) struct Arrived {
 pub(super) enum Event {
     /// A writer was found.
     Writer(Gid),
+    /// A reader was found.
+    Reader,
     /// A reader or writer left.
     EndLost(Gid),
     /// A participant left, or was silent for longer than it said it would be.
@@ -286,6 +291,7 @@ fn translated(event: DomainParticipantStatusEvent) -> Option<Event> {
     let prefix = |id: &[u8]| id.try_into().ok().map(Prefix);
     Some(match event {
         Status::WriterDetected { writer } => Event::Writer(writer.guid.into()),
+        Status::ReaderDetected { .. } => Event::Reader,
         Status::ReaderLost { guid, .. } | Status::WriterLost { guid, .. } => Event::EndLost(guid.into()),
         Status::ParticipantLost { id, reason } => {
             Event::ParticipantLost { prefix: prefix(id.as_ref())?, was_silent: matches!(reason, LostReason::Timeout { .. }) }
@@ -411,7 +417,12 @@ impl Writer {
     }
 
     /// Writes, about another message if there is one, to all readers or only one; returns the number of what was written.
-    pub(super) async fn write(&self, message: Bytes, related: Option<Related>, only: Option<Gid>) -> Result<i64, WriteError<()>> {
+    pub(super) async fn write(
+        &self,
+        message: Bytes,
+        related: Option<Related>,
+        only: Option<Gid>,
+    ) -> Result<i64, WriteError<()>> {
         let related = related.map(SampleIdentity::from);
         let mut options = WriteOptionsBuilder::new().source_timestamp(Timestamp::now()).related_sample_identity_opt(related);
         if let Some(only) = only {
@@ -428,8 +439,10 @@ impl Writer {
 
     /// Waits until all readers have what was written.
     pub(super) async fn acknowledged(&self) {
-        // Fails only where nobody acknowledges anything.
-        let _ = self.inner.async_wait_for_acknowledgments().await;
+        // What RustDDS has for waiting is woken late, or not at all.
+        while !self.is_acknowledged() {
+            tokio::time::sleep(ACKNOWLEDGED).await;
+        }
     }
 
     /// Writes at once, or not at all if the network is busy.
@@ -443,10 +456,15 @@ impl Writer {
     /// A reader under Cyclone takes all that was written before the first heartbeat it sees for history that is none of its business.
     /// A message to nobody makes RustDDS send heartbeats to all until they have acknowledged that there is nothing for them.
     pub(super) async fn settle(&self) {
-        let nobody = GUID::from_bytes([0xff; 16]);
-        let options = WriteOptionsBuilder::new().to_single_reader(nobody).build();
-        if self.inner.async_write_with_options(Bytes::from_static(&[0, 1, 0, 0]), options).await.is_ok() {
+        if self.inner.async_write_with_options(NOTHING, to_nobody()).await.is_ok() {
             self.acknowledged().await;
         }
     }
+}
+
+/// An empty message, in CDR.
+const NOTHING: Bytes = Bytes::from_static(&[0, 1, 0, 0]);
+
+fn to_nobody() -> WriteOptions {
+    WriteOptionsBuilder::new().to_single_reader(GUID::from_bytes([0xff; 16])).build()
 }

@@ -13,8 +13,8 @@ use super::dds::{Arrived, DdsTopic, Gid};
 use super::session::{Session, Speaking};
 use crate::diagnostic::Diagnostic;
 use crate::ros::faults::Recurring;
-use crate::ros::threads::Task;
 use crate::ros::msg::Message;
+use crate::ros::threads::Task;
 use crate::ros::{Durability, Qos, cdr, queue};
 
 /// How long one write may take.
@@ -107,7 +107,8 @@ impl End for Heeded {
         let (reader, number) = (session.reader(&self.topic, self.qos)?, session.number);
         let task = handle.spawn(async move {
             let hear = |arrived: Arrived| {
-                let is_new = self.heard.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.number);
+                let is_new =
+                    self.heard.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.number);
                 if is_new {
                     (self.hear)(arrived);
                 }

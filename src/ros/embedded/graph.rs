@@ -119,6 +119,7 @@ impl Graph {
             Event::Writer(writer) => {
                 known.writers.insert(writer);
             }
+            Event::Reader => {}
             Event::EndLost(end) => {
                 known.writers.remove(&end);
                 known.matched.retain(|(_, other)| *other != end);

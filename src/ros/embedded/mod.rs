@@ -67,8 +67,7 @@ impl Embedded {
         let threads = Threads::new()?;
         let (handle, changes) = (threads.handle().clone(), watch::channel(()).0);
         let parameters = own.parameters.clone();
-        let supervisor =
-            Supervisor::start(network, &own.names.node, &changes, &handle, move || parameters.end())?;
+        let supervisor = Supervisor::start(network, &own.names.node, &changes, &handle, move || parameters.end())?;
         let threads = Mutex::new(Some(threads));
         let embedded = Self(Arc::new(Inner { own, network: network.clone(), handle, changes, supervisor, threads }));
         let inner = &embedded.0;

@@ -27,8 +27,8 @@ const DEPTH: usize = 128;
 const CALLER: Duration = Duration::from_secs(10);
 /// How long an answer waits for more readers of the caller's participant, where it has clients whose readers are not known yet.
 const ALL_READERS: Duration = Duration::from_secs(1);
-/// How long an answer waits until the caller takes it for news, before it is sent all the same, and then once more.
-const SETTLED: Duration = Duration::from_secs(1);
+/// Answers with more bytes are not sent twice.
+const LONG: usize = 1 << 16;
 /// How long an answer waits to be acknowledged.
 const ACKNOWLEDGED: Duration = Duration::from_secs(2);
 /// How often to look after what nothing tells.
@@ -67,7 +67,11 @@ trait Format: Send + Sync + 'static {
     fn unpack<T: Payload>(arrived: &Arrived) -> Result<(Call, T), String>;
 
     /// Sends the answer of `call`.
-    fn answer(end: &Answers, call: Call, answer: (Bytes, Option<Related>)) -> impl Future<Output = Result<(), Diagnostic>> + Send;
+    fn answer(
+        end: &Answers,
+        call: Call,
+        answer: (Bytes, Option<Related>),
+    ) -> impl Future<Output = Result<(), Diagnostic>> + Send;
 }
 
 /// As `rmw_cyclonedds_cpp` does it: the caller's identity and number in front of the body.
@@ -203,22 +207,6 @@ impl Answers {
         let readers = graph.matches(writer, call.caller.prefix()).len();
         readers > 0 && (is_late || readers >= graph.matches(self.reader, call.caller.prefix()).len())
     }
-
-    /// Waits until the caller takes what is written for news, but not for longer than `patience`; whether it does.
-    ///
-    /// A reader under Cyclone takes all that was written before the first heartbeat it sees for history that is none of its business.
-    async fn settle(&self, call: Call, patience: Duration) -> bool {
-        let (graph, writer) = (&self.session.graph, &self.writer.writer);
-        let readers = graph.matches(writer.gid(), call.caller.prefix());
-        if graph.have_settled(writer.gid(), &readers) {
-            return true;
-        }
-        let has_settled = tokio::time::timeout(patience, writer.settle()).await.is_ok();
-        if has_settled {
-            graph.note_settled(writer.gid(), &readers);
-        }
-        has_settled
-    }
 }
 
 impl<F: Format, S: Service> End for Served<F, S> {
@@ -235,7 +223,8 @@ impl<F: Format, S: Service> End for Served<F, S> {
         let task = handle.spawn(async move {
             let mut troubles = Troubles::new(self.name.clone());
             let hear = |arrived: Arrived| {
-                let is_new = self.heard.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.number);
+                let is_new =
+                    self.heard.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.number);
                 if is_new {
                     self.hear(&arrived, &mut troubles);
                 }
@@ -299,7 +288,8 @@ impl<F: Format, S: Service> Served<F, S> {
             let (is_late, is_over) = (start.elapsed() > ALL_READERS, start.elapsed() > CALLER);
             let answers = self.answers().clone();
             let mut unsent = answers.into_iter().filter(|answers| !sent.contains(&answers.session.number));
-            let found = if is_over && sent.is_empty() { unsent.next() } else { unsent.find(|answers| answers.knows(call, is_late)) };
+            let found =
+                if is_over && sent.is_empty() { unsent.next() } else { unsent.find(|answers| answers.knows(call, is_late)) };
             if let Some(answers) = found {
                 sent.push(answers.session.number);
                 match send::<F>(&answers, call, &packed).await {
@@ -318,18 +308,28 @@ impl<F: Format, S: Service> Served<F, S> {
 }
 
 /// Sends an answer in one session; whether it was acknowledged.
+///
+/// A reader under Cyclone takes all that was written before the first heartbeat it sees for history that is none of its business. So a
+/// caller that is not known to have seen one is answered twice, the second time after it has acknowledged something; it ignores an
+/// answer that it has. A long answer waits for that.
 async fn send<F: Format>(answers: &Answers, call: Call, packed: &(Bytes, Option<Related>)) -> Result<bool, Diagnostic> {
-    let has_settled = answers.settle(call, SETTLED).await;
-    F::answer(answers, call, packed.clone()).await?;
-    if !has_settled {
-        // Another caller held it up. The answer may have come too early for this one; a second one does no harm.
-        let has_settled = answers.settle(call, ACKNOWLEDGED).await;
-        F::answer(answers, call, packed.clone()).await?;
-        if !has_settled {
-            return Ok(false);
+    let (graph, writer) = (&answers.session.graph, &answers.writer.writer);
+    let acknowledged = || async { tokio::time::timeout(ACKNOWLEDGED, writer.acknowledged()).await.is_ok() };
+    let readers = graph.matches(writer.gid(), call.caller.prefix());
+    if !graph.have_settled(writer.gid(), &readers) {
+        let has_settled = if packed.0.len() > LONG {
+            tokio::time::timeout(ACKNOWLEDGED, writer.settle()).await.is_ok()
+        } else {
+            F::answer(answers, call, packed.clone()).await?;
+            acknowledged().await
+        };
+        // Where another reader holds it up, it is not known.
+        if has_settled {
+            graph.note_settled(writer.gid(), &readers);
         }
     }
-    Ok(tokio::time::timeout(ACKNOWLEDGED, answers.writer.writer.acknowledged()).await.is_ok())
+    F::answer(answers, call, packed.clone()).await?;
+    Ok(acknowledged().await)
 }
 
 impl Inner {

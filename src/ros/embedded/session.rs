@@ -14,8 +14,8 @@ use tokio::sync::watch;
 
 use super::dds::{Arrived, Dds, DdsTopic, Direction, Event, Gid, ReadError, Reader, Writer};
 use super::graph::{self, Graph, OwnEnd, ParticipantInfo};
-use super::rtps;
 use super::network::Network;
+use super::rtps;
 use crate::diagnostic::Diagnostic;
 use crate::ros::faults::Recurring;
 use crate::ros::names::NodeName;
@@ -222,4 +222,3 @@ impl Drop for Session {
         tracing::debug!("session {} has ended", self.number);
     }
 }
-

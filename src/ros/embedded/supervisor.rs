@@ -20,9 +20,9 @@ use super::graph::Union;
 use super::network::Network;
 use super::session::Session;
 use crate::diagnostic::Diagnostic;
+use crate::ros::Graph;
 use crate::ros::faults::{ended, transport};
 use crate::ros::names::NodeName;
-use crate::ros::Graph;
 
 /// How often to look whether all is well.
 const TICK: Duration = Duration::from_millis(200);
@@ -419,4 +419,3 @@ fn addresses(network: &Network) -> Vec<std::net::IpAddr> {
     found.dedup();
     found
 }
-
