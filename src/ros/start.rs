@@ -45,16 +45,13 @@ mod without_rcl {
 
     impl Client {
         pub(super) fn start(default_name: &str, args: &Args) -> Result<Self, Diagnostic> {
-            let tell = |diagnostics: &[Diagnostic]| diagnostics.iter().for_each(|diagnostic| tracing::warn!("{diagnostic}"));
             #[cfg(feature = "zenoh")]
             if std::env::var("RMW_IMPLEMENTATION").is_ok_and(|rmw| rmw.trim() == "rmw_zenoh_cpp") {
                 let settings = Settings::from_env()?;
-                tell(&settings.without_effect);
+                settings.without_effect.iter().for_each(|diagnostic| tracing::warn!("{diagnostic}"));
                 return Ok(Self::Zenoh(Zenoh::start(default_name, args, &settings)?));
             }
-            let network = Network::from_env()?;
-            tell(&network.without_effect);
-            Ok(Self::Embedded(Embedded::start(default_name, args, &network)?))
+            Ok(Self::Embedded(Embedded::start(default_name, args, &Network::from_env()?)?))
         }
     }
 

@@ -171,11 +171,9 @@ impl Dds {
         self.participant.guid().into()
     }
 
-    /// Where it takes what is said on topics, on this machine.
-    pub(super) fn own_address(&self) -> SocketAddr {
-        // RTPS 2.5, section 9.6.2.3.
-        let port = 7400 + 250 * u32::from(self.participant.domain_id()) + 11 + 2 * u32::from(self.participant.participant_id());
-        (Ipv4Addr::LOCALHOST, u16::try_from(port).unwrap_or(u16::MAX)).into()
+    /// Where it takes what others send.
+    pub(super) fn ports(&self) -> rtps::Ports {
+        rtps::ports(self.participant.domain_id(), self.participant.participant_id())
     }
 
     /// Whether its threads are still there.

@@ -1,9 +1,8 @@
 //! Where the node may talk and how: the environment variables of ROS 2, read as `rcl` and the `rmw` layers read them.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs, UdpSocket};
 
-use crate::diagnostic::{Diagnostic, Place};
-use crate::ros::codes;
+use crate::diagnostic::Diagnostic;
 use crate::ros::environment::{Environment, Reach, fault};
 
 /// The highest domain: DDS has no ports for more.
@@ -27,15 +26,15 @@ pub struct Network {
     pub reach: Reach,
     /// From `RMW_IMPLEMENTATION`.
     pub services: ServiceWire,
-    /// Settings that were understood but can't be followed, to be told to the person.
-    pub without_effect: Vec<Diagnostic>,
+    /// `ROS_STATIC_PEERS`: machines on which nodes are looked for, by name or address, wherever they are.
+    pub static_peers: Vec<String>,
 }
 
 impl Network {
     /// The settings in the process's environment.
     ///
     /// # Errors
-    /// [`codes::ENVIRONMENT`].
+    /// [`crate::ros::codes::ENVIRONMENT`].
     pub fn from_env() -> Result<Self, Diagnostic> {
         Self::from_variables(&Environment::of_process())
     }
@@ -44,7 +43,7 @@ impl Network {
     /// says of others.
     ///
     /// # Errors
-    /// [`codes::ENVIRONMENT`].
+    /// [`crate::ros::codes::ENVIRONMENT`].
     pub fn loopback_from_env() -> Result<Self, Diagnostic> {
         Self::loopback(Environment::of_process())
     }
@@ -59,20 +58,14 @@ impl Network {
 
     fn from_variables(variables: &Environment) -> Result<Self, Diagnostic> {
         variables.refuse_security()?;
-        let mut without_effect = Vec::new();
         let reach = variables.reach()?;
-        if let Some(peers) = variables.get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off) {
-            let message =
-                format!("ROS_STATIC_PEERS={peers} is not followed: this build finds nodes by multicast, and on this machine");
-            let told = Diagnostic::new(&codes::WITHOUT_EFFECT, Place::default(), message);
-            without_effect
-                .push(told.help("name this machine among the static peers of the others, or build with rclrs (docs/ros.md)"));
-        }
+        let peers = variables.get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off).unwrap_or_default();
+        let static_peers = peers.split(';').map(str::trim).filter(|peer| !peer.is_empty()).map(str::to_owned).collect();
         Ok(Self {
             domain: variables.domain(LAST_DOMAIN)?,
             reach,
             services: variables.get("RMW_IMPLEMENTATION").map_or(Ok(ServiceWire::FastDds), services)?,
-            without_effect,
+            static_peers,
         })
     }
 
@@ -80,10 +73,30 @@ impl Network {
     pub(super) fn interfaces(&self) -> Option<Vec<IpAddr>> {
         match self.reach {
             Reach::Off => Some(Vec::new()),
-            Reach::Localhost => Some(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]),
+            Reach::Localhost => {
+                let ways = self.static_peers.iter().flat_map(|peer| addresses(peer)).filter_map(own_address);
+                let mut all: Vec<IpAddr> = std::iter::once(Ipv4Addr::LOCALHOST).chain(ways).map(IpAddr::V4).collect();
+                all.sort_unstable();
+                all.dedup();
+                Some(all)
+            }
             Reach::Subnet => None,
         }
     }
+}
+
+/// The addresses of a machine. It may take a while.
+pub(super) fn addresses(machine: &str) -> Vec<Ipv4Addr> {
+    let found = (machine, 0).to_socket_addrs().into_iter().flatten();
+    found.filter_map(|address| if let IpAddr::V4(address) = address.ip() { Some(address) } else { None }).collect()
+}
+
+/// This machine's own address on the way to another one.
+pub(super) fn own_address(other: Ipv4Addr) -> Option<Ipv4Addr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    // Nothing is sent: the port is of no interest.
+    socket.connect((other, 9)).ok()?;
+    if let IpAddr::V4(address) = socket.local_addr().ok()?.ip() { Some(address) } else { None }
 }
 
 fn services(rmw: &str) -> Result<ServiceWire, Diagnostic> {
@@ -129,7 +142,16 @@ mod tests {
         }
         assert_eq!(network(&[("ROS_DOMAIN_ID", "42")]).map(|n| n.domain), Ok(42));
         assert_eq!(network(&[("RMW_IMPLEMENTATION", "rmw_cyclonedds_cpp")]).map(|n| n.services), Ok(ServiceWire::Cyclone));
-        assert_eq!(network(&[("ROS_STATIC_PEERS", "10.0.0.7")]).map(|n| n.without_effect.len()), Ok(1));
+    }
+
+    #[test]
+    fn static_peers_are_listed_between_semicolons_and_reached_whatever_the_range() {
+        let peers = |variables: &[(&str, &str)]| network(variables).map(|network| network.static_peers);
+        assert_eq!(peers(&[("ROS_STATIC_PEERS", "10.0.0.7; robot.local;")]), Ok(vec!["10.0.0.7".into(), "robot.local".into()]));
+        let off = [("ROS_STATIC_PEERS", "10.0.0.7"), ("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")];
+        assert_eq!(peers(&off), Ok(Vec::new()));
+        let here = network(&[("ROS_STATIC_PEERS", "127.0.0.1"), ("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")]);
+        assert_eq!(here.map(|network| network.interfaces()), Ok(Some(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)])));
     }
 
     #[test]

@@ -9,8 +9,13 @@
 //! DDS would say what it has only when its heartbeat is due, after 3 s, since the acknowledgment with which RustDDS greets a writer is
 //! not what it takes for a greeting. So the first request is asked for. (Section 9.4.5.13.)
 //!
+//! **Announcements.** RustDDS announces its participants by multicast, and to the first ports of this machine. Machines that are named
+//! as static peers are told from here. (Sections 8.5.3.2, 9.6.3.2.)
+//!
 //! **Pulses.** RustDDS does not send to readers of its own participant. What is made here reaches one by way of the network, as the
 //! words of others do. (Section 9.4.5.4.)
+
+use std::net::Ipv4Addr;
 
 use rustdds::Timestamp;
 
@@ -91,6 +96,48 @@ pub(super) fn pulse(reader: Gid, writer: Gid, count: i64) -> Vec<u8> {
     // Flags, octets from here to the payload, which is one byte and its padding.
     let body = [&[0, 0, 16, 0], &to[12..], &by[12..], &number(count), &[0, 1, 0, 3], &[0; 4]];
     submessage(&mut datagram, 0x15, 4, &body.concat()); // DATA, with a payload
+    datagram
+}
+
+/// The ports of a participant: RTPS 2.5, section 9.6.2.3.
+pub(super) struct Ports {
+    /// Where it takes discovery.
+    pub discovery: u16,
+    /// Where it takes what is said on topics.
+    pub topics: u16,
+}
+
+/// The ports of the `participant`th participant of a machine.
+pub(super) fn ports(domain: u16, participant: u16) -> Ports {
+    let port = |n: u32| u16::try_from(7400 + 250 * u32::from(domain) + n + 2 * u32::from(participant)).unwrap_or(u16::MAX);
+    Ports { discovery: port(10), topics: port(11) }
+}
+
+/// The datagram that announces `participant`, which is found at `address`.
+pub(super) fn announcement(participant: Gid, address: Ipv4Addr, ports: &Ports) -> Vec<u8> {
+    /// Participants, publications, subscriptions and liveliness, both ends of each; topics, as RustDDS has it.
+    const ENDPOINTS: usize = 0x0c3f | 0x3000_0000;
+    /// In seconds; said again much more often.
+    const LEASE: usize = 50;
+    let locator = |port: u16| [&word(1)[..], &word(port.into()), &[0; 12], &address.octets()].concat();
+    let parameters: [(usize, Vec<u8>); 7] = [
+        (0x0015, vec![2, 4, 0, 0]),                // PID_PROTOCOL_VERSION
+        (0x0016, vec![0x01, 0x12, 0, 0]),          // PID_VENDORID
+        (0x0050, participant.0.to_vec()),          // PID_PARTICIPANT_GUID
+        (0x0032, locator(ports.discovery)),        // PID_METATRAFFIC_UNICAST_LOCATOR
+        (0x0031, locator(ports.topics)),           // PID_DEFAULT_UNICAST_LOCATOR
+        (0x0058, word(ENDPOINTS).to_vec()),        // PID_BUILTIN_ENDPOINT_SET
+        (0x0002, [word(LEASE), word(0)].concat()), // PID_PARTICIPANT_LEASE_DURATION
+    ];
+    let mut datagram = header(&participant.0);
+    // Flags, octets from here to the payload; to nobody in particular, from the writer that announces participants; in PL_CDR.
+    let mut body = [&[0, 0, 16, 0], &[0; 4][..], &[0, 1, 0, 0xc2], &number(1), &[0, 3, 0, 0]].concat();
+    for (id, value) in parameters {
+        body.extend([half(id), half(value.len())].concat());
+        body.extend(value);
+    }
+    body.extend([1, 0, 0, 0]);
+    submessage(&mut datagram, 0x15, 4, &body); // DATA, with a payload
     datagram
 }
 

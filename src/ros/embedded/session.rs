@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use super::dds::{Arrived, Dds, DdsTopic, Direction, Event, Gid, ReadError, Reader, Writer};
 use super::graph::{self, Graph, OwnEnd, ParticipantInfo};
-use super::network::Network;
+use super::network::{self, Network};
 use super::rtps;
 use crate::diagnostic::Diagnostic;
 use crate::ros::faults::Recurring;
@@ -28,6 +28,12 @@ const TOGETHER: Duration = Duration::from_millis(10);
 const TELL_AGAIN: Duration = Duration::from_secs(1);
 /// How many participants' nodes may arrive at once.
 const MOST_AT_ONCE: usize = 4096;
+/// How often a session announces itself on the machines that were named, at first; how many times; and how much slower then.
+const ANNOUNCE: Duration = Duration::from_millis(500);
+const QUICK: u32 = 10;
+const SLOWLY: u32 = 8;
+/// How many participants are looked for on each of them, as by Cyclone and Fast DDS.
+const MOST_PARTICIPANTS: u16 = 32;
 /// How often a session speaks to itself.
 const PULSE: Duration = Duration::from_secs(1);
 
@@ -63,6 +69,10 @@ impl Session {
         session.spawn(handle, |session| session.hear_ends());
         session.spawn(handle, |session| session.hear_nodes(nodes));
         session.spawn(handle, |session| session.tell_nodes());
+        if !network.static_peers.is_empty() {
+            let (domain, peers) = (network.domain, network.static_peers.clone());
+            session.spawn(handle, |session| session.tell_static_peers(domain, peers));
+        }
         if let Some((said, heard)) = pulse {
             let reader = heard.gid();
             session.spawn(handle, |session| session.hear_itself(heard));
@@ -155,10 +165,32 @@ impl Session {
     /// Sends pulses, for as long as the library is at work.
     async fn speak_to_itself(self: Arc<Self>, writer: Writer, reader: Gid) {
         let Ok(socket) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)) else { return };
+        let own = (Ipv4Addr::LOCALHOST, self.dds.ports().topics);
         for count in 1.. {
             // What fails is not heard, and that is noticed.
-            let _ = socket.send_to(&rtps::pulse(reader, writer.gid(), count), self.dds.own_address());
+            let _ = socket.send_to(&rtps::pulse(reader, writer.gid(), count), own);
             tokio::time::sleep(PULSE).await;
+        }
+    }
+
+    /// Announces itself on the machines that were named, again and again.
+    async fn tell_static_peers(self: Arc<Self>, domain: u16, peers: Vec<String>) {
+        let Ok(socket) = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)) else { return };
+        let (participant, ports, peers) = (self.dds.gid(), self.dds.ports(), Arc::new(peers));
+        drop(self);
+        for round in 0u32.. {
+            let peers = peers.clone();
+            // A name may take long to be found, or be found elsewhere later.
+            let found = tokio::task::spawn_blocking(move || peers.iter().flat_map(|peer| network::addresses(peer)).collect());
+            let found: Vec<Ipv4Addr> = found.await.unwrap_or_default();
+            for (peer, own) in found.into_iter().filter_map(|peer| Some((peer, network::own_address(peer)?))) {
+                let announcement = rtps::announcement(participant, own, &ports);
+                for other in 0..MOST_PARTICIPANTS {
+                    // Where nobody is, nobody is lost.
+                    let _ = socket.send_to(&announcement, (peer, rtps::ports(domain, other).discovery));
+                }
+            }
+            tokio::time::sleep(ANNOUNCE * if round < QUICK { 1 } else { SLOWLY }).await;
         }
     }
 
