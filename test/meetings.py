@@ -1,0 +1,255 @@
+"""Meetings of the node and its peers under bad conditions, for as long as one likes.
+
+    python test/meetings.py --seconds 3600 --peers 20        # a node and twenty peers that stop, leave and come back
+    python test/meetings.py --meetings 10000                 # until there were so many
+
+Peers start in any order, are stopped for 0 to 60 s, killed, and come back under the same name; so is the node, but for killing. After
+each round both sides are awake: then every description has to become an asset that its own peer hears, and every call has to be
+answered, in time. What was not is lost. The program ends with 1 if anything was.
+"""
+
+import argparse
+import itertools
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+#: How long something may take when both sides are awake. The aim is 2 s; a machine that does other things too is no fault.
+IN_TIME = 10
+
+
+def parameter_of(response):
+    """The one parameter of an answer."""
+    (value,) = response.values
+    return value.value
+
+
+class PeerProcess:
+    """A peer in a process of its own, so that it can be stopped: it describes robots, and tells of which it hears the asset."""
+
+    def __init__(self, domain, topic="/robot_description", lease=None):
+        environment = dict(os.environ)
+        if lease is not None:
+            import ros_peer
+
+            short = f"<LeaseDuration>{lease}s</LeaseDuration></Discovery>"
+            config = environment.get("CYCLONEDDS_URI", ros_peer.CONFIG)
+            environment["CYCLONEDDS_URI"] = config.replace("</Discovery>", short)
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--peer", str(domain), topic],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+        )
+        self.unread = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def _say(self, *words):
+        self.process.stdin.write((" ".join(words) + "\n").encode())
+        self.process.stdin.flush()
+
+    def describe(self, name):
+        """Describes a robot of that name."""
+        self._say("describe", name)
+
+    def call(self):
+        """Calls the node."""
+        self._say("call")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+    def line(self, timeout):
+        """The next line that it says, or None."""
+        end = time.monotonic() + timeout
+        while b"\n" not in self.unread:
+            if not select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))[0]:
+                return None
+            more = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not more:
+                return None
+            self.unread += more
+        line, self.unread = self.unread.split(b"\n", 1)
+        return line.decode()
+
+    def tells(self, wanted, timeout):
+        """Whether it says all of that within `timeout` seconds, in any order; what it did not say."""
+        missing, end = set(wanted), time.monotonic() + timeout
+        while missing and (line := self.line(max(0, end - time.monotonic()))) is not None:
+            missing.discard(line)
+        return missing
+
+    def hears(self, name, timeout=60):
+        """Whether it hears of the asset of that robot."""
+        return not self.tells([f"asset {name}"], timeout)
+
+
+def peer_main(domain, topic):
+    """The peer process: commands on standard input, what it hears on standard output."""
+    import ros_peer
+    from ros_node import box
+
+    with ros_peer.Peer(int(domain)) as peer:
+        described = peer.publisher(topic, ros_peer.String, latched=True, depth=1)
+        assets = peer.subscription("/urdf_usd/asset", ros_peer.Asset, latched=True, depth=100)
+        client, call, unread = None, None, b""
+        while True:
+            if select.select([0], [], [], 0.005)[0]:
+                more = os.read(0, 1 << 16)
+                if not more:
+                    return
+                *lines, unread = (unread + more).split(b"\n")
+                for line in lines:
+                    match line.decode().split():
+                        case ["describe", name]:
+                            described.write(ros_peer.String(data=box(name)))
+                        case ["call"]:
+                            # As `ros2 service call`: a new client for each.
+                            peer.clients.clear()
+                            client, call = peer.client("/urdf_usd/get_parameters", ros_peer.GetParameters), None
+            if client and call is None:
+                if client.requests.writer.get_matched_subscriptions() and client.replies.reader.get_matched_publications():
+                    call = client.send(ros_peer.GetParameters.request(names=["settle_time"]))
+                    print("called", flush=True)
+            if call is not None:
+                client.replies.take()
+                if any((r.client, r.sequence) == (client.identity, call) for r in client.replies.seen):
+                    client, call = None, None
+                    print("answer", flush=True)
+            for asset in assets.take():
+                print(f"asset {asset.robot}", flush=True)
+            assets.seen.clear()
+
+
+@dataclass
+class Figures:
+    """What came of it."""
+
+    meetings: int = 0
+    rounds: int = 0
+    lost: list = field(default_factory=list)
+    seconds: list = field(default_factory=list)
+
+    def __str__(self):
+        times = sorted(self.seconds) or [0]
+        p = [times[min(len(times) - 1, int(len(times) * q))] for q in (0.5, 0.9, 0.99)]
+        return (
+            f"{self.meetings} meetings in {self.rounds} rounds, lost: {len(self.lost)} {self.lost[:5]}; "
+            f"seconds until all was there: median {p[0]:.2f}, 90 % {p[1]:.2f}, 99 % {p[2]:.2f}, most {times[-1]:.2f}"
+        )
+
+
+def meet(start, domain, *, seconds=None, meetings=None, peers=3, longest_stop=3.0, seed=None, report=lambda figures: None):
+    """Lets `peers` peers and a node that `start` starts meet, again and again."""
+    dice = random.Random(seed)
+    end = time.monotonic() + seconds if seconds else None
+    node, figures = start(discover=True), Figures()
+    others = [PeerProcess(domain, f"/r{n}/robot_description", lease=dice.choice([None, 2])) for n in range(peers)]
+    names = (f"robot{n}" for n in itertools.count())
+    try:
+        while (end is None or time.monotonic() < end) and (meetings is None or figures.meetings < meetings):
+            figures.rounds += 1
+            plan = [dice.choice(["nothing", "stop", "stop", "kill", "call"]) for _ in others]
+            wanted = {}
+            is_node_stopped = dice.random() < 0.5
+            stops = sorted(dice.uniform(0, 0.5) for _ in range(len(others) + 1))
+            for n, (what, wait) in enumerate(zip(plan, stops)):
+                time.sleep(wait / len(others))
+                if what == "kill":
+                    others[n].kill()
+                    others[n] = PeerProcess(domain, f"/r{n}/robot_description", lease=dice.choice([None, 2]))
+                wanted[n] = next(names)
+                others[n].describe(wanted[n])
+                others[n].call()
+                if what == "stop":
+                    others[n].stop()
+                if is_node_stopped and n == len(others) // 2:
+                    node.process.send_signal(signal.SIGSTOP)
+            # Most stops are short; some last longer than what others wait for.
+            time.sleep(min(longest_stop, dice.expovariate(1 / 0.7)) if dice.random() < 0.9 else longest_stop)
+            node.process.send_signal(signal.SIGCONT)
+            awake = time.monotonic()
+            for other in others:
+                other.go_on()
+            for n, name in wanted.items():
+                figures.meetings += 1
+                missing = others[n].tells([f"asset {name}", "called", "answer"], max(0.1, IN_TIME - (time.monotonic() - awake)))
+                if missing:
+                    figures.lost.append((figures.rounds, n, plan[n], is_node_stopped, *sorted(missing)))
+                else:
+                    figures.seconds.append(time.monotonic() - awake)
+            assert node.process.poll() is None, node.log
+            report(figures)
+    finally:
+        node.process.send_signal(signal.SIGCONT)
+        for other in others:
+            other.kill()
+    return figures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--meetings", type=int)
+    parser.add_argument("--peers", type=int, default=5)
+    parser.add_argument("--longest-stop", type=float, default=15)
+    parser.add_argument("--domain", type=int, default=101)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    options = parser.parse_args()
+    from ros_node import Node
+
+    folder = Path(tempfile.mkdtemp())
+    # Robots in namespaces are looked for, and the last ones are kept.
+    node = Node(options.domain, folder / "out", folder / "log.txt", environment={"ROS_LOG_DIR": str(folder / "logs")}, discover=True)
+    said = [time.monotonic()]
+
+    def report(figures):
+        if time.monotonic() - said[0] > 10:
+            said[0] = time.monotonic()
+            print(figures, flush=True)
+
+    try:
+        figures = meet(
+            lambda **_: node,
+            options.domain,
+            seconds=options.seconds,
+            meetings=options.meetings,
+            peers=options.peers,
+            longest_stop=options.longest_stop,
+            seed=options.seed,
+            report=report,
+        )
+    finally:
+        node.kill()
+    print(f"seed {options.seed}, log {node.log_path}\n{figures}")
+    return bool(figures.lost)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--peer"]:
+        peer_main(*sys.argv[2:])
+    else:
+        sys.exit(main())

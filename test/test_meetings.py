@@ -1,0 +1,97 @@
+"""The node and its peers meet under bad conditions: either side stands still, is given up and comes back, or calls at the worst moment.
+
+Whatever happens, what is latched arrives within moments of both sides being awake, and each call gets its answer. More of the same,
+for as long as one likes: `python test/meetings.py --help`.
+"""
+
+import random
+import signal
+import socket
+import time
+
+import pytest
+
+pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds (pip install cyclonedds)")
+
+import meetings  # noqa: E402
+import ros_peer  # noqa: E402
+from meetings import PeerProcess, parameter_of  # noqa: E402
+from ros_node import PATIENCE, box, description  # noqa: E402
+from ros_peer import Asset, GetParameters, Peer, String  # noqa: E402
+
+
+def assets_of(peer):
+    return peer.subscription("/urdf_usd/asset", Asset, latched=True, depth=100)
+
+
+@pytest.mark.parametrize("seconds", [0.2, 1, 6], ids=["blink", "second", "long"])
+def test_a_node_that_was_stopped_hears_and_answers_what_was_said_meanwhile(start, peer, seconds):
+    node = start()
+    topic, assets = description(peer, box("before")), assets_of(peer)
+    assets.wait(lambda asset: asset.robot == "before", PATIENCE)
+    client = peer.client("/urdf_usd/get_parameters", GetParameters).matched(PATIENCE)
+    node.process.send_signal(signal.SIGSTOP)
+    number = client.send(GetParameters.request(names=["settle_time"]))
+    topic.write(String(data=box("meanwhile")))
+    time.sleep(seconds)
+    node.process.send_signal(signal.SIGCONT)
+    assets.wait(lambda asset: asset.robot == "meanwhile", PATIENCE)
+    assert [value.value for value in client.answer(number, PATIENCE).values] == [0.05]
+    # And from then on.
+    topic.write(String(data=box("after")))
+    assets.wait(lambda asset: asset.robot == "after", PATIENCE)
+    assert [value.value for value in client.call(GetParameters.request(names=["settle_time"]), PATIENCE).values] == [0.05]
+
+
+def test_a_peer_that_was_given_up_and_comes_back_is_heard_and_hears(start, peer, domain):
+    node = start()
+    assets = assets_of(peer)
+    with PeerProcess(domain, lease=2) as other:
+        other.describe("before")
+        assets.wait(lambda asset: asset.robot == "before", PATIENCE)
+        other.stop()
+        node.logged('"before" is gone')
+        other.go_on()
+        other.describe("back")
+        assets.wait(lambda asset: asset.robot == "back", PATIENCE)
+        assert other.hears("back")
+
+
+def test_a_first_answer_is_not_lost_when_the_node_stands_still_after_the_meeting(start, domain):
+    node = start()
+    node.logged("listening")
+    dice = random.Random(13)
+    for _ in range(12):
+        with Peer(domain) as caller:
+            client = caller.client("/urdf_usd/get_parameters", GetParameters).matched(PATIENCE)
+            number = client.send(GetParameters.request(names=["settle_time"]))
+            time.sleep(dice.uniform(0, 0.05))
+            node.process.send_signal(signal.SIGSTOP)
+            time.sleep(dice.uniform(0.15, 0.4))
+            node.process.send_signal(signal.SIGCONT)
+            assert parameter_of(client.answer(number, PATIENCE)) == 0.05
+
+
+def test_meetings_at_random(start, domain):
+    figures = meetings.meet(start, domain, seconds=25, seed=7)
+    assert figures.lost == [] and figures.meetings > 10, figures
+
+
+def test_machines_that_are_named_as_static_peers_are_told_of_the_node(start, domain, monkeypatch):
+    # A peer that neither looks for others nor is looked for: its number on this machine is too high for both.
+    config = ros_peer.CONFIG.replace("auto</ParticipantIndex><MaxAutoParticipantIndex>32", "20</ParticipantIndex><MaxAutoParticipantIndex>0")
+    config = config.replace('<Peers><Peer address="127.0.0.1"/></Peers>', "")
+    assert config.count("20</ParticipantIndex>") == 1 and "<Peers>" not in config
+    # The numbers that it would look at are taken.
+    taken = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(4)]
+    for n, held in enumerate(taken):
+        held.bind(("0.0.0.0", 7410 + 250 * domain + n))
+    monkeypatch.setenv("CYCLONEDDS_URI", config)
+    with PeerProcess(domain) as other:
+        other.describe("named")
+        deaf = start("-r", "__node:=deaf")
+        told = start("-r", "__node:=told", output=deaf.output.with_name("told"), environment={"ROS_STATIC_PEERS": "nowhere.invalid;127.0.0.1"})
+        told.logged('wrote revision 1 of "named"')
+        assert '"named"' not in deaf.log
+    for held in taken:
+        held.close()
