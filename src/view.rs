@@ -18,7 +18,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use crate::bridge::launch::{self, Interrupted};
 use crate::bridge::watch::{Event, Watch};
 use crate::convert::{Counts, REPORT, file_name};
-use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::diagnostic::{Diagnostic, Place, Severity, escape_controls};
 use crate::serve::{FileView, FindingView, Presence, RobotState, RobotView, Server, Site, codes, hash, is_servable};
 
 /// The port unless one is named.
@@ -66,7 +66,7 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     };
     let server = bind(options).await?;
     let (url, site) = (server.url(), Arc::new(Site::default()));
-    let _ = writeln!(std::io::stderr(), "{}: {}; Ctrl-C ends it", robot.name, robot.message);
+    say(&format!("{}: {}; Ctrl-C ends it", robot.name, robot.message));
     let mut out = std::io::stdout();
     // Whoever closed the output does not want to read it.
     let _ = writeln!(out, "{url}").and_then(|()| out.flush());
@@ -103,7 +103,7 @@ async fn follow(subject: Subject, mut shown: RobotView, site: &Site) -> Result<(
         match events.recv().await {
             Some(Event::Changed(_)) => {}
             Some(Event::Trouble(diagnostic)) => {
-                let _ = writeln!(std::io::stderr(), "{diagnostic}");
+                say(&diagnostic.to_string());
                 continue;
             }
             None => return Ok(()),
@@ -126,7 +126,12 @@ fn tell(site: &Site, before: &RobotView, now: &RobotView) {
     }
     let event = serde_json::json!({ "robot": name, "key": key, "revision": revision, "state": state, "message": message });
     site.tell("diagnostics", &event);
-    let _ = writeln!(std::io::stderr(), "{name}: {message}");
+    say(&format!("{name}: {message}"));
+}
+
+/// Tells people a line.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", escape_controls(line));
 }
 
 /// What was shown stays, with what is the matter now.

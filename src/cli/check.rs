@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::{failed, plural, print_json, sarif, show_diagnostics};
 use crate::bridge::frames::Limits;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity, escape_controls};
 use crate::gltf;
 
 /// A GLB can't be larger, and a .gltf need not be.
@@ -181,7 +181,8 @@ fn print_text(asset: &Path, bytes: &[u8], mut diagnostics: Vec<Diagnostic>, coun
     let mut out = std::io::stdout().lock();
     show_diagnostics(&diagnostics, None, &mut out, is_terminal);
     let hidden = if hidden > 0 { format!(" ({hidden} below --severity not shown)") } else { String::new() };
+    let asset = asset.to_string_lossy();
+    let (errors, warnings) = (plural(counts.error, "error"), plural(counts.warning, "warning"));
     // A closed pipe (`| head`) is the reader's choice.
-    let _ =
-        writeln!(out, "{}: {}, {}{hidden}", asset.display(), plural(counts.error, "error"), plural(counts.warning, "warning"));
+    let _ = writeln!(out, "{}: {errors}, {warnings}{hidden}", escape_controls(&asset));
 }

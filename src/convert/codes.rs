@@ -45,6 +45,18 @@ pub const SIMREADY_INCOMPLETE: Code = Code {
     meaning: "SimReady's metadata is asked for, and something that it must say is not known: who made the robot, or its licence.",
     outcome: "The field is left out of the metadata; SimReady's validation will name it.",
 };
+pub const TIMED_OUT: Code = Code {
+    id: "convert-timed-out",
+    severity: Severity::Error,
+    meaning: "The conversion took longer than its time limit.",
+    outcome: "Nothing is published; the last revision stays.",
+};
+pub const CANCELLED: Code = Code {
+    id: "convert-cancelled",
+    severity: Severity::Error,
+    meaning: "The conversion was called off before it was done.",
+    outcome: "Nothing is published; the last revision stays.",
+};
 pub const INTERNAL: Code = Code {
     id: "internal-error",
     severity: Severity::Error,
@@ -61,5 +73,7 @@ pub const ALL: &[&Code] = &[
     &NO_STAND_IN,
     &OUTPUT,
     &SIMREADY_INCOMPLETE,
+    &TIMED_OUT,
+    &CANCELLED,
     &INTERNAL,
 ];

@@ -11,20 +11,28 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
 use crate::resolve::{File, Files, Located};
 use crate::robot::{Geometry, Material, MaterialId, Mesh, MeshId, MeshSource, Robot, Shape, Texture, Tiers};
+use crate::time_limit::TimeLimit;
 use crate::{srdf, urdf, xrdf};
 
 /// How many bytes of controller files are read.
 const MAX_CONTROLLER_FILES: usize = 4 << 20;
 
 /// Loads every mesh, texture and controller file of `robot`, all cores at once. What can't be loaded is reported and left out.
-pub(super) fn load(robot: &mut Robot, files: &Files, job: &Job, context: &Context, base: Option<&Path>) -> Vec<Diagnostic> {
+/// If the time is up, what is left is not loaded.
+pub(super) fn load(
+    robot: &mut Robot,
+    files: &Files,
+    (job, limit): (&Job, &TimeLimit),
+    context: &Context,
+    base: Option<&Path>,
+) -> Vec<Diagnostic> {
     let mut distinct = Distinct::default();
-    let mut diagnostics = meshes(robot, files, job.meshes, context, base, &mut distinct);
+    let mut diagnostics = meshes(robot, files, (job.meshes, limit), context, base, &mut distinct);
     if job.stand_ins {
         stand_in::add(robot, &mut diagnostics);
     }
-    diagnostics.extend(derived(robot, job.tiers, context, &mut distinct));
-    diagnostics.extend(textures(robot, files, base));
+    diagnostics.extend(derived(robot, (job.tiers, limit), context, &mut distinct));
+    diagnostics.extend(textures(robot, files, base, limit));
     diagnostics.extend(untextured(robot));
     diagnostics.extend(controllers(robot, files, base));
     diagnostics
@@ -34,7 +42,7 @@ pub(super) fn load(robot: &mut Robot, files: &Files, job: &Job, context: &Contex
 fn meshes(
     robot: &mut Robot,
     files: &Files,
-    options: mesh::Options,
+    (options, limit): (mesh::Options, &TimeLimit),
     context: &Context,
     base: Option<&Path>,
     distinct: &mut Distinct,
@@ -62,8 +70,9 @@ fn meshes(
     }
     let loaded = context.all(
         Step::Load,
+        limit,
         &jobs,
-        |(_, file)| file.bytes as usize,
+        (|(_, file)| file.bytes as usize, |(source, _)| source.uri.clone()),
         |(source, file)| match mesh::load(file, files, options, &context.store) {
             Ok((mesh, found)) => {
                 let found = found.into_iter().map(|d| at_reference(d, &source.place)).collect();
@@ -72,6 +81,9 @@ fn meshes(
             Err(error) => (None, vec![unreadable(&error, &file.path, &source.place)]),
         },
     );
+    if limit.ended().is_some() {
+        return diagnostics;
+    }
     let mut meshes: Vec<Option<Arc<Mesh>>> = Vec::with_capacity(loaded.len());
     for (mesh, found) in loaded {
         diagnostics.extend(found);
@@ -217,7 +229,12 @@ fn unreadable(error: &mesh::Error, file: &Path, place: &Place) -> Diagnostic {
 
 /// What is made from meshes: coarser tiers of those that are seen, and convex hulls of those that collide. A mesh without a hull
 /// (flat, collinear) keeps colliding as it is.
-fn derived(robot: &mut Robot, tiers: super::Tiers, context: &Context, distinct: &mut Distinct) -> Vec<Diagnostic> {
+fn derived(
+    robot: &mut Robot,
+    (tiers, limit): (super::Tiers, &TimeLimit),
+    context: &Context,
+    distinct: &mut Distinct,
+) -> Vec<Diagnostic> {
     enum Derived {
         Tiers(Tiers),
         Hull(Result<Arc<Mesh>, mesh::Error>),
@@ -231,14 +248,18 @@ fn derived(robot: &mut Robot, tiers: super::Tiers, context: &Context, distinct: 
     jobs.extend(distinct_meshes(robot, &colliding).into_iter().map(|(mesh, place)| (mesh, Some(place))));
     let made = context.all(
         Step::Derive,
+        limit,
         &jobs,
-        |(mesh, _)| mesh.triangles.len(),
+        (|(mesh, _)| mesh.triangles.len(), |(mesh, _)| format!("a mesh of {} triangles", mesh.triangles.len())),
         |(mesh, collider)| match collider {
             None => Derived::Tiers(mesh::kept_tiers(mesh, &context.store)),
             Some(_) => Derived::Hull(mesh::kept_hull(mesh, &context.store).map(Arc::new)),
         },
     );
     let mut diagnostics = Vec::new();
+    if limit.ended().is_some() {
+        return diagnostics;
+    }
     for ((mesh, place), made) in jobs.into_iter().zip(made) {
         match made {
             Derived::Tiers(tiers) => {
@@ -291,10 +312,13 @@ fn sources_of<'a>(robot: &'a mut Robot, mesh: &'a Arc<Mesh>) -> impl Iterator<It
 }
 
 /// The textures of the robot's own materials, each file read once.
-fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
+fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>, limit: &TimeLimit) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut by_uri: HashMap<&str, Result<Arc<Texture>, ()>> = HashMap::new();
     for (material, uri, place) in &robot.textures {
+        if limit.is_over(|| format!("loading the texture {uri}")) {
+            break;
+        }
         let texture = by_uri.entry(uri).or_insert_with(|| {
             let file = files.open(uri, base).map_err(|error| diagnostics.push(error.at(place.clone())))?;
             mesh::texture(&file).map_err(|error| {

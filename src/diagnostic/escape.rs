@@ -13,6 +13,20 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     if text.chars().any(acts_on_a_terminal) { Cow::Owned(Escaped(text).to_string()) } else { Cow::Borrowed(text) }
 }
 
+/// The same for a text that we break into lines ourselves: a line break stays where the next line is indented, as those of lists in
+/// messages are. A line that input makes up can then neither begin where a line of a log begins, nor leave its paragraph.
+pub fn escape_controls_in_list(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(acts_on_a_terminal) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for (number, line) in text.split("\n  ").enumerate() {
+        out.push_str(if number > 0 { "\n  " } else { "" });
+        out.push_str(&escape_controls(line));
+    }
+    Cow::Owned(out)
+}
+
 /// A text that is displayed as [`escape_controls`] gives it.
 #[derive(Clone, Copy, Debug)]
 pub struct Escaped<'a>(pub &'a str);
@@ -62,6 +76,12 @@ mod tests {
         let shown = escape_controls(raw);
         assert_eq!(shown, "a\\u{1b}[2J\\r\\nb\\t\\u{7f}\\u{9b}0m\\u{202e}c\\u{2066}\\u{2028}");
         assert!(matches!(escape_controls("größe_日本 \"x\\y\" 🤖"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn lists_keep_their_lines() {
+        let list = "looked at:\n  /a\u{1b}: no\n  /b: no\nERROR";
+        assert_eq!(escape_controls_in_list(list), "looked at:\n  /a\\u{1b}: no\n  /b: no\\nERROR");
     }
 
     proptest! {

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use escape::{Escaped, acts_on_a_terminal, escape_controls, escape_controls_in_json};
+pub use escape::{Escaped, acts_on_a_terminal, escape_controls, escape_controls_in_json, escape_controls_in_list};
 
 use serde::{Deserialize, Serialize};
 

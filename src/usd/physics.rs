@@ -18,6 +18,9 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     layer.over(&root);
     let contacts = Contacts::new(scene);
     for &id in &scene.robot.tree.order {
+        if scene.is_over("physics.usda") {
+            return layer;
+        }
         let (link, plan) = (&scene.robot.links[id.0], &scene.plan.links[id.0]);
         if let Some(mass) = mass_of(scene, id) {
             author_body(&mut layer, &plan.path, &mass);

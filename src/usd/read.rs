@@ -12,6 +12,7 @@ use openusd::{gf, sdf};
 use serde::Serialize;
 
 use super::FrameKind;
+use crate::diagnostic::Escaped;
 use crate::robot::Pose;
 
 mod frames;
@@ -36,6 +37,9 @@ pub enum ReadError {
         path: PathBuf,
     },
 }
+
+/// Links deeper than this are shown to people as if they stood this deep.
+const DEEPEST_SHOWN: usize = 100;
 
 /// A prim of the robot, as far as this module looks.
 struct Node {
@@ -348,11 +352,11 @@ fn qos(node: &Node) -> BTreeMap<&'static str, String> {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} (namespace {:?})", self.name, self.namespace)?;
+        writeln!(f, "{} (namespace {:?})", Escaped(&self.name), self.namespace)?;
         writeln!(f, "\nlinks ({})", self.links.len())?;
         for link in &self.links {
-            let indent = "  ".repeat(link.depth + 1);
-            write!(f, "{indent}{}", link.frame)?;
+            let indent = "  ".repeat(link.depth.min(DEEPEST_SHOWN) + 1);
+            write!(f, "{indent}{}", Escaped(&link.frame))?;
             match link.kind {
                 FrameKind::Frame => write!(f, "  frame")?,
                 FrameKind::Body => write!(f, "  {} kg", link.mass.unwrap_or(0.0))?,
@@ -367,27 +371,29 @@ impl fmt::Display for Summary {
         }
         writeln!(f, "\njoints ({})", self.joints.len())?;
         for joint in &self.joints {
-            let parent = joint.parent.as_deref().unwrap_or("(world)");
-            write!(f, "  {}  {}  {parent} -> {}", joint.name, joint.kind, joint.child.as_deref().unwrap_or("?"))?;
+            let [name, kind] = [&joint.name, &joint.kind].map(|text| Escaped(text));
+            let parent = Escaped(joint.parent.as_deref().unwrap_or("(world)"));
+            write!(f, "  {name}  {kind}  {parent} -> {}", Escaped(joint.child.as_deref().unwrap_or("?")))?;
             if let (Some(lower), Some(upper)) = (joint.lower, joint.upper) {
                 write!(f, "  {lower} .. {upper}")?;
             }
             if let Some(leader) = &joint.mimics {
-                write!(f, "  mimics {leader}")?;
+                write!(f, "  mimics {}", Escaped(leader))?;
             }
             writeln!(f)?;
         }
         writeln!(f, "\ninterfaces ({})", self.interfaces.len())?;
         for interface in &self.interfaces {
-            write!(f, "  {} {}  {}  {}", interface.kind, interface.role, interface.name, interface.type_name)?;
+            let [role, name, type_name] = [&interface.role, &interface.name, &interface.type_name].map(|text| Escaped(text));
+            write!(f, "  {} {role}  {name}  {type_name}", interface.kind)?;
             if let Some(frame) = &interface.frame {
-                write!(f, "  in {frame}")?;
+                write!(f, "  in {}", Escaped(frame))?;
             }
             if let Some(rate) = interface.rate {
                 write!(f, "  {rate} Hz")?;
             }
             for (policy, value) in &interface.qos {
-                write!(f, "  {policy} {value}")?;
+                write!(f, "  {policy} {}", Escaped(value))?;
             }
             writeln!(f)?;
         }
