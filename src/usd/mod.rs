@@ -34,7 +34,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use author::Layer;
 pub use frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use library::Library;
-use plan::{Plan, Role};
+use plan::{Flattened, Plan, Role};
 pub use read::{InterfaceSummary, ReadError, Summary, inspect, read_frames};
 pub use ros::default_namespace;
 pub use schema::SCHEMA_FILES;
@@ -245,13 +245,28 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
     let mut note = |code: &'static Code, place: &Place, message: String, help: &str| {
         found.push(Diagnostic::new(code, place.clone(), message).help(help));
     };
+    let (depth, most) = (scene.plan.depth, plan::MAX_NESTED);
+    let nested = if depth > most { format!("{depth} deep (at most {most})") } else { "under very long names".to_owned() };
+    let flattened = match scene.plan.flattened {
+        Flattened::Nothing => None,
+        Flattened::Bodies => Some((&codes::BODIES_FLAT, "bodies stand side by side in the default prim")),
+        Flattened::Frames => Some((&codes::FRAMES_FLAT, "bodies stand in the default prim, and frames in their bodies")),
+    };
+    if let Some((code, outcome)) = flattened {
+        let message = format!("links are nested {nested}; {outcome}");
+        note(code, &scene.robot.place, message, "nothing need be done, unless a program relies on links that are nested");
+    }
     for (link, plan) in scene.robot.links.iter().zip(&scene.plan.links) {
         if plan.role != Role::Body {
             continue;
         }
         let prim = plan.path.rsplit('/').next().unwrap_or_default();
         if prim != link.name {
-            let why = if names::is_identifier(&link.name) { "is taken by a sibling" } else { "cannot be a prim's name" };
+            let why = match &link.name {
+                name if name.len() > names::MAX_IDENTIFIER => "is too long for a prim's name",
+                name if names::is_identifier(name) => "is taken by a sibling",
+                _ => "cannot be a prim's name",
+            };
             let message =
                 format!("link {:?} {why}; its prim is {prim:?}, and simulators will publish that as its TF frame", link.name);
             note(&codes::NAME_ENCODED, &link.place, message, "rename the link if its TF frame matters");

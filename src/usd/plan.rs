@@ -13,6 +13,12 @@ pub(super) const ROOT_SCOPES: [&str; 4] = ["Materials", "PhysicsMaterials", "Col
 /// Names of children of a link that links and joints must not take.
 pub(super) const LINK_SCOPES: [&str; 2] = ["visual", "collision"];
 
+/// The most links whose prims stand in each other. Real robots have up to 20. What reads an asset goes down all of them for each prim:
+/// OpenUSD's time and stack, and that of others, grow with the depth.
+pub(super) const MAX_NESTED: usize = 64;
+/// The most bytes of the paths of all links. Each stands some twenty times in the layers.
+const MAX_PATHS: usize = 4 << 20;
+
 /// What a link is in USD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -55,11 +61,25 @@ pub(super) struct JointPlan {
     pub local1: Pose,
 }
 
+/// What does not stand where it is in the robot's tree, since the paths would be too deep or too long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Flattened {
+    #[default]
+    Nothing,
+    /// Bodies stand in the default prim, though they were to be nested.
+    Bodies,
+    /// Bodies stand in the default prim, and frames in the body that they are rigid in.
+    Frames,
+}
+
 /// The decisions for a whole robot.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     /// The default prim's name.
     pub name: String,
+    pub flattened: Flattened,
+    /// How many links deep the robot is nested in its source.
+    pub depth: usize,
     pub links: Vec<LinkPlan>,
     /// `None` where a joint is not written: inside frames, and floating ones.
     pub joints: Vec<Option<JointPlan>>,
@@ -77,7 +97,7 @@ impl Plan {
     pub(super) fn new(robot: &Robot, base: Base, bodies: Bodies) -> Self {
         let name = names::identifiers(&[&robot.name], "robot", &[]).remove(0);
         let roles = roles(robot, base);
-        let mut links = place_links(robot, &roles, bodies);
+        let Nesting { mut links, bodies, flattened, depth } = nest(robot, &roles, &name, bodies);
         let written: Vec<bool> = (0..robot.joints.len()).map(|joint| is_written(robot, &links, base, joint)).collect();
         let held = links_to_hold(robot, &links, &written, base);
         let children = name_children(robot, &links, &written, held.len(), bodies);
@@ -110,7 +130,17 @@ impl Plan {
             children.world_joints.iter().map(|identifier| format!("/{name}/{identifier}")).zip(held).collect();
         let articulation_roots = articulation_roots(robot, &name, &links, &joints, &world_joints);
         let filtered_pairs = filtered_pairs(robot, &links);
-        let mut plan = Self { name, links, joints, world_joints, articulation_roots, filtered_pairs, sensors: Vec::new() };
+        let mut plan = Self {
+            name,
+            flattened,
+            depth,
+            links,
+            joints,
+            world_joints,
+            articulation_roots,
+            filtered_pairs,
+            sensors: Vec::new(),
+        };
         plan.sensors = sensors::plan(robot, &plan);
         plan
     }
@@ -196,23 +226,64 @@ fn carries(children: &[JointId], moves: impl Fn(&JointId) -> bool) -> bool {
     children.len() > 1 || children.iter().any(moves)
 }
 
-fn place_links(robot: &Robot, roles: &[Role], bodies: Bodies) -> Vec<LinkPlan> {
+/// How the prims of links stand in each other.
+struct Nesting {
+    links: Vec<LinkPlan>,
+    bodies: Bodies,
+    flattened: Flattened,
+    depth: usize,
+}
+
+/// Nests links as asked for, unless the paths would be too deep or too long: then bodies, and if need be frames, are flat.
+fn nest(robot: &Robot, roles: &[Role], name: &str, bodies: Bodies) -> Nesting {
+    let placed = |bodies, flattened| {
+        let links = place_links(robot, roles, bodies, flattened == Flattened::Frames);
+        let (depth, bytes) = extent(robot, &links, name);
+        (Nesting { links, bodies, flattened, depth }, depth <= MAX_NESTED && bytes <= MAX_PATHS)
+    };
+    let (wanted, fits) = placed(bodies, Flattened::Nothing);
+    if fits {
+        return wanted;
+    }
+    let depth = wanted.depth;
+    let (flat, fits) = placed(Bodies::Flat, Flattened::Bodies);
+    let flat = if fits { flat } else { placed(Bodies::Flat, Flattened::Frames).0 };
+    Nesting { depth, ..flat }
+}
+
+/// How many links at most stand in each other, and how many bytes the paths of all have.
+fn extent(robot: &Robot, links: &[LinkPlan], name: &str) -> (usize, usize) {
+    let mut extents: Vec<(usize, usize)> = vec![(0, 0); links.len()];
+    let (mut deepest, mut bytes) = (0, 0_usize);
+    for &link in &robot.tree.order {
+        let (depth, length) = links[link.0].holder.map_or((0, 1 + name.len()), |holder| extents[holder.0]);
+        let own = robot.links[link.0].name.len().min(names::MAX_IDENTIFIER);
+        extents[link.0] = (depth + 1, length + 1 + own);
+        deepest = deepest.max(depth + 1);
+        bytes = bytes.saturating_add(length + 1 + own);
+    }
+    (deepest, bytes)
+}
+
+/// The place of every link. With `flat_frames` a frame stands in the body that it is rigid in, not in the frame above it.
+fn place_links(robot: &Robot, roles: &[Role], bodies: Bodies, flat_frames: bool) -> Vec<LinkPlan> {
     let rest = crate::robot::kinematics::Model::of(robot).poses(&[]);
+    // From the roots outwards, so that what is above each link is known: a walk for each would take the square of the depth.
+    let mut body_of: Vec<Option<LinkId>> = vec![None; roles.len()];
+    for &link in &robot.tree.order {
+        let parent = robot.tree.parent_joint[link.0].map(|j| robot.joints[j.0].parent);
+        body_of[link.0] = if roles[link.0] == Role::Body { Some(link) } else { parent.and_then(|parent| body_of[parent.0]) };
+    }
     let mut plans: Vec<LinkPlan> = Vec::with_capacity(robot.links.len());
     for (index, role) in roles.iter().copied().enumerate() {
-        let link = LinkId(index);
         let parent = robot.tree.parent_joint[index].map(|j| robot.joints[j.0].parent);
-        let mut body = (role == Role::Body).then_some(link);
-        let mut above = parent;
-        while let (None, Some(at)) = (body, above) {
-            body = (roles[at.0] == Role::Body).then_some(at);
-            above = robot.tree.parent_joint[at.0].map(|j| robot.joints[j.0].parent);
-        }
+        let body = body_of[index];
         // What floats is a tree of its own: nested, its articulation root would stand in another's.
         let floats = robot.tree.parent_joint[index].is_some_and(|j| robot.joints[j.0].kind == JointKind::Floating);
         let holder = match (bodies, role) {
             (Bodies::Flat, Role::Body) => None,
             (_, Role::Body) if floats => None,
+            (_, Role::Frame) if flat_frames => body,
             _ => parent.filter(|p| roles[p.0] != Role::World),
         };
         let local = match holder {
