@@ -460,8 +460,12 @@ fn kept(no_cache: bool) -> Result<Store, String> {
 
 /// URDF text from standard input. Relative references start from the working directory.
 fn standard_input() -> Result<Source, String> {
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| format!("cannot read standard input: {error}"))?;
+    let (mut bytes, most) = (Vec::new(), crate::urdf::MAX_TEXT as u64);
+    let read = std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes);
+    read.map_err(|error| format!("cannot read standard input: {error}"))?;
+    if bytes.len() as u64 > most {
+        return Err(format!("standard input has more than {} MiB, which no robot needs", most >> 20));
+    }
     let text = crate::urdf::decode(&bytes).map_err(|diagnostic| diagnostic.to_string())?;
     let directory = std::env::current_dir().map_err(|error| format!("cannot tell the working directory: {error}"))?;
     Ok(Source::Text { text, file: Some(directory.join("-")) })

@@ -148,11 +148,15 @@ fn read(asset: &Path) -> Result<Vec<u8>, String> {
         ));
     }
     let cannot = |error: std::io::Error| format!("cannot read {shown}: {error}");
-    let file = File::open(asset).map_err(cannot)?;
-    let metadata = file.metadata().map_err(cannot)?;
+    // Asked before it is opened: opening a pipe would wait for its other end, and a device has no end.
+    let metadata = std::fs::metadata(asset).map_err(cannot)?;
     if metadata.is_dir() {
         return Err(format!("{shown} is a directory; give the .glb or .gltf file in it"));
     }
+    if !metadata.is_file() {
+        return Err(format!("{shown} is no regular file; give a .glb or .gltf file"));
+    }
+    let file = File::open(asset).map_err(cannot)?;
     if metadata.len() > MAX_BYTES {
         return Err(format!("{shown} has {} bytes, more than a GLB can hold", metadata.len()));
     }

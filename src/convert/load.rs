@@ -1,6 +1,6 @@
 //! Fills a robot with what its references point to: meshes, hulls for colliders, textures, controllers; and with its SRDF and XRDF.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,11 +28,13 @@ pub(super) fn load(
 ) -> Vec<Diagnostic> {
     let mut distinct = Distinct::default();
     let mut diagnostics = meshes(robot, files, (job.meshes, limit), context, base, &mut distinct);
+    let mut pixels = mesh::MAX_PIXELS_TOGETHER;
+    diagnostics.extend(bound_pixels(robot, &mut pixels));
     if job.stand_ins {
         stand_in::add(robot, &mut diagnostics);
     }
     diagnostics.extend(derived(robot, (job.tiers, limit), context, &mut distinct));
-    diagnostics.extend(textures(robot, files, base, limit));
+    diagnostics.extend(textures(robot, files, base, (limit, pixels)));
     diagnostics.extend(untextured(robot));
     diagnostics.extend(controllers(robot, files, base));
     diagnostics
@@ -170,7 +172,7 @@ pub(super) fn xrdf(robot: &mut Robot, path: &Path, files: &Files) -> Result<Vec<
 /// Opens a file that a person named, and says where it is.
 fn named(path: &Path, files: &Files) -> Result<(PathBuf, File), Diagnostic> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let file = files.input(&path).map_err(|error| error.at(Place::file(path.clone())))?;
+    let file = files.input_within(&path, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(path.clone())))?;
     Ok((path, file))
 }
 
@@ -260,18 +262,25 @@ fn derived(
     if limit.ended().is_some() {
         return diagnostics;
     }
+    let mut sources: HashMap<*const Mesh, Vec<usize>> = HashMap::new();
+    for (index, source) in robot.meshes.iter().enumerate() {
+        if let Some(mesh) = &source.mesh {
+            sources.entry(Arc::as_ptr(mesh)).or_default().push(index);
+        }
+    }
     for ((mesh, place), made) in jobs.into_iter().zip(made) {
+        let sources = sources.get(&Arc::as_ptr(&mesh)).map_or(&[][..], Vec::as_slice);
         match made {
             Derived::Tiers(tiers) => {
                 let tiers = Tiers {
                     medium: tiers.medium.map(|tier| distinct.only(tier)),
                     low: tiers.low.map(|tier| distinct.only(tier)),
                 };
-                sources_of(robot, &mesh).for_each(|source| source.tiers = tiers.clone());
+                sources.iter().for_each(|&source| robot.meshes[source].tiers = tiers.clone());
             }
             Derived::Hull(Ok(hull)) => {
                 let hull = distinct.only(hull);
-                sources_of(robot, &mesh).for_each(|source| source.hull = Some(hull.clone()));
+                sources.iter().for_each(|&source| robot.meshes[source].hull = Some(hull.clone()));
             }
             Derived::Hull(Err(error)) => diagnostics.push(
                 Diagnostic::new(error.code, place.unwrap_or_default(), format!("no convex hull: {error}"))
@@ -296,9 +305,10 @@ fn meshes_of<'a>(shapes: impl Iterator<Item = &'a Shape>) -> HashMap<MeshId, &'a
 /// What was loaded for these meshes, each once, with the first shape that shows it.
 fn distinct_meshes(robot: &Robot, wanted: &HashMap<MeshId, &Place>) -> Vec<(Arc<Mesh>, Place)> {
     let mut distinct: Vec<(Arc<Mesh>, Place)> = Vec::new();
+    let mut known: HashSet<*const Mesh> = HashSet::new();
     for (index, source) in robot.meshes.iter().enumerate() {
         if let (Some(mesh), Some(place)) = (&source.mesh, wanted.get(&MeshId(index)))
-            && !distinct.iter().any(|(other, _)| Arc::ptr_eq(other, mesh))
+            && known.insert(Arc::as_ptr(mesh))
         {
             distinct.push((mesh.clone(), (*place).clone()));
         }
@@ -306,13 +316,45 @@ fn distinct_meshes(robot: &Robot, wanted: &HashMap<MeshId, &Place>) -> Vec<(Arc<
     distinct
 }
 
-/// The references that lead to a mesh.
-fn sources_of<'a>(robot: &'a mut Robot, mesh: &'a Arc<Mesh>) -> impl Iterator<Item = &'a mut MeshSource> {
-    robot.meshes.iter_mut().filter(move |source| source.mesh.as_ref().is_some_and(|other| Arc::ptr_eq(other, mesh)))
+/// Takes the textures from meshes that are too many together, in the robot's order, and leaves in `room` how many pixels others may have.
+fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    // Whether each image had room, and what each mesh became.
+    let mut fits: HashMap<String, bool> = HashMap::new();
+    let mut without: HashMap<*const Mesh, Arc<Mesh>> = HashMap::new();
+    for source in &mut robot.meshes {
+        let Some(mesh) = source.mesh.as_mut() else { continue };
+        let mut too_many = Vec::new();
+        for (index, texture) in mesh.materials.iter().enumerate().filter_map(|(i, m)| Some((i, m.base_color_texture.as_ref()?)))
+        {
+            let fits = fits.entry(texture.sha256.clone()).or_insert_with(|| {
+                let left = room.checked_sub(mesh::pixels(texture));
+                *room = left.unwrap_or(*room);
+                left.is_some()
+            });
+            if !*fits {
+                too_many.push(index);
+            }
+        }
+        if too_many.is_empty() {
+            continue;
+        }
+        let plain = without.entry(Arc::as_ptr(mesh)).or_insert_with(|| {
+            let message =
+                format!("of \"{}\" {} images are left out: there are too many pixels in all", source.uri, too_many.len());
+            let found = Diagnostic::new(&mesh::codes::TEXTURE_TOO_MANY_PIXELS, source.place.clone(), message);
+            diagnostics.push(found.help("scale the images down"));
+            let mut plain = Mesh::clone(mesh);
+            too_many.iter().for_each(|&index| plain.materials[index].base_color_texture = None);
+            Arc::new(plain)
+        });
+        *mesh = plain.clone();
+    }
+    diagnostics
 }
 
-/// The textures of the robot's own materials, each file read once.
-fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>, limit: &TimeLimit) -> Vec<Diagnostic> {
+/// The textures of the robot's own materials, each file read once. `pixels` is how many they may have together.
+fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>, (limit, mut pixels): (&TimeLimit, u64)) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut by_uri: HashMap<&str, Result<Arc<Texture>, ()>> = HashMap::new();
     for (material, uri, place) in &robot.textures {
@@ -321,7 +363,7 @@ fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>, limit: &TimeL
         }
         let texture = by_uri.entry(uri).or_insert_with(|| {
             let file = files.open(uri, base).map_err(|error| diagnostics.push(error.at(place.clone())))?;
-            mesh::texture(&file).map_err(|error| {
+            mesh::texture_within(&file, &mut pixels).map_err(|error| {
                 diagnostics.push(unreadable(&error, &file.path, place));
             })
         });

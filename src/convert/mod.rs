@@ -36,6 +36,9 @@ use crate::{gltf, mesh, resolve, urdf, usd, xacro};
 /// The name of the report in an asset's directory.
 pub const REPORT: &str = "report.json";
 
+/// The largest report that is read back, in bytes.
+const MAX_REPORT: u64 = 256 << 20;
+
 /// Where a robot's description comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
@@ -457,10 +460,10 @@ struct Previous {
 impl Previous {
     /// Nothing, if there is no report or it can't be understood: then everything is written anew.
     fn read(path: &Path) -> Self {
-        let Some(json) = std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
-        else {
-            return Self::default();
-        };
+        // Whoever put a pipe or a mountain there gets it replaced.
+        let is_ours = std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_REPORT);
+        let read = || serde_json::from_slice::<serde_json::Value>(&std::fs::read(path).ok()?).ok();
+        let Some(json) = is_ours.then(read).flatten() else { return Self::default() };
         let files =
             json["files"].as_array().into_iter().flatten().filter_map(|f| f["path"].as_str().map(str::to_owned)).collect();
         Self { revision: json["revision"].as_u64().unwrap_or(0), files }
@@ -497,7 +500,7 @@ fn expand(
     limit: &TimeLimit,
 ) -> Result<SourceText, Box<Diagnostic>> {
     let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-    files.input(&file).map_err(|error| error.at(Place::file(file.clone())))?;
+    files.input_within(&file, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(file.clone())))?;
     let (expanded, included) = xacro::expand(&file, arguments, files.resolver(), limit.left());
     included.iter().for_each(|included| files.rely_on(included));
     let xacro::Expanded { text, warnings } = expanded?;
@@ -516,7 +519,7 @@ fn read_source(job: &Job, files: &resolve::Files) -> Result<SourceText, Diagnost
         Source::File(path) | Source::Xacro { file: path, .. } => {
             refuse_other_kinds(path)?;
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            let file = files.input(&path).map_err(|error| error.at(Place::file(path.clone())))?;
+            let file = files.input_within(&path, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(path.clone())))?;
             let text = urdf::decode(&file.bytes).map_err(|mut d| {
                 d.place.file = Some(path.clone().into());
                 d

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use nalgebra::{UnitQuaternion, Vector3};
 
 use super::author::{Attribute, Layer, Prim, Relationship, token};
+use super::drives::Carried;
 use super::library::ColliderForm;
 use super::numbers::{degrees, joint_axis, quatf, vec3f};
 use super::plan::{JointPlan, Role};
@@ -19,7 +20,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     let (mut layer, root) = super::layer(scene, "Core UsdPhysics only: bodies, joints, colliders, contact materials");
     layer.over(&root);
     let contacts = Contacts::new(scene);
-    let closing = closing_joints(scene);
+    let (closing, carried) = (closing_joints(scene), Carried::new(scene));
     for &id in &scene.robot.tree.order {
         if scene.is_over("physics.usda") {
             return layer;
@@ -45,7 +46,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         // Joints after the body that they hang on and before the bodies below it, so that the layer reads like the robot.
         for joint in scene.robot.tree.child_joints[id.0].iter().chain(closing.get(&id).into_iter().flatten()).copied() {
             if let Some(plan) = &scene.plan.joints[joint.0] {
-                author_joint(scene, &mut layer, joint, plan);
+                author_joint(scene, &carried, &mut layer, joint, plan);
             }
         }
     }
@@ -127,7 +128,7 @@ fn inertia_repaired(link: &Link, mass: &Mass) -> Diagnostic {
     Diagnostic::new(&codes::INERTIA_REPAIRED, place.clone(), message).help("give the link its true inertia tensor")
 }
 
-fn author_joint(scene: &Scene<'_>, layer: &mut Layer, id: JointId, plan: &JointPlan) {
+fn author_joint(scene: &Scene<'_>, carried: &Carried, layer: &mut Layer, id: JointId, plan: &JointPlan) {
     let joint = &scene.robot.joints[id.0];
     let type_name = match joint.kind {
         JointKind::Fixed => "PhysicsFixedJoint",
@@ -159,7 +160,7 @@ fn author_joint(scene: &Scene<'_>, layer: &mut Layer, id: JointId, plan: &JointP
         JointKind::Fixed | JointKind::Floating => {}
     }
     if let Some(drive) = &joint.drive {
-        drives::author(scene, &mut prim, id, drive);
+        drives::author(scene, carried, &mut prim, id, drive);
     }
     if !plan.path.ends_with(&format!("/{}", joint.name)) {
         prim.display_name(&joint.name);
