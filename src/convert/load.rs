@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -14,20 +15,30 @@ use crate::robot::{Geometry, Material, MaterialId, Mesh, MeshId, MeshSource, Rob
 use crate::time_limit::TimeLimit;
 use crate::{srdf, urdf, xrdf};
 
+/// The most triangles of all meshes of a robot together, each file counted once: a hundred bytes each, some of them several times. The
+/// largest real robots have some millions.
+const MAX_TRIANGLES: usize = 16 << 20;
+
+/// The most bytes of all their files.
+const MAX_MESH_BYTES: u64 = 2 << 30;
+
 /// How many bytes of controller files are read.
 const MAX_CONTROLLER_FILES: usize = 4 << 20;
 
 /// Loads every mesh, texture and controller file of `robot`, all cores at once. What can't be loaded is reported and left out.
 /// If the time is up, what is left is not loaded.
+///
+/// # Errors
+/// If the meshes together are beyond the limits.
 pub(super) fn load(
     robot: &mut Robot,
     files: &Files,
     (job, limit): (&Job, &TimeLimit),
     context: &Context,
     base: Option<&Path>,
-) -> Vec<Diagnostic> {
+) -> Result<Vec<Diagnostic>, Diagnostic> {
     let mut distinct = Distinct::default();
-    let mut diagnostics = meshes(robot, files, (job.meshes, limit), context, base, &mut distinct);
+    let mut diagnostics = meshes(robot, files, (job.meshes, limit), context, base, &mut distinct)?;
     let mut pixels = mesh::MAX_PIXELS_TOGETHER;
     diagnostics.extend(bound_pixels(robot, &mut pixels));
     if job.stand_ins {
@@ -37,7 +48,19 @@ pub(super) fn load(
     diagnostics.extend(textures(robot, files, base, (limit, pixels)));
     diagnostics.extend(untextured(robot));
     diagnostics.extend(controllers(robot, files, base));
-    diagnostics
+    Ok(diagnostics)
+}
+
+/// Whether meshes of so many bytes and triangles are beyond the limits; `place` is that of the robot.
+fn too_much(bytes: u64, triangles: usize, place: &Place) -> Result<(), Diagnostic> {
+    let what = match (bytes > MAX_MESH_BYTES, triangles > MAX_TRIANGLES) {
+        (true, _) => {
+            format!("the files of all meshes have {} MiB together; the limit is {} MiB", bytes >> 20, MAX_MESH_BYTES >> 20)
+        }
+        (_, true) => format!("all meshes have more than {MAX_TRIANGLES} triangles together"),
+        _ => return Ok(()),
+    };
+    Err(Diagnostic::new(&super::codes::TOO_MUCH_MESH, place.clone(), what).help("simplify the largest meshes"))
 }
 
 /// Loads the meshes.
@@ -48,7 +71,7 @@ fn meshes(
     context: &Context,
     base: Option<&Path>,
     distinct: &mut Distinct,
-) -> Vec<Diagnostic> {
+) -> Result<Vec<Diagnostic>, Diagnostic> {
     let mut diagnostics = Vec::new();
     let located: Vec<Result<Located, Diagnostic>> = robot
         .meshes
@@ -70,22 +93,33 @@ fn meshes(
             Err(diagnostic) => diagnostics.push(diagnostic.clone()),
         }
     }
+    let bytes = jobs.iter().fold(0_u64, |bytes, (_, file)| bytes.saturating_add(file.bytes));
+    too_much(bytes, 0, &robot.place)?;
+    // Counted as they come, so that memory does not fill before the sum is known.
+    let triangles = AtomicUsize::new(0);
     let loaded = context.all(
         Step::Load,
         limit,
         &jobs,
         (|(_, file)| file.bytes as usize, |(source, _)| source.uri.clone()),
-        |(source, file)| match mesh::load(file, files, options, &context.store) {
-            Ok((mesh, found)) => {
-                let found = found.into_iter().map(|d| at_reference(d, &source.place)).collect();
-                (Some(Arc::new(mesh)), found)
+        |(source, file)| {
+            if triangles.load(Ordering::Relaxed) > MAX_TRIANGLES {
+                return (None, Vec::new());
             }
-            Err(error) => (None, vec![unreadable(&error, &file.path, &source.place)]),
+            match mesh::load(file, files, options, &context.store) {
+                Ok((mesh, found)) => {
+                    triangles.fetch_add(mesh.triangles.len(), Ordering::Relaxed);
+                    let found = found.into_iter().map(|d| at_reference(d, &source.place)).collect();
+                    (Some(Arc::new(mesh)), found)
+                }
+                Err(error) => (None, vec![unreadable(&error, &file.path, &source.place)]),
+            }
         },
     );
     if limit.ended().is_some() {
-        return diagnostics;
+        return Ok(diagnostics);
     }
+    too_much(bytes, triangles.into_inner(), &robot.place)?;
     let mut meshes: Vec<Option<Arc<Mesh>>> = Vec::with_capacity(loaded.len());
     for (mesh, found) in loaded {
         diagnostics.extend(found);
@@ -94,7 +128,7 @@ fn meshes(
     for (source, job) in robot.meshes.iter_mut().zip(job_of) {
         source.mesh = job.and_then(|job| meshes[job].clone());
     }
-    diagnostics
+    Ok(diagnostics)
 }
 
 /// Meshes, each once: equal ones of different files, or hulls of different meshes, are one, unless they look different.
@@ -396,6 +430,66 @@ mod tests {
             ..Job::new(Source::File(folder.join("r.urdf")), folder.join("out"))
         };
         convert(&job, &Context::default()).map_err(Box::new)
+    }
+
+    #[test]
+    fn a_conversion_ends_in_time_or_when_it_is_called_off_and_writes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("r.urdf"), URDF).unwrap();
+        let out = folder.path().join("out");
+        let job = |time_limit| Job { time_limit, ..Job::new(Source::File(folder.path().join("r.urdf")), &out) };
+        let late = convert(&job(Some(std::time::Duration::ZERO)), &Context::default()).unwrap_err();
+        let [found] = &late.diagnostics[..] else { panic!("{late:?}") };
+        assert_eq!(found.code, "convert-timed-out");
+        assert!(found.message.contains("loading meshes") && found.help.contains("--time-limit"), "{found}");
+        let context = Context { cancelled: std::sync::Arc::new(true.into()), ..Context::default() };
+        assert_eq!(convert(&job(None), &context).unwrap_err().diagnostics[0].code, "convert-cancelled");
+        assert!(!out.exists());
+        let generous = Some(std::time::Duration::from_secs(3600));
+        assert!(convert(&job(generous), &Context::default()).unwrap().changed);
+    }
+
+    #[test]
+    fn meshes_have_an_end_together() {
+        use super::{MAX_MESH_BYTES, MAX_TRIANGLES, too_much};
+        let place = Default::default();
+        assert_eq!(too_much(MAX_MESH_BYTES, MAX_TRIANGLES, &place), Ok(()));
+        for (bytes, triangles, what) in [(MAX_MESH_BYTES + 1, 0, "2048 MiB"), (0, MAX_TRIANGLES + 1, "16777216 triangles")] {
+            let found = too_much(bytes, triangles, &place).unwrap_err();
+            assert!(found.code == "convert-too-much-mesh" && found.message.contains(what), "{found}");
+        }
+    }
+
+    #[test]
+    fn textures_of_meshes_have_room_together() {
+        use crate::robot::{ImageFormat, Material, Mesh, MeshSource, Robot, Texture, Tiers};
+        let png = |side: u32| {
+            let mut bytes = std::io::Cursor::new(Vec::new());
+            image::DynamicImage::new_rgb8(side, 2).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+            bytes.into_inner()
+        };
+        let source = |side: u32| {
+            let texture = Texture {
+                name: "t".to_owned(),
+                format: ImageFormat::Png,
+                bytes: png(side).into(),
+                sha256: side.to_string(),
+                has_alpha: false,
+            };
+            let material = Material { base_color_texture: Some(texture.into()), ..Material::plain("m", [1.0; 4]) };
+            let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+            let mesh = Mesh { materials: vec![material], ..crate::mesh::convex_hull(&corners).unwrap() };
+            let (uri, place) = (format!("{side}.dae"), Default::default());
+            MeshSource { uri, place, mesh: Some(mesh.into()), hull: None, tiers: Tiers::default() }
+        };
+        let mut robot: Robot = crate::urdf::read(URDF, None).robot.unwrap();
+        robot.meshes = [4, 10, 4, 5].map(source).into();
+        let mut room = 20;
+        let found = super::bound_pixels(&mut robot, &mut room);
+        let has = |source: &MeshSource| source.mesh.as_ref().unwrap().materials[0].base_color_texture.is_some();
+        // 8 of 20, then 20 that don't fit, the first again, and 10.
+        assert_eq!(robot.meshes.iter().map(has).collect::<Vec<_>>(), [true, false, true, true]);
+        assert_eq!((found.len(), found[0].code, room), (1, "texture-too-many-pixels", 2));
     }
 
     #[test]

@@ -291,7 +291,11 @@ fn run(
     let read = start.elapsed();
     in_time(limit, "loading meshes")?;
 
-    diagnostics.extend(load::load(&mut robot, files, (job, limit), context, source.file.as_deref().and_then(Path::parent)));
+    let base = source.file.as_deref().and_then(Path::parent);
+    match load::load(&mut robot, files, (job, limit), context, base) {
+        Ok(found) => diagnostics.extend(found),
+        Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
+    }
     let srdf = job.srdf.as_ref().map(|path| load::srdf(&mut robot, path, files));
     let xrdf = job.xrdf.as_ref().map(|path| load::xrdf(&mut robot, path, files));
     for found in srdf.into_iter().chain(xrdf) {

@@ -17,7 +17,7 @@ pub(super) const LINK_SCOPES: [&str; 2] = ["visual", "collision"];
 /// OpenUSD's time and stack, and that of others, grow with the depth.
 pub(super) const MAX_NESTED: usize = 64;
 /// The most bytes of the paths of all links. Each stands some twenty times in the layers.
-const MAX_PATHS: usize = 4 << 20;
+const MAX_PATHS: usize = 512 << 10;
 
 /// What a link is in USD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -433,4 +433,72 @@ fn name_children(robot: &Robot, links: &[LinkPlan], written: &[bool], world_join
         out.world_joints.extend(identifiers);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MASS: &str = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>";
+
+    /// A chain of links, each turned and moved a little in the one before.
+    fn chain(count: usize, inside: impl Fn(usize) -> &'static str, kind: &str, name: impl Fn(usize) -> String) -> Robot {
+        let mut text = "<robot name='r'>".to_owned();
+        for n in 0..count {
+            text += &format!("<link name='{}'>{}</link>", name(n), inside(n));
+            if n > 0 {
+                let (parent, child) = (name(n - 1), name(n));
+                text += &format!(
+                    "<joint name='j{n}' type='{kind}'><parent link='{parent}'/><child link='{child}'/><origin xyz='0.1 0 0' rpy='0 0 0.2'/></joint>"
+                );
+            }
+        }
+        crate::urdf::read(&(text + "</robot>"), None).robot.unwrap()
+    }
+
+    fn levels(plan: &Plan) -> usize {
+        plan.links.iter().map(|link| link.path.matches('/').count() - 1).max().unwrap()
+    }
+
+    #[test]
+    fn bodies_are_flat_where_depth_would_square() {
+        let of =
+            |count: usize, bodies| Plan::new(&chain(count, |_| MASS, "continuous", |n| format!("l{n}")), Base::Auto, bodies);
+        let (nested, deep) = (of(MAX_NESTED, Bodies::Nested), of(MAX_NESTED + 1, Bodies::Nested));
+        assert_eq!((levels(&nested), nested.flattened), (MAX_NESTED, Flattened::Nothing));
+        assert_eq!((levels(&deep), deep.flattened, deep.depth), (1, Flattened::Bodies, MAX_NESTED + 1));
+        assert!(deep.joints.iter().flatten().all(|joint| joint.path.matches('/').count() == 2));
+        // What was asked for anyway is nothing to tell.
+        assert_eq!(of(MAX_NESTED + 1, Bodies::Flat).flattened, Flattened::Nothing);
+    }
+
+    #[test]
+    fn frames_stand_in_their_body_where_depth_would_square() {
+        let inside = |n: usize| if n == 0 { MASS } else { "" };
+        let robot = chain(200, inside, "fixed", |n| format!("l{n}"));
+        let plan = Plan::new(&robot, Base::Auto, Bodies::Nested);
+        assert_eq!((levels(&plan), plan.flattened), (2, Flattened::Frames));
+        let rest = crate::robot::kinematics::Model::of(&robot).poses(&[]);
+        for (link, rest) in plan.links.iter().zip(&rest).skip(1) {
+            assert_eq!((link.role, link.holder), (Role::Frame, Some(LinkId(0))));
+            assert!((link.local.to_homogeneous() - rest.to_homogeneous()).amax() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn long_names_count_too() {
+        // Sixty links deep only, but a hundred times, with names as long as they may be.
+        let long = |n: usize| format!("{}{n}", "a".repeat(240));
+        let one = chain(60, |_| MASS, "continuous", long);
+        assert_eq!(Plan::new(&one, Base::Auto, Bodies::Nested).flattened, Flattened::Nothing);
+        let links: String = (0..3000).map(|n| format!("<link name='{}'>{MASS}</link>", long(n))).collect();
+        let joints = (0..3000).filter(|n| n % 60 != 0).map(|n| {
+            let (parent, child) = (long(n - 1), long(n));
+            format!("<joint name='j{n}' type='fixed'><parent link='{parent}'/><child link='{child}'/></joint>")
+        });
+        let text = format!("<robot name='r'>{links}{}</robot>", joints.collect::<String>());
+        let many = crate::urdf::read(&text, None).robot.unwrap();
+        let plan = Plan::new(&many, Base::Auto, Bodies::Nested);
+        assert_eq!((levels(&plan), plan.flattened, plan.depth), (1, Flattened::Bodies, 60));
+    }
 }

@@ -193,4 +193,45 @@ mod tests {
         let panic = std::panic::catch_unwind(|| on_large_stack(|| panic!("so"))).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"so"));
     }
+
+    /// Reads `text` as the entry of an asset, on a thread with the stack that tokio gives to its own.
+    fn inspected(text: String) -> Result<crate::usd::Summary, String> {
+        let thread = thread::Builder::new().stack_size(2 << 20).spawn(move || {
+            let folder = tempfile::tempdir().unwrap();
+            let entry = folder.path().join("a.usda");
+            std::fs::write(&entry, text).unwrap();
+            crate::usd::inspect(&entry).map_err(|error| error.to_string())
+        });
+        thread.unwrap().join().unwrap()
+    }
+
+    #[test]
+    fn deep_layers_are_read_or_refused_whatever_the_stack() {
+        let layer = |inside: &str| format!("#usda 1.0\n(\n    defaultPrim = \"a\"\n)\n{inside}\n");
+        let prims = |depth: usize| {
+            let open: String = (0..depth).map(|_| "def Xform \"a\"\n{\n").collect();
+            layer(&format!("{open}{}", "}\n".repeat(depth)))
+        };
+        let dictionaries = |depth: usize| {
+            let (open, close) = ("dictionary d = {\n".repeat(depth), "}\n".repeat(depth));
+            layer(&format!("def Xform \"a\" (\n customData = {{\n{open}{close}}}\n)\n{{\n}}\n"))
+        };
+        assert_eq!(inspected(prims(40)).unwrap().name, "a");
+        assert_eq!(inspected(dictionaries(DEEPEST - 2)).unwrap().name, "a");
+        for text in [prims(DEEPEST + 1), prims(1500), prims(100_000), dictionaries(DEEPEST - 1), dictionaries(50_000)] {
+            let error = inspected(text).unwrap_err();
+            assert!(error.contains("nested more than 256 deep"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [std::path::Path::new("/dev/zero"), folder.path()] {
+            let entry = folder.path().join("a.usda");
+            std::os::unix::fs::symlink(path, &entry).unwrap();
+            assert!(crate::usd::inspect(&entry).is_err(), "{}", path.display());
+            std::fs::remove_file(&entry).unwrap();
+        }
+    }
 }
