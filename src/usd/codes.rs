@@ -43,7 +43,8 @@ pub const BODIES_FLAT: Code = Code {
     meaning: "The links are nested so deeply (more than 64), or have so long names, that paths through all of them would be written again \
               and again.",
     outcome: "The prims of all bodies stand in the default prim, as with --bodies flat, and their joints beside them. Joints and TF \
-              frames are the same; the nesting of links that REP-158 wants for composition is lost.",
+              frames are the same (docs/frames.md says what is different for a body that hangs on a frame); the asset no longer nests links \
+              as REP-158 has it.",
 };
 pub const FRAMES_FLAT: Code = Code {
     id: "usd-frames-flat",
