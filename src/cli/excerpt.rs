@@ -11,7 +11,7 @@ use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanConten
 use crate::diagnostic::{acts_on_a_terminal, escape_controls};
 
 /// The most characters of a line that are shown.
-const MAX_LINE: usize = 160;
+const MAX_LINE: usize = 240;
 
 /// The largest file that excerpts are taken from: as much as a description may have.
 const MAX_BYTES: u64 = crate::urdf::MAX_TEXT as u64;
