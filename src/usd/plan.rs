@@ -16,8 +16,11 @@ pub(super) const LINK_SCOPES: [&str; 2] = ["visual", "collision"];
 /// The most links whose prims stand in each other. Real robots have up to 20. What reads an asset goes down all of them for each prim:
 /// OpenUSD's time and stack, and that of others, grow with the depth.
 pub(super) const MAX_NESTED: usize = 64;
-/// The most bytes of the paths of all links. Each stands some twenty times in the layers.
+/// The most bytes of the paths of all links, unless they have [`MAX_LONGER`] times as many at most as they would if no link stood in
+/// another. Each stands some twenty times in the layers.
 const MAX_PATHS: usize = 512 << 10;
+/// See [`MAX_PATHS`].
+const MAX_LONGER: usize = 4;
 
 /// What a link is in USD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,8 +241,9 @@ struct Nesting {
 fn nest(robot: &Robot, roles: &[Role], name: &str, bodies: Bodies) -> Nesting {
     let placed = |bodies, flattened| {
         let links = place_links(robot, roles, bodies, flattened == Flattened::Frames);
-        let (depth, bytes) = extent(robot, &links, name);
-        (Nesting { links, bodies, flattened, depth }, depth <= MAX_NESTED && bytes <= MAX_PATHS)
+        let Extent { depth, bytes, least } = Extent::of(robot, &links, name);
+        let fits = depth <= MAX_NESTED && bytes <= MAX_PATHS.max(MAX_LONGER * least);
+        (Nesting { links, bodies, flattened, depth }, fits)
     };
     let (wanted, fits) = placed(bodies, Flattened::Nothing);
     if fits {
@@ -251,18 +255,31 @@ fn nest(robot: &Robot, roles: &[Role], name: &str, bodies: Bodies) -> Nesting {
     Nesting { depth, ..flat }
 }
 
-/// How many links at most stand in each other, and how many bytes the paths of all have.
-fn extent(robot: &Robot, links: &[LinkPlan], name: &str) -> (usize, usize) {
-    let mut extents: Vec<(usize, usize)> = vec![(0, 0); links.len()];
-    let (mut deepest, mut bytes) = (0, 0_usize);
-    for &link in &robot.tree.order {
-        let (depth, length) = links[link.0].holder.map_or((0, 1 + name.len()), |holder| extents[holder.0]);
-        let own = robot.links[link.0].name.len().min(names::MAX_IDENTIFIER);
-        extents[link.0] = (depth + 1, length + 1 + own);
-        deepest = deepest.max(depth + 1);
-        bytes = bytes.saturating_add(length + 1 + own);
+/// How deep links are nested, and what that costs.
+struct Extent {
+    /// How many links at most stand in each other.
+    depth: usize,
+    /// Of the paths of all links.
+    bytes: usize,
+    /// The same if no link stood in another.
+    least: usize,
+}
+
+impl Extent {
+    fn of(robot: &Robot, links: &[LinkPlan], name: &str) -> Self {
+        let root = 1 + name.len();
+        let mut extent = Self { depth: 0, bytes: 0, least: 0 };
+        let mut of_link: Vec<(usize, usize)> = vec![(0, 0); links.len()];
+        for &link in &robot.tree.order {
+            let (depth, length) = links[link.0].holder.map_or((0, root), |holder| of_link[holder.0]);
+            let own = 1 + robot.links[link.0].name.len().min(names::MAX_IDENTIFIER);
+            of_link[link.0] = (depth + 1, length + own);
+            extent.depth = extent.depth.max(depth + 1);
+            extent.bytes = extent.bytes.saturating_add(length + own);
+            extent.least += root + own;
+        }
+        extent
     }
-    (deepest, bytes)
 }
 
 /// The place of every link. With `flat_frames` a frame stands in the body that it is rigid in, not in the frame above it.
