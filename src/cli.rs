@@ -4,6 +4,7 @@
 //! messages for people go to standard error. This module decides nothing about robots.
 
 mod check;
+mod excerpt;
 mod sarif;
 
 use std::collections::HashMap;
@@ -16,10 +17,11 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic};
 
+use self::excerpt::Excerpt;
 use crate::convert::{self, Formats, Job, Report, Source};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity, escape_controls, escape_controls_in_json, escape_controls_in_list};
 use crate::store::Store;
 use crate::{bridge, gltf, mesh, resolve, store, usd, view, xacro};
 
@@ -144,6 +146,9 @@ struct Convert {
     /// Say in the glTF when it was made, so that the same input no longer gives the same bytes
     #[arg(long)]
     gltf_date: bool,
+    /// How long the conversion may take, in s; then nothing is written [default: as long as it needs]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    time_limit: Option<Duration>,
     /// Neither use nor keep what earlier conversions made of the same meshes (in $XDG_CACHE_HOME/urdf_usd, at most URDF_USD_CACHE_MB MiB)
     #[arg(long)]
     no_cache: bool,
@@ -210,6 +215,12 @@ fn package(text: &str) -> Result<(String, PathBuf), String> {
         Some((name, directory)) if !name.is_empty() && !directory.is_empty() => Ok((name.to_owned(), directory.into())),
         _ => Err("expected NAME=DIR, such as my_robot_description=/home/me/my_robot_description".to_owned()),
     }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| *seconds > 0.0);
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.ok_or_else(|| "it is no number of seconds above 0, such as 60".to_owned())
 }
 
 /// A namespace as REP-158 §2.1.1 and ROS have it: `robot_1`, `/fleet/robot_1`.
@@ -347,6 +358,7 @@ fn convert(arguments: &Convert) -> ExitCode {
         dated: arguments.gltf_date,
         strict: arguments.strict,
         captured: Vec::new(),
+        time_limit: arguments.time_limit,
     };
     let bar = Bar::default();
     let store = match kept(arguments.no_cache) {
@@ -358,7 +370,8 @@ fn convert(arguments: &Convert) -> ExitCode {
         let expanded = expanded.clone();
         move |text: &str| *expanded.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned())
     };
-    let context = convert::Context { store, progress: bar.listener(), expanded: Some(Box::new(keep)) };
+    let context =
+        convert::Context { store, progress: bar.listener(), expanded: Some(Box::new(keep)), ..convert::Context::default() };
     let result = convert::convert(&job, &context);
     bar.clear();
     let expanded = expanded.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -447,8 +460,12 @@ fn kept(no_cache: bool) -> Result<Store, String> {
 
 /// URDF text from standard input. Relative references start from the working directory.
 fn standard_input() -> Result<Source, String> {
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| format!("cannot read standard input: {error}"))?;
+    let (mut bytes, most) = (Vec::new(), crate::urdf::MAX_TEXT as u64);
+    let read = std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes);
+    read.map_err(|error| format!("cannot read standard input: {error}"))?;
+    if bytes.len() as u64 > most {
+        return Err(format!("standard input has more than {} MiB, which no robot needs", most >> 20));
+    }
     let text = crate::urdf::decode(&bytes).map_err(|diagnostic| diagnostic.to_string())?;
     let directory = std::env::current_dir().map_err(|error| format!("cannot tell the working directory: {error}"))?;
     Ok(Source::Text { text, file: Some(directory.join("-")) })
@@ -502,7 +519,8 @@ fn schema(directory: &Path) -> ExitCode {
             return failed(&format!("cannot write {}: {error}", path.display()));
         }
     }
-    let _ = writeln!(std::io::stderr(), "wrote {}: export PXR_PLUGINPATH_NAME={0}", directory.display());
+    let directory = directory.to_string_lossy();
+    let _ = writeln!(std::io::stderr(), "wrote {0}: export PXR_PLUGINPATH_NAME={0}", escape_controls(&directory));
     ExitCode::SUCCESS
 }
 
@@ -521,7 +539,7 @@ fn entry_of(asset: &Path) -> Result<PathBuf, String> {
 fn print_json(value: &impl serde::Serialize) -> ExitCode {
     match serde_json::to_string_pretty(value) {
         Ok(text) => {
-            let _ = writeln!(std::io::stdout(), "{text}");
+            let _ = writeln!(std::io::stdout(), "{}", escape_controls_in_json(&text));
             ExitCode::SUCCESS
         }
         Err(error) => failed(&format!("the result cannot be printed as JSON: {error}")),
@@ -538,8 +556,7 @@ fn print_outcome(report: &Report) {
     let what = if report.changed { "wrote" } else { "is up to date:" };
     let is_there = |ending: &&&str| report.files.iter().any(|file| file.path == format!("{}.{ending}", report.name));
     let entry = ["usda", "usdz", "glb", "gltf"].iter().find(is_there).unwrap_or(&"usda");
-    let _ = writeln!(
-        std::io::stderr(),
+    let outcome = format!(
         "{} {what} {} (revision {}, {}, {:.1} MB in {:.2} s): {}, {}, {}, {}{findings}",
         report.robot,
         report.directory.join(format!("{}.{entry}", report.name)).display(),
@@ -552,6 +569,7 @@ fn print_outcome(report: &Report) {
         plural(counts.meshes, "mesh").replace("meshs", "meshes"),
         plural(counts.triangles, "triangle"),
     );
+    let _ = writeln!(std::io::stderr(), "{}", escape_controls(&outcome));
 }
 
 fn plural(count: usize, noun: &str) -> String {
@@ -576,52 +594,47 @@ fn show_diagnostics(diagnostics: &[Diagnostic], expanded: Option<&str>, out: &mu
             if diagnostic.place.expanded {
                 return expanded.map(Arc::from);
             }
-            let read = || std::fs::read_to_string(file).ok().map(Arc::from);
-            sources.entry(file.to_owned()).or_insert_with(read).clone()
+            sources.entry(file.to_owned()).or_insert_with(|| excerpt::source(file)).clone()
         });
-        let mut shown = MietteDiagnostic::new(match text {
+        let message = match text {
             Some(_) => diagnostic.message.clone(),
             None => format!("{}: {}", diagnostic.place, diagnostic.message),
-        })
-        .with_code(diagnostic.code)
-        .with_severity(match diagnostic.severity {
-            Severity::Info => miette::Severity::Advice,
-            Severity::Warning => miette::Severity::Warning,
-            Severity::Error => miette::Severity::Error,
-        });
+        };
+        let mut shown =
+            MietteDiagnostic::new(escape_controls_in_list(&message)).with_code(diagnostic.code).with_severity(match diagnostic
+                .severity
+            {
+                Severity::Info => miette::Severity::Advice,
+                Severity::Warning => miette::Severity::Warning,
+                Severity::Error => miette::Severity::Error,
+            });
         if !diagnostic.help.is_empty() {
-            shown = shown.with_help(diagnostic.help.clone());
+            shown = shown.with_help(escape_controls_in_list(&diagnostic.help));
         }
         let mut rendered = String::new();
         let result = match (file, text) {
             (Some(file), Some(text)) => {
-                let offset = byte_offset(&text, diagnostic.place.line, diagnostic.place.column);
-                shown = shown.with_labels([LabeledSpan::at_offset(offset, diagnostic.place.element.clone())]);
+                let place = &diagnostic.place;
                 let name = file.to_string_lossy();
-                let name = if diagnostic.place.expanded { format!("{name}, expanded by xacro") } else { name.into_owned() };
-                let report = miette::Report::new(shown).with_source_code(NamedSource::new(name, text));
+                let name = if place.expanded { format!("{name}, expanded by xacro") } else { name.into_owned() };
+                let excerpt = Excerpt::new(&name, &text, place.line, place.column);
+                shown = shown.with_labels([LabeledSpan::at_offset(excerpt.offset, escape_controls(&place.element))]);
+                let report = miette::Report::new(shown).with_source_code(excerpt);
                 handler.render_report(&mut rendered, report.as_ref())
             }
             _ => handler.render_report(&mut rendered, &shown),
         };
-        let line = if result.is_ok() { rendered } else { format!("{diagnostic}\n") };
+        let line = if result.is_ok() { rendered } else { format!("{}\n", escape_controls(&diagnostic.to_string())) };
         let _ = write!(out, "{line}");
     }
 }
 
-/// Where a line and column (both from 1, in characters) are in a text.
-fn byte_offset(text: &str, line: u32, column: u32) -> usize {
-    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1) as usize).map(str::len).sum();
-    let rest = text.get(start..).unwrap_or_default();
-    start + rest.chars().take(column.saturating_sub(1) as usize).map(char::len_utf8).sum::<usize>()
-}
-
 fn failed(message: &str) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "error: {message}");
+    let _ = writeln!(std::io::stderr(), "error: {}", escape_controls_in_list(message));
     ExitCode::FAILURE
 }
 
 fn wrong(message: &str) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "error: {message}\n\nFor more information, try '--help'.");
+    let _ = writeln!(std::io::stderr(), "error: {}\n\nFor more information, try '--help'.", escape_controls(message));
     ExitCode::from(USAGE)
 }

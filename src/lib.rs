@@ -18,6 +18,7 @@ pub mod ros;
 pub mod serve;
 pub mod srdf;
 pub mod store;
+pub mod time_limit;
 pub mod urdf;
 pub mod usd;
 pub mod view;

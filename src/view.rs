@@ -18,8 +18,11 @@ use tokio::sync::mpsc::unbounded_channel;
 use crate::bridge::launch::{self, Interrupted};
 use crate::bridge::watch::{Event, Watch};
 use crate::convert::{Counts, REPORT, file_name};
-use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::diagnostic::{Diagnostic, Place, Severity, escape_controls};
 use crate::serve::{FileView, FindingView, Presence, RobotState, RobotView, Server, Site, codes, hash, is_servable};
+
+/// The largest report, or text of a glTF, that is read.
+const MAX_JSON: u64 = 512 << 20;
 
 /// The port unless one is named.
 const PORT: u16 = 8642;
@@ -66,7 +69,7 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     };
     let server = bind(options).await?;
     let (url, site) = (server.url(), Arc::new(Site::default()));
-    let _ = writeln!(std::io::stderr(), "{}: {}; Ctrl-C ends it", robot.name, robot.message);
+    say(&format!("{}: {}; Ctrl-C ends it", robot.name, robot.message));
     let mut out = std::io::stdout();
     // Whoever closed the output does not want to read it.
     let _ = writeln!(out, "{url}").and_then(|()| out.flush());
@@ -103,7 +106,7 @@ async fn follow(subject: Subject, mut shown: RobotView, site: &Site) -> Result<(
         match events.recv().await {
             Some(Event::Changed(_)) => {}
             Some(Event::Trouble(diagnostic)) => {
-                let _ = writeln!(std::io::stderr(), "{diagnostic}");
+                say(&diagnostic.to_string());
                 continue;
             }
             None => return Ok(()),
@@ -126,7 +129,12 @@ fn tell(site: &Site, before: &RobotView, now: &RobotView) {
     }
     let event = serde_json::json!({ "robot": name, "key": key, "revision": revision, "state": state, "message": message });
     site.tell("diagnostics", &event);
-    let _ = writeln!(std::io::stderr(), "{name}: {message}");
+    say(&format!("{name}: {message}"));
+}
+
+/// Tells people a line.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", escape_controls(line));
 }
 
 /// What was shown stays, with what is the matter now.
@@ -244,13 +252,24 @@ fn no_drawable(directory: &Path, name: &str) -> Diagnostic {
         .help(format!("make one: urdf_usd convert ROBOT.urdf -o {parent} --formats usd,glb"))
 }
 
+/// What is in a file of JSON. Opening a pipe would wait for its other end, and a device has no end.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let meta = fs::metadata(path)?;
+    let refused = |why: &str| Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, why));
+    match meta.is_file() {
+        true if meta.len() <= MAX_JSON => fs::read(path),
+        true => refused("it is larger than 512 MiB"),
+        false => refused("it is no regular file"),
+    }
+}
+
 /// An asset with its report.
 fn asset(directory: &Path, key: &str) -> Result<RobotView, Diagnostic> {
     let path = directory.join(REPORT);
     let unreadable = |error: &dyn std::fmt::Display| {
         fault(&path, format!("{} cannot be read: {error}", path.display())).help("convert the robot again")
     };
-    let bytes = fs::read(&path).map_err(|error| unreadable(&error))?;
+    let bytes = read(&path).map_err(|error| unreadable(&error))?;
     let report: Report = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
     let is_drawable =
         |file: &FileView| !file.path.contains('/') && [".glb", ".gltf"].iter().any(|end| file.path.ends_with(end));
@@ -346,7 +365,7 @@ fn is_gltf(file: &str) -> bool {
 impl Model {
     /// Reads a document; why not, in words.
     fn read(path: &Path) -> Result<Self, String> {
-        let text = fs::read(path).map_err(|error| error.to_string())?;
+        let text = read(path).map_err(|error| error.to_string())?;
         serde_json::from_slice(&text).map_err(|error| format!("no glTF: {error}"))
     }
 

@@ -6,7 +6,7 @@
 
 #![allow(dead_code, unused_imports)] // the modules belong to another crate, which uses the rest of them
 
-#[path = "../../src/diagnostic.rs"]
+#[path = "../../src/diagnostic/mod.rs"]
 pub mod diagnostic;
 #[path = "../../src/mesh/test/invariants.rs"]
 pub mod invariants;

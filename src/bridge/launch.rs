@@ -16,7 +16,7 @@ use super::places::Places;
 use super::work::Convert;
 use super::{codes, logging};
 use crate::convert::{self, Context, Job};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Place, escape_controls, escape_controls_in_list};
 use crate::ros::{self, Args, Changes, Node};
 use crate::serve::{Server, Site};
 use crate::store::Store;
@@ -49,8 +49,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// Shows why the node ends, and tells the exit code.
 pub(crate) fn fail(diagnostic: &Diagnostic) -> ExitCode {
     let place = if diagnostic.place.file.is_some() { format!("{}: ", diagnostic.place) } else { String::new() };
-    let help = if diagnostic.help.is_empty() { String::new() } else { format!("\n  help: {}", diagnostic.help) };
-    let _ = writeln!(std::io::stderr(), "error: {place}{}{help}", diagnostic.message);
+    let message = format!("{place}{}", diagnostic.message);
+    let _ = writeln!(std::io::stderr(), "error: {}", escape_controls_in_list(&message));
+    // Examples of parameter files have lines.
+    for (number, line) in diagnostic.help.lines().enumerate() {
+        let begin = if number == 0 { "  help: " } else { "" };
+        let _ = writeln!(std::io::stderr(), "{begin}{}", escape_controls(line));
+    }
     let is_usage = [
         &codes::ARGUMENT,
         &ros::codes::ARGUMENT,

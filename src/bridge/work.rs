@@ -51,6 +51,7 @@ pub(super) fn job(parameters: &Parameters, source: Source, home: &Home, folder: 
         dated: false,
         strict: parameters.strict,
         captured: Vec::new(),
+        time_limit: None,
     }
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::{failed, plural, print_json, sarif, show_diagnostics};
 use crate::bridge::frames::Limits;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity, escape_controls};
 use crate::gltf;
 
 /// A GLB can't be larger, and a .gltf need not be.
@@ -148,11 +148,15 @@ fn read(asset: &Path) -> Result<Vec<u8>, String> {
         ));
     }
     let cannot = |error: std::io::Error| format!("cannot read {shown}: {error}");
-    let file = File::open(asset).map_err(cannot)?;
-    let metadata = file.metadata().map_err(cannot)?;
+    // Asked before it is opened: opening a pipe would wait for its other end, and a device has no end.
+    let metadata = std::fs::metadata(asset).map_err(cannot)?;
     if metadata.is_dir() {
         return Err(format!("{shown} is a directory; give the .glb or .gltf file in it"));
     }
+    if !metadata.is_file() {
+        return Err(format!("{shown} is no regular file; give a .glb or .gltf file"));
+    }
+    let file = File::open(asset).map_err(cannot)?;
     if metadata.len() > MAX_BYTES {
         return Err(format!("{shown} has {} bytes, more than a GLB can hold", metadata.len()));
     }
@@ -181,7 +185,8 @@ fn print_text(asset: &Path, bytes: &[u8], mut diagnostics: Vec<Diagnostic>, coun
     let mut out = std::io::stdout().lock();
     show_diagnostics(&diagnostics, None, &mut out, is_terminal);
     let hidden = if hidden > 0 { format!(" ({hidden} below --severity not shown)") } else { String::new() };
+    let asset = asset.to_string_lossy();
+    let (errors, warnings) = (plural(counts.error, "error"), plural(counts.warning, "warning"));
     // A closed pipe (`| head`) is the reader's choice.
-    let _ =
-        writeln!(out, "{}: {}, {}{hidden}", asset.display(), plural(counts.error, "error"), plural(counts.warning, "warning"));
+    let _ = writeln!(out, "{}: {errors}, {warnings}{hidden}", escape_controls(&asset));
 }

@@ -45,6 +45,24 @@ pub const SIMREADY_INCOMPLETE: Code = Code {
     meaning: "SimReady's metadata is asked for, and something that it must say is not known: who made the robot, or its licence.",
     outcome: "The field is left out of the metadata; SimReady's validation will name it.",
 };
+pub const TOO_MUCH_MESH: Code = Code {
+    id: "convert-too-much-mesh",
+    severity: Severity::Error,
+    meaning: "The meshes of a robot together have more than 16 Mi triangles, or their files more than 2 GiB.",
+    outcome: "Nothing is published; the last revision stays.",
+};
+pub const TIMED_OUT: Code = Code {
+    id: "convert-timed-out",
+    severity: Severity::Error,
+    meaning: "The conversion took longer than its time limit.",
+    outcome: "Nothing is published; the last revision stays.",
+};
+pub const CANCELLED: Code = Code {
+    id: "convert-cancelled",
+    severity: Severity::Error,
+    meaning: "The conversion was called off before it was done.",
+    outcome: "Nothing is published; the last revision stays.",
+};
 pub const INTERNAL: Code = Code {
     id: "internal-error",
     severity: Severity::Error,
@@ -61,5 +79,8 @@ pub const ALL: &[&Code] = &[
     &NO_STAND_IN,
     &OUTPUT,
     &SIMREADY_INCOMPLETE,
+    &TOO_MUCH_MESH,
+    &TIMED_OUT,
+    &CANCELLED,
     &INTERNAL,
 ];

@@ -1,8 +1,9 @@
 //! Fills a robot with what its references point to: meshes, hulls for colliders, textures, controllers; and with its SRDF and XRDF.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -11,34 +12,66 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh;
 use crate::resolve::{File, Files, Located};
 use crate::robot::{Geometry, Material, MaterialId, Mesh, MeshId, MeshSource, Robot, Shape, Texture, Tiers};
+use crate::time_limit::TimeLimit;
 use crate::{srdf, urdf, xrdf};
+
+/// The most triangles of all meshes of a robot together, each file counted once: a hundred bytes each, some of them several times. The
+/// largest real robots have some millions.
+const MAX_TRIANGLES: usize = 16 << 20;
+
+/// The most bytes of all their files.
+const MAX_MESH_BYTES: u64 = 2 << 30;
 
 /// How many bytes of controller files are read.
 const MAX_CONTROLLER_FILES: usize = 4 << 20;
 
 /// Loads every mesh, texture and controller file of `robot`, all cores at once. What can't be loaded is reported and left out.
-pub(super) fn load(robot: &mut Robot, files: &Files, job: &Job, context: &Context, base: Option<&Path>) -> Vec<Diagnostic> {
+/// If the time is up, what is left is not loaded.
+///
+/// # Errors
+/// If the meshes together are beyond the limits.
+pub(super) fn load(
+    robot: &mut Robot,
+    files: &Files,
+    (job, limit): (&Job, &TimeLimit),
+    context: &Context,
+    base: Option<&Path>,
+) -> Result<Vec<Diagnostic>, Diagnostic> {
     let mut distinct = Distinct::default();
-    let mut diagnostics = meshes(robot, files, job.meshes, context, base, &mut distinct);
+    let mut diagnostics = meshes(robot, files, (job.meshes, limit), context, base, &mut distinct)?;
+    let mut pixels = mesh::MAX_PIXELS_TOGETHER;
+    diagnostics.extend(bound_pixels(robot, &mut pixels));
     if job.stand_ins {
         stand_in::add(robot, &mut diagnostics);
     }
-    diagnostics.extend(derived(robot, job.tiers, context, &mut distinct));
-    diagnostics.extend(textures(robot, files, base));
+    diagnostics.extend(derived(robot, (job.tiers, limit), context, &mut distinct));
+    diagnostics.extend(textures(robot, files, base, (limit, pixels)));
     diagnostics.extend(untextured(robot));
     diagnostics.extend(controllers(robot, files, base));
-    diagnostics
+    Ok(diagnostics)
+}
+
+/// Whether meshes of so many bytes and triangles are beyond the limits; `place` is that of the robot.
+fn too_much(bytes: u64, triangles: usize, place: &Place) -> Result<(), Diagnostic> {
+    let what = match (bytes > MAX_MESH_BYTES, triangles > MAX_TRIANGLES) {
+        (true, _) => {
+            format!("the files of all meshes have {} MiB together; the limit is {} MiB", bytes >> 20, MAX_MESH_BYTES >> 20)
+        }
+        (_, true) => format!("all meshes have more than {MAX_TRIANGLES} triangles together"),
+        _ => return Ok(()),
+    };
+    Err(Diagnostic::new(&super::codes::TOO_MUCH_MESH, place.clone(), what).help("simplify the largest meshes"))
 }
 
 /// Loads the meshes.
 fn meshes(
     robot: &mut Robot,
     files: &Files,
-    options: mesh::Options,
+    (options, limit): (mesh::Options, &TimeLimit),
     context: &Context,
     base: Option<&Path>,
     distinct: &mut Distinct,
-) -> Vec<Diagnostic> {
+) -> Result<Vec<Diagnostic>, Diagnostic> {
     let mut diagnostics = Vec::new();
     let located: Vec<Result<Located, Diagnostic>> = robot
         .meshes
@@ -60,18 +93,33 @@ fn meshes(
             Err(diagnostic) => diagnostics.push(diagnostic.clone()),
         }
     }
+    let bytes = jobs.iter().fold(0_u64, |bytes, (_, file)| bytes.saturating_add(file.bytes));
+    too_much(bytes, 0, &robot.place)?;
+    // Counted as they come, so that memory does not fill before the sum is known.
+    let triangles = AtomicUsize::new(0);
     let loaded = context.all(
         Step::Load,
+        limit,
         &jobs,
-        |(_, file)| file.bytes as usize,
-        |(source, file)| match mesh::load(file, files, options, &context.store) {
-            Ok((mesh, found)) => {
-                let found = found.into_iter().map(|d| at_reference(d, &source.place)).collect();
-                (Some(Arc::new(mesh)), found)
+        (|(_, file)| file.bytes as usize, |(source, _)| source.uri.clone()),
+        |(source, file)| {
+            if triangles.load(Ordering::Relaxed) > MAX_TRIANGLES {
+                return (None, Vec::new());
             }
-            Err(error) => (None, vec![unreadable(&error, &file.path, &source.place)]),
+            match mesh::load(file, files, options, &context.store) {
+                Ok((mesh, found)) => {
+                    triangles.fetch_add(mesh.triangles.len(), Ordering::Relaxed);
+                    let found = found.into_iter().map(|d| at_reference(d, &source.place)).collect();
+                    (Some(Arc::new(mesh)), found)
+                }
+                Err(error) => (None, vec![unreadable(&error, &file.path, &source.place)]),
+            }
         },
     );
+    if limit.ended().is_some() {
+        return Ok(diagnostics);
+    }
+    too_much(bytes, triangles.into_inner(), &robot.place)?;
     let mut meshes: Vec<Option<Arc<Mesh>>> = Vec::with_capacity(loaded.len());
     for (mesh, found) in loaded {
         diagnostics.extend(found);
@@ -80,7 +128,7 @@ fn meshes(
     for (source, job) in robot.meshes.iter_mut().zip(job_of) {
         source.mesh = job.and_then(|job| meshes[job].clone());
     }
-    diagnostics
+    Ok(diagnostics)
 }
 
 /// Meshes, each once: equal ones of different files, or hulls of different meshes, are one, unless they look different.
@@ -158,7 +206,7 @@ pub(super) fn xrdf(robot: &mut Robot, path: &Path, files: &Files) -> Result<Vec<
 /// Opens a file that a person named, and says where it is.
 fn named(path: &Path, files: &Files) -> Result<(PathBuf, File), Diagnostic> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let file = files.input(&path).map_err(|error| error.at(Place::file(path.clone())))?;
+    let file = files.input_within(&path, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(path.clone())))?;
     Ok((path, file))
 }
 
@@ -217,7 +265,12 @@ fn unreadable(error: &mesh::Error, file: &Path, place: &Place) -> Diagnostic {
 
 /// What is made from meshes: coarser tiers of those that are seen, and convex hulls of those that collide. A mesh without a hull
 /// (flat, collinear) keeps colliding as it is.
-fn derived(robot: &mut Robot, tiers: super::Tiers, context: &Context, distinct: &mut Distinct) -> Vec<Diagnostic> {
+fn derived(
+    robot: &mut Robot,
+    (tiers, limit): (super::Tiers, &TimeLimit),
+    context: &Context,
+    distinct: &mut Distinct,
+) -> Vec<Diagnostic> {
     enum Derived {
         Tiers(Tiers),
         Hull(Result<Arc<Mesh>, mesh::Error>),
@@ -231,26 +284,37 @@ fn derived(robot: &mut Robot, tiers: super::Tiers, context: &Context, distinct: 
     jobs.extend(distinct_meshes(robot, &colliding).into_iter().map(|(mesh, place)| (mesh, Some(place))));
     let made = context.all(
         Step::Derive,
+        limit,
         &jobs,
-        |(mesh, _)| mesh.triangles.len(),
+        (|(mesh, _)| mesh.triangles.len(), |(mesh, _)| format!("a mesh of {} triangles", mesh.triangles.len())),
         |(mesh, collider)| match collider {
             None => Derived::Tiers(mesh::kept_tiers(mesh, &context.store)),
             Some(_) => Derived::Hull(mesh::kept_hull(mesh, &context.store).map(Arc::new)),
         },
     );
     let mut diagnostics = Vec::new();
+    if limit.ended().is_some() {
+        return diagnostics;
+    }
+    let mut sources: HashMap<*const Mesh, Vec<usize>> = HashMap::new();
+    for (index, source) in robot.meshes.iter().enumerate() {
+        if let Some(mesh) = &source.mesh {
+            sources.entry(Arc::as_ptr(mesh)).or_default().push(index);
+        }
+    }
     for ((mesh, place), made) in jobs.into_iter().zip(made) {
+        let sources = sources.get(&Arc::as_ptr(&mesh)).map_or(&[][..], Vec::as_slice);
         match made {
             Derived::Tiers(tiers) => {
                 let tiers = Tiers {
                     medium: tiers.medium.map(|tier| distinct.only(tier)),
                     low: tiers.low.map(|tier| distinct.only(tier)),
                 };
-                sources_of(robot, &mesh).for_each(|source| source.tiers = tiers.clone());
+                sources.iter().for_each(|&source| robot.meshes[source].tiers = tiers.clone());
             }
             Derived::Hull(Ok(hull)) => {
                 let hull = distinct.only(hull);
-                sources_of(robot, &mesh).for_each(|source| source.hull = Some(hull.clone()));
+                sources.iter().for_each(|&source| robot.meshes[source].hull = Some(hull.clone()));
             }
             Derived::Hull(Err(error)) => diagnostics.push(
                 Diagnostic::new(error.code, place.unwrap_or_default(), format!("no convex hull: {error}"))
@@ -275,9 +339,10 @@ fn meshes_of<'a>(shapes: impl Iterator<Item = &'a Shape>) -> HashMap<MeshId, &'a
 /// What was loaded for these meshes, each once, with the first shape that shows it.
 fn distinct_meshes(robot: &Robot, wanted: &HashMap<MeshId, &Place>) -> Vec<(Arc<Mesh>, Place)> {
     let mut distinct: Vec<(Arc<Mesh>, Place)> = Vec::new();
+    let mut known: HashSet<*const Mesh> = HashSet::new();
     for (index, source) in robot.meshes.iter().enumerate() {
         if let (Some(mesh), Some(place)) = (&source.mesh, wanted.get(&MeshId(index)))
-            && !distinct.iter().any(|(other, _)| Arc::ptr_eq(other, mesh))
+            && known.insert(Arc::as_ptr(mesh))
         {
             distinct.push((mesh.clone(), (*place).clone()));
         }
@@ -285,19 +350,54 @@ fn distinct_meshes(robot: &Robot, wanted: &HashMap<MeshId, &Place>) -> Vec<(Arc<
     distinct
 }
 
-/// The references that lead to a mesh.
-fn sources_of<'a>(robot: &'a mut Robot, mesh: &'a Arc<Mesh>) -> impl Iterator<Item = &'a mut MeshSource> {
-    robot.meshes.iter_mut().filter(move |source| source.mesh.as_ref().is_some_and(|other| Arc::ptr_eq(other, mesh)))
+/// Takes the textures from meshes that are too many together, in the robot's order, and leaves in `room` how many pixels others may have.
+fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    // Whether each image had room, and what each mesh became.
+    let mut fits: HashMap<String, bool> = HashMap::new();
+    let mut without: HashMap<*const Mesh, Arc<Mesh>> = HashMap::new();
+    for source in &mut robot.meshes {
+        let Some(mesh) = source.mesh.as_mut() else { continue };
+        let mut too_many = Vec::new();
+        for (index, texture) in mesh.materials.iter().enumerate().filter_map(|(i, m)| Some((i, m.base_color_texture.as_ref()?)))
+        {
+            let fits = fits.entry(texture.sha256.clone()).or_insert_with(|| {
+                let left = room.checked_sub(mesh::pixels(texture));
+                *room = left.unwrap_or(*room);
+                left.is_some()
+            });
+            if !*fits {
+                too_many.push(index);
+            }
+        }
+        if too_many.is_empty() {
+            continue;
+        }
+        let plain = without.entry(Arc::as_ptr(mesh)).or_insert_with(|| {
+            let message =
+                format!("of \"{}\" {} images are left out: there are too many pixels in all", source.uri, too_many.len());
+            let found = Diagnostic::new(&mesh::codes::TEXTURE_TOO_MANY_PIXELS, source.place.clone(), message);
+            diagnostics.push(found.help("scale the images down"));
+            let mut plain = Mesh::clone(mesh);
+            too_many.iter().for_each(|&index| plain.materials[index].base_color_texture = None);
+            Arc::new(plain)
+        });
+        *mesh = plain.clone();
+    }
+    diagnostics
 }
 
-/// The textures of the robot's own materials, each file read once.
-fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
+/// The textures of the robot's own materials, each file read once. `pixels` is how many they may have together.
+fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>, (limit, mut pixels): (&TimeLimit, u64)) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut by_uri: HashMap<&str, Result<Arc<Texture>, ()>> = HashMap::new();
     for (material, uri, place) in &robot.textures {
+        if limit.is_over(|| format!("loading the texture {uri}")) {
+            break;
+        }
         let texture = by_uri.entry(uri).or_insert_with(|| {
             let file = files.open(uri, base).map_err(|error| diagnostics.push(error.at(place.clone())))?;
-            mesh::texture(&file).map_err(|error| {
+            mesh::texture_within(&file, &mut pixels).map_err(|error| {
                 diagnostics.push(unreadable(&error, &file.path, place));
             })
         });
@@ -330,6 +430,66 @@ mod tests {
             ..Job::new(Source::File(folder.join("r.urdf")), folder.join("out"))
         };
         convert(&job, &Context::default()).map_err(Box::new)
+    }
+
+    #[test]
+    fn a_conversion_ends_in_time_or_when_it_is_called_off_and_writes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("r.urdf"), URDF).unwrap();
+        let out = folder.path().join("out");
+        let job = |time_limit| Job { time_limit, ..Job::new(Source::File(folder.path().join("r.urdf")), &out) };
+        let late = convert(&job(Some(std::time::Duration::ZERO)), &Context::default()).unwrap_err();
+        let [found] = &late.diagnostics[..] else { panic!("{late:?}") };
+        assert_eq!(found.code, "convert-timed-out");
+        assert!(found.message.contains("loading meshes") && found.help.contains("--time-limit"), "{found}");
+        let context = Context { cancelled: std::sync::Arc::new(true.into()), ..Context::default() };
+        assert_eq!(convert(&job(None), &context).unwrap_err().diagnostics[0].code, "convert-cancelled");
+        assert!(!out.exists());
+        let generous = Some(std::time::Duration::from_secs(3600));
+        assert!(convert(&job(generous), &Context::default()).unwrap().changed);
+    }
+
+    #[test]
+    fn meshes_have_an_end_together() {
+        use super::{MAX_MESH_BYTES, MAX_TRIANGLES, too_much};
+        let place = Default::default();
+        assert_eq!(too_much(MAX_MESH_BYTES, MAX_TRIANGLES, &place), Ok(()));
+        for (bytes, triangles, what) in [(MAX_MESH_BYTES + 1, 0, "2048 MiB"), (0, MAX_TRIANGLES + 1, "16777216 triangles")] {
+            let found = too_much(bytes, triangles, &place).unwrap_err();
+            assert!(found.code == "convert-too-much-mesh" && found.message.contains(what), "{found}");
+        }
+    }
+
+    #[test]
+    fn textures_of_meshes_have_room_together() {
+        use crate::robot::{ImageFormat, Material, Mesh, MeshSource, Robot, Texture, Tiers};
+        let png = |side: u32| {
+            let mut bytes = std::io::Cursor::new(Vec::new());
+            image::DynamicImage::new_rgb8(side, 2).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+            bytes.into_inner()
+        };
+        let source = |side: u32| {
+            let texture = Texture {
+                name: "t".to_owned(),
+                format: ImageFormat::Png,
+                bytes: png(side).into(),
+                sha256: side.to_string(),
+                has_alpha: false,
+            };
+            let material = Material { base_color_texture: Some(texture.into()), ..Material::plain("m", [1.0; 4]) };
+            let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+            let mesh = Mesh { materials: vec![material], ..crate::mesh::convex_hull(&corners).unwrap() };
+            let (uri, place) = (format!("{side}.dae"), Default::default());
+            MeshSource { uri, place, mesh: Some(mesh.into()), hull: None, tiers: Tiers::default() }
+        };
+        let mut robot: Robot = crate::urdf::read(URDF, None).robot.unwrap();
+        robot.meshes = [4, 10, 4, 5].map(source).into();
+        let mut room = 20;
+        let found = super::bound_pixels(&mut robot, &mut room);
+        let has = |source: &MeshSource| source.mesh.as_ref().unwrap().materials[0].base_color_texture.is_some();
+        // 8 of 20, then 20 that don't fit, the first again, and 10.
+        assert_eq!(robot.meshes.iter().map(has).collect::<Vec<_>>(), [true, false, true, true]);
+        assert_eq!((found.len(), found[0].code, room), (1, "texture-too-many-pixels", 2));
     }
 
     #[test]

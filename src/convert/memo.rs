@@ -57,6 +57,8 @@ fn key(job: &Job, made: Option<&str>, store: &Store) -> Option<Key> {
     if !store.keeps() || job.simready.is_some() || job.dated {
         return None;
     }
+    // How long it may take changes nothing of what comes out.
+    let job = &Job { time_limit: None, ..job.clone() };
     // Relative paths of the job start from it.
     let folder = std::env::current_dir().ok()?;
     let key = Key::of("conversion").and(folder.as_os_str().as_encoded_bytes()).and(format!("{job:?}").as_bytes());

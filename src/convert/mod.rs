@@ -30,10 +30,14 @@ pub use simready::Simready;
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::robot::{Captured, Robot};
 use crate::store::Store;
+use crate::time_limit::{Ended, TimeLimit};
 use crate::{gltf, mesh, resolve, urdf, usd, xacro};
 
 /// The name of the report in an asset's directory.
 pub const REPORT: &str = "report.json";
+
+/// The largest report that is read back, in bytes.
+const MAX_REPORT: u64 = 256 << 20;
 
 /// Where a robot's description comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,6 +192,8 @@ pub struct Job {
     pub strict: bool,
     /// What the running robot was seen to offer to ROS. It counts more than what the source says or every robot has.
     pub captured: Vec<Captured>,
+    /// How long the conversion may take; then it ends with `convert-timed-out`. `None`: as long as it needs.
+    pub time_limit: Option<Duration>,
 }
 
 impl Job {
@@ -212,6 +218,7 @@ impl Job {
             dated: false,
             strict: false,
             captured: Vec::new(),
+            time_limit: None,
         }
     }
 }
@@ -243,15 +250,16 @@ impl std::error::Error for Failure {}
 /// [`Job::strict`]): it is a diagnostic of the report.
 pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     let (start, started) = (Instant::now(), SystemTime::now());
+    let limit = TimeLimit::new(job.time_limit, context.cancelled.clone());
     let files = resolve::Files::new(Arc::new(resolve::Resolver::new(job.resolve.clone())));
     // What xacro makes depends on more than files, so it is made anew every time; what came of the same text may be known.
-    let expanded = job.source.xacro().map(|(file, arguments)| expand(file, arguments, &files, context)).transpose();
+    let expanded = job.source.xacro().map(|(file, arguments)| expand(file, arguments, &files, context, &limit)).transpose();
     let expanded = expanded.map_err(|stop| Failure { diagnostics: vec![*stop], used: files.used() })?;
     let made = expanded.as_ref().map(|source| source.sha256.clone());
     if let Some(report) = memo::recall(job, made.as_deref(), &context.store, start) {
         return Ok(report);
     }
-    let result = run(job, expanded, &files, context, start);
+    let result = run(job, expanded, &files, context, (start, &limit));
     let used = files.used();
     let result = match result {
         Ok((report, written)) => {
@@ -275,14 +283,19 @@ fn run(
     expanded: Option<SourceText>,
     files: &resolve::Files,
     context: &Context,
-    start: Instant,
+    (start, limit): (Instant, &TimeLimit),
 ) -> Result<(Report, resolve::States), Vec<Diagnostic>> {
     let source = expanded.map_or_else(|| read_source(job, files), Ok).map_err(|d| vec![d])?;
     let urdf::Outcome { robot, mut diagnostics } = urdf::read(&source.text, source.file.as_deref());
     let Some(mut robot) = robot else { return Err(source.told(diagnostics)) };
     let read = start.elapsed();
+    in_time(limit, "loading meshes")?;
 
-    diagnostics.extend(load::load(&mut robot, files, job, context, source.file.as_deref().and_then(Path::parent)));
+    let base = source.file.as_deref().and_then(Path::parent);
+    match load::load(&mut robot, files, (job, limit), context, base) {
+        Ok(found) => diagnostics.extend(found),
+        Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
+    }
     let srdf = job.srdf.as_ref().map(|path| load::srdf(&mut robot, path, files));
     let xrdf = job.xrdf.as_ref().map(|path| load::xrdf(&mut robot, path, files));
     for found in srdf.into_iter().chain(xrdf) {
@@ -293,6 +306,7 @@ fn run(
     }
     robot.take_captured(&job.captured);
     let meshes = start.elapsed();
+    in_time(limit, "writing the layers and the glTF")?;
 
     let name = file_name(&robot.name);
     // A text has no URI, even where it says which folder its references start from.
@@ -301,7 +315,9 @@ fn run(
         Source::Text { .. } => None,
     };
     let directory = job.output_dir.join(&name);
-    let (mut outputs, written) = write(job, &robot, &name, uri.as_deref(), &source.sha256, &context.store, &mut diagnostics);
+    let (mut outputs, written) =
+        write((job, limit), &robot, &name, uri.as_deref(), &source.sha256, &context.store, &mut diagnostics);
+    in_time(limit, "finishing the files")?;
     if let Some(simready) = job.simready.as_ref().filter(|_| job.formats.usd) {
         let provenance = match &job.source {
             Source::File(_) | Source::Xacro { .. } => {
@@ -364,8 +380,33 @@ fn run(
     };
     let ms = milliseconds;
     report.timings_ms = Timings { read: ms(read), meshes: ms(meshes - read), write: ms(write - meshes), ..Timings::default() };
+    // From here on it is done as a whole or not at all.
+    in_time(limit, "publishing the files")?;
     let written = publish(&mut report, outputs, write, start, ms)?;
     Ok((report, written))
+}
+
+/// Goes on, unless the time is up before what comes `next`.
+fn in_time(limit: &TimeLimit, next: &str) -> Result<(), Vec<Diagnostic>> {
+    limit.is_over(|| next.to_owned());
+    limit.ended().map_or(Ok(()), |ended| Err(vec![over(ended)]))
+}
+
+/// The finding that a conversion had to end.
+fn over(Ended { part, after, allowed }: &Ended) -> Diagnostic {
+    let after = after.as_secs_f64();
+    match allowed {
+        Some(allowed) => {
+            let allowed = allowed.as_secs_f64();
+            let message = format!("the conversion took longer than {allowed} s: after {after:.1} s it was at {part}");
+            Diagnostic::new(&codes::TIMED_OUT, Place::default(), message)
+                .help("allow more time (--time-limit, time_limit), or give it less to do: simpler meshes, --tiers high, fewer formats")
+        }
+        None => {
+            let message = format!("the conversion was called off after {after:.1} s, at {part}");
+            Diagnostic::new(&codes::CANCELLED, Place::default(), message).help("convert it again if it is still wanted")
+        }
+    }
 }
 
 /// Rounded to hundredths.
@@ -423,10 +464,10 @@ struct Previous {
 impl Previous {
     /// Nothing, if there is no report or it can't be understood: then everything is written anew.
     fn read(path: &Path) -> Self {
-        let Some(json) = std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
-        else {
-            return Self::default();
-        };
+        // Whoever put a pipe or a mountain there gets it replaced.
+        let is_ours = std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_REPORT);
+        let read = || serde_json::from_slice::<serde_json::Value>(&std::fs::read(path).ok()?).ok();
+        let Some(json) = is_ours.then(read).flatten() else { return Self::default() };
         let files =
             json["files"].as_array().into_iter().flatten().filter_map(|f| f["path"].as_str().map(str::to_owned)).collect();
         Self { revision: json["revision"].as_u64().unwrap_or(0), files }
@@ -460,10 +501,11 @@ fn expand(
     arguments: &[xacro::Argument],
     files: &resolve::Files,
     context: &Context,
+    limit: &TimeLimit,
 ) -> Result<SourceText, Box<Diagnostic>> {
     let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-    files.input(&file).map_err(|error| error.at(Place::file(file.clone())))?;
-    let (expanded, included) = xacro::expand(&file, arguments, files.resolver());
+    files.input_within(&file, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(file.clone())))?;
+    let (expanded, included) = xacro::expand(&file, arguments, files.resolver(), limit.left());
     included.iter().for_each(|included| files.rely_on(included));
     let xacro::Expanded { text, warnings } = expanded?;
     context.expanded.iter().for_each(|tell| tell(&text));
@@ -481,7 +523,7 @@ fn read_source(job: &Job, files: &resolve::Files) -> Result<SourceText, Diagnost
         Source::File(path) | Source::Xacro { file: path, .. } => {
             refuse_other_kinds(path)?;
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            let file = files.input(&path).map_err(|error| error.at(Place::file(path.clone())))?;
+            let file = files.input_within(&path, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(path.clone())))?;
             let text = urdf::decode(&file.bytes).map_err(|mut d| {
                 d.place.file = Some(path.clone().into());
                 d
@@ -516,7 +558,7 @@ fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
 
 /// Makes the contents of all files. Returns them with what is in the layers.
 fn write(
-    job: &Job,
+    (job, limit): (&Job, &TimeLimit),
     robot: &Robot,
     name: &str,
     uri: Option<&str>,
@@ -534,6 +576,7 @@ fn write(
         bodies: job.bodies,
         overlays: job.overlays.clone(),
         usdz: job.formats.usdz,
+        limit: limit.clone(),
     };
     let gltf_options = gltf::Options {
         source: Some(gltf::Source {
@@ -544,6 +587,7 @@ fn write(
         }),
         extent: job.gltf,
         held: job.base == usd::Base::Fixed,
+        limit: limit.clone(),
     };
     let (asset, gltf) = rayon::join(
         || usd::write(robot, &usd_options, store),

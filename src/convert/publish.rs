@@ -85,7 +85,7 @@ impl Slot {
         let (directory, staging) = (self.directory(), self.staging());
         fs::create_dir(&staging).map_err(at("create", &staging))?;
         let ours: HashSet<&str> = previous.iter().map(String::as_str).chain(files.keys().map(String::as_str)).collect();
-        keep_others(&directory, &staging, "", &ours)?;
+        keep_others(&directory, &staging, &ours)?;
         for (path, bytes) in files {
             let (old, new) = (directory.join(path), staging.join(path));
             if let Some(folder) = new.parent() {
@@ -121,25 +121,28 @@ fn same(path: &Path, bytes: &[u8]) -> bool {
         && fs::read(path).is_ok_and(|old| old == bytes)
 }
 
-/// Hard-links into `staging` whatever stands in `directory` and is not ours.
-fn keep_others(directory: &Path, staging: &Path, prefix: &str, ours: &HashSet<&str>) -> Result<(), Error> {
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(at("read", directory)(error)),
-    };
-    for entry in entries {
-        let entry = entry.map_err(at("read", directory))?;
-        let relative = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        let (from, to) = (entry.path(), staging.join(&relative));
-        let kind = entry.file_type().map_err(at("read", &from))?;
-        if kind.is_dir() {
-            keep_others(&from, staging, &format!("{relative}/"), ours)?;
-        } else if !ours.contains(relative.as_str()) {
-            if let Some(folder) = to.parent() {
-                fs::create_dir_all(folder).map_err(at("create", folder))?;
+/// Hard-links into `staging` whatever stands in `directory` and is not ours, however deep.
+fn keep_others(directory: &Path, staging: &Path, ours: &HashSet<&str>) -> Result<(), Error> {
+    let mut folders = vec![(directory.to_owned(), String::new())];
+    while let Some((folder, prefix)) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(at("read", &folder)(error)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(at("read", &folder))?;
+            let relative = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let (from, to) = (entry.path(), staging.join(&relative));
+            let kind = entry.file_type().map_err(at("read", &from))?;
+            if kind.is_dir() {
+                folders.push((from, format!("{relative}/")));
+            } else if !ours.contains(relative.as_str()) {
+                if let Some(folder) = to.parent() {
+                    fs::create_dir_all(folder).map_err(at("create", folder))?;
+                }
+                fs::hard_link(&from, &to).map_err(at("keep", &from))?;
             }
-            fs::hard_link(&from, &to).map_err(at("keep", &from))?;
         }
     }
     Ok(())

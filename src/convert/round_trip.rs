@@ -16,6 +16,7 @@ use crate::robot::{
     Robot, Safety, Shape, kinematics,
 };
 use crate::store::Store;
+use crate::time_limit::TimeLimit;
 use crate::{gltf, urdf};
 
 /// How far single precision may be off at a coordinate of about one.
@@ -50,7 +51,7 @@ fn loaded(urdf: &Path, packages: &Path) -> Robot {
     let file = files.input(urdf).unwrap();
     let mut robot = urdf::read(&urdf::decode(&file.bytes).unwrap(), Some(urdf)).robot.unwrap();
     let job = Job { tiers: Tiers::High, ..Job::new(Source::File(urdf.to_owned()), "") };
-    load::load(&mut robot, &files, &job, &Context::default(), urdf.parent());
+    load::load(&mut robot, &files, (&job, &TimeLimit::default()), &Context::default(), urdf.parent()).unwrap();
     robot
 }
 

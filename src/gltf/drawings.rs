@@ -10,10 +10,11 @@ use super::compact::{Compression, Grid};
 use super::document::{Attributes, Index, Mesh, Primitive};
 use super::paint::{Ground, Paint};
 use super::surface::{Surface, Wanted};
-use super::{binary, codes, images, solids, surface};
+use super::{Options, binary, codes, images, solids, surface};
 use crate::diagnostic::Diagnostic;
 use crate::robot::{self, Geometry, Material, Robot, Shape};
 use crate::store::{self, Store};
+use crate::time_limit::TimeLimit;
 
 /// Linear grey of what has no material at all.
 pub(super) const UNPAINTED: [f32; 4] = [0.6, 0.6, 0.6, 1.0];
@@ -32,11 +33,11 @@ pub struct Drawings {
     pub binary: Binary,
 }
 
-/// Builds what every shape of `robot` needs.
-pub fn draw(robot: &Robot, compression: Compression, store: &Store, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
+/// Builds what every shape of `robot` needs; if the time is up, less.
+pub fn draw(robot: &Robot, options: &Options, store: &Store, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
     let forms = Forms::of(robot);
-    let (binary, stored) = forms.stored(compression, store);
-    let mut drawings = Drawings { paint: Paint::new(images(robot, store)), binary, ..Drawings::default() };
+    let (binary, stored) = forms.stored(options.extent.compression, store, &options.limit);
+    let mut drawings = Drawings { paint: Paint::new(images(robot, store, &options.limit)), binary, ..Drawings::default() };
     let mut meshes = Meshes { robot, forms: &forms, stored: &stored, known: HashMap::new(), told: HashSet::new(), diagnostics };
     for link in &robot.links {
         let visuals = link.visuals.iter().map(|shape| meshes.visual(shape, &mut drawings)).collect();
@@ -48,12 +49,13 @@ pub fn draw(robot: &Robot, compression: Compression, store: &Store, diagnostics:
 }
 
 /// The images of all materials, by their textures' hashes.
-fn images(robot: &Robot, store: &Store) -> HashMap<String, Content> {
+fn images(robot: &Robot, store: &Store, limit: &TimeLimit) -> HashMap<String, Content> {
     let of_meshes = robot.meshes.iter().flat_map(|source| &source.mesh).flat_map(|mesh| &mesh.materials);
     let textures = robot.materials.iter().chain(of_meshes).flat_map(|material| &material.base_color_texture);
     let distinct: HashMap<&str, &robot::Texture> = textures.map(|texture| (texture.sha256.as_str(), &**texture)).collect();
     let fitted = |(sha256, texture): (&str, &robot::Texture)| (sha256.to_owned(), Content::new(images::fitted(texture, store)));
-    distinct.into_par_iter().map(fitted).collect()
+    let in_time = |(_, texture): &(&str, &robot::Texture)| !limit.is_over(|| format!("fitting the image {}", texture.name));
+    distinct.into_par_iter().filter(in_time).map(fitted).collect()
 }
 
 /// A distinct geometry of the robot.
@@ -151,10 +153,12 @@ impl<'a> Forms<'a> {
     }
 
     /// All forms in a buffer, from `store` if it has them.
-    fn stored(&self, compression: Compression, store: &Store) -> (Binary, Vec<StoredForm>) {
+    fn stored(&self, compression: Compression, store: &Store, limit: &TimeLimit) -> (Binary, Vec<StoredForm>) {
         let key = store.keeps().then(|| self.key(compression)).flatten();
         key.and_then(|key| store.get(&key, Binary::decode)).unwrap_or_else(|| {
-            let mut forms: Vec<PackedForm> = self.list.par_iter().map(|form| form.packed(compression)).collect();
+            let in_time = |form: &&Form<'_>| !limit.is_over(|| format!("writing {} into the glTF", form.name));
+            let mut forms: Vec<PackedForm> =
+                self.list.par_iter().filter(in_time).map(|form| form.packed(compression)).collect();
             binary::keep_one_plain(forms.iter_mut().flat_map(|form| &mut form.parts).flatten());
             let mut binary = Binary::default();
             let store_form = |form: PackedForm| {
@@ -162,7 +166,7 @@ impl<'a> Forms<'a> {
                 StoredForm { parts, grid: form.grid }
             };
             let stored: Vec<StoredForm> = forms.into_iter().map(store_form).collect();
-            if let Some(key) = key {
+            if let Some(key) = key.filter(|_| limit.ended().is_none()) {
                 store.put(&key, || binary.encode(&stored));
             }
             (binary, stored)

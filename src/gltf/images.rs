@@ -7,11 +7,15 @@ use image::codecs::png::{CompressionType, FilterType as RowFilter, PngEncoder};
 use image::imageops::FilterType;
 use image::{DynamicImage, ImageReader};
 
+use crate::mesh::with_memory_for;
 use crate::robot::{ImageFormat, Texture};
 use crate::store::{Key, Store};
 
 /// Sides up to this length are rounded up to a power of two, longer ones down.
 const LONGEST: u32 = 8192;
+/// Images of more pixels than this stay as they are: scaling takes seconds and a gigabyte, and the viewers that need powers of two take
+/// none of that size.
+const MOST_PIXELS: u64 = 16 << 20;
 /// Of a JPEG that had to be scaled, in percent.
 const JPEG_QUALITY: u8 = 95;
 
@@ -34,12 +38,15 @@ pub fn fitted(texture: &Texture, store: &Store) -> Vec<u8> {
 fn fitting_size(texture: &Texture) -> Option<(u32, u32)> {
     let (width, height) = reader(texture).into_dimensions().ok()?;
     let size = (side(width), side(height));
-    (size != (width, height)).then_some(size)
+    let pixels = u64::from(width) * u64::from(height);
+    (size != (width, height) && pixels <= MOST_PIXELS).then_some(size)
 }
 
 fn scaled(texture: &Texture, (width, height): (u32, u32)) -> Option<Vec<u8>> {
-    let image = reader(texture).decode().ok()?.resize_exact(width, height, FilterType::Triangle);
-    encode(&image, texture.format).ok()
+    with_memory_for(u64::from(width) * u64::from(height), || {
+        let image = reader(texture).decode().ok()?.resize_exact(width, height, FilterType::Triangle);
+        encode(&image, texture.format).ok()
+    })
 }
 
 fn reader(texture: &Texture) -> ImageReader<Cursor<&[u8]>> {
@@ -84,6 +91,14 @@ mod tests {
             assert_eq!((image.width(), image.height()), (128, 64));
         }
         assert_eq!([1, 2, 3, 5000, 8192, 8193, 20_000].map(side), [1, 2, 4, 8192, 8192, 8192, 16384]);
+    }
+
+    #[test]
+    fn large_images_stay() {
+        for (side, stays) in [(4097, true), (1000, false)] {
+            let odd = texture(side, 4096, ImageFormat::Jpeg);
+            assert_eq!(fitting_size(&odd).is_none(), stays, "{side}");
+        }
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub use read::read;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::robot::Robot;
 use crate::store::Store;
+use crate::time_limit::TimeLimit;
 
 /// What to write beside the robot itself.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +49,8 @@ pub struct Options {
     pub extent: Extent,
     /// Whether the base is held to the world, which a root link named `world` says already. Counts with [`Extent::physics`].
     pub held: bool,
+    /// How long it may take; when that is over, what was written so far is returned.
+    pub limit: TimeLimit,
 }
 
 /// What is in a file beside the robot that every viewer shows, and how.
@@ -103,9 +106,9 @@ const IN_URI: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_
 ///
 /// Shapes whose mesh was not loaded stay as nodes that draw nothing.
 pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
-    let Extent { animations, physics, compression } = options.extent;
+    let Extent { animations, physics, .. } = options.extent;
     let mut diagnostics = Vec::new();
-    let mut drawings = drawings::draw(robot, compression, store, &mut diagnostics);
+    let mut drawings = drawings::draw(robot, options, store, &mut diagnostics);
     let mut nodes = nodes::build(robot, &drawings);
     let (shapes, rigid_bodies) = if physics { physics::add(robot, options.held, &mut nodes) } else { Default::default() };
     let model = model::build(robot, &nodes, options, &mut diagnostics);

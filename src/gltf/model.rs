@@ -1,6 +1,6 @@
 //! The kinematic model of EXT_robot_kinematics: links, joints, their degrees of freedom and how they hang together.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use nalgebra::Vector3;
 
@@ -189,6 +189,8 @@ fn configurations(robot: &Robot, joints: &[Joint], number: &[Option<usize>]) -> 
     }
     let settable = joints.iter().filter(|joint| !joint.dofs.is_empty() && joint.mimic.is_none()).count();
     let mut taken = HashSet::new();
+    let mut count: HashMap<&str, usize> = HashMap::new();
+    robot.named_poses.iter().for_each(|pose| *count.entry(&pose.name).or_default() += 1);
     let mut configurations = Vec::with_capacity(robot.named_poses.len());
     for pose in &robot.named_poses {
         let mut positions = home.clone();
@@ -208,15 +210,14 @@ fn configurations(robot: &Robot, joints: &[Joint], number: &[Option<usize>]) -> 
         let is_whole = set.len() == settable;
         let extras = ConfigurationExtras { group: pose.group.clone(), joints: (!is_whole).then(|| set.into_keys().collect()) };
         let joint_positions = positions.into_iter().map(Positions::of).collect();
-        let name = free_name(robot, pose, &mut taken);
+        let name = free_name(pose, count.get(pose.name.as_str()).is_some_and(|&count| count > 1), &mut taken);
         configurations.push((name, Configuration { joint_positions, extras }));
     }
     configurations
 }
 
-/// A name for the pose that no other has.
-fn free_name(robot: &Robot, pose: &NamedPose, taken: &mut HashSet<String>) -> String {
-    let is_shared = robot.named_poses.iter().filter(|other| other.name == pose.name).count() > 1;
+/// A name for the pose that no other has. `is_shared`: the robot has several of its name.
+fn free_name(pose: &NamedPose, is_shared: bool, taken: &mut HashSet<String>) -> String {
     let base = match &pose.group {
         Some(group) if is_shared => format!("{group}/{}", pose.name),
         _ => pose.name.clone(),

@@ -23,6 +23,7 @@ pub const ALL: &[&Code] = &[
     &TEXTURE_UNREADABLE,
     &TEXTURE_FORMAT,
     &TEXTURE_TOO_LARGE,
+    &TEXTURE_TOO_MANY_PIXELS,
     &HULL_FLAT,
 ];
 
@@ -174,6 +175,14 @@ pub const TEXTURE_TOO_LARGE: Code = Code {
     id: "texture-too-large",
     severity: Severity::Warning,
     meaning: "An image is larger than 16384 pixels on a side, 64 megapixels or 64 MiB.",
+    outcome: COLOUR_STAYS,
+};
+
+/// Too many images.
+pub const TEXTURE_TOO_MANY_PIXELS: Code = Code {
+    id: "texture-too-many-pixels",
+    severity: Severity::Warning,
+    meaning: "All images of a robot together have more than 256 megapixels.",
     outcome: COLOUR_STAYS,
 };
 

@@ -39,7 +39,8 @@ pub use self::hull::convex_hull;
 pub(crate) use self::kept::digest;
 pub use self::kept::{kept_hull, kept_tiers, load};
 pub use self::simplify::tiers;
-pub use self::texture::{mean_color, texture};
+pub(crate) use self::texture::with_memory_for;
+pub use self::texture::{MAX_PIXELS_TOGETHER, mean_color, pixels, texture, texture_within};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::resolve::{File, Files};
 use crate::robot::{Mesh, Texture};
@@ -207,6 +208,8 @@ struct Source<'a> {
     more: Vec<(&'static Code, usize)>,
     /// By reference; `None` if the image can't be used, which has been reported.
     textures: HashMap<String, Option<Arc<Texture>>>,
+    /// How many pixels all images together may still have.
+    pixels: u64,
     /// The references that were opened, or tried.
     asked: RefCell<Vec<String>>,
 }
@@ -220,6 +223,7 @@ impl<'a> Source<'a> {
             diagnostics: Vec::new(),
             more: Vec::new(),
             textures: HashMap::new(),
+            pixels: MAX_PIXELS_TOGETHER,
             asked: RefCell::default(),
         }
     }
@@ -274,7 +278,10 @@ impl<'a> Source<'a> {
             return known.clone();
         }
         let loaded = match self.open(reference) {
-            Ok(file) => self.loaded(texture(&file), reference),
+            Ok(file) => {
+                let loaded = texture_within(&file, &mut self.pixels);
+                self.loaded(loaded, reference)
+            }
             Err(reason) => {
                 let help = "put the image where the mesh refers to it, or beside the mesh";
                 self.report(&codes::TEXTURE_MISSING, format!("the image `{reference}` can't be opened: {reason}"), help);
@@ -287,7 +294,8 @@ impl<'a> Source<'a> {
 
     /// The image in `bytes`, which the mesh holds itself under `name`.
     fn embedded_texture(&mut self, name: &str, bytes: &[u8]) -> Option<Arc<Texture>> {
-        self.loaded(texture::from_bytes(Path::new(name), bytes), name)
+        let loaded = texture::from_bytes(Path::new(name), bytes, &mut self.pixels);
+        self.loaded(loaded, name)
     }
 
     fn loaded(&mut self, result: Result<Arc<Texture>, Error>, name: &str) -> Option<Arc<Texture>> {

@@ -22,6 +22,9 @@ pub const LOW_DEVIATION: f32 = 0.01;
 /// Meshes with fewer triangles are not simplified.
 pub const MIN_TRIANGLES: usize = 400;
 
+/// Meshes with more triangles are not simplified: it can't be interrupted, and takes some ten seconds for so many.
+pub const MAX_TRIANGLES: usize = 4_000_000;
+
 /// Meshes with more triangles at one point are not simplified: that takes time with the square of their number.
 const MAX_AT_ONE_POINT: usize = 4000;
 
@@ -52,7 +55,7 @@ type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// The coarser tiers of a mesh, as far as they are worth having. The same mesh gives the same tiers.
 pub fn tiers(mesh: &Mesh) -> Tiers {
-    if mesh.triangles.len() < MIN_TRIANGLES || most_at_one_point(mesh) > MAX_AT_ONE_POINT {
+    if !(MIN_TRIANGLES..=MAX_TRIANGLES).contains(&mesh.triangles.len()) || most_at_one_point(mesh) > MAX_AT_ONE_POINT {
         return Tiers::default();
     }
     let Some(source) = Source::new(mesh) else { return Tiers::default() };

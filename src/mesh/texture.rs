@@ -1,8 +1,9 @@
 //! Images: PNG and JPEG as they are, other formats as PNG.
 
+use std::collections::HashMap;
 use std::io::Cursor;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
 use sha2::{Digest, Sha256};
@@ -20,6 +21,15 @@ const MAX_SIDE: u32 = 16_384;
 /// The most pixels.
 const MAX_PIXELS: u64 = 64 << 20;
 
+/// The most pixels of all images of an asset together: each has to be looked at as a whole somewhere.
+pub const MAX_PIXELS_TOGETHER: u64 = 256 << 20;
+
+/// Images of more pixels than this are decoded one after the other: each takes hundreds of megabytes.
+const MANY_PIXELS: u64 = 4 << 20;
+
+/// How many means of images are remembered.
+const MAX_MEANS: usize = 1_000;
+
 /// The most bytes that a decoder may take, …
 const MEMORY: u64 = 8 << 20;
 
@@ -36,17 +46,43 @@ const MEMORY_PER_PIXEL: u64 = 32;
 /// # Errors
 /// `texture-format`, `texture-unreadable`, `texture-too-large`.
 pub fn texture(file: &File) -> Result<Arc<Texture>, Error> {
+    texture_within(file, &mut { MAX_PIXELS_TOGETHER })
+}
+
+/// The same for one of several images; `room` is how many pixels they may still have together.
+///
+/// # Errors
+/// Those of [`texture`], and `texture-too-many-pixels`.
+pub fn texture_within(file: &File, room: &mut u64) -> Result<Arc<Texture>, Error> {
     if file.bytes.len() > MAX_BYTES {
         return Err(too_large(format!("it has {} bytes", file.bytes.len())));
     }
-    let (format, converted, has_alpha) = inspect(&file.path, &file.bytes)?;
+    let (format, converted, has_alpha) = inspect(&file.path, &file.bytes, room)?;
     let bytes = converted.map_or_else(|| file.bytes.clone(), Arc::from);
     Ok(Arc::new(Texture { name: stem(&file.path), format, sha256: sha256(&bytes), bytes, has_alpha }))
 }
 
 /// The same for an image inside another file; `path` gives its name.
-pub(super) fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Arc<Texture>, Error> {
-    texture(&File { path: path.to_owned(), bytes: bytes.into() })
+pub(super) fn from_bytes(path: &Path, bytes: &[u8], room: &mut u64) -> Result<Arc<Texture>, Error> {
+    texture_within(&File { path: path.to_owned(), bytes: bytes.into() }, room)
+}
+
+/// How many pixels a texture has; 0 if that can't be told.
+pub fn pixels(texture: &Texture) -> u64 {
+    let format = match texture.format {
+        ImageFormat::Png => image::ImageFormat::Png,
+        ImageFormat::Jpeg => image::ImageFormat::Jpeg,
+    };
+    let size = ImageReader::with_format(Cursor::new(&*texture.bytes), format).into_dimensions();
+    size.map_or(0, |(width, height)| u64::from(width) * u64::from(height))
+}
+
+/// Does `work` on an image of so many pixels, one after the other if they are many, so that the memory that all take together is bounded
+/// whatever the number of threads.
+pub(crate) fn with_memory_for<T>(pixels: u64, work: impl FnOnce() -> T) -> T {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _held = (pixels > MANY_PIXELS).then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner));
+    work()
 }
 
 /// The same image for a material to which its alpha means nothing.
@@ -55,9 +91,16 @@ pub(super) fn opaque(texture: Arc<Texture>) -> Arc<Texture> {
 }
 
 /// The format, the bytes if they are others than the image's own, and whether anything is transparent.
-fn inspect(path: &Path, bytes: &[u8]) -> Result<(ImageFormat, Option<Vec<u8>>, bool), Error> {
+fn inspect(path: &Path, bytes: &[u8], room: &mut u64) -> Result<(ImageFormat, Option<Vec<u8>>, bool), Error> {
     let format = format(path, bytes)?;
     let decoder = decoder(format, bytes)?;
+    let (width, height) = decoder.dimensions();
+    let pixels = u64::from(width) * u64::from(height);
+    *room = room.checked_sub(pixels).ok_or_else(|| {
+        let message =
+            format!("it has {width} x {height} pixels, and all images together more than {} Mi", MAX_PIXELS_TOGETHER >> 20);
+        Error::new(&codes::TEXTURE_TOO_MANY_PIXELS, message).help("scale the images down")
+    })?;
     let kept = match format {
         image::ImageFormat::Png => Some(ImageFormat::Png),
         // Few renderers know how to mix inks.
@@ -66,11 +109,11 @@ fn inspect(path: &Path, bytes: &[u8]) -> Result<(ImageFormat, Option<Vec<u8>>, b
     };
     match kept {
         Some(format) if !decoder.color_type().has_alpha() => Ok((format, None, false)),
-        Some(format) => {
+        Some(format) => with_memory_for(pixels, || {
             let image = DynamicImage::from_decoder(decoder).map_err(unreadable)?;
             Ok((format, None, is_transparent(&image)))
-        }
-        None => {
+        }),
+        None => with_memory_for(pixels, || {
             let image = DynamicImage::from_decoder(decoder).map_err(unreadable)?;
             let transparent = is_transparent(&image);
             let image = match (transparent, image) {
@@ -81,7 +124,7 @@ fn inspect(path: &Path, bytes: &[u8]) -> Result<(ImageFormat, Option<Vec<u8>>, b
             let mut png = Vec::new();
             image.write_to(&mut Cursor::new(&mut png), image::ImageFormat::Png).map_err(unreadable)?;
             Ok((ImageFormat::Png, Some(png), transparent))
-        }
+        }),
     }
 }
 
@@ -202,16 +245,40 @@ fn sha256(bytes: &[u8]) -> String {
 
 /// The mean of all pixels, linear with opacity: what stands in for a picture that cannot be placed. `None` if it can't be read.
 pub fn mean_color(texture: &Texture) -> Option<[f32; 4]> {
-    mean(texture, Material::linear)
+    mean(texture, true)
 }
 
 /// The same for an image that holds no colours: the mean of its values as they are.
 pub(super) fn mean_data(texture: &Texture) -> Option<[f32; 4]> {
-    mean(texture, |value| value)
+    mean(texture, false)
 }
 
-fn mean(texture: &Texture, decode: fn(f64) -> f64) -> Option<[f32; 4]> {
-    let image = image::load_from_memory(&texture.bytes).ok()?.into_rgba8();
+/// Means by the hash of the image and whether its values are colours: many materials may have one image.
+type Means = HashMap<(String, bool), Option<[f32; 4]>>;
+
+fn mean(texture: &Texture, is_color: bool) -> Option<[f32; 4]> {
+    static MEANS: Mutex<Option<Means>> = Mutex::new(None);
+    let known = || MEANS.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (texture.sha256.clone(), is_color);
+    if let Some(mean) = known().as_ref().and_then(|means| means.get(&key)) {
+        return *mean;
+    }
+    let mean = with_memory_for(pixels(texture), || mean_of(&texture.bytes, is_color));
+    // A texture that was made by hand may have no hash.
+    if !key.0.is_empty() {
+        let mut known = known();
+        let means = known.get_or_insert_default();
+        if means.len() >= MAX_MEANS {
+            means.clear();
+        }
+        means.insert(key, mean);
+    }
+    mean
+}
+
+fn mean_of(bytes: &[u8], is_color: bool) -> Option<[f32; 4]> {
+    let decode = |value| if is_color { Material::linear(value) } else { value };
+    let image = image::load_from_memory(bytes).ok()?.into_rgba8();
     let linear: [f64; 256] = std::array::from_fn(|value| decode(value as f64 / 255.0));
     let mut sum = [0.0; 4];
     for pixel in image.pixels() {
@@ -236,7 +303,7 @@ mod tests {
     }
 
     fn read(name: &str, bytes: &[u8]) -> Result<Arc<Texture>, &'static str> {
-        from_bytes(Path::new(name), bytes).map_err(|e| e.code.id)
+        from_bytes(Path::new(name), bytes, &mut { MAX_PIXELS_TOGETHER }).map_err(|e| e.code.id)
     }
 
     fn rgba(alpha: u8) -> DynamicImage {
@@ -314,6 +381,28 @@ mod tests {
     }
 
     #[test]
+    fn images_have_room_together() {
+        let png = encoded(&rgba(254), image::ImageFormat::Png);
+        let mut room = 17;
+        for left in [11, 5] {
+            let texture = from_bytes(Path::new("a.png"), &png, &mut room).unwrap();
+            assert_eq!((pixels(&texture), room), (6, left));
+        }
+        let error = from_bytes(Path::new("a.png"), &png, &mut room).unwrap_err();
+        assert_eq!((error.code.id, room), ("texture-too-many-pixels", 5));
+    }
+
+    #[test]
+    fn a_mean_is_looked_up_by_what_it_is_of() {
+        let image = DynamicImage::ImageRgb8(image::RgbImage::from_pixel(2, 2, image::Rgb([128, 0, 255])));
+        let texture = read("a.png", &encoded(&image, image::ImageFormat::Png)).unwrap();
+        for _ in 0..2 {
+            let ([red, ..], [value, ..]) = (mean_color(&texture).unwrap(), mean_data(&texture).unwrap());
+            assert!((red - 0.2158).abs() < 1e-3 && (value - 0.502).abs() < 1e-3, "{red} {value}");
+        }
+    }
+
+    #[test]
     fn formats_that_are_not_read_are_named() {
         for (bytes, name) in [
             (&b"\xabKTX 20\xbb\r\n\x1a\n\0\0"[..], "KTX2"),
@@ -329,7 +418,7 @@ mod tests {
             (b"\0\0\0\x0cjP  \r\n", "JPEG 2000"),
         ] {
             for path in ["a.png", "a.tga"] {
-                let error = from_bytes(Path::new(path), bytes).unwrap_err();
+                let error = from_bytes(Path::new(path), bytes, &mut { MAX_PIXELS_TOGETHER }).unwrap_err();
                 assert_eq!(error.code.id, "texture-format", "{name}");
                 assert!(error.to_string().contains(name), "{error}");
                 assert!(error.help.contains("PNG"), "{}", error.help);
@@ -439,7 +528,7 @@ mod tests {
         image.put_pixel(0, 0, image::Rgb([0, 0, 0]));
         let mut bytes = Vec::new();
         image.write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png).unwrap();
-        let half = from_bytes(Path::new("half.png"), &bytes).unwrap();
+        let half = from_bytes(Path::new("half.png"), &bytes, &mut { MAX_PIXELS_TOGETHER }).unwrap();
         assert_eq!(mean_color(&half), Some([0.5, 0.0, 0.0, 1.0]));
     }
 }

@@ -91,6 +91,14 @@ impl Files {
     /// # Errors
     /// If it does not exist, is no file, is unreadable or too large.
     pub fn input(&self, path: &Path) -> Result<File, Error> {
+        self.input_within(path, MAX_BYTES)
+    }
+
+    /// The same for a file of at most `most` bytes: of a larger one nothing is read.
+    ///
+    /// # Errors
+    /// Those of [`Files::input`].
+    pub fn input_within(&self, path: &Path, most: u64) -> Result<File, Error> {
         let path = &absolute(path);
         let shown = path.display().to_string();
         self.state().note(path.clone());
@@ -101,7 +109,12 @@ impl Files {
         for folder in [path.parent(), real.parent()].into_iter().flatten() {
             self.allow(folder);
         }
-        self.read(&self.found(&shown, real)?)
+        let located = self.found(&shown, real)?;
+        if located.bytes > most {
+            let message = format!("{shown} has {} bytes; the limit is {} MiB", located.bytes, most >> 20);
+            return Err(Error::new(&codes::TOO_LARGE, message, "no such file needs to be that large; is it the right one?"));
+        }
+        self.read(&located)
     }
 
     /// Says that the outcome depends on `path`, which another program read or looked for.

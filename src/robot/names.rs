@@ -4,6 +4,10 @@ use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};
 
+/// The most bytes of an identifier. A prim's name stands in the path of everything below it: a long one would be written again with
+/// each.
+pub const MAX_IDENTIFIER: usize = 255;
+
 /// Whether `name` is an identifier as OpenUSD ≥ 24.03 defines it: `_` or XID_Start, then XID_Continue.
 pub fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
@@ -20,12 +24,17 @@ fn nearest(name: &str, fallback: &str) -> String {
         }
         out.push(if unicode_ident::is_xid_continue(c) { c } else { '_' });
     }
+    if out.len() > MAX_IDENTIFIER {
+        // Room for the tail that tells it from others that begin alike, and for a number.
+        let end = (0..=MAX_IDENTIFIER - 20).rev().find(|&end| out.is_char_boundary(end)).unwrap_or(0);
+        out.truncate(end);
+    }
     if out.is_empty() { fallback.to_owned() } else { out }
 }
 
 /// Identifiers for the siblings `names`, all in one pass: distinct from each other and from `reserved`.
 ///
-/// A name that is an identifier already is kept. Others become the nearest identifier; where that is taken or wanted by two,
+/// A name that is an identifier of at most [`MAX_IDENTIFIER`] bytes is kept. Others become the nearest identifier; where that is taken or wanted by two,
 /// they get a tail made from the name itself, so that they don't change when unrelated siblings do. Equal names are told apart
 /// by a number.
 pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<String> {
@@ -39,7 +48,9 @@ pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<Str
             *wanted.entry(near.clone()).or_default() += 1;
         }
     }
-    let exact: std::collections::HashSet<&str> = names.iter().copied().filter(|name| is_identifier(name)).collect();
+    let fits = |name: &str| name.len() <= MAX_IDENTIFIER && is_identifier(name);
+    let exact: std::collections::HashSet<&str> = names.iter().copied().filter(|name| fits(name)).collect();
+    let held: std::collections::HashSet<&str> = reserved.iter().copied().collect();
     let mut taken: std::collections::HashSet<String> = reserved.iter().map(|&r| r.to_owned()).collect();
     let mut out = Vec::with_capacity(names.len());
     // The number to try next for names that come to the same: many do in some robots.
@@ -47,7 +58,10 @@ pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<Str
     for (name, near) in names.iter().zip(near) {
         let contested = *name != near
             && !name.is_empty()
-            && (wanted[&near] > 1 || exact.contains(near.as_str()) || reserved.contains(&near.as_str()));
+            && (name.len() > MAX_IDENTIFIER
+                || wanted[&near] > 1
+                || exact.contains(near.as_str())
+                || held.contains(near.as_str()));
         let base = if contested { format!("{near}_{}", tail(name)) } else { near };
         let mut candidate = base.clone();
         let number = next.entry(base.clone()).or_insert(1);
@@ -85,6 +99,17 @@ mod tests {
         assert_eq!(one[2], "a_b");
         assert_eq!((&one[0], &one[1]), (&two[3], &two[2]));
         assert_ne!(one[0], one[1]);
+    }
+
+    #[test]
+    fn long_names_are_cut_and_told_apart() {
+        let long = |end: &str| format!("{}{end}", "ä".repeat(200));
+        let (a, b, fits) = (long("a"), long("b"), "c".repeat(super::MAX_IDENTIFIER));
+        let names = identifiers(&[&a, &b, &a, &fits], "link", &[]);
+        assert!(names.iter().all(|name| name.len() <= super::MAX_IDENTIFIER && name.is_char_boundary(name.len())));
+        assert_eq!(names.iter().collect::<std::collections::HashSet<_>>().len(), 4);
+        assert_eq!(names[3], fits);
+        assert_eq!(identifiers(&[&b], "link", &[])[0], names[1], "a name does not change with its siblings");
     }
 
     #[test]

@@ -13,6 +13,8 @@ use crate::urdf::xml::{Node, Xml, children, name_of, short};
 
 /// The most group states that are read: writers give every joint a position in each.
 const MAX_STATES: usize = 1000;
+/// The most positions in all of them together.
+const MAX_POSITIONS: usize = 1_000_000;
 /// Metres or radians that are no difference.
 const TOLERANCE: f64 = 1e-6;
 
@@ -21,9 +23,10 @@ pub(super) fn poses(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<Nam
     let mut known = Known::of(root, robot);
     let mut poses: Vec<NamedPose> = Vec::new();
     let mut places: HashMap<(Option<String>, String), usize> = HashMap::new();
+    let most = MAX_STATES.min(MAX_POSITIONS / robot.joints.len().max(1)).max(1);
     for (count, node) in children(root, "group_state").enumerate() {
-        if count == MAX_STATES {
-            let message = format!("there are more than {MAX_STATES} group states; from here on none is read");
+        if count == most {
+            let message = format!("there are more than {most} group states; from here on none is read");
             xml.report(&codes::TOO_MANY_STATES, node, message, "remove states that nobody uses");
             break;
         }

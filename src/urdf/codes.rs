@@ -21,6 +21,12 @@ codes! {
         "Goes on; the characters read as U+FFFD.";
     TOO_LARGE Error "urdf-too-large": "The text, its number of attributes or namespaces, or what its entities expand to exceeds the limits.",
         "Stops.";
+    TOO_MANY Error "urdf-too-many": "The robot has more links, joints, visuals and collisions than are read, or a name of one is too long.",
+        "Stops.";
+    TOO_MANY_ELEMENTS Error "urdf-too-many-elements": "More elements and attributes that URDF does not define, or that repeat others, than are kept (50 000).",
+        "Goes on without those beyond.";
+    MIMIC_TOO_LONG Error "urdf-mimic-too-long": "A joint follows one that follows another, and so on, for more than 64 steps.",
+        "Goes on; the joint at which there are too many moves by itself.";
     MALFORMED_XML Error "urdf-malformed-xml": "The text is not well-formed XML.",
         "Stops.";
     NOT_URDF Error "urdf-not-urdf": "The root element is not `robot`: the text is something else.",

@@ -5,8 +5,10 @@ use super::source::unbound_uri;
 use super::xml::{Node, Xml, elements, qualified_attribute, qualified_name};
 use crate::robot::{Custom, Element};
 
-/// How deep elements may be nested.
+/// How deep elements may be nested. What reads, writes and frees them goes down step by step, so this bounds the stack too.
 const MAX_DEPTH: usize = 64;
+/// How many elements and attributes are kept. Real robots have up to 2000; each becomes a prim or an attribute.
+pub(super) const MAX_KEPT: usize = 50_000;
 
 /// An element of URDF, with the parts of it that the hub has a place for. Everything else in it is custom.
 pub(super) struct Known {
@@ -111,8 +113,12 @@ impl Xml<'_> {
     /// To be asked after everything in `node` was read: elements that were left out are kept whole.
     pub(super) fn custom(&mut self, node: Node<'_>, known: &Known) -> Custom {
         self.report_stray(node);
-        let mut custom = Custom { attributes: self.attributes(node), elements: Vec::new() };
-        custom.attributes.retain(|(name, _)| !known.attributes.contains(&name.as_str()));
+        let mut attributes = self.attributes(node);
+        attributes.retain(|(name, _)| !known.attributes.contains(&name.as_str()));
+        if !attributes.is_empty() && !self.keeps(node, attributes.len()) {
+            attributes.clear();
+        }
+        let mut custom = Custom { attributes, elements: Vec::new() };
         let mut seen: Vec<&str> = Vec::new();
         for child in elements(node) {
             let name = qualified_name(child);
@@ -156,10 +162,28 @@ impl Xml<'_> {
             self.report(&codes::TOO_DEEP, node, message, "no robot needs that; correct the program that wrote it");
             return None;
         }
+        let attributes = self.attributes(node);
+        if !self.keeps(node, 1 + attributes.len()) {
+            return None;
+        }
         self.report_instructions(node);
         let children = elements(node).filter_map(|child| self.element(child)).collect();
         let name = qualified_name(node).to_owned();
-        Some(Element { name, attributes: self.attributes(node), text: text_in(node), children, place: self.place(node) })
+        Some(Element { name, attributes, text: text_in(node), children, place: self.place(node) })
+    }
+
+    /// Whether there is room for `count` more custom elements and attributes; if not, that is reported at the first.
+    fn keeps(&mut self, node: Node<'_>, count: usize) -> bool {
+        let before = self.kept;
+        self.kept = before.saturating_add(count);
+        if before <= MAX_KEPT && self.kept > MAX_KEPT {
+            let message = format!(
+                "there are more than {MAX_KEPT} elements and attributes that URDF does not define or that repeat others; from here \
+                 on they are left out"
+            );
+            self.report_late(&codes::TOO_MANY_ELEMENTS, node, message, "remove what no program reads, or the repetitions");
+        }
+        self.kept <= MAX_KEPT
     }
 
     /// All attributes of `node` and the namespaces that it declares, by their names as written.

@@ -9,6 +9,10 @@ use super::links::origin;
 use super::xml::{Node, Xml, children, name_of, short};
 use crate::robot::{Calibration, Custom, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety};
 
+/// The most steps from a joint through those that it follows to the one that follows none. Whatever asks for the last goes through
+/// all of them.
+const MAX_FOLLOWED: usize = 64;
+
 /// How far an axis may be from unit length without a word: figures in files are rounded.
 const UNIT_TOLERANCE: f64 = 1e-3;
 
@@ -266,6 +270,45 @@ fn mimics(xml: &mut Xml<'_>, joints: &mut [(Joint, Node<'_>)], names: &HashMap<S
             xml.leave_out(mimic);
         }
     }
+    for index in too_long(joints) {
+        let (joint, node) = &mut joints[index];
+        joint.mimic = None;
+        if let Some(mimic) = children(*node, "mimic").next() {
+            let message = format!("{} follows through more than {MAX_FOLLOWED} other joints", xml.label(*node));
+            xml.report(&codes::MIMIC_TOO_LONG, mimic, message, "let it follow the joint that leads the others");
+            xml.leave_out(mimic);
+        }
+    }
+}
+
+/// Joints whose mimics, none of them circular, have to go so that no chain is longer than [`MAX_FOLLOWED`].
+fn too_long(joints: &[(Joint, Node<'_>)]) -> Vec<usize> {
+    let mut cut = Vec::new();
+    let mut steps: Vec<Option<usize>> = vec![None; joints.len()];
+    for start in 0..joints.len() {
+        let (mut path, mut at) = (Vec::new(), start);
+        while steps[at].is_none() {
+            path.push(at);
+            match joints[at].0.mimic {
+                Some(mimic) => at = mimic.joint.0,
+                None => break,
+            }
+        }
+        let mut below = steps[at];
+        for &joint in path.iter().rev() {
+            let length = match below {
+                Some(steps) if steps == MAX_FOLLOWED => {
+                    cut.push(joint);
+                    0
+                }
+                Some(steps) => steps + 1,
+                None => 0,
+            };
+            steps[joint] = Some(length);
+            below = steps[joint];
+        }
+    }
+    cut
 }
 
 /// What a `mimic` element says. None, reported, if no joint can do that.

@@ -37,6 +37,14 @@ const RUN_XACRO: &str =
     "name the file robot.urdf.xacro, so that it is expanded, or run xacro first: xacro robot.urdf.xacro > robot.urdf";
 /// How many names a message lists.
 const MAX_NAMES: usize = 5;
+/// The most links of a robot. The largest real ones have some hundreds.
+pub const MAX_LINKS: usize = 10_000;
+/// The most joints of a robot, those that close loops included.
+pub const MAX_JOINTS: usize = 20_000;
+/// The most visuals and collisions of a robot together.
+pub const MAX_SHAPES: usize = 20_000;
+/// The most bytes of the name of a robot, link or joint: it is written with everything that belongs to it.
+pub const MAX_NAME: usize = 1_000;
 
 /// What reading gave.
 #[derive(Clone, Debug)]
@@ -168,6 +176,10 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<Robot
         xml.report(&codes::NO_LINKS, root, message, help);
         return None;
     }
+    if let Some((node, message)) = excess(xml, root) {
+        xml.report(&codes::TOO_MANY, node, message, "no robot needs that; correct the program that wrote it");
+        return None;
+    }
     let name = robot_name(xml, root, file);
     version(xml, root);
     let mut assets = Assets::new(Materials::read(xml, root));
@@ -203,6 +215,27 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<Robot
     };
     extensions::read(&mut robot).into_iter().for_each(|finding| xml.push(finding));
     Some(robot)
+}
+
+/// What of a robot goes beyond the limits, if anything does: counted before anything is read, since each finding takes time too.
+fn excess<'n>(xml: &Xml<'_>, root: Node<'n>) -> Option<(Node<'n>, String)> {
+    let shapes = || {
+        let links = children(root, "link");
+        links.flat_map(|link| children(link, "visual").chain(children(link, "collision")))
+    };
+    let counts: [(&str, usize, Option<Node<'n>>); 3] = [
+        ("links", MAX_LINKS, children(root, "link").nth(MAX_LINKS)),
+        ("joints", MAX_JOINTS, children(root, "joint").nth(MAX_JOINTS)),
+        ("visuals and collisions", MAX_SHAPES, shapes().nth(MAX_SHAPES)),
+    ];
+    for (what, most, beyond) in counts {
+        if let Some(node) = beyond {
+            return Some((node, format!("the robot has more than {most} {what}")));
+        }
+    }
+    let mut named = std::iter::once(root).chain(children(root, "link")).chain(children(root, "joint"));
+    let node = named.find(|&node| name_of(node).is_some_and(|name| name.len() > MAX_NAME))?;
+    Some((node, format!("{} has a name of more than {MAX_NAME} bytes", xml.label(node))))
 }
 
 fn robot_name(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> String {

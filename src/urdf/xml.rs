@@ -38,6 +38,8 @@ pub(crate) struct Xml<'a> {
     ordinals: HashMap<NodeId, u32>,
     /// Elements that did not make it into the hub: the custom data keeps them whole.
     left_out: HashSet<NodeId>,
+    /// How many custom elements and attributes were kept, or were too many.
+    pub(super) kept: usize,
     diagnostics: Vec<Diagnostic>,
     /// How many findings were not kept.
     unreported: usize,
@@ -46,7 +48,7 @@ pub(crate) struct Xml<'a> {
 impl<'a> Xml<'a> {
     pub(super) fn new(source: &'a Source<'a>, document: &Document<'_>, file: Option<Arc<Path>>) -> Self {
         let (ordinals, left_out) = (ordinals(document), HashSet::new());
-        Self { source, file, ordinals, left_out, diagnostics: Vec::new(), unreported: 0 }
+        Self { source, file, ordinals, left_out, kept: 0, diagnostics: Vec::new(), unreported: 0 }
     }
 
     /// Everything that was reported.
@@ -73,6 +75,12 @@ impl<'a> Xml<'a> {
     pub fn report(&mut self, code: &'static Code, node: Node<'_>, message: impl Into<String>, help: impl Into<String>) {
         let place = self.place(node);
         self.push(Diagnostic::new(code, place, message).help(help));
+    }
+
+    /// Reports about an element what must be told however many findings there are.
+    pub fn report_late(&mut self, code: &'static Code, node: Node<'_>, message: String, help: &str) {
+        let place = self.place(node);
+        self.diagnostics.push(Diagnostic::new(code, place, message).help(help));
     }
 
     /// Reports about an attribute.

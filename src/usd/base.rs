@@ -13,6 +13,9 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let (mut layer, root) = super::layer(scene, "Links as Xforms, frames, visual and collision scopes");
     layer.def(&root, "Xform");
     for &link in &scene.robot.tree.order {
+        if scene.is_over("base.usda") {
+            return layer;
+        }
         author_link(scene, &mut layer, link);
     }
     sensors::author(scene, &mut layer);

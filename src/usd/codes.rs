@@ -37,6 +37,23 @@ pub const TOO_MANY_PAIRS: Code = Code {
     meaning: "The pairs of links that need no collision check take more than 64 MiB of paths.",
     outcome: "Those of the links up to there are written.",
 };
+pub const BODIES_FLAT: Code = Code {
+    id: "usd-bodies-flat",
+    severity: Severity::Warning,
+    meaning: "The links are nested so deeply (more than 64), or have so long names, that paths through all of them would be written again \
+              and again.",
+    outcome: "The prims of all bodies stand in the default prim, as with --bodies flat, and their joints beside them. Joints and TF \
+              frames are the same (docs/frames.md says what is different for a body that hangs on a frame); the asset no longer nests links \
+              as REP-158 has it.",
+};
+pub const FRAMES_FLAT: Code = Code {
+    id: "usd-frames-flat",
+    severity: Severity::Warning,
+    meaning: "Links that are only frames hang on each other so deeply (more than 64) that paths through all of them would be written again \
+              and again.",
+    outcome: "The prim of each frame stands in the body that it is rigid in, in its place; bodies stand in the default prim. A frame's \
+              parent in TF is then that body, not the frame before it.",
+};
 pub const INTERNAL: Code = Code {
     id: "usd-internal-error",
     severity: Severity::Error,
@@ -45,4 +62,5 @@ pub const INTERNAL: Code = Code {
 };
 
 /// All codes of this module.
-pub const ALL: &[&Code] = &[&NAME_ENCODED, &MASS_MISSING, &INERTIA_REPAIRED, &NEWTON_MIMIC, &TOO_MANY_PAIRS, &INTERNAL];
+pub const ALL: &[&Code] =
+    &[&NAME_ENCODED, &MASS_MISSING, &INERTIA_REPAIRED, &NEWTON_MIMIC, &TOO_MANY_PAIRS, &BODIES_FLAT, &FRAMES_FLAT, &INTERNAL];

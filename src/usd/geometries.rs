@@ -14,7 +14,9 @@ pub(super) fn bytes(scene: &Scene<'_>, store: &Store) -> Result<Vec<u8>, author:
         return Ok(known);
     }
     let bytes = made()?;
-    store.put(&key, || bytes.clone());
+    if scene.options.limit.ended().is_none() {
+        store.put(&key, || bytes.clone());
+    }
     Ok(bytes)
 }
 
@@ -38,6 +40,9 @@ fn layer(scene: &Scene<'_>) -> Layer {
     let mut layer = Layer::new("Every distinct mesh once", "Geometries");
     layer.def("/Geometries", "Scope");
     for entry in &scene.library.meshes {
+        if scene.is_over("geometries.usdc") {
+            break;
+        }
         let path = format!("/Geometries/{}", entry.name);
         author_mesh(&mut layer, &path, &entry.mesh);
         author_subsets(scene, &mut layer, &path, entry);

@@ -2,7 +2,8 @@
 //!
 //! The library decides what is the same as what, and names it. It authors nothing.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use nalgebra::Vector3;
@@ -39,7 +40,7 @@ pub(super) struct MaterialEntry {
 }
 
 /// What a material takes from the primvars `displayColor` and `displayOpacity` of the mesh that it is on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FromCorners {
     pub color: bool,
     /// Only where some corner is not opaque: a renderer may sort all that has a network for its opacity.
@@ -152,6 +153,32 @@ struct MeshKey {
     mirrored: [bool; 3],
 }
 
+/// What makes two materials look alike: numbers by their bits, and the texture.
+type LooksKey = ([u32; 9], Option<(String, bool)>, FromCorners);
+
+/// What makes two instances the same: primitives by their kind and the bits of their dimensions.
+#[derive(PartialEq, Eq, Hash)]
+enum FormKey {
+    Primitive(u8, [u64; 3]),
+    Mesh(MeshIndex),
+}
+
+impl FormKey {
+    fn of(form: &Form) -> Self {
+        // Zero is zero, whatever its sign.
+        let solid = |kind, a: f64, b: f64, c: f64| Self::Primitive(kind, [a, b, c].map(|number| (number + 0.0).to_bits()));
+        match *form {
+            Form::Mesh(mesh) => Self::Mesh(mesh),
+            Form::Primitive(Geometry::Box { size }) => solid(0, size.x, size.y, size.z),
+            Form::Primitive(Geometry::Cylinder { radius, length }) => solid(1, radius, length, 0.0),
+            Form::Primitive(Geometry::Sphere { radius }) => solid(2, radius, 0.0, 0.0),
+            Form::Primitive(Geometry::Capsule { radius, length }) => solid(3, radius, length, 0.0),
+            // Meshes are no primitives.
+            Form::Primitive(Geometry::Mesh { scale, .. }) => solid(4, scale.x, scale.y, scale.z),
+        }
+    }
+}
+
 struct Builder<'a> {
     robot: &'a Robot,
     library: Library,
@@ -161,6 +188,12 @@ struct Builder<'a> {
     coverings: HashMap<MeshIndex, Option<MaterialIndex>>,
     material_names: Vec<String>,
     texture_index: HashMap<String, usize>,
+    /// The paths of textures that are taken, and the number to try next for each name.
+    texture_paths: HashSet<String>,
+    texture_numbers: HashMap<String, usize>,
+    /// Materials by what they look like, and instances by what they are made of.
+    material_index: HashMap<LooksKey, MaterialIndex>,
+    instance_index: HashMap<FormKey, InstanceIndex>,
     source_material: HashMap<MaterialId, MaterialIndex>,
     default_material: Option<MaterialIndex>,
 }
@@ -175,6 +208,10 @@ impl Library {
             coverings: HashMap::new(),
             material_names: Vec::new(),
             texture_index: HashMap::new(),
+            texture_paths: HashSet::new(),
+            texture_numbers: HashMap::new(),
+            material_index: HashMap::new(),
+            instance_index: HashMap::new(),
             source_material: HashMap::new(),
             default_material: None,
         };
@@ -335,42 +372,40 @@ impl Builder<'_> {
     /// The entry of a material that looks like this one. `mesh` is what it is on, if that has a say in its looks.
     fn material(&mut self, material: &Material, fallback: &str, mesh: Option<&Mesh>) -> MaterialIndex {
         let from_corners = FromCorners::of(material, mesh);
-        let looks_like = |entry: &MaterialEntry| {
-            let looks_of = |texture: &Arc<Texture>| (texture.sha256.clone(), texture.has_alpha);
-            let other = &entry.material;
-            let same_texture =
-                other.base_color_texture.as_ref().map(looks_of) == material.base_color_texture.as_ref().map(looks_of);
-            same_texture
-                && entry.from_corners == from_corners
-                && other.base_color == material.base_color
-                && other.metallic == material.metallic
-                && other.roughness == material.roughness
-                && other.emissive == material.emissive
+        let texture = material.base_color_texture.as_ref().map(|texture| (texture.sha256.clone(), texture.has_alpha));
+        let numbers = material.base_color.into_iter().chain([material.metallic, material.roughness]).chain(material.emissive);
+        let mut bits = [0; 9];
+        // Zero is zero, whatever its sign.
+        bits.iter_mut().zip(numbers).for_each(|(bits, number)| *bits = (number + 0.0).to_bits());
+        let index = self.library.materials.len();
+        match self.material_index.entry((bits, texture, from_corners)) {
+            Entry::Occupied(known) => return *known.get(),
+            Entry::Vacant(new) => new.insert(index),
         };
-        if let Some(index) = self.library.materials.iter().position(looks_like) {
-            return index;
-        }
         let texture = material.base_color_texture.as_ref().map(|texture| self.texture(texture));
         let name = if material.name.is_empty() { format!("{fallback}_material") } else { material.name.clone() };
         self.library.materials.push(MaterialEntry { name: String::new(), material: material.clone(), from_corners, texture });
         self.material_names.push(name);
-        self.library.materials.len() - 1
+        index
     }
 
     fn texture(&mut self, texture: &Arc<Texture>) -> String {
-        let textures = &mut self.library.textures;
+        let Self { library: Library { textures, .. }, texture_paths: taken, texture_numbers: numbers, .. } = self;
         let index = *self.texture_index.entry(texture.sha256.clone()).or_insert_with(|| {
-            let taken: Vec<&str> = textures.iter().map(|(path, _)| path.as_str()).collect();
             // File names: the encoding of identifiers is more than is needed, and safe everywhere.
             let stem = names::identifiers(&[&texture.name], "texture", &[]).remove(0);
             let extension = texture.format.extension();
-            let path =
-                (0..)
-                    .map(|n| {
-                        if n == 0 { format!("textures/{stem}.{extension}") } else { format!("textures/{stem}_{n}.{extension}") }
-                    })
-                    .find(|path| !taken.contains(&path.as_str()))
-                    .unwrap_or_default();
+            let next = numbers.entry(format!("{stem}.{extension}")).or_insert(0);
+            let path = loop {
+                let path = match *next {
+                    0 => format!("textures/{stem}.{extension}"),
+                    n => format!("textures/{stem}_{n}.{extension}"),
+                };
+                *next += 1;
+                if taken.insert(path.clone()) {
+                    break path;
+                }
+            };
             textures.push((path, texture.clone()));
             textures.len() - 1
         });
@@ -379,7 +414,7 @@ impl Builder<'_> {
 
     fn instance(&mut self, form: Form) -> InstanceIndex {
         let instances = &mut self.library.instances;
-        instances.iter().position(|instance| instance.form == form).unwrap_or_else(|| {
+        *self.instance_index.entry(FormKey::of(&form)).or_insert_with(|| {
             instances.push(Instance { name: String::new(), form, uses: 0 });
             instances.len() - 1
         })

@@ -34,7 +34,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use author::Layer;
 pub use frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use library::Library;
-use plan::{Plan, Role};
+use plan::{Flattened, Plan, Role};
 pub use read::{InterfaceSummary, ReadError, Summary, inspect, read_frames};
 pub use ros::default_namespace;
 pub use schema::SCHEMA_FILES;
@@ -42,6 +42,7 @@ pub use schema::SCHEMA_FILES;
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::robot::{LinkId, Robot, names};
 use crate::store::Store;
+use crate::time_limit::TimeLimit;
 
 /// Whether the base is held to the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -116,6 +117,8 @@ pub struct Options {
     pub overlays: Vec<Overlay>,
     /// Whether to pack the asset, without its overlays, into `<entry>.usdz` too.
     pub usdz: bool,
+    /// How long it may take; when that is over, what was written so far is returned.
+    pub limit: TimeLimit,
 }
 
 /// What an asset came to consist of.
@@ -148,6 +151,13 @@ struct Scene<'a> {
     options: &'a Options,
     plan: Plan,
     library: Library,
+}
+
+impl Scene<'_> {
+    /// Whether the time is up; `layer` is what is being written.
+    fn is_over(&self, layer: &str) -> bool {
+        self.options.limit.is_over(|| format!("writing {layer}"))
+    }
 }
 
 /// Writes the asset of a robot: the layers of REP-158 §1.2.1 with the entry `<entry>.usda`, and its textures.
@@ -188,6 +198,9 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
 
     let mut files = BTreeMap::new();
     for (path, layer) in layers {
+        if scene.is_over(&path) {
+            break;
+        }
         match layer.data().and_then(text::write) {
             Ok(text) => {
                 files.insert(path, text.into_bytes());
@@ -195,7 +208,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
             Err(error) => diagnostics.push(internal(&scene, &path, &error)),
         }
     }
-    if !scene.library.meshes.is_empty() {
+    if !scene.library.meshes.is_empty() && !scene.is_over("geometries.usdc") {
         match geometries::bytes(&scene, store) {
             Ok(bytes) => {
                 files.insert("geometries.usdc".to_owned(), bytes);
@@ -206,7 +219,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
     for (path, texture) in &scene.library.textures {
         files.insert(path.clone(), texture.bytes.to_vec());
     }
-    let usdz = options.usdz.then(|| {
+    let usdz = (options.usdz && !scene.is_over("the package")).then(|| {
         let packed = files.iter().filter(|(path, _)| !of_overlays.contains(*path));
         usdz::package(&format!("{}.usda", options.entry), packed.map(|(path, bytes)| (path.as_str(), bytes.as_slice())))
     });
@@ -232,13 +245,28 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
     let mut note = |code: &'static Code, place: &Place, message: String, help: &str| {
         found.push(Diagnostic::new(code, place.clone(), message).help(help));
     };
+    let (depth, most) = (scene.plan.depth, plan::MAX_NESTED);
+    let nested = if depth > most { format!("{depth} deep (at most {most})") } else { "under very long names".to_owned() };
+    let flattened = match scene.plan.flattened {
+        Flattened::Nothing => None,
+        Flattened::Bodies => Some((&codes::BODIES_FLAT, "bodies stand side by side in the default prim")),
+        Flattened::Frames => Some((&codes::FRAMES_FLAT, "bodies stand in the default prim, and frames in their bodies")),
+    };
+    if let Some((code, outcome)) = flattened {
+        let message = format!("links are nested {nested}; {outcome}");
+        note(code, &scene.robot.place, message, "nothing need be done, unless a program relies on links that are nested");
+    }
     for (link, plan) in scene.robot.links.iter().zip(&scene.plan.links) {
         if plan.role != Role::Body {
             continue;
         }
         let prim = plan.path.rsplit('/').next().unwrap_or_default();
         if prim != link.name {
-            let why = if names::is_identifier(&link.name) { "is taken by a sibling" } else { "cannot be a prim's name" };
+            let why = match &link.name {
+                name if name.len() > names::MAX_IDENTIFIER => "is too long for a prim's name",
+                name if names::is_identifier(name) => "is taken by a sibling",
+                _ => "cannot be a prim's name",
+            };
             let message =
                 format!("link {:?} {why}; its prim is {prim:?}, and simulators will publish that as its TF frame", link.name);
             note(&codes::NAME_ENCODED, &link.place, message, "rename the link if its TF frame matters");

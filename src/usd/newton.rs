@@ -3,8 +3,6 @@
 //! What it says has a source in the robot: which joint follows which, what a joint's own friction and damping are, how fast it may
 //! turn. Mass properties are not repeated: one statement of them, in `physics.usda`, is all there should be.
 
-use std::collections::BTreeMap;
-
 use super::author::{Attribute, Layer, Prim, Relationship};
 use super::numbers::degrees;
 use super::plan::{JointPlan, Plan};
@@ -20,12 +18,12 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         let mut prim = layer.over(path);
         prim.apply(["NewtonArticulationRootAPI"]).attribute("newton:selfCollisionEnabled", Attribute::bool(true));
     }
-    let above = bodies_above(scene.robot, &scene.plan);
+    let bases = bases(scene.robot, &scene.plan);
     for (index, joint) in scene.robot.joints.iter().enumerate() {
         if let Some(plan) = &scene.plan.joints[index] {
             passive(&mut layer, joint, plan);
         }
-        match followed(scene, &above, JointId(index)) {
+        match followed(scene, &bases, JointId(index)) {
             None => {}
             Some(Ok((plan, leader, mimic))) => author_mimic(&mut layer.over(&plan.path), joint, leader, &mimic),
             Some(Err(reason)) => {
@@ -78,11 +76,7 @@ fn author_mimic(prim: &mut Prim<'_>, joint: &Joint, leader: &str, mimic: &Mimic)
 type Following<'a> = (&'a JointPlan, &'a str, Mimic);
 
 /// What joint `id` follows, if it does: the last joint of its chain that can lead it, since Newton takes no leader that follows another.
-fn followed<'a>(
-    scene: &'a Scene<'_>,
-    above: &BTreeMap<LinkId, LinkId>,
-    id: JointId,
-) -> Option<Result<Following<'a>, &'static str>> {
+fn followed<'a>(scene: &'a Scene<'_>, bases: &[LinkId], id: JointId) -> Option<Result<Following<'a>, &'static str>> {
     let joints = &scene.robot.joints;
     let mut mimic = joints[id.0].mimic?;
     // The hub's mimics are never circular; the bound is for a hub that was made by hand.
@@ -99,12 +93,7 @@ fn followed<'a>(
     let (follower, leader) = (&scene.plan.joints[id.0], &scene.plan.joints[mimic.joint.0]);
     let (Some(follower), Some(leader)) = (follower, leader) else { return Some(Err("one of them is no joint between bodies")) };
     let kinds = (is_angular(joints[id.0].kind), is_angular(joints[mimic.joint.0].kind));
-    let base = |mut body: LinkId| {
-        while let Some(next) = above.get(&body) {
-            body = *next;
-        }
-        body
-    };
+    let base = |body: LinkId| bases.get(body.0);
     Some(match kinds {
         (None, _) | (_, None) => Err("one of them has not exactly one degree of freedom"),
         (follower, leader) if follower != leader => Err("one of them turns and the other slides"),
@@ -114,10 +103,17 @@ fn followed<'a>(
     })
 }
 
-/// The body above each body in its tree.
-fn bodies_above(robot: &Robot, plan: &Plan) -> BTreeMap<LinkId, LinkId> {
-    let in_tree = plan.joints.iter().zip(&robot.joints).filter(|(_, joint)| !joint.closes_loop);
-    in_tree.filter_map(|(plan, _)| plan.as_ref()).filter_map(|plan| Some((plan.body1, plan.body0?))).collect()
+/// By link: the base of its tree of bodies, if it is a body.
+fn bases(robot: &Robot, plan: &Plan) -> Vec<LinkId> {
+    let mut bases: Vec<LinkId> = (0..robot.links.len()).map(LinkId).collect();
+    // From the roots outwards, so that the base above is known.
+    for &link in &robot.tree.order {
+        let joint = robot.tree.parent_joint[link.0].and_then(|joint| plan.joints[joint.0].as_ref());
+        if let Some(JointPlan { body0: Some(body0), body1, .. }) = joint {
+            bases[body1.0] = bases[body0.0];
+        }
+    }
+    bases
 }
 
 /// Whether positions are angles or lengths; `None` for joints without exactly one degree of freedom.

@@ -1,8 +1,11 @@
 //! `physics.usda`: core UsdPhysics only. Bodies with their masses, joints, colliders, the material of contacts (REP-158 §1.3).
 
+use std::collections::{HashMap, HashSet};
+
 use nalgebra::{UnitQuaternion, Vector3};
 
 use super::author::{Attribute, Layer, Prim, Relationship, token};
+use super::drives::Carried;
 use super::library::ColliderForm;
 use super::numbers::{degrees, joint_axis, quatf, vec3f};
 use super::plan::{JointPlan, Role};
@@ -17,7 +20,11 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     let (mut layer, root) = super::layer(scene, "Core UsdPhysics only: bodies, joints, colliders, contact materials");
     layer.over(&root);
     let contacts = Contacts::new(scene);
+    let (closing, carried) = (closing_joints(scene), Carried::new(scene));
     for &id in &scene.robot.tree.order {
+        if scene.is_over("physics.usda") {
+            return layer;
+        }
         let (link, plan) = (&scene.robot.links[id.0], &scene.plan.links[id.0]);
         if let Some(mass) = mass_of(scene, id) {
             author_body(&mut layer, &plan.path, &mass);
@@ -37,9 +44,9 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
                 );
         }
         // Joints after the body that they hang on and before the bodies below it, so that the layer reads like the robot.
-        for joint in joints_of(scene, id) {
+        for joint in scene.robot.tree.child_joints[id.0].iter().chain(closing.get(&id).into_iter().flatten()).copied() {
             if let Some(plan) = &scene.plan.joints[joint.0] {
-                author_joint(scene, &mut layer, joint, plan);
+                author_joint(scene, &carried, &mut layer, joint, plan);
             }
         }
     }
@@ -86,10 +93,13 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     layer
 }
 
-/// The joints below a link, loop-closing ones included, in the source's order.
-fn joints_of(scene: &Scene<'_>, link: LinkId) -> impl Iterator<Item = JointId> {
-    let closing = scene.robot.joints.iter().enumerate().filter(move |(_, j)| j.closes_loop && j.parent == link);
-    scene.robot.tree.child_joints[link.0].iter().copied().chain(closing.map(|(index, _)| JointId(index)))
+/// The joints that close loops, by the link that they begin at, in the source's order.
+fn closing_joints(scene: &Scene<'_>) -> HashMap<LinkId, Vec<JointId>> {
+    let mut closing: HashMap<LinkId, Vec<JointId>> = HashMap::new();
+    for (index, joint) in scene.robot.joints.iter().enumerate().filter(|(_, joint)| joint.closes_loop) {
+        closing.entry(joint.parent).or_default().push(JointId(index));
+    }
+    closing
 }
 
 /// What a link weighs, if it is a body.
@@ -118,7 +128,7 @@ fn inertia_repaired(link: &Link, mass: &Mass) -> Diagnostic {
     Diagnostic::new(&codes::INERTIA_REPAIRED, place.clone(), message).help("give the link its true inertia tensor")
 }
 
-fn author_joint(scene: &Scene<'_>, layer: &mut Layer, id: JointId, plan: &JointPlan) {
+fn author_joint(scene: &Scene<'_>, carried: &Carried, layer: &mut Layer, id: JointId, plan: &JointPlan) {
     let joint = &scene.robot.joints[id.0];
     let type_name = match joint.kind {
         JointKind::Fixed => "PhysicsFixedJoint",
@@ -150,7 +160,7 @@ fn author_joint(scene: &Scene<'_>, layer: &mut Layer, id: JointId, plan: &JointP
         JointKind::Fixed | JointKind::Floating => {}
     }
     if let Some(drive) = &joint.drive {
-        drives::author(scene, &mut prim, id, drive);
+        drives::author(scene, carried, &mut prim, id, drive);
     }
     if !plan.path.ends_with(&format!("/{}", joint.name)) {
         prim.display_name(&joint.name);
@@ -190,13 +200,25 @@ struct Contacts {
     scope: String,
     /// Without doubles; the default first, if it is used.
     kinds: Vec<(Option<Contact>, String)>,
+    /// Where each stands in `kinds`.
+    index: HashMap<ContactKey, usize>,
+}
+
+/// A material of contacts by the bits of its numbers: floats make no keys.
+type ContactKey = Option<(u64, u64, Option<u64>)>;
+
+fn contact_key(contact: Option<Contact>) -> ContactKey {
+    // Zero is zero, whatever its sign.
+    let bits = |number: f64| (number + 0.0).to_bits();
+    contact.map(|c| (bits(c.static_friction), bits(c.dynamic_friction), c.restitution.map(bits)))
 }
 
 impl Contacts {
     fn new(scene: &Scene<'_>) -> Self {
         let mut kinds: Vec<Option<Contact>> = Vec::new();
+        let mut seen = HashSet::new();
         for (link, colliders) in scene.robot.links.iter().zip(&scene.library.colliders) {
-            if !colliders.is_empty() && !kinds.contains(&link.contact) {
+            if !colliders.is_empty() && seen.insert(contact_key(link.contact)) {
                 kinds.push(link.contact);
             }
         }
@@ -204,12 +226,14 @@ impl Contacts {
         // Named by their numbers: the names stay when other links change.
         let wanted: Vec<String> = kinds.iter().map(|kind| kind.as_ref().map_or("default".to_owned(), contact_name)).collect();
         let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        let index = kinds.iter().enumerate().map(|(index, kind)| (contact_key(*kind), index)).collect();
         let kinds = kinds.iter().copied().zip(names::identifiers(&wanted, "contact", &[])).collect();
-        Self { scope: format!("{}/PhysicsMaterials", scene.plan.root()), kinds }
+        Self { scope: format!("{}/PhysicsMaterials", scene.plan.root()), kinds, index }
     }
 
     fn path(&self, contact: Option<Contact>) -> String {
-        let name = self.kinds.iter().find(|(kind, _)| *kind == contact).map_or("default", |(_, name)| name);
+        let kind = self.index.get(&contact_key(contact)).and_then(|&index| self.kinds.get(index));
+        let name = kind.map_or("default", |(_, name)| name);
         format!("{}/{name}", self.scope)
     }
 

@@ -13,6 +13,15 @@ pub(super) const ROOT_SCOPES: [&str; 4] = ["Materials", "PhysicsMaterials", "Col
 /// Names of children of a link that links and joints must not take.
 pub(super) const LINK_SCOPES: [&str; 2] = ["visual", "collision"];
 
+/// The most links whose prims stand in each other. Real robots have up to 20. What reads an asset goes down all of them for each prim:
+/// OpenUSD's time and stack, and that of others, grow with the depth.
+pub(super) const MAX_NESTED: usize = 64;
+/// The most bytes of the paths of all links, unless they have [`MAX_LONGER`] times as many at most as they would if no link stood in
+/// another. Each stands some twenty times in the layers.
+const MAX_PATHS: usize = 512 << 10;
+/// See [`MAX_PATHS`].
+const MAX_LONGER: usize = 4;
+
 /// What a link is in USD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -55,11 +64,25 @@ pub(super) struct JointPlan {
     pub local1: Pose,
 }
 
+/// What does not stand where it is in the robot's tree, since the paths would be too deep or too long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Flattened {
+    #[default]
+    Nothing,
+    /// Bodies stand in the default prim, though they were to be nested.
+    Bodies,
+    /// Bodies stand in the default prim, and frames in the body that they are rigid in.
+    Frames,
+}
+
 /// The decisions for a whole robot.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     /// The default prim's name.
     pub name: String,
+    pub flattened: Flattened,
+    /// How many links deep the robot is nested in its source.
+    pub depth: usize,
     pub links: Vec<LinkPlan>,
     /// `None` where a joint is not written: inside frames, and floating ones.
     pub joints: Vec<Option<JointPlan>>,
@@ -77,7 +100,7 @@ impl Plan {
     pub(super) fn new(robot: &Robot, base: Base, bodies: Bodies) -> Self {
         let name = names::identifiers(&[&robot.name], "robot", &[]).remove(0);
         let roles = roles(robot, base);
-        let mut links = place_links(robot, &roles, bodies);
+        let Nesting { mut links, bodies, flattened, depth } = nest(robot, &roles, &name, bodies);
         let written: Vec<bool> = (0..robot.joints.len()).map(|joint| is_written(robot, &links, base, joint)).collect();
         let held = links_to_hold(robot, &links, &written, base);
         let children = name_children(robot, &links, &written, held.len(), bodies);
@@ -110,7 +133,17 @@ impl Plan {
             children.world_joints.iter().map(|identifier| format!("/{name}/{identifier}")).zip(held).collect();
         let articulation_roots = articulation_roots(robot, &name, &links, &joints, &world_joints);
         let filtered_pairs = filtered_pairs(robot, &links);
-        let mut plan = Self { name, links, joints, world_joints, articulation_roots, filtered_pairs, sensors: Vec::new() };
+        let mut plan = Self {
+            name,
+            flattened,
+            depth,
+            links,
+            joints,
+            world_joints,
+            articulation_roots,
+            filtered_pairs,
+            sensors: Vec::new(),
+        };
         plan.sensors = sensors::plan(robot, &plan);
         plan
     }
@@ -196,23 +229,78 @@ fn carries(children: &[JointId], moves: impl Fn(&JointId) -> bool) -> bool {
     children.len() > 1 || children.iter().any(moves)
 }
 
-fn place_links(robot: &Robot, roles: &[Role], bodies: Bodies) -> Vec<LinkPlan> {
+/// How the prims of links stand in each other.
+struct Nesting {
+    links: Vec<LinkPlan>,
+    bodies: Bodies,
+    flattened: Flattened,
+    depth: usize,
+}
+
+/// Nests links as asked for, unless the paths would be too deep or too long: then bodies, and if need be frames, are flat.
+fn nest(robot: &Robot, roles: &[Role], name: &str, bodies: Bodies) -> Nesting {
+    let placed = |bodies, flattened| {
+        let links = place_links(robot, roles, bodies, flattened == Flattened::Frames);
+        let Extent { depth, bytes, least } = Extent::of(robot, &links, name);
+        let fits = depth <= MAX_NESTED && bytes <= MAX_PATHS.max(MAX_LONGER * least);
+        (Nesting { links, bodies, flattened, depth }, fits)
+    };
+    let (wanted, fits) = placed(bodies, Flattened::Nothing);
+    if fits {
+        return wanted;
+    }
+    let depth = wanted.depth;
+    let (flat, fits) = placed(Bodies::Flat, Flattened::Bodies);
+    let flat = if fits { flat } else { placed(Bodies::Flat, Flattened::Frames).0 };
+    Nesting { depth, ..flat }
+}
+
+/// How deep links are nested, and what that costs.
+struct Extent {
+    /// How many links at most stand in each other.
+    depth: usize,
+    /// Of the paths of all links.
+    bytes: usize,
+    /// The same if no link stood in another.
+    least: usize,
+}
+
+impl Extent {
+    fn of(robot: &Robot, links: &[LinkPlan], name: &str) -> Self {
+        let root = 1 + name.len();
+        let mut extent = Self { depth: 0, bytes: 0, least: 0 };
+        let mut of_link: Vec<(usize, usize)> = vec![(0, 0); links.len()];
+        for &link in &robot.tree.order {
+            let (depth, length) = links[link.0].holder.map_or((0, root), |holder| of_link[holder.0]);
+            let own = 1 + robot.links[link.0].name.len().min(names::MAX_IDENTIFIER);
+            of_link[link.0] = (depth + 1, length + own);
+            extent.depth = extent.depth.max(depth + 1);
+            extent.bytes = extent.bytes.saturating_add(length + own);
+            extent.least += root + own;
+        }
+        extent
+    }
+}
+
+/// The place of every link. With `flat_frames` a frame stands in the body that it is rigid in, not in the frame above it.
+fn place_links(robot: &Robot, roles: &[Role], bodies: Bodies, flat_frames: bool) -> Vec<LinkPlan> {
     let rest = crate::robot::kinematics::Model::of(robot).poses(&[]);
+    // From the roots outwards, so that what is above each link is known: a walk for each would take the square of the depth.
+    let mut body_of: Vec<Option<LinkId>> = vec![None; roles.len()];
+    for &link in &robot.tree.order {
+        let parent = robot.tree.parent_joint[link.0].map(|j| robot.joints[j.0].parent);
+        body_of[link.0] = if roles[link.0] == Role::Body { Some(link) } else { parent.and_then(|parent| body_of[parent.0]) };
+    }
     let mut plans: Vec<LinkPlan> = Vec::with_capacity(robot.links.len());
     for (index, role) in roles.iter().copied().enumerate() {
-        let link = LinkId(index);
         let parent = robot.tree.parent_joint[index].map(|j| robot.joints[j.0].parent);
-        let mut body = (role == Role::Body).then_some(link);
-        let mut above = parent;
-        while let (None, Some(at)) = (body, above) {
-            body = (roles[at.0] == Role::Body).then_some(at);
-            above = robot.tree.parent_joint[at.0].map(|j| robot.joints[j.0].parent);
-        }
+        let body = body_of[index];
         // What floats is a tree of its own: nested, its articulation root would stand in another's.
         let floats = robot.tree.parent_joint[index].is_some_and(|j| robot.joints[j.0].kind == JointKind::Floating);
         let holder = match (bodies, role) {
             (Bodies::Flat, Role::Body) => None,
             (_, Role::Body) if floats => None,
+            (_, Role::Frame) if flat_frames => body,
             _ => parent.filter(|p| roles[p.0] != Role::World),
         };
         let local = match holder {
@@ -362,4 +450,72 @@ fn name_children(robot: &Robot, links: &[LinkPlan], written: &[bool], world_join
         out.world_joints.extend(identifiers);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MASS: &str = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>";
+
+    /// A chain of links, each turned and moved a little in the one before.
+    fn chain(count: usize, inside: impl Fn(usize) -> &'static str, kind: &str, name: impl Fn(usize) -> String) -> Robot {
+        let mut text = "<robot name='r'>".to_owned();
+        for n in 0..count {
+            text += &format!("<link name='{}'>{}</link>", name(n), inside(n));
+            if n > 0 {
+                let (parent, child) = (name(n - 1), name(n));
+                text += &format!(
+                    "<joint name='j{n}' type='{kind}'><parent link='{parent}'/><child link='{child}'/><origin xyz='0.1 0 0' rpy='0 0 0.2'/></joint>"
+                );
+            }
+        }
+        crate::urdf::read(&(text + "</robot>"), None).robot.unwrap()
+    }
+
+    fn levels(plan: &Plan) -> usize {
+        plan.links.iter().map(|link| link.path.matches('/').count() - 1).max().unwrap()
+    }
+
+    #[test]
+    fn bodies_are_flat_where_depth_would_square() {
+        let of =
+            |count: usize, bodies| Plan::new(&chain(count, |_| MASS, "continuous", |n| format!("l{n}")), Base::Auto, bodies);
+        let (nested, deep) = (of(MAX_NESTED, Bodies::Nested), of(MAX_NESTED + 1, Bodies::Nested));
+        assert_eq!((levels(&nested), nested.flattened), (MAX_NESTED, Flattened::Nothing));
+        assert_eq!((levels(&deep), deep.flattened, deep.depth), (1, Flattened::Bodies, MAX_NESTED + 1));
+        assert!(deep.joints.iter().flatten().all(|joint| joint.path.matches('/').count() == 2));
+        // What was asked for anyway is nothing to tell.
+        assert_eq!(of(MAX_NESTED + 1, Bodies::Flat).flattened, Flattened::Nothing);
+    }
+
+    #[test]
+    fn frames_stand_in_their_body_where_depth_would_square() {
+        let inside = |n: usize| if n == 0 { MASS } else { "" };
+        let robot = chain(200, inside, "fixed", |n| format!("l{n}"));
+        let plan = Plan::new(&robot, Base::Auto, Bodies::Nested);
+        assert_eq!((levels(&plan), plan.flattened), (2, Flattened::Frames));
+        let rest = crate::robot::kinematics::Model::of(&robot).poses(&[]);
+        for (link, rest) in plan.links.iter().zip(&rest).skip(1) {
+            assert_eq!((link.role, link.holder), (Role::Frame, Some(LinkId(0))));
+            assert!((link.local.to_homogeneous() - rest.to_homogeneous()).amax() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn long_names_count_too() {
+        // Sixty links deep only, but a hundred times, with names as long as they may be.
+        let long = |n: usize| format!("{}{n}", "a".repeat(240));
+        let one = chain(60, |_| MASS, "continuous", long);
+        assert_eq!(Plan::new(&one, Base::Auto, Bodies::Nested).flattened, Flattened::Nothing);
+        let links: String = (0..3000).map(|n| format!("<link name='{}'>{MASS}</link>", long(n))).collect();
+        let joints = (0..3000).filter(|n| n % 60 != 0).map(|n| {
+            let (parent, child) = (long(n - 1), long(n));
+            format!("<joint name='j{n}' type='fixed'><parent link='{parent}'/><child link='{child}'/></joint>")
+        });
+        let text = format!("<robot name='r'>{links}{}</robot>", joints.collect::<String>());
+        let many = crate::urdf::read(&text, None).robot.unwrap();
+        let plan = Plan::new(&many, Base::Auto, Bodies::Nested);
+        assert_eq!((levels(&plan), plan.flattened, plan.depth), (1, Flattened::Bodies, 60));
+    }
 }

@@ -12,9 +12,13 @@ use openusd::{gf, sdf};
 use serde::Serialize;
 
 use super::FrameKind;
+use crate::diagnostic::Escaped;
 use crate::robot::Pose;
 
 mod frames;
+mod shallow;
+
+use shallow::{DEEPEST, Shallow, on_large_stack};
 
 pub use frames::read_frames;
 
@@ -36,6 +40,9 @@ pub enum ReadError {
         path: PathBuf,
     },
 }
+
+/// Links deeper than this are shown to people as if they stood this deep.
+const DEEPEST_SHOWN: usize = 100;
 
 /// A prim of the robot, as far as this module looks.
 struct Node {
@@ -99,6 +106,12 @@ impl Node {
     }
 }
 
+/// Opens the asset `entry` and has it read where there is stack enough for whatever opens.
+fn opened<T: Send>(entry: &Path, read: impl FnOnce(&Opened) -> T + Send) -> Result<T, ReadError> {
+    on_large_stack(|| Opened::new(entry).map(|asset| read(&asset)))
+        .unwrap_or_else(|error| Err(ReadError::Open { path: entry.to_owned(), reason: format!("no thread for it: {error}") }))
+}
+
 /// A robot asset, opened.
 struct Opened {
     nodes: Vec<Node>,
@@ -110,6 +123,7 @@ impl Opened {
     fn new(entry: &Path) -> Result<Self, ReadError> {
         let failed = |reason: String| ReadError::Open { path: entry.to_owned(), reason };
         let stage = Stage::builder()
+            .resolver(Shallow::default())
             .load(InitialLoadSet::LoadNone)
             .open(&entry.to_string_lossy())
             .map_err(|error| failed(error.to_string()))?;
@@ -119,11 +133,14 @@ impl Opened {
         let Some(root) = stage.default_prim() else { return Err(ReadError::NoDefaultPrim { path: entry.to_owned() }) };
         let root = stage.prim(format!("/{root}").as_str()).map_err(|error| failed(error.to_string()))?;
         let mut opened = Self { nodes: Vec::new(), by_path: HashMap::new(), _stage: stage };
-        let mut stack = vec![(root, None)];
-        while let Some((prim, parent)) = stack.pop() {
+        let mut stack = vec![(root, None, 1)];
+        while let Some((prim, parent, depth)) = stack.pop() {
+            if depth > DEEPEST {
+                return Err(failed(format!("{} is nested more than {DEEPEST} deep", prim.path().as_str())));
+            }
             let index = opened.nodes.len();
             let children = prim.children().map_err(|error| failed(error.to_string()))?;
-            stack.extend(children.into_iter().rev().map(|child| (child, Some(index))));
+            stack.extend(children.into_iter().rev().map(|child| (child, Some(index), depth + 1)));
             opened.add(prim, parent).map_err(failed)?;
         }
         if let Some(error) = opened._stage.composition_errors().first() {
@@ -270,8 +287,16 @@ pub struct InterfaceSummary {
 /// # Errors
 /// As [`read_frames`].
 pub fn inspect(entry: &Path) -> Result<Summary, ReadError> {
-    let asset = Opened::new(entry)?;
+    opened(entry, summary)
+}
+
+fn summary(asset: &Opened) -> Summary {
     let (mut links, mut joints, mut interfaces) = (Vec::new(), Vec::new(), Vec::new());
+    // By the prim that holds them: looking through all prims for each link would take the square of them.
+    let mut shapes: HashMap<usize, usize> = HashMap::new();
+    for parent in asset.nodes.iter().filter(|node| node.type_name != "Scope").filter_map(|node| node.parent) {
+        *shapes.entry(parent).or_default() += 1;
+    }
     let mut depth: HashMap<usize, usize> = HashMap::new();
     let ros_name = |node: &Node| node.string("ros:joint:name").unwrap_or_else(|| node.name.clone());
     for (index, node) in asset.nodes.iter().enumerate() {
@@ -280,9 +305,7 @@ pub fn inspect(entry: &Path) -> Result<Summary, ReadError> {
             depth.insert(index, at);
             let count = |scope: &str| {
                 let scope = asset.by_path.get(&format!("{}/{scope}", node.path));
-                scope.map_or(0, |scope| {
-                    asset.nodes.iter().filter(|n| n.parent == Some(*scope) && n.type_name != "Scope").count()
-                })
+                scope.and_then(|scope| shapes.get(scope)).copied().unwrap_or(0)
             };
             links.push(LinkSummary {
                 frame: node.frame_id(),
@@ -328,13 +351,13 @@ pub fn inspect(entry: &Path) -> Result<Summary, ReadError> {
         });
     }
     let root = asset.nodes.first();
-    Ok(Summary {
+    Summary {
         name: root.map(|root| root.name.clone()).unwrap_or_default(),
         namespace: root.and_then(|root| root.string("ros:context:namespace")).unwrap_or_default(),
         links,
         joints,
         interfaces,
-    })
+    }
 }
 
 /// The policies of a topic that the asset says.
@@ -348,11 +371,11 @@ fn qos(node: &Node) -> BTreeMap<&'static str, String> {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} (namespace {:?})", self.name, self.namespace)?;
+        writeln!(f, "{} (namespace {:?})", Escaped(&self.name), self.namespace)?;
         writeln!(f, "\nlinks ({})", self.links.len())?;
         for link in &self.links {
-            let indent = "  ".repeat(link.depth + 1);
-            write!(f, "{indent}{}", link.frame)?;
+            let indent = "  ".repeat(link.depth.min(DEEPEST_SHOWN) + 1);
+            write!(f, "{indent}{}", Escaped(&link.frame))?;
             match link.kind {
                 FrameKind::Frame => write!(f, "  frame")?,
                 FrameKind::Body => write!(f, "  {} kg", link.mass.unwrap_or(0.0))?,
@@ -367,27 +390,29 @@ impl fmt::Display for Summary {
         }
         writeln!(f, "\njoints ({})", self.joints.len())?;
         for joint in &self.joints {
-            let parent = joint.parent.as_deref().unwrap_or("(world)");
-            write!(f, "  {}  {}  {parent} -> {}", joint.name, joint.kind, joint.child.as_deref().unwrap_or("?"))?;
+            let [name, kind] = [&joint.name, &joint.kind].map(|text| Escaped(text));
+            let parent = Escaped(joint.parent.as_deref().unwrap_or("(world)"));
+            write!(f, "  {name}  {kind}  {parent} -> {}", Escaped(joint.child.as_deref().unwrap_or("?")))?;
             if let (Some(lower), Some(upper)) = (joint.lower, joint.upper) {
                 write!(f, "  {lower} .. {upper}")?;
             }
             if let Some(leader) = &joint.mimics {
-                write!(f, "  mimics {leader}")?;
+                write!(f, "  mimics {}", Escaped(leader))?;
             }
             writeln!(f)?;
         }
         writeln!(f, "\ninterfaces ({})", self.interfaces.len())?;
         for interface in &self.interfaces {
-            write!(f, "  {} {}  {}  {}", interface.kind, interface.role, interface.name, interface.type_name)?;
+            let [role, name, type_name] = [&interface.role, &interface.name, &interface.type_name].map(|text| Escaped(text));
+            write!(f, "  {} {role}  {name}  {type_name}", interface.kind)?;
             if let Some(frame) = &interface.frame {
-                write!(f, "  in {frame}")?;
+                write!(f, "  in {}", Escaped(frame))?;
             }
             if let Some(rate) = interface.rate {
                 write!(f, "  {rate} Hz")?;
             }
             for (policy, value) in &interface.qos {
-                write!(f, "  {policy} {value}")?;
+                write!(f, "  {policy} {}", Escaped(value))?;
             }
             writeln!(f)?;
         }

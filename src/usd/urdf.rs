@@ -19,6 +19,9 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let mut writer = Writer { layer: &mut layer, taken: scene.plan.children() };
     writer.keep(&root, &scene.robot.custom, &ROOT_SCOPES);
     for (index, (link, plan)) in scene.robot.links.iter().zip(&scene.plan.links).enumerate() {
+        if scene.is_over("urdf.usda") {
+            return layer;
+        }
         writer.keep(&plan.path, &link.custom, &LINK_SCOPES);
         for visual in &scene.library.visuals[index] {
             writer.keep_shape(&format!("{}/visual", plan.path), &visual.name, &link.visuals);

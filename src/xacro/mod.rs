@@ -74,7 +74,7 @@ pub struct Expanded {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Expands `file`, which exists. The second result: every other file that had a say, as far as that can be told.
+/// Expands `file`, which exists, in a minute or in `at_most`. The second result: every other file that had a say, as far as that can be told.
 ///
 /// # Errors
 /// If the program is not there, does not end, or says that something is wrong; see [`codes`].
@@ -82,8 +82,10 @@ pub fn expand(
     file: &Path,
     arguments: &[Argument],
     resolver: &Resolver,
+    at_most: Option<Duration>,
 ) -> (Result<Expanded, Box<Diagnostic>>, BTreeSet<PathBuf>) {
-    expand_by(OsStr::new("xacro"), PATIENCE, file, arguments, resolver)
+    let patience = at_most.map_or(PATIENCE, |at_most| at_most.min(PATIENCE));
+    expand_by(OsStr::new("xacro"), patience, file, arguments, resolver)
 }
 
 fn expand_by(

@@ -14,7 +14,7 @@ use crate::bridge::codes;
 use crate::bridge::frames::{Expected, Finding, Limits, Verdict};
 use crate::bridge::launch::{Interrupted, fail, runtime};
 use crate::cli::{failed, plural, print_json, wrong};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Place, escape_controls};
 use crate::ros::msg::urdf_usd::FrameVerdict;
 use crate::ros::{self, Args, Node};
 use crate::usd;
@@ -120,16 +120,16 @@ fn print_text(asset: &Path, Outcome { judgement, topics }: &Outcome) {
     let width = findings.iter().map(|finding| finding.frame.chars().count()).max().unwrap_or(0);
     // A closed pipe (`| head`) is the reader's choice.
     for Finding { frame, verdict, detail, .. } in findings {
-        let _ = writeln!(out, "{frame:width$}  {:12}  {detail}", verdict.as_str());
+        let line = format!("{frame:width$}  {:12}  {detail}", verdict.as_str());
+        let _ = writeln!(out, "{}", escape_controls(&line));
     }
     for cause in &judgement.causes {
-        let _ = writeln!(out, "cause: {cause}");
+        let _ = writeln!(out, "cause: {}", escape_controls(&cause.to_string()));
     }
     let count = |wanted: fn(Verdict) -> bool| findings.iter().filter(|finding| wanted(finding.verdict)).count();
     let extra = count(|verdict| verdict == Verdict::Extra);
     let more = if extra > 0 { format!(", {extra} more in TF") } else { String::new() };
-    let _ = writeln!(
-        out,
+    let summary = format!(
         "{}: {} of {} as the asset says{more} ({}, {}, {})",
         asset.display(),
         count(|verdict| verdict == Verdict::Ok),
@@ -138,6 +138,7 @@ fn print_text(asset: &Path, Outcome { judgement, topics }: &Outcome) {
         topics.fixed,
         topics.joints,
     );
+    let _ = writeln!(out, "{}", escape_controls(&summary));
 }
 
 fn as_json(asset: &Path, Outcome { judgement, topics }: &Outcome) -> Value {

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{Model, Outcome};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Escaped};
 use crate::robot::{Geometry, Joint, MeshId, Pose, Robot, Shape};
 
 /// What a glTF file holds.
@@ -206,10 +206,10 @@ impl fmt::Display for Summary {
 
 impl fmt::Display for RobotSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} ({} meshes, {} triangles)", self.name, self.meshes, self.triangles)?;
+        writeln!(f, "{} ({} meshes, {} triangles)", Escaped(&self.name), self.meshes, self.triangles)?;
         writeln!(f, "\nlinks ({})", self.links.len())?;
         for link in &self.links {
-            write!(f, "{}{}", "  ".repeat(link.depth.min(100) + 1), link.name)?;
+            write!(f, "{}{}", "  ".repeat(link.depth.min(100) + 1), Escaped(&link.name))?;
             if let Some(mass) = link.mass {
                 write!(f, "  {mass} kg")?;
             }
@@ -226,13 +226,14 @@ impl fmt::Display for RobotSummary {
         }
         writeln!(f, "\njoints ({})", self.joints.len())?;
         for joint in &self.joints {
-            write!(f, "  {}  {}  {} -> {}", joint.name, joint.kind, joint.parent, joint.child)?;
+            let [name, parent, child] = [&joint.name, &joint.parent, &joint.child].map(|text| Escaped(text));
+            write!(f, "  {name}  {}  {parent} -> {child}", joint.kind)?;
             if joint.lower.is_some() || joint.upper.is_some() {
                 let side = |limit: Option<f64>| limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
                 write!(f, "  {} .. {}", side(joint.lower), side(joint.upper))?;
             }
             if let Some(leader) = &joint.mimics {
-                write!(f, "  mimics {leader}")?;
+                write!(f, "  mimics {}", Escaped(leader))?;
             }
             if joint.closes_loop {
                 write!(f, "  closes a loop")?;
@@ -241,13 +242,13 @@ impl fmt::Display for RobotSummary {
         }
         writeln!(f, "\nconfigurations ({})", self.configurations.len())?;
         for configuration in &self.configurations {
-            write!(f, "  {}", configuration.name)?;
+            write!(f, "  {}", Escaped(&configuration.name))?;
             if let Some(group) = &configuration.group {
-                write!(f, "  of {group}")?;
+                write!(f, "  of {}", Escaped(group))?;
             }
             for (joint, positions) in &configuration.positions {
                 let positions: Vec<String> = positions.iter().map(f64::to_string).collect();
-                write!(f, "  {joint} {}", positions.join(" "))?;
+                write!(f, "  {} {}", Escaped(joint), positions.join(" "))?;
             }
             writeln!(f)?;
         }

@@ -98,7 +98,10 @@ impl Model {
             axis: joint.axis,
             mimic: joint.mimic.map(|mimic| (mimic.joint.0, mimic.multiplier, mimic.offset)),
         });
-        Self::assemble(frames, &joints.collect::<Vec<_>>(), robot.tree.order.iter().map(|link| link.0).collect())
+        let joints: Vec<ModelJoint> = joints.collect();
+        // The hub's mimics are never circular.
+        let leaders = leaders(&joints).unwrap_or_default();
+        Self::assemble(frames, &joints, &leaders, robot.tree.order.iter().map(|link| link.0).collect())
     }
 
     /// A model of any frames and joints.
@@ -126,37 +129,20 @@ impl Model {
             order.extend(&children[frame]);
             next += 1;
         }
-        let is_circle = |start: usize| {
-            let (mut at, mut steps) = (start, 0);
-            while let Some((leader, ..)) = joints[at].mimic {
-                (at, steps) = (leader, steps + 1);
-                if steps > joints.len() {
-                    return true;
-                }
-            }
-            false
-        };
-        if order.len() < frames.len() || (0..joints.len()).any(is_circle) {
-            return Err(ModelError::Circular);
-        }
-        Ok(Self::assemble(frames, joints, order))
+        let leaders = leaders(joints).filter(|_| order.len() == frames.len()).ok_or(ModelError::Circular)?;
+        Ok(Self::assemble(frames, joints, &leaders, order))
     }
 
-    /// From what is known to be sound.
-    fn assemble(frames: Vec<ModelFrame>, joints: &[ModelJoint], order: Vec<usize>) -> Self {
+    /// From what is known to be sound; `leaders` are those of [`leaders`].
+    fn assemble(frames: Vec<ModelFrame>, joints: &[ModelJoint], leaders: &[Option<Follows>], order: Vec<usize>) -> Self {
         let mut first = 0;
         let mut placed: Vec<Placed> = Vec::with_capacity(joints.len());
         for joint in joints {
             placed.push(Placed { kind: joint.kind, axis: joint.axis, first, leader: None });
             first += position_count(joint.kind);
         }
-        for (index, joint) in joints.iter().enumerate() {
-            let Some((mut leader, mut multiplier, mut offset)) = joint.mimic else { continue };
-            while let Some((next, factor, more)) = joints[leader].mimic {
-                offset += multiplier * more;
-                multiplier *= factor;
-                leader = next;
-            }
+        for (index, follows) in leaders.iter().enumerate() {
+            let Some((leader, multiplier, offset)) = *follows else { continue };
             let position = (position_count(joints[leader].kind) > 0).then_some(placed[leader].first);
             placed[index].leader = Some(Leader { position, multiplier, offset });
         }
@@ -316,6 +302,36 @@ impl Model {
             }
         }
     }
+}
+
+/// Which joint another follows, and by which factor and offset.
+type Follows = (usize, f64, f64);
+
+/// For each joint the one that it follows in the end; `None` if joints follow each other in a circle. A chain is gone through once,
+/// however many joints are in it.
+fn leaders(joints: &[ModelJoint]) -> Option<Vec<Option<Follows>>> {
+    let mut leaders: Vec<Option<Follows>> = vec![None; joints.len()];
+    let mut is_known = vec![false; joints.len()];
+    let mut is_on_way = vec![false; joints.len()];
+    for start in 0..joints.len() {
+        let (mut way, mut at) = (Vec::new(), start);
+        while let Some((leader, ..)) = joints[at].mimic.filter(|_| !is_known[at]) {
+            if std::mem::replace(&mut is_on_way[at], true) {
+                return None;
+            }
+            way.push(at);
+            at = leader;
+        }
+        is_known[at] = true;
+        for joint in way.into_iter().rev() {
+            leaders[joint] = joints[joint].mimic.map(|(leader, factor, offset)| match leaders[leader] {
+                Some((last, further, more)) => (last, factor * further, offset + factor * more),
+                None => (leader, factor, offset),
+            });
+            is_known[joint] = true;
+        }
+    }
+    Some(leaders)
 }
 
 /// A twist whose linear part is that of the point which is at `point` now.

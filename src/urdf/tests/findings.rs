@@ -322,3 +322,61 @@ fn codes_are_distinct_and_all_of_them_are_tested() {
         assert!(id.starts_with("urdf-") && tests.contains(&format!("\"{id}\"")), "{id}");
     }
 }
+
+#[test]
+fn robots_beyond_all_measure_stop_before_they_are_read() {
+    use super::super::{MAX_JOINTS, MAX_LINKS, MAX_NAME, MAX_SHAPES};
+    let links = |count: usize| (0..count).map(|n| format!("<link name='{n}'/>")).collect::<String>();
+    let joint = "<joint name='j' type='fixed'><parent link='0'/><child link='1'/></joint>";
+    let visual = "<visual><geometry><sphere radius='1'/></geometry></visual>";
+    for (what, inside) in [
+        ("links", links(MAX_LINKS + 1)),
+        // However alike: each would be a finding.
+        ("links", "<link name='a'/>".repeat(MAX_LINKS + 1)),
+        ("joints", format!("{}{}", links(2), joint.repeat(MAX_JOINTS + 1))),
+        ("visuals", format!("<link name='a'>{}</link>", visual.repeat(MAX_SHAPES + 1))),
+        ("bytes", format!("<link name='{}'/>", "a".repeat(MAX_NAME + 1))),
+    ] {
+        let outcome = read(&text(&inside), None);
+        let [finding] = &outcome.diagnostics[..] else { panic!("{what}: {:?}", outcome.diagnostics) };
+        assert_eq!((finding.code, outcome.robot.is_none()), ("urdf-too-many", true), "{what}");
+        assert!(finding.message.contains(what), "{}", finding.message);
+    }
+    assert_eq!(read(&text(&links(MAX_LINKS)), None).robot.unwrap().links.len(), MAX_LINKS);
+}
+
+#[test]
+fn custom_data_has_an_end() {
+    use super::super::custom::MAX_KEPT;
+    // Each counts twice: the element and its attribute.
+    let many = text(&format!("<link name='a'/>{}", "<x y='z'/>".repeat(MAX_KEPT)));
+    let outcome = read(&many, None);
+    assert_eq!(outcome.robot.unwrap().custom.elements.len(), MAX_KEPT / 2);
+    assert_eq!(outcome.diagnostics.iter().filter(|d| d.code == "urdf-too-many-elements").count(), 1);
+    // It is told even where other findings are too many to be.
+    let noisy = text(&format!("{}{}", "<link/>".repeat(1200), "<x y='z'/>".repeat(MAX_KEPT)));
+    assert!(findings(&noisy).iter().any(|(code, ..)| *code == "urdf-too-many-elements"));
+}
+
+#[test]
+fn long_chains_of_mimics_are_cut() {
+    let joint = |n: usize| {
+        let mimic = if n > 0 { format!("<mimic joint='{}'/>", n - 1) } else { String::new() };
+        format!("<joint name='{n}' type='continuous'><parent link='b'/><child link='{n}'/>{mimic}</joint><link name='{n}'/>\n")
+    };
+    let chain =
+        |order: &mut dyn Iterator<Item = usize>| text(&format!("<link name='b'/>{}", order.map(joint).collect::<String>()));
+    for text in [chain(&mut (0..200)), chain(&mut (0..200).rev())] {
+        let outcome = read(&text, None);
+        let cut: Vec<_> = outcome.diagnostics.iter().filter(|d| d.code == "urdf-mimic-too-long").collect();
+        assert_eq!(cut.len(), 3, "{cut:?}");
+        let robot = outcome.robot.unwrap();
+        for joint in &robot.joints {
+            let (mut steps, mut at) = (0, joint);
+            while let Some(mimic) = at.mimic {
+                (steps, at) = (steps + 1, &robot.joints[mimic.joint.0]);
+            }
+            assert!(steps <= 64, "{} follows through {steps}", joint.name);
+        }
+    }
+}

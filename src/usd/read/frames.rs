@@ -6,7 +6,7 @@ use std::path::Path;
 use nalgebra::{Translation3, Vector3};
 use openusd::sdf;
 
-use super::{Node, Opened, ReadError, unit};
+use super::{Node, Opened, ReadError, opened, unit};
 use crate::robot::{JointKind, Pose};
 use crate::usd::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 
@@ -18,8 +18,7 @@ use crate::usd::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, Ros
 /// # Errors
 /// If the asset can't be opened, does not compose, or has no default prim.
 pub fn read_frames(entry: &Path) -> Result<AssetFrames, ReadError> {
-    let asset = Opened::new(entry)?;
-    Ok(Reader::new(&asset).read())
+    opened(entry, |asset| Reader::new(asset).read())
 }
 
 /// How a body is held.

@@ -2,9 +2,13 @@
 //!
 //! Every module reports through [`Diagnostic`]; none prints. This module knows no file format and no module that reports.
 
+mod escape;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub use escape::{Escaped, acts_on_a_terminal, escape_controls, escape_controls_in_json, escape_controls_in_list};
 
 use serde::{Deserialize, Serialize};
 
