@@ -450,19 +450,35 @@ def test_peers_that_vanish_do_no_harm(start, assets, peer, domain):
     assert node.process.poll() is None
 
 
+def hills(path, size):
+    """A binary STL of size × size squares over hills."""
+    import numpy as np
+
+    x, y = np.meshgrid(np.arange(size + 1.0), np.arange(size + 1.0))
+    points = np.stack([x, y, np.sin(x * 0.7) * np.cos(y * 0.3) + 0.3 * np.sin(x * y)], axis=-1).astype("<f4") / 100
+    a, b, c, d = points[:-1, :-1], points[:-1, 1:], points[1:, 1:], points[1:, :-1]
+    corners = np.concatenate([np.stack([a, b, c], axis=2), np.stack([a, c, d], axis=2)]).reshape(-1, 3, 3)
+    facets = np.zeros(len(corners), dtype=[("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+    facets["corners"] = corners
+    path.write_bytes(bytes(80) + len(facets).to_bytes(4, "little") + facets.tobytes())
+
+
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "busy"])
-def test_signals_end_it_cleanly(start, peer, signal_number, busy):
-    node = start("--log-level", "debug")
+def test_signals_end_it_cleanly(start, peer, signal_number, busy, tmp_path):
+    node = start("--log-level", "debug", allowed_roots=[str(tmp_path)])
     node.logged("listening to /robot_description")
     if busy:
-        links = "".join(f'<link name="l{i}"/>' for i in range(1))
-        joints = ""
-        description(peer, f'<robot name="long">{links}{joints}</robot>').matched(PATIENCE)
+        # A mesh that takes seconds to simplify.
+        hills(tmp_path / "hills.stl", 600)
+        mesh = f'<visual><geometry><mesh filename="file://{tmp_path}/hills.stl"/></geometry></visual>'
+        description(peer, f'<robot name="long"><link name="base">{mesh}</link></robot>').matched(PATIENCE)
         node.logged("heard a description")
     began = time.monotonic()
     assert node.end(signal_number) == 0
     assert time.monotonic() - began < 20
+    if busy:
+        assert "revision" not in node.log, "it was not busy any more"
     assert "ending" in node.log
 
 

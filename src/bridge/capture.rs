@@ -17,7 +17,7 @@
 mod compare;
 mod listen;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use compare::{Differing, compare, status};
 pub(super) use listen::listen;
@@ -117,8 +117,8 @@ fn beginning<'a, T>(sorted: &'a [T], start: &str, name: impl Fn(&T) -> &str) -> 
 pub(super) struct Who<'a> {
     /// The robot's namespace, absolute: `/`, `/r1`.
     pub namespace: &'a str,
-    /// The namespaces of the other robots.
-    pub others: &'a [&'a str],
+    /// The namespaces of all robots.
+    pub others: &'a BTreeSet<&'a str>,
     /// The fully qualified name of this node.
     pub node: &'a str,
 }
@@ -127,8 +127,10 @@ impl Who<'_> {
     /// The name relative to the robot's namespace; `None` if it belongs to another, or is hidden.
     fn relative<'n>(&self, name: &'n str) -> Option<&'n str> {
         let relative = below(name, self.namespace)?;
-        let is_of = |other: &&&str| **other != self.namespace && below(other, self.namespace).is_some();
-        let is_anothers = self.others.iter().filter(is_of).any(|other| below(name, other).is_some());
+        // Namespaces between this one and the name, so that it costs the same whatever the number of robots.
+        let start = name.len() - relative.len();
+        let mut ends = relative.match_indices('/').map(|(at, _)| &name[..start + at]);
+        let is_anothers = ends.any(|namespace| self.others.contains(namespace));
         (!is_anothers && !relative.is_empty()).then_some(relative)
     }
 
@@ -158,7 +160,8 @@ fn is_infrastructure(type_name: &str) -> bool {
 
 /// Whether a topic is worth listening to: it may be a robot's, and its messages may say something.
 fn is_listened_to(end: &TopicEnd, node: &str) -> bool {
-    let who = Who { namespace: "/", others: &[], node };
+    let others = BTreeSet::new();
+    let who = Who { namespace: "/", others: &others, node };
     end.role == TopicRole::Publisher
         && who.counts(end.node.as_deref())
         && !is_hidden(&end.topic)

@@ -17,7 +17,16 @@ codes! {
         "It is not converted; the last asset stays.";
     REQUEST = "bridge-request", Error, "A call of a service that asks for what is not allowed or not there.",
         "The call is answered with the reason; nothing is written.";
-    DEFECT = "bridge-defect", Error, "A conversion ended in a defect of urdf_usd.", "The last asset stays; the node goes on.";
+    DEFECT = "bridge-defect", Error, "A conversion ended in a defect of urdf_usd.",
+        "The robot is set aside until its description, a file of it or a parameter changes; the last asset stays; the node goes on.";
+    TIME_LIMIT = "bridge-time-limit", Error, "A conversion took longer than the parameter time_limit, and did not end.",
+        "It is given up and the robot set aside until its description, a file of it or a parameter changes; the last asset stays.";
+    ENDED = "bridge-ended", Error, "A part of the node ended that it would be deaf or dumb without.",
+        "The node ends with exit code 1, so that it can be started again.";
+    DESCRIPTORS = "bridge-descriptors", Warning, "The system lets the process open too few files for all robots.",
+        "The node goes on with as many robots as it can hold; the others are taken in when there is room.";
+    TOO_MANY_ASSETS = "bridge-too-many-assets", Error, "A robot of a new name where output_dir holds as many assets as max_assets allows.",
+        "It is not converted; robots whose assets are there go on.";
     WATCH = "bridge-watch", Warning, "A folder cannot be watched for changes.",
         "The files in it are looked at every few seconds instead.";
     DEMO = "bridge-demo", Error, "The demo could not show what it is for.", "It ends with exit code 1.";

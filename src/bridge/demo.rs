@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::launch::{self, Interrupted, Ready};
 use super::parameters::Parameters;
-use super::{codes, logging};
+use super::{codes, descriptors, logging};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::ros::Args;
 use crate::ros::Node;
@@ -74,7 +74,7 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     }
     let site: Arc<Site> = Arc::default();
     let events = site.events();
-    let ready = Ready::new(node.clone(), parameters, changes, site.clone()).await.map_err(|d| {
+    let ready = Ready::new(node.clone(), parameters, changes, site.clone(), descriptors::raise_limit()).await.map_err(|d| {
         let is_output = d.code == codes::OUTPUT_DIR.id;
         if is_output { d.help("give another directory: urdf_usd demo -o DIR") } else { d }
     })?;
@@ -89,7 +89,7 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
         sample.urdf.display()
     ));
     let result = tokio::select! {
-        () = ready.run() => Ok(()),
+        ended = ready.run() => Err(ended),
         () = player.play(player_node.clone()) => Ok(()),
         result = tell(&site, events, url.as_deref(), options.once) => result,
         _ = interrupted.wait() => Ok(()),

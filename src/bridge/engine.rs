@@ -6,6 +6,8 @@
 mod capture;
 mod describe;
 mod graph;
+mod holding;
+mod running;
 mod settle;
 mod verdicts;
 
@@ -17,16 +19,19 @@ use std::time::{Duration, Instant};
 use futures::future::OptionFuture;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use self::capture::Capture;
 use self::describe::{Descriptions, UrdfFile};
 use self::graph::Nodes;
+use self::holding::Holding;
+use self::running::{Caller, Running, Task};
+use super::descriptors::Room;
 use super::frames::{Expected, Judgement, Limits};
 use super::name::robot_name;
 use super::origin::{Home, Origin};
 use super::parameters::Parameters;
+use super::parts::{self, Parts};
 use super::places::{self, Places};
 use super::robots::{self, Robot};
 use super::schedule::Schedule;
@@ -39,7 +44,7 @@ use crate::convert::{self, Job, Report};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::ros::msg::diagnostic_msgs::DiagnosticArray;
 use crate::ros::msg::urdf_usd as interfaces;
-use crate::ros::msg::urdf_usd::Asset;
+use crate::ros::msg::urdf_usd::{Asset, ConvertRequest};
 use crate::ros::parameter::{Change, Changes};
 use crate::ros::{Node, Publisher, PublisherId, Qos, Request, Requests};
 use crate::serve::Site;
@@ -47,6 +52,8 @@ use crate::usd::InterfaceSummary;
 
 /// How many calls of `convert` may wait.
 const MOST_CALLS: usize = 128;
+/// How many bytes of descriptions may wait to be converted before no more are taken in.
+const MOST_WAITING: usize = if cfg!(test) { 1 << 20 } else { 256 << 20 };
 /// How many findings of one kind are logged for one conversion; the report has all.
 const MOST_LOGGED: usize = 3;
 /// How long changes of the graph, and of what is watched, are gathered before they are looked at.
@@ -59,7 +66,17 @@ enum Order {
     /// A source to convert, if anything changed.
     Source(Work),
     /// A call of `convert`, with the last description heard when it came, and the folder for a text of its own.
-    Call { request: Request<interfaces::Convert>, heard: Option<request::Heard>, folder: String },
+    Call { request: ConvertRequest, caller: Caller, heard: Option<request::Heard>, folder: String },
+}
+
+impl Order {
+    /// How many bytes of descriptions it holds.
+    fn weight(&self) -> usize {
+        match self {
+            Self::Source(Work { job, .. }) => work::text_bytes(job),
+            Self::Call { request, .. } => request.urdf.len(),
+        }
+    }
 }
 
 /// A source to convert, and whose it is.
@@ -82,6 +99,8 @@ enum Outcome {
 enum Done {
     /// An order, under the key that it was scheduled under.
     Order { key: String, number: u64, outcome: Outcome },
+    /// The assets that are in the output directory.
+    Assets(BTreeSet<String>),
     /// The frames of a revision.
     Frames { key: String, report: Arc<Report>, frames: Result<Expected, String> },
     /// The interfaces of a revision.
@@ -101,9 +120,8 @@ pub(super) struct Engine<N> {
     schedule: Schedule<Order>,
     /// Assets to be read back, one at a time: it may take longer than to write them.
     reading: Schedule<Arc<Report>>,
-    running: JoinSet<Done>,
+    running: Running,
     calls: usize,
-    attempts: u64,
     robots: BTreeMap<String, Robot>,
     judgements: BTreeMap<String, Judgement>,
     /// Robots whose frames are to be held against TF, one after the other.
@@ -114,8 +132,8 @@ pub(super) struct Engine<N> {
     waiting_checks: Vec<Request<interfaces::CheckFrames>>,
     descriptions: Descriptions,
     speakers: Speakers,
-    /// Robots that several sources describe differently, of which was told.
-    contested: BTreeSet<String>,
+    /// Robots that several sources describe differently, with what was told of them.
+    contested: BTreeMap<String, BTreeSet<String>>,
     /// Nodes whose parameter may be asked for.
     nodes: Nodes,
     urdf_file: Option<UrdfFile>,
@@ -132,6 +150,14 @@ pub(super) struct Engine<N> {
     attend: Interval,
     changes: Changes,
     graph_changes: watch::Receiver<()>,
+    /// How many robots the system has room for.
+    holding: Holding,
+    /// Robots whose conversion lacked descriptors: how often in a row, and when to try again.
+    starved: BTreeMap<String, (u32, Instant)>,
+    /// When was looked which assets there are.
+    counted_assets: Option<Instant>,
+    /// What ended that the node can't do without.
+    ended: UnboundedReceiver<Diagnostic>,
     /// When to look at the graph.
     graph_due: Gathered,
     /// Whether a robot was looked for in other namespaces.
@@ -143,7 +169,8 @@ pub(super) struct Engine<N> {
 }
 
 impl<N: Node> Engine<N> {
-    /// Opens the node's topics and services. `places`: where assets lie in the output directory. Call it in a tokio runtime.
+    /// Opens the node's topics and services. `places`: where assets lie in the output directory; `room`: for how many robots there are
+    /// descriptors. Call it in a tokio runtime.
     ///
     /// # Errors
     /// If the transport refuses, or a remapped name is invalid.
@@ -154,7 +181,9 @@ impl<N: Node> Engine<N> {
         convert: Arc<Convert>,
         site: Arc<Site>,
         places: Places,
+        room: Room,
     ) -> Result<Self, Diagnostic> {
+        let (parts, ended) = Parts::new();
         let (sender, events) = tokio::sync::mpsc::unbounded_channel();
         let watch = if parameters.watch_files {
             let failed =
@@ -163,14 +192,14 @@ impl<N: Node> Engine<N> {
         } else {
             None
         };
-        let descriptions = Descriptions::start(&*node)?;
+        let descriptions = Descriptions::start(&*node, parts.clone())?;
         let own_namespace = own_namespace(&*node, &descriptions, &parameters);
         let mut engine = Self {
-            scopes: Scopes::start(node.clone(), site.clone(), own_namespace)?,
+            scopes: Scopes::start(node.clone(), site.clone(), own_namespace, parts)?,
             places,
             descriptions,
             speakers: Speakers::default(),
-            contested: BTreeSet::new(),
+            contested: BTreeMap::new(),
             nodes: Nodes::default(),
             urdf_file: None,
             capture: Capture::default(),
@@ -181,11 +210,10 @@ impl<N: Node> Engine<N> {
             diagnostics: node.advertise("/diagnostics", Qos::reliable(10))?,
             period: period(parameters.diagnostics_period),
             attend: period(ATTEND),
-            schedule: Schedule::new(parameters.settle_time, parameters.workers),
-            reading: Schedule::new(Duration::ZERO, 1),
-            running: JoinSet::new(),
+            schedule: Schedule::new(parameters.settle_time, parameters.workers, Order::weight),
+            reading: Schedule::new(Duration::ZERO, 1, |_| 0),
+            running: Running::default(),
             calls: 0,
-            attempts: 0,
             robots: BTreeMap::new(),
             judgements: BTreeMap::new(),
             to_judge: VecDeque::new(),
@@ -193,6 +221,10 @@ impl<N: Node> Engine<N> {
             heard: None,
             waiting_checks: Vec::new(),
             graph_changes: node.graph_changes(),
+            holding: Holding::new(room),
+            starved: BTreeMap::new(),
+            counted_assets: None,
+            ended,
             graph_due: Gathered::default(),
             was_any_lost: false,
             node,
@@ -210,41 +242,56 @@ impl<N: Node> Engine<N> {
         Ok(engine)
     }
 
-    /// Works until the node leaves the ROS graph.
-    pub(super) async fn run(mut self) {
+    /// Works until something ends that it can't do without, the node's part in the ROS graph first of all. Returns what.
+    pub(super) async fn run(mut self) -> Diagnostic {
         tracing::info!("listening to {}, writing to {}", self.descriptions.topic(), self.parameters.output_dir.display());
+        let left = || parts::ended("the node's part in the ROS graph");
         loop {
             self.start_due();
             // Reading is always due at once, so it needs no waking.
             let next = [self.schedule.next_due(), self.graph_due.due, self.watch_due.due].into_iter().flatten().min();
             let due = next.map(|due| tokio::time::sleep_until(due.into()));
-            tokio::select! {
-                heard = self.descriptions.next() => match heard {
-                    Some(described) => self.hear(described),
-                    None => return,
+            // What waits is in the transport's queues, which are bounded.
+            let has_room = self.schedule.weight() < MOST_WAITING;
+            let lives = tokio::select! {
+                heard = self.descriptions.next(), if has_room => match heard {
+                    Some(described) => Ok(self.hear(described)),
+                    None => Err(left()),
                 },
                 call = self.convert_calls.next() => match call {
-                    Some(call) => self.queue_call(call),
-                    None => return,
+                    Some(call) => Ok(self.queue_call(call)),
+                    None => Err(left()),
                 },
                 call = self.check_calls.next() => match call {
-                    Some(call) => self.answer_check(call),
-                    None => return,
+                    Some(call) => Ok(self.answer_check(call)),
+                    None => Err(left()),
                 },
-                Some(done) = self.running.join_next() => match done {
-                    Ok(done) => self.finish(done),
-                    // Workers catch panics; this is a runtime that ends.
-                    Err(error) => tracing::debug!("a conversion was abandoned: {error}"),
+                Some(back) = self.running.tasks.join_next() => self.take_back(back),
+                event = self.events.recv(), if self.watch.is_some() => match event {
+                    Some(event) => Ok(self.note(event)),
+                    None => Err(parts::ended("watching files")),
                 },
-                Some(event) = self.events.recv(), if self.watch.is_some() => self.note(event),
-                Some(change) = self.changes.next() => self.change(&change),
-                Some(()) = self.capture.changed() => self.take_capture(),
-                Ok(()) = self.graph_changes.changed() => self.look_soon(),
-                _ = self.period.tick() => self.begin_judging(),
+                change = self.changes.next() => match change {
+                    Some(change) => Ok(self.change(&change)),
+                    None => Err(left()),
+                },
+                seen = self.capture.changed() => match seen {
+                    Some(()) => Ok(self.take_capture()),
+                    None => Err(parts::ended("looking at running robots")),
+                },
+                changed = self.graph_changes.changed() => match changed {
+                    Ok(()) => Ok(self.look_soon()),
+                    Err(_) => Err(left()),
+                },
+                Some(ended) = self.ended.recv() => Err(ended),
+                _ = self.period.tick() => Ok(self.begin_judging()),
                 // One robot at a time, so that nothing else waits for two hundred.
-                () = tokio::task::yield_now(), if !self.to_judge.is_empty() => self.judge_next(),
+                () = tokio::task::yield_now(), if !self.to_judge.is_empty() => Ok(self.judge_next()),
                 _ = self.attend.tick() => self.attend(),
-                Some(()) = OptionFuture::from(due) => {}
+                Some(()) = OptionFuture::from(due) => Ok(()),
+            };
+            if let Err(ended) = lives {
+                return ended;
             }
         }
     }
@@ -259,14 +306,15 @@ impl<N: Node> Engine<N> {
             self.watch_used();
         }
         while let Some((key, order)) = self.schedule.next(now) {
-            self.attempts += 1;
-            let number = self.attempts;
             let convert = self.convert.clone();
             match order {
                 Order::Source(Work { job, home, origin, heard_from }) => {
                     let job = self.with_captured(job, &home, &origin);
                     let last = self.robots.get(&key).and_then(|robot| robot.fingerprint.clone());
-                    self.running.spawn_blocking(move || {
+                    let work = Work { job, home, origin, heard_from };
+                    let task = Task::Source { key: key.clone(), work: work.clone() };
+                    let Work { job, home, origin, heard_from } = work;
+                    self.running.begin(task, move |number| {
                         let outcome = match attempt(job, last.as_ref(), &*convert) {
                             Some(attempt) => Outcome::Tried { attempt, home, origin, heard_from },
                             None => Outcome::Unchanged,
@@ -274,18 +322,20 @@ impl<N: Node> Engine<N> {
                         Done::Order { key, number, outcome }
                     });
                 }
-                Order::Call { request, heard, folder } => {
+                Order::Call { request, caller, heard, folder } => {
                     self.calls -= 1;
                     let (parameters, topic) = (self.parameters.clone(), self.descriptions.topic().to_owned());
-                    self.running.spawn_blocking(move || {
-                        let outcome = answer(request, heard, &folder, &parameters, &topic, &convert);
+                    let task = Task::Call { key: key.clone(), caller: caller.clone() };
+                    self.running.begin(task, move |number| {
+                        let outcome = answer(request, &caller, heard, &folder, &parameters, &topic, &convert);
                         Done::Order { key, number, outcome }
                     });
                 }
             }
         }
         while let Some((key, report)) = self.reading.next(now) {
-            self.running.spawn_blocking(move || {
+            let task = Task::Frames { key: key.clone(), report: report.clone() };
+            self.running.begin(task, move |_| {
                 let entry = robots::entry(&report).unwrap_or_default();
                 Done::Frames { key, frames: work::read_frames(&entry), report }
             });
@@ -295,26 +345,22 @@ impl<N: Node> Engine<N> {
     /// A worker is done.
     fn finish(&mut self, done: Done) {
         match done {
-            Done::Order { key, number, outcome } => {
-                self.schedule.finished(&key);
-                self.finish_order(key, number, outcome);
-            }
+            Done::Order { key, number, outcome } => self.finish_order(key, number, outcome),
             Done::Frames { key, report, frames } => {
-                self.reading.finished(&key);
                 self.take_frames(&key, &report, frames);
                 self.read_interfaces(&key);
             }
             Done::Interfaces { key, revision, declared } => self.take_interfaces(key, revision, declared),
             Done::Parameter { node, home, value } => self.take_parameter(node, home, value),
+            Done::Assets(there) => self.places.look_again(&there),
         }
     }
 
     /// A call of `convert` came.
     fn queue_call(&mut self, call: Request<interfaces::Convert>) {
-        if self.calls >= MOST_CALLS {
-            let diagnostic =
-                Diagnostic::new(&codes::REQUEST, Place::default(), format!("{MOST_CALLS} calls are waiting already"))
-                    .help("call again later");
+        if self.calls >= MOST_CALLS || self.schedule.weight() >= MOST_WAITING {
+            let message = format!("{} calls are waiting already", self.calls);
+            let diagnostic = Diagnostic::new(&codes::REQUEST, Place::default(), message).help("call again later");
             tell(call.responder.send(request::refusal(&diagnostic)));
             return;
         }
@@ -333,9 +379,17 @@ impl<N: Node> Engine<N> {
             "" => name,
             folder => format!("{folder}/{}", name.rsplit('/').next().unwrap_or_default()),
         };
+        if asked.output_dir.trim().is_empty() && !asked.urdf.trim().is_empty() && self.has_no_place(&key) {
+            let message = format!("the output directory holds {} assets already", self.places.written());
+            let diagnostic = Diagnostic::new(&codes::TOO_MANY_ASSETS, Place::default(), message)
+                .help("remove folders of robots that are no more, or raise the parameter max_assets");
+            tell(call.responder.send(request::refusal(&diagnostic)));
+            return;
+        }
         self.calls += 1;
         let folder = places::parent(&key).to_owned();
-        self.schedule.push(key, Order::Call { request: call, heard: self.heard.clone(), folder }, Instant::now());
+        let (request, caller) = (call.request, Caller::new(call.responder));
+        self.schedule.push(key, Order::Call { request, caller, heard: self.heard.clone(), folder }, Instant::now());
     }
 
     /// A parameter was changed: it holds from the next conversion, check or message on.
@@ -377,6 +431,10 @@ impl<N: Node> Engine<N> {
                 let keys: Vec<String> =
                     self.robots.iter().filter(|(_, robot)| uses(&robot.used)).map(|(key, _)| key.clone()).collect();
                 for key in keys {
+                    // One that never said what it used may have used this.
+                    if let Some(robot) = self.robots.get_mut(&key).filter(|robot| robot.is_set_aside()) {
+                        robot.fingerprint = None;
+                    }
                     self.convert_again(&key);
                 }
                 if self.urdf_file.as_ref().is_some_and(|file| uses(&file.used)) {
@@ -410,13 +468,15 @@ impl<N: Node> Engine<N> {
         self.graph_due.soon(Instant::now());
     }
 
-    /// Looks after what nobody tells.
-    fn attend(&mut self) {
+    /// Looks after what nobody tells. `Err`: why the node has to end.
+    fn attend(&mut self) -> Result<(), Diagnostic> {
         let is_any_lost = self.is_any_lost();
         let is_news = std::mem::replace(&mut self.was_any_lost, is_any_lost) != is_any_lost;
-        if is_news || self.speakers.is_waiting() || self.nodes.are_waiting() {
+        if is_news || self.speakers.is_waiting() || self.nodes.are_waiting() || self.holding.is_short() {
             self.look_soon();
         }
+        self.try_starved_again();
+        self.give_up()
     }
 }
 
@@ -454,19 +514,19 @@ impl Robot {
 
 /// Converts for a caller and answers.
 fn answer(
-    call: Request<interfaces::Convert>,
+    request: ConvertRequest,
+    caller: &Caller,
     heard: Option<request::Heard>,
     folder: &str,
     parameters: &Parameters,
     topic: &str,
     convert: &Arc<Convert>,
 ) -> Outcome {
-    let Request { request, responder } = call;
     let job = match request::job(&request, parameters, heard.as_ref(), folder, topic) {
         Ok(job) => job,
         Err(diagnostic) => {
             tracing::warn!("a call of convert is refused: {}", diagnostic.message);
-            tell(responder.send(request::refusal(&diagnostic)));
+            caller.send(request::refusal(&diagnostic));
             return Outcome::Refused;
         }
     };
@@ -480,7 +540,7 @@ fn answer(
             request::answer(Err(failure))
         }
     };
-    tell(responder.send(response));
+    caller.send(response);
     Outcome::Tried { attempt, home: Home::Own, origin: Origin::Call, heard_from: None }
 }
 

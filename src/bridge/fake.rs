@@ -77,6 +77,11 @@ impl Fake {
         listeners.len()
     }
 
+    /// Ends all subscriptions of a topic, as a client does whose part for it has died.
+    pub fn lose(&self, topic: &str) {
+        self.readers.lock().unwrap().remove(topic);
+    }
+
     /// Changes a parameter.
     pub fn set(&self, name: &str, value: Value) {
         for changes in &*self.changes.lock().unwrap() {

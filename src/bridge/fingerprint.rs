@@ -21,6 +21,11 @@ impl Fingerprint {
         Self { job, files: States::take(used, started), written }
     }
 
+    /// Of a conversion that never said what it used: it holds for its job.
+    pub(super) fn of_job(job: Arc<Job>) -> Self {
+        Self { job, files: States::take(&[], SystemTime::UNIX_EPOCH), written: None }
+    }
+
     /// Whether `job` is the same and nothing that it depends on changed since. Looks at the file system.
     pub(super) fn holds(&self, job: &Job) -> bool {
         *self.job == *job && self.written.as_ref().is_none_or(|path| path.exists()) && self.files.hold()

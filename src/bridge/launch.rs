@@ -2,19 +2,24 @@
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures::FutureExt;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::descriptors::{self, Room};
 use super::engine::Engine;
 use super::ownership::OutputDir;
 use super::parameters::Parameters;
 use super::places::Places;
+use super::pools::Pools;
 use super::work::Convert;
-use super::{codes, logging};
+use super::{codes, logging, parts};
 use crate::convert::{self, Context, Job};
 use crate::diagnostic::{Diagnostic, Place, escape_controls, escape_controls_in_list};
 use crate::ros::{self, Args, Changes, Node};
@@ -25,6 +30,8 @@ use crate::store::Store;
 pub(super) const NAME: &str = "urdf_usd";
 /// How long threads that still convert are waited for: what they leave is whole at any instant.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// How long the end may take at most, whatever hangs.
+const LAST: Duration = Duration::from_secs(10);
 /// The command line was wrong.
 const USAGE: u8 = 2;
 
@@ -38,7 +45,7 @@ Its parameters, topics and services are in the README, and in config/bridge.yaml
 
 /// Runs the node with `arguments` (without the program's name) until it is interrupted.
 ///
-/// 0: interrupted. 1: it could not start. 2: the arguments, the parameters or the environment were wrong.
+/// 0: interrupted. 1: it could not start, or something ended that it can't do without. 2: the arguments, the parameters or the environment were wrong.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -86,13 +93,28 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Diagnostic> 
         None => {}
     }
     logging::start(&args.names(NAME)?.node.fully_qualified(), &args);
+    // Where a defect is caught, and what for, is told by whoever catches it; where it was, only here.
+    std::panic::set_hook(Box::new(|panic| tracing::error!("a defect of urdf_usd: {panic}")));
+    let limit = descriptors::raise_limit();
     let runtime = runtime()?;
-    let result = runtime.block_on(live(args));
+    let result = catch_unwind(AssertUnwindSafe(|| runtime.block_on(live(args, limit))))
+        .unwrap_or_else(|panic| Err(parts::defect("the node", &*panic)));
+    // Whatever still runs is not waited for: what it leaves is whole at any instant.
+    end_in_time();
     runtime.shutdown_timeout(PATIENCE);
     result
 }
 
-async fn live(args: Args) -> Result<(), Diagnostic> {
+/// Sees to it that the process ends, whatever hangs.
+fn end_in_time() {
+    // Without a thread for it the end takes as long as it takes.
+    let _ = std::thread::Builder::new().name("end".to_owned()).spawn(|| {
+        std::thread::sleep(LAST);
+        std::process::exit(1);
+    });
+}
+
+async fn live(args: Args, limit: usize) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let node = Arc::new(ros::start(NAME, &args)?);
     if args.rosout_logs != Some(false) {
@@ -103,15 +125,23 @@ async fn live(args: Args) -> Result<(), Diagnostic> {
     for diagnostic in node.unused_overrides() {
         tracing::warn!("{diagnostic}");
     }
-    let ready = Ready::new(node.clone(), parameters, changes, Arc::default()).await?;
-    tokio::select! {
-        () = ready.run() => {}
-        name = interrupted.wait() => tracing::info!("{name}: ending"),
-    }
+    let ready = Ready::new(node.clone(), parameters, changes, Arc::default(), limit).await?;
+    let result = tokio::select! {
+        ended = ready.run() => {
+            // The network's reason, if it is the network's.
+            let ended = node.failure().unwrap_or(ended);
+            tracing::error!("{ended}");
+            Err(ended)
+        }
+        name = interrupted.wait() => {
+            tracing::info!("{name}: ending");
+            Ok(())
+        }
+    };
+    end_in_time();
     logging::send_to(None);
-    let failure = node.failure();
     node.shutdown();
-    failure.map_or(Ok(()), Err)
+    result
 }
 
 /// The threads of the node.
@@ -151,11 +181,21 @@ pub(super) struct Ready<N> {
     engine: Engine<N>,
     server: Option<Server>,
     site: Arc<Site>,
+    cancelled: Cancelled,
     _output: OutputDir,
 }
 
+/// Calls conversions off that still run when the node ends.
+struct Cancelled(Arc<AtomicBool>);
+
+impl Drop for Cancelled {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 impl<N: Node> Ready<N> {
-    /// Takes the output directory and the HTTP port, and opens topics and services.
+    /// Takes the output directory and the HTTP port, and opens topics and services. `limit`: how many files the process may have open.
     ///
     /// # Errors
     /// What could not be had.
@@ -164,18 +204,23 @@ impl<N: Node> Ready<N> {
         mut parameters: Parameters,
         changes: Changes,
         site: Arc<Site>,
+        limit: usize,
     ) -> Result<Self, Diagnostic> {
         let output = OutputDir::claim(&parameters.output_dir, &node.fully_qualified_name())?;
         output.path().clone_into(&mut parameters.output_dir);
+        let connections = descriptors::for_http(limit);
         let server = match parameters.http {
-            Some(address) => Some(Server::bind(address).await?),
+            Some(address) => Some(Server::bind(address).await?.at_most(connections)),
             None => None,
         };
         let context = Context { store: Store::in_memory(parameters.cache_mb << 20), ..Context::default() };
-        let convert: Arc<Convert> = Arc::new(move |job: &Job| convert::convert(job, &context));
+        let cancelled = Cancelled(context.cancelled.clone());
+        let pools = Pools::new(parameters.workers);
+        let convert: Arc<Convert> = Arc::new(move |job: &Job| pools.run(|| convert::convert(job, &context)));
         let places = Places::scan(output.path());
-        let engine = Engine::start(node, parameters, changes, convert, site.clone(), places)?;
-        Ok(Self { engine, server, site, _output: output })
+        let room = Room::new(limit, parameters.workers, server.as_ref().map_or(0, |_| connections));
+        let engine = Engine::start(node, parameters, changes, convert, site.clone(), places, room)?;
+        Ok(Self { engine, server, site, cancelled, _output: output })
     }
 
     /// The URL of the page, if there is one.
@@ -183,14 +228,19 @@ impl<N: Node> Ready<N> {
         self.server.as_ref().map(Server::url)
     }
 
-    /// Works until the node leaves the ROS graph, or the future is dropped.
-    pub(super) async fn run(self) {
-        let Self { engine, server, site, _output } = self;
-        let Some(server) = server else { return engine.run().await };
-        tracing::info!("the page is at {}", server.url());
-        tokio::select! {
-            () = engine.run() => {}
-            () = server.serve(site) => {}
-        }
+    /// Works until something ends that the node can't do without, or the future is dropped. Returns what.
+    pub(super) async fn run(self) -> Diagnostic {
+        let Self { engine, server, site, cancelled, _output } = self;
+        let works = async {
+            let Some(server) = server else { return engine.run().await };
+            tracing::info!("the page is at {}", server.url());
+            tokio::select! {
+                ended = engine.run() => ended,
+                () = server.serve(site) => parts::ended("the HTTP server"),
+            }
+        };
+        let ended = AssertUnwindSafe(works).catch_unwind().await;
+        drop(cancelled);
+        ended.unwrap_or_else(|panic| parts::defect("the node", &*panic))
     }
 }

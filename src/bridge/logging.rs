@@ -13,6 +13,7 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
+use crate::diagnostic::escape_controls;
 use crate::ros::Args;
 use crate::ros::args::LogLevel;
 use crate::ros::msg::builtin_interfaces::Time;
@@ -94,7 +95,8 @@ impl<S: Subscriber> Layer<S> for Lines {
             Level::INFO => LogLevel::Info,
             _ => LogLevel::Debug,
         };
-        let text = printable(&said.0);
+        // Names come from files and from the network: one event is one line, and moves no cursor.
+        let text = escape_controls(&said.0);
         let line = Line {
             stamp: Time::now(),
             level,
@@ -139,11 +141,6 @@ impl Visit for Said {
     }
 }
 
-/// The text without what could move a terminal's cursor: names come from files and from the network.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
-}
-
 /// The log file of this process, where every ROS node has its own: in `ROS_LOG_DIR`, else `ROS_HOME/log`, else `~/.ros/log`.
 struct LogFile(Option<File>);
 
@@ -181,8 +178,21 @@ fn log_folder(log_dir: Option<PathBuf>, ros_home: Option<PathBuf>, home: Option<
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// Takes the lines of a thread.
+    pub(in crate::bridge) fn collecting(lines: Arc<Mutex<Vec<String>>>) -> impl Subscriber + Send + Sync {
+        struct Collect(Arc<Mutex<Vec<String>>>);
+        impl<S: Subscriber> Layer<S> for Collect {
+            fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+                let mut said = Said::default();
+                event.record(&mut said);
+                self.0.lock().unwrap().push(said.0);
+            }
+        }
+        tracing_subscriber::registry().with(Collect(lines))
+    }
 
     #[test]
     fn lines_look_like_those_of_ros_and_reach_every_sink() {
@@ -196,14 +206,15 @@ mod tests {
             send_to(Some(Arc::new(move |line: &Line| {
                 sink.lock().unwrap().push((line.level, line.logger.to_owned(), line.text.to_owned(), line.line));
             })));
-            tracing::warn!(left = 1, "robot {:?} \x1b[2J has no wheels", "a\nb");
+            tracing::warn!(left = 1, "robot {:?} \x1b[2J\n[INFO] forged\u{202e} has no wheels", "a\nb");
             send_to(None);
             tracing::error!("not for the sink");
         });
         let text = fs::read_to_string(&path).unwrap();
         fs::remove_file(&path).unwrap();
         let (head, tail) = text.split_once(" [left.urdf_usd]: ").unwrap();
-        assert!(tail.starts_with("robot \"a\\nb\" \u{fffd}[2J has no wheels left=1\n[ERROR] ["), "{tail}");
+        let shown = r#"robot "a\nb" \u{1b}[2J\n[INFO] forged\u{202e} has no wheels left=1"#;
+        assert!(tail.starts_with(&format!("{shown}\n[ERROR] [")), "{tail}");
         let (seconds, fraction) =
             head.strip_prefix("[WARN] [").and_then(|s| s.strip_suffix(']')).and_then(|s| s.split_once('.')).unwrap();
         assert!(seconds.parse::<u64>().is_ok() && fraction.len() == 9, "{head}");

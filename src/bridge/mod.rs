@@ -8,6 +8,7 @@ mod capture;
 pub mod check;
 pub mod codes;
 pub mod demo;
+mod descriptors;
 mod engine;
 #[cfg(test)]
 mod fake;
@@ -19,7 +20,9 @@ mod name;
 mod origin;
 mod ownership;
 pub mod parameters;
+mod parts;
 mod places;
+mod pools;
 mod request;
 mod robots;
 mod schedule;

@@ -1,7 +1,7 @@
 //! The node's parameters: one table that they are declared from, that `config/bridge.yaml` is written from, and that says which of
 //! them may change while the node runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::convert::{self, Formats, Simready, Tiers};
@@ -79,11 +79,13 @@ const fn live(name: &'static str, default: Initial, rule: Rule, description: &'s
 }
 
 /// A file, or none.
-const FILE: Rule =
-    Rule::Own("a relative one lies where the node is started; ~ is the home directory", |value| match text(value) {
+const FILE: Rule = Rule::Own(
+    "a regular file, or one that is yet to come; a relative one lies where the node is started; ~ is the home directory",
+    |value| match text(value) {
         "" => Ok(()),
-        text => folder(text).map(|_| ()),
-    });
+        text => folder(text).and_then(|path| regular(&path)),
+    },
+);
 
 /// All parameters. Units are those of REP-103: metres, radians, seconds.
 const TABLE: &[Row] = &[
@@ -241,6 +243,20 @@ const TABLE: &[Row] = &[
         Rule::Integers(1024, 64 << 20),
         "The largest description that is converted. Larger ones are reported and left.",
     ),
+    live(
+        "time_limit",
+        Initial::Double(300.0),
+        Rule::Doubles(0.0, 86_400.0),
+        "How long a conversion may take, in s. One that takes longer is given up, and the robot set aside until its description, a file of it \
+         or a parameter changes. 0.0: as long as it likes.",
+    ),
+    fixed(
+        "max_assets",
+        Initial::Integer(1000),
+        Rule::Integers(1, 1_000_000),
+        "How many assets output_dir may hold, those of earlier runs included: robots of further names are reported and left, so that nobody \
+         who makes up names fills the disk.",
+    ),
     fixed(
         "workers",
         Initial::Integer(0),
@@ -338,6 +354,17 @@ fn folder(text: &str) -> Result<PathBuf, String> {
         return Err("it is empty".to_owned());
     }
     std::path::absolute(&path).map_err(|e| e.to_string())
+}
+
+/// Whether a path is that of a file, or of nothing yet: a device or a pipe may have no end.
+fn regular(path: &Path) -> Result<(), String> {
+    let kind = match std::fs::metadata(path) {
+        Ok(meta) if meta.is_file() => return Ok(()),
+        Ok(meta) if meta.is_dir() => "a folder",
+        Ok(_) => "a device, a pipe or a socket",
+        Err(_) => return Ok(()),
+    };
+    Err(format!("{} is {kind}, no regular file", path.display()))
 }
 
 fn folders(value: &Value) -> Result<(), String> {
@@ -480,6 +507,10 @@ pub struct Parameters {
     pub settle_time: Duration,
     /// The largest description that is converted, in bytes.
     pub max_description_bytes: usize,
+    /// How long a conversion may take, if there is a limit.
+    pub time_limit: Option<Duration>,
+    /// How many assets the output directory may hold.
+    pub max_assets: usize,
     /// How many robots are converted at the same time, at least 1.
     pub workers: usize,
     /// MiB of meshes that are kept in memory.
@@ -562,6 +593,8 @@ impl Parameters {
             xacro_args: Vec::new(),
             settle_time: Duration::ZERO,
             max_description_bytes: 0,
+            time_limit: None,
+            max_assets: 0,
             workers: 1,
             cache_mb: store::MEMORY_BYTES >> 20,
             watch_files: true,
@@ -614,6 +647,8 @@ impl Parameters {
             "max_description_bytes" => {
                 put(&mut self.max_description_bytes, usize::try_from(value.as_integer().unwrap_or_default()))
             }
+            "time_limit" => self.time_limit = seconds().ok().filter(|limit| !limit.is_zero()),
+            "max_assets" => put(&mut self.max_assets, usize::try_from(value.as_integer().unwrap_or_default())),
             "workers" => {
                 let asked = value.as_integer().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
                 self.workers = asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -761,7 +796,7 @@ mod tests {
             "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
              packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, ros_namespace: \
              robot_1, base: fixed, bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, \
-             gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, strict: true, discover: true, capture_interfaces: true, description_from: '*/rsp', urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, workers: 3, cache_mb: 64, watch_files: false, \
+             gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, strict: true, discover: true, capture_interfaces: true, description_from: '*/rsp', urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, time_limit: 60.0, max_assets: 7, workers: 3, cache_mb: 64, watch_files: false, \
              diagnostics_period: 2.0, frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, frames.ignore: ['a*'], \
              http.address: '::1', http.port: 80",
         )
@@ -794,6 +829,8 @@ mod tests {
             xacro_args: vec![xacro::Argument::parse("a:=1").expect("valid")],
             settle_time: Duration::from_secs(3),
             max_description_bytes: 2048,
+            time_limit: Some(Duration::from_secs(60)),
+            max_assets: 7,
             workers: 3,
             cache_mb: 64,
             watch_files: false,
@@ -806,6 +843,7 @@ mod tests {
         };
         assert_eq!(changed, expected);
         assert_eq!(parameters("http.port: 0").expect("valid").http, None);
+        assert_eq!(parameters("time_limit: 0.0").expect("valid").time_limit, None);
         let mut changed = parameters("").expect("valid");
         changed.apply(&Change { name: "formats".into(), value: Value::StringArray(vec!["usd".into()]) });
         assert_eq!(changed.formats, Formats::parse(&["usd"]).expect("valid"));
@@ -834,6 +872,9 @@ mod tests {
             ("workers: -1", "0 … 256"),
             ("http.address: here", "not an IP address"),
             ("http.port: 65536", "0 … 65535"),
+            ("urdf_file: /dev/zero", "/dev/zero is a device"),
+            ("srdf_file: /dev", "/dev is a folder, no regular file"),
+            ("max_assets: 0", "1 … 1000000"),
         ] {
             let fault = parameters(text).expect_err(text).to_string();
             assert!(fault.contains(part), "{fault}");

@@ -4,7 +4,7 @@
 //! `NAMESPACE.ns`, and where a robot is called like a folder of assets, its asset is in `NAME.robot/NAME`. What lay there before the
 //! node started counts too, so that the answers stay the same from one start to the next.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -16,42 +16,73 @@ const DEEPEST: usize = 16;
 /// How many folders are looked at.
 const MOST_FOLDERS: usize = 100_000;
 
+/// How many answers are remembered at least before those that nobody needs are forgotten.
+const MOST_GIVEN: usize = 1000;
+
 /// The places of all assets. A place is a path below the output directory with forward slashes: the robot's key.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    assets: BTreeSet<String>,
+    /// What is taken; whether an asset was written there, or it is only meant to be.
+    assets: BTreeMap<String, bool>,
     given: HashMap<(Home, String), String>,
+    /// The places in `given`.
+    taken: HashSet<String>,
+    /// How many answers there were when they were cleared up.
+    kept: usize,
+    /// How many assets were written.
+    written: usize,
 }
 
 impl Places {
     /// The places that are taken in a directory. Looks at the file system.
     pub(super) fn scan(output_dir: &Path) -> Self {
-        let mut assets = BTreeSet::new();
-        let mut open = vec![(output_dir.to_owned(), String::new(), 0)];
-        let mut seen = 0;
-        while let Some((folder, key, depth)) = open.pop() {
-            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-                let Ok(name) = entry.file_name().into_string() else { continue };
-                if name.starts_with('.') || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    continue;
-                }
-                seen += 1;
-                let key = below(&key, &name);
-                if entry.path().join(convert::REPORT).exists() {
-                    assets.insert(key);
-                } else if depth < DEEPEST && seen < MOST_FOLDERS {
-                    open.push((entry.path(), key, depth + 1));
-                }
-            }
-        }
-        Self { assets, given: HashMap::new() }
+        let assets: BTreeMap<String, bool> = scan(output_dir).into_iter().map(|key| (key, true)).collect();
+        Self { written: assets.len(), assets, ..Self::default() }
     }
 
     /// Notes an asset that was written at a place of its own.
     pub(super) fn note(&mut self, key: &str) {
-        if !self.assets.contains(key) {
-            self.assets.insert(key.to_owned());
+        match self.assets.get_mut(key) {
+            Some(true) => return,
+            Some(is_written) => *is_written = true,
+            None => drop(self.assets.insert(key.to_owned(), true)),
         }
+        self.written += 1;
+    }
+
+    /// Whether an asset was written at a place.
+    pub(super) fn is_written(&self, key: &str) -> bool {
+        self.assets.get(key) == Some(&true)
+    }
+
+    /// How many assets were written.
+    pub(super) fn written(&self) -> usize {
+        self.written
+    }
+
+    /// Takes over which assets there are really: people may have removed some.
+    pub(super) fn look_again(&mut self, there: &BTreeSet<String>) {
+        let taken = &self.taken;
+        self.assets.retain(|key, is_written| {
+            *is_written = there.contains(key);
+            *is_written || taken.contains(key)
+        });
+        self.written = self.assets.values().filter(|is_written| **is_written).count();
+    }
+
+    /// Whether so much is remembered that [`Places::keep`] should be called.
+    pub(super) fn are_many(&self) -> bool {
+        self.given.len() > 2 * self.kept + MOST_GIVEN
+    }
+
+    /// Forgets the places that were given to robots that nobody speaks of any more: names without end must not fill the memory. Where
+    /// an asset was written stays taken.
+    pub(super) fn keep(&mut self, is_needed: impl Fn(&str) -> bool) {
+        self.given.retain(|_, key| is_needed(key));
+        self.taken = self.given.values().cloned().collect();
+        self.kept = self.given.len();
+        let taken = &self.taken;
+        self.assets.retain(|key, is_written| *is_written || taken.contains(key));
     }
 
     /// The place of the robot of this name in its home: the same whenever it is asked for.
@@ -63,27 +94,51 @@ impl Places {
         }
         let mut parent = String::new();
         for segment in home.namespace().into_iter().flat_map(|namespace| namespace.split('/')) {
-            parent = free(&parent, segment, ".ns", |key| !self.assets.contains(key));
+            parent = free(&parent, segment, ".ns", |key| !self.assets.contains_key(key));
         }
         let mut key = below(&parent, &wanted.1);
-        if self.given.values().any(|given| *given == key) {
+        if self.taken.contains(&key) {
             // The root namespace, which is not the node's own, has no folder that would keep them apart.
-            parent = free(&parent, "root.ns", "+", |key| !self.assets.contains(key));
+            parent = free(&parent, "root.ns", "+", |key| !self.assets.contains_key(key));
             key = below(&parent, &wanted.1);
         }
         if self.holds_assets(&key) {
-            parent = free(&parent, &format!("{}.robot", wanted.1), "+", |key| !self.assets.contains(key));
+            parent = free(&parent, &format!("{}.robot", wanted.1), "+", |key| !self.assets.contains_key(key));
             key = below(&parent, &wanted.1);
         }
-        self.assets.insert(key.clone());
+        self.assets.entry(key.clone()).or_default();
+        self.taken.insert(key.clone());
         self.given.insert(wanted, key.clone());
         key
     }
 
     fn holds_assets(&self, key: &str) -> bool {
         let inside = format!("{key}/");
-        self.assets.range(inside.clone()..).next().is_some_and(|asset| asset.starts_with(&inside))
+        self.assets.range(inside.clone()..).next().is_some_and(|(asset, _)| asset.starts_with(&inside))
     }
+}
+
+/// The places of the assets in a directory. Looks at the file system.
+pub(super) fn scan(output_dir: &Path) -> BTreeSet<String> {
+    let mut assets = BTreeSet::new();
+    let mut open = vec![(output_dir.to_owned(), String::new(), 0)];
+    let mut seen = 0;
+    while let Some((folder, key, depth)) = open.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if name.starts_with('.') || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            seen += 1;
+            let key = below(&key, &name);
+            if entry.path().join(convert::REPORT).exists() {
+                assets.insert(key);
+            } else if depth < DEEPEST && seen < MOST_FOLDERS {
+                open.push((entry.path(), key, depth + 1));
+            }
+        }
+    }
+    assets
 }
 
 fn below(parent: &str, name: &str) -> String {
@@ -146,9 +201,30 @@ mod tests {
             fs::write(folder.path().join(path).join(convert::REPORT), "{}").unwrap();
         }
         let mut places = Places::scan(folder.path());
-        assert_eq!(places.assets, ["arm", "r1/arm"].map(str::to_owned).into());
+        assert_eq!(places.assets, ["arm", "r1/arm"].map(|key| (key.to_owned(), true)).into());
         assert_eq!(places.of(&namespace("/arm"), "arm"), "arm.ns/arm");
         assert_eq!(places.of(&Home::Own, "r1"), "r1.robot/r1");
         assert_eq!((places.of(&Home::Own, "arm"), places.of(&namespace("/r1"), "arm")), ("arm".into(), "r1/arm".into()));
+    }
+
+    #[test]
+    fn names_without_end_are_forgotten_and_what_was_written_is_not() {
+        let mut places = Places::default();
+        for n in 0..20_000 {
+            let key = places.of(&namespace("/r1"), &format!("x{n}"));
+            if n % 1000 == 0 {
+                places.note(&key);
+            }
+            if places.are_many() {
+                places.keep(|key| key == "r1/x7");
+            }
+        }
+        assert!(places.given.len() < 2 * MOST_GIVEN && places.taken.len() == places.given.len());
+        assert!(places.assets.len() < 2 * MOST_GIVEN + 20, "{}", places.assets.len());
+        assert_eq!((places.written(), places.of(&namespace("/r1"), "x0")), (20, "r1/x0".to_owned()));
+        assert!(places.given.contains_key(&(namespace("/r1"), "x7".to_owned())));
+        // One whose folder was removed makes room.
+        places.look_again(&["r1/x0".to_owned()].into());
+        assert!(places.written() == 1 && places.is_written("r1/x0") && !places.is_written("r1/x1000"));
     }
 }

@@ -1,6 +1,6 @@
 //! What the node knows of each robot, and how that reads: as a diagnostic status, as a message, as a view for the page.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::fingerprint::Fingerprint;
 use super::frames::tf::{self, Topic, Tree};
 use super::frames::{Expected, Finding, Judgement, Verdict};
 use super::origin::{Home, Origin};
-use super::request;
+use super::{codes, request};
 use crate::convert::{Job, Report};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::ros::PublisherId;
@@ -16,7 +16,9 @@ use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticStatus, KeyValue};
 use crate::ros::msg::std_msgs::Header;
 use crate::ros::msg::urdf_usd::Asset;
-use crate::serve::{AssetFrameView, FileView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView};
+use crate::serve::{
+    AssetFrameView, FileView, FindingView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView,
+};
 use crate::usd::AssetFrame;
 
 /// How many robots are named where there may be many.
@@ -173,8 +175,15 @@ impl Robot {
         }
     }
 
-    /// What the page shows. `own`: the node's namespace.
-    pub(super) fn view(&self, key: &str, own: &str, frames: Option<FramesView>) -> RobotView {
+    /// Whether an attempt ended without saying what it used: then only its description, and what was used before, can tell that it is
+    /// worth another one.
+    pub(super) fn is_set_aside(&self) -> bool {
+        let is_ours = |d: &Diagnostic| [codes::TIME_LIMIT.id, codes::DEFECT.id].contains(&d.code);
+        self.outcome.as_ref().is_err_and(|diagnostics| diagnostics.iter().any(is_ours))
+    }
+
+    /// What the page shows. `own`: the node's namespace; `output_dir`: where it lies on this machine is nobody else's business.
+    pub(super) fn view(&self, key: &str, own: &str, frames: Option<FramesView>, output_dir: &Path) -> RobotView {
         let report = self.asset.as_ref().map(|asset| &asset.report);
         let file = |file: &crate::convert::FileInfo| FileView {
             path: file.path.clone(),
@@ -190,17 +199,35 @@ impl Robot {
             },
             presence: self.presence(),
             state: self.state(),
-            message: self.message(),
+            message: without(output_dir, self.message()),
             revision: report.map(|report| report.revision),
             time: self.time.seconds(),
             directory: report.map(|report| report.directory.clone()),
             files: report.into_iter().flat_map(|report| &report.files).map(file).collect(),
             counts: report.map(|report| report.counts),
-            diagnostics: self.diagnostics().iter().map(Into::into).collect(),
+            diagnostics: self.diagnostics().iter().map(|diagnostic| finding(diagnostic, output_dir)).collect(),
             frames,
             only_listed: false,
         }
     }
+}
+
+/// A text without the path of the output directory.
+pub(super) fn without(output_dir: &Path, text: String) -> String {
+    match output_dir.to_str().filter(|folder| folder.len() > 1 && text.contains(folder)) {
+        Some(folder) => text.replace(folder, "output_dir"),
+        None => text,
+    }
+}
+
+fn finding(diagnostic: &Diagnostic, output_dir: &Path) -> FindingView {
+    let mut finding = FindingView::from(diagnostic);
+    finding.message = without(output_dir, finding.message);
+    finding.help = without(output_dir, finding.help);
+    if let Some(below) = finding.place.file.as_deref().and_then(|file| file.strip_prefix(output_dir).ok()) {
+        finding.place.file = Some(Path::new("output_dir").join(below).into());
+    }
+    finding
 }
 
 /// The message that announces a revision.

@@ -12,6 +12,10 @@ const PATIENCE: u32 = 10;
 pub(super) struct Schedule<T> {
     settle: Duration,
     limit: usize,
+    /// How much memory an item takes …
+    weigh: fn(&T) -> usize,
+    /// … and all that wait together.
+    weight: usize,
     waiting: VecDeque<Waiting<T>>,
     busy: HashSet<String>,
     /// When something replaceable came last, by key: of those that would make what comes now a burst, and some older ones.
@@ -30,9 +34,15 @@ struct Waiting<T> {
 
 impl<T> Schedule<T> {
     /// `settle`: how long a replaceable item of a burst waits for its replacement; `limit`: how many items may be worked on at once.
-    pub(super) fn new(settle: Duration, limit: usize) -> Self {
+    /// `weigh`: how much memory an item takes.
+    pub(super) fn new(settle: Duration, limit: usize, weigh: fn(&T) -> usize) -> Self {
         let (waiting, busy, last) = (VecDeque::new(), HashSet::new(), HashMap::new());
-        Self { settle, limit: limit.max(1), waiting, busy, last, kept: 0 }
+        Self { settle, limit: limit.max(1), weigh, weight: 0, waiting, busy, last, kept: 0 }
+    }
+
+    /// How much memory all take that wait.
+    pub(super) fn weight(&self) -> usize {
+        self.weight
     }
 
     /// Changes how long items settle from now on.
@@ -42,6 +52,7 @@ impl<T> Schedule<T> {
 
     /// Adds an item that nothing replaces.
     pub(super) fn push(&mut self, key: String, item: T, now: Instant) {
+        self.weight += (self.weigh)(&item);
         self.waiting.push_back(Waiting { key, item, replaceable: false, due: now, latest: now });
     }
 
@@ -49,9 +60,12 @@ impl<T> Schedule<T> {
     /// alone is due at once. Returns what it replaced.
     pub(super) fn replace(&mut self, key: String, item: T, now: Instant) -> Option<T> {
         let due = if self.is_burst(&key, now) { now + self.settle } else { now };
+        self.weight += (self.weigh)(&item);
         if let Some(waiting) = self.waiting.iter_mut().find(|w| w.replaceable && w.key == key) {
             waiting.due = due.min(waiting.latest);
-            return Some(std::mem::replace(&mut waiting.item, item));
+            let before = std::mem::replace(&mut waiting.item, item);
+            self.weight -= (self.weigh)(&before);
+            return Some(before);
         }
         self.waiting.push_back(Waiting { key, item, replaceable: true, due, latest: now + self.settle * PATIENCE });
         None
@@ -72,7 +86,9 @@ impl<T> Schedule<T> {
     /// Adds a replaceable item that is due at once, unless one waits under its key already.
     pub(super) fn ensure(&mut self, key: &str, item: impl FnOnce() -> T, now: Instant) {
         if !self.waiting.iter().any(|w| w.replaceable && w.key == key) {
-            self.waiting.push_back(Waiting { key: key.to_owned(), item: item(), replaceable: true, due: now, latest: now });
+            let item = item();
+            self.weight += (self.weigh)(&item);
+            self.waiting.push_back(Waiting { key: key.to_owned(), item, replaceable: true, due: now, latest: now });
         }
     }
 
@@ -83,6 +99,7 @@ impl<T> Schedule<T> {
         }
         let index = self.waiting.iter().position(|w| w.due <= now && !self.busy.contains(&w.key))?;
         let Waiting { key, item, .. } = self.waiting.remove(index)?;
+        self.weight -= (self.weigh)(&item);
         self.busy.insert(key.clone());
         Some((key, item))
     }
@@ -120,7 +137,7 @@ mod tests {
     #[test]
     fn what_comes_alone_is_due_at_once_and_a_burst_becomes_its_newest() {
         let start = Instant::now();
-        let mut schedule = Schedule::new(SETTLE, 2);
+        let mut schedule = Schedule::new(SETTLE, 2, |_| 3);
         assert_eq!(schedule.replace("arm".into(), 1, start), None);
         assert_eq!(schedule.next(start), Some(("arm".into(), 1)));
         schedule.finished("arm");
@@ -145,7 +162,7 @@ mod tests {
     #[test]
     fn keys_without_end_are_forgotten() {
         let start = Instant::now();
-        let mut schedule = Schedule::new(SETTLE, 1);
+        let mut schedule = Schedule::new(SETTLE, 1, |_| 3);
         for n in 0..10_000 {
             schedule.replace(n.to_string(), n, at(start, n));
             schedule.next(at(start, n));
@@ -157,7 +174,7 @@ mod tests {
     #[test]
     fn an_endless_burst_is_served_in_the_end() {
         let start = Instant::now();
-        let mut schedule = Schedule::new(SETTLE, 1);
+        let mut schedule = Schedule::new(SETTLE, 1, |_| 3);
         for n in 0..20 {
             schedule.replace("arm".into(), n, at(start, n * 50));
             if n == 0 {
@@ -173,11 +190,12 @@ mod tests {
     #[test]
     fn while_one_runs_the_newer_waits_and_others_go_on() {
         let start = Instant::now();
-        let mut schedule = Schedule::new(Duration::ZERO, 2);
+        let mut schedule = Schedule::new(Duration::ZERO, 2, |_| 3);
         schedule.replace("arm".into(), 1, start);
         assert_eq!(schedule.next(start), Some(("arm".into(), 1)));
         schedule.replace("arm".into(), 2, start);
         assert_eq!(schedule.replace("arm".into(), 3, start), Some(2));
+        assert_eq!(schedule.weight(), 3);
         assert_eq!((schedule.next(start), schedule.next_due()), (None, None));
         schedule.push("rover".into(), 4, start);
         assert_eq!(schedule.next(start), Some(("rover".into(), 4)));
@@ -192,14 +210,15 @@ mod tests {
     #[test]
     fn calls_are_never_replaced_and_a_change_does_not_replace_what_waits() {
         let start = Instant::now();
-        let mut schedule = Schedule::new(SETTLE, 1);
+        let mut schedule = Schedule::new(SETTLE, 1, |_| 3);
         schedule.push("arm".into(), 1, start);
         assert_eq!(schedule.replace("arm".into(), 2, start), None);
         schedule.ensure("arm", || 3, start);
+        assert_eq!(schedule.weight(), 6);
         assert_eq!(schedule.next(start), Some(("arm".into(), 1)));
         schedule.finished("arm");
         assert_eq!(schedule.next(start), Some(("arm".into(), 2)));
         schedule.finished("arm");
-        assert!(schedule.is_idle());
+        assert!(schedule.is_idle() && schedule.weight() == 0);
     }
 }

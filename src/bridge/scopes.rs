@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use super::frames::tf::Topic;
 use super::frames::{Live, Sources, Topics};
 use super::origin::Home;
+use super::parts::Parts;
 use super::robots;
 use crate::diagnostic::Diagnostic;
 use crate::ros::msg::sensor_msgs::JointState;
@@ -50,6 +51,7 @@ struct Scope {
 pub(super) struct Scopes<N> {
     node: Arc<N>,
     site: Arc<Site>,
+    parts: Parts,
     own: Scope,
     /// The namespace that the node's own robots are described in, if it is not the root.
     own_namespace: Option<Arc<str>>,
@@ -64,16 +66,21 @@ impl<N: Node> Scopes<N> {
     ///
     /// # Errors
     /// If the transport refuses, or a remapped name is invalid.
-    pub(super) fn start(node: Arc<N>, site: Arc<Site>, own_namespace: Option<Arc<str>>) -> Result<Self, Diagnostic> {
+    pub(super) fn start(
+        node: Arc<N>,
+        site: Arc<Site>,
+        own_namespace: Option<Arc<str>>,
+        parts: Parts,
+    ) -> Result<Self, Diagnostic> {
         let moving = node.subscribe::<TFMessage>("/tf", Qos::best_effort(TRANSFORMS))?;
         let fixed = node.subscribe::<TFMessage>("/tf_static", Qos::latched(TRANSFORMS))?;
         let joints = node.subscribe::<JointState>("joint_states", Qos::best_effort(JOINT_STATES))?;
         let topics =
             Topics { moving: moving.topic().to_owned(), fixed: fixed.topic().to_owned(), joints: joints.topic().to_owned() };
         let mut own = Scope::new(topics);
-        own.tasks.spawn(follow(moving, Topic::Moving, own.live.clone()));
-        own.tasks.spawn(follow(fixed, Topic::Static, own.live.clone()));
-        own.tasks.spawn(follow_joints(joints, own.live.clone(), site.clone(), None));
+        own.follow(moving, Topic::Moving, &parts);
+        own.follow(fixed, Topic::Static, &parts);
+        own.follow_joints(joints, &site, None, &parts);
         let by_robot: Arc<RwLock<HashMap<String, Shared>>> = Arc::default();
         site.follow_transforms({
             let (own, by_robot) = (own.live.clone(), by_robot.clone());
@@ -83,12 +90,17 @@ impl<N: Node> Scopes<N> {
                 robots::transforms(lock(&scope).tree(), Instant::now())
             }
         });
-        Ok(Self { node, site, own, own_namespace, others: BTreeMap::new(), by_robot, complained: false })
+        Ok(Self { node, site, parts, own, own_namespace, others: BTreeMap::new(), by_robot, complained: false })
     }
 
     /// Opens and closes scopes: `wanted` are the namespaces of robots that are there, each with the keys of its robots; `offered`
-    /// are the topics that somebody publishes.
-    pub(super) fn set(&mut self, wanted: &BTreeMap<Arc<str>, BTreeSet<String>>, offered: &BTreeSet<&str>) {
+    /// are the topics that somebody publishes. `has_room`: whether so many more topics of a namespace may be heard.
+    pub(super) fn set(
+        &mut self,
+        wanted: &BTreeMap<Arc<str>, BTreeSet<String>>,
+        offered: &BTreeSet<&str>,
+        mut has_room: impl FnMut(&Arc<str>, usize) -> bool,
+    ) {
         self.others.retain(|namespace, _| wanted.contains_key(&**namespace));
         let mut by_robot = HashMap::new();
         for (namespace, keys) in wanted {
@@ -105,7 +117,11 @@ impl<N: Node> Scopes<N> {
                 self.others.insert(namespace.to_string(), Scope::new(topics));
             }
             let Some(scope) = self.others.get_mut(&**namespace) else { continue };
-            if let Err(error) = scope.open(&*self.node, &self.site, offered, &self.own.topics) {
+            let new = scope.new_topics(&*self.node, offered, &self.own.topics);
+            if !new.is_empty()
+                && has_room(namespace, new.len())
+                && let Err(error) = scope.open(&*self.node, new, &self.site, &self.parts)
+            {
                 tracing::warn!("{error}");
             }
             scope.keys.write().unwrap_or_else(PoisonError::into_inner).clone_from(keys);
@@ -176,30 +192,63 @@ impl Scope {
         Self { live, keys: Arc::default(), topics, open: BTreeSet::new(), tasks: JoinSet::new() }
     }
 
-    /// Listens to those of its topics that somebody publishes and that the node's own scope does not hear.
-    fn open(&mut self, node: &impl Node, site: &Arc<Site>, offered: &BTreeSet<&str>, own: &Topics) -> Result<(), Diagnostic> {
-        let Topics { moving, fixed, joints } = self.topics.clone();
+    /// Those of its topics that somebody publishes, and that neither it nor the node's own scope hears.
+    fn new_topics(&self, node: &impl Node, offered: &BTreeSet<&str>, own: &Topics) -> Vec<Kind> {
         // The node's remaps are meant for its own names: where one leads elsewhere is heard under that name.
         let is_itself = |topic: &String| node.resolve_topic(topic).is_ok_and(|resolved| resolved == *topic);
-        let mut is_new = |topic: &String, heard: &String| {
-            topic != heard && offered.contains(&**topic) && is_itself(topic) && self.open.insert(topic.clone())
+        let is_new = |topic: &String, heard: &String| {
+            topic != heard && !self.open.contains(topic) && offered.contains(&**topic) && is_itself(topic)
         };
-        let (new_moving, new_fixed, new_joints) =
-            (is_new(&moving, &own.moving), is_new(&fixed, &own.fixed), is_new(&joints, &own.joints));
-        if new_moving {
-            let topic = node.subscribe::<TFMessage>(&moving, Qos::best_effort(TRANSFORMS))?;
-            self.tasks.spawn(follow(topic, Topic::Moving, self.live.clone()));
-        }
-        if new_fixed {
-            let topic = node.subscribe::<TFMessage>(&fixed, Qos::latched(TRANSFORMS))?;
-            self.tasks.spawn(follow(topic, Topic::Static, self.live.clone()));
-        }
-        if new_joints {
-            let topic = node.subscribe::<JointState>(&joints, Qos::best_effort(JOINT_STATES))?;
-            self.tasks.spawn(follow_joints(topic, self.live.clone(), site.clone(), Some(self.keys.clone())));
+        let of = |kind: &Kind| match kind {
+            Kind::Moving => is_new(&self.topics.moving, &own.moving),
+            Kind::Static => is_new(&self.topics.fixed, &own.fixed),
+            Kind::Joints => is_new(&self.topics.joints, &own.joints),
+        };
+        [Kind::Moving, Kind::Static, Kind::Joints].into_iter().filter(of).collect()
+    }
+
+    /// Listens to more of its topics.
+    fn open(&mut self, node: &impl Node, new: Vec<Kind>, site: &Arc<Site>, parts: &Parts) -> Result<(), Diagnostic> {
+        let Topics { moving, fixed, joints } = self.topics.clone();
+        for kind in new {
+            let topic = match kind {
+                Kind::Moving => {
+                    self.follow(node.subscribe(&moving, Qos::best_effort(TRANSFORMS))?, Topic::Moving, parts);
+                    &moving
+                }
+                Kind::Static => {
+                    self.follow(node.subscribe(&fixed, Qos::latched(TRANSFORMS))?, Topic::Static, parts);
+                    &fixed
+                }
+                Kind::Joints => {
+                    let topic = node.subscribe(&joints, Qos::best_effort(JOINT_STATES))?;
+                    self.follow_joints(topic, site, Some(self.keys.clone()), parts);
+                    &joints
+                }
+            };
+            // One that can't be opened is tried again with the next look.
+            self.open.insert(topic.clone());
         }
         Ok(())
     }
+
+    fn follow(&mut self, transforms: Subscription<TFMessage>, topic: Topic, parts: &Parts) {
+        let name = format!("listening to {}", transforms.topic());
+        self.tasks.spawn(parts.clone().run(name, follow(transforms, topic, self.live.clone())));
+    }
+
+    fn follow_joints(&mut self, states: Subscription<JointState>, site: &Arc<Site>, keys: Option<Keys>, parts: &Parts) {
+        let name = format!("listening to {}", states.topic());
+        self.tasks.spawn(parts.clone().run(name, follow_joints(states, self.live.clone(), site.clone(), keys)));
+    }
+}
+
+/// A topic of a scope.
+#[derive(Clone, Copy)]
+enum Kind {
+    Moving,
+    Static,
+    Joints,
 }
 
 fn lock(live: &Mutex<Live>) -> MutexGuard<'_, Live> {
@@ -209,9 +258,14 @@ fn lock(live: &Mutex<Live>) -> MutexGuard<'_, Live> {
 
 /// Takes transforms in as they come.
 async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, live: Shared) {
+    let mut complained = false;
     while let Some(sample) = transforms.next().await {
         let now = Instant::now();
-        lock(&live).hear_transforms(topic, &sample.message.transforms, sample.publisher, now);
+        let mut live = lock(&live);
+        live.hear_transforms(topic, &sample.message.transforms, sample.publisher, now);
+        if live.tree().is_full() && !std::mem::replace(&mut complained, true) {
+            tracing::warn!("{}: so many frames are heard that no more are taken in", transforms.topic());
+        }
     }
 }
 

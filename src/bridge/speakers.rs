@@ -2,7 +2,7 @@
 //!
 //! A publisher counts as gone once the graph has shown it and shows it no more, or has not shown it for long. It knows no transport.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,72 +23,111 @@ struct Speaker {
 
 /// The publishers of descriptions that were heard.
 #[derive(Debug, Default)]
-pub(super) struct Speakers(HashMap<PublisherId, Speaker>);
+pub(super) struct Speakers {
+    speakers: HashMap<PublisherId, Speaker>,
+    /// How many describe each robot, speak on each topic, and were not seen yet: one more description costs the same however many
+    /// were heard before.
+    by_key: HashMap<String, usize>,
+    by_topic: HashMap<Arc<str>, usize>,
+    unseen: usize,
+}
 
 impl Speakers {
     /// A publisher described a robot. It has described another one before if this is true, and describes that no more: who comes later
     /// hears only of this one.
     pub(super) fn spoke(&mut self, who: PublisherId, topic: &Arc<str>, key: &str, now: Instant) -> bool {
-        let speaker = self.0.entry(who).or_insert_with(|| Speaker {
-            topic: topic.clone(),
-            keys: BTreeSet::new(),
-            is_seen: false,
-            heard: now,
+        let speaker = self.speakers.entry(who).or_insert_with(|| {
+            *self.by_topic.entry(topic.clone()).or_default() += 1;
+            self.unseen += 1;
+            Speaker { topic: topic.clone(), keys: BTreeSet::new(), is_seen: false, heard: now }
         });
         speaker.heard = now;
         if speaker.keys.contains(key) {
             return false;
         }
-        let is_renamed = !speaker.keys.is_empty();
-        speaker.keys = BTreeSet::from([key.to_owned()]);
-        is_renamed
+        let before = std::mem::replace(&mut speaker.keys, BTreeSet::from([key.to_owned()]));
+        *self.by_key.entry(key.to_owned()).or_default() += 1;
+        before.iter().for_each(|key| one_less(&mut self.by_key, key));
+        !before.is_empty()
     }
 
     /// What a publisher described as `expected` turned out to be the robot with this key. It may describe another one by now.
     pub(super) fn meant(&mut self, who: PublisherId, expected: &str, key: &str) {
-        if let Some(speaker) = self.0.get_mut(&who)
+        if let Some(speaker) = self.speakers.get_mut(&who)
             && speaker.keys.contains(expected)
             && !speaker.keys.contains(key)
         {
             speaker.keys.insert(key.to_owned());
+            *self.by_key.entry(key.to_owned()).or_default() += 1;
         }
     }
 
     /// Forgets those that are gone. `publishers`: who publishes a topic, `None` for publishers that can't be told apart.
     pub(super) fn look<'a>(&mut self, publishers: impl Fn(&str) -> &'a [Option<PublisherId>], now: Instant) {
-        self.0.retain(|who, speaker| {
-            let there = publishers(&speaker.topic);
-            if there.iter().any(|id| id.is_none_or(|id| id == *who)) {
+        let mut there: HashMap<Arc<str>, HashSet<Option<PublisherId>>> = HashMap::new();
+        for topic in self.by_topic.keys() {
+            there.insert(topic.clone(), publishers(topic).iter().copied().collect());
+        }
+        self.forget_if(|who, speaker| {
+            let there = there.get(&speaker.topic);
+            if there.is_some_and(|there| there.contains(&Some(*who)) || there.contains(&None)) {
                 speaker.is_seen = true;
-                return true;
+                return false;
             }
-            !speaker.is_seen && now.saturating_duration_since(speaker.heard) < PATIENCE
+            speaker.is_seen || now.saturating_duration_since(speaker.heard) >= PATIENCE
         });
     }
 
     /// Forgets those of a topic.
     pub(super) fn forget(&mut self, topic: &str) {
-        self.0.retain(|_, speaker| *speaker.topic != *topic);
+        if self.by_topic.contains_key(topic) {
+            self.forget_if(|_, speaker| *speaker.topic == *topic);
+        }
+    }
+
+    fn forget_if(&mut self, mut is_gone: impl FnMut(&PublisherId, &mut Speaker) -> bool) {
+        let Self { speakers, by_key, by_topic, unseen } = self;
+        speakers.retain(|who, speaker| {
+            let is_gone = is_gone(who, speaker);
+            if is_gone {
+                speaker.keys.iter().for_each(|key| one_less(by_key, key));
+                one_less(by_topic, &speaker.topic);
+            }
+            !is_gone
+        });
+        *unseen = speakers.values().filter(|speaker| !speaker.is_seen).count();
     }
 
     /// The keys of the robots that somebody describes.
     pub(super) fn keys(&self) -> BTreeSet<&str> {
-        self.0.values().flat_map(|speaker| speaker.keys.iter().map(String::as_str)).collect()
+        self.by_key.keys().map(String::as_str).collect()
     }
 
     /// Whether anybody who is there was heard on a topic.
     pub(super) fn is_heard(&self, topic: &str) -> bool {
-        self.0.values().any(|speaker| *speaker.topic == *topic)
+        self.by_topic.contains_key(topic)
     }
 
     /// How many describe a robot.
     pub(super) fn count(&self, key: &str) -> usize {
-        self.0.values().filter(|speaker| speaker.keys.contains(key)).count()
+        self.by_key.get(key).copied().unwrap_or_default()
     }
 
     /// Whether some may yet turn out to be gone.
     pub(super) fn is_waiting(&self) -> bool {
-        self.0.values().any(|speaker| !speaker.is_seen)
+        self.unseen > 0
+    }
+}
+
+fn one_less<K: std::borrow::Borrow<Q> + std::hash::Hash + Eq, Q: std::hash::Hash + Eq + ?Sized>(
+    counts: &mut HashMap<K, usize>,
+    key: &Q,
+) {
+    if let Some(count) = counts.get_mut(key) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(key);
+        }
     }
 }
 
@@ -142,5 +181,22 @@ mod tests {
         assert_eq!(speakers.keys(), ["dog"].into());
         speakers.forget("/b");
         assert!(speakers.keys().is_empty());
+    }
+
+    #[test]
+    fn who_comes_and_goes_without_end_leaves_nothing() {
+        let (mut speakers, now) = (Speakers::default(), Instant::now());
+        for n in 0..10_000_u32 {
+            let mut id = [0; 16];
+            id[..4].copy_from_slice(&n.to_le_bytes());
+            let topic = format!("/r{n}/robot_description").into();
+            speakers.spoke(PublisherId(id), &topic, &format!("r{n}"), now);
+            speakers.spoke(PublisherId(id), &topic, &format!("s{n}"), now);
+            speakers.meant(PublisherId(id), &format!("s{n}"), &format!("t{n}"));
+            speakers.forget(&topic);
+        }
+        speakers.look(|_| &[], now);
+        let Speakers { speakers, by_key, by_topic, unseen } = speakers;
+        assert_eq!((speakers.len(), by_key.len(), by_topic.len(), unseen), (0, 0, 0, 0));
     }
 }

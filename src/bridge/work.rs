@@ -51,7 +51,15 @@ pub(super) fn job(parameters: &Parameters, source: Source, home: &Home, folder: 
         dated: false,
         strict: parameters.strict,
         captured: Vec::new(),
-        time_limit: None,
+        time_limit: parameters.time_limit,
+    }
+}
+
+/// How many bytes the text of a job has.
+pub(super) fn text_bytes(job: &Job) -> usize {
+    match &job.source {
+        Source::Text { text, .. } => text.len(),
+        Source::File(_) | Source::Xacro { .. } => 0,
     }
 }
 
@@ -70,7 +78,8 @@ pub(super) fn attempt(job: Arc<Job>, last: Option<&Fingerprint>, convert: &Conve
     }
     let (started, clock) = (SystemTime::now(), Instant::now());
     // A defect costs this conversion, not the node.
-    let result = catch_unwind(AssertUnwindSafe(|| convert(&job).map(Arc::new))).unwrap_or_else(|panic| Err(defect(&*panic)));
+    let result = catch_unwind(AssertUnwindSafe(|| convert(&job).map(Arc::new)))
+        .unwrap_or_else(|panic| Err(Failure { diagnostics: vec![defect(&panic_text(&*panic))], used: Vec::new() }));
     let (used, written) = match &result {
         Ok(report) => (&report.used, Some(report.directory.join(convert::REPORT))),
         Err(failure) => (&failure.used, None),
@@ -79,14 +88,14 @@ pub(super) fn attempt(job: Arc<Job>, last: Option<&Fingerprint>, convert: &Conve
     Some(Attempt { job, result, fingerprint, took: clock.elapsed() })
 }
 
-fn defect(panic: &(dyn std::any::Any + Send)) -> Failure {
-    let message = format!("the conversion failed for a reason of its own: {}", panic_text(panic));
-    let diagnostic = Diagnostic::new(&codes::DEFECT, Place::default(), message)
-        .help("this is a defect of urdf_usd: report it with the description");
-    Failure { diagnostics: vec![diagnostic], used: Vec::new() }
+/// That work ended in a panic.
+pub(super) fn defect(panic: &str) -> Diagnostic {
+    let message = format!("the conversion failed for a reason of its own: {panic}");
+    Diagnostic::new(&codes::DEFECT, Place::default(), message)
+        .help("this is a defect of urdf_usd: report it with the description")
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }

@@ -16,6 +16,7 @@ mod time;
 
 use std::collections::HashSet;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -259,12 +260,15 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     if let Some(report) = memo::recall(job, made.as_deref(), &context.store, start) {
         return Ok(report);
     }
-    let result = run(job, expanded, &files, context, (start, &limit));
+    // Whoever watches the files that were used tries again when one changes, whatever it was about them.
+    let result = catch_unwind(AssertUnwindSafe(|| run(job, expanded, &files, context, (start, &limit))))
+        .unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
     let used = files.used();
     let result = match result {
         Ok((report, written)) => {
             let report = Report { used, ..report };
-            if let Some(read) = files.states(started - memo::MARGIN) {
+            // What lacked descriptors may have them the next time.
+            if let Some(read) = files.states(started - memo::MARGIN).filter(|_| !is_out_of_files(&report.diagnostics)) {
                 memo::remember(job, made.as_deref(), &context.store, &report, read, written);
             }
             Ok(report)
@@ -276,6 +280,20 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     };
     context.store.trim();
     result
+}
+
+/// Whether a conversion could not open files since the process or the system had too many open: the next one may find it otherwise.
+pub fn is_out_of_files(diagnostics: &[Diagnostic]) -> bool {
+    // EMFILE and ENFILE, as errors of the system are shown.
+    diagnostics.iter().any(|d| d.message.contains("(os error 24)") || d.message.contains("(os error 23)"))
+}
+
+/// A conversion that ended in a panic.
+fn defect(panic: &(dyn std::any::Any + Send)) -> Diagnostic {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let message = format!("the conversion failed for a reason of its own: {}", text.unwrap_or("it does not say which"));
+    Diagnostic::new(&codes::INTERNAL, Place::default(), message)
+        .help("this is a defect of urdf_usd: report it with the description")
 }
 
 fn run(

@@ -33,6 +33,14 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// With so many at once at most, if that is said.
+    pub(super) fn of(most: Option<usize>) -> Self {
+        let limits = Self::default();
+        Self { most: most.unwrap_or(limits.most), ..limits }
+    }
+}
+
 /// How long to wait where nothing can be accepted, for lack of files mostly.
 const PAUSE: Duration = Duration::from_secs(1);
 

@@ -49,6 +49,7 @@ const SMALL: u64 = 1024;
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
+    connections: Option<usize>,
 }
 
 impl Server {
@@ -77,7 +78,13 @@ impl Server {
         };
         let listener = TcpListener::bind(address).await.map_err(fault)?;
         let address = listener.local_addr().map_err(fault)?;
-        Ok(Self { listener, address })
+        Ok(Self { listener, address, connections: None })
+    }
+
+    /// The same with so many connections at once at most: the files that the process may open are shared with others.
+    #[must_use]
+    pub fn at_most(self, connections: usize) -> Self {
+        Self { connections: Some(connections), ..self }
     }
 
     /// The address and port that it listens on.
@@ -102,7 +109,8 @@ impl Server {
 
     async fn serve_with(self, site: Arc<Site>, page: Page) {
         let hosts = Arc::new(host::Hosts::new(self.address.ip()));
-        connections::serve(self.listener, router(App::new(site, page), hosts), connections::Limits::default()).await;
+        let limits = connections::Limits::of(self.connections);
+        connections::serve(self.listener, router(App::new(site, page), hosts), limits).await;
     }
 }
 

@@ -34,7 +34,8 @@ fn seen(topics: Vec<TopicEnd>, services: Vec<ServiceEnd>) -> Seen {
 
 /// Of the robot in the namespace, the interfaces as `kind name type`.
 fn told(seen: &Seen, namespace: &str, others: &[&str]) -> Vec<String> {
-    let who = Who { namespace, others, node: "/urdf_usd" };
+    let others = others.iter().copied().collect();
+    let who = Who { namespace, others: &others, node: "/urdf_usd" };
     let told = |captured: Captured| {
         let kind = match captured.interface.kind {
             InterfaceKind::Publisher { .. } => "publisher",
@@ -157,7 +158,7 @@ fn what_was_heard_is_in_the_interface() {
     for topic in ["/scan", "/joint_states"] {
         seen.heard.insert(topic.to_owned(), Heard { rate: Some(10.0), frame: Some("laser".to_owned()) });
     }
-    let found = interfaces(&seen, &Who { namespace: "/", others: &[], node: "/urdf_usd" });
+    let found = interfaces(&seen, &Who { namespace: "/", others: &Default::default(), node: "/urdf_usd" });
     let [joints, scan, silent] = &found[..] else { panic!("{found:?}") };
     let qos = Qos::Seen { is_reliable: false, is_latched: false, depth: Some(5) };
     assert_eq!(scan.interface.kind, InterfaceKind::Publisher { rate: 10.0, qos });

@@ -1,11 +1,11 @@
 //! What running robots offer to ROS: taken into their assets, and assets held against it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::{Done, Engine};
+use super::{Done, Engine, Task};
 use crate::bridge::capture::{self, Differing, Seen, Who};
 use crate::bridge::origin::{Home, Origin};
 use crate::bridge::robots::{self, Robot};
@@ -48,6 +48,7 @@ impl<N: Node> Engine<N> {
         self.capture = Capture::default();
         if self.parameters.capture_interfaces {
             let (sender, seen) = watch::channel(Arc::default());
+            // Its end is noticed by that of what it tells.
             tokio::spawn(capture::listen(self.node.clone(), sender));
             self.capture.seen = Some(seen);
         }
@@ -63,8 +64,9 @@ impl<N: Node> Engine<N> {
         if let Some(seen) = &mut self.capture.seen {
             seen.mark_unchanged();
         }
+        let all = self.namespaces();
         let changed = |robot: &Robot| {
-            let seen = self.captured(&robot.home, &robot.origin);
+            let seen = self.captured_among(&all, &robot.home, &robot.origin);
             robot.gone.is_none() && seen.is_some_and(|seen| robot.job.captured != seen)
         };
         let changed: Vec<String> = self.robots.iter().filter(|(_, robot)| changed(robot)).map(|(key, _)| key.clone()).collect();
@@ -78,16 +80,22 @@ impl<N: Node> Engine<N> {
 
     /// What the robot of a home is seen to have. `None`: nothing was seen yet, or it need not be the robot that runs.
     pub(super) fn captured(&self, home: &Home, origin: &Origin) -> Option<Vec<Captured>> {
+        self.capture.seen.as_ref()?;
+        self.captured_among(&self.namespaces(), home, origin)
+    }
+
+    fn captured_among(&self, all: &BTreeSet<&str>, home: &Home, origin: &Origin) -> Option<Vec<Captured>> {
         let seen = self.capture.seen.as_ref()?.borrow().clone();
         if *origin == Origin::Call || seen.is_empty() {
             return None;
         }
-        let live = self.robots.values().filter(|robot| robot.gone.is_none());
-        let mut others: Vec<&str> = live.map(|robot| self.namespace(&robot.home)).collect();
-        others.sort_unstable();
-        others.dedup();
         let node = self.node.fully_qualified_name();
-        Some(capture::interfaces(&seen, &Who { namespace: self.namespace(home), others: &others, node: &node }))
+        Some(capture::interfaces(&seen, &Who { namespace: self.namespace(home), others: all, node: &node }))
+    }
+
+    /// The namespaces of the robots that are there.
+    fn namespaces(&self) -> BTreeSet<&str> {
+        self.robots.values().filter(|robot| robot.gone.is_none()).map(|robot| self.namespace(&robot.home)).collect()
     }
 
     fn namespace<'a>(&'a self, home: &'a Home) -> &'a str {
@@ -107,7 +115,8 @@ impl<N: Node> Engine<N> {
         let Some(entry) = robots::entry(&report) else { return };
         if self.capture.declared.get(key).is_none_or(|(revision, _)| *revision != report.revision) {
             let (key, revision) = (key.to_owned(), report.revision);
-            self.running.spawn_blocking(move || Done::Interfaces { key, revision, declared: work::read_interfaces(&entry) });
+            let task = Task::Interfaces { key: key.clone(), revision };
+            self.running.begin(task, move |_| Done::Interfaces { key, revision, declared: work::read_interfaces(&entry) });
         }
     }
 

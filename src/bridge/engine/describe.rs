@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::{Engine, Order, Work, codes, request, robot_name, work};
+use super::holding::Holding;
+use super::{Done, Engine, Order, Task, Work, codes, request, robot_name, work};
 use crate::bridge::origin::{DESCRIPTION, Home, Origin};
+use crate::bridge::parts::Parts;
 use crate::bridge::places;
 use crate::bridge::robots::Robot;
 use crate::convert::{Job, Source};
@@ -19,6 +21,10 @@ use crate::ros::{Node, PublisherId, Qos, Sample, Subscription};
 
 /// How many descriptions may wait in the transport: several publishers may speak at once.
 const DESCRIPTIONS: usize = 16;
+/// How long it counts which assets were there.
+const COUNTED: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 10 });
+/// How many ways in which a robot is contested are told.
+const MOST_TOLD: usize = 8;
 /// How many topics are followed beside the node's own.
 const MOST_TOPICS: usize = 1000;
 
@@ -38,23 +44,29 @@ pub(super) struct Descriptions {
     listeners: JoinSet<()>,
     sender: mpsc::Sender<Described>,
     heard: mpsc::Receiver<Described>,
+    parts: Parts,
     complained: bool,
 }
 
 impl Descriptions {
     /// Listens to the node's own topic.
-    pub(super) fn start(node: &impl Node) -> Result<Self, Diagnostic> {
+    pub(super) fn start(node: &impl Node, parts: Parts) -> Result<Self, Diagnostic> {
         let own = node.subscribe(DESCRIPTION, Qos::latched(DESCRIPTIONS))?;
         // One at a time: they may be large, and what waits, waits in the subscriptions.
         let (sender, heard) = mpsc::channel(1);
         let own_topic = own.topic().into();
         let (discovered, listeners) = (BTreeMap::new(), JoinSet::new());
-        Ok(Self { own, own_topic, discovered, listeners, sender, heard, complained: false })
+        Ok(Self { own, own_topic, discovered, listeners, sender, heard, parts, complained: false })
     }
 
     /// The node's own topic.
     pub(super) fn topic(&self) -> &Arc<str> {
         &self.own_topic
+    }
+
+    /// How many topics are followed beside the node's own.
+    pub(super) fn followed(&self) -> usize {
+        self.discovered.len()
     }
 
     /// Waits for the next description; `None` when the node has shut down. Cancel-safe.
@@ -65,12 +77,19 @@ impl Descriptions {
         }
     }
 
-    /// Follows these topics beside the node's own, and no others. Returns those that are followed no more.
-    pub(super) fn follow(&mut self, node: &impl Node, topics: &BTreeSet<&str>) -> Vec<String> {
+    /// Follows these topics beside the node's own, as far as there is room, and no others. Returns those that are followed no more.
+    pub(super) fn follow(
+        &mut self,
+        node: &impl Node,
+        topics: &BTreeSet<&str>,
+        holding: &mut Holding,
+        now: Instant,
+    ) -> Vec<String> {
         let gone: Vec<String> = self.discovered.keys().filter(|topic| !topics.contains(&***topic)).cloned().collect();
         for topic in &gone {
             tracing::debug!("no longer listening to {topic}");
             self.discovered.remove(topic).inspect(AbortHandle::abort);
+            holding.release(topic);
         }
         while self.listeners.try_join_next().is_some() {}
         for topic in topics.iter().filter(|topic| ***topic != *self.own_topic) {
@@ -85,13 +104,20 @@ impl Descriptions {
                 }
                 break;
             }
+            if !holding.admit(topic, now) {
+                continue;
+            }
             match node.subscribe::<std_msgs::String>(topic, Qos::latched(DESCRIPTIONS)) {
                 Ok(subscription) => {
                     tracing::info!("listening to {topic} too");
                     let listener = listen(subscription, home, (*topic).into(), self.sender.clone());
+                    let listener = self.parts.clone().run(format!("listening to {topic}"), listener);
                     self.discovered.insert((*topic).to_owned(), self.listeners.spawn(listener));
                 }
-                Err(error) => tracing::warn!("{topic} is not followed: {error}"),
+                Err(error) => {
+                    holding.release(topic);
+                    tracing::warn!("{topic} is not followed: {error}");
+                }
             }
         }
         gone
@@ -149,6 +175,14 @@ impl<N: Node> Engine<N> {
             self.refuse(key, home, origin, publisher, diagnostic);
             return;
         }
+        if self.has_no_place(&key) {
+            let most = self.parameters.max_assets;
+            let message = format!("the output directory holds {} assets, and may hold {most}", self.places.written());
+            let diagnostic = Diagnostic::new(&codes::TOO_MANY_ASSETS, Place::default(), message)
+                .help("remove folders of robots that are no more, or raise the parameter max_assets, and publish it again");
+            self.refuse(key, home, origin, publisher, diagnostic);
+            return;
+        }
         self.warn_of_rivals(&key, &origin, &text);
         let job = self.job(Source::Text { text, file: None }, &home, &key);
         self.heard = Some(request::Heard { job: job.clone(), home: home.clone(), key: key.clone() });
@@ -158,6 +192,17 @@ impl<N: Node> Engine<N> {
         }
     }
 
+    /// Whether a robot is new and there may be no more assets. Then it is looked whether people have removed some.
+    pub(super) fn has_no_place(&mut self, key: &str) -> bool {
+        let is_full = !self.places.is_written(key) && self.places.written() >= self.parameters.max_assets;
+        if is_full && self.counted_assets.is_none_or(|at| at.elapsed() >= COUNTED) {
+            self.counted_assets = Some(Instant::now());
+            let folder = self.parameters.output_dir.clone();
+            self.running.begin(Task::Assets, move |_| Done::Assets(places::scan(&folder)));
+        }
+        is_full
+    }
+
     /// The job that converts a source to the asset with this key.
     pub(super) fn job(&self, source: Source, home: &Home, key: &str) -> Arc<Job> {
         Arc::new(work::job(&self.parameters, source, home, places::parent(key)))
@@ -165,6 +210,10 @@ impl<N: Node> Engine<N> {
 
     /// The key that a description's asset will have, as far as can be told before it is read.
     fn key_of(&mut self, home: &Home, text: &str, publisher: Option<PublisherId>) -> String {
+        if self.places.are_many() {
+            let Self { places, robots, urdf_file, .. } = self;
+            places.keep(|key| robots.contains_key(key) || urdf_file.as_ref().is_some_and(|file| file.key == key));
+        }
         if let Some(name) = robot_name(text) {
             return self.places.of(home, &name);
         }
@@ -186,9 +235,19 @@ impl<N: Node> Engine<N> {
                 }
                 format!("{count} publishers of {now} describe")
             }
-            (before, now) => format!("{before} and {now} both describe"),
+            // In one order, whoever spoke last.
+            (before, now) => {
+                let mut both = [before.to_string(), now.to_string()];
+                both.sort();
+                format!("{} both describe", both.join(" and "))
+            }
         };
-        if !is_same && self.contested.insert(key.to_owned()) {
+        if is_same {
+            return;
+        }
+        // Each in its own right: a third one who joins is news, the same two again are none.
+        let told = self.contested.entry(key.to_owned()).or_default();
+        if told.len() < MOST_TOLD && told.insert(rivals.clone()) {
             tracing::warn!(
                 "{rivals} a robot {:?}, and differently: the last one heard counts; give them different names or namespaces",
                 robot.name

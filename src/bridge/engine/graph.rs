@@ -22,6 +22,8 @@ const PUBLISHER: &str = "robot_state_publisher";
 const GET_PARAMETERS: &str = "/get_parameters";
 /// Which nodes to ask: any. A lone `*` would be an alias to YAML, at which `ros2 param load` gives up.
 const ANY: &str = "/*";
+/// How many topics of another type are remembered that are there no more.
+const MOST_ODD: usize = 1000;
 /// How many nodes are asked.
 const MOST_ASKED: usize = 64;
 /// How many nodes are named where there may be many.
@@ -121,7 +123,11 @@ impl<N: Node> Engine<N> {
             }
         }
         let wanted = if self.parameters.discover { offered.descriptions.keys().copied().collect() } else { BTreeSet::new() };
-        let dropped = self.descriptions.follow(&*self.node, &wanted);
+        if self.nodes.odd.len() > MOST_ODD {
+            self.nodes.odd.retain(|topic| offered.others.contains_key(topic.as_str()));
+        }
+        self.holding.begin(now);
+        let dropped = self.descriptions.follow(&*self.node, &wanted, &mut self.holding, now);
         // A client that tells nothing of the graph tells of nobody that left either.
         let is_known = !graph.topics.is_empty();
         if is_known {
@@ -130,7 +136,8 @@ impl<N: Node> Engine<N> {
         }
         dropped.iter().for_each(|topic| self.speakers.forget(topic));
         self.note_presence(&graph, is_known);
-        self.open_scopes(&offered.topics.keys().copied().collect());
+        self.open_scopes(&offered.topics.keys().copied().collect(), now);
+        self.tell_holding();
         if is_known {
             self.scopes.note_publishers(|topic| offered.topics.get(topic).map_or(&[][..], Vec::as_slice));
         }
@@ -163,7 +170,7 @@ impl<N: Node> Engine<N> {
     }
 
     /// Listens to what the robots that are there say of themselves.
-    fn open_scopes(&mut self, offered: &BTreeSet<&str>) {
+    fn open_scopes(&mut self, offered: &BTreeSet<&str>, now: Instant) {
         let mut wanted: BTreeMap<Arc<str>, BTreeSet<String>> = BTreeMap::new();
         for (key, robot) in self.robots.iter().filter(|(_, robot)| robot.gone.is_none()) {
             if let Some(namespace) = self.scopes.namespace(&robot.home) {
@@ -178,7 +185,8 @@ impl<N: Node> Engine<N> {
                 wanted.entry(namespace.into()).or_default();
             }
         }
-        self.scopes.set(&wanted, offered);
+        let holding = &mut self.holding;
+        self.scopes.set(&wanted, offered, |namespace, topics| holding.hear(namespace, topics, now));
     }
 
     /// Whether a robot of the node's own is there, and no frame of it is heard where it should be.
@@ -269,7 +277,7 @@ impl<N: Node> Engine<N> {
         tracing::debug!("nothing is heard on {topic}: asking {node} for its parameter {DESCRIPTION}");
         asked.others = among.iter().filter(|other| *other != node).cloned().collect();
         let (ros, name, service) = (self.node.clone(), node.clone(), format!("{node}{GET_PARAMETERS}"));
-        self.running.spawn(async move {
+        self.running.wait(async move {
             let request = Names { names: vec![DESCRIPTION.to_owned()] };
             let answer = ros.call::<GetParameters>(&service, request, ANSWER).await;
             let value = answer.map(|answer| match answer.values.into_iter().next().and_then(|value| value.value()) {

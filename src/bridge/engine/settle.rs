@@ -3,16 +3,19 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Engine, Outcome, asset_key, log, request, tell};
+use super::{Engine, Outcome, asset_key, log, request, tell, work};
 use crate::bridge::origin::{Home, Origin};
 use crate::bridge::robots::{self, Frames, Robot, Written};
 use crate::bridge::work::Attempt;
 use crate::convert::{Report, Source};
 use crate::diagnostic::Diagnostic;
+use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::{Node, PublisherId, Qos};
 
-/// How many robots that are gone are remembered.
+/// How many robots that are gone, or that nobody but a call described, are remembered …
 const MOST_GONE: usize = 256;
+/// … and how many bytes their descriptions may have together.
+const MOST_GONE_BYTES: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 
 impl<N: Node> Engine<N> {
     pub(super) fn finish_order(&mut self, mut key: String, number: u64, outcome: Outcome) {
@@ -28,13 +31,17 @@ impl<N: Node> Engine<N> {
                             self.speakers.meant(publisher, &expected, &key);
                         }
                         self.tried_urdf_file(&origin, &key, &report.used);
-                        self.wrote(key, number, attempt, home, origin, heard_from);
+                        let found = report.clone();
+                        self.wrote(key.clone(), number, attempt, home, origin, heard_from);
+                        self.note_starved(&key, &found.diagnostics);
                     }
                     // The caller was told; nothing of the node's own has failed.
                     Err(_) if called => {}
                     Err(failure) => {
                         self.tried_urdf_file(&origin, &key, &failure.used);
-                        self.failed(key, number, attempt, home, origin, heard_from);
+                        let found = failure.diagnostics.clone();
+                        self.failed(key.clone(), number, attempt, home, origin, heard_from);
+                        self.note_starved(&key, &found);
                     }
                 }
             }
@@ -109,7 +116,11 @@ impl<N: Node> Engine<N> {
         let is_behind = robot.gone.is_none()
             && self.captured(&robot.home, &robot.origin).is_some_and(|captured| captured != robot.job.captured);
         self.newest = Some(key.clone());
+        let called = robot.origin == Origin::Call;
         self.settle(key.clone(), robot);
+        if called {
+            self.forget_longest_gone();
+        }
         if is_behind {
             self.convert_again(&key);
         }
@@ -194,9 +205,7 @@ impl<N: Node> Engine<N> {
         let gone = self.robots.iter().filter(|(other, robot)| *other != key && is_same(robot));
         let gone: Vec<String> = gone.map(|(other, _)| other.clone()).collect();
         for other in gone {
-            self.robots.remove(&other);
-            self.judgements.remove(&other);
-            self.site.hide(&other);
+            self.forget(&other);
         }
     }
 
@@ -220,7 +229,7 @@ impl<N: Node> Engine<N> {
             "revision": robot.asset.as_ref().map(|asset| asset.report.revision),
             "state": robot.state(),
             "presence": robot.presence(),
-            "message": robot.message(),
+            "message": robots::without(&self.parameters.output_dir, robot.message()),
         });
         self.show(key);
         self.site.tell("diagnostics", &event);
@@ -243,16 +252,37 @@ impl<N: Node> Engine<N> {
         self.look_soon();
     }
 
-    /// Robots that come under new names all the time must not fill the memory.
+    /// Robots that come under new names all the time, and those that calls made, must not fill the memory.
     fn forget_longest_gone(&mut self) {
-        let gone = || self.robots.iter().filter_map(|(key, robot)| Some((robot.gone?, key)));
-        let Some((_, oldest)) = gone().min().filter(|_| gone().count() > MOST_GONE) else { return };
-        let oldest = oldest.clone();
-        tracing::debug!("{oldest:?} is forgotten; its asset stays");
-        self.robots.remove(&oldest);
-        self.announcers.remove(&oldest);
-        self.capture.forget(&oldest);
-        self.site.hide(&oldest);
+        let idle = self.robots.iter().filter(|(_, robot)| !robot.runs());
+        let mut idle: Vec<(Time, &String, usize)> =
+            idle.map(|(key, robot)| (robot.gone.unwrap_or(robot.time), key, work::text_bytes(&robot.job))).collect();
+        idle.sort_unstable();
+        let (mut count, mut bytes) = (idle.len(), idle.iter().map(|(_, _, bytes)| bytes).sum::<usize>());
+        let mut forgotten = Vec::new();
+        for (_, key, size) in idle {
+            if count <= MOST_GONE && bytes <= MOST_GONE_BYTES {
+                break;
+            }
+            (count, bytes) = (count - 1, bytes - size);
+            forgotten.push(key.clone());
+        }
+        for key in forgotten {
+            tracing::debug!("{key:?} is forgotten; its asset stays");
+            self.forget(&key);
+        }
+    }
+
+    /// Forgets a robot: everything that is kept for one is let go of here.
+    fn forget(&mut self, key: &str) {
+        self.robots.remove(key);
+        self.judgements.remove(key);
+        self.announcers.remove(key);
+        self.capture.forget(key);
+        self.contested.remove(key);
+        self.starved.remove(key);
+        self.site.forget_joints(key);
+        self.site.hide(key);
     }
 
     /// … and begins again here, if it was gone.
@@ -260,6 +290,11 @@ impl<N: Node> Engine<N> {
         let Some(robot) = self.robots.get_mut(key).filter(|robot| robot.gone.is_some()) else { return };
         robot.gone = None;
         tracing::info!("{key:?} is back");
+        let report = robot.asset.as_ref().map(|asset| asset.report.clone());
+        if let Some(report) = report.filter(|_| !self.announcers.contains_key(key)) {
+            // It was withdrawn to make room.
+            self.publish_asset(key, &report);
+        }
         self.judge(key);
         self.tell_state(key);
         self.look_soon();
@@ -282,6 +317,18 @@ impl<N: Node> Engine<N> {
     fn announce(&mut self, key: &str, report: &Report) {
         tracing::info!("{}", request::summary(report));
         log(&report.diagnostics);
+        self.publish_asset(key, report);
+        let event = serde_json::json!({ "robot": report.robot, "key": key, "revision": report.revision });
+        self.site.tell("revision", &event);
+    }
+
+    /// What is announced of robots that are gone makes room for robots that are there. It is announced again when they come back.
+    pub(super) fn withdraw_gone(&mut self) {
+        let Self { announcers, robots, .. } = self;
+        announcers.retain(|key, _| robots.get(key).is_some_and(|robot| robot.gone.is_none()));
+    }
+
+    fn publish_asset(&mut self, key: &str, report: &Report) {
         let announcer = match self.announcers.get(key) {
             Some(announcer) => announcer.clone(),
             None => {
@@ -293,7 +340,5 @@ impl<N: Node> Engine<N> {
             }
         };
         tell(announcer.publish(robots::announcement(report, self.node.now())));
-        let event = serde_json::json!({ "robot": report.robot, "key": key, "revision": report.revision });
-        self.site.tell("revision", &event);
     }
 }

@@ -12,6 +12,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 
+mod endure;
+
+use super::super::descriptors::Room;
 use super::super::fake::{self, Fake};
 use super::super::frames::tf::tests::transform;
 use super::super::parameters::Parameters;
@@ -44,6 +47,8 @@ struct Converter {
     used: Mutex<Vec<PathBuf>>,
     /// Whether every text counts as broken.
     fails: AtomicBool,
+    /// How many conversions from now on find no descriptor free.
+    starving: AtomicU64,
 }
 
 impl Converter {
@@ -72,6 +77,11 @@ impl Converter {
         let mut used = self.used.lock().unwrap().clone();
         if let Source::File(path) = &job.source {
             used.push(path.clone());
+        }
+        if self.starving.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok() {
+            let message = "a.stl can't be read: Too many open files (os error 24)";
+            let diagnostic = Diagnostic::new(&super::codes::REQUEST, Place::default(), message);
+            return Err(Failure { diagnostics: vec![diagnostic], used });
         }
         if text.contains("panic") {
             panic!("a defect");
@@ -118,6 +128,8 @@ struct Bed {
     site: Arc<Site>,
     assets: queue::Receiver<Sample<Asset>>,
     diagnostics: queue::Receiver<Sample<DiagnosticArray>>,
+    /// Tells why the engine ended.
+    engine: tokio::task::JoinHandle<Diagnostic>,
 }
 
 fn bed() -> Bed {
@@ -141,6 +153,10 @@ fn real_bed(set: impl FnOnce(&mut Parameters)) -> Bed {
 }
 
 fn bed_of(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Parameters)) -> Bed {
+    bed_in(node, convert, set, Room::with(1 << 20, || 0))
+}
+
+fn bed_in(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Parameters), room: Room) -> Bed {
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().canonicalize().unwrap().join("out");
     fs::create_dir(&own).unwrap();
@@ -151,9 +167,10 @@ fn bed_of(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Param
     let (assets, diagnostics) = (node.listen("/urdf_usd/asset"), node.listen("/diagnostics"));
     let stand_in = converter.clone();
     let convert = convert.unwrap_or_else(|| Arc::new(move |job: &Job| stand_in.convert(job)));
-    let engine = Engine::start(node.clone(), parameters, node.changes(), convert, site.clone(), Places::default()).unwrap();
-    tokio::spawn(engine.run());
-    Bed { folder, node, converter, site, assets, diagnostics }
+    let changes = node.changes();
+    let engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), Places::default(), room).unwrap();
+    let engine = tokio::spawn(engine.run());
+    Bed { folder, node, converter, site, assets, diagnostics, engine }
 }
 
 impl Bed {

@@ -63,7 +63,8 @@ impl<N: Node> Engine<N> {
                 _ => Vec::new(),
             };
             let own = self.node.namespace();
-            self.site.show(robot.view(key, own, judgement.map(robots::frames_view)), frames);
+            let view = robot.view(key, own, judgement.map(robots::frames_view), &self.parameters.output_dir);
+            self.site.show(view, frames);
         }
     }
 
@@ -132,6 +133,7 @@ impl<N: Node> Engine<N> {
             let message = format!("no robot description heard on {} yet", self.descriptions.topic());
             statuses.push(robots::unheard(self.node.name(), "conversion", message));
         }
+        statuses.extend(self.holding_status());
         let mut in_full = 0;
         for (key, robot) in &self.robots {
             for mut status in self.statuses(key, robot) {
@@ -203,7 +205,11 @@ impl<N: Node> Engine<N> {
     fn asked(&self, asked: &str) -> Result<&str, String> {
         if asked.is_empty() {
             let none = || format!("no robot was converted yet; is a description published on {}?", self.descriptions.topic());
-            return self.newest.as_deref().filter(|key| self.robots.contains_key(*key)).ok_or_else(none);
+            let newest = self.newest.as_deref().filter(|key| self.robots.contains_key(*key));
+            // The newest may have been forgotten: of those that are here the one converted last, if any has an asset.
+            let converted = |(_, robot): &(&String, &Robot)| (robot.asset.is_some(), robot.gone.is_none(), robot.attempt);
+            let last = || self.robots.iter().max_by_key(converted).map(|(key, _)| key.as_str());
+            return newest.or_else(last).ok_or_else(none);
         }
         if let Some((key, _)) = self.robots.get_key_value(asked) {
             return Ok(key);

@@ -15,6 +15,10 @@ use crate::ros::msg::sensor_msgs::JointState;
 
 /// The most joints that are kept: beyond it, someone is making up names.
 const MOST_JOINTS: usize = 20_000;
+/// The longest name of a joint, in bytes.
+const LONGEST_NAME: usize = 1024;
+/// How long a joint was not heard that makes room where there are too many.
+const FORGOTTEN: Duration = Duration::from_secs(600);
 /// How many positions of a joint are kept.
 const MOST_POSITIONS: usize = 1024;
 /// How far apart they are at least, in ns: so they reach back for seconds whatever the rate.
@@ -33,6 +37,8 @@ pub struct Joints {
     heard: Option<Instant>,
     /// When joint states without a stamp were heard last.
     unstamped: Option<Instant>,
+    /// When room was made last.
+    made_room: Option<Instant>,
 }
 
 /// The positions of a joint.
@@ -66,7 +72,11 @@ impl Joints {
             }
             self.heard = Some(now);
             let Some(joint) = self.joints.get_mut(name) else {
-                if self.joints.len() < MOST_JOINTS {
+                if self.joints.len() >= MOST_JOINTS && self.made_room.is_none_or(|at| now >= at + SILENCE) {
+                    self.made_room = Some(now);
+                    self.joints.retain(|_, joint| now.saturating_duration_since(joint.heard) < FORGOTTEN);
+                }
+                if self.joints.len() < MOST_JOINTS && name.len() <= LONGEST_NAME {
                     let stream = Stream::new(publisher, nanoseconds(stamp));
                     let mut joint = Joint { positions: VecDeque::new(), heard: now, stream };
                     joint.insert(nanoseconds(stamp), position);
@@ -257,5 +267,20 @@ pub(super) mod tests {
         assert!(joints.at("j", 1000 * MS, Instant::now()).is_none() && joints.unstamped().is_none());
         assert!(!joints.add(&state(0, &[("j", 0.0)]), PublisherId::default(), Instant::now()));
         assert!(joints.unstamped().is_some());
+    }
+
+    #[test]
+    fn names_that_come_and_go_leave_room_for_new_ones() {
+        let (mut joints, start) = (Joints::default(), Instant::now());
+        for second in 0..600 {
+            let names: Vec<String> = (0..100).map(|n| format!("j_{second}_{n}")).collect();
+            let positions: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 0.0)).collect();
+            // The first are of long ago when there are too many.
+            joints.add(&state(second, &positions), PublisherId::default(), start + Duration::from_secs(10 * u64::from(second)));
+        }
+        assert!(joints.joints.len() <= MOST_JOINTS, "{}", joints.joints.len());
+        assert!(joints.heard_of("j_599_99").is_some() && joints.heard_of("j_0_0").is_none());
+        joints.add(&state(700, &[("x".repeat(2000).as_str(), 0.0)]), PublisherId::default(), start);
+        assert!(joints.heard_of(&"x".repeat(2000)).is_none());
     }
 }

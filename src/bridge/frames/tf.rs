@@ -2,7 +2,7 @@
 //!
 //! Plain data: it hears through [`Tree::add`] and knows no ROS client. Its memory is bounded by the number of frames.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
@@ -16,6 +16,12 @@ use crate::ros::msg::geometry_msgs::{Transform, TransformStamped};
 
 /// The most frames that are kept: beyond it, someone is making up names.
 const MOST_FRAMES: usize = 50_000;
+/// The longest name of a frame, in bytes.
+const LONGEST_NAME: usize = 1024;
+/// How long a frame on `/tf` was not heard that makes room where there are too many.
+const FORGOTTEN: Duration = Duration::from_secs(600);
+/// How long to wait until room is made once more.
+const MADE_ROOM: Duration = Duration::from_secs(10);
 /// How many moments of a moving frame are kept.
 const MOST_MOMENTS: usize = 32;
 /// How far apart they are at least, by their stamps, in ns: so they reach back for as long as joint states may be late.
@@ -132,7 +138,11 @@ pub struct Tree {
     moving_topic: String,
     static_topic: String,
     /// Publishers that were known to be there.
-    present: Vec<PublisherId>,
+    present: HashSet<PublisherId>,
+    /// When room was made last.
+    made_room: Option<Instant>,
+    /// Whether a frame was left out since there was no room.
+    is_full: bool,
 }
 
 impl Tree {
@@ -143,7 +153,9 @@ impl Tree {
             index: HashMap::default(),
             moving_topic: moving_topic.into(),
             static_topic: static_topic.into(),
-            present: Vec::new(),
+            present: HashSet::new(),
+            made_room: None,
+            is_full: false,
         }
     }
 
@@ -159,6 +171,12 @@ impl Tree {
     /// about what comes ([`Tree::forget_moments`]). Transforms that mean nothing (no name, a frame in itself, not a number, no
     /// rotation) are passed over, as tf2 does.
     pub fn add(&mut self, topic: Topic, transforms: &[TransformStamped], publisher: PublisherId, heard: Instant) -> bool {
+        // Names that come and go, as perception makes them, must not end hearing of new ones after a year.
+        if self.frames.len() + 2 * transforms.len() > MOST_FRAMES
+            && self.made_room.is_none_or(|at| heard.saturating_duration_since(at) >= MADE_ROOM)
+        {
+            self.make_room(heard);
+        }
         let mut went_back = false;
         for transform in transforms {
             let (parent, child) = (plain(&transform.header.frame_id), plain(&transform.child_frame_id));
@@ -221,11 +239,56 @@ impl Tree {
             return Some(index);
         }
         if self.frames.len() >= MOST_FRAMES {
+            self.is_full = true;
+            return None;
+        }
+        if name.len() > LONGEST_NAME {
             return None;
         }
         self.index.insert(name.to_owned(), self.frames.len());
         self.frames.push(Heard { name: name.to_owned(), ..Heard::default() });
         Some(self.frames.len() - 1)
+    }
+
+    /// Forgets frames that were not heard for long, and those that nothing hangs on any more. Frames on `/tf_static` hold as long as their
+    /// publishers are there.
+    fn make_room(&mut self, now: Instant) {
+        self.made_room = Some(now);
+        self.is_full = false;
+        for frame in &mut self.frames {
+            frame.moving.take_if(|edge| now.saturating_duration_since(edge.heard) >= FORGOTTEN);
+            frame.children.clear();
+        }
+        let mut is_kept = vec![false; self.frames.len()];
+        for (index, frame) in self.frames.iter().enumerate() {
+            for edge in [&frame.moving, &frame.fixed].into_iter().flatten() {
+                (is_kept[index], is_kept[edge.parent_index]) = (true, true);
+            }
+        }
+        let before = is_kept.iter().scan(0, |kept, is_kept| {
+            let index = *kept;
+            *kept += usize::from(*is_kept);
+            Some(index)
+        });
+        let new_index: Vec<usize> = before.collect();
+        let frames = std::mem::take(&mut self.frames);
+        self.frames = frames.into_iter().zip(&is_kept).filter(|(_, is_kept)| **is_kept).map(|(frame, _)| frame).collect();
+        self.index = self.frames.iter().enumerate().map(|(index, frame)| (frame.name.clone(), index)).collect();
+        for index in 0..self.frames.len() {
+            let frame = &mut self.frames[index];
+            let mut parents = Vec::new();
+            for edge in [&mut frame.moving, &mut frame.fixed].into_iter().flatten() {
+                edge.parent_index = new_index[edge.parent_index];
+                parents.push(edge.parent_index);
+            }
+            parents.dedup();
+            parents.into_iter().for_each(|parent| self.frames[parent].children.push(index));
+        }
+    }
+
+    /// Whether frames are left out since there are too many.
+    pub fn is_full(&self) -> bool {
+        self.is_full
     }
 
     /// Forgets all moments of moving frames but the last of each.
@@ -240,8 +303,9 @@ impl Tree {
     /// Takes in which publishers of `/tf_static` are there. What one said that has left is forgotten, as it is for whoever starts to
     /// listen now. Publishers that were never told of are left alone.
     pub fn hear_static_publishers(&mut self, present: &[PublisherId]) {
-        let gone: Vec<PublisherId> = self.present.iter().copied().filter(|id| !present.contains(id)).collect();
-        self.present = present.to_vec();
+        let present: HashSet<PublisherId> = present.iter().copied().collect();
+        let gone: HashSet<PublisherId> = self.present.difference(&present).copied().collect();
+        self.present.clone_from(&present);
         if gone.is_empty() {
             return;
         }
@@ -415,7 +479,31 @@ pub(in crate::bridge) mod tests {
         let mut tree = Tree::new("/tf", "/tf_static");
         let many: Vec<_> = (0..MOST_FRAMES + 10).map(|n| transform("a", &format!("f{n}"), 0.0)).collect();
         tree.add(Topic::Moving, &many, PublisherId::default(), Instant::now());
-        assert_eq!(tree.frames.len(), MOST_FRAMES);
+        assert!(tree.frames.len() == MOST_FRAMES && tree.is_full());
+        let long = "x".repeat(LONGEST_NAME + 1);
+        let mut tree = Tree::new("/tf", "/tf_static");
+        tree.add(Topic::Moving, &[transform("a", &long, 0.0)], PublisherId::default(), Instant::now());
+        assert!(tree.get(&long).is_none());
+    }
+
+    #[test]
+    fn names_that_come_and_go_leave_room_for_new_ones() {
+        let (mut tree, start) = (Tree::new("/tf", "/tf_static"), Instant::now());
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        tree.add(Topic::Static, &[transform("arm", "tool", 3.0)], PublisherId::default(), start);
+        for second in 0..1500 {
+            let mut said: Vec<_> = (0..100).map(|n| transform("map", &format!("seen_{second}_{n}"), 0.0)).collect();
+            said.push(transform("base", "arm", 1.0));
+            tree.add(Topic::Moving, &said, PublisherId::default(), at(second));
+        }
+        // 150 000 names in 1500 s: those of ten minutes are there, and what hangs on what.
+        assert!(tree.frames.len() <= MOST_FRAMES && tree.index.len() == tree.frames.len());
+        assert!(tree.get("seen_1499_99").is_some() && tree.get("seen_0_0").is_none());
+        assert_eq!(tree.children("base").collect::<Vec<_>>(), ["arm"]);
+        assert_eq!(tree.children("arm").collect::<Vec<_>>(), ["tool"]);
+        assert_eq!(tree.get("tool").and_then(Heard::newest).map(|(_, edge)| edge.parent.as_str()), Some("arm"));
+        let seen = tree.children("map").count();
+        assert!(seen == tree.frames.len() - 4, "{seen} of {}", tree.frames.len());
     }
 
     #[test]

@@ -1,0 +1,290 @@
+//! What the node outlives: conversions that never come back, parts that end, peers without end, too few descriptors.
+
+use std::sync::atomic::AtomicUsize;
+
+use super::*;
+
+/// A robot of this name whose description has so many bytes and more.
+fn large(name: &str, bytes: usize) -> String {
+    format!("<robot name='{name}'><!--{}--></robot>", "x".repeat(bytes))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversion_that_never_comes_back_is_given_up_and_others_go_on() {
+    let mut bed = bed_with(|parameters| {
+        parameters.workers = 1;
+        parameters.time_limit = Some(Duration::from_millis(200));
+    });
+    bed.converter.only_slow.store(true, Ordering::SeqCst);
+    bed.describe("<robot name='good'/>");
+    bed.asset().await;
+    bed.converter.hold(true);
+    let slow = "<robot name='good'><!-- slow --></robot>";
+    bed.describe(slow);
+    bed.node.say("/robot_description", &std_msgs::String { data: "<robot name='other'/>".to_owned() }, 2);
+    // The only worker is free again.
+    assert_eq!(bed.asset().await.robot, "other");
+    let status = bed.status(|s| s.name.ends_with("of good") && s.level == DiagnosticStatus::ERROR).await;
+    assert!(status.message.contains("bridge-time-limit") && status.message.contains("revision 1 stays"), "{}", status.message);
+    bed.shows("good", |robot| robot.diagnostics.iter().any(|d| d.code == "bridge-time-limit")).await;
+    // It is set aside: the same again is not tried, something else is.
+    let count = bed.converter.count();
+    bed.describe(slow);
+    bed.node.say("/robot_description", &std_msgs::String { data: "<robot name='third'/>".to_owned() }, 3);
+    assert_eq!((bed.asset().await.robot.as_str(), bed.converter.count()), ("third", count + 1));
+    bed.describe("<robot name='good'><link name='new'/></robot>");
+    assert_eq!(bed.asset().await.revision, 2);
+    // It came back after all, and wrote what is old by now: the newer is written again.
+    bed.converter.hold(false);
+    assert_eq!((bed.asset().await.revision, bed.asset().await.revision), (3, 4));
+    assert!(bed.converter.revisions.lock().unwrap().values().all(|(_, text)| !text.contains("slow")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_whose_conversion_is_given_up_gets_an_answer_and_too_many_end_the_node() {
+    let bed = bed_with(|parameters| parameters.time_limit = Some(Duration::from_millis(100)));
+    bed.converter.only_slow.store(true, Ordering::SeqCst);
+    bed.converter.hold(true);
+    let calls: Vec<_> = (0..=super::super::running::MOST_GIVEN_UP)
+        .map(|n| {
+            let urdf = format!("<robot name='r{n}'><!-- slow --></robot>");
+            bed.node.start_call::<ConvertService>("/convert", ConvertRequest { urdf, ..Default::default() })
+        })
+        .collect();
+    for call in calls {
+        let answer = within(call).await.unwrap();
+        assert!(!answer.success && answer.message.contains("is given up"), "{}", answer.message);
+    }
+    let ended = within(bed.engine).await.unwrap();
+    assert!(ended.code == "bridge-ended" && ended.message.starts_with("5 threads"), "{ended}");
+    bed.converter.hold(false);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_robot_that_panics_is_tried_again_when_a_file_or_its_description_changes() {
+    let mut bed = bed();
+    let mesh = bed.folder.path().canonicalize().unwrap().join("a.stl");
+    fs::write(&mesh, "one").unwrap();
+    bed.converter.used.lock().unwrap().push(mesh.clone());
+    bed.describe("<robot name='arm'/>");
+    bed.asset().await;
+    bed.describe("<robot name='arm'>panic</robot>");
+    bed.shows("arm", |robot| robot.diagnostics.iter().any(|d| d.code == "bridge-defect")).await;
+    bed.describe("<robot name='arm'>panic</robot>");
+    bed.describe("<robot name='rover'/>");
+    assert_eq!((bed.asset().await.robot.as_str(), bed.converter.count()), ("rover", 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_panics_outside_of_the_conversion_keeps_no_key_busy() {
+    // What the engine itself does on a thread may have a defect as well.
+    let mut bed = bed();
+    let mut running = super::super::Running::default();
+    running.begin(super::super::Task::Assets, |_| panic!("seven"));
+    let (number, done) = within(running.tasks.join_next()).await.unwrap().unwrap();
+    assert!(number == 1 && done.is_err_and(|text| text == "seven"));
+    bed.describe("<robot name='arm'/>");
+    bed.asset().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_node_ends_when_a_part_of_it_does() {
+    for (topic, part) in [("/tf", "listening to /tf"), ("/joint_states", "listening to /joint_states")] {
+        let bed = bed();
+        bed.heard(topic).await;
+        bed.node.lose(topic);
+        let ended = within(bed.engine).await.unwrap();
+        assert!(ended.code == "bridge-ended" && ended.message.contains(part), "{ended}");
+    }
+    let bed = bed_with(|parameters| parameters.discover = true);
+    bed.node.set_graph(graph(&[("/r1/robot_description", STRING, 2)]));
+    bed.heard("/r1/robot_description").await;
+    // Who is followed no more ends nothing …
+    bed.node.set_graph(graph(&[("/r2/robot_description", STRING, 2)]));
+    bed.unheard("/r1/robot_description").await;
+    bed.heard("/r2/robot_description").await;
+    assert!(!bed.engine.is_finished());
+    // … but who should be does.
+    bed.node.lose("/r2/robot_description");
+    let ended = within(bed.engine).await.unwrap();
+    assert!(ended.message.contains("listening to /r2/robot_description"), "{ended}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_many_robots_are_held_as_there_are_descriptors_for() {
+    let limit = Arc::new(AtomicUsize::new(0));
+    let free = limit.clone();
+    // Three robots fit to begin with.
+    let room = Room::with(1000, move || 1000 - 3 * 18 - 5 - free.load(Ordering::SeqCst));
+    let mut bed = bed_in(Fake::default(), None, |parameters| parameters.discover = true, room);
+    let topics: Vec<String> = (0..5).map(|n| format!("/r{n}/robot_description")).collect();
+    let all: Vec<_> = topics.iter().zip(2..).map(|(topic, who)| (topic.as_str(), STRING, who)).collect();
+    bed.node.set_graph(graph(&all));
+    let status = bed.status(|s| s.name == "urdf_usd: robots held").await;
+    assert!(status.level == DiagnosticStatus::WARN && status.message.contains("enough for 3 of 5"), "{}", status.message);
+    assert_eq!((value(&status, "code"), value(&status, "left out")), (Some("bridge-descriptors"), Some("2")));
+    for (topic, who) in topics.iter().zip(2..).take(3) {
+        bed.describe_on(topic, TWO, who).await;
+        bed.asset().await;
+    }
+    assert_eq!((bed.node.listeners(&topics[3]), bed.node.listeners(&topics[4])), (0, 0));
+    // One leaves, and another has its place.
+    bed.node.set_graph(graph(&all[1..]));
+    bed.unheard(&topics[0]).await;
+    limit.store(18, Ordering::SeqCst);
+    bed.describe_on(&topics[3], TWO, 5).await;
+    assert_eq!(bed.asset().await.robot, "arm");
+    limit.store(900, Ordering::SeqCst);
+    bed.heard(&topics[4]).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let array = within(bed.diagnostics.next()).await.unwrap().message;
+    assert!(!array.status.iter().any(|status| status.name.ends_with("robots held")), "all are held: {array:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversion_that_lacked_descriptors_is_made_again() {
+    let mut bed = bed();
+    bed.converter.starving.store(2, Ordering::SeqCst);
+    bed.describe("<robot name='arm'/>");
+    bed.shows("arm", |robot| robot.message.contains("os error 24")).await;
+    assert_eq!(bed.asset().await.revision, 1);
+    assert_eq!(bed.converter.count(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn descriptions_that_wait_are_bounded_and_none_is_lost() {
+    let mut bed = bed_with(|parameters| parameters.workers = 1);
+    bed.converter.hold(true);
+    for n in 0..12 {
+        bed.describe(&large(&format!("r{n}"), 400 << 10));
+    }
+    bed.converting(1).await;
+    // Three wait in the engine, beside the one that is converted; the others wait where they came from.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let call = ConvertRequest { urdf: "<robot name='call'/>".into(), ..Default::default() };
+    let busy = within(bed.node.ask::<ConvertService>("/convert", call)).await;
+    assert!(!busy.success && busy.message.contains("call again later"), "{}", busy.message);
+    bed.converter.hold(false);
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..12 {
+        seen.insert(bed.asset().await.robot);
+    }
+    assert_eq!(seen.len(), 12);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_gone_keeps_little_memory_and_the_newest_of_the_others_is_checked() {
+    let bed = bed();
+    bed.describe("<robot name='arm'/>");
+    bed.shows("arm", |robot| robot.revision.is_some()).await;
+    // A second publisher, so that the first robot stays.
+    let say = |text: String| bed.node.say("/robot_description", &std_msgs::String { data: text }, 2);
+    say(large("big", 2 << 20));
+    bed.shows("big", |robot| robot.revision.is_some()).await;
+    // It goes on with another robot, which fails, so that the big one is the newest, and forgotten.
+    say("<robot name='bad'>broken</robot>".to_owned());
+    bed.shows("bad", |robot| robot.revision.is_none()).await;
+    within(async {
+        while bed.site.robot("big").is_some() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    let check = bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest::default());
+    let message = within(check).await.message;
+    assert!(message.contains("the asset of \"arm\" has no USD"), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn robots_that_calls_made_are_forgotten_in_the_end() {
+    let bed = bed();
+    for n in 0..300 {
+        let urdf = format!("<robot name='r{n}'/>");
+        within(bed.node.ask::<ConvertService>("/convert", ConvertRequest { urdf, ..Default::default() })).await;
+    }
+    within(async {
+        while bed.site.robot("r299").is_none() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    assert_eq!(bed.site.robots().len(), 256);
+    assert!(bed.folder.path().join("out/r0/report.json").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn made_up_names_fill_no_disk() {
+    let mut bed = bed_with(|parameters| parameters.max_assets = 2);
+    for name in ["arm", "dog"] {
+        bed.describe(&format!("<robot name='{name}'/>"));
+        assert_eq!(bed.asset().await.robot, name);
+    }
+    bed.listed(2).await;
+    let refused = |robot: &RobotView| robot.diagnostics.iter().any(|d| d.code == "bridge-too-many-assets");
+    bed.describe("<robot name='cat'/>");
+    bed.shows("cat", refused).await;
+    let urdf = "<robot name='cow'/>".to_owned();
+    let answer = within(bed.node.ask::<ConvertService>("/convert", ConvertRequest { urdf, ..Default::default() })).await;
+    assert!(!answer.success && answer.message.contains("max_assets"), "{}", answer.message);
+    // Those that are there go on.
+    bed.describe("<robot name='arm'><link name='x'/></robot>");
+    assert_eq!((bed.asset().await.revision, bed.converter.count()), (2, 3));
+    // Someone makes room, which is seen when the next one comes.
+    fs::remove_dir_all(bed.folder.path().join("out/dog")).unwrap();
+    within(async {
+        while !bed.folder.path().join("out/cat").exists() {
+            bed.describe("<robot name='cat'/>");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_third_one_who_describes_the_same_robot_is_told_too() {
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log = crate::bridge::logging::tests::collecting(told.clone());
+    let _guard = tracing::subscriber::set_default(log);
+    // On this thread, so that what is told comes here.
+    let folder = tempfile::tempdir().unwrap();
+    let (node, site) = (Arc::new(Fake::default()), Arc::new(Site::default()));
+    let converter = Arc::new(Converter::default());
+    let stand_in = converter.clone();
+    let convert: Arc<Convert> = Arc::new(move |job: &Job| stand_in.convert(job));
+    let (parameters, changes) = (fake::parameters(folder.path()), node.changes());
+    let room = Room::with(1 << 20, || 0);
+    let mut engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), Places::default(), room).unwrap();
+    let topic: Arc<str> = "/robot_description".into();
+    let hear = |engine: &mut Engine<Fake>, who: u8, link: &str| {
+        engine.hear(super::super::describe::Described {
+            home: super::super::Home::Own,
+            origin: super::super::Origin::Topic(topic.clone()),
+            publisher: Some(PublisherId([who; 16])),
+            text: format!("<robot name='arm'><link name='{link}'/></robot>"),
+        });
+    };
+    hear(&mut engine, 1, "a");
+    engine.start_due();
+    let back = within(engine.running.tasks.join_next()).await.unwrap();
+    engine.take_back(back).unwrap();
+    let count = || told.lock().unwrap().iter().filter(|text| text.contains("describe a robot")).count();
+    for (who, link, times) in [(2, "b", 1), (1, "c", 1), (2, "d", 1), (3, "e", 2), (1, "f", 2)] {
+        hear(&mut engine, who, link);
+        assert_eq!(count(), times, "{who}: {:?}", told.lock().unwrap());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_assets_lie_on_this_machine_is_not_told_to_the_page() {
+    let mut bed = bed();
+    let mut events = bed.site.events();
+    bed.describe("<robot name='arm'/>");
+    bed.asset().await;
+    bed.listed(1).await;
+    let own = bed.folder.path().canonicalize().unwrap();
+    let robots = serde_json::to_string(&bed.site.robots()).unwrap();
+    assert!(!robots.contains(own.to_str().unwrap()) && robots.contains("revision 1 in output_dir/arm"), "{robots}");
+    while let Ok(event) = events.try_recv() {
+        assert!(!event.data.contains(own.to_str().unwrap()), "{}", event.data);
+    }
+}

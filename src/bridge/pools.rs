@@ -1,0 +1,66 @@
+//! Threads for conversions: each has a pool of its own while it runs.
+//!
+//! In one pool for all, a conversion that never comes back would hold up the others: their threads take each other's work on.
+
+use std::sync::{Mutex, PoisonError};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// How many threads all pools have together, about; each has two at least.
+const MOST_THREADS: usize = 256;
+
+/// Pools that are made when they are needed, and used again.
+pub(super) struct Pools {
+    free: Mutex<Vec<ThreadPool>>,
+    threads: usize,
+}
+
+impl Pools {
+    /// For so many conversions at a time.
+    pub(super) fn new(workers: usize) -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { free: Mutex::default(), threads: (MOST_THREADS / workers.max(1)).min(processors).max(2) }
+    }
+
+    /// Does something in a pool. One in which it panics is not used again.
+    pub(super) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = || ThreadPoolBuilder::new().num_threads(self.threads).thread_name(|n| format!("convert {n}")).build().ok();
+        let known = free().pop();
+        // Where the system gives no more threads, the common ones have to do.
+        let Some(pool) = known.or_else(made) else { return work() };
+        let result = pool.install(work);
+        free().push(pool);
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Barrier};
+
+    use rayon::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn one_that_never_comes_back_holds_up_nobody() {
+        let pools = Arc::new(Pools::new(1));
+        let (begun, end) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+        let (stuck, begin, ending) = (pools.clone(), begun.clone(), end.clone());
+        let thread = std::thread::spawn(move || {
+            stuck.run(|| {
+                rayon::join(|| begin.wait(), || ());
+                ending.wait();
+            });
+        });
+        begun.wait();
+        for _ in 0..10 {
+            assert_eq!(pools.run(|| (0..1000).into_par_iter().map(|n| n % 7).sum::<i32>()), 2997);
+        }
+        assert_eq!(pools.free.lock().unwrap().len(), 1);
+        end.wait();
+        thread.join().unwrap();
+        assert_eq!(pools.free.lock().unwrap().len(), 2);
+    }
+}
