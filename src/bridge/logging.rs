@@ -1,11 +1,13 @@
 //! Log lines as people know them from ROS: `[INFO] [1700000000.123456789] [urdf_usd]: text` on standard error, in a file beside those
 //! of other nodes, and wherever else a [`Sink`] takes them, as to `/rosout`.
 
+use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
@@ -61,12 +63,13 @@ struct Lines {
     terminal: bool,
     colours: bool,
     file: Option<Mutex<LogFile>>,
+    libraries: Mutex<Libraries>,
 }
 
 impl Lines {
     fn new(name: &str, terminal: bool, file: Option<LogFile>) -> Self {
         let name = name.trim_start_matches('/').replace('/', ".");
-        Self { name, terminal, colours: io::stderr().is_terminal(), file: file.map(Mutex::new) }
+        Self { name, terminal, colours: io::stderr().is_terminal(), file: file.map(Mutex::new), libraries: Mutex::default() }
     }
 
     /// The line as ROS writes it.
@@ -95,8 +98,19 @@ impl<S: Subscriber> Layer<S> for Lines {
             Level::INFO => LogLevel::Info,
             _ => LogLevel::Debug,
         };
+        let is_own = metadata.target().starts_with(env!("CARGO_PKG_NAME"));
+        let level = if !is_own && level == LogLevel::Error { LogLevel::Warn } else { level };
+        if !is_own && level == LogLevel::Warn {
+            if said.place.is_empty() {
+                said.place = format!("{:?}:{:?}", metadata.file(), metadata.line());
+            }
+            let mut libraries = self.libraries.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(before) = libraries.take(std::mem::take(&mut said.place), Instant::now()) else { return };
+            let library = metadata.target().split("::").next().unwrap_or_default();
+            let _ = write!(said.text, " (said by {library}{before})");
+        }
         // Names come from files and from the network: one event is one line, and moves no cursor.
-        let text = escape_controls(&said.0);
+        let text = escape_controls(&said.text);
         let line = Line {
             stamp: Time::now(),
             level,
@@ -113,7 +127,7 @@ impl<S: Subscriber> Layer<S> for Lines {
         if let Some(file) = &self.file {
             file.lock().unwrap_or_else(PoisonError::into_inner).add(&self.write(&line, false));
         }
-        if !metadata.target().starts_with(env!("CARGO_PKG_NAME")) {
+        if !is_own {
             return;
         }
         let sink = SINK.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -123,19 +137,42 @@ impl<S: Subscriber> Layer<S> for Lines {
     }
 }
 
-/// What an event says: its message, then its fields.
+/// What libraries warn of: each cause once a minute.
 #[derive(Default)]
-struct Said(String);
+struct Libraries(HashMap<String, (Instant, u64)>);
+
+impl Libraries {
+    /// Whether what was said at `place`, a line of source, is to be told now; and if so how often it was not told before.
+    fn take(&mut self, place: String, now: Instant) -> Option<String> {
+        const AGAIN: Duration = Duration::from_secs(60);
+        match self.0.get_mut(&place) {
+            Some((told, untold)) if now.duration_since(*told) < AGAIN => {
+                *untold += 1;
+                None
+            }
+            known => {
+                let untold = known.map_or(0, |(_, untold)| *untold);
+                self.0.insert(place, (now, 0));
+                Some(if untold == 0 { String::new() } else { format!(", {untold} times more since the last time") })
+            }
+        }
+    }
+}
+
+/// What an event says: its message, then its fields; and where it was said, if by way of the `log` crate.
+#[derive(Default)]
+struct Said {
+    text: String,
+    place: String,
+}
 
 impl Visit for Said {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        let written = if field.name() == "message" {
-            write!(self.0, "{value:?}")
-        } else if field.name().starts_with("log.") {
-            // Where a line that came through the `log` crate was said.
-            Ok(())
-        } else {
-            write!(self.0, " {}={value:?}", field.name())
+        let written = match field.name() {
+            "message" => write!(self.text, "{value:?}"),
+            "log.file" | "log.line" => write!(self.place, "{value:?}:"),
+            name if name.starts_with("log.") => Ok(()),
+            name => write!(self.text, " {name}={value:?}"),
         };
         debug_assert!(written.is_ok(), "a string takes everything");
     }
@@ -188,7 +225,7 @@ pub(super) mod tests {
             fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
                 let mut said = Said::default();
                 event.record(&mut said);
-                self.0.lock().unwrap().push(said.0);
+                self.0.lock().unwrap().push(said.text);
             }
         }
         tracing_subscriber::registry().with(Collect(lines))
@@ -225,6 +262,17 @@ pub(super) mod tests {
         assert_eq!((level, logger.as_str()), (&LogLevel::Warn, "left.urdf_usd"));
         assert!(text.ends_with("has no wheels left=1") && *line > 0, "{text}");
         assert!(!taken.iter().any(|(_, _, text, _)| text.contains("not for the sink")));
+    }
+
+    #[test]
+    fn what_libraries_warn_of_is_told_once_a_minute() {
+        let (mut libraries, start) = (Libraries::default(), Instant::now());
+        let mut take = |place: &str, seconds| libraries.take(place.to_owned(), start + Duration::from_secs(seconds));
+        assert_eq!(take("a:1", 0).as_deref(), Some(""));
+        assert_eq!((take("a:1", 1), take("a:1", 59)), (None, None));
+        assert_eq!(take("a:2", 59).as_deref(), Some(""));
+        assert_eq!(take("a:1", 61).as_deref(), Some(", 2 times more since the last time"));
+        assert_eq!(take("a:1", 62), None);
     }
 
     #[test]

@@ -36,7 +36,7 @@ use super::{Node, Observed, Publisher, PublisherId, Qos, Requests, Sample, Subsc
 use crate::diagnostic::{Diagnostic, Place};
 use dds::{Arrived, DdsTopic};
 use ends::{Heeded, Said};
-use supervisor::Supervisor;
+use supervisor::{Patience, Supervisor};
 
 /// A ROS 2 node on the embedded client.
 pub struct Embedded(Arc<Inner>);
@@ -67,7 +67,8 @@ impl Embedded {
         let threads = Threads::new()?;
         let (handle, changes) = (threads.handle().clone(), watch::channel(()).0);
         let parameters = own.parameters.clone();
-        let supervisor = Supervisor::start(network, &own.names.node, &changes, &handle, move || parameters.end())?;
+        let supervisor =
+            Supervisor::start(network, &own.names.node, &changes, &handle, Patience::default(), move || parameters.end())?;
         let threads = Mutex::new(Some(threads));
         let embedded = Self(Arc::new(Inner { own, network: network.clone(), handle, changes, supervisor, threads }));
         let inner = &embedded.0;

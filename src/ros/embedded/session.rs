@@ -119,6 +119,12 @@ impl Session {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// As if the network beneath were dead: from now on it hears nothing.
+    #[cfg(test)]
+    pub(super) fn mute(&self) {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     fn info(&self) -> Bytes {
         // It is made of names and numbers: nothing that can't be written.
         cdr::encode(&self.graph.info(self.dds.gid())).unwrap_or_default().into()

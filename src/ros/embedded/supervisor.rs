@@ -6,6 +6,7 @@
 //! dead, RustDDS 0.15 never hears again; that is why the node takes a new session then, which knows nothing of it.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
@@ -30,18 +31,29 @@ const TICK: Duration = Duration::from_millis(200);
 const STANDSTILL: Duration = Duration::from_secs(4);
 /// How often to look at the addresses of this machine.
 const ADDRESSES: Duration = Duration::from_secs(2);
-/// How long a session may be without hearing itself.
-const DEAF: Duration = Duration::from_secs(6);
 /// How long an old session stays beside the new one, for what is under way there.
 const RETIRED: Duration = Duration::from_secs(5);
 /// How long after a new session the next one may come.
 const AGAIN: Duration = Duration::from_secs(1);
 /// How long to wait at most, where it does not help: after each that was for nothing twice as long.
 const AGAIN_AT_MOST: Duration = Duration::from_secs(30);
-/// How long the node may be without a session that hears itself before it ends.
-const GIVE_UP: Duration = Duration::from_secs(90);
 /// How long shutting down may take.
 const LEAVE: Duration = Duration::from_secs(2);
+
+/// How long what may be wrong is borne.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    /// How long a session may be without hearing itself.
+    pub deaf: Duration,
+    /// How long the node may be without a session that hears itself before it ends.
+    pub give_up: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { deaf: Duration::from_secs(6), give_up: Duration::from_secs(90) }
+    }
+}
 
 /// What the thread is asked for.
 enum Command {
@@ -115,6 +127,7 @@ impl Supervisor {
         node: &NodeName,
         changes: &watch::Sender<()>,
         handle: &Handle,
+        patience: Patience,
         end: impl FnOnce() + Send + 'static,
     ) -> Result<Self, Diagnostic> {
         let join = {
@@ -127,6 +140,7 @@ impl Supervisor {
         let (sender, receiver) = channel();
         let keeper = Keeper {
             join: Box::new(join),
+            patience,
             handle: handle.clone(),
             changes: changes.clone(),
             sessions: sessions.clone(),
@@ -146,10 +160,15 @@ impl Supervisor {
         keeper.show();
         let failed = failure.clone();
         let thread = thread::Builder::new().name("ros-keeper".to_owned()).spawn(move || {
-            if let Err(diagnostic) = keeper.keep(&receiver) {
-                *failed.write().unwrap_or_else(PoisonError::into_inner) = Some(diagnostic);
+            let mut keeper = keeper;
+            let kept = catch_unwind(AssertUnwindSafe(|| keeper.keep(&receiver)));
+            let kept = kept
+                .unwrap_or_else(|_| Err(transport("the ROS graph", "a defect of urdf_usd ended what keeps the node in it")));
+            if let Err(failure) = kept {
+                *failed.write().unwrap_or_else(PoisonError::into_inner) = Some(failure);
                 end();
             }
+            keeper.leave();
         });
         let thread = thread.map_err(|error| transport("can't start threads", error))?;
         Ok(Self { sessions, commands: sender, next: AtomicU64::new(0), thread: Some(thread).into(), failure })
@@ -213,6 +232,7 @@ type Join = dyn Fn(u64) -> Result<Arc<Session>, Diagnostic> + Send;
 /// What the thread works on.
 struct Keeper {
     join: Box<Join>,
+    patience: Patience,
     handle: Handle,
     changes: watch::Sender<()>,
     sessions: Arc<Sessions>,
@@ -245,7 +265,7 @@ impl Keeper {
     ///
     /// # Errors
     /// If the node can't be kept in the graph.
-    fn keep(mut self, commands: &Receiver<Command>) -> Result<(), Diagnostic> {
+    fn keep(&mut self, commands: &Receiver<Command>) -> Result<(), Diagnostic> {
         loop {
             let before = now();
             let command = commands.recv_timeout(TICK);
@@ -262,18 +282,13 @@ impl Keeper {
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => {
-                    self.leave();
-                    return Ok(());
-                }
+                Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
-            if let Err(failure) = self.tick() {
-                self.leave();
-                return Err(failure);
-            }
+            self.tick()?;
         }
     }
 
+    /// Ends all that is open, and leaves.
     fn leave(&mut self) {
         self.sessions.set(Vec::new());
         self.wanted.values().filter_map(Weak::upgrade).for_each(|end| end.close());
@@ -343,9 +358,9 @@ impl Keeper {
             self.well_since = instant;
             return Some(format!("this process stood still for {:.0} s", stood_still.as_secs_f64()));
         }
-        if !self.has_heard_itself || heard.is_some_and(|heard| instant.duration_since(heard) < DEAF) {
+        if !self.has_heard_itself || heard.is_some_and(|heard| instant.duration_since(heard) < self.patience.deaf) {
             self.well_since = instant;
-        } else if silence >= DEAF {
+        } else if silence >= self.patience.deaf {
             return Some(format!("the node has not heard itself for {:.0} s", silence.as_secs_f64()));
         }
         if session.graph.take_given_up() {
@@ -369,8 +384,9 @@ impl Keeper {
     fn replace(&mut self) -> Result<(), Diagnostic> {
         let Some(why) = self.due.take() else { return Ok(()) };
         let instant = Instant::now();
-        if instant.duration_since(self.well_since) > GIVE_UP {
-            let message = format!("{why}, and {} s of joining the ROS graph anew have not helped", GIVE_UP.as_secs());
+        if instant.duration_since(self.well_since) > self.patience.give_up {
+            let message =
+                format!("{why}, and {} s of joining the ROS graph anew have not helped", self.patience.give_up.as_secs());
             return Err(transport("the node is deaf", message).help("start it again; is the network of this machine up?"));
         }
         let number = self.lives.first().map_or(0, |live| live.session.number + 1);
@@ -391,13 +407,17 @@ impl Keeper {
             Err(failure) => {
                 tracing::warn!("{why}, and the ROS graph can't be joined anew: {failure}");
                 self.due = Some(why);
-                if instant.duration_since(self.well_since) > GIVE_UP {
+                if instant.duration_since(self.well_since) > self.patience.give_up {
                     return Err(failure);
                 }
             }
         }
         self.since = Instant::now();
-        self.again = if instant.duration_since(self.well_since) > DEAF { (self.again * 2).min(AGAIN_AT_MOST) } else { AGAIN };
+        self.again = if instant.duration_since(self.well_since) > self.patience.deaf {
+            (self.again * 2).min(AGAIN_AT_MOST)
+        } else {
+            AGAIN
+        };
         Ok(())
     }
 }
@@ -418,4 +438,100 @@ fn addresses(network: &Network) -> Vec<std::net::IpAddr> {
     found.sort_unstable();
     found.dedup();
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::AtomicBool;
+
+    use super::super::dds::DdsTopic;
+    use super::super::ends::{Heeded, Said, say};
+    use super::super::tests::network;
+    use super::*;
+    use crate::ros::msg::std_msgs::String as Text;
+    use crate::ros::{Qos, cdr, queue};
+
+    const DEAF: Duration = Duration::from_secs(2);
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    fn start(domain: u16, name: &str, give_up: Duration, ended: &Arc<AtomicBool>) -> Supervisor {
+        let node = NodeName { namespace: "/".to_owned(), name: name.to_owned() };
+        let (changes, ended) = (watch::channel(()).0, ended.clone());
+        let end = move || ended.store(true, Ordering::Relaxed);
+        let patience = Patience { deaf: DEAF, give_up };
+        Supervisor::start(&network(domain), &node, &changes, &Handle::current(), patience, end).expect("a node")
+    }
+
+    async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+        let start = Instant::now();
+        while !is_so() {
+            assert!(start.elapsed() < PATIENCE, "{what}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// One whose sessions never hear themselves again.
+    fn mute(supervisor: &Supervisor) {
+        supervisor.sessions.all().iter().for_each(|session| session.mute());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_node_that_does_not_hear_itself_joins_anew_and_hears_and_says_all() {
+        let ended = Arc::<AtomicBool>::default();
+        let (node, other) = (start(9, "node", PATIENCE, &ended), start(9, "other", PATIENCE, &ended));
+        let topic = DdsTopic { name: "rt/t".to_owned(), kind: "std_msgs::msg::dds_::String_".to_owned() };
+        let texts: Arc<Mutex<Vec<String>>> = Arc::default();
+        let heard = texts.clone();
+        let heeded = Arc::new(Heeded {
+            topic: topic.clone(),
+            name: "/t".to_owned(),
+            qos: Qos::latched(1),
+            hear: Box::new(move |arrived| heard.lock().unwrap().push(cdr::decode::<Text>(&arrived.payload).unwrap().data)),
+            close: Box::new(|| {}),
+            heard: Mutex::default(),
+        });
+        let _heeded = node.open(&heeded);
+        let said = Arc::new(Said { topic, name: "/t".to_owned(), qos: Qos::latched(1), writer: watch::channel(None).0 });
+        let _said = other.open(&said);
+        let (sender, receiver) = queue::keep_last(1);
+        tokio::spawn(say::<Text>(said, receiver));
+        sender.push(Text { data: "one".to_owned() });
+        until("one is not heard", || texts.lock().unwrap().len() == 1).await;
+        until("it does not hear itself", || node.sessions.current().is_ok_and(|session| session.last_heard().is_some())).await;
+        mute(&node);
+        until("the listener is not there anew", || node.sessions.current().is_ok_and(|session| session.number == 1)).await;
+        sender.push(Text { data: "two".to_owned() });
+        until("two is not heard", || texts.lock().unwrap().len() == 2).await;
+        until("it does not hear itself", || other.sessions.current().is_ok_and(|session| session.last_heard().is_some())).await;
+        mute(&other);
+        until("the speaker is not there anew", || other.sessions.current().is_ok_and(|session| session.number == 1)).await;
+        sender.push(Text { data: "three".to_owned() });
+        until("three is not heard", || texts.lock().unwrap().iter().any(|text| text == "three")).await;
+        // The old sessions end, and what is latched was not taken for new: each is heard once, but what the new writer repeats.
+        until("the old session stays", || node.sessions.all().len() == 1 && other.sessions.all().len() == 1).await;
+        let texts = texts.lock().unwrap().clone();
+        assert!(
+            texts.starts_with(&["one".to_owned(), "two".to_owned()]) && texts.last().is_some_and(|text| text == "three"),
+            "{texts:?}"
+        );
+        assert!(texts.len() <= 4 && node.failure().is_none() && !ended.load(Ordering::Relaxed), "{texts:?}");
+        node.leave();
+        assert!(node.sessions.current().is_err());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_node_that_can_t_be_helped_ends_and_says_why() {
+        let ended = Arc::<AtomicBool>::default();
+        let node = start(10, "node", Duration::from_secs(6), &ended);
+        until("it does not hear itself", || node.sessions.current().is_ok_and(|session| session.last_heard().is_some())).await;
+        until("it stays", || {
+            mute(&node);
+            ended.load(Ordering::Relaxed)
+        })
+        .await;
+        let failure = node.failure().expect("why");
+        assert!(failure.message.contains("has not heard itself") && !failure.help.is_empty(), "{failure}");
+        until("it is still there", || node.sessions.current().is_err()).await;
+    }
 }

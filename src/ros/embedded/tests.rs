@@ -21,9 +21,9 @@ fn node(name: &str, test: u16, line: &str) -> Embedded {
     Embedded::start(name, &args, &network(test)).expect("a node")
 }
 
-fn network(test: u16) -> Network {
-    let domain = 1 + (u16::try_from(std::process::id() % 10).unwrap_or(0) * 10 + test) % 100;
-    Network { domain, reach: Reach::Localhost, services: ServiceWire::Cyclone, without_effect: Vec::new() }
+pub(super) fn network(test: u16) -> Network {
+    let domain = 1 + (u16::try_from(std::process::id() % 5).unwrap_or(0) * 20 + test) % 100;
+    Network { domain, reach: Reach::Localhost, services: ServiceWire::Cyclone, static_peers: Vec::new() }
 }
 
 /// Waits until the graph is as `wanted`.
