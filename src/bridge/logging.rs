@@ -106,7 +106,8 @@ impl<S: Subscriber> Layer<S> for Lines {
             }
             let mut libraries = self.libraries.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(before) = libraries.take(std::mem::take(&mut said.place), Instant::now()) else { return };
-            let library = metadata.target().split("::").next().unwrap_or_default();
+            let by = if said.by.is_empty() { metadata.target() } else { &said.by };
+            let library = by.split("::").next().unwrap_or_default().to_owned();
             let _ = write!(said.text, " (said by {library}{before})");
         }
         // Names come from files and from the network: one event is one line, and moves no cursor.
@@ -164,13 +165,19 @@ impl Libraries {
 struct Said {
     text: String,
     place: String,
+    by: String,
 }
 
 impl Visit for Said {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
+
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let written = match field.name() {
             "message" => write!(self.text, "{value:?}"),
             "log.file" | "log.line" => write!(self.place, "{value:?}:"),
+            "log.target" => write!(self.by, "{value:?}"),
             name if name.starts_with("log.") => Ok(()),
             name => write!(self.text, " {name}={value:?}"),
         };

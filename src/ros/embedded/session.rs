@@ -41,11 +41,12 @@ const PULSE: Duration = Duration::from_secs(1);
 pub(super) struct Session {
     /// Sessions of a node are numbered from 0.
     pub number: u64,
+    // Before the participant that it belongs to: fields are dropped in order.
+    infos: Writer,
     pub dds: Dds,
     pub graph: Arc<Graph>,
     /// When it last heard itself; `None` if it never did.
     heard: Mutex<Option<Instant>>,
-    infos: Writer,
     tasks: Mutex<Vec<Task>>,
 }
 

@@ -31,8 +31,11 @@ const TICK: Duration = Duration::from_millis(200);
 const STANDSTILL: Duration = Duration::from_secs(4);
 /// How often to look at the addresses of this machine.
 const ADDRESSES: Duration = Duration::from_secs(2);
-/// How long an old session stays beside the new one, for what is under way there.
-const RETIRED: Duration = Duration::from_secs(5);
+/// How long an old session stays beside the new one: what is under way there comes to its end, and the others meet the new one
+/// meanwhile. No longer, for a node that the old one has given up may be back, and call it.
+const RETIRED: Duration = Duration::from_millis(700);
+/// How long what was open in a session may take to end before the session itself does.
+const CLOSE: Duration = Duration::from_millis(50);
 /// How long after a new session the next one may come.
 const AGAIN: Duration = Duration::from_secs(1);
 /// How long to wait at most, where it does not help: after each that was for nothing twice as long.
@@ -219,7 +222,12 @@ impl Live {
     /// Ends it on a thread of its own: a library that hangs must not be waited for.
     fn end(self) {
         self.session.leave();
-        let ending = thread::Builder::new().name("ros-leave".to_owned()).spawn(move || drop(self));
+        let ending = thread::Builder::new().name("ros-leave".to_owned()).spawn(move || {
+            let Self { session, opened, .. } = self;
+            drop(opened);
+            thread::sleep(CLOSE);
+            drop(session);
+        });
         if let Err(error) = ending {
             tracing::debug!("no thread to end a session on: {error}");
         }
@@ -294,7 +302,9 @@ impl Keeper {
         self.wanted.values().filter_map(Weak::upgrade).for_each(|end| end.close());
         let lives = std::mem::take(&mut self.lives);
         lives.iter().for_each(|live| live.session.leave());
-        drop(lives);
+        let sessions: Vec<_> = lives.into_iter().map(|live| live.session).collect();
+        thread::sleep(CLOSE);
+        drop(sessions);
     }
 
     /// Shows the others which sessions there are.
