@@ -288,7 +288,8 @@ def soak(domain, robots, seconds, every, most_slope, folder, viewers=4, callers=
     """Runs it. Returns the figures and what does not hold."""
     port = ros_node.free_port()
     environment = {"ROS_LOG_DIR": str(folder / "logs")}
-    options = {"http.port": port, "discover": True, "diagnostics_period": 1.0, "frames.timeout": 10.0}
+    # The cache is bounded, and with every description it keeps one more outcome: a small one is full when memory is measured.
+    options = {"http.port": port, "discover": True, "diagnostics_period": 1.0, "frames.timeout": 10.0, "cache_mb": 1}
     node = ros_node.Node(domain, folder / "out", folder / "log.txt", environment=environment, **options)
     faults, stop, counts = Faults(), threading.Event(), dict.fromkeys(("requests", "joints", "events", "calls", "seconds"), 0)
     revisions, verdicts, measured = Revisions(faults), Verdicts(faults), Measured(node.process.pid)

@@ -253,45 +253,46 @@ impl<N: Node> Engine<N> {
             let due = next.map(|due| tokio::time::sleep_until(due.into()));
             // What waits is in the transport's queues, which are bounded.
             let has_room = self.schedule.weight() < MOST_WAITING;
-            let lives = tokio::select! {
+            tokio::select! {
                 heard = self.descriptions.next(), if has_room => match heard {
-                    Some(described) => Ok(self.hear(described)),
-                    None => Err(left()),
+                    Some(described) => self.hear(described),
+                    None => return left(),
                 },
                 call = self.convert_calls.next() => match call {
-                    Some(call) => Ok(self.queue_call(call)),
-                    None => Err(left()),
+                    Some(call) => self.queue_call(call),
+                    None => return left(),
                 },
                 call = self.check_calls.next() => match call {
-                    Some(call) => Ok(self.answer_check(call)),
-                    None => Err(left()),
+                    Some(call) => self.answer_check(call),
+                    None => return left(),
                 },
-                Some(back) = self.running.tasks.join_next() => self.take_back(back),
+                Some(back) = self.running.tasks.join_next() => if let Err(ended) = self.take_back(back) {
+                    return ended;
+                },
                 event = self.events.recv(), if self.watch.is_some() => match event {
-                    Some(event) => Ok(self.note(event)),
-                    None => Err(parts::ended("watching files")),
+                    Some(event) => self.note(event),
+                    None => return parts::ended("watching files"),
                 },
                 change = self.changes.next() => match change {
-                    Some(change) => Ok(self.change(&change)),
-                    None => Err(left()),
+                    Some(change) => self.change(&change),
+                    None => return left(),
                 },
                 seen = self.capture.changed() => match seen {
-                    Some(()) => Ok(self.take_capture()),
-                    None => Err(parts::ended("looking at running robots")),
+                    Some(()) => self.take_capture(),
+                    None => return parts::ended("looking at running robots"),
                 },
                 changed = self.graph_changes.changed() => match changed {
-                    Ok(()) => Ok(self.look_soon()),
-                    Err(_) => Err(left()),
+                    Ok(()) => self.look_soon(),
+                    Err(_) => return left(),
                 },
-                Some(ended) = self.ended.recv() => Err(ended),
-                _ = self.period.tick() => Ok(self.begin_judging()),
+                Some(ended) = self.ended.recv() => return ended,
+                _ = self.period.tick() => self.begin_judging(),
                 // One robot at a time, so that nothing else waits for two hundred.
-                () = tokio::task::yield_now(), if !self.to_judge.is_empty() => Ok(self.judge_next()),
-                _ = self.attend.tick() => self.attend(),
-                Some(()) = OptionFuture::from(due) => Ok(()),
-            };
-            if let Err(ended) = lives {
-                return ended;
+                () = tokio::task::yield_now(), if !self.to_judge.is_empty() => self.judge_next(),
+                _ = self.attend.tick() => if let Err(ended) = self.attend() {
+                    return ended;
+                },
+                Some(()) = OptionFuture::from(due) => {}
             }
         }
     }
