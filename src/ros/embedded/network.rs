@@ -29,6 +29,9 @@ pub struct Network {
     pub services: ServiceWire,
     /// Settings that were understood but can't be followed, to be told to the person.
     pub without_effect: Vec<Diagnostic>,
+    /// The configuration of Cyclone DDS, if the node is on that.
+    #[cfg(feature = "cyclone")]
+    pub cyclone: Option<String>,
 }
 
 impl Network {
@@ -61,7 +64,10 @@ impl Network {
         variables.refuse_security()?;
         let mut without_effect = Vec::new();
         let reach = variables.reach()?;
-        if let Some(peers) = variables.get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off) {
+        let services = variables.get("RMW_IMPLEMENTATION").map_or(Ok(ServiceWire::FastDds), services)?;
+        // Cyclone itself can't carry services of Fast DDS: its programming interface does not reach the inline QoS.
+        let is_cyclone = cfg!(feature = "cyclone") && services == ServiceWire::Cyclone;
+        if let Some(peers) = variables.get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off && !is_cyclone) {
             let message =
                 format!("ROS_STATIC_PEERS={peers} is not followed: this build finds nodes by multicast, and on this machine");
             let told = Diagnostic::new(&codes::WITHOUT_EFFECT, Place::default(), message);
@@ -71,8 +77,10 @@ impl Network {
         Ok(Self {
             domain: variables.domain(LAST_DOMAIN)?,
             reach,
-            services: variables.get("RMW_IMPLEMENTATION").map_or(Ok(ServiceWire::FastDds), services)?,
+            services,
             without_effect,
+            #[cfg(feature = "cyclone")]
+            cyclone: is_cyclone.then(|| cyclone_config(variables, reach)),
         })
     }
 
@@ -84,6 +92,38 @@ impl Network {
             Reach::Subnet => None,
         }
     }
+}
+
+/// Cyclone's configuration as `rcl` and `rmw_cyclonedds_cpp` of Jazzy make it: what ROS says, and on top of it what the variable of
+/// Cyclone's own says.
+#[cfg(feature = "cyclone")]
+pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
+    let is_localhost_only = variables.get("ROS_LOCALHOST_ONLY") == Some("1");
+    let is_left_to_cyclone =
+        !is_localhost_only && variables.get("ROS_AUTOMATIC_DISCOVERY_RANGE") == Some("SYSTEM_DEFAULT");
+    let own = variables.get("CYCLONEDDS_URI").unwrap_or_default();
+    if is_left_to_cyclone {
+        return own.to_owned();
+    }
+    let peers = variables.get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off && !is_localhost_only).unwrap_or_default();
+    let peers = peers.split(';').map(str::trim).filter(|peer| !peer.is_empty());
+    let localhost = (reach == Reach::Localhost).then_some("localhost");
+    let peers: String = localhost.into_iter().chain(peers).map(|peer| format!("<Peer address=\"{}\"/>", escaped(peer))).collect();
+    let general = if reach == Reach::Subnet { "" } else { "<General><AllowMulticast>false</AllowMulticast></General>" };
+    let discovery = if reach == Reach::Off {
+        // Whoever wants to hear of it would have to have the same tag.
+        format!("<ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{}</Tag>", std::process::id())
+    } else {
+        "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>".to_owned()
+    };
+    let peers = if peers.is_empty() { peers } else { format!("<Peers>{peers}</Peers>") };
+    format!("<CycloneDDS><Domain>{general}<Discovery>{discovery}{peers}</Discovery></Domain></CycloneDDS>,{own}")
+}
+
+/// A text as the value of an attribute.
+#[cfg(feature = "cyclone")]
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
 fn services(rmw: &str) -> Result<ServiceWire, Diagnostic> {
@@ -130,6 +170,51 @@ mod tests {
         assert_eq!(network(&[("ROS_DOMAIN_ID", "42")]).map(|n| n.domain), Ok(42));
         assert_eq!(network(&[("RMW_IMPLEMENTATION", "rmw_cyclonedds_cpp")]).map(|n| n.services), Ok(ServiceWire::Cyclone));
         assert_eq!(network(&[("ROS_STATIC_PEERS", "10.0.0.7")]).map(|n| n.without_effect.len()), Ok(1));
+    }
+
+    #[cfg(feature = "cyclone")]
+    #[test]
+    fn cyclone_is_configured_as_its_rmw_does_it() {
+        let config = |variables: &[(&str, &str)]| {
+            let rmw = [("RMW_IMPLEMENTATION", "rmw_cyclonedds_cpp")];
+            let network = network(&[&rmw[..], variables].concat()).expect("valid");
+            assert!(network.without_effect.is_empty(), "{variables:?}");
+            network.cyclone.expect("on Cyclone")
+        };
+        let indices = "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>";
+        let silent = "<General><AllowMulticast>false</AllowMulticast></General>";
+        for (variables, expected) in [
+            (&[][..], format!("<Discovery>{indices}</Discovery>")),
+            (
+                &[("ROS_STATIC_PEERS", "10.0.0.7; a\"&b;")],
+                format!(
+                    "<Discovery>{indices}<Peers><Peer address=\"10.0.0.7\"/><Peer address=\"a&quot;&amp;b\"/></Peers></Discovery>"
+                ),
+            ),
+            (
+                &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"), ("ROS_STATIC_PEERS", "h")],
+                format!(
+                    "{silent}<Discovery>{indices}<Peers><Peer address=\"localhost\"/><Peer address=\"h\"/></Peers></Discovery>"
+                ),
+            ),
+            (
+                &[("ROS_LOCALHOST_ONLY", "1"), ("ROS_STATIC_PEERS", "h")],
+                format!("{silent}<Discovery>{indices}<Peers><Peer address=\"localhost\"/></Peers></Discovery>"),
+            ),
+            (
+                &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF"), ("ROS_STATIC_PEERS", "h")],
+                format!(
+                    "{silent}<Discovery><ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{}</Tag></Discovery>",
+                    std::process::id()
+                ),
+            ),
+        ] {
+            assert_eq!(config(variables), format!("<CycloneDDS><Domain>{expected}</Domain></CycloneDDS>,"), "{variables:?}");
+        }
+        let own = ("CYCLONEDDS_URI", "<CycloneDDS/>");
+        assert!(config(&[own]).ends_with("</CycloneDDS>,<CycloneDDS/>"));
+        assert_eq!(config(&[own, ("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT")]), "<CycloneDDS/>");
+        assert_eq!(network(&[own]).expect("valid").cyclone, None);
     }
 
     #[test]
