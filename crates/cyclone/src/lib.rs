@@ -444,8 +444,7 @@ impl Shared {
         let mut numbers = [0; AT_ONCE];
         while !self.has_ended.load(Ordering::Acquire) {
             // SAFETY: there is room for as many numbers as it is told.
-            let happened =
-                unsafe { c::dds_waitset_wait(self.waitset.0, numbers.as_mut_ptr(), AT_ONCE, nanoseconds(LOOK)) };
+            let happened = unsafe { c::dds_waitset_wait(self.waitset.0, numbers.as_mut_ptr(), AT_ONCE, nanoseconds(LOOK)) };
             let Ok(happened) = usize::try_from(happened) else { return };
             self.take_discovery(hear);
             let mut watched = locked(&self.watched);
@@ -473,8 +472,7 @@ impl Shared {
         let mut samples: [*mut c_void; AT_ONCE] = [null_mut(); AT_ONCE];
         let mut infos = [NO_INFO; AT_ONCE];
         // SAFETY: there is room for as many samples as it is told. Null pointers ask for memory of Cyclone's.
-        let taken =
-            unsafe { c::dds_take(reader.0, samples.as_mut_ptr(), infos.as_mut_ptr(), AT_ONCE, AT_ONCE as u32) };
+        let taken = unsafe { c::dds_take(reader.0, samples.as_mut_ptr(), infos.as_mut_ptr(), AT_ONCE, AT_ONCE as u32) };
         let count = usize::try_from(taken).unwrap_or(0).min(AT_ONCE);
         for (sample, info) in samples.iter().zip(&infos).take(count) {
             let is_there = info.instance_state == c::dds_instance_state_DDS_IST_ALIVE && info.valid_data;
@@ -545,8 +543,11 @@ unsafe fn owned(text: *const c_char) -> String {
 
 impl Watched {
     fn take_status(&mut self, hear: &dyn Fn(Event)) {
-        let (matched, incompatible) =
-            if self.is_writer { (PUBLICATION_MATCHED, OFFER_INCOMPATIBLE) } else { (SUBSCRIPTION_MATCHED, REQUEST_INCOMPATIBLE) };
+        let (matched, incompatible) = if self.is_writer {
+            (PUBLICATION_MATCHED, OFFER_INCOMPATIBLE)
+        } else {
+            (SUBSCRIPTION_MATCHED, REQUEST_INCOMPATIBLE)
+        };
         let data = if self.is_writer { 0 } else { DATA_AVAILABLE };
         let mut status = 0;
         // SAFETY: the pointer is to where one number can be written.

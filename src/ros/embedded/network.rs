@@ -99,8 +99,7 @@ impl Network {
 #[cfg(feature = "cyclone")]
 pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
     let is_localhost_only = variables.get("ROS_LOCALHOST_ONLY") == Some("1");
-    let is_left_to_cyclone =
-        !is_localhost_only && variables.get("ROS_AUTOMATIC_DISCOVERY_RANGE") == Some("SYSTEM_DEFAULT");
+    let is_left_to_cyclone = !is_localhost_only && variables.get("ROS_AUTOMATIC_DISCOVERY_RANGE") == Some("SYSTEM_DEFAULT");
     let own = variables.get("CYCLONEDDS_URI").unwrap_or_default();
     if is_left_to_cyclone {
         return own.to_owned();
@@ -108,7 +107,8 @@ pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
     let peers = variables.get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off && !is_localhost_only).unwrap_or_default();
     let peers = peers.split(';').map(str::trim).filter(|peer| !peer.is_empty());
     let localhost = (reach == Reach::Localhost).then_some("localhost");
-    let peers: String = localhost.into_iter().chain(peers).map(|peer| format!("<Peer address=\"{}\"/>", escaped(peer))).collect();
+    let peers: String =
+        localhost.into_iter().chain(peers).map(|peer| format!("<Peer address=\"{}\"/>", escaped(peer))).collect();
     let general = if reach == Reach::Subnet { "" } else { "<General><AllowMulticast>false</AllowMulticast></General>" };
     let discovery = if reach == Reach::Off {
         // Whoever wants to hear of it would have to have the same tag.

@@ -59,8 +59,9 @@ impl Dds {
         let arrived = Arc::new(Notify::new());
         let notify = arrived.clone();
         let qos = Qos { depth: cached.max(qos.depth), lifespan: None, ..qos };
-        let created =
-            self.participant.reader(&topic.name, &topic.kind, &self.qos(topic, qos, Direction::Reader), move || notify.notify_one());
+        let created = self
+            .participant
+            .reader(&topic.name, &topic.kind, &self.qos(topic, qos, Direction::Reader), move || notify.notify_one());
         let inner = created.map_err(|e| transport(&format!("can't listen to {}", topic.name), e.to_string()))?;
         Ok(Reader { inner, arrived })
     }
@@ -153,8 +154,7 @@ fn user_data(participant: Gid, topic: &DdsTopic, direction: Direction) -> String
         let base = topic.name[2..].strip_suffix(if requests { "Request" } else { "Reply" }).unwrap_or_default();
         // The participant, and a number that the service has there.
         let number = base.bytes().fold(0xcbf2_9ce4u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        let id: Vec<String> =
-            participant.0[..12].iter().chain(&number.to_be_bytes()).map(|byte| format!("{byte:x}")).collect();
+        let id: Vec<String> = participant.0[..12].iter().chain(&number.to_be_bytes()).map(|byte| format!("{byte:x}")).collect();
         told = format!("{}={};", if is_server { "serviceid" } else { "clientid" }, id.join("."));
     }
     match types::hash(&names::type_of_dds(&topic.kind, "")) {

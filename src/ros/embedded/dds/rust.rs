@@ -339,12 +339,7 @@ impl Writer {
     }
 
     /// Writes, about another message if there is one, to all readers or only one; returns the number of what was written.
-    pub(super) async fn write(
-        &self,
-        message: Bytes,
-        related: Option<Related>,
-        only: Option<Gid>,
-    ) -> Result<i64, Fault> {
+    pub(super) async fn write(&self, message: Bytes, related: Option<Related>, only: Option<Gid>) -> Result<i64, Fault> {
         let related = related.map(SampleIdentity::from);
         let mut options = WriteOptionsBuilder::new().source_timestamp(Timestamp::now()).related_sample_identity_opt(related);
         if let Some(only) = only {
