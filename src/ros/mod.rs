@@ -8,8 +8,8 @@
 //! bounded queue ([`queue`]) that is read with `await`, so no user code ever runs on a client's own thread. Messages are plain
 //! structs ([`msg`]).
 //!
-//! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] and [`cdr`] may name `rustdds`, only `rclrs` and `zenoh`
-//! those crates.
+//! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] and [`cdr`] may name `rustdds`, only [`embedded`]
+//! `urdf_usd_cyclone`, only `rclrs` and `zenoh` those crates.
 
 use std::any::Any;
 use std::sync::Arc;

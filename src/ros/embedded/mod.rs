@@ -1,6 +1,7 @@
-//! The node without a ROS installation: DDS in Rust (RustDDS), on the same network as any ROS 2 node.
+//! The node without a ROS installation: DDS in the program itself, in Rust (RustDDS) or, with the feature `cyclone` and among nodes of
+//! `rmw_cyclonedds_cpp`, in C (Cyclone DDS), on the same network as any ROS 2 node.
 //!
-//! Only this module and its children name that crate. What makes a ROS node of a DDS participant is added here: the names and wire
+//! Only this module and its children name those crates. What makes a ROS node of a DDS participant is added here: the names and wire
 //! formats of ROS, the graph, parameters with descriptions and ranges, remaps, simulated time, the network settings of ROS 2.
 //!
 //! The node runs on two threads of its own. What arrives is decoded there and put into queues; what is published is taken out of

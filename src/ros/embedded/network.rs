@@ -28,6 +28,9 @@ pub struct Network {
     pub services: ServiceWire,
     /// `ROS_STATIC_PEERS`: machines on which nodes are looked for, by name or address, wherever they are.
     pub static_peers: Vec<String>,
+    /// The configuration of Cyclone DDS, if the node is on that. It has the static peers in it.
+    #[cfg(feature = "cyclone")]
+    pub cyclone: Option<String>,
 }
 
 impl Network {
@@ -59,13 +62,18 @@ impl Network {
     fn from_variables(variables: &Environment) -> Result<Self, Diagnostic> {
         variables.refuse_security()?;
         let reach = variables.reach()?;
-        let peers = variables.get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off).unwrap_or_default();
+        let services = variables.get("RMW_IMPLEMENTATION").map_or(Ok(ServiceWire::FastDds), services)?;
+        // Cyclone itself can't carry services of Fast DDS: its programming interface does not reach the inline QoS.
+        let is_cyclone = cfg!(feature = "cyclone") && services == ServiceWire::Cyclone;
+        let peers = variables.get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off && !is_cyclone).unwrap_or_default();
         let static_peers = peers.split(';').map(str::trim).filter(|peer| !peer.is_empty()).map(str::to_owned).collect();
         Ok(Self {
             domain: variables.domain(LAST_DOMAIN)?,
             reach,
-            services: variables.get("RMW_IMPLEMENTATION").map_or(Ok(ServiceWire::FastDds), services)?,
+            services,
             static_peers,
+            #[cfg(feature = "cyclone")]
+            cyclone: is_cyclone.then(|| cyclone_config(variables, reach)),
         })
     }
 
@@ -97,6 +105,38 @@ pub(super) fn own_address(other: Ipv4Addr) -> Option<Ipv4Addr> {
     // Nothing is sent: the port is of no interest.
     socket.connect((other, 9)).ok()?;
     if let IpAddr::V4(address) = socket.local_addr().ok()?.ip() { Some(address) } else { None }
+}
+
+/// Cyclone's configuration as `rcl` and `rmw_cyclonedds_cpp` of Jazzy make it: what ROS says, and on top of it what the variable of
+/// Cyclone's own says.
+#[cfg(feature = "cyclone")]
+pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
+    let is_localhost_only = variables.get("ROS_LOCALHOST_ONLY") == Some("1");
+    let is_left_to_cyclone = !is_localhost_only && variables.get("ROS_AUTOMATIC_DISCOVERY_RANGE") == Some("SYSTEM_DEFAULT");
+    let own = variables.get("CYCLONEDDS_URI").unwrap_or_default();
+    if is_left_to_cyclone {
+        return own.to_owned();
+    }
+    let peers = variables.get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off && !is_localhost_only).unwrap_or_default();
+    let peers = peers.split(';').map(str::trim).filter(|peer| !peer.is_empty());
+    let localhost = (reach == Reach::Localhost).then_some("localhost");
+    let peers: String =
+        localhost.into_iter().chain(peers).map(|peer| format!("<Peer address=\"{}\"/>", escaped(peer))).collect();
+    let general = if reach == Reach::Subnet { "" } else { "<General><AllowMulticast>false</AllowMulticast></General>" };
+    let discovery = if reach == Reach::Off {
+        // Whoever wants to hear of it would have to have the same tag.
+        format!("<ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{}</Tag>", std::process::id())
+    } else {
+        "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>".to_owned()
+    };
+    let peers = if peers.is_empty() { peers } else { format!("<Peers>{peers}</Peers>") };
+    format!("<CycloneDDS><Domain>{general}<Discovery>{discovery}{peers}</Discovery></Domain></CycloneDDS>,{own}")
+}
+
+/// A text as the value of an attribute.
+#[cfg(feature = "cyclone")]
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
 fn services(rmw: &str) -> Result<ServiceWire, Diagnostic> {
@@ -152,6 +192,51 @@ mod tests {
         assert_eq!(peers(&off), Ok(Vec::new()));
         let here = network(&[("ROS_STATIC_PEERS", "127.0.0.1"), ("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")]);
         assert_eq!(here.map(|network| network.interfaces()), Ok(Some(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)])));
+    }
+
+    #[cfg(feature = "cyclone")]
+    #[test]
+    fn cyclone_is_configured_as_its_rmw_does_it() {
+        let config = |variables: &[(&str, &str)]| {
+            let rmw = [("RMW_IMPLEMENTATION", "rmw_cyclonedds_cpp")];
+            let network = network(&[&rmw[..], variables].concat()).expect("valid");
+            assert!(network.static_peers.is_empty(), "{variables:?}");
+            network.cyclone.expect("on Cyclone")
+        };
+        let indices = "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>";
+        let silent = "<General><AllowMulticast>false</AllowMulticast></General>";
+        for (variables, expected) in [
+            (&[][..], format!("<Discovery>{indices}</Discovery>")),
+            (
+                &[("ROS_STATIC_PEERS", "10.0.0.7; a\"&b;")],
+                format!(
+                    "<Discovery>{indices}<Peers><Peer address=\"10.0.0.7\"/><Peer address=\"a&quot;&amp;b\"/></Peers></Discovery>"
+                ),
+            ),
+            (
+                &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"), ("ROS_STATIC_PEERS", "h")],
+                format!(
+                    "{silent}<Discovery>{indices}<Peers><Peer address=\"localhost\"/><Peer address=\"h\"/></Peers></Discovery>"
+                ),
+            ),
+            (
+                &[("ROS_LOCALHOST_ONLY", "1"), ("ROS_STATIC_PEERS", "h")],
+                format!("{silent}<Discovery>{indices}<Peers><Peer address=\"localhost\"/></Peers></Discovery>"),
+            ),
+            (
+                &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF"), ("ROS_STATIC_PEERS", "h")],
+                format!(
+                    "{silent}<Discovery><ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{}</Tag></Discovery>",
+                    std::process::id()
+                ),
+            ),
+        ] {
+            assert_eq!(config(variables), format!("<CycloneDDS><Domain>{expected}</Domain></CycloneDDS>,"), "{variables:?}");
+        }
+        let own = ("CYCLONEDDS_URI", "<CycloneDDS/>");
+        assert!(config(&[own]).ends_with("</CycloneDDS>,<CycloneDDS/>"));
+        assert_eq!(config(&[own, ("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT")]), "<CycloneDDS/>");
+        assert_eq!(network(&[own]).expect("valid").cyclone, None);
     }
 
     #[test]

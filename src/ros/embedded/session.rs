@@ -63,8 +63,8 @@ impl Session {
         let infos = dds.writer(&graph::discovery_topic(), Qos::latched(1))?;
         // RustDDS counts the last messages of all participants together.
         let nodes = dds.reader(&graph::discovery_topic(), Qos::latched(1), MOST_AT_ONCE)?;
-        // On no network nobody hears anything.
-        let hears_itself = network.interfaces().is_none_or(|interfaces| !interfaces.is_empty());
+        // On no network nobody hears anything; and what lasts needs no watching.
+        let hears_itself = !dds.is_lasting() && network.interfaces().is_none_or(|interfaces| !interfaces.is_empty());
         let pulse = hears_itself.then(|| pulse_ends(&dds)).transpose()?;
         let session = Arc::new(Self { number, dds, graph, heard: Mutex::default(), infos, tasks: Mutex::default() });
         session.spawn(handle, |session| session.hear_ends());

@@ -3,7 +3,8 @@
 //! A thread of its own opens what the node wants to hear and say, so that nobody else waits for the network. And it notices when the
 //! session has become worthless: then it joins the graph anew, opens everything there, and leaves the old session when the new one
 //! has had time to meet everybody. A new participant is what every DDS library knows how to meet. Of one that it has given up for
-//! dead, RustDDS 0.15 never hears again; that is why the node takes a new session then, which knows nothing of it.
+//! dead, RustDDS 0.15 never hears again; that is why the node takes a new session then, which knows nothing of it. Cyclone DDS meets
+//! everybody again by itself; there, only a change of this machine's addresses takes a new session.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -363,7 +364,7 @@ impl Keeper {
         let heard = session.last_heard();
         self.has_heard_itself |= heard.is_some();
         let silence = instant.duration_since(heard.unwrap_or(self.since).max(self.since));
-        if stood_still >= STANDSTILL {
+        if stood_still >= STANDSTILL && !session.dds.is_lasting() {
             // What was not heard meanwhile says nothing.
             self.well_since = instant;
             return Some(format!("this process stood still for {:.0} s", stood_still.as_secs_f64()));
