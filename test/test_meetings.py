@@ -6,7 +6,6 @@ for as long as one likes: `python test/meetings.py --help`.
 
 import random
 import signal
-import socket
 import time
 
 import pytest
@@ -14,10 +13,11 @@ import pytest
 pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds (pip install cyclonedds)")
 
 import meetings  # noqa: E402
-import ros_peer  # noqa: E402
 from meetings import PeerProcess, parameter_of  # noqa: E402
 from ros_node import PATIENCE, box, description  # noqa: E402
 from ros_peer import Asset, GetParameters, Peer, String  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("dds")
 
 
 def assets_of(peer):
@@ -75,23 +75,3 @@ def test_a_first_answer_is_not_lost_when_the_node_stands_still_after_the_meeting
 def test_meetings_at_random(start, domain):
     figures = meetings.meet(start, domain, seconds=25, seed=7)
     assert figures.lost == [] and figures.meetings > 10, figures
-
-
-def test_machines_that_are_named_as_static_peers_are_told_of_the_node(start, domain, monkeypatch):
-    # A peer that neither looks for others nor is looked for: its number on this machine is too high for both.
-    config = ros_peer.CONFIG.replace("auto</ParticipantIndex><MaxAutoParticipantIndex>32", "20</ParticipantIndex><MaxAutoParticipantIndex>0")
-    config = config.replace('<Peers><Peer address="127.0.0.1"/></Peers>', "")
-    assert config.count("20</ParticipantIndex>") == 1 and "<Peers>" not in config
-    # The numbers that it would look at are taken.
-    taken = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(4)]
-    for n, held in enumerate(taken):
-        held.bind(("0.0.0.0", 7410 + 250 * domain + n))
-    monkeypatch.setenv("CYCLONEDDS_URI", config)
-    with PeerProcess(domain) as other:
-        other.describe("named")
-        deaf = start("-r", "__node:=deaf")
-        told = start("-r", "__node:=told", output=deaf.output.with_name("told"), environment={"ROS_STATIC_PEERS": "nowhere.invalid;127.0.0.1"})
-        told.logged('wrote revision 1 of "named"')
-        assert '"named"' not in deaf.log
-    for held in taken:
-        held.close()

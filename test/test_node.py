@@ -25,6 +25,7 @@ pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds 
 
 import conftest  # noqa: E402
 import ros_peer  # noqa: E402
+from meetings import PeerProcess  # noqa: E402
 from ros_peer import (  # noqa: E402
     Asset, CheckFrames, Convert, DescribeParameters, DiagnosticArray, GetParameters, ListParameters, Peer,
     SetParameters, String, TFMessage,
@@ -679,3 +680,23 @@ def test_demo_once(tmp_path, domain):
     assert str(entry) in done.stdout and entry.is_file()
     verdict = re.search(r"(\d+) of (\d+) are as the asset says", done.stdout)
     assert verdict and verdict.group(1) == verdict.group(2), done.stdout + done.stderr
+
+
+def test_machines_that_are_named_as_static_peers_are_told_of_the_node(start, domain, monkeypatch):
+    # A peer that neither looks for others nor is looked for: its number on this machine is too high for both.
+    config = ros_peer.CONFIG.replace("auto</ParticipantIndex><MaxAutoParticipantIndex>32", "20</ParticipantIndex><MaxAutoParticipantIndex>0")
+    config = config.replace('<Peers><Peer address="127.0.0.1"/></Peers>', "")
+    assert config.count("20</ParticipantIndex>") == 1 and "<Peers>" not in config
+    # The numbers that it would look at are taken.
+    taken = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(4)]
+    for n, held in enumerate(taken):
+        held.bind(("0.0.0.0", 7410 + 250 * domain + n))
+    monkeypatch.setenv("CYCLONEDDS_URI", config)
+    with PeerProcess(domain) as other:
+        other.describe("named")
+        deaf = start("-r", "__node:=deaf")
+        told = start("-r", "__node:=told", output=deaf.output.with_name("told"), environment={"ROS_STATIC_PEERS": "nowhere.invalid;127.0.0.1"})
+        told.logged('wrote revision 1 of "named"')
+        assert '"named"' not in deaf.log
+    for held in taken:
+        held.close()

@@ -63,8 +63,7 @@ impl Network {
         variables.refuse_security()?;
         let reach = variables.reach()?;
         let services = variables.get("RMW_IMPLEMENTATION").map_or(Ok(ServiceWire::FastDds), services)?;
-        // Cyclone itself can't carry services of Fast DDS: its programming interface does not reach the inline QoS.
-        let is_cyclone = cfg!(feature = "cyclone") && services == ServiceWire::Cyclone;
+        let is_cyclone = is_cyclone(variables.get(LIBRARY), services)?;
         let peers = variables.get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off && !is_cyclone).unwrap_or_default();
         let static_peers = peers.split(';').map(str::trim).filter(|peer| !peer.is_empty()).map(str::to_owned).collect();
         Ok(Self {
@@ -137,6 +136,26 @@ pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
 #[cfg(feature = "cyclone")]
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+}
+
+/// Which DDS library the node is on, unless it is chosen for it: `rustdds` or `cyclone`.
+const LIBRARY: &str = "URDF_USD_DDS";
+
+/// Whether the node is on Cyclone DDS: where this is built with it and all others are on it, unless `library` says otherwise. It can't
+/// carry services of Fast DDS: its programming interface does not reach the inline QoS.
+fn is_cyclone(library: Option<&str>, services: ServiceWire) -> Result<bool, Diagnostic> {
+    match (library, cfg!(feature = "cyclone"), services) {
+        (Some("rustdds"), ..) => Ok(false),
+        (None, is_built, services) => Ok(is_built && services == ServiceWire::Cyclone),
+        (Some("cyclone"), true, ServiceWire::Cyclone) => Ok(true),
+        (Some("cyclone"), true, ServiceWire::FastDds) => {
+            let fault = fault(LIBRARY, "cyclone", "services of Fast DDS can't be carried through it");
+            Err(fault.help("rustdds, or unset; or run all nodes with RMW_IMPLEMENTATION=rmw_cyclonedds_cpp"))
+        }
+        (Some("cyclone"), false, _) => Err(fault(LIBRARY, "cyclone", "this build is without it")
+            .help("build it with the Cargo feature `cyclone` (docs/ros.md)")),
+        (Some(other), ..) => Err(fault(LIBRARY, other, "no such library").help("rustdds or cyclone")),
+    }
 }
 
 fn services(rmw: &str) -> Result<ServiceWire, Diagnostic> {
@@ -260,6 +279,8 @@ mod tests {
             ("RMW_IMPLEMENTATION", "rmw_zenoh_cpp"),
             ("RMW_IMPLEMENTATION", "rmw_x"),
             ("ROS_SECURITY_ENABLE", "true"),
+            ("URDF_USD_DDS", "x"),
+            ("URDF_USD_DDS", "cyclone"),
         ] {
             let fault = network(&[(name, value)]).expect_err(value);
             assert!(fault.message.starts_with(&format!("{name}={value}: ")) && !fault.help.is_empty(), "{fault}");
