@@ -117,6 +117,7 @@ impl fmt::Display for Fault {
 /// One of the libraries.
 enum Either<R, C> {
     Rust(R),
+    #[cfg_attr(not(feature = "cyclone"), allow(dead_code, reason = "there is only the other one"))]
     Cyclone(C),
 }
 
