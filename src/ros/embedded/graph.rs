@@ -4,6 +4,7 @@
 //! participant for its own nodes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,8 @@ struct Known {
 pub(super) struct Graph {
     node: NodeName,
     known: Mutex<Known>,
+    /// How often discovery told something.
+    told: AtomicU64,
     pub(super) own_changed: Notify,
     changes: watch::Sender<()>,
 }
@@ -65,7 +68,7 @@ pub(super) struct Graph {
 impl Graph {
     /// What changes ticks `changes`.
     pub(super) fn new(node: NodeName, changes: watch::Sender<()>) -> Arc<Self> {
-        Arc::new(Self { node, known: Mutex::default(), own_changed: Notify::new(), changes })
+        Arc::new(Self { node, known: Mutex::default(), told: AtomicU64::new(0), own_changed: Notify::new(), changes })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -114,6 +117,7 @@ impl Graph {
 
     /// Notes what discovery tells.
     pub(super) fn hear(&self, event: Event) {
+        self.told.fetch_add(1, Ordering::Relaxed);
         let mut known = self.known();
         match event {
             Event::Writer(writer) => {
@@ -148,6 +152,11 @@ impl Graph {
         }
         drop(known);
         self.changes.send_replace(());
+    }
+
+    /// How often discovery has told something.
+    pub(super) fn told(&self) -> u64 {
+        self.told.load(Ordering::Relaxed)
     }
 
     /// Whether a participant was given up because it was silent for longer than it said it would be. Asked twice, it says so once.

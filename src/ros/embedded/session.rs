@@ -45,6 +45,8 @@ pub(super) struct Session {
     infos: Writer,
     pub dds: Dds,
     pub graph: Arc<Graph>,
+    /// Whether it speaks to itself, and should hear that.
+    pub has_pulse: bool,
     /// When it last heard itself; `None` if it never did.
     heard: Mutex<Option<Instant>>,
     tasks: Mutex<Vec<Task>>,
@@ -66,7 +68,15 @@ impl Session {
         // On no network nobody hears anything; and what lasts needs no watching.
         let hears_itself = !dds.is_lasting() && network.interfaces().is_none_or(|interfaces| !interfaces.is_empty());
         let pulse = hears_itself.then(|| pulse_ends(&dds)).transpose()?;
-        let session = Arc::new(Self { number, dds, graph, heard: Mutex::default(), infos, tasks: Mutex::default() });
+        let session = Arc::new(Self {
+            number,
+            dds,
+            graph,
+            heard: Mutex::default(),
+            has_pulse: hears_itself,
+            infos,
+            tasks: Mutex::default(),
+        });
         session.spawn(handle, |session| session.hear_ends());
         session.spawn(handle, |session| session.hear_nodes(nodes));
         session.spawn(handle, |session| session.tell_nodes());

@@ -41,6 +41,11 @@ const CLOSE: Duration = Duration::from_millis(50);
 const AGAIN: Duration = Duration::from_secs(1);
 /// How long to wait at most, where it does not help: after each that was for nothing twice as long.
 const AGAIN_AT_MOST: Duration = Duration::from_secs(30);
+/// Discovery is quiet when it has told nothing for so long; and how long that is waited for at most.
+const QUIET: Duration = Duration::from_millis(50);
+const QUIET_AT_MOST: Duration = Duration::from_millis(600);
+/// How many sessions may fail to hear themselves, where none ever did, before that is put down to the network.
+const NEVER_HEARD: u64 = 3;
 /// How long shutting down may take.
 const LEAVE: Duration = Duration::from_secs(2);
 
@@ -275,6 +280,7 @@ impl Keeper {
     /// # Errors
     /// If the node can't be kept in the graph.
     fn keep(&mut self, commands: &Receiver<Command>) -> Result<(), Diagnostic> {
+        self.let_meet();
         loop {
             let before = now();
             let command = commands.recv_timeout(TICK);
@@ -294,6 +300,23 @@ impl Keeper {
                 Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
             self.tick()?;
+        }
+    }
+
+    /// Waits until the current session has met those that are there.
+    ///
+    /// While it does, opening something in it can end in a deadlock between three threads: RustDDS 0.15 tells its event loop of matches
+    /// while it holds its data base, by way of a short queue; the loop looks into the data base for every new participant; and what is
+    /// opened changes it.
+    fn let_meet(&self) {
+        let Some(live) = self.lives.first() else { return };
+        let (start, mut told, mut since) = (Instant::now(), live.session.graph.told(), Instant::now());
+        while since.elapsed() < QUIET && start.elapsed() < QUIET_AT_MOST {
+            thread::sleep(QUIET / 5);
+            let now = live.session.graph.told();
+            if now != told {
+                (told, since) = (now, Instant::now());
+            }
         }
     }
 
@@ -369,9 +392,11 @@ impl Keeper {
             self.well_since = instant;
             return Some(format!("this process stood still for {:.0} s", stood_still.as_secs_f64()));
         }
+        let is_watched = session.has_pulse && (self.has_heard_itself || session.number < NEVER_HEARD);
         if !self.has_heard_itself || heard.is_some_and(|heard| instant.duration_since(heard) < self.patience.deaf) {
             self.well_since = instant;
-        } else if silence >= self.patience.deaf {
+        }
+        if is_watched && silence >= self.patience.deaf {
             return Some(format!("the node has not heard itself for {:.0} s", silence.as_secs_f64()));
         }
         if session.graph.take_given_up() {
@@ -404,16 +429,17 @@ impl Keeper {
         match (self.join)(number) {
             Ok(session) => {
                 tracing::info!("{why}: joined the ROS graph anew");
-                for live in &mut self.lives {
-                    live.retired.get_or_insert(instant);
-                    live.session.retire();
-                }
                 self.lives.insert(0, Live { session, opened: HashMap::new(), retired: None });
+                self.let_meet();
                 self.show();
                 self.unopened.clear();
                 self.wanted.retain(|_, end| end.strong_count() > 0);
                 let ids: Vec<u64> = self.wanted.keys().copied().collect();
                 ids.into_iter().for_each(|id| self.open(id, TICK));
+                for live in self.lives.iter_mut().skip(1).filter(|live| live.retired.is_none()) {
+                    live.retired = Some(Instant::now());
+                    live.session.retire();
+                }
             }
             Err(failure) => {
                 tracing::warn!("{why}, and the ROS graph can't be joined anew: {failure}");
