@@ -28,8 +28,8 @@ use crate::ros::names::NodeName;
 
 /// How often to look whether all is well.
 const TICK: Duration = Duration::from_millis(200);
-/// A machine or a process that stood still for so long may have been given up by others, whose patience is 10 s or more.
-const STANDSTILL: Duration = Duration::from_secs(4);
+/// A machine or a process that stood still for so long may have been given up by others, whose patience with it is 50 s.
+const STANDSTILL: Duration = Duration::from_secs(30);
 /// How often to look at the addresses of this machine.
 const ADDRESSES: Duration = Duration::from_secs(2);
 /// How long an old session stays beside the new one: what is under way there comes to its end, and the others meet the new one
@@ -157,6 +157,7 @@ impl Supervisor {
             unopened: Vec::new(),
             lives: vec![first],
             since: Instant::now(),
+            awake_since: Instant::now(),
             well_since: Instant::now(),
             has_heard_itself: false,
             stood_still: Duration::ZERO,
@@ -259,6 +260,8 @@ struct Keeper {
     lives: Vec<Live>,
     /// When the current session began.
     since: Instant,
+    /// Since when it has not stood still.
+    awake_since: Instant,
     /// When all was well last.
     well_since: Instant,
     /// Whether any session ever heard itself: there are networks where none does.
@@ -386,10 +389,13 @@ impl Keeper {
         let session = self.lives.first()?.session.clone();
         let heard = session.last_heard();
         self.has_heard_itself |= heard.is_some();
-        let silence = instant.duration_since(heard.unwrap_or(self.since).max(self.since));
-        if stood_still >= STANDSTILL && !session.dds.is_lasting() {
+        if stood_still > TICK {
             // What was not heard meanwhile says nothing.
-            self.well_since = instant;
+            (self.awake_since, self.well_since) = (instant, instant);
+        }
+        let since = self.since.max(self.awake_since);
+        let silence = instant.duration_since(heard.unwrap_or(since).max(since));
+        if stood_still >= STANDSTILL && !session.dds.is_lasting() {
             return Some(format!("this process stood still for {:.0} s", stood_still.as_secs_f64()));
         }
         let is_watched = session.has_pulse && (self.has_heard_itself || session.number < NEVER_HEARD);
