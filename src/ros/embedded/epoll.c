@@ -5,15 +5,29 @@
  * RustDDS 0.15 takes that for the end of its network: its threads return, with everything that waits in their sockets, and the node is
  * deaf. The kernel leaves no way to mask that; a wait that goes on is what every caller wants.
  *
- * A wait whose time is over when the process goes on lasts a little longer: what came meanwhile is to be heard first. Otherwise the
- * thread of RustDDS that gives up silent participants does so before the other one has read that they were not silent.
+ * The thread of RustDDS that gives up silent participants is held back for a moment then: the other one has to read first, from what
+ * came meanwhile, that they were not silent.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
+#include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <time.h>
 
-static const int GRACE = 300; /* ms */
+/* What the kernel keeps of "RustDDS discovery thread". */
+static const char DISCOVERY[] = "RustDDS discove";
+static const int MOMENT = 250; /* ms */
+
+static void hold_back_discovery(void)
+{
+    char name[16] = "";
+    int saved = errno;
+    if (prctl(PR_GET_NAME, name) == 0 && strncmp(name, DISCOVERY, sizeof name) == 0)
+        poll(NULL, 0, MOMENT);
+    errno = saved;
+}
 
 static long long milliseconds(void)
 {
@@ -29,10 +43,10 @@ int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout)
         int found = epoll_pwait(epoll, events, most, timeout, NULL);
         if (found >= 0 || errno != EINTR)
             return found;
+        hold_back_discovery();
         if (timeout > 0) {
             long long left = end - milliseconds();
-            timeout = left > 0 ? (int)left : GRACE;
-            end = left > 0 ? end : milliseconds() + GRACE;
+            timeout = left > 0 ? (int)left : 0;
         }
     }
 }
