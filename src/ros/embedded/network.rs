@@ -106,6 +106,11 @@ pub(super) fn own_address(other: Ipv4Addr) -> Option<Ipv4Addr> {
     if let IpAddr::V4(address) = socket.local_addr().ok()?.ip() { Some(address) } else { None }
 }
 
+/// For how long others keep a node that is stopped, with what they asked it, and how often it tells them that it is there. The lease is
+/// longer than that of other nodes, 10 s: as long as with RustDDS.
+#[cfg(feature = "cyclone")]
+const LEASE: &str = "<LeaseDuration>50s</LeaseDuration><SPDPInterval>8s</SPDPInterval>";
+
 /// Cyclone's configuration as `rcl` and `rmw_cyclonedds_cpp` of Jazzy make it: what ROS says, and on top of it what the variable of
 /// Cyclone's own says.
 #[cfg(feature = "cyclone")]
@@ -129,7 +134,7 @@ pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
         "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>".to_owned()
     };
     let peers = if peers.is_empty() { peers } else { format!("<Peers>{peers}</Peers>") };
-    format!("<CycloneDDS><Domain>{general}<Discovery>{discovery}{peers}</Discovery></Domain></CycloneDDS>,{own}")
+    format!("<CycloneDDS><Domain>{general}<Discovery>{LEASE}{discovery}{peers}</Discovery></Domain></CycloneDDS>,{own}")
 }
 
 /// A text as the value of an attribute.
@@ -225,27 +230,27 @@ mod tests {
         let indices = "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>";
         let silent = "<General><AllowMulticast>false</AllowMulticast></General>";
         for (variables, expected) in [
-            (&[][..], format!("<Discovery>{indices}</Discovery>")),
+            (&[][..], format!("<Discovery>{LEASE}{indices}</Discovery>")),
             (
                 &[("ROS_STATIC_PEERS", "10.0.0.7; a\"&b;")],
                 format!(
-                    "<Discovery>{indices}<Peers><Peer address=\"10.0.0.7\"/><Peer address=\"a&quot;&amp;b\"/></Peers></Discovery>"
+                    "<Discovery>{LEASE}{indices}<Peers><Peer address=\"10.0.0.7\"/><Peer address=\"a&quot;&amp;b\"/></Peers></Discovery>"
                 ),
             ),
             (
                 &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"), ("ROS_STATIC_PEERS", "h")],
                 format!(
-                    "{silent}<Discovery>{indices}<Peers><Peer address=\"localhost\"/><Peer address=\"h\"/></Peers></Discovery>"
+                    "{silent}<Discovery>{LEASE}{indices}<Peers><Peer address=\"localhost\"/><Peer address=\"h\"/></Peers></Discovery>"
                 ),
             ),
             (
                 &[("ROS_LOCALHOST_ONLY", "1"), ("ROS_STATIC_PEERS", "h")],
-                format!("{silent}<Discovery>{indices}<Peers><Peer address=\"localhost\"/></Peers></Discovery>"),
+                format!("{silent}<Discovery>{LEASE}{indices}<Peers><Peer address=\"localhost\"/></Peers></Discovery>"),
             ),
             (
                 &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF"), ("ROS_STATIC_PEERS", "h")],
                 format!(
-                    "{silent}<Discovery><ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{}</Tag></Discovery>",
+                    "{silent}<Discovery>{LEASE}<ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{}</Tag></Discovery>",
                     std::process::id()
                 ),
             ),
