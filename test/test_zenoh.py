@@ -98,7 +98,8 @@ def test_services_answer(start_node, peer, tmp_path):
 
 
 def test_parameters_are_served(start_node, peer):
-    start_node("-p", "settle_time:=0.25")
+    # Before that not all of them are declared.
+    start_node("-p", "settle_time:=0.25").logged("listening")
     events = peer.subscription("/parameter_events", ParameterEvent)
     call = lambda name, kind, **request: peer.call(f"/urdf_usd/{name}", kind, kind.request(**request), PATIENCE)  # noqa: E731
     names = call("list_parameters", ListParameters).result.names
