@@ -6,6 +6,9 @@
 Peers start in any order, are stopped for 0 to 60 s, killed, and come back under the same name; so is the node, but for killing. After
 each round both sides are awake: then every description has to become an asset that its own peer hears, and every call has to be
 answered, in time. What was not is lost. The program ends with 1 if anything was.
+
+On RustDDS the node leaves peers behind that are stopped for longer than their lease. What such a peer asks in the moment in which it
+comes back, before it has noticed that, is lost as with a node that was started anew: 4 of 280 calls in one run.
 """
 
 import argparse
@@ -162,12 +165,12 @@ class Figures:
         )
 
 
-def meet(start, domain, *, seconds=None, meetings=None, peers=3, longest_stop=3.0, seed=None, report=lambda figures: None):
+def meet(start, domain, *, seconds=None, meetings=None, peers=3, longest_stop=3.0, leases=(None, 2), seed=None, report=lambda figures: None):
     """Lets `peers` peers and a node that `start` starts meet, again and again."""
     dice = random.Random(seed)
     end = time.monotonic() + seconds if seconds else None
     node, figures = start(discover=True), Figures()
-    others = [PeerProcess(domain, f"/r{n}/robot_description", lease=dice.choice([None, 2])) for n in range(peers)]
+    others = [PeerProcess(domain, f"/r{n}/robot_description", lease=dice.choice(leases)) for n in range(peers)]
     names = (f"robot{n}" for n in itertools.count())
     try:
         while (end is None or time.monotonic() < end) and (meetings is None or figures.meetings < meetings):
@@ -180,7 +183,7 @@ def meet(start, domain, *, seconds=None, meetings=None, peers=3, longest_stop=3.
                 time.sleep(wait / len(others))
                 if what == "kill":
                     others[n].kill()
-                    others[n] = PeerProcess(domain, f"/r{n}/robot_description", lease=dice.choice([None, 2]))
+                    others[n] = PeerProcess(domain, f"/r{n}/robot_description", lease=dice.choice(leases))
                 wanted[n] = next(names)
                 others[n].describe(wanted[n])
                 others[n].call()
