@@ -4,6 +4,7 @@ Whatever happens, what is latched arrives within moments of both sides being awa
 for as long as one likes: `python test/meetings.py --help`.
 """
 
+import os
 import random
 import signal
 import time
@@ -73,6 +74,7 @@ def test_a_first_answer_is_not_lost_when_the_node_stands_still_after_the_meeting
 
 
 def test_meetings_at_random(start, domain):
-    # Nobody stops for longer than his lease; for that there is the test above.
-    figures = meetings.meet(start, domain, seconds=25, leases=(None,), seed=7)
+    # Peers with a lease of 2 s are given up now and then. On RustDDS a call made in the moment of their return may be lost (docs/ros.md).
+    leases = (None, 2) if os.environ["URDF_USD_DDS"] == "cyclone" else (None,)
+    figures = meetings.meet(start, domain, seconds=25, leases=leases, seed=7)
     assert figures.lost == [] and figures.meetings > 10, figures
