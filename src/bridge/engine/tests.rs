@@ -34,7 +34,7 @@ use crate::ros::msg::urdf_usd::{Asset, CheckFrames, CheckFramesRequest, Convert 
 use crate::ros::{Graph, Node, PublisherId, Sample, Value, queue};
 use crate::serve::{Presence, RobotView, Server, Site};
 
-/// A stand-in for conversions: it can be held up, fails for a text with "broken" in it, and counts. What it is told of running robots
+/// A stand-in for conversions: it can be held up, fails for an empty text and for one with "broken" in it, and counts. What it is told of running robots
 /// makes a revision.
 #[derive(Default)]
 struct Converter {
@@ -86,7 +86,8 @@ impl Converter {
         if text.contains("panic") {
             panic!("a defect");
         }
-        if text.contains("broken") || self.fails.load(Ordering::SeqCst) {
+        // A file that is just being written is empty for a moment.
+        if text.is_empty() || text.contains("broken") || self.fails.load(Ordering::SeqCst) {
             let place = Place { line: 3, column: 7, ..Place::default() };
             let diagnostic = Diagnostic::new(&super::codes::DEFECT, place, "the description is broken");
             return Err(Failure { diagnostics: vec![diagnostic], used });
