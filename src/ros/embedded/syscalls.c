@@ -1,0 +1,163 @@
+/*
+ * Two functions of the C library, for the whole program, so that RustDDS 0.15 outlives a process that stands still.
+ *
+ * epoll_wait: no signal ends it. A process that is stopped and continued (Ctrl-Z and fg, a debugger, docker pause, suspend) finds its
+ * epoll_wait ended with EINTR. RustDDS takes that for the end of its network: its threads return, with everything that waits in their
+ * sockets, and the node is deaf. The kernel leaves no way to mask that; a wait that goes on is what every caller wants. The thread of
+ * RustDDS that gives up silent participants is held back for a moment then: the other one has to read first, from what came meanwhile,
+ * that they were not silent.
+ *
+ * recvmsg: a participant that announces itself is given a longer lease. RustDDS never hears a participant again that it has given up,
+ * and Cyclone DDS asks to be given up after 10 s of silence. (RTPS 2.5, sections 8.3.8.2, 9.4.2.11, 9.6.3.2.)
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What the kernel keeps of "RustDDS discovery thread". */
+static const char DISCOVERY[] = "RustDDS discove";
+static const char ANY_THREAD[] = "RustDDS";
+static const int MOMENT = 250; /* ms */
+/* How long a silent participant is kept, in s, unless URDF_USD_DDS_PATIENCE says otherwise. */
+static const uint32_t PATIENCE = 70;
+
+/* Whether this thread's name begins with `start`. */
+static int is_thread(const char *start)
+{
+    char name[16] = "";
+    return prctl(PR_GET_NAME, name) == 0 && strncmp(name, start, strlen(start)) == 0;
+}
+
+static void hold_back_discovery(void)
+{
+    int saved = errno;
+    if (is_thread(DISCOVERY))
+        poll(NULL, 0, MOMENT);
+    errno = saved;
+}
+
+static long long milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout)
+{
+    long long end = timeout > 0 ? milliseconds() + timeout : 0;
+    for (;;) {
+        int found = epoll_pwait(epoll, events, most, timeout, NULL);
+        if (found >= 0 || errno != EINTR)
+            return found;
+        hold_back_discovery();
+        if (timeout > 0) {
+            long long left = end - milliseconds();
+            timeout = left > 0 ? (int)left : 0;
+        }
+    }
+}
+
+static uint32_t patience(void)
+{
+    const char *text = getenv("URDF_USD_DDS_PATIENCE");
+    char *end = NULL;
+    unsigned long wanted = text ? strtoul(text, &end, 10) : 0;
+    return end && end != text && !*end && wanted < 1u << 31 ? (uint32_t)wanted : PATIENCE;
+}
+
+static uint16_t read16(const uint8_t *at, int is_little)
+{
+    return (uint16_t)(is_little ? at[0] | at[1] << 8 : at[0] << 8 | at[1]);
+}
+
+static uint32_t read32(const uint8_t *at, int is_little)
+{
+    uint32_t first = read16(at, is_little), second = read16(at + 2, is_little);
+    return is_little ? first | second << 16 : first << 16 | second;
+}
+
+static void write32(uint8_t *at, int is_little, uint32_t value)
+{
+    for (int n = 0; n < 4; n++)
+        at[is_little ? n : 3 - n] = (uint8_t)(value >> 8 * n);
+}
+
+/* The next parameter of a list, or NULL after the last: `at` is moved behind it, `id` and `size` are its own. */
+static uint8_t *next_parameter(uint8_t **at, const uint8_t *end, int is_little, uint16_t *id, uint16_t *size)
+{
+    if (end - *at < 4)
+        return NULL;
+    *id = read16(*at, is_little);
+    *size = read16(*at + 2, is_little);
+    uint8_t *value = *at + 4;
+    if (*id == 1 || end - value < *size) /* PID_SENTINEL */
+        return NULL;
+    *at = value + *size;
+    return value;
+}
+
+/* Lengthens the lease in a DATA submessage, from `at` to `end`, if it announces a participant. */
+static void lengthen_lease(uint8_t *at, uint8_t *end, uint8_t flags)
+{
+    static const uint8_t ANNOUNCER[4] = {0, 1, 0, 0xc2}; /* ENTITYID_SPDP_BUILTIN_PARTICIPANT_WRITER */
+    int is_little = flags & 1;
+    uint16_t id, size;
+    if (end - at < 20 || memcmp(at + 8, ANNOUNCER, 4) != 0 || !(flags & 4) || !is_thread(ANY_THREAD))
+        return;
+    uint16_t to_inline_qos = read16(at + 2, is_little);
+    if (end - (at + 4) < to_inline_qos)
+        return;
+    at += 4 + to_inline_qos;
+    if (flags & 2) {
+        while (next_parameter(&at, end, is_little, &id, &size))
+            ;
+        if (end - at < 4)
+            return;
+        at += 4; /* the sentinel */
+    }
+    if (end - at < 4 || at[0] != 0 || (at[1] != 2 && at[1] != 3)) /* PL_CDR */
+        return;
+    is_little = at[1] == 3;
+    at += 4;
+    for (uint8_t *value; (value = next_parameter(&at, end, is_little, &id, &size));)
+        if (id == 2 && size >= 4 && read32(value, is_little) < patience()) /* PID_PARTICIPANT_LEASE_DURATION: seconds, fraction */
+            write32(value, is_little, patience());
+}
+
+static void lengthen_leases(uint8_t *datagram, size_t size)
+{
+    if (size < 20 || memcmp(datagram, "RTPS", 4) != 0)
+        return;
+    uint8_t *at = datagram + 20, *end = datagram + size;
+    while (end - at >= 4) {
+        uint8_t kind = at[0], flags = at[1];
+        uint16_t length = read16(at + 2, flags & 1);
+        at += 4;
+        /* The last one may leave its length out. */
+        uint8_t *next = length == 0 && kind != 1 && kind != 9 ? end : end - at < length ? end : at + length;
+        if (kind == 0x15) /* DATA */
+            lengthen_lease(at, next, flags);
+        at = next;
+    }
+}
+
+ssize_t recvmsg(int socket, struct msghdr *message, int flags)
+{
+    ssize_t size = syscall(SYS_recvmsg, socket, message, flags);
+    if (size > 0 && message->msg_iovlen == 1 && (size_t)size <= message->msg_iov[0].iov_len) {
+        int saved = errno;
+        lengthen_leases(message->msg_iov[0].iov_base, (size_t)size);
+        errno = saved;
+    }
+    return size;
+}
