@@ -6,8 +6,12 @@ for as long as one likes: `python test/meetings.py --help`.
 
 import os
 import random
+import shutil
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -91,6 +95,15 @@ def test_a_first_answer_is_not_lost_when_the_node_stands_still_after_the_meeting
             time.sleep(dice.uniform(0.15, 0.4))
             node.process.send_signal(signal.SIGCONT)
             assert parameter_of(client.answer(number, PATIENCE)) == 0.05
+
+
+def test_a_machine_that_changes_its_addresses(tmp_path):
+    alone = ["unshare", "--map-root-user", "--net"]
+    if not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True).returncode:
+        pytest.skip("a network of its own can't be had here (unshare --map-root-user --net)")
+    script = Path(__file__).with_name("networks.py")
+    done = subprocess.run([*alone, sys.executable, script, tmp_path], capture_output=True, text=True, timeout=4 * PATIENCE)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_meetings_at_random(start, domain):

@@ -88,12 +88,14 @@ pub(super) enum Event {
     Reader,
     /// A reader or writer left.
     EndLost(Gid),
+    /// A participant was found.
+    Participant(Prefix),
     /// A participant left, or was silent for longer than it said it would be.
     ParticipantLost { prefix: Prefix, was_silent: bool },
     /// An own end is connected with another one.
     Matched { own: Gid, other: Gid },
     /// An own end can't be connected with another one.
-    Incompatible { own: Gid, who: &'static str, offered: String, requested: String },
+    Incompatible { own: Gid, other: Gid, who: &'static str, offered: String, requested: String },
 }
 
 /// Why something could not be read or written.

@@ -37,6 +37,9 @@ pub(super) fn discovery_topic() -> DdsTopic {
     DdsTopic { name: "ros_discovery_info".to_owned(), kind: "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_".to_owned() }
 }
 
+/// How many participants may be given up in one session.
+const MOST_GIVEN_UP: usize = 1000;
+
 #[derive(Default)]
 struct Known {
     /// The node's own ends.
@@ -47,12 +50,18 @@ struct Known {
     nodes: HashMap<Gid, Vec<NodeInfo>>,
     /// The writers of others.
     writers: HashSet<Gid>,
+    /// The ends of others, as the library knew them last.
+    ends: Vec<End>,
     /// Own ends and those of others that they are connected with.
     matched: HashSet<(Gid, Gid)>,
+    /// Own ends and those of others that they can't be connected with.
+    incompatible: HashSet<(Gid, Gid)>,
     /// Those of them that take what is written for news.
     settled: HashSet<(Gid, Gid)>,
-    /// Whether a participant was given up because it was silent for too long.
-    has_given_up: bool,
+    /// The participants that were given up because they were silent for too long.
+    given_up: HashSet<Prefix>,
+    /// Whether one of them is back.
+    has_returned: bool,
 }
 
 /// The node and its neighbours.
@@ -62,13 +71,22 @@ pub(super) struct Graph {
     /// How often discovery told something.
     told: AtomicU64,
     pub(super) own_changed: Notify,
+    /// Discovery told something.
+    pub(super) others_changed: Notify,
     changes: watch::Sender<()>,
 }
 
 impl Graph {
     /// What changes ticks `changes`.
     pub(super) fn new(node: NodeName, changes: watch::Sender<()>) -> Arc<Self> {
-        Arc::new(Self { node, known: Mutex::default(), told: AtomicU64::new(0), own_changed: Notify::new(), changes })
+        Arc::new(Self {
+            node,
+            known: Mutex::default(),
+            told: AtomicU64::new(0),
+            own_changed: Notify::new(),
+            others_changed: Notify::new(),
+            changes,
+        })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -124,24 +142,32 @@ impl Graph {
                 known.writers.insert(writer);
             }
             Event::Reader => {}
+            Event::Participant(prefix) => known.has_returned |= known.given_up.remove(&prefix),
             Event::EndLost(end) => {
                 known.writers.remove(&end);
                 known.matched.retain(|(_, other)| *other != end);
                 known.settled.retain(|(_, other)| *other != end);
+                known.incompatible.retain(|(_, other)| *other != end);
             }
             Event::ParticipantLost { prefix, was_silent } => {
-                known.has_given_up |= was_silent;
+                if was_silent {
+                    known.given_up.insert(prefix);
+                    // The library keeps something of each. A new session does not.
+                    known.has_returned |= known.given_up.len() > MOST_GIVEN_UP;
+                }
                 known.nodes.retain(|participant, _| participant.prefix() != prefix);
                 known.writers.retain(|writer| writer.prefix() != prefix);
                 known.matched.retain(|(_, other)| other.prefix() != prefix);
                 known.settled.retain(|(_, other)| other.prefix() != prefix);
+                known.incompatible.retain(|(_, other)| other.prefix() != prefix);
             }
             Event::Matched { own, other } => {
                 known.matched.insert((own, other));
                 // It may be connected anew, and know of nothing.
                 known.settled.remove(&(own, other));
             }
-            Event::Incompatible { own, who, offered, requested } => {
+            Event::Incompatible { own, other, who, offered, requested } => {
+                known.incompatible.insert((own, other));
                 let topic = known.own.get(&own).map_or("a topic", |end| end.topic.name.as_str());
                 let topic = topic.strip_prefix("rt").unwrap_or(topic);
                 tracing::warn!(
@@ -151,6 +177,7 @@ impl Graph {
             }
         }
         drop(known);
+        self.others_changed.notify_one();
         self.changes.send_replace(());
     }
 
@@ -159,9 +186,22 @@ impl Graph {
         self.told.load(Ordering::Relaxed)
     }
 
-    /// Whether a participant was given up because it was silent for longer than it said it would be. Asked twice, it says so once.
-    pub(super) fn take_given_up(&self) -> bool {
-        std::mem::take(&mut self.known().has_given_up)
+    /// Whether a participant is back that was given up because it was silent for longer than it said it would be. Asked twice, it says
+    /// so once.
+    pub(super) fn take_returned(&self) -> bool {
+        std::mem::take(&mut self.known().has_returned)
+    }
+
+    /// Whether discovery has told of `own` and `other` that they are connected, or can't be.
+    pub(super) fn have_met(&self, own: Gid, other: Gid) -> bool {
+        let known = self.known();
+        known.matched.contains(&(own, other)) || known.incompatible.contains(&(own, other))
+    }
+
+    /// Notes all ends of others that the library knows.
+    pub(super) fn note_ends(&self, ends: Vec<End>) {
+        self.known().ends = ends;
+        self.changes.send_replace(());
     }
 
     /// Whether `own` is connected with `other`.
@@ -203,9 +243,8 @@ impl Graph {
         others(writer).any(|listens| others(reader).any(|speaks| listens == speaks))
     }
 
-    /// Adds all that is known to `told`: `ends` are those of others that discovery knows, `is_current` says whether the node's own
-    /// ends are in this session.
-    pub(super) fn tell(&self, ends: impl Iterator<Item = End>, is_current: bool, told: &mut Union) {
+    /// Adds all that is known to `told`: `is_current` says whether the node's own ends are in this session.
+    pub(super) fn tell(&self, is_current: bool, told: &mut Union) {
         let known = self.known();
         let mut owners: HashMap<Gid, Arc<str>> = HashMap::new();
         for (participant, nodes) in &known.nodes {
@@ -218,9 +257,9 @@ impl Graph {
                 }
             }
         }
-        for end in ends {
+        for end in &known.ends {
             if !told.own.contains(&end.gid.prefix()) && told.ends.insert(end.gid) {
-                tell_end(&end, owners.get(&end.gid).map(|name| name.to_string()), &mut told.graph);
+                tell_end(end, owners.get(&end.gid).map(|name| name.to_string()), &mut told.graph);
             }
         }
         if is_current {
@@ -300,6 +339,7 @@ impl Drop for OwnEnd {
         known.own.remove(&self.gid);
         known.matched.retain(|(own, _)| *own != self.gid);
         known.settled.retain(|(own, _)| *own != self.gid);
+        known.incompatible.retain(|(own, _)| *own != self.gid);
         drop(known);
         self.graph.own_changed();
     }

@@ -149,7 +149,8 @@ impl Format for FastDds {
         let Some(reader) = reader.filter(|_| answer.len() > rtps::LONGEST_WHOLE) else { return Ok(()) };
         let related = related.unwrap_or(Related { writer: writer.gid(), number });
         let sample = rtps::Sample { writer: writer.gid(), reader, number, related, payload: &answer };
-        let addresses = end.session.dds.addresses(reader);
+        let session = end.session.clone();
+        let addresses = tokio::task::spawn_blocking(move || session.dds.addresses(reader)).await.map_err(unsent)?;
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(unsent)?;
         for attempt in 0..MOST_ANSWERS {
             for (n, datagram) in sample.datagrams().enumerate() {

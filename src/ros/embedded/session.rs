@@ -22,7 +22,7 @@ use crate::ros::names::NodeName;
 use crate::ros::threads::Task;
 use crate::ros::{Qos, cdr};
 
-/// Changes of the node's own ends within this time are told together.
+/// Changes of ends within this time are told together.
 const TOGETHER: Duration = Duration::from_millis(10);
 /// How long to wait before the others are told once more of the node's ends, where that failed.
 const TELL_AGAIN: Duration = Duration::from_secs(1);
@@ -34,6 +34,8 @@ const QUICK: u32 = 10;
 const SLOWLY: u32 = 8;
 /// How many participants are looked for on each of them, as by Cyclone and Fast DDS.
 const MOST_PARTICIPANTS: u16 = 32;
+/// How long a new end waits to be connected with those that are there.
+const MEET: Duration = Duration::from_millis(500);
 /// How often a session speaks to itself.
 const PULSE: Duration = Duration::from_secs(1);
 
@@ -78,6 +80,7 @@ impl Session {
             tasks: Mutex::default(),
         });
         session.spawn(handle, |session| session.hear_ends());
+        session.spawn(handle, |session| session.look_at_ends());
         session.spawn(handle, |session| session.hear_nodes(nodes));
         session.spawn(handle, |session| session.tell_nodes());
         if !network.static_peers.is_empty() {
@@ -111,9 +114,30 @@ impl Session {
         self.graph.own_changed.notify_one();
     }
 
+    /// Waits until a new end has met the ends of others that are there.
+    ///
+    /// RustDDS 0.15 keeps its data base locked for reading while it tells its event loop of them by way of a short queue. The loop reads
+    /// the data base too, and may not while somebody waits to write there, as the next end does that is opened: a deadlock of three.
+    fn let_meet(&self, own: Gid, topic: &DdsTopic, direction: Direction) {
+        if self.dds.is_lasting() {
+            return;
+        }
+        let others: Vec<Gid> = self
+            .dds
+            .ends()
+            .filter(|end| end.direction == direction && end.topic == *topic && end.gid.prefix() != own.prefix())
+            .map(|end| end.gid)
+            .collect();
+        let start = Instant::now();
+        while start.elapsed() < MEET && !others.iter().all(|other| self.graph.have_met(own, *other)) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Listens to `topic`; see [`Dds::reader`].
     pub(super) fn reader(&self, topic: &DdsTopic, qos: Qos) -> Result<Listening, Diagnostic> {
         let reader = self.dds.reader(topic, qos, qos.depth)?;
+        self.let_meet(reader.gid(), topic, Direction::Writer);
         let end = self.graph.own(reader.gid(), Direction::Reader, topic.clone(), qos);
         Ok(Listening { reader, end })
     }
@@ -121,6 +145,7 @@ impl Session {
     /// Writes to `topic`.
     pub(super) fn writer(&self, topic: &DdsTopic, qos: Qos) -> Result<Speaking, Diagnostic> {
         let writer = self.dds.writer(topic, qos)?;
+        self.let_meet(writer.gid(), topic, Direction::Reader);
         let end = self.graph.own(writer.gid(), Direction::Writer, topic.clone(), qos);
         Ok(Speaking { writer, _end: end })
     }
@@ -160,11 +185,25 @@ impl Session {
             if let Event::Matched { own, other } = event
                 && self.graph.is_server(own)
             {
-                self.dds.ask_for_first(own, other);
+                let session = self.clone();
+                tokio::task::spawn_blocking(move || session.dds.ask_for_first(own, other));
             }
             self.graph.hear(event);
         };
         self.dds.listen(hear).await;
+    }
+
+    /// Looks which ends of others there are whenever discovery has told something: its events are lost when too many come at once. What
+    /// asks the library may wait for it, and has a thread of its own.
+    async fn look_at_ends(self: Arc<Self>) {
+        loop {
+            let session = self.clone();
+            if let Ok(ends) = tokio::task::spawn_blocking(move || session.dds.ends().collect()).await {
+                self.graph.note_ends(ends);
+            }
+            self.graph.others_changed.notified().await;
+            tokio::time::sleep(TOGETHER).await;
+        }
     }
 
     /// Listens to what the others tell of their nodes.

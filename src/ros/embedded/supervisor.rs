@@ -1,14 +1,15 @@
 //! Keeps the node in the ROS graph, whatever happens to the network, the machine and the library beneath.
 //!
-//! A thread of its own opens what the node wants to hear and say, so that nobody else waits for the network. And it notices when the
-//! session has become worthless: then it joins the graph anew, opens everything there, and leaves the old session when the new one
-//! has had time to meet everybody. A new participant is what every DDS library knows how to meet. Of one that it has given up for
-//! dead, RustDDS 0.15 never hears again; that is why the node takes a new session then, which knows nothing of it. Cyclone DDS meets
-//! everybody again by itself; there, only a change of this machine's addresses takes a new session.
+//! Two kinds of threads do that. One per session opens there what the node wants to hear and say, so that nobody else waits for the
+//! network, or for a library that hangs. One for all keeps watch and never calls what may hang: when the session has become worthless
+//! it joins the graph anew, has everything opened there, and leaves the old session when the new one has had time to meet everybody.
+//! A new participant is what every DDS library knows how to meet. What RustDDS 0.15 has given up for dead it never hears again, even
+//! when it is back; that is why the node takes a new session then, which knows nothing of it. Cyclone DDS meets everybody again by
+//! itself; there, only a change of this machine's addresses takes a new session.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::thread::{self, JoinHandle};
@@ -64,7 +65,13 @@ impl Default for Patience {
     }
 }
 
-/// What the thread is asked for.
+/// How long closing something may hold up what is opened or closed next: RustDDS 0.15 forgets to take an end back where more than four
+/// are dropped at once.
+const DROP: Duration = Duration::from_millis(2);
+/// How long the old session waits at most for everything to be open in the new one.
+const OPEN_AT_MOST: Duration = Duration::from_secs(10);
+
+/// What a thread is asked for.
 enum Command {
     Open(u64, Weak<dyn End>),
     Close(u64),
@@ -98,7 +105,7 @@ impl Sessions {
         let sessions = self.all();
         let mut union = Union::without(sessions.iter().map(|session| session.dds.gid()));
         for (n, session) in sessions.iter().enumerate() {
-            session.graph.tell(session.dds.ends(), n == 0, &mut union);
+            session.graph.tell(n == 0, &mut union);
         }
         union.graph()
     }
@@ -143,7 +150,7 @@ impl Supervisor {
             let (network, node, changes, handle) = (network.clone(), node.clone(), changes.clone(), handle.clone());
             move |number| Session::join(number, &network, node.clone(), changes.clone(), &handle)
         };
-        let first = Live { session: join(0)?, opened: HashMap::new(), retired: None };
+        let first = Live::begin(join(0)?, handle)?;
         let sessions = Arc::<Sessions>::default();
         let failure = Arc::<RwLock<Option<Diagnostic>>>::default();
         let (sender, receiver) = channel();
@@ -154,7 +161,6 @@ impl Supervisor {
             changes: changes.clone(),
             sessions: sessions.clone(),
             wanted: HashMap::new(),
-            unopened: Vec::new(),
             lives: vec![first],
             since: Instant::now(),
             awake_since: Instant::now(),
@@ -212,31 +218,114 @@ impl Supervisor {
     }
 }
 
-/// A session with what is open in it.
+/// A session, and the thread that opens things in it.
 struct Live {
     session: Arc<Session>,
-    opened: HashMap<u64, Opened>,
+    commands: Sender<Command>,
+    /// How many commands that thread has not carried out yet.
+    pending: Arc<AtomicUsize>,
     /// When it was replaced.
     retired: Option<Instant>,
 }
 
 impl Live {
-    fn open(&mut self, id: u64, end: Arc<dyn End>, handle: &Handle) -> Result<(), Diagnostic> {
-        self.opened.insert(id, end.open(&self.session, handle)?);
-        Ok(())
+    fn begin(session: Arc<Session>, handle: &Handle) -> Result<Self, Diagnostic> {
+        let (commands, receiver) = channel();
+        let pending = Arc::<AtomicUsize>::default();
+        let opener = Opener {
+            session: session.clone(),
+            handle: handle.clone(),
+            pending: pending.clone(),
+            opened: HashMap::new(),
+            unopened: Vec::new(),
+        };
+        let thread = thread::Builder::new().name("ros-open".to_owned()).spawn(move || opener.run(&receiver));
+        thread.map_err(|error| transport("can't start threads", error))?;
+        Ok(Self { session, commands, pending, retired: None })
     }
 
-    /// Ends it on a thread of its own: a library that hangs must not be waited for.
-    fn end(self) {
-        self.session.leave();
-        let ending = thread::Builder::new().name("ros-leave".to_owned()).spawn(move || {
-            let Self { session, opened, .. } = self;
-            drop(opened);
-            thread::sleep(CLOSE);
-            drop(session);
-        });
-        if let Err(error) = ending {
-            tracing::debug!("no thread to end a session on: {error}");
+    fn tell(&self, command: Command) {
+        self.pending.fetch_add(1, Ordering::Relaxed);
+        // A thread that has ended has nothing open any more.
+        let _ = self.commands.send(command);
+    }
+
+    fn is_open(&self) -> bool {
+        self.pending.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// What the thread of a session works on. It waits for the library as long as that takes, which may be for ever.
+struct Opener {
+    session: Arc<Session>,
+    handle: Handle,
+    pending: Arc<AtomicUsize>,
+    opened: HashMap<u64, Opened>,
+    /// What could not be opened, when to try again, and how long to wait then.
+    unopened: Vec<(u64, Weak<dyn End>, Instant, Duration)>,
+}
+
+impl Opener {
+    /// Works until the session is over, and leaves it then.
+    fn run(mut self, commands: &Receiver<Command>) {
+        let_meet(&self.session);
+        loop {
+            match commands.recv_timeout(TICK) {
+                Ok(Command::Open(id, end)) => self.open(id, end, TICK),
+                Ok(Command::Close(id)) => {
+                    self.unopened.retain(|(other, ..)| *other != id);
+                    if self.opened.remove(&id).is_some() {
+                        thread::sleep(DROP);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.open_again();
+                    continue;
+                }
+                Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.pending.fetch_sub(1, Ordering::Relaxed);
+        }
+        let Self { session, opened, pending, .. } = self;
+        session.leave();
+        drop(opened);
+        thread::sleep(CLOSE);
+        drop(session);
+        pending.store(0, Ordering::Relaxed);
+    }
+
+    /// Opens something; what fails is tried again after a while.
+    fn open(&mut self, id: u64, weak: Weak<dyn End>, wait: Duration) {
+        let Some(end) = weak.upgrade() else { return };
+        let name = end.name().to_owned();
+        match end.open(&self.session, &self.handle) {
+            Ok(opened) => drop(self.opened.insert(id, opened)),
+            Err(why) => {
+                if wait == TICK {
+                    tracing::warn!("{name} can't be opened yet: {why}");
+                }
+                self.unopened.push((id, weak, Instant::now() + wait, (wait * 2).min(AGAIN_AT_MOST)));
+            }
+        }
+    }
+
+    fn open_again(&mut self) {
+        let now = Instant::now();
+        let (due, later) = std::mem::take(&mut self.unopened).into_iter().partition(|(_, _, due, _)| *due <= now);
+        self.unopened = later;
+        let due: Vec<(u64, Weak<dyn End>, Instant, Duration)> = due;
+        due.into_iter().for_each(|(id, end, _, wait)| self.open(id, end, wait));
+    }
+}
+
+/// Waits until a session has met those that are there: what is opened meanwhile competes with them for the library's data base.
+fn let_meet(session: &Session) {
+    let (start, mut told, mut since) = (Instant::now(), session.graph.told(), Instant::now());
+    while since.elapsed() < QUIET && start.elapsed() < QUIET_AT_MOST {
+        thread::sleep(QUIET / 5);
+        let now = session.graph.told();
+        if now != told {
+            (told, since) = (now, Instant::now());
         }
     }
 }
@@ -254,8 +343,6 @@ struct Keeper {
     network: Network,
     /// All that the node wants to have open.
     wanted: HashMap<u64, Weak<dyn End>>,
-    /// What could not be opened, when to try again, and how long to wait then.
-    unopened: Vec<(u64, Instant, Duration)>,
     /// The current session first.
     lives: Vec<Live>,
     /// When the current session began.
@@ -283,21 +370,20 @@ impl Keeper {
     /// # Errors
     /// If the node can't be kept in the graph.
     fn keep(&mut self, commands: &Receiver<Command>) -> Result<(), Diagnostic> {
-        self.let_meet();
         loop {
             let before = now();
             let command = commands.recv_timeout(TICK);
             self.stood_still = now().saturating_sub(before + TICK);
             match command {
                 Ok(Command::Open(id, end)) => {
-                    self.wanted.insert(id, end);
-                    self.open(id, TICK);
+                    self.wanted.insert(id, end.clone());
+                    if let Some(live) = self.lives.first() {
+                        live.tell(Command::Open(id, end));
+                    }
                 }
                 Ok(Command::Close(id)) => {
                     self.wanted.remove(&id);
-                    for live in &mut self.lives {
-                        live.opened.remove(&id);
-                    }
+                    self.lives.iter().for_each(|live| live.tell(Command::Close(id)));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
@@ -306,32 +392,15 @@ impl Keeper {
         }
     }
 
-    /// Waits until the current session has met those that are there.
-    ///
-    /// While it does, opening something in it can end in a deadlock between three threads: RustDDS 0.15 tells its event loop of matches
-    /// while it holds its data base, by way of a short queue; the loop looks into the data base for every new participant; and what is
-    /// opened changes it.
-    fn let_meet(&self) {
-        let Some(live) = self.lives.first() else { return };
-        let (start, mut told, mut since) = (Instant::now(), live.session.graph.told(), Instant::now());
-        while since.elapsed() < QUIET && start.elapsed() < QUIET_AT_MOST {
-            thread::sleep(QUIET / 5);
-            let now = live.session.graph.told();
-            if now != told {
-                (told, since) = (now, Instant::now());
-            }
-        }
-    }
-
     /// Ends all that is open, and leaves.
     fn leave(&mut self) {
         self.sessions.set(Vec::new());
         self.wanted.values().filter_map(Weak::upgrade).for_each(|end| end.close());
-        let lives = std::mem::take(&mut self.lives);
-        lives.iter().for_each(|live| live.session.leave());
-        let sessions: Vec<_> = lives.into_iter().map(|live| live.session).collect();
-        thread::sleep(CLOSE);
-        drop(sessions);
+        let ending: Vec<_> = std::mem::take(&mut self.lives).into_iter().map(end).collect();
+        let start = Instant::now();
+        while ending.iter().any(|pending| pending.load(Ordering::Relaxed) > 0) && start.elapsed() < LEAVE {
+            thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// Shows the others which sessions there are.
@@ -340,26 +409,9 @@ impl Keeper {
         self.changes.send_replace(());
     }
 
-    /// Opens something in the current session; what fails is tried again after a while.
-    fn open(&mut self, id: u64, wait: Duration) {
-        let Some(end) = self.wanted.get(&id).and_then(Weak::upgrade) else { return };
-        let name = end.name().to_owned();
-        let Some(live) = self.lives.first_mut() else { return };
-        if let Err(why) = live.open(id, end, &self.handle) {
-            if wait == TICK {
-                tracing::warn!("{name} can't be opened yet: {why}");
-            }
-            self.unopened.push((id, Instant::now() + wait, (wait * 2).min(AGAIN_AT_MOST)));
-        }
-    }
-
     /// Looks whether all is well, and does what is due.
     fn tick(&mut self) -> Result<(), Diagnostic> {
         let instant = Instant::now();
-        let (due, later) = std::mem::take(&mut self.unopened).into_iter().partition(|(_, due, _)| *due <= instant);
-        self.unopened = later;
-        let due: Vec<(u64, Instant, Duration)> = due;
-        due.into_iter().for_each(|(id, _, wait)| self.open(id, wait));
         self.retire(instant);
         if let Some(why) = self.trouble(instant) {
             self.due.get_or_insert(why);
@@ -370,8 +422,14 @@ impl Keeper {
         Ok(())
     }
 
-    /// Ends sessions that were replaced a while ago.
+    /// Retires sessions when everything is open in the one that replaces them, and ends those that were retired a while ago.
     fn retire(&mut self, instant: Instant) {
+        if self.lives.first().is_some_and(Live::is_open) || instant.duration_since(self.since) > OPEN_AT_MOST {
+            for live in self.lives.iter_mut().skip(1).filter(|live| live.retired.is_none()) {
+                live.retired = Some(instant);
+                live.session.retire();
+            }
+        }
         let is_over = |live: &Live| live.retired.is_some_and(|retired| instant.duration_since(retired) > RETIRED);
         if !self.lives.iter().any(is_over) {
             return;
@@ -380,7 +438,7 @@ impl Keeper {
         self.lives = lives;
         let over: Vec<Live> = over;
         self.show();
-        over.into_iter().for_each(Live::end);
+        over.into_iter().map(end).for_each(drop);
     }
 
     /// Why the current session is not good enough any more.
@@ -405,8 +463,8 @@ impl Keeper {
         if is_watched && silence >= self.patience.deaf {
             return Some(format!("the node has not heard itself for {:.0} s", silence.as_secs_f64()));
         }
-        if session.graph.take_given_up() {
-            return Some("a node was silent for too long".to_owned());
+        if session.graph.take_returned() {
+            return Some("a node is back that was silent for too long".to_owned());
         }
         if !session.dds.is_alive() {
             return Some("the network's threads have ended".to_owned());
@@ -432,20 +490,13 @@ impl Keeper {
             return Err(transport("the node is deaf", message).help("start it again; is the network of this machine up?"));
         }
         let number = self.lives.first().map_or(0, |live| live.session.number + 1);
-        match (self.join)(number) {
-            Ok(session) => {
+        match (self.join)(number).and_then(|session| Live::begin(session, &self.handle)) {
+            Ok(live) => {
                 tracing::info!("{why}: joined the ROS graph anew");
-                self.lives.insert(0, Live { session, opened: HashMap::new(), retired: None });
-                self.let_meet();
-                self.show();
-                self.unopened.clear();
                 self.wanted.retain(|_, end| end.strong_count() > 0);
-                let ids: Vec<u64> = self.wanted.keys().copied().collect();
-                ids.into_iter().for_each(|id| self.open(id, TICK));
-                for live in self.lives.iter_mut().skip(1).filter(|live| live.retired.is_none()) {
-                    live.retired = Some(Instant::now());
-                    live.session.retire();
-                }
+                self.wanted.iter().for_each(|(id, end)| live.tell(Command::Open(*id, end.clone())));
+                self.lives.insert(0, live);
+                self.show();
             }
             Err(failure) => {
                 tracing::warn!("{why}, and the ROS graph can't be joined anew: {failure}");
@@ -463,6 +514,12 @@ impl Keeper {
         };
         Ok(())
     }
+}
+
+/// Has a session ended by its thread. What is returned becomes 0 when that is done.
+fn end(live: Live) -> Arc<AtomicUsize> {
+    live.tell(Command::Leave);
+    live.pending
 }
 
 /// The time since the machine was started, in sleep too.

@@ -7,8 +7,10 @@
  * RustDDS that gives up silent participants is held back for a moment then: the other one has to read first, from what came meanwhile,
  * that they were not silent.
  *
- * recvmsg: a participant that announces itself is given a longer lease. RustDDS never hears a participant again that it has given up,
- * and Cyclone DDS asks to be given up after 10 s of silence. (RTPS 2.5, sections 8.3.8.2, 9.4.2.11, 9.6.3.2.)
+ * recvmsg: what participants announce of themselves is changed in two places. Each announcement gets a number of its own: Cyclone DDS
+ * repeats one under one number, RustDDS takes that for what it knows already, and never meets a participant again that it has given
+ * up, or whose first announcement was lost on the way to the thread that wants it. And the lease is longer: Cyclone DDS asks to be
+ * given up after 10 s of silence. (RTPS 2.5, sections 8.3.8.2, 9.4.2.11, 9.6.3.2.)
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -106,13 +108,25 @@ static uint8_t *next_parameter(uint8_t **at, const uint8_t *end, int is_little, 
     return value;
 }
 
-/* Lengthens the lease in a DATA submessage, from `at` to `end`, if it announces a participant. */
-static void lengthen_lease(uint8_t *at, uint8_t *end, uint8_t flags)
+/* The number of an announcement, higher than those before. */
+static uint64_t next_number(void)
+{
+    static _Atomic uint64_t last = 1ull << 32;
+    return ++last;
+}
+
+/* Changes a DATA submessage, from `at` to `end`, if it announces a participant: its number, and the lease. */
+static void change_announcement(uint8_t *at, uint8_t *end, uint8_t flags)
 {
     static const uint8_t ANNOUNCER[4] = {0, 1, 0, 0xc2}; /* ENTITYID_SPDP_BUILTIN_PARTICIPANT_WRITER */
     int is_little = flags & 1;
     uint16_t id, size;
-    if (end - at < 20 || memcmp(at + 8, ANNOUNCER, 4) != 0 || !(flags & 4) || !is_thread(ANY_THREAD))
+    if (end - at < 20 || memcmp(at + 8, ANNOUNCER, 4) != 0 || !is_thread(ANY_THREAD))
+        return;
+    uint64_t number = next_number();
+    write32(at + 12, is_little, (uint32_t)(number >> 32));
+    write32(at + 16, is_little, (uint32_t)number);
+    if (!(flags & 4)) /* no data, as of one that leaves */
         return;
     uint16_t to_inline_qos = read16(at + 2, is_little);
     if (end - (at + 4) < to_inline_qos)
@@ -134,7 +148,7 @@ static void lengthen_lease(uint8_t *at, uint8_t *end, uint8_t flags)
             write32(value, is_little, patience());
 }
 
-static void lengthen_leases(uint8_t *datagram, size_t size)
+static void change_announcements(uint8_t *datagram, size_t size)
 {
     if (size < 20 || memcmp(datagram, "RTPS", 4) != 0)
         return;
@@ -146,7 +160,7 @@ static void lengthen_leases(uint8_t *datagram, size_t size)
         /* The last one may leave its length out. */
         uint8_t *next = length == 0 && kind != 1 && kind != 9 ? end : end - at < length ? end : at + length;
         if (kind == 0x15) /* DATA */
-            lengthen_lease(at, next, flags);
+            change_announcement(at, next, flags);
         at = next;
     }
 }
@@ -156,7 +170,7 @@ ssize_t recvmsg(int socket, struct msghdr *message, int flags)
     ssize_t size = syscall(SYS_recvmsg, socket, message, flags);
     if (size > 0 && message->msg_iovlen == 1 && (size_t)size <= message->msg_iov[0].iov_len) {
         int saved = errno;
-        lengthen_leases(message->msg_iov[0].iov_base, (size_t)size);
+        change_announcements(message->msg_iov[0].iov_base, (size_t)size);
         errno = saved;
     }
     return size;

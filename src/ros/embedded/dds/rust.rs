@@ -213,6 +213,7 @@ fn translated(event: DomainParticipantStatusEvent) -> Option<Event> {
         Status::WriterDetected { writer } => Event::Writer(writer.guid.into()),
         Status::ReaderDetected { .. } => Event::Reader,
         Status::ReaderLost { guid, .. } | Status::WriterLost { guid, .. } => Event::EndLost(guid.into()),
+        Status::ParticipantDiscovered { dpd } => Event::Participant(Gid::from(dpd.guid).prefix()),
         Status::ParticipantLost { id, reason } => {
             Event::ParticipantLost { prefix: prefix(id.as_ref())?, was_silent: matches!(reason, LostReason::Timeout { .. }) }
         }
@@ -222,19 +223,19 @@ fn translated(event: DomainParticipantStatusEvent) -> Option<Event> {
         Status::RemoteWriterMatched { local_reader, remote_writer } => {
             Event::Matched { own: local_reader.into(), other: remote_writer.into() }
         }
-        Status::RemoteReaderQosIncompatible { local_writer, requested_qos, offered_qos, .. } => {
-            incompatible(local_writer, "subscriber", &requested_qos, &offered_qos)
+        Status::RemoteReaderQosIncompatible { local_writer, remote_reader, requested_qos, offered_qos, .. } => {
+            incompatible(local_writer, remote_reader, "subscriber", &requested_qos, &offered_qos)
         }
-        Status::RemoteWriterQosIncompatible { local_reader, requested_qos, offered_qos, .. } => {
-            incompatible(local_reader, "publisher", &requested_qos, &offered_qos)
+        Status::RemoteWriterQosIncompatible { local_reader, remote_writer, requested_qos, offered_qos, .. } => {
+            incompatible(local_reader, remote_writer, "publisher", &requested_qos, &offered_qos)
         }
         _ => return None,
     })
 }
 
-fn incompatible(own: GUID, who: &'static str, requested: &QosPolicies, offered: &QosPolicies) -> Event {
+fn incompatible(own: GUID, other: GUID, who: &'static str, requested: &QosPolicies, offered: &QosPolicies) -> Event {
     let text = |qos: &QosPolicies| format!("{:?}, {:?}", qos.reliability(), qos.durability());
-    Event::Incompatible { own: own.into(), who, offered: text(offered), requested: text(requested) }
+    Event::Incompatible { own: own.into(), other: other.into(), who, offered: text(offered), requested: text(requested) }
 }
 
 /// Quality of service as discovery tells it; what is left out has the default of the DDS specification.
