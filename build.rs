@@ -16,7 +16,6 @@ const NODE: u32 = 20;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    build_syscalls();
     println!("cargo:rerun-if-env-changed=URDF_USD_VIEWER");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("viewer");
     let sources = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR")).join("viewer");
@@ -34,20 +33,6 @@ fn main() {
         None
     });
     put(made.as_deref(), &dist).unwrap_or_else(|error| panic!("{}: {error}", dist.display()));
-}
-
-/// Builds what keeps the embedded ROS client alive when the process is stopped and continued; see the file. rcl needs no such thing.
-fn build_syscalls() {
-    const SOURCE: &str = "src/ros/embedded/syscalls.c";
-    println!("cargo:rerun-if-changed={SOURCE}");
-    if env::var_os("CARGO_FEATURE_RCLRS").is_some() || env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
-        return;
-    }
-    cc::Build::new().file(SOURCE).cargo_metadata(false).compile("urdf_usd_syscalls");
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    println!("cargo:rustc-link-search=native={}", out.display());
-    // All of it: nothing here names it, and the C library has functions of these names too.
-    println!("cargo:rustc-link-lib=static:+whole-archive,-bundle=urdf_usd_syscalls");
 }
 
 /// Puts the files of a built viewer, or none, where the program takes them from.

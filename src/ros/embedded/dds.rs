@@ -95,7 +95,7 @@ pub(super) enum Event {
     /// An own end is connected with another one.
     Matched { own: Gid, other: Gid },
     /// An own end can't be connected with another one.
-    Incompatible { own: Gid, other: Gid, who: &'static str, offered: String, requested: String },
+    Incompatible { own: Gid, who: &'static str, offered: String, requested: String },
 }
 
 /// Why something could not be read or written.

@@ -4,7 +4,6 @@
 //! participant for its own nodes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -54,8 +53,6 @@ struct Known {
     ends: Vec<End>,
     /// Own ends and those of others that they are connected with.
     matched: HashSet<(Gid, Gid)>,
-    /// Own ends and those of others that they can't be connected with.
-    incompatible: HashSet<(Gid, Gid)>,
     /// Those of them that take what is written for news.
     settled: HashSet<(Gid, Gid)>,
     /// The participants that were given up because they were silent for too long.
@@ -68,8 +65,6 @@ struct Known {
 pub(super) struct Graph {
     node: NodeName,
     known: Mutex<Known>,
-    /// How often discovery told something.
-    told: AtomicU64,
     pub(super) own_changed: Notify,
     /// Discovery told something.
     pub(super) others_changed: Notify,
@@ -79,14 +74,7 @@ pub(super) struct Graph {
 impl Graph {
     /// What changes ticks `changes`.
     pub(super) fn new(node: NodeName, changes: watch::Sender<()>) -> Arc<Self> {
-        Arc::new(Self {
-            node,
-            known: Mutex::default(),
-            told: AtomicU64::new(0),
-            own_changed: Notify::new(),
-            others_changed: Notify::new(),
-            changes,
-        })
+        Arc::new(Self { node, known: Mutex::default(), own_changed: Notify::new(), others_changed: Notify::new(), changes })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -135,7 +123,6 @@ impl Graph {
 
     /// Notes what discovery tells.
     pub(super) fn hear(&self, event: Event) {
-        self.told.fetch_add(1, Ordering::Relaxed);
         let mut known = self.known();
         match event {
             Event::Writer(writer) => {
@@ -147,7 +134,6 @@ impl Graph {
                 known.writers.remove(&end);
                 known.matched.retain(|(_, other)| *other != end);
                 known.settled.retain(|(_, other)| *other != end);
-                known.incompatible.retain(|(_, other)| *other != end);
             }
             Event::ParticipantLost { prefix, was_silent } => {
                 if was_silent {
@@ -159,15 +145,13 @@ impl Graph {
                 known.writers.retain(|writer| writer.prefix() != prefix);
                 known.matched.retain(|(_, other)| other.prefix() != prefix);
                 known.settled.retain(|(_, other)| other.prefix() != prefix);
-                known.incompatible.retain(|(_, other)| other.prefix() != prefix);
             }
             Event::Matched { own, other } => {
                 known.matched.insert((own, other));
                 // It may be connected anew, and know of nothing.
                 known.settled.remove(&(own, other));
             }
-            Event::Incompatible { own, other, who, offered, requested } => {
-                known.incompatible.insert((own, other));
+            Event::Incompatible { own, who, offered, requested } => {
                 let topic = known.own.get(&own).map_or("a topic", |end| end.topic.name.as_str());
                 let topic = topic.strip_prefix("rt").unwrap_or(topic);
                 tracing::warn!(
@@ -181,21 +165,10 @@ impl Graph {
         self.changes.send_replace(());
     }
 
-    /// How often discovery has told something.
-    pub(super) fn told(&self) -> u64 {
-        self.told.load(Ordering::Relaxed)
-    }
-
     /// Whether a participant is back that was given up because it was silent for longer than it said it would be. Asked twice, it says
     /// so once.
     pub(super) fn take_returned(&self) -> bool {
         std::mem::take(&mut self.known().has_returned)
-    }
-
-    /// Whether discovery has told of `own` and `other` that they are connected, or can't be.
-    pub(super) fn have_met(&self, own: Gid, other: Gid) -> bool {
-        let known = self.known();
-        known.matched.contains(&(own, other)) || known.incompatible.contains(&(own, other))
     }
 
     /// Notes all ends of others that the library knows.
@@ -339,7 +312,6 @@ impl Drop for OwnEnd {
         known.own.remove(&self.gid);
         known.matched.retain(|(own, _)| *own != self.gid);
         known.settled.retain(|(own, _)| *own != self.gid);
-        known.incompatible.retain(|(own, _)| *own != self.gid);
         drop(known);
         self.graph.own_changed();
     }

@@ -34,8 +34,6 @@ const QUICK: u32 = 10;
 const SLOWLY: u32 = 8;
 /// How many participants are looked for on each of them, as by Cyclone and Fast DDS.
 const MOST_PARTICIPANTS: u16 = 32;
-/// How long a new end waits to be connected with those that are there.
-const MEET: Duration = Duration::from_millis(500);
 /// How often a session speaks to itself.
 const PULSE: Duration = Duration::from_secs(1);
 
@@ -114,30 +112,9 @@ impl Session {
         self.graph.own_changed.notify_one();
     }
 
-    /// Waits until a new end has met the ends of others that are there.
-    ///
-    /// RustDDS 0.15 keeps its data base locked for reading while it tells its event loop of them by way of a short queue. The loop reads
-    /// the data base too, and may not while somebody waits to write there, as the next end does that is opened: a deadlock of three.
-    fn let_meet(&self, own: Gid, topic: &DdsTopic, direction: Direction) {
-        if self.dds.is_lasting() {
-            return;
-        }
-        let others: Vec<Gid> = self
-            .dds
-            .ends()
-            .filter(|end| end.direction == direction && end.topic == *topic && end.gid.prefix() != own.prefix())
-            .map(|end| end.gid)
-            .collect();
-        let start = Instant::now();
-        while start.elapsed() < MEET && !others.iter().all(|other| self.graph.have_met(own, *other)) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
     /// Listens to `topic`; see [`Dds::reader`].
     pub(super) fn reader(&self, topic: &DdsTopic, qos: Qos) -> Result<Listening, Diagnostic> {
         let reader = self.dds.reader(topic, qos, qos.depth)?;
-        self.let_meet(reader.gid(), topic, Direction::Writer);
         let end = self.graph.own(reader.gid(), Direction::Reader, topic.clone(), qos);
         Ok(Listening { reader, end })
     }
@@ -145,7 +122,6 @@ impl Session {
     /// Writes to `topic`.
     pub(super) fn writer(&self, topic: &DdsTopic, qos: Qos) -> Result<Speaking, Diagnostic> {
         let writer = self.dds.writer(topic, qos)?;
-        self.let_meet(writer.gid(), topic, Direction::Reader);
         let end = self.graph.own(writer.gid(), Direction::Writer, topic.clone(), qos);
         Ok(Speaking { writer, _end: end })
     }
@@ -155,9 +131,10 @@ impl Session {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As if the network beneath were dead: from now on it hears nothing.
+    /// As if the network beneath were dead, and had always been: from now on it hears nothing.
     #[cfg(test)]
     pub(super) fn mute(&self) {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 

@@ -29,6 +29,8 @@ use crate::ros::names::NodeName;
 
 /// How often to look whether all is well.
 const TICK: Duration = Duration::from_millis(200);
+/// A machine or a process that stood still for so long could not hear itself; one that is only busy sleeps a little too long as well.
+const NAP: Duration = Duration::from_secs(1);
 /// A machine or a process that stood still for so long may have been given up by others, whose patience with it is 50 s.
 const STANDSTILL: Duration = Duration::from_secs(30);
 /// How often to look at the addresses of this machine.
@@ -42,9 +44,6 @@ const CLOSE: Duration = Duration::from_millis(50);
 const AGAIN: Duration = Duration::from_secs(1);
 /// How long to wait at most, where it does not help: after each that was for nothing twice as long.
 const AGAIN_AT_MOST: Duration = Duration::from_secs(30);
-/// Discovery is quiet when it has told nothing for so long; and how long that is waited for at most.
-const QUIET: Duration = Duration::from_millis(50);
-const QUIET_AT_MOST: Duration = Duration::from_millis(600);
 /// How many sessions may fail to hear themselves, where none ever did, before that is put down to the network.
 const NEVER_HEARD: u64 = 3;
 /// How long shutting down may take.
@@ -268,7 +267,6 @@ struct Opener {
 impl Opener {
     /// Works until the session is over, and leaves it then.
     fn run(mut self, commands: &Receiver<Command>) {
-        let_meet(&self.session);
         loop {
             match commands.recv_timeout(TICK) {
                 Ok(Command::Open(id, end)) => self.open(id, end, TICK),
@@ -315,18 +313,6 @@ impl Opener {
         self.unopened = later;
         let due: Vec<(u64, Weak<dyn End>, Instant, Duration)> = due;
         due.into_iter().for_each(|(id, end, _, wait)| self.open(id, end, wait));
-    }
-}
-
-/// Waits until a session has met those that are there: what is opened meanwhile competes with them for the library's data base.
-fn let_meet(session: &Session) {
-    let (start, mut told, mut since) = (Instant::now(), session.graph.told(), Instant::now());
-    while since.elapsed() < QUIET && start.elapsed() < QUIET_AT_MOST {
-        thread::sleep(QUIET / 5);
-        let now = session.graph.told();
-        if now != told {
-            (told, since) = (now, Instant::now());
-        }
     }
 }
 
@@ -447,7 +433,7 @@ impl Keeper {
         let session = self.lives.first()?.session.clone();
         let heard = session.last_heard();
         self.has_heard_itself |= heard.is_some();
-        if stood_still > TICK {
+        if stood_still > NAP {
             // What was not heard meanwhile says nothing.
             (self.awake_since, self.well_since) = (instant, instant);
         }
@@ -625,6 +611,8 @@ mod tests {
         let ended = Arc::<AtomicBool>::default();
         let node = start(10, "node", Duration::from_secs(6), &ended);
         until("it does not hear itself", || node.sessions.current().is_ok_and(|session| session.last_heard().is_some())).await;
+        // Who keeps watch has to have seen that, or takes it for a network on which nobody hears himself.
+        tokio::time::sleep(2 * TICK).await;
         until("it stays", || {
             mute(&node);
             ended.load(Ordering::Relaxed)

@@ -114,13 +114,7 @@ impl Dds {
             let (offers, asks) = if end.is_writer { (end, &other) } else { (&other, end) };
             let is_less = (asks.is_reliable && !offers.is_reliable) || (asks.is_durable && !offers.is_durable);
             let who = if end.is_writer { "subscriber" } else { "publisher" };
-            is_less.then(|| Event::Incompatible {
-                own: Gid(own),
-                other: Gid(other.guid),
-                who,
-                offered: text(offers),
-                requested: text(asks),
-            })
+            is_less.then(|| Event::Incompatible { own: Gid(own), who, offered: text(offers), requested: text(asks) })
         });
         refused.take(1).collect()
     }

@@ -20,6 +20,7 @@ use rustdds::{
     RepresentationIdentifier, SampleIdentity, SequenceNumber, StatusEvented, Timestamp, Topic, TopicKind, WriteOptions,
     WriteOptionsBuilder,
 };
+use urdf_usd_rustdds::Moment;
 
 use super::super::network::Network;
 use super::super::{rtps, transport, wire};
@@ -36,6 +37,9 @@ const ACKNOWLEDGED: Duration = Duration::from_millis(2);
 const THREADS: &str = "RustDDS";
 /// Held while a participant is made.
 static JOINING: Mutex<()> = Mutex::new(());
+/// How long RustDDS may take to tell everybody of a new end, and how often to look whether it has.
+const FINISH: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_micros(100);
 /// How many bytes stand in front of a message in CDR.
 const FRONT: usize = 4;
 
@@ -103,6 +107,25 @@ impl Dds {
         self.threads.iter().all(|thread| thread_name(thread).is_some_and(|name| name.starts_with(THREADS)))
     }
 
+    /// Waits until RustDDS has told everybody of an end that was just created.
+    ///
+    /// Its discovery thread keeps the data base locked for reading meanwhile, and hands its event loop those that the end may be
+    /// connected with, by way of a short queue. The loop reads the data base too, and may not while somebody waits to write there, as
+    /// who creates the next end does: a deadlock of three.
+    fn let_finish(&self) {
+        let start = Instant::now();
+        // The event loop passes the new end on to discovery: it is in the second round that discovery is sure to have it.
+        for _ in 0..2 {
+            let moments = self.threads.iter().filter_map(|id| Some(Moment::now(id.to_str()?.parse().ok()?)));
+            let moments: Vec<Moment> = moments.collect();
+            let mut passed = 0;
+            while passed < 2 && start.elapsed() < FINISH {
+                passed = if moments.iter().all(|moment| moment.has_passed()) { passed + 1 } else { 0 };
+                std::thread::sleep(LOOK);
+            }
+        }
+    }
+
     fn topic(&self, topic: &DdsTopic, qos: &QosPolicies) -> Result<Topic, Diagnostic> {
         let created = self.participant.create_topic(topic.name.clone(), topic.kind.clone(), qos, TopicKind::NoKey);
         created.map_err(|e| transport(&format!("topic {}", topic.name), e))
@@ -113,6 +136,7 @@ impl Dds {
         let (since, qos) = (Timestamp::now(), wire::subscription(qos, cached));
         let there = self.topic(topic, &qos)?;
         let created = patiently(|| self.subscriber.create_simple_datareader_no_key(&there, Some(qos.clone())));
+        self.let_finish();
         Ok(Reader { inner: created.map_err(|e| transport(&format!("can't listen to {}", topic.name), e))?, since })
     }
 
@@ -121,6 +145,7 @@ impl Dds {
         let qos = wire::publisher(qos);
         let there = self.topic(topic, &qos)?;
         let created = patiently(|| self.publisher.create_datawriter_no_key(&there, Some(qos.clone())));
+        self.let_finish();
         Ok(Writer { inner: created.map_err(|e| transport(&format!("can't write to {}", topic.name), e))? })
     }
 
@@ -223,19 +248,19 @@ fn translated(event: DomainParticipantStatusEvent) -> Option<Event> {
         Status::RemoteWriterMatched { local_reader, remote_writer } => {
             Event::Matched { own: local_reader.into(), other: remote_writer.into() }
         }
-        Status::RemoteReaderQosIncompatible { local_writer, remote_reader, requested_qos, offered_qos, .. } => {
-            incompatible(local_writer, remote_reader, "subscriber", &requested_qos, &offered_qos)
+        Status::RemoteReaderQosIncompatible { local_writer, requested_qos, offered_qos, .. } => {
+            incompatible(local_writer, "subscriber", &requested_qos, &offered_qos)
         }
-        Status::RemoteWriterQosIncompatible { local_reader, remote_writer, requested_qos, offered_qos, .. } => {
-            incompatible(local_reader, remote_writer, "publisher", &requested_qos, &offered_qos)
+        Status::RemoteWriterQosIncompatible { local_reader, requested_qos, offered_qos, .. } => {
+            incompatible(local_reader, "publisher", &requested_qos, &offered_qos)
         }
         _ => return None,
     })
 }
 
-fn incompatible(own: GUID, other: GUID, who: &'static str, requested: &QosPolicies, offered: &QosPolicies) -> Event {
+fn incompatible(own: GUID, who: &'static str, requested: &QosPolicies, offered: &QosPolicies) -> Event {
     let text = |qos: &QosPolicies| format!("{:?}, {:?}", qos.reliability(), qos.durability());
-    Event::Incompatible { own: own.into(), other: other.into(), who, offered: text(offered), requested: text(requested) }
+    Event::Incompatible { own: own.into(), who, offered: text(offered), requested: text(requested) }
 }
 
 /// Quality of service as discovery tells it; what is left out has the default of the DDS specification.

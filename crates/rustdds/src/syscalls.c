@@ -7,6 +7,9 @@
  * RustDDS that gives up silent participants is held back for a moment then: the other one has to read first, from what came meanwhile,
  * that they were not silent.
  *
+ * It also counts how often threads of RustDDS begin and end to wait, so that others can tell when they have done what they were asked
+ * for.
+ *
  * recvmsg: what participants announce of themselves is changed in two places. Each announcement gets a number of its own: Cyclone DDS
  * repeats one under one number, RustDDS takes that for what it knows already, and never meets a participant again that it has given
  * up, or whose first announcement was lost on the way to the thread that wants it. And the lease is longer: Cyclone DDS asks to be
@@ -15,6 +18,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +58,72 @@ static long long milliseconds(void)
     return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout)
+/* What is known of a thread of RustDDS. */
+struct thread {
+    _Atomic int number;      /* 0: free */
+    _Atomic int epoll;       /* what it waits for */
+    _Atomic uint64_t count;  /* how often it has begun or ended waiting: odd while it waits */
+};
+static struct thread threads[256];
+
+/* The entry of a thread, or NULL. */
+static struct thread *find_thread(int number)
+{
+    for (size_t n = 0; n < sizeof threads / sizeof *threads; n++)
+        if (number && threads[n].number == number)
+            return &threads[n];
+    return NULL;
+}
+
+/* An entry for this thread: a free one, or of one that has ended; NULL if there is none. */
+static struct thread *add_thread(void)
+{
+    int own = (int)syscall(SYS_gettid), process = getpid();
+    for (size_t n = 0; n < sizeof threads / sizeof *threads; n++) {
+        int other = threads[n].number;
+        if (other && !(syscall(SYS_tgkill, process, other, 0) < 0 && errno == ESRCH))
+            continue;
+        if (atomic_compare_exchange_strong(&threads[n].number, &other, own)) {
+            threads[n].count = 0;
+            return &threads[n];
+        }
+    }
+    return NULL;
+}
+
+/* Notes that this thread begins or ends to wait. */
+static void count_wait(int epoll)
+{
+    static _Thread_local enum { UNKNOWN, OTHER, RUSTDDS } kind;
+    static _Thread_local struct thread *own;
+    int saved = errno;
+    if (kind == UNKNOWN) {
+        kind = is_thread(ANY_THREAD) ? RUSTDDS : OTHER;
+        own = kind == RUSTDDS ? add_thread() : NULL;
+    }
+    if (own) {
+        own->epoll = epoll;
+        own->count++;
+    }
+    errno = saved;
+}
+
+/* How often a thread has begun or ended waiting; 0 if it is not known. */
+uint64_t urdf_usd_waits(int number)
+{
+    struct thread *thread = find_thread(number);
+    return thread ? thread->count : 0;
+}
+
+/* Whether there is news for a thread that waits. */
+int urdf_usd_is_woken(int number)
+{
+    struct thread *thread = find_thread(number);
+    struct pollfd what = {.fd = thread ? thread->epoll : -1, .events = POLLIN};
+    return thread && poll(&what, 1, 0) > 0;
+}
+
+static int wait_on(int epoll, struct epoll_event *events, int most, int timeout)
 {
     long long end = timeout > 0 ? milliseconds() + timeout : 0;
     for (;;) {
@@ -67,6 +136,14 @@ int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout)
             timeout = left > 0 ? (int)left : 0;
         }
     }
+}
+
+int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout)
+{
+    count_wait(epoll);
+    int found = wait_on(epoll, events, most, timeout);
+    count_wait(epoll);
+    return found;
 }
 
 static uint32_t patience(void)
