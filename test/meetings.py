@@ -223,7 +223,7 @@ def main():
 
     folder = Path(tempfile.mkdtemp())
     # Robots in namespaces are looked for, and the last ones are kept.
-    node = Node(options.domain, folder / "out", folder / "log.txt", environment={"ROS_LOG_DIR": str(folder / "logs")}, discover=True)
+    node = Node(options.domain, folder / "out", folder / "log.txt", environment={"ROS_LOG_DIR": str(folder / "logs")}, discover=True, max_assets=1000000)
     said = [time.monotonic()]
 
     def report(figures):
