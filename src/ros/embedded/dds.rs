@@ -191,6 +191,11 @@ impl Dds {
         either!(&self.0, dds => dds.listen(hear).await);
     }
 
+    /// Waits until the library has done what it was asked for, a moment.
+    pub(super) fn let_finish(&self) {
+        either!(&self.0, dds => dds.let_finish());
+    }
+
     /// The ends of others that discovery knows.
     pub(super) fn ends(&self) -> impl Iterator<Item = End> {
         let ends: Vec<End> = either!(&self.0, dds => dds.ends().collect());

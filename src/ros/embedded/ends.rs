@@ -177,7 +177,11 @@ pub(super) async fn say<M: Message>(said: Arc<Said>, mut queue: queue::Receiver<
             tokio::select! {
                 message = queue.next() => match message {
                     Some(message) => take(message, &mut kept, &mut due),
-                    None => return,
+                    None => {
+                        // It is dropped where it was opened.
+                        said.writer.send_replace(None);
+                        return;
+                    }
                 },
                 // The sender is beside it.
                 _ = writers.changed() => writers.mark_changed(),

@@ -64,9 +64,8 @@ impl Default for Patience {
     }
 }
 
-/// How long closing something may hold up what is opened or closed next: RustDDS 0.15 forgets to take an end back where more than four
-/// are dropped at once.
-const DROP: Duration = Duration::from_millis(2);
+/// How long a task that is ended may take to drop what it has.
+const DROP: Duration = Duration::from_millis(1);
 /// How long the old session waits at most for everything to be open in the new one.
 const OPEN_AT_MOST: Duration = Duration::from_secs(10);
 
@@ -272,8 +271,8 @@ impl Opener {
                 Ok(Command::Open(id, end)) => self.open(id, end, TICK),
                 Ok(Command::Close(id)) => {
                     self.unopened.retain(|(other, ..)| *other != id);
-                    if self.opened.remove(&id).is_some() {
-                        thread::sleep(DROP);
+                    if let Some(opened) = self.opened.remove(&id) {
+                        self.close(opened);
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {
@@ -284,12 +283,16 @@ impl Opener {
             }
             self.pending.fetch_sub(1, Ordering::Relaxed);
         }
-        let Self { session, opened, pending, .. } = self;
-        session.leave();
-        drop(opened);
+        self.session.leave();
+        let start = Instant::now();
+        for (_, opened) in std::mem::take(&mut self.opened) {
+            if start.elapsed() < LEAVE / 2 {
+                self.close(opened);
+            }
+        }
         thread::sleep(CLOSE);
-        drop(session);
-        pending.store(0, Ordering::Relaxed);
+        drop(self.session);
+        self.pending.store(0, Ordering::Relaxed);
     }
 
     /// Opens something; what fails is tried again after a while.
@@ -305,6 +308,14 @@ impl Opener {
                 self.unopened.push((id, weak, Instant::now() + wait, (wait * 2).min(AGAIN_AT_MOST)));
             }
         }
+    }
+
+    /// Closes something, and lets the library take it back.
+    fn close(&self, opened: Opened) {
+        drop(opened);
+        // What is dropped may be in a task, that ends elsewhere.
+        thread::sleep(DROP);
+        self.session.dds.let_finish();
     }
 
     fn open_again(&mut self) {

@@ -107,12 +107,13 @@ impl Dds {
         self.threads.iter().all(|thread| thread_name(thread).is_some_and(|name| name.starts_with(THREADS)))
     }
 
-    /// Waits until RustDDS has told everybody of an end that was just created.
+    /// Waits until RustDDS has told everybody of an end that was just created, or forgotten one that was just dropped.
     ///
-    /// Its discovery thread keeps the data base locked for reading meanwhile, and hands its event loop those that the end may be
-    /// connected with, by way of a short queue. The loop reads the data base too, and may not while somebody waits to write there, as
-    /// who creates the next end does: a deadlock of three.
-    fn let_finish(&self) {
+    /// Where more than four are dropped at once, it forgets to take the others back. And of a new one, its discovery thread keeps the
+    /// data base locked for reading while it hands its event loop those that the end may be connected with, by way of a short queue.
+    /// The loop reads the data base too, and may not while somebody waits to write there, as who creates the next end does: a deadlock
+    /// of three.
+    pub(super) fn let_finish(&self) {
         let start = Instant::now();
         // The event loop passes the new end on to discovery: it is in the second round that discovery is sure to have it.
         for _ in 0..2 {
