@@ -1,5 +1,5 @@
 /*
- * Two functions of the C library, for the whole program, so that RustDDS 0.15 outlives a process that stands still.
+ * Three functions of the C library, for the whole program, so that RustDDS 0.15 outlives a process that stands still.
  *
  * epoll_wait: no signal ends it. A process that is stopped and continued (Ctrl-Z and fg, a debugger, docker pause, suspend) finds its
  * epoll_wait ended with EINTR. RustDDS takes that for the end of its network: its threads return, with everything that waits in their
@@ -14,6 +14,9 @@
  * repeats one under one number, RustDDS takes that for what it knows already, and never meets a participant again that it has given
  * up, or whose first announcement was lost on the way to the thread that wants it. And the lease is longer: Cyclone DDS asks to be
  * given up after 10 s of silence. (RTPS 2.5, sections 8.3.8.2, 9.4.2.11, 9.6.3.2.)
+ *
+ * sendto: so is the lease of what RustDDS announces of itself, 50 s. It is longer than the other by as much as passes between two
+ * announcements: who has given us up was silent for so long that we have given it up, and notice when it is back.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -35,6 +38,12 @@ static const char ANY_THREAD[] = "RustDDS";
 static const int MOMENT = 250; /* ms */
 /* How long a silent participant is kept, in s, unless URDF_USD_DDS_PATIENCE says otherwise. */
 static const uint32_t PATIENCE = 70;
+/* How long others are asked to keep us. */
+static const uint32_t LEASE = 80;
+/* No announcement of RustDDS is longer. */
+enum { LONGEST = 2048 };
+/* ENTITYID_SPDP_BUILTIN_PARTICIPANT_WRITER */
+static const uint8_t ANNOUNCER[4] = {0, 1, 0, 0xc2};
 
 /* Whether this thread's name begins with `start`. */
 static int is_thread(const char *start)
@@ -192,17 +201,21 @@ static uint64_t next_number(void)
     return ++last;
 }
 
-/* Changes a DATA submessage, from `at` to `end`, if it announces a participant: its number, and the lease. */
-static void change_announcement(uint8_t *at, uint8_t *end, uint8_t flags)
+/*
+ * Changes a DATA submessage, from `at` to `end`, if it announces a participant: the lease is `lease` s at least, and the number is a
+ * new one if that is wanted.
+ */
+static void change_announcement(uint8_t *at, uint8_t *end, uint8_t flags, uint32_t lease, int is_renumbered)
 {
-    static const uint8_t ANNOUNCER[4] = {0, 1, 0, 0xc2}; /* ENTITYID_SPDP_BUILTIN_PARTICIPANT_WRITER */
     int is_little = flags & 1;
     uint16_t id, size;
     if (end - at < 20 || memcmp(at + 8, ANNOUNCER, 4) != 0 || !is_thread(ANY_THREAD))
         return;
-    uint64_t number = next_number();
-    write32(at + 12, is_little, (uint32_t)(number >> 32));
-    write32(at + 16, is_little, (uint32_t)number);
+    if (is_renumbered) {
+        uint64_t number = next_number();
+        write32(at + 12, is_little, (uint32_t)(number >> 32));
+        write32(at + 16, is_little, (uint32_t)number);
+    }
     if (!(flags & 4)) /* no data, as of one that leaves */
         return;
     uint16_t to_inline_qos = read16(at + 2, is_little);
@@ -221,11 +234,11 @@ static void change_announcement(uint8_t *at, uint8_t *end, uint8_t flags)
     is_little = at[1] == 3;
     at += 4;
     for (uint8_t *value; (value = next_parameter(&at, end, is_little, &id, &size));)
-        if (id == 2 && size >= 4 && read32(value, is_little) < patience()) /* PID_PARTICIPANT_LEASE_DURATION: seconds, fraction */
-            write32(value, is_little, patience());
+        if (id == 2 && size >= 4 && read32(value, is_little) < lease) /* PID_PARTICIPANT_LEASE_DURATION: seconds, fraction */
+            write32(value, is_little, lease);
 }
 
-static void change_announcements(uint8_t *datagram, size_t size)
+static void change_announcements(uint8_t *datagram, size_t size, uint32_t lease, int is_renumbered)
 {
     if (size < 20 || memcmp(datagram, "RTPS", 4) != 0)
         return;
@@ -237,7 +250,7 @@ static void change_announcements(uint8_t *datagram, size_t size)
         /* The last one may leave its length out. */
         uint8_t *next = length == 0 && kind != 1 && kind != 9 ? end : end - at < length ? end : at + length;
         if (kind == 0x15) /* DATA */
-            change_announcement(at, next, flags);
+            change_announcement(at, next, flags, lease, is_renumbered);
         at = next;
     }
 }
@@ -247,8 +260,19 @@ ssize_t recvmsg(int socket, struct msghdr *message, int flags)
     ssize_t size = syscall(SYS_recvmsg, socket, message, flags);
     if (size > 0 && message->msg_iovlen == 1 && (size_t)size <= message->msg_iov[0].iov_len) {
         int saved = errno;
-        change_announcements(message->msg_iov[0].iov_base, (size_t)size);
+        change_announcements(message->msg_iov[0].iov_base, (size_t)size, patience(), 1);
         errno = saved;
     }
     return size;
+}
+
+ssize_t sendto(int socket, const void *data, size_t size, int flags, const struct sockaddr *to, socklen_t to_size)
+{
+    uint8_t copy[LONGEST];
+    if (size <= LONGEST && memmem(data, size, ANNOUNCER, sizeof ANNOUNCER)) {
+        memcpy(copy, data, size);
+        change_announcements(copy, size, LEASE, 0);
+        data = copy;
+    }
+    return syscall(SYS_sendto, socket, data, size, flags, to, to_size);
 }

@@ -109,7 +109,7 @@ pub(super) fn own_address(other: Ipv4Addr) -> Option<Ipv4Addr> {
 /// For how long others keep a node that is stopped, with what they asked it, and how often it tells them that it is there. The lease is
 /// longer than that of other nodes, 10 s: as long as with RustDDS.
 #[cfg(feature = "cyclone")]
-const LEASE: &str = "<LeaseDuration>50s</LeaseDuration><SPDPInterval>8s</SPDPInterval>";
+const LEASE: &str = "<LeaseDuration>80s</LeaseDuration><SPDPInterval>8s</SPDPInterval>";
 
 /// Cyclone's configuration as `rcl` and `rmw_cyclonedds_cpp` of Jazzy make it: what ROS says, and on top of it what the variable of
 /// Cyclone's own says.

@@ -118,7 +118,7 @@ pub(super) fn announcement(participant: Gid, address: Ipv4Addr, ports: &Ports) -
     /// Participants, publications, subscriptions and liveliness, both ends of each; topics, as RustDDS has it.
     const ENDPOINTS: usize = 0x0c3f | 0x3000_0000;
     /// In seconds; said again much more often.
-    const LEASE: usize = 50;
+    const LEASE: usize = 80;
     let locator = |port: u16| [&word(1)[..], &word(port.into()), &[0; 12], &address.octets()].concat();
     let parameters: [(usize, Vec<u8>); 7] = [
         (0x0015, vec![2, 4, 0, 0]),                // PID_PROTOCOL_VERSION

@@ -31,8 +31,8 @@ use crate::ros::names::NodeName;
 const TICK: Duration = Duration::from_millis(200);
 /// A machine or a process that stood still for so long could not hear itself; one that is only busy sleeps a little too long as well.
 const NAP: Duration = Duration::from_secs(1);
-/// A machine or a process that stood still for so long may have been given up by others, whose patience with it is 50 s.
-const STANDSTILL: Duration = Duration::from_secs(30);
+/// A machine or a process that stood still for so long may have been given up by others, whose patience with it is 80 s.
+const STANDSTILL: Duration = Duration::from_secs(65);
 /// How often to look at the addresses of this machine.
 const ADDRESSES: Duration = Duration::from_secs(2);
 /// How long an old session stays beside the new one: what is under way there comes to its end, and the others meet the new one
