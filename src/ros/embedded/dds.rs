@@ -155,7 +155,7 @@ impl Dds {
     }
 
     /// Whether it stays good whatever happens but for a change of this machine's addresses: it meets again by itself whom it has given
-    /// up, or who has given it up, and its threads don't end.
+    /// up, or who has given it up, its threads don't end, and it forgets who has left.
     pub(super) fn is_lasting(&self) -> bool {
         matches!(self.0, Either::Cyclone(_))
     }

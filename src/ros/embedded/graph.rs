@@ -36,8 +36,8 @@ pub(super) fn discovery_topic() -> DdsTopic {
     DdsTopic { name: "ros_discovery_info".to_owned(), kind: "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_".to_owned() }
 }
 
-/// How many participants may be given up in one session.
-const MOST_GIVEN_UP: usize = 1000;
+/// How many participants may leave in one session: RustDDS 0.15 keeps what each has told of its ends, which is some 10 kB.
+const MOST_LEFT: u32 = 1000;
 
 #[derive(Default)]
 struct Known {
@@ -57,8 +57,10 @@ struct Known {
     settled: HashSet<(Gid, Gid)>,
     /// The participants that were given up because they were silent for too long.
     given_up: HashSet<Prefix>,
-    /// Whether one of them is back.
-    has_returned: bool,
+    /// How many participants have left, or were given up.
+    left: u32,
+    /// Why a new session is wanted.
+    worn: Option<&'static str>,
 }
 
 /// The node and its neighbours.
@@ -129,7 +131,11 @@ impl Graph {
                 known.writers.insert(writer);
             }
             Event::Reader => {}
-            Event::Participant(prefix) => known.has_returned |= known.given_up.remove(&prefix),
+            Event::Participant(prefix) => {
+                if known.given_up.remove(&prefix) {
+                    known.worn = Some("a node is back that was silent for too long");
+                }
+            }
             Event::EndLost(end) => {
                 known.writers.remove(&end);
                 known.matched.retain(|(_, other)| *other != end);
@@ -138,8 +144,10 @@ impl Graph {
             Event::ParticipantLost { prefix, was_silent } => {
                 if was_silent {
                     known.given_up.insert(prefix);
-                    // The library keeps something of each. A new session does not.
-                    known.has_returned |= known.given_up.len() > MOST_GIVEN_UP;
+                }
+                known.left += 1;
+                if known.left == MOST_LEFT {
+                    known.worn = Some("many nodes have left, of which the network's library keeps something");
                 }
                 known.nodes.retain(|participant, _| participant.prefix() != prefix);
                 known.writers.retain(|writer| writer.prefix() != prefix);
@@ -165,10 +173,10 @@ impl Graph {
         self.changes.send_replace(());
     }
 
-    /// Whether a participant is back that was given up because it was silent for longer than it said it would be. Asked twice, it says
-    /// so once.
-    pub(super) fn take_returned(&self) -> bool {
-        std::mem::take(&mut self.known().has_returned)
+    /// Why RustDDS wants a new session, if it does: a participant is back that it has given up, or too many have left. Asked twice, it
+    /// says so once.
+    pub(super) fn take_worn(&self) -> Option<&'static str> {
+        self.known().worn.take()
     }
 
     /// Notes all ends of others that the library knows.

@@ -460,8 +460,8 @@ impl Keeper {
         if is_watched && silence >= self.patience.deaf {
             return Some(format!("the node has not heard itself for {:.0} s", silence.as_secs_f64()));
         }
-        if session.graph.take_returned() {
-            return Some("a node is back that was silent for too long".to_owned());
+        if let Some(why) = session.graph.take_worn().filter(|_| !session.dds.is_lasting()) {
+            return Some(why.to_owned());
         }
         if !session.dds.is_alive() {
             return Some("the network's threads have ended".to_owned());
