@@ -153,7 +153,7 @@ def test_limits(case):
 @every_robot
 def test_masses(case):
     for name, body in case.bodies.items():
-        link = case.urdf.links[name]
+        link = case.expected.weighed(case.urdf, name)
         if not link.mass or link.mass <= 0:
             assert 0 < body["mass"] <= 0.01, name
             continue

@@ -233,12 +233,11 @@ pub struct Joint {
 }
 
 impl Robot {
-    /// The root link that stands for the world, if there is one: named `world`, with nothing on it, the only root. What hangs on
-    /// it by a fixed joint is held.
+    /// The root link that stands for the world, if there is one: named `world`, with geometry or with joints on it, whatever other
+    /// roots there are. It does not move, what hangs on it by a fixed joint is held, and its mass means nothing.
     pub fn world_root(&self) -> Option<LinkId> {
-        let [root] = self.tree.roots[..] else { return None };
-        let link = self.links.get(root.0)?;
-        (link.name == "world" && link.is_empty() && self.links.len() > 1).then_some(root)
+        let is_used = |root: LinkId| !self.links[root.0].is_empty() || !self.tree.child_joints[root.0].is_empty();
+        self.tree.roots.iter().copied().find(|root| self.links[root.0].name == "world" && is_used(*root))
     }
 }
 

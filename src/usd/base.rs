@@ -5,7 +5,7 @@ use super::author::{Attribute, Layer, Relationship, string};
 use super::instances::author_primitive;
 use super::library::{Collider, ColliderForm, DEFAULT_TIER, Look, TIERS, Visual};
 use super::numbers::place;
-use super::plan::Role;
+use super::roles::Role;
 use super::sensors;
 use crate::robot::LinkId;
 

@@ -22,6 +22,7 @@ mod openpbr;
 mod physics;
 mod plan;
 mod read;
+mod roles;
 mod ros;
 mod schema;
 mod sensors;
@@ -34,8 +35,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use author::Layer;
 pub use frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use library::Library;
-use plan::{Flattened, Plan, Role};
+use plan::{Flattened, Plan};
 pub use read::{InterfaceSummary, ReadError, Summary, inspect, read_frames};
+use roles::Role;
 pub use ros::default_namespace;
 pub use schema::SCHEMA_FILES;
 
@@ -272,11 +274,12 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
             note(&codes::NAME_ENCODED, &link.place, message, "rename the link if its TF frame matters");
         }
         if plan.mass_missing {
-            let message = match &link.inertial {
-                None => format!("link {:?} has no inertial", link.name),
-                Some(inertial) => format!("link {:?} has the mass {}", link.name, inertial.mass),
+            let content = &scene.robot.links[plan.content.0];
+            let message = match &content.inertial {
+                None => format!("link {:?} has no inertial", content.name),
+                Some(inertial) => format!("link {:?} has the mass {}", content.name, inertial.mass),
             };
-            let place = link.inertial.as_ref().map_or(&link.place, |i| &i.place);
+            let place = content.inertial.as_ref().map_or(&content.place, |i| &i.place);
             note(&codes::MASS_MISSING, place, message, "give the link an inertial with its true mass and inertia");
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Scene;
 use super::author::{Attribute, Layer, Prim};
-use super::plan::Role;
+use super::roles::Role;
 use super::sensors::SensorPrimKind;
 use crate::robot::{Interface, InterfaceKind, Qos, names};
 

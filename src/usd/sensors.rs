@@ -10,7 +10,8 @@ use nalgebra::{Quaternion, Unit, UnitQuaternion};
 use super::Scene;
 use super::author::{Attribute, Layer, Prim};
 use super::numbers::place;
-use super::plan::{LINK_SCOPES, Plan, ROOT_SCOPES, Role};
+use super::plan::{LINK_SCOPES, Plan, ROOT_SCOPES};
+use super::roles::Role;
 use super::ros::{is_prohibited, ros_name};
 use crate::robot::{Camera, LinkId, Pose, Robot, Sensor, SensorKind, names};
 
