@@ -12,6 +12,7 @@ mod mass;
 mod material;
 mod mesh;
 pub mod names;
+mod roles;
 mod sensor;
 mod tree;
 
@@ -21,6 +22,8 @@ pub use mass::{Mass, principal_axes};
 pub use material::{ImageFormat, Material, Texture};
 pub use mesh::{Corners, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
+pub use roles::Base;
+pub(crate) use roles::{Role, Roles};
 pub use sensor::{Camera, Captured, Interface, InterfaceKind, Qos, Sensor, SensorKind};
 pub use tree::Tree;
 

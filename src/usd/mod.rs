@@ -22,7 +22,6 @@ mod openpbr;
 mod physics;
 mod plan;
 mod read;
-mod roles;
 mod ros;
 mod schema;
 mod sensors;
@@ -37,26 +36,14 @@ pub use frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, Ros
 use library::Library;
 use plan::{Flattened, Plan};
 pub use read::{InterfaceSummary, ReadError, Summary, inspect, read_frames};
-use roles::Role;
 pub use ros::default_namespace;
 pub use schema::SCHEMA_FILES;
 
 use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::robot::{LinkId, Robot, names};
+pub use crate::robot::Base;
+use crate::robot::{LinkId, Robot, Role, names};
 use crate::store::Store;
 use crate::time_limit::TimeLimit;
-
-/// Whether the base is held to the world.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Base {
-    /// As the source says: held where its root is an empty link named `world`.
-    #[default]
-    Auto,
-    /// Held.
-    Fixed,
-    /// Free.
-    Floating,
-}
 
 /// How the prims of bodies are nested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,10 +9,9 @@ use super::drives::Carried;
 use super::library::ColliderForm;
 use super::numbers::{degrees, joint_axis, quatf, vec3f};
 use super::plan::JointPlan;
-use super::roles::Role;
 use super::{Scene, codes, drives};
 use crate::diagnostic::Diagnostic;
-use crate::robot::{Contact, JointId, JointKind, Link, LinkId, Mass, Pose, names, principal_axes};
+use crate::robot::{Contact, JointId, JointKind, Link, LinkId, Mass, Pose, Role, names, principal_axes};
 
 /// The most bytes that the paths of filtered pairs may take: in a long chain of links each path is as long as the chain.
 const MAX_PAIRS_TEXT: usize = 64 << 20;

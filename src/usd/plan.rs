@@ -4,10 +4,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::roles::{Role, Roles};
 use super::sensors::{self, SensorPlan};
 use super::{Base, Bodies};
-use crate::robot::{JointId, JointKind, LinkId, Pose, Robot, names};
+use crate::robot::{JointId, JointKind, LinkId, Pose, Robot, Role, Roles, names};
 
 /// Names of children of the default prim that links and joints must not take.
 pub(super) const ROOT_SCOPES: [&str; 4] = ["Materials", "PhysicsMaterials", "CollisionGroups", "Interfaces"];
@@ -229,16 +228,10 @@ impl Extent {
 /// The place of every link. With `flat_frames` a frame stands in the body that it is rigid in, not in the frame above it.
 fn place_links(robot: &Robot, roles: &Roles, bodies: Bodies, flat_frames: bool) -> Vec<LinkPlan> {
     let rest = crate::robot::kinematics::Model::of(robot).poses(&[]);
-    // From the roots outwards, so that what is above each link is known: a walk for each would take the square of the depth.
-    let mut body_of: Vec<Option<LinkId>> = vec![None; robot.links.len()];
-    for &link in &robot.tree.order {
-        let parent = robot.tree.parent_joint[link.0].map(|j| robot.joints[j.0].parent);
-        body_of[link.0] = if roles.of[link.0] == Role::Body { Some(link) } else { parent.and_then(|parent| body_of[parent.0]) };
-    }
     let mut plans: Vec<LinkPlan> = Vec::with_capacity(robot.links.len());
     for (index, role) in roles.of.iter().copied().enumerate() {
         let parent = robot.tree.parent_joint[index].map(|j| robot.joints[j.0].parent);
-        let body = body_of[index];
+        let body = roles.body[index];
         // What floats is a tree of its own: nested, its articulation root would stand in another's.
         let floats = robot.tree.parent_joint[index].is_some_and(|j| robot.joints[j.0].kind == JointKind::Floating);
         let holder = match (bodies, role) {

@@ -1,26 +1,37 @@
-//! Which links become rigid bodies and which become frames (REP-158 §1.3, §2.7).
-//!
-//! This module decides; it authors nothing and knows no prims.
+//! Which links are rigid bodies to an engine and which are frames (REP-158 §1.3, §2.7).
 
-use super::Base;
-use crate::robot::{Joint, JointKind, LinkId, Robot};
+use super::{Joint, JointKind, LinkId, Robot};
 
-/// What a link is in USD.
+/// Whether the base is held to the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Base {
+    /// As the source says: held where its root is a link named `world`.
+    #[default]
+    Auto,
+    /// Held.
+    Fixed,
+    /// Free.
+    Floating,
+}
+
+/// What a link is to an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// The default prim stands for it: a root link named `world`. It does not move; geometry on it is a static environment.
+pub(crate) enum Role {
+    /// The world itself ([`Robot::world_root`]). It does not move; geometry on it is a static environment.
     World,
     /// A rigid body.
     Body,
-    /// An Xform with RosFrameAPI, rigid in the prim that holds it.
+    /// A frame, rigid in the body above it, or in the world.
     Frame,
 }
 
 /// The roles of all links.
 #[derive(Clone, Debug)]
-pub(super) struct Roles {
+pub(crate) struct Roles {
     /// By link.
     pub of: Vec<Role>,
+    /// By link: the nearest body at or above it; `None` where only the world is.
+    pub body: Vec<Option<LinkId>>,
     /// By link: of a body, the link whose mass and geometry it has. That is the link itself, but for the base of a robot that moves: an
     /// empty one (`base_footprint`) has those of the one link that is fixed to it (`base_link`), which becomes a frame in it. The edges of
     /// TF keep the URDF's direction, and what is rigid moves as one.
@@ -28,11 +39,14 @@ pub(super) struct Roles {
 }
 
 impl Roles {
-    pub(super) fn new(robot: &Robot, base: Base) -> Self {
+    pub(crate) fn new(robot: &Robot, base: Base) -> Self {
         let tree = &robot.tree;
         let (world, occupied) = (robot.world_root(), occupied(robot));
-        let mut roles =
-            Self { of: vec![Role::Frame; robot.links.len()], content: (0..robot.links.len()).map(LinkId).collect() };
+        let mut roles = Self {
+            of: vec![Role::Frame; robot.links.len()],
+            body: vec![None; robot.links.len()],
+            content: (0..robot.links.len()).map(LinkId).collect(),
+        };
         // Links whose mass and geometry the base above them has.
         let mut given = vec![false; robot.links.len()];
         // From the roots outwards: what a base takes is below it.
@@ -50,6 +64,8 @@ impl Roles {
             } else {
                 Role::Frame
             };
+            let above = joint.and_then(|joint| roles.body[joint.parent.0]);
+            roles.body[link.0] = if roles.of[link.0] == Role::Body { Some(link) } else { above };
             if is_base && is_empty && roles.of[link.0] == Role::Body {
                 if let Some(content) = only_link_on(robot, link) {
                     roles.content[link.0] = content;
