@@ -41,7 +41,7 @@ pub use schema::SCHEMA_FILES;
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 pub use crate::robot::Base;
-use crate::robot::{LinkId, Robot, Role, names};
+use crate::robot::{JointKind, LinkId, Robot, Role, names};
 use crate::store::Store;
 use crate::time_limit::TimeLimit;
 
@@ -244,6 +244,13 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
     if let Some((code, outcome)) = flattened {
         let message = format!("links are nested {nested}; {outcome}");
         note(code, &scene.robot.place, message, "nothing need be done, unless a program relies on links that are nested");
+    }
+    for (joint, plan) in scene.robot.joints.iter().zip(&scene.plan.joints) {
+        let moves = !matches!(joint.kind, JointKind::Fixed | JointKind::Floating);
+        if joint.closes_loop && moves && plan.is_none() {
+            let message = format!("joint {:?} closes a loop between links of one rigid body: it cannot move", joint.name);
+            note(&codes::RIGID_LOOP, &joint.place, message, "let it connect links that move against each other, or remove it");
+        }
     }
     for (link, plan) in scene.robot.links.iter().zip(&scene.plan.links) {
         if plan.role != Role::Body {

@@ -54,7 +54,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         let plan = JointPlan {
             path: path.clone(),
             body0: None,
-            body1: *body,
+            body1: Some(*body),
             local0: scene.plan.links[body.0].rest,
             local1: Pose::identity(),
         };
@@ -190,8 +190,10 @@ fn connect(scene: &Scene<'_>, prim: &mut Prim<'_>, plan: &JointPlan, rotation: &
     if let Some(body0) = plan.body0 {
         prim.relationship("physics:body0", Relationship::to(path(body0)));
     }
-    prim.relationship("physics:body1", Relationship::to(path(plan.body1)))
-        .attribute("physics:localPos0", Attribute::point3f(vec3f(&plan.local0.translation.vector)))
+    if let Some(body1) = plan.body1 {
+        prim.relationship("physics:body1", Relationship::to(path(body1)));
+    }
+    prim.attribute("physics:localPos0", Attribute::point3f(vec3f(&plan.local0.translation.vector)))
         .attribute("physics:localRot0", Attribute::quatf(quatf(&(plan.local0.rotation * rotation))))
         .attribute("physics:localPos1", Attribute::point3f(vec3f(&plan.local1.translation.vector)))
         .attribute("physics:localRot1", Attribute::quatf(quatf(&(plan.local1.rotation * rotation))));

@@ -48,7 +48,8 @@ pub(super) struct JointPlan {
     pub path: String,
     /// `None`: the world.
     pub body0: Option<LinkId>,
-    pub body1: LinkId,
+    /// `None`: the world, which only a joint that closes a loop leads to.
+    pub body1: Option<LinkId>,
     /// The joint frame (without the axis) in `body0`, or in the default prim.
     pub local0: Pose,
     /// The same frame in `body1`.
@@ -112,11 +113,10 @@ impl Plan {
             let scope = joint_scope(robot, &links, JointId(index), bodies);
             let holder = scope.map_or_else(|| format!("/{name}"), |link| links[link.0].path.clone());
             let (parent, child) = (&links[joint.parent.0], &links[joint.child.0]);
-            let Some(body1) = child.body else { continue };
             joints[index] = Some(JointPlan {
                 path: format!("{holder}/{identifier}"),
                 body0: parent.body,
-                body1,
+                body1: child.body,
                 local0: in_body(&links, joint.parent) * joint.origin,
                 local1: in_body(&links, joint.child),
             });
@@ -270,14 +270,13 @@ fn joint_scope(robot: &Robot, links: &[LinkPlan], joint: JointId, bodies: Bodies
 fn is_written(robot: &Robot, links: &[LinkPlan], base: Base, joint: usize) -> bool {
     let joint = &robot.joints[joint];
     let (parent, child) = (&links[joint.parent.0], &links[joint.child.0]);
-    if joint.kind == JointKind::Floating || child.body.is_none() || child.body == parent.body {
+    if joint.kind == JointKind::Floating || child.body == parent.body {
         return false;
     }
-    if parent.body.is_some() || joint.closes_loop {
-        return joint.closes_loop || child.role == Role::Body;
-    }
-    // Nothing is above the child but the world, which a free base is not held to.
-    base != Base::Floating || joint.kind != JointKind::Fixed
+    // A free base is not held to the world.
+    let is_free = base == Base::Floating && joint.kind == JointKind::Fixed;
+    let is_held = !is_free || parent.body.is_some() && child.body.is_some();
+    is_held && (joint.closes_loop || child.role == Role::Body)
 }
 
 /// The topmost bodies that `--base fixed` has to hold by itself, because no joint of the URDF does.
@@ -307,13 +306,13 @@ fn articulation_roots(
     let mut above: BTreeMap<LinkId, LinkId> = BTreeMap::new();
     for (plan, _) in joints.iter().zip(&robot.joints).filter(|(_, joint)| !joint.closes_loop) {
         match plan {
-            Some(JointPlan { body0: Some(body0), body1, .. }) => {
+            Some(JointPlan { body0: Some(body0), body1: Some(body1), .. }) => {
                 above.insert(*body1, *body0);
             }
-            Some(JointPlan { body0: None, body1, path, .. }) => {
+            Some(JointPlan { body0: None, body1: Some(body1), path, .. }) => {
                 held.entry(*body1).or_insert(path);
             }
-            None => {}
+            _ => {}
         }
     }
     let is_base = |link: &LinkId| links[link.0].role == Role::Body && !above.contains_key(link);
