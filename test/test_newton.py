@@ -31,11 +31,17 @@ def _robot(name):
 every_robot = pytest.mark.parametrize("name", [_robot(name) for name in (*SAMPLE_ROBOTS, *CORNER_ROBOTS, *REAL_ROBOTS)])
 
 
+def _entries(request, conversions, parameter):
+    """The entries of all robots that tests of this file ask for by this parameter."""
+    calls = [item.callspec.params for item in request.session.items if item.path == Path(__file__) and hasattr(item, "callspec")]
+    asked = {params[parameter] for params in calls if parameter in params}
+    return {name: str(conversions(name).entry) for name in sorted(asked) if name not in REAL_ROBOTS or (ROBOTS / name).is_dir()}
+
+
 @pytest.fixture(scope="session")
 def models(request, conversions):
     """Newton's models of all robots that are asked for."""
-    asked = {item.callspec.params["name"] for item in request.session.items if item.path == Path(__file__) and hasattr(item, "callspec")}
-    entries = {name: str(conversions(name).entry) for name in sorted(asked) if name not in REAL_ROBOTS or (ROBOTS / name).is_dir()}
+    entries = _entries(request, conversions, "name")
     found = run_worker("import", input=json.dumps(list(entries.values())))
     return {name: Case(conversions(name), found[entry]) for name, entry in entries.items()}
 
@@ -185,7 +191,8 @@ def test_neighbours_do_not_collide(case):
     # Nor with the world's geometry where they hang on that.
     of_world = {pair for pair in _filtered(case) if None in pair}
     hung = {frozenset((None, body1)) for body0, body1 in case.expected.joints.values() if body0 is None}
-    assert of_world == ({pair for pair in hung if all(str(case.asset.bodies[b].GetPath()) in touching for b in pair if b)} if None in touching else set())
+    touch = lambda pair: all((str(case.asset.bodies[body].GetPath()) if body else None) in touching for body in pair)
+    assert {pair for pair in hung if touch(pair)} <= of_world
 
 
 # ------------------------------------------------------------------------------------------------------- bases that are free
@@ -194,8 +201,7 @@ def test_neighbours_do_not_collide(case):
 @pytest.fixture(scope="session")
 def fallen(request, conversions):
     """Where the bodies of all robots that are asked for are at first, and after a second without anything to stand on."""
-    asked = {item.callspec.params["falling"] for item in request.session.items if "falling" in getattr(getattr(item, "callspec", None), "params", {})}
-    entries = {name: str(conversions(name).entry) for name in sorted(asked)}
+    entries = _entries(request, conversions, "falling")
     found = run_worker("drop", 1, input=json.dumps(list(entries.values())))
     return {name: found[entry] for name, entry in entries.items()}
 
