@@ -106,7 +106,7 @@ struct Convert {
     /// Another directory that meshes and textures may be read from (may be given several times)
     #[arg(long = "allow", value_name = "DIR")]
     allowed_roots: Vec<PathBuf>,
-    /// Whether the base is held to the world; auto: if the URDF's root is an empty link named `world`
+    /// Whether the base is held to the world; auto: if the URDF has a root link named `world`
     #[arg(long, value_enum, default_value_t)]
     base: Base,
     /// Whether the prims of bodies stand in each other, or all in the root

@@ -1,7 +1,9 @@
 """What a converted robot must hold, derived from the URDF by the rules of the README: which links become bodies, which frames,
 and which joints become joint prims. Written apart from the program, to be held against it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 
 @dataclass
@@ -10,11 +12,20 @@ class Expectation:
     bodies: set  # link names
     frames: set  # link names
     joints: dict  # joint name → (body0 link or None, body1 link)
+    content: dict  # body → the link whose mass and shapes it has: itself, or what an empty base that moves takes the place of
     body_of: dict  # link → the body that it is rigid with, None where only the world is
     holder: dict  # body or frame → the link whose prim holds its own, None for the default prim
     trees: list  # sets of bodies that joints connect, those that close loops left out, each with its base first in `bases`
     bases: list  # of each tree the body that no joint moves against another
     adjacent: set  # frozensets of two bodies that a joint of the URDF connects; a floating one connects nothing
+
+    def weighed(self, urdf, body):
+        """The link whose mass a body has, with the frame of its inertia in the body."""
+        link = urdf.links[self.content[body]]
+        if link.inertial is None:
+            return link
+        rest = urdf.link_poses()
+        return replace(link, inertial=np.linalg.inv(rest[body]) @ rest[link.name] @ link.inertial)
 
     @property
     def fixed_base(self):
@@ -23,7 +34,8 @@ class Expectation:
 
 def of(urdf):
     roots = urdf.roots
-    world = roots[0] if roots == ["world"] and urdf.links["world"].empty and len(urdf.links) > 1 else None
+    below = {joint.parent for joint in urdf.joints.values() if urdf.parent_joint[joint.child] == joint.name}
+    world = "world" if "world" in roots and ("world" in below or not urdf.links["world"].empty) else None
     children = {link: [] for link in urdf.links}
     for child, joint in urdf.parent_joint.items():
         children[urdf.joints[joint].parent].append(urdf.joints[joint])
@@ -34,31 +46,36 @@ def of(urdf):
             yield from order(joint.child)
 
     links = [link for root in roots for link in order(root)]
-    #: Whether anything below or at the link can be seen, touched or weighed.
-    solid = {}
+    turns = lambda joint: joint.kind not in ("fixed", "floating")
+    #: Whether anything at or below the link needs a body in its tree: it can be seen, touched or weighed, or a joint moves it. What floats
+    #: is a tree of its own.
+    needs = {link: not urdf.links[link].empty for link in links}
+    for joint in filter(turns, urdf.loops):
+        needs[joint.parent] = needs[joint.child] = True
     for link in reversed(links):
-        solid[link] = not urdf.links[link].empty or any(solid[j.child] for j in children[link])
+        needs[link] |= any(turns(j) or j.kind == "fixed" and needs[j.child] for j in children[link])
 
-    def must_hold_together(link):
-        """An empty link without a body above it is one itself if several solid things hang on it, or one that moves."""
-        hung = [j for j in children[link] if solid[j.child]]
-        return len(hung) > 1 or any(j.kind != "fixed" for j in hung)
+    def solid_on(link):
+        """What is fixed to the link, itself included, and not empty: the first on each branch."""
+        if not urdf.links[link].empty:
+            return [link]
+        return [solid for j in children[link] if j.kind == "fixed" for solid in solid_on(j.child)]
 
-    bodies, frames, body_of = set(), set(), {}
+    bodies, frames, body_of, content = set(), set(), {}, {}
     for link in links:
         joint = urdf.joints.get(urdf.parent_joint.get(link))
-        above = body_of[joint.parent] if joint else None
+        is_free = joint is None or joint.kind == "floating"
         if link == world:
             body_of[link] = None
-        elif not urdf.links[link].empty or (joint and joint.kind != "fixed"):
+        elif joint and joint.kind != "fixed" or not urdf.links[link].empty and link not in content.values() or is_free and needs[link]:
             bodies.add(link)
-            body_of[link] = link
-        elif above is None and world is None and must_hold_together(link):
-            bodies.add(link)
-            body_of[link] = link
+            body_of[link] = content[link] = link
+            # An empty base that moves has the mass of the one thing that is fixed to it.
+            if is_free and urdf.links[link].empty and len(solid_on(link)) == 1:
+                (content[link],) = solid_on(link)
         else:
             frames.add(link)
-            body_of[link] = above
+            body_of[link] = body_of[joint.parent] if joint else None
 
     joints = {}
     for joint in urdf.joints.values():
@@ -68,8 +85,7 @@ def of(urdf):
             continue
         if joint.child in frames and not closes_loop:
             continue
-        if body0 is not None or world is not None:
-            joints[joint.name] = (body0, body1)
+        joints[joint.name] = (body0, body1)
 
     holder = {}
     for link in bodies | frames:
@@ -87,4 +103,4 @@ def of(urdf):
     trees = [{body for body in bodies if base_of(body) == base} for base in bases]
     pairs = {frozenset((body_of[j.parent], body_of[j.child])) for j in urdf.joints.values() if j.kind != "floating"}
     adjacent = {pair for pair in pairs if len(pair) == 2 and None not in pair}
-    return Expectation(world, bodies, frames, joints, body_of, holder, trees, bases, adjacent)
+    return Expectation(world, bodies, frames, joints, content, body_of, holder, trees, bases, adjacent)

@@ -1,6 +1,7 @@
 """What the Newton physics engine makes of assets: run with the Python of `.test-env/nv`, tells it as JSON.
 
     newton_import.py import < ENTRIES      a JSON list of entry layers in, a JSON object by entry out
+    newton_import.py drop SECONDS < ENTRIES   lets assets fall; the poses of their bodies at first and at last out, by entry
     newton_import.py swing ENTRY SECONDS   lets an asset swing under gravity; the path of every body's centre of mass out
 
 Newton starts slowly, so that one run looks at many assets.
@@ -102,8 +103,24 @@ def swing(entry, seconds, step=1e-3):
     return {"bodies": list(builder.body_label), "joints": list(builder.joint_label), "times": times, "centres": positions, "positions": coordinates}
 
 
+def drop(entry, seconds, step=5e-3):
+    """Where the bodies are at first and at last, without anything to collide with."""
+    builder, model, _ = load(entry)
+    solver = newton.solvers.SolverFeatherstone(model, angular_damping=0.0)
+    state, following, control = model.state(), model.state(), model.control()
+    newton.eval_fk(model, model.joint_q, model.joint_qd, state)
+    first = state.body_q.numpy().tolist()
+    for _ in range(round(seconds / step)):
+        state.clear_forces()
+        solver.step(state, following, control, None, step)
+        state, following = following, state
+    return {path: poses for path, *poses in zip(builder.body_label, first, state.body_q.numpy().tolist())}
+
+
 def main():
-    if sys.argv[1] == "swing":
+    if sys.argv[1] == "drop":
+        out = {entry: drop(entry, float(sys.argv[2])) for entry in json.load(sys.stdin)}
+    elif sys.argv[1] == "swing":
         out = swing(sys.argv[2], float(sys.argv[3]))
     else:
         out = {}

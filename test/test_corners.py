@@ -92,6 +92,60 @@ def test_what_floats_is_not_carried(corner):
     assert robot.get("pad/mast_joint", "drive:angular:physics:stiffness") == pytest.approx(stiffness, rel=1e-5)
 
 
+def test_what_moves_is_kept_though_nothing_weighs_anything(corner):
+    robot = corner("massless")
+    assert set(robot.asset.bodies) == {"root", "a", "c", "d"} and set(robot.asset.frames) == {"b"}
+    assert set(robot.asset.joints) == {"j1", "j2", "j3"}
+    assert (robot.bodies("root/j1"), robot.bodies("root/a/b/j2")) == (("root", "a"), ("a", "c"))
+    assert robot.get("root/j1", "drive:angular:physics:stiffness") > 0
+    assert robot.articulation_roots() == ["/massless"]
+
+
+@pytest.mark.parametrize("bodies", ["nested", "flat"])
+@pytest.mark.parametrize(("base", "held"), [("auto", []), ("floating", []), ("fixed", ["base_footprint"])])
+def test_root_frames(tmp_path, base, held, bodies):
+    """The topmost link of what is rigid is the body, with the mass of the one link that has any; the others are frames in it."""
+    robot = Corner(convert(source("root_frames"), tmp_path, "--base", base, "--bodies", bodies))
+    assert set(robot.asset.bodies) == {"base_footprint", "wheel", "mast", "turret"}
+    assert set(robot.asset.frames) == {"odom", "base_stabilized", "base_link", "imu"}
+    base_link = robot.at("base_footprint/base_stabilized/base_link")
+    assert robot.asset.bodies["base_footprint"].GetParent() == robot.asset.frames["odom"].GetParent() == robot.asset.root
+    assert [p.GetName() for p in base_link.GetChildren() if p.GetTypeName() == "Scope"] == ["visual", "collision"]
+    assert robot.get("base_footprint", "physics:mass") == pytest.approx(4)
+    # The centre of mass is where the URDF has it.
+    centre = robot.asset.relative(base_link, robot.at("base_footprint")) @ [0, 0.02, 0.05, 1]
+    assert tuple(robot.get("base_footprint", "physics:centerOfMass")) == pytest.approx(centre[:3], abs=1e-6)
+    joints = {name: [target(prim, f"physics:body{i}") for i in (0, 1)] for name, prim in robot.asset.joints.items()}
+    bodies = {name: tuple(body.GetName() if body else None for body in ends) for name, ends in joints.items()}
+    assert [body1 for body0, body1 in bodies.values() if body0 is None] == held
+    assert {name: bodies[name] for name in ("wheel_joint", "mast_joint", "turret_joint")} == {
+        "wheel_joint": ("base_footprint", "wheel"), "mast_joint": ("base_footprint", "mast"), "turret_joint": ("base_footprint", "turret"),
+    }  # fmt: skip
+    assert robot.articulation_roots() == ["/root_frames"]
+    assert [d["message"] for d in robot.told("link-without-mass")] == ['link "turret" has no inertial']
+
+
+@pytest.mark.parametrize(
+    ("base", "held", "free"),
+    [("auto", {"arm_base", "hatch"}, set()), ("fixed", {"arm_base", "hatch", "crate"}, set()), ("floating", set(), {"edge"})],
+)
+def test_a_world_with_company(tmp_path, base, held, free):
+    """What hangs on the world is held whatever else is in the file; what is on it collides and does not fall."""
+    robot = Corner(convert(source("world_scene"), tmp_path, "--base", base))
+    # Let go, the edge must be a body for the hatch to hang on.
+    assert set(robot.asset.bodies) == {"arm_base", "arm", "hatch", "crate"} | free
+    anchored = {target(p, "physics:body1").GetName() for p in robot.asset.joints.values() if not target(p, "physics:body0")}
+    assert anchored == held
+    table = robot.at("collision/collision_0")
+    assert table.HasAPI(UsdPhysics.CollisionAPI) and value(table, "purpose") == "guide"
+    assert not any(p.HasAPI(UsdPhysics.RigidBodyAPI) for p in (table, table.GetParent(), robot.asset.root))
+    assert robot.at("visual/visual_0") and robot.get("", "ros:context:parent_frame") == "world"
+    # The hatch overlaps the table at its hinge, the arm stands on it.
+    pairs = UsdPhysics.FilteredPairsAPI(table).GetFilteredPairsRel().GetTargets()
+    assert {p.name for p in pairs} == {"arm_base"} | ({"hatch"} if not free else set())
+    assert len(robot.told("urdf-several-roots")) == 1
+
+
 def test_chains_of_frames(corner):
     robot = corner("frames")
     assert set(robot.asset.bodies) == {"base", "tool", "gimbal"}

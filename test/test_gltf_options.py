@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import conftest
+import expectation
 import kinematics
 from gltf import AXES, Glb, quaternion, read, turn
 
@@ -237,9 +238,9 @@ def _physics(glb, node):
     return glb.nodes[node].get("extensions", {}).get("KHR_physics_rigid_bodies", {})
 
 
-def _world_root(urdf):
-    roots = urdf.roots
-    return roots[0] if len(roots) == 1 and roots[0] == "world" and urdf.links["world"].empty and len(urdf.links) > 1 else None
+def _static(urdf):
+    """The topmost links of what does not move: the world, and roots that nothing but floating joints hang on."""
+    return set(_tops(urdf).values()) - expectation.of(urdf).bodies
 
 
 def _tops(urdf):
@@ -260,10 +261,10 @@ def _tops(urdf):
 def test_bodies_have_the_mass_of_their_links(case):
     glb, urdf = case.glb("everything"), case.urdf
     poses, tops = urdf.link_poses(), _tops(urdf)
-    static = tops[_world_root(urdf)] if _world_root(urdf) else None
+    static = _static(urdf)
     for top in set(tops.values()):
         motion = _physics(glb, glb.links[top]["node"]).get("motion")
-        assert (motion is None) == (top == static), top
+        assert (motion is None) == (top in static), top
         if motion is None:
             continue
         parts = [(urdf.links[link], np.linalg.inv(poses[top]) @ poses[link]) for link in tops if tops[link] == top]
@@ -286,7 +287,7 @@ def test_bodies_have_the_mass_of_their_links(case):
         found = axes @ np.diag(motion["inertiaDiagonal"]) @ axes.T
         assert np.allclose(found, TURN @ inertia @ TURN.T, rtol=1e-6, atol=1e-9 * np.abs(inertia).max()), top
     others = [n for n in range(len(glb.nodes)) if "motion" in _physics(glb, n)]
-    assert {glb.nodes[n]["name"] for n in others} == set(tops.values()) - {static}
+    assert {glb.nodes[n]["name"] for n in others} == set(tops.values()) - static
 
 
 def test_joints_hold_bodies_where_they_meet(case):
@@ -297,12 +298,12 @@ def test_joints_hold_bodies_where_they_meet(case):
     for node in range(len(glb.nodes)):
         if attachment := _physics(glb, node).get("joint"):
             found[glb.nodes[attachment["connectedNode"]]["extras"]["anchor"]] = (node, attachment)
-    static = _world_root(urdf)
+    static = _static(urdf)
     loops = {joint.name for joint in urdf.loops}
     held = {
         name for name, joint in urdf.joints.items()
         if joint.kind != "floating" and (joint.kind != "fixed" or name in loops)
-        and not {tops[joint.parent], tops[joint.child]} <= {static}
+        and not {tops[joint.parent], tops[joint.child]} <= static
     }  # fmt: skip
     assert found.keys() == held
     for name, (node, attachment) in found.items():

@@ -31,11 +31,17 @@ def _robot(name):
 every_robot = pytest.mark.parametrize("name", [_robot(name) for name in (*SAMPLE_ROBOTS, *CORNER_ROBOTS, *REAL_ROBOTS)])
 
 
+def _entries(request, conversions, parameter):
+    """The entries of all robots that tests of this file ask for by this parameter."""
+    calls = [item.callspec.params for item in request.session.items if item.path == Path(__file__) and hasattr(item, "callspec")]
+    asked = {params[parameter] for params in calls if parameter in params}
+    return {name: str(conversions(name).entry) for name in sorted(asked) if name not in REAL_ROBOTS or (ROBOTS / name).is_dir()}
+
+
 @pytest.fixture(scope="session")
 def models(request, conversions):
     """Newton's models of all robots that are asked for."""
-    asked = {item.callspec.params["name"] for item in request.session.items if item.path == Path(__file__) and hasattr(item, "callspec")}
-    entries = {name: str(conversions(name).entry) for name in sorted(asked) if name not in REAL_ROBOTS or (ROBOTS / name).is_dir()}
+    entries = _entries(request, conversions, "name")
     found = run_worker("import", input=json.dumps(list(entries.values())))
     return {name: Case(conversions(name), found[entry]) for name, entry in entries.items()}
 
@@ -153,7 +159,7 @@ def test_limits(case):
 @every_robot
 def test_masses(case):
     for name, body in case.bodies.items():
-        link = case.urdf.links[name]
+        link = case.expected.weighed(case.urdf, name)
         if not link.mass or link.mass <= 0:
             assert 0 < body["mass"] <= 0.01, name
             continue
@@ -182,6 +188,56 @@ def test_neighbours_do_not_collide(case):
     touching = {shape["body"] for shape in case.model["shapes"]}
     wanted = {pair for pair in case.expected.adjacent if all(str(case.asset.bodies[b].GetPath()) in touching for b in pair)}
     assert {pair for pair in _filtered(case) if None not in pair} == wanted
+    # Nor with the world's geometry where they hang on that.
+    of_world = {pair for pair in _filtered(case) if None in pair}
+    hung = {frozenset((None, body1)) for body0, body1 in case.expected.joints.values() if body0 is None}
+    touch = lambda pair: all((str(case.asset.bodies[body].GetPath()) if body else None) in touching for body in pair)
+    assert {pair for pair in hung if touch(pair)} <= of_world
+
+
+# ------------------------------------------------------------------------------------------------------- bases that are free
+
+
+@pytest.fixture(scope="session")
+def fallen(request, conversions):
+    """Where the bodies of all robots that are asked for are at first, and after a second without anything to stand on."""
+    entries = _entries(request, conversions, "falling")
+    found = run_worker("drop", 1, input=json.dumps(list(entries.values())))
+    return {name: found[entry] for name, entry in entries.items()}
+
+
+#: Robots with empty links above what weighs something, and some without.
+FREE = ("root_frames", "sample_rover", "massless", "several_roots", "jaco_description", "simple_humanoid_description", "realsense2_description")
+
+
+@pytest.mark.parametrize("falling", [pytest.param(name, marks=[pytest.mark.xdist_group("newton"), *marks_of(name)]) for name in FREE])
+def test_what_is_rigid_falls_as_one(falling, fallen, conversions):
+    """Every link that fixed joints hold to a base that is free, frames above the first body included, falls with it and stays where the
+    URDF has it."""
+    converted = conversions(falling)
+    asset, urdf = Asset(converted.entry), kinematics.read(converted.urdf)
+    expected = expectation.of(urdf)
+    rest = urdf.link_poses()
+    places = {asset.stage.GetPrimAtPath(path): [_frame(at) for at in poses] for path, poses in fallen[falling].items()}
+
+    def place(link):
+        """Where an engine has a link at last: a body by itself, a frame in the nearest body above it."""
+        body = prim = asset.link(link)
+        while body and body not in places:
+            body = body.GetParent()
+        return places[body][1] @ asset.relative(prim, body) if body else asset.pose(prim)
+
+    rigid = lambda link: [link, *(held for j in urdf.joints.values() if j.parent == link and j.kind == "fixed" and j not in urdf.loops for held in rigid(j.child))]
+    free = [base for base in expected.bases if not any(body0 is None and body1 == base for body0, body1 in expected.joints.values())]
+    assert free
+    for base in free:
+        for link in rigid(base):
+            assert rest[link][2, 3] - place(link)[2, 3] > 1, f"{link} stays behind"
+            off = np.abs(np.linalg.inv(place(base)) @ place(link) - np.linalg.inv(rest[base]) @ rest[link]).max()
+            assert off < 1e-3, f"{link} is off by {off:.3g} in {base}"
+    # No frame above a base is left: what TF calls static moves as one.
+    above = {joint.parent for base in free for joint in urdf.joints.values() if joint.child == base and joint.kind == "fixed"}
+    assert above == set()
 
 
 # ---------------------------------------------------------------------------------------------------------------- a pendulum

@@ -383,7 +383,7 @@ def test_filtered_pairs(case):
         filtered += [(prim.GetPath(), path) for path in (pairs.GetFilteredPairsRel().GetTargets() if pairs else [])]
     paths = {prim.GetPath(): name for name, prim in case.asset.bodies.items()}
     assert len({frozenset(pair) for pair in filtered}) == len(filtered), "a pair is said twice"
-    wanted = {pair for pair in case.expected.adjacent if all(case.urdf.links[link].collisions for link in pair)}
+    wanted = {pair for pair in case.expected.adjacent if all(case.urdf.links[case.expected.content[body]].collisions for body in pair)}
     assert {frozenset((paths[a], paths[b])) for a, b in filtered} == wanted
 
 
@@ -423,7 +423,7 @@ def _is_physical(tensor):
 def test_masses(case):
     told = {d["code"]: d for d in case.converted.report["diagnostics"]}
     for name, prim in case.asset.bodies.items():
-        link = case.urdf.links[name]
+        link = case.expected.weighed(case.urdf, name)
         assert prim.HasAPI(UsdPhysics.MassAPI), name
         mass, centre = value(prim, "physics:mass"), np.array(value(prim, "physics:centerOfMass") or (0, 0, 0))
         diagonal = np.array(value(prim, "physics:diagonalInertia"))
@@ -445,8 +445,8 @@ def test_masses(case):
 
 def test_unphysical_inertia_is_reported(case):
     told = {d["message"].split('"')[1] for d in case.converted.report["diagnostics"] if d["code"] == "inertia-repaired"}
-    links = {name: case.urdf.links[name] for name in case.asset.bodies}
-    assert told == {name for name, link in links.items() if link.mass and link.mass > 0 and not _is_physical(link.inertia)}
+    links = [case.expected.weighed(case.urdf, name) for name in case.asset.bodies]
+    assert told == {link.name for link in links if link.mass and link.mass > 0 and not _is_physical(link.inertia)}
 
 
 # -------------------------------------------------------------------------------------------------- geometry and materials
@@ -455,8 +455,10 @@ def test_unphysical_inertia_is_reported(case):
 def _leaves(case, scope, prefix):
     """(link, index) → leaf prim."""
     out = {}
-    for name in case.asset.bodies | case.asset.frames:
-        holder = case.asset.link(name).GetChild(scope)
+    links = case.asset.bodies | case.asset.frames
+    # What is in the world stands in the default prim.
+    for name, prim in (links | {case.expected.world: case.asset.root} if case.expected.world else links).items():
+        holder = prim.GetChild(scope)
         for child in holder.GetFilteredChildren(Usd.TraverseInstanceProxies()) if holder else []:
             number = child.GetName().removeprefix(prefix)
             if number != child.GetName() and number.isdigit():

@@ -161,7 +161,7 @@ const TABLE: &[Row] = &[
         "base",
         Initial::Text("auto"),
         Rule::Own("one of auto, fixed, floating", |value| base(text(value)).map(|_| ())),
-        "Whether the robot's base is held to the world. auto: if the URDF's root is an empty link named world.",
+        "Whether the robot's base is held to the world. auto: if the URDF has a root link named world.",
     ),
     live(
         "bodies",

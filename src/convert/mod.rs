@@ -13,6 +13,8 @@ mod round_trip;
 mod simready;
 mod stand_in;
 mod time;
+#[cfg(test)]
+mod trees;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -604,7 +606,7 @@ fn write(
             resolved_at: job.dated.then(|| time::rfc3339(time::now())),
         }),
         extent: job.gltf,
-        held: job.base == usd::Base::Fixed,
+        base: job.base,
         limit: limit.clone(),
     };
     let (asset, gltf) = rayon::join(

@@ -36,7 +36,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 pub use read::read;
 
 use crate::diagnostic::{Diagnostic, Place};
-use crate::robot::Robot;
+use crate::robot::{Base, Robot};
 use crate::store::Store;
 use crate::time_limit::TimeLimit;
 
@@ -47,8 +47,8 @@ pub struct Options {
     pub source: Option<Source>,
     /// What else there is in the file.
     pub extent: Extent,
-    /// Whether the base is held to the world, which a root link named `world` says already. Counts with [`Extent::physics`].
-    pub held: bool,
+    /// Whether the base is held to the world. Counts with [`Extent::physics`].
+    pub base: Base,
     /// How long it may take; when that is over, what was written so far is returned.
     pub limit: TimeLimit,
 }
@@ -110,7 +110,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
     let mut diagnostics = Vec::new();
     let mut drawings = drawings::draw(robot, options, store, &mut diagnostics);
     let mut nodes = nodes::build(robot, &drawings);
-    let (shapes, rigid_bodies) = if physics { physics::add(robot, options.held, &mut nodes) } else { Default::default() };
+    let (shapes, rigid_bodies) = if physics { physics::add(robot, options.base, &mut nodes) } else { Default::default() };
     let model = model::build(robot, &nodes, options, &mut diagnostics);
     let animations = if animations { animation::previews(&model.joints, &mut drawings.binary) } else { Vec::new() };
     let has = |name, is_used: bool| is_used.then_some(name);

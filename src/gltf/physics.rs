@@ -13,7 +13,7 @@ use super::document::{Index, Node};
 use super::extras::NodeExtras;
 use super::nodes::{Nodes, placed};
 use super::{axes, finite};
-use crate::robot::{Contact, Geometry, Joint, JointKind, Link, LinkId, Mass, Pose, Robot};
+use crate::robot::{Base, Contact, Geometry, Joint, JointKind, Link, LinkId, Mass, Pose, Robot, Role, Roles};
 
 /// The object of `KHR_implicit_shapes` at the document's root.
 #[derive(Debug, Default, Serialize)]
@@ -218,10 +218,9 @@ pub struct Attachment {
     pub joint: Index,
 }
 
-/// Adds to `nodes` what the robot is to an engine, and returns what belongs to the document's root. `held`: whether the base does
-/// not move.
-pub fn add(robot: &Robot, held: bool, nodes: &mut Nodes) -> (Shapes, RigidBodies) {
-    let bodies = Bodies::of(robot, held);
+/// Adds to `nodes` what the robot is to an engine, and returns what belongs to the document's root. `base`: whether it is held.
+pub fn add(robot: &Robot, base: Base, nodes: &mut Nodes) -> (Shapes, RigidBodies) {
+    let bodies = Bodies::of(robot, base);
     bodies.add_motions(robot, nodes);
     let mut physics = Physics { shapes: Shapes::default(), bodies: RigidBodies::default() };
     let filters = physics.filters(robot);
@@ -246,17 +245,25 @@ struct Bodies {
 }
 
 impl Bodies {
-    fn of(robot: &Robot, held: bool) -> Self {
+    fn of(robot: &Robot, base: Base) -> Self {
+        let roles = Roles::new(robot, base);
         let mut of_link: Vec<(LinkId, Pose)> = (0..robot.links.len()).map(|id| (LinkId(id), Pose::identity())).collect();
-        let mut moving = vec![true; robot.links.len()];
+        let mut moving = vec![false; robot.links.len()];
         for &id in &robot.tree.order {
-            match robot.tree.parent_joint[id.0].map(|joint| &robot.joints[joint.0]) {
-                Some(joint) if joint.kind == JointKind::Fixed => {
+            let joint = robot.tree.parent_joint[id.0].map(|joint| &robot.joints[joint.0]);
+            let is_let_go = |joint: &Joint| base == Base::Floating && roles.of[joint.parent.0] == Role::World;
+            match joint.filter(|joint| joint.kind == JointKind::Fixed && !is_let_go(joint)) {
+                Some(joint) => {
                     let (top, pose) = of_link[joint.parent.0];
                     of_link[id.0] = (top, pose * joint.origin);
                 }
-                Some(_) => {}
-                None => moving[id.0] = !held && robot.world_root() != Some(id),
+                None => {
+                    // No joint moves a base, and nothing is above it but the world.
+                    let is_base = joint.is_none_or(|joint| {
+                        matches!(joint.kind, JointKind::Fixed | JointKind::Floating) && roles.body[joint.parent.0].is_none()
+                    });
+                    moving[id.0] = roles.of[id.0] == Role::Body && !(is_base && base == Base::Fixed);
+                }
             }
         }
         Self { of_link, moving }

@@ -12,6 +12,7 @@ mod mass;
 mod material;
 mod mesh;
 pub mod names;
+mod roles;
 mod sensor;
 mod tree;
 
@@ -21,6 +22,8 @@ pub use mass::{Mass, principal_axes};
 pub use material::{ImageFormat, Material, Texture};
 pub use mesh::{Corners, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
+pub use roles::Base;
+pub(crate) use roles::{Role, Roles};
 pub use sensor::{Camera, Captured, Interface, InterfaceKind, Qos, Sensor, SensorKind};
 pub use tree::Tree;
 
@@ -233,12 +236,11 @@ pub struct Joint {
 }
 
 impl Robot {
-    /// The root link that stands for the world, if there is one: named `world`, with nothing on it, the only root. What hangs on
-    /// it by a fixed joint is held.
+    /// The root link that stands for the world, if there is one: named `world`, with geometry or with joints on it, whatever other
+    /// roots there are. It does not move, what hangs on it by a fixed joint is held, and its mass means nothing.
     pub fn world_root(&self) -> Option<LinkId> {
-        let [root] = self.tree.roots[..] else { return None };
-        let link = self.links.get(root.0)?;
-        (link.name == "world" && link.is_empty() && self.links.len() > 1).then_some(root)
+        let is_used = |root: LinkId| !self.links[root.0].is_empty() || !self.tree.child_joints[root.0].is_empty();
+        self.tree.roots.iter().copied().find(|root| self.links[root.0].name == "world" && is_used(*root))
     }
 }
 

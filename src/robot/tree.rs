@@ -13,6 +13,8 @@ pub struct Tree {
     pub child_joints: Vec<Vec<JointId>>,
     /// All links, each after its parent: depth first, children in the source's order.
     pub order: Vec<LinkId>,
+    /// Where each link is in [`Tree::order`], and where what hangs on it ends there.
+    spans: Vec<(usize, usize)>,
 }
 
 impl Tree {
@@ -49,6 +51,22 @@ impl Tree {
             order.push(link);
             stack.extend(child_joints[link.0].iter().rev().map(|j: &JointId| joints[j.0].child));
         }
-        Self { roots, parent_joint, child_joints, order }
+        let mut spans = vec![(0, 0); link_count];
+        for (index, link) in order.iter().enumerate() {
+            spans[link.0] = (index, index + 1);
+        }
+        for &link in order.iter().rev() {
+            if let Some(joint) = parent_joint[link.0] {
+                let (end, above) = (spans[link.0].1, &mut spans[joints[joint.0].parent.0].1);
+                *above = end.max(*above);
+            }
+        }
+        Self { roots, parent_joint, child_joints, order, spans }
+    }
+
+    /// Whether `link` is `above`, or hangs on it in the tree.
+    pub fn is_below(&self, link: LinkId, above: LinkId) -> bool {
+        let (start, end) = self.spans[above.0];
+        (start..end).contains(&self.spans[link.0].0)
     }
 }

@@ -63,10 +63,11 @@ codes! {
         "Goes on without the joint (it is kept as custom data); its child, if that exists, becomes a root.";
     JOINT_TO_ITSELF Error "urdf-joint-to-itself": "A joint has the same link as parent and child.",
         "Goes on without the joint (it is kept as custom data).";
-    LOOP Warning "urdf-loop": "A joint reaches a link that another joint already moves, so the links form a loop.",
-        "Goes on; the joint is kept and marked as closing the loop, the first joint that reached the link stays the one in the tree.";
-    SEVERAL_ROOTS Warning "urdf-several-roots": "More than one link has no joint above it.",
-        "Goes on; all are kept, side by side.";
+    LOOP Warning "urdf-loop": "A joint reaches a link that another joint moves already, or a link that it hangs on itself, so the links form a loop.",
+        "Goes on; the joint is kept as a constraint that closes the loop, the first joint that reached the link stays the one in the tree. \
+         In a ring without a beginning, the link that the last joint leads to is the root.";
+    SEVERAL_ROOTS Warning "urdf-several-roots": "The robot has more than one root.",
+        "Goes on; each is kept with what hangs on it, side by side at the origin. What hangs on a root named world is held, the others are free.";
 
     // Structure.
     REPEATED_ELEMENT Warning "urdf-repeated-element": "An element stands more than once where URDF has one.",

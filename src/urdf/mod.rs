@@ -170,7 +170,7 @@ pub(crate) fn is_robot(xml: &mut Xml<'_>, root: Node<'_>, (form, run_xacro): For
 /// Reads the robot element. None, reported, if it has no links.
 fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<Robot> {
     if children(root, "link").next().is_none() {
-        let message = format!("{} has no link", xml.label(root));
+        let message = format!("{} has no link: there is nothing to convert", xml.label(root));
         let xacro = root.descendants().any(|node| node.is_element() && qualified_name(node).starts_with("xacro:"));
         let help = if xacro { RUN_XACRO } else { "a robot needs at least one <link name=\"…\"/>" };
         xml.report(&codes::NO_LINKS, root, message, help);
@@ -306,21 +306,35 @@ fn link(xml: &mut Xml<'_>, node: Node<'_>, name: String, assets: &mut Assets) ->
     }
 }
 
-/// Reports loops and several roots.
+/// Reports loops and several roots, and what becomes of them.
 fn report_shape(xml: &mut Xml<'_>, root: Node<'_>, tree: &Tree, links: &[Link], joints: &[Joint], nodes: &[Node<'_>]) {
     let link_name = |id: LinkId| links.get(id.0).map_or_else(String::new, |link| short(&link.name));
     for (joint, &node) in joints.iter().zip(nodes).filter(|(joint, _)| joint.closes_loop) {
+        let (label, child) = (xml.label(node), link_name(joint.child));
         let above = tree.parent_joint.get(joint.child.0).copied().flatten().and_then(|id| joints.get(id.0));
-        let other =
-            above.map_or_else(String::new, |above| format!(", which the joint \"{}\" moves already", short(&above.name)));
-        let message = format!("{} closes a loop: it leads to the link \"{}\"{other}", xml.label(node), link_name(joint.child));
+        let stays = above.map_or_else(
+            || format!("\"{child}\" is the root"),
+            |above| format!("\"{child}\" hangs on the joint \"{}\"", short(&above.name)),
+        );
+        let loops = if tree.is_below(joint.parent, joint.child) {
+            format!("makes the link \"{child}\" its own ancestor")
+        } else {
+            "closes a loop".to_owned()
+        };
+        let message = format!("{label} {loops}; it is kept as a constraint beside the tree, in which {stays}");
         xml.report(&codes::LOOP, node, message, "if the loop is not meant, correct the joint's parent or child");
     }
     if tree.roots.len() > 1 {
         let names: Vec<String> = tree.roots.iter().take(MAX_NAMES).map(|&id| format!("\"{}\"", link_name(id))).collect();
         let more = if tree.roots.len() > MAX_NAMES { ", …" } else { "" };
-        let message = format!("{} links have no joint above them: {}{more}", tree.roots.len(), names.join(", "));
-        xml.report(&codes::SEVERAL_ROOTS, root, message, "add the joints that are missing, or remove links that are left over");
+        let message = format!(
+            "the robot has {} roots, where URDF has one: {}{more}; each is kept with what hangs on it, side by side at the origin",
+            tree.roots.len(),
+            names.join(", ")
+        );
+        let help =
+            "add the joints that are missing, or remove links that are left over; robot_state_publisher takes one root only";
+        xml.report(&codes::SEVERAL_ROOTS, root, message, help);
     }
 }
 

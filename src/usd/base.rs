@@ -5,9 +5,8 @@ use super::author::{Attribute, Layer, Relationship, string};
 use super::instances::author_primitive;
 use super::library::{Collider, ColliderForm, DEFAULT_TIER, Look, TIERS, Visual};
 use super::numbers::place;
-use super::plan::Role;
 use super::sensors;
-use crate::robot::LinkId;
+use crate::robot::{LinkId, Role};
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let (mut layer, root) = super::layer(scene, "Links as Xforms, frames, visual and collision scopes");

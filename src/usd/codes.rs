@@ -54,6 +54,12 @@ pub const FRAMES_FLAT: Code = Code {
     outcome: "The prim of each frame stands in the body that it is rigid in, in its place; bodies stand in the default prim. A frame's \
               parent in TF is then that body, not the frame before it.",
 };
+pub const RIGID_LOOP: Code = Code {
+    id: "usd-loop-in-body",
+    severity: Severity::Warning,
+    meaning: "A joint that moves closes a loop between two links of one rigid body, so it cannot move.",
+    outcome: "The joint has no prim. Its words stay with the link that it leads to.",
+};
 pub const INTERNAL: Code = Code {
     id: "usd-internal-error",
     severity: Severity::Error,
@@ -62,5 +68,14 @@ pub const INTERNAL: Code = Code {
 };
 
 /// All codes of this module.
-pub const ALL: &[&Code] =
-    &[&NAME_ENCODED, &MASS_MISSING, &INERTIA_REPAIRED, &NEWTON_MIMIC, &TOO_MANY_PAIRS, &BODIES_FLAT, &FRAMES_FLAT, &INTERNAL];
+pub const ALL: &[&Code] = &[
+    &NAME_ENCODED,
+    &MASS_MISSING,
+    &INERTIA_REPAIRED,
+    &NEWTON_MIMIC,
+    &TOO_MANY_PAIRS,
+    &BODIES_FLAT,
+    &FRAMES_FLAT,
+    &RIGID_LOOP,
+    &INTERNAL,
+];

@@ -34,27 +34,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use author::Layer;
 pub use frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use library::Library;
-use plan::{Flattened, Plan, Role};
+use plan::{Flattened, Plan};
 pub use read::{InterfaceSummary, ReadError, Summary, inspect, read_frames};
 pub use ros::default_namespace;
 pub use schema::SCHEMA_FILES;
 
 use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::robot::{LinkId, Robot, names};
+pub use crate::robot::Base;
+use crate::robot::{JointKind, LinkId, Robot, Role, names};
 use crate::store::Store;
 use crate::time_limit::TimeLimit;
-
-/// Whether the base is held to the world.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Base {
-    /// As the source says: held where its root is an empty link named `world`.
-    #[default]
-    Auto,
-    /// Held.
-    Fixed,
-    /// Free.
-    Floating,
-}
 
 /// How the prims of bodies are nested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -256,6 +245,13 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
         let message = format!("links are nested {nested}; {outcome}");
         note(code, &scene.robot.place, message, "nothing need be done, unless a program relies on links that are nested");
     }
+    for (joint, plan) in scene.robot.joints.iter().zip(&scene.plan.joints) {
+        let moves = !matches!(joint.kind, JointKind::Fixed | JointKind::Floating);
+        if joint.closes_loop && moves && plan.is_none() {
+            let message = format!("joint {:?} closes a loop between links of one rigid body: it cannot move", joint.name);
+            note(&codes::RIGID_LOOP, &joint.place, message, "let it connect links that move against each other, or remove it");
+        }
+    }
     for (link, plan) in scene.robot.links.iter().zip(&scene.plan.links) {
         if plan.role != Role::Body {
             continue;
@@ -272,11 +268,12 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
             note(&codes::NAME_ENCODED, &link.place, message, "rename the link if its TF frame matters");
         }
         if plan.mass_missing {
-            let message = match &link.inertial {
-                None => format!("link {:?} has no inertial", link.name),
-                Some(inertial) => format!("link {:?} has the mass {}", link.name, inertial.mass),
+            let content = &scene.robot.links[plan.content.0];
+            let message = match &content.inertial {
+                None => format!("link {:?} has no inertial", content.name),
+                Some(inertial) => format!("link {:?} has the mass {}", content.name, inertial.mass),
             };
-            let place = link.inertial.as_ref().map_or(&link.place, |i| &i.place);
+            let place = content.inertial.as_ref().map_or(&content.place, |i| &i.place);
             note(&codes::MASS_MISSING, place, message, "give the link an inertial with its true mass and inertia");
         }
     }

@@ -93,11 +93,11 @@ fn followed<'a>(scene: &'a Scene<'_>, bases: &[LinkId], id: JointId) -> Option<R
     let (follower, leader) = (&scene.plan.joints[id.0], &scene.plan.joints[mimic.joint.0]);
     let (Some(follower), Some(leader)) = (follower, leader) else { return Some(Err("one of them is no joint between bodies")) };
     let kinds = (is_angular(joints[id.0].kind), is_angular(joints[mimic.joint.0].kind));
-    let base = |body: LinkId| bases.get(body.0);
+    let base = |joint: &JointPlan| joint.body1.or(joint.body0).and_then(|body| bases.get(body.0));
     Some(match kinds {
         (None, _) | (_, None) => Err("one of them has not exactly one degree of freedom"),
         (follower, leader) if follower != leader => Err("one of them turns and the other slides"),
-        _ if base(follower.body1) != base(leader.body1) => Err("they are in different articulations"),
+        _ if base(follower) != base(leader) => Err("they are in different articulations"),
         _ if !(mimic.offset.is_finite() && mimic.multiplier.is_finite()) => Err("the numbers of the chain are too large"),
         _ => Ok((follower, leader.path.as_str(), mimic)),
     })
@@ -109,7 +109,7 @@ fn bases(robot: &Robot, plan: &Plan) -> Vec<LinkId> {
     // From the roots outwards, so that the base above is known.
     for &link in &robot.tree.order {
         let joint = robot.tree.parent_joint[link.0].and_then(|joint| plan.joints[joint.0].as_ref());
-        if let Some(JointPlan { body0: Some(body0), body1, .. }) = joint {
+        if let Some(JointPlan { body0: Some(body0), body1: Some(body1), .. }) = joint {
             bases[body1.0] = bases[body0.0];
         }
     }

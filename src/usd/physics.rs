@@ -8,10 +8,10 @@ use super::author::{Attribute, Layer, Prim, Relationship, token};
 use super::drives::Carried;
 use super::library::ColliderForm;
 use super::numbers::{degrees, joint_axis, quatf, vec3f};
-use super::plan::{JointPlan, Role};
+use super::plan::JointPlan;
 use super::{Scene, codes, drives};
 use crate::diagnostic::Diagnostic;
-use crate::robot::{Contact, JointId, JointKind, Link, LinkId, Mass, Pose, names, principal_axes};
+use crate::robot::{Contact, JointId, JointKind, Link, LinkId, Mass, Pose, Role, names, principal_axes};
 
 /// The most bytes that the paths of filtered pairs may take: in a long chain of links each path is as long as the chain.
 const MAX_PAIRS_TEXT: usize = 64 << 20;
@@ -28,7 +28,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         let (link, plan) = (&scene.robot.links[id.0], &scene.plan.links[id.0]);
         if let Some(mass) = mass_of(scene, id) {
             author_body(&mut layer, &plan.path, &mass);
-            diagnostics.extend(mass.repaired.then(|| inertia_repaired(link, &mass)));
+            diagnostics.extend(mass.repaired.then(|| inertia_repaired(&scene.robot.links[plan.content.0], &mass)));
         }
         for collider in &scene.library.colliders[id.0] {
             let mut prim = layer.over(&format!("{}/collision/{}", plan.path, collider.name));
@@ -54,7 +54,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         let plan = JointPlan {
             path: path.clone(),
             body0: None,
-            body1: *body,
+            body1: Some(*body),
             local0: scene.plan.links[body.0].rest,
             local1: Pose::identity(),
         };
@@ -65,11 +65,13 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     }
     // Between bodies that can touch at all: engines complain about others.
     let mut written = 0;
-    let touches = |body: &LinkId| !scene.library.colliders[body.0].is_empty();
-    for (body, others) in scene.plan.filtered_pairs.iter().filter(|(body, _)| touches(body)) {
-        let others = others.iter().filter(|other| touches(other));
-        let others: Vec<&str> = others.map(|other| scene.plan.links[other.0].path.as_str()).collect();
-        written += others.iter().map(|path| path.len()).sum::<usize>();
+    for (body, others) in &scene.plan.filtered_pairs {
+        let (paths, others) = (paths_that_touch(scene, *body), others.iter().flat_map(|other| paths_that_touch(scene, *other)));
+        let others: Vec<String> = if paths.is_empty() { Vec::new() } else { others.collect() };
+        if others.is_empty() {
+            continue;
+        }
+        written += paths.len() * others.iter().map(String::len).sum::<usize>();
         if written > MAX_PAIRS_TEXT {
             let message =
                 "the pairs of links that need no collision check are too many to write: those from here on are left out";
@@ -79,11 +81,11 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             );
             break;
         }
-        if !others.is_empty() {
+        for path in paths {
             layer
-                .over(&scene.plan.links[body.0].path)
+                .over(&path)
                 .apply(["PhysicsFilteredPairsAPI"])
-                .relationship("physics:filteredPairs", Relationship::prepend(others));
+                .relationship("physics:filteredPairs", Relationship::prepend(others.iter().map(String::as_str)));
         }
     }
     if scene.library.colliders.iter().any(|colliders| !colliders.is_empty()) {
@@ -91,6 +93,18 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         author_collision_group(&mut layer, &root);
     }
     layer
+}
+
+/// What a pair of things that are not checked for collision names one of them by: the body, or each collider of the world, which is no
+/// body. None of what has no colliders.
+fn paths_that_touch(scene: &Scene<'_>, link: LinkId) -> Vec<String> {
+    let plan = &scene.plan.links[link.0];
+    let colliders = &scene.library.colliders[plan.content.0];
+    match plan.role {
+        Role::World => colliders.iter().map(|collider| format!("{}/collision/{}", plan.path, collider.name)).collect(),
+        _ if colliders.is_empty() => Vec::new(),
+        _ => vec![plan.path.clone()],
+    }
 }
 
 /// The joints that close loops, by the link that they begin at, in the source's order.
@@ -102,11 +116,14 @@ fn closing_joints(scene: &Scene<'_>) -> HashMap<LinkId, Vec<JointId>> {
     closing
 }
 
-/// What a link weighs, if it is a body.
+/// What a link weighs in its frame, if it is a body.
 pub(super) fn mass_of(scene: &Scene<'_>, link: LinkId) -> Option<Mass> {
-    let (link, plan) = (&scene.robot.links[link.0], &scene.plan.links[link.0]);
-    let stand_in = || Mass::stand_in(link.inertial.as_ref().map_or(Vector3::zeros(), |i| i.origin.translation.vector));
-    (plan.role == Role::Body).then(|| link.inertial.as_ref().and_then(Mass::of).unwrap_or_else(stand_in))
+    let plan = &scene.plan.links[link.0];
+    let inertial = scene.robot.links[plan.content.0].inertial.as_ref();
+    let stand_in = || Mass::stand_in(inertial.map_or(Vector3::zeros(), |i| i.origin.translation.vector));
+    let mass = || inertial.and_then(Mass::of).unwrap_or_else(stand_in);
+    (plan.role == Role::Body)
+        .then(|| if plan.content == link { mass() } else { mass().placed(&scene.plan.in_body(plan.content)) })
 }
 
 fn author_body(layer: &mut Layer, path: &str, mass: &Mass) {
@@ -173,8 +190,10 @@ fn connect(scene: &Scene<'_>, prim: &mut Prim<'_>, plan: &JointPlan, rotation: &
     if let Some(body0) = plan.body0 {
         prim.relationship("physics:body0", Relationship::to(path(body0)));
     }
-    prim.relationship("physics:body1", Relationship::to(path(plan.body1)))
-        .attribute("physics:localPos0", Attribute::point3f(vec3f(&plan.local0.translation.vector)))
+    if let Some(body1) = plan.body1 {
+        prim.relationship("physics:body1", Relationship::to(path(body1)));
+    }
+    prim.attribute("physics:localPos0", Attribute::point3f(vec3f(&plan.local0.translation.vector)))
         .attribute("physics:localRot0", Attribute::quatf(quatf(&(plan.local0.rotation * rotation))))
         .attribute("physics:localPos1", Attribute::point3f(vec3f(&plan.local1.translation.vector)))
         .attribute("physics:localRot1", Attribute::quatf(quatf(&(plan.local1.rotation * rotation))));

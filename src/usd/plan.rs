@@ -2,11 +2,11 @@
 //!
 //! All layers are written from one plan, so that they agree on every path. This module decides; it authors nothing.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::sensors::{self, SensorPlan};
 use super::{Base, Bodies};
-use crate::robot::{JointId, JointKind, LinkId, Pose, Robot, names};
+use crate::robot::{JointId, JointKind, LinkId, Pose, Robot, Role, Roles, names};
 
 /// Names of children of the default prim that links and joints must not take.
 pub(super) const ROOT_SCOPES: [&str; 4] = ["Materials", "PhysicsMaterials", "CollisionGroups", "Interfaces"];
@@ -22,17 +22,6 @@ const MAX_PATHS: usize = 512 << 10;
 /// See [`MAX_PATHS`].
 const MAX_LONGER: usize = 4;
 
-/// What a link is in USD.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// The default prim stands for it: an empty root link named `world`.
-    World,
-    /// A rigid body.
-    Body,
-    /// An Xform with RosFrameAPI, rigid in the prim that holds it.
-    Frame,
-}
-
 /// Where a link stands.
 #[derive(Clone, Debug)]
 pub(super) struct LinkPlan {
@@ -47,6 +36,8 @@ pub(super) struct LinkPlan {
     pub rest: Pose,
     /// The nearest body at or above it; `None` where only the world is.
     pub body: Option<LinkId>,
+    /// Of a body: the link whose mass and geometry it has ([`Roles::content`]).
+    pub content: LinkId,
     /// Whether the inertial cannot be used as it is and a stand-in mass is written.
     pub mass_missing: bool,
 }
@@ -57,7 +48,8 @@ pub(super) struct JointPlan {
     pub path: String,
     /// `None`: the world.
     pub body0: Option<LinkId>,
-    pub body1: LinkId,
+    /// `None`: the world, which only a joint that closes a loop leads to.
+    pub body1: Option<LinkId>,
     /// The joint frame (without the axis) in `body0`, or in the default prim.
     pub local0: Pose,
     /// The same frame in `body1`.
@@ -90,7 +82,8 @@ pub(super) struct Plan {
     pub world_joints: Vec<(String, LinkId)>,
     /// The paths of the articulation roots, one per tree of bodies (REP-158 §1.3).
     pub articulation_roots: Vec<String>,
-    /// Pairs of bodies that are not checked for collision, by the first of each in the tree's order, with the others in it.
+    /// Pairs of bodies, or of the world and a body, that are not checked for collision, by the first of each in the tree's order, with
+    /// the others in it.
     pub filtered_pairs: Vec<(LinkId, Vec<LinkId>)>,
     /// As [`Robot::sensors`].
     pub sensors: Vec<SensorPlan>,
@@ -99,7 +92,7 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(robot: &Robot, base: Base, bodies: Bodies) -> Self {
         let name = names::identifiers(&[&robot.name], "robot", &[]).remove(0);
-        let roles = roles(robot, base);
+        let roles = Roles::new(robot, base);
         let Nesting { mut links, bodies, flattened, depth } = nest(robot, &roles, &name, bodies);
         let written: Vec<bool> = (0..robot.joints.len()).map(|joint| is_written(robot, &links, base, joint)).collect();
         let held = links_to_hold(robot, &links, &written, base);
@@ -120,11 +113,10 @@ impl Plan {
             let scope = joint_scope(robot, &links, JointId(index), bodies);
             let holder = scope.map_or_else(|| format!("/{name}"), |link| links[link.0].path.clone());
             let (parent, child) = (&links[joint.parent.0], &links[joint.child.0]);
-            let Some(body1) = child.body else { continue };
             joints[index] = Some(JointPlan {
                 path: format!("{holder}/{identifier}"),
                 body0: parent.body,
-                body1,
+                body1: child.body,
                 local0: in_body(&links, joint.parent) * joint.origin,
                 local1: in_body(&links, joint.child),
             });
@@ -161,6 +153,11 @@ impl Plan {
         children
     }
 
+    /// The pose of a link in its nearest body, or in the default prim.
+    pub(super) fn in_body(&self, link: LinkId) -> Pose {
+        in_body(&self.links, link)
+    }
+
     /// The default prim's path.
     pub(super) fn root(&self) -> String {
         format!("/{}", self.name)
@@ -175,60 +172,6 @@ fn in_body(links: &[LinkPlan], link: LinkId) -> Pose {
     }
 }
 
-fn roles(robot: &Robot, base: Base) -> Vec<Role> {
-    let tree = &robot.tree;
-    // Which subtrees hold anything physical: only those need a body above them.
-    let mut physical: Vec<bool> = robot.links.iter().map(|link| !link.is_empty()).collect();
-    for &link in tree.order.iter().rev() {
-        if physical[link.0]
-            && let Some(joint) = tree.parent_joint[link.0]
-        {
-            physical[robot.joints[joint.0].parent.0] = true;
-        }
-    }
-    let physical_children = |link: LinkId| -> Vec<JointId> {
-        tree.child_joints[link.0].iter().copied().filter(|j| physical[robot.joints[j.0].child.0]).collect()
-    };
-    let moves = |j: &JointId| robot.joints[j.0].kind != JointKind::Fixed;
-    let mut roles = vec![Role::Body; robot.links.len()];
-    // Links that nothing but frames connect to the root, where a frame may have to carry bodies.
-    let mut loose: HashSet<LinkId> = HashSet::new();
-    let world = robot.world_root();
-    for &link in &tree.order {
-        let Some(joint) = tree.parent_joint[link.0] else {
-            loose.insert(link);
-            roles[link.0] = if Some(link) == world {
-                Role::World
-            } else if !robot.links[link.0].is_empty() || carries(&physical_children(link), moves) {
-                Role::Body
-            } else {
-                Role::Frame
-            };
-            continue;
-        };
-        let parent = robot.joints[joint.0].parent;
-        let rigid = robot.joints[joint.0].kind == JointKind::Fixed;
-        if !robot.links[link.0].is_empty() || !rigid {
-            // An anchor with nothing physical below it that moves is still a moving frame: it needs a body to move.
-            roles[link.0] = Role::Body;
-            continue;
-        }
-        let no_body_above = loose.contains(&parent) && roles[parent.0] != Role::Body;
-        let held = no_body_above && world.is_some() && base != Base::Floating;
-        if no_body_above {
-            loose.insert(link);
-        }
-        roles[link.0] =
-            if no_body_above && !held && carries(&physical_children(link), moves) { Role::Body } else { Role::Frame };
-    }
-    roles
-}
-
-/// Whether an empty link must be a body to hold together what hangs on it: something that moves, or several things.
-fn carries(children: &[JointId], moves: impl Fn(&JointId) -> bool) -> bool {
-    children.len() > 1 || children.iter().any(moves)
-}
-
 /// How the prims of links stand in each other.
 struct Nesting {
     links: Vec<LinkPlan>,
@@ -238,7 +181,7 @@ struct Nesting {
 }
 
 /// Nests links as asked for, unless the paths would be too deep or too long: then bodies, and if need be frames, are flat.
-fn nest(robot: &Robot, roles: &[Role], name: &str, bodies: Bodies) -> Nesting {
+fn nest(robot: &Robot, roles: &Roles, name: &str, bodies: Bodies) -> Nesting {
     let placed = |bodies, flattened| {
         let links = place_links(robot, roles, bodies, flattened == Flattened::Frames);
         let Extent { depth, bytes, least } = Extent::of(robot, &links, name);
@@ -283,25 +226,19 @@ impl Extent {
 }
 
 /// The place of every link. With `flat_frames` a frame stands in the body that it is rigid in, not in the frame above it.
-fn place_links(robot: &Robot, roles: &[Role], bodies: Bodies, flat_frames: bool) -> Vec<LinkPlan> {
+fn place_links(robot: &Robot, roles: &Roles, bodies: Bodies, flat_frames: bool) -> Vec<LinkPlan> {
     let rest = crate::robot::kinematics::Model::of(robot).poses(&[]);
-    // From the roots outwards, so that what is above each link is known: a walk for each would take the square of the depth.
-    let mut body_of: Vec<Option<LinkId>> = vec![None; roles.len()];
-    for &link in &robot.tree.order {
-        let parent = robot.tree.parent_joint[link.0].map(|j| robot.joints[j.0].parent);
-        body_of[link.0] = if roles[link.0] == Role::Body { Some(link) } else { parent.and_then(|parent| body_of[parent.0]) };
-    }
     let mut plans: Vec<LinkPlan> = Vec::with_capacity(robot.links.len());
-    for (index, role) in roles.iter().copied().enumerate() {
+    for (index, role) in roles.of.iter().copied().enumerate() {
         let parent = robot.tree.parent_joint[index].map(|j| robot.joints[j.0].parent);
-        let body = body_of[index];
+        let body = roles.body[index];
         // What floats is a tree of its own: nested, its articulation root would stand in another's.
         let floats = robot.tree.parent_joint[index].is_some_and(|j| robot.joints[j.0].kind == JointKind::Floating);
         let holder = match (bodies, role) {
             (Bodies::Flat, Role::Body) => None,
             (_, Role::Body) if floats => None,
             (_, Role::Frame) if flat_frames => body,
-            _ => parent.filter(|p| roles[p.0] != Role::World),
+            _ => parent.filter(|p| roles.of[p.0] != Role::World),
         };
         let local = match holder {
             Some(holder) => rest[holder.0].inverse() * rest[index],
@@ -312,8 +249,10 @@ fn place_links(robot: &Robot, roles: &[Role], bodies: Bodies, flat_frames: bool)
             Some(joint) if holder == parent => robot.joints[joint.0].origin,
             _ => local,
         };
-        let mass_missing = role == Role::Body && !robot.links[index].inertial.as_ref().is_some_and(|i| i.mass > 0.0);
-        plans.push(LinkPlan { role, path: String::new(), holder, local, rest: rest[index], body, mass_missing });
+        let content = roles.content[index];
+        let has_mass = robot.links[content.0].inertial.as_ref().is_some_and(|i| i.mass > 0.0);
+        let mass_missing = role == Role::Body && !has_mass;
+        plans.push(LinkPlan { role, path: String::new(), holder, local, rest: rest[index], body, content, mass_missing });
     }
     plans
 }
@@ -331,18 +270,13 @@ fn joint_scope(robot: &Robot, links: &[LinkPlan], joint: JointId, bodies: Bodies
 fn is_written(robot: &Robot, links: &[LinkPlan], base: Base, joint: usize) -> bool {
     let joint = &robot.joints[joint];
     let (parent, child) = (&links[joint.parent.0], &links[joint.child.0]);
-    if joint.kind == JointKind::Floating || child.body.is_none() || child.body == parent.body {
+    if joint.kind == JointKind::Floating || child.body == parent.body {
         return false;
     }
-    if parent.body.is_some() || joint.closes_loop {
-        return joint.closes_loop || child.role == Role::Body;
-    }
-    // From here on the joint would hold a body to the world.
-    match base {
-        Base::Fixed => true,
-        Base::Floating => joint.kind != JointKind::Fixed,
-        Base::Auto => robot.world_root().is_some(),
-    }
+    // A free base is not held to the world.
+    let is_free = base == Base::Floating && joint.kind == JointKind::Fixed;
+    let is_held = !is_free || parent.body.is_some() && child.body.is_some();
+    is_held && (joint.closes_loop || child.role == Role::Body)
 }
 
 /// The topmost bodies that `--base fixed` has to hold by itself, because no joint of the URDF does.
@@ -372,13 +306,13 @@ fn articulation_roots(
     let mut above: BTreeMap<LinkId, LinkId> = BTreeMap::new();
     for (plan, _) in joints.iter().zip(&robot.joints).filter(|(_, joint)| !joint.closes_loop) {
         match plan {
-            Some(JointPlan { body0: Some(body0), body1, .. }) => {
+            Some(JointPlan { body0: Some(body0), body1: Some(body1), .. }) => {
                 above.insert(*body1, *body0);
             }
-            Some(JointPlan { body0: None, body1, path, .. }) => {
+            Some(JointPlan { body0: None, body1: Some(body1), path, .. }) => {
                 held.entry(*body1).or_insert(path);
             }
-            None => {}
+            _ => {}
         }
     }
     let is_base = |link: &LinkId| links[link.0].role == Role::Body && !above.contains_key(link);
@@ -393,16 +327,20 @@ fn articulation_roots(
 /// Bodies next to each other, whose colliders overlap at the joint as a rule, and what the source says.
 fn filtered_pairs(robot: &Robot, links: &[LinkPlan]) -> Vec<(LinkId, Vec<LinkId>)> {
     let mut position = vec![0; links.len()];
-    for (index, link) in robot.tree.order.iter().enumerate() {
+    // By link: the body that it is rigid in, or the world.
+    let mut rigid_in: Vec<Option<LinkId>> = vec![None; links.len()];
+    for (index, &link) in robot.tree.order.iter().enumerate() {
         position[link.0] = index;
+        let above = robot.tree.parent_joint[link.0].and_then(|joint| rigid_in[robot.joints[joint.0].parent.0]);
+        rigid_in[link.0] = if links[link.0].role == Role::Frame { above } else { Some(link) };
     }
-    // A joint on a frame connects the body that the frame is rigid in; what the source says of a frame, which has no colliders,
-    // says nothing of that body.
+    // A joint on a frame connects the body that the frame is rigid in; what the source says of a frame without colliders says nothing
+    // of that body.
     // What floats is connected to nothing.
     let connecting = robot.joints.iter().filter(|joint| joint.kind != JointKind::Floating);
-    let adjacent = connecting.map(|joint| (links[joint.parent.0].body, links[joint.child.0].body));
-    let body = |link: LinkId| links[link.0].body.filter(|body| *body == link);
-    let said = robot.disabled_collisions.iter().map(|&(one, other)| (body(one), body(other)));
+    let adjacent = connecting.map(|joint| (rigid_in[joint.parent.0], rigid_in[joint.child.0]));
+    let with_content = |link: LinkId| rigid_in[link.0].filter(|body| links[body.0].content == link);
+    let said = robot.disabled_collisions.iter().map(|&(one, other)| (with_content(one), with_content(other)));
     let mut pairs: BTreeMap<usize, BTreeMap<usize, LinkId>> = BTreeMap::new();
     for (one, other) in adjacent.chain(said) {
         let (Some(one), Some(other)) = (one, other) else { continue };

@@ -4,9 +4,8 @@ use std::collections::HashSet;
 
 use super::Scene;
 use super::author::{Attribute, Layer, Prim};
-use super::plan::Role;
 use super::sensors::SensorPrimKind;
-use crate::robot::{Interface, InterfaceKind, Qos, names};
+use crate::robot::{Interface, InterfaceKind, Qos, Role, names};
 
 /// How many messages of a sensor wait to be sent: as ROS has it for sensor data.
 const SENSOR_QUEUE: i32 = 5;

@@ -10,9 +10,9 @@ use nalgebra::{Quaternion, Unit, UnitQuaternion};
 use super::Scene;
 use super::author::{Attribute, Layer, Prim};
 use super::numbers::place;
-use super::plan::{LINK_SCOPES, Plan, ROOT_SCOPES, Role};
+use super::plan::{LINK_SCOPES, Plan, ROOT_SCOPES};
 use super::ros::{is_prohibited, ros_name};
-use crate::robot::{Camera, LinkId, Pose, Robot, Sensor, SensorKind, names};
+use crate::robot::{Camera, LinkId, Pose, Robot, Role, Sensor, SensorKind, names};
 
 /// The width of a camera's sensor in tenths of a scene unit: USD's fallback. Only its ratio to the focal length is seen.
 const HORIZONTAL_APERTURE: f64 = 20.955;

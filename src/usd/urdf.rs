@@ -17,7 +17,8 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let (mut layer, root) = super::layer(scene, "urdf:* attributes and elements: what USD has no word for");
     layer.over(&root);
     let mut writer = Writer { layer: &mut layer, taken: scene.plan.children() };
-    writer.keep(&root, &scene.robot.custom, &ROOT_SCOPES);
+    // The world's geometry stands in the default prim.
+    writer.keep(&root, &scene.robot.custom, &[&ROOT_SCOPES[..], &LINK_SCOPES[..]].concat());
     for (index, (link, plan)) in scene.robot.links.iter().zip(&scene.plan.links).enumerate() {
         if scene.is_over("urdf.usda") {
             return layer;

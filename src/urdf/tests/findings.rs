@@ -147,6 +147,21 @@ fn loops_and_roots() {
     assert_eq!(robot.tree.roots.len(), 1);
     let robot = one(&text(&(joint("ab", "a", "b") + three)), "urdf-several-roots", 1, 1, "robot \"r\"").unwrap();
     assert_eq!(robot.tree.roots.len(), 2);
+    // What became of the robot is said at once.
+    let told = |inside: &str| read(&text(inside), None).diagnostics.into_iter().map(|d| d.message).collect::<Vec<_>>();
+    let kept = "it is kept as a constraint beside the tree, in which";
+    let diamond = joint("ab", "a", "b") + &joint("bc", "b", "c") + &joint("ac", "a", "c") + three;
+    assert_eq!(told(&diamond), [format!("joint \"ac\" closes a loop; {kept} \"c\" hangs on the joint \"bc\"")]);
+    let ring = joint("ab", "a", "b") + &joint("bc", "b", "c") + &joint("ca", "c", "a") + three;
+    assert_eq!(told(&ring), [format!("joint \"ca\" makes the link \"a\" its own ancestor; {kept} \"a\" is the root")]);
+    let back = joint("ab", "a", "b") + &joint("bc", "b", "c") + &joint("cb", "c", "b") + three;
+    assert_eq!(
+        told(&back),
+        [format!("joint \"cb\" makes the link \"b\" its own ancestor; {kept} \"b\" hangs on the joint \"ab\"")]
+    );
+    let roots = "the robot has 2 roots, where URDF has one: \"a\", \"c\"; each is kept with what hangs on it, side by side at the origin";
+    assert_eq!(told(&(joint("ab", "a", "b") + three)), [roots]);
+    assert_eq!(told(""), ["robot \"r\" has no link: there is nothing to convert"]);
 }
 
 #[test]
