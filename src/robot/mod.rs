@@ -240,6 +240,11 @@ impl Robot {
         let link = self.links.get(root.0)?;
         (link.name == "world" && link.is_empty() && self.links.len() > 1).then_some(root)
     }
+
+    /// Whether a link is no more than a frame: nothing physical is on it, or it is the world.
+    pub fn is_frame(&self, link: LinkId) -> bool {
+        self.world_root() == Some(link) || self.links.get(link.0).is_some_and(Link::is_empty)
+    }
 }
 
 impl Link {

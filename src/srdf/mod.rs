@@ -61,10 +61,25 @@ fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
             pairs.remove(&pair);
         }
     }
+    let mut frames = HashSet::new();
     for node in children(root, "disable_collisions") {
-        pairs.extend(pair(xml, node, &mut links));
+        let Some(pair) = pair(xml, node, &mut links) else { continue };
+        match [pair.0, pair.1].into_iter().find(|&link| robot.is_frame(link)) {
+            None => {
+                pairs.insert(pair);
+            }
+            Some(frame) if frames.insert(frame) => report_frame(xml, node, frame, robot),
+            Some(_) => {}
+        }
     }
     pairs
+}
+
+fn report_frame(xml: &mut Xml<'_>, node: Node<'_>, frame: LinkId, robot: &Robot) {
+    let name = robot.links.get(frame.0).map_or("", |link| link.name.as_str());
+    let message = format!("\"{}\" is a frame, not a body, so the pair is left out: it collides with nothing", short(name));
+    let attribute = if node.attribute("link1").is_some_and(|link| link.trim() == name) { "link1" } else { "link2" };
+    xml.report_at(&codes::FRAME_IN_PAIR, node, attribute, message, "name the link that the geometry is on, or remove the pair");
 }
 
 /// The pairs of links of `disable_default_collisions` with all others. Only links that have something to collide with count.

@@ -107,7 +107,7 @@ pub struct Options {
     pub package_uri: Option<String>,
     /// `assetInfo:version`.
     pub version: String,
-    /// `ros:context:namespace`; `None`: the default prim's name (REP-158 §2.1.1).
+    /// `ros:context:namespace`; `None`: [`default_namespace`] (REP-158 §2.1.1).
     pub namespace: Option<String>,
     /// Whether the base is held to the world.
     pub base: Base,
@@ -257,11 +257,17 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
         note(code, &scene.robot.place, message, "nothing need be done, unless a program relies on links that are nested");
     }
     for (link, plan) in scene.robot.links.iter().zip(&scene.plan.links) {
+        let prim = plan.path.rsplit('/').next().unwrap_or_default();
+        let is_encoded = plan.role == Role::Body && prim != link.name;
+        if plan.role != Role::World && !is_encoded && !names::is_ros_name(&link.name) {
+            let message = format!("the TF frame {:?} has a name that ROS does not allow", link.name);
+            let help = "rename the link: letters, digits and underscores, no digit in front; slashes may separate parts";
+            note(&codes::FRAME_ID, &link.place, message, help);
+        }
         if plan.role != Role::Body {
             continue;
         }
-        let prim = plan.path.rsplit('/').next().unwrap_or_default();
-        if prim != link.name {
+        if is_encoded {
             let why = match &link.name {
                 name if name.len() > names::MAX_IDENTIFIER => "is too long for a prim's name",
                 name if names::is_identifier(name) => "is taken by a sibling",
