@@ -34,8 +34,8 @@ pub const SAME_LINK: Code = Code {
 pub const FRAME_IN_PAIR: Code = Code {
     id: "srdf-frame-in-pair",
     severity: Severity::Info,
-    meaning: "A pair of links in an SRDF names a link without mass and geometry, or the world: it is a frame, not a body, and collides with nothing. Each is reported once.",
-    outcome: "Goes on without the pair.",
+    meaning: "An SRDF says of a link whether it may collide that has neither mass nor geometry, or is the world: it is a frame, not a body, and collides with nothing. Each is reported once.",
+    outcome: "Goes on without the pairs that it is part of.",
 };
 /// More than anyone could check.
 pub const TOO_MANY_PAIRS: Code = Code {

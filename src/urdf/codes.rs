@@ -51,8 +51,8 @@ codes! {
     // Names and references.
     NO_NAME Warning "urdf-nameless-robot": "The robot has no name.",
         "Goes on with the file's name, or `robot`.";
-    UNNAMED Warning "urdf-unnamed-element": "A link, joint or material of the robot has no name.",
-        "Goes on with a made-up name for a link or joint; the material, which nothing can refer to, is only kept as custom data.";
+    UNNAMED Warning "urdf-unnamed-element": "A link, a joint, or a material of the robot or of a visual has no name. ROS's URDF parser (urdfdom) leaves out a visual whose material has none.",
+        "Goes on with a made-up name for a link or joint. The material of a visual keeps its looks; one of the robot, which nothing can refer to, is only kept as custom data.";
     DUPLICATE_LINK Error "urdf-duplicate-link": "Two links have the same name.",
         "Goes on with the first; the second is only kept as custom data.";
     DUPLICATE_JOINT Error "urdf-duplicate-joint": "Two joints have the same name.",

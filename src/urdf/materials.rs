@@ -81,6 +81,11 @@ impl Materials {
             if looks.is_empty() {
                 continue;
             }
+            // An empty name is one to ROS's parser.
+            if !node.has_attribute("name") {
+                let message = format!("{} has no name; ROS's URDF parser leaves out the visual for it", xml.label(node));
+                xml.report(&codes::UNNAMED, node, message, "add name=\"…\"");
+            }
             let before = materials.list.len();
             let id = materials.define(xml, node, looks);
             materials.inline.insert(node.id(), id);

@@ -293,3 +293,57 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
 fn layer(scene: &Scene<'_>, doc: &str) -> (Layer, String) {
     (Layer::new(doc, &scene.plan.name), scene.plan.root())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `inside` a robot is written as: the text of a layer by its path, and what is reported.
+    fn written(inside: &str) -> (BTreeMap<String, Vec<u8>>, Vec<Diagnostic>) {
+        let robot = crate::urdf::read(&format!("<robot name=\"r\">{inside}</robot>"), None).robot.unwrap();
+        let Asset { files, diagnostics, .. } =
+            write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
+        (files, diagnostics)
+    }
+
+    const BALL: &str = "<geometry><sphere radius=\"1\"/></geometry>";
+
+    #[test]
+    fn frames_that_ros_cannot_name_are_reported() {
+        let links =
+            [("base", true), ("tool-0", false), ("arm/tool", false), ("größe", true), ("left-arm", true), ("2nd", false)];
+        let inside: String = links
+            .iter()
+            .enumerate()
+            .map(|(index, (name, is_body))| {
+                let visual = if *is_body { format!("<visual>{BALL}</visual>") } else { String::new() };
+                let joint = match index {
+                    0 => String::new(),
+                    _ => format!(
+                        "<joint name=\"j{index}\" type=\"fixed\"><parent link=\"base\"/><child link=\"{name}\"/></joint>"
+                    ),
+                };
+                format!("<link name=\"{name}\">{visual}</link>\n{joint}")
+            })
+            .collect();
+        let (files, diagnostics) = written(&inside);
+        let told = |code: &str| -> Vec<u32> { diagnostics.iter().filter(|d| d.code == code).map(|d| d.place.line).collect() };
+        assert_eq!(told("usd-frame-id"), [2, 4, 6], "{diagnostics:?}");
+        assert_eq!(told("usd-name-encoded"), [5], "a body's prim has another name, which is told instead");
+        // Nothing is renamed.
+        assert!(String::from_utf8_lossy(&files["ros.usda"]).contains("ros:frame:id = \"tool-0\""));
+    }
+
+    #[test]
+    fn materials_without_a_name_are_called_after_their_element() {
+        let visual = |red: &str| format!("<visual>{BALL}<material name=\"\"><color rgba=\"{red} 0 0 1\"/></material></visual>");
+        let (files, _) = written(&format!("<link name=\"a\">{}{}</link>", visual("0.25"), visual("0.75")));
+        let text = String::from_utf8_lossy(&files["materials.usda"]).into_owned();
+        let names: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("def Material \""))
+            .filter_map(|rest| rest.split('"').next())
+            .collect();
+        assert_eq!(names, ["material", "material_1"], "{text}");
+    }
+}

@@ -301,10 +301,7 @@ fn ignored(findings: &mut Findings, section: &Yaml, known: &mut Known<'_>) -> Ve
                 .find(|&(.., link)| known.robot().is_frame(link))
             {
                 if frames.insert(frame) {
-                    let message = format!(
-                        "\"{}\" is a frame, not a body, so the pair is left out: it collides with nothing",
-                        short(name)
-                    );
+                    let message = format!("\"{}\" is a frame, not a body: it collides with nothing", short(name));
                     let help = "name the link that the geometry is on, or remove the pair";
                     findings.report(&codes::FRAME_IN_PAIR, at, &element, message, help);
                 }

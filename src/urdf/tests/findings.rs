@@ -379,6 +379,9 @@ fn materials() {
     let nameless = text(&format!("<material name=' '>{red}</material>{}", visual("")));
     let robot = one(&nameless, "urdf-unnamed-element", 2, 1, "material").unwrap();
     assert_eq!((robot.materials.len(), robot.custom.elements[0].name.as_str()), (0, "material"));
+    let nameless = text(&visual(&format!("<material>{red}</material>")));
+    let robot = one(&nameless, "urdf-unnamed-element", 3, 50, "link \"a\" / visual / material").unwrap();
+    assert_eq!(robot.links[0].visuals[0].material.map(|id| robot.materials[id.0].base_color), Some([1.0, 0.0, 0.0, 1.0]));
     let own = text(&format!(
         "<material name='m'>{red}</material>{}",
         visual("<material name='m'><color rgba='0 1 0 1'/></material>")
