@@ -115,7 +115,7 @@ struct Convert {
     /// Whether the up_axis of Collada meshes turns them, or is ignored as RViz does
     #[arg(long, value_enum, default_value_t)]
     up_axis: UpAxis,
-    /// The ROS namespace of the asset [default: the robot's name]
+    /// The ROS namespace of the asset, of one part or more: robot_1, fleet/robot_1 [default: the robot's name]
     #[arg(long, value_name = "NS", value_parser = namespace)]
     namespace: Option<String>,
     /// Whether simplified meshes are written beside the source's, or the source's alone
@@ -223,18 +223,10 @@ fn seconds(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "it is no number of seconds above 0, such as 60".to_owned())
 }
 
-/// A namespace as REP-158 §2.1.1 and ROS have it: `robot_1`, `/fleet/robot_1`.
 fn namespace(text: &str) -> Result<String, String> {
-    let segments = text.strip_prefix('/').unwrap_or(text).split('/');
-    let is_segment = |s: &str| {
-        !s.is_empty()
-            && !s.starts_with(|c: char| c.is_ascii_digit())
-            && s.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    };
-    if segments.into_iter().all(is_segment) {
-        Ok(text.to_owned())
-    } else {
-        Err("expected letters, digits and underscores, with slashes between, such as robot_1 or /fleet/robot_1".to_owned())
+    match crate::ros::names::check_robot_namespace(text) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(fault) => Err(format!("{}; {}", fault.message, fault.help)),
     }
 }
 

@@ -27,7 +27,7 @@ EXAMPLES = sorted((FOLDER / "examples").glob("*.gl*"))
 
 def schema():
     registry = Registry().with_resources((name, Resource.from_contents(content)) for name, content in SCHEMAS.items())
-    return Draft202012Validator(SCHEMAS[f"glTF.{EXTENSION}.schema.json"], registry=registry)
+    return Draft202012Validator(SCHEMAS[f"{EXTENSION}.schema.json"], registry=registry)
 
 
 def refusals(document):

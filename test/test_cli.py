@@ -53,6 +53,8 @@ def test_no_command():
         (["convert", URDF, "--up-axis", "w"], ["ignore", "honor"]),
         (["convert", URDF, "--package", "sample_arm"], ["sample_arm", "NAME=DIR"]),
         (["convert", URDF, "--package", "=/tmp"], ["NAME=DIR"]),
+        (["convert", URDF, "--namespace", "fleet/cell-1"], ["fleet/cell-1", "letters, digits"]),
+        (["convert", URDF, "--namespace", "fleet//cell"], ["fleet//cell", "empty"]),
         (["convert", URDF, URDF], ["sample_arm.urdf"]),
         (["bake", URDF], ["bake"]),
         # Options of the contract that later versions bring are refused, not ignored.
@@ -297,8 +299,9 @@ def test_up_axis(tmp_path):
 
 
 def test_namespace(tmp_path):
-    asset = _stage(tmp_path, "--namespace", "cell_1")
-    assert asset.root.GetAttribute("ros:context:namespace").Get() == "cell_1"
+    for namespace in ("cell_1", "fleet/cell_1", "/fleet/cell_1"):
+        asset = _stage(tmp_path / namespace.replace("/", "-"), "--namespace", namespace)
+        assert asset.root.GetAttribute("ros:context:namespace").Get() == namespace
 
 
 # ---------------------------------------------------------------------------------------------------- inspect and demo

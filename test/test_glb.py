@@ -160,7 +160,9 @@ def test_limits_and_dynamics(case):
                 assert limit.get("lower") is None and limit.get("upper") is None, name
             elif urdf.kind in ("revolute", "prismatic") and urdf.lower is not None and urdf.upper is not None and urdf.lower <= urdf.upper:
                 assert (limit["lower"], limit["upper"]) == pytest.approx((urdf.lower, urdf.upper), abs=1e-12), name
-            if kinematics.FREEDOM[urdf.kind] == 1:
+            elif urdf.kind == "planar":
+                assert (limit.get("lower"), limit.get("upper")) == (urdf.lower, urdf.upper), name
+            if urdf.kind not in ("fixed", "floating"):
                 for key, value in (("effort", urdf.effort), ("velocity", urdf.velocity)):
                     assert value is None or limit.get(key) == pytest.approx(value), f"{name}: {key}"
         for key, value in (("damping", urdf.damping), ("friction", urdf.friction)):

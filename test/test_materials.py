@@ -122,6 +122,10 @@ def test_what_has_no_material_has_the_default(painted):
     assert shown(leaf(painted[1], "none")).GetPrim().GetName() == "default"
 
 
+def test_what_has_no_name_is_called_after_its_element(painted):
+    assert shown(leaf(painted[1], "nameless")).GetPrim().GetName() == "material"
+
+
 def test_every_binding_is_by_the_api(painted):
     asset = painted[1]
     for prim in asset.prims:

@@ -215,12 +215,14 @@ def test_metadata(case):
     assert Usd.ModelAPI(root).GetKind() == "component"
     assert (root.GetDisplayName() or root.GetName()) == case.urdf.name
     info = root.GetAssetInfo()
-    assert info["name"] and info["identifier"] and info["version"]
+    assert info["name"] == case.urdf.name
     # The small robots of the tests lie in the project's own package.
     package, folder = (case.converted.name, case.converted.package_dirs[case.converted.name])
     if case.converted.name in CORNER_ROBOTS:
         package, folder = "urdf_usd", ROOT
     assert info["ros"]["package_uri"] == f"package://{package}/{case.converted.urdf.relative_to(folder).as_posix()}"
+    assert info["identifier"] == info["ros"]["package_uri"]
+    assert info["version"] == ElementTree.parse(folder / "package.xml").findtext("version").strip()
     text = [p for p in case.converted.directory.glob("*.usda")]
     for path in text:
         other = Sdf.Layer.FindOrOpen(str(path))

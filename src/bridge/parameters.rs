@@ -151,9 +151,9 @@ const TABLE: &[Row] = &[
     live(
         "ros_namespace",
         Initial::Text(""),
-        Rule::Own("a ROS namespace such as robot_1, or empty", |value| match text(value) {
+        Rule::Own("a ROS namespace such as robot_1 or fleet/robot_1, or empty", |value| match text(value) {
             "" => Ok(()),
-            text => crate::ros::names::check_namespace(&format!("/{}", text.trim_start_matches('/'))).map_err(|e| e.message),
+            text => crate::ros::names::check_robot_namespace(text).map_err(|e| e.message),
         }),
         "The ROS namespace that assets declare for their robot. Empty: the node's, or the robot's name in the root namespace.",
     ),
@@ -865,6 +865,8 @@ mod tests {
             ("mesh_up_axis: up", "one of ignore, honor"),
             ("tiers: low", "one of all, high"),
             ("ros_namespace: 'a b'", "namespace"),
+            ("ros_namespace: a/b-c", "namespace"),
+            ("ros_namespace: //a", "namespace"),
             ("description_from: 'a b'", "no node can have such a name"),
             ("xacro_args: [a]", "xacro_args"),
             ("settle_time: -1.0", "0.0 … 60.0"),

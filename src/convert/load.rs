@@ -417,7 +417,7 @@ mod tests {
 
     const URDF: &str = r#"<robot name="r">
         <link name="a"/><link name="b"/>
-        <joint name="j" type="revolute"><parent link="a"/><child link="b"/><limit lower="0" upper="1"/></joint>
+        <joint name="j" type="revolute"><parent link="a"/><child link="b"/><limit lower="0" upper="1" effort="1" velocity="1"/></joint>
         <ros2_control name="hw"><joint name="j"><command_interface name="position"/></joint></ros2_control>
         <gazebo><plugin filename="gz_ros2_control-system"><parameters>config/arm.yaml</parameters></plugin></gazebo>
         </robot>"#;

@@ -4,6 +4,7 @@
 
 pub mod codes;
 mod context;
+mod identity;
 mod load;
 mod memo;
 mod publish;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 pub use context::{Context, Progress, Show, Step};
+use identity::Identity;
 pub use publish::Error as PublishError;
 use rayon::prelude::*;
 pub use report::{Counts, FileInfo, Report, SourceInfo, Timings};
@@ -329,14 +331,10 @@ fn run(
     in_time(limit, "writing the layers and the glTF")?;
 
     let name = file_name(&robot.name);
-    // A text has no URI, even where it says which folder its references start from.
-    let uri = match &job.source {
-        Source::File(_) | Source::Xacro { .. } => source.file.as_deref().map(identifying_uri),
-        Source::Text { .. } => None,
-    };
+    let identity = Identity::of(&job.source, source.file.as_deref(), &robot.name);
     let directory = job.output_dir.join(&name);
     let (mut outputs, written) =
-        write((job, limit), &robot, &name, uri.as_deref(), &source.sha256, &context.store, &mut diagnostics);
+        write((job, limit), &robot, &name, &identity, &source.sha256, &context.store, &mut diagnostics);
     in_time(limit, "finishing the files")?;
     if let Some(simready) = job.simready.as_ref().filter(|_| job.formats.usd) {
         let provenance = match &job.source {
@@ -345,7 +343,7 @@ fn run(
             }
             Source::Text { .. } => simready::Provenance::default(),
         };
-        let from = uri.clone().unwrap_or_else(|| format!("sha256:{}", source.sha256));
+        let from = identity.uri.clone().unwrap_or_else(|| format!("sha256:{}", source.sha256));
         let subject =
             simready::Subject { robot: &robot, name: &name, asset: &written, source: from, provenance, directory: &directory };
         diagnostics.extend(simready::add(simready, &subject, &mut outputs));
@@ -375,7 +373,7 @@ fn run(
     };
     let mut report = Report {
         robot: robot.name.clone(),
-        source: SourceInfo { kind: job.source.kind(), uri, sha256: source.sha256 },
+        source: SourceInfo { kind: job.source.kind(), uri: identity.uri, sha256: source.sha256 },
         revision: 0,
         // A quarter of the time of a small change is hashing.
         files: outputs
@@ -581,16 +579,16 @@ fn write(
     (job, limit): (&Job, &TimeLimit),
     robot: &Robot,
     name: &str,
-    uri: Option<&str>,
+    identity: &Identity,
     sha256: &str,
     store: &Store,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (publish::Files, usd::Written) {
     let usd_options = usd::Options {
         entry: name.to_owned(),
-        identifier: uri.map_or_else(|| robot.name.clone(), str::to_owned),
-        package_uri: uri.filter(|uri| uri.starts_with("package://")).map(str::to_owned),
-        version: "1.0.0".to_owned(),
+        identifier: identity.identifier.clone(),
+        package_uri: identity.package_uri().map(str::to_owned),
+        version: identity.version.clone(),
         namespace: job.namespace.clone(),
         base: job.base,
         bodies: job.bodies,
@@ -601,7 +599,7 @@ fn write(
     let gltf_options = gltf::Options {
         source: Some(gltf::Source {
             format: "urdf".to_owned(),
-            uri: uri.map(str::to_owned),
+            uri: identity.uri.clone(),
             hash: Some(format!("sha256:{sha256}")),
             resolved_at: job.dated.then(|| time::rfc3339(time::now())),
         }),
@@ -650,15 +648,6 @@ pub fn file_name(robot: &str) -> String {
         taken if usd::is_layer(taken) || taken.eq_ignore_ascii_case("report") => format!("{taken}_robot"),
         name => name.to_owned(),
     }
-}
-
-/// A file's name that means the same on every machine: `package://` in a package, else without its folders.
-fn identifying_uri(file: &Path) -> String {
-    let in_package = file.parent().and_then(resolve::package_of).and_then(|package| {
-        let inside = file.strip_prefix(&package.folder).ok()?;
-        Some(format!("package://{}/{}", package.name, inside.to_string_lossy().replace('\\', "/")))
-    });
-    in_package.unwrap_or_else(|| file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default())
 }
 
 /// SHA-256 in lower-case hex.

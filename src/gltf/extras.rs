@@ -4,6 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::extension::Limit;
+use super::model::limits_its_dofs;
 use super::{axes, finite};
 use crate::robot;
 
@@ -136,7 +137,7 @@ impl Placement {
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JointExtras {
-    /// Limits given for a joint with no or several degrees of freedom, so that they belong to none.
+    /// Limits given for a fixed or floating joint, whose degrees of freedom they can't be those of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
     /// URDF's `calibration/@reference_position`.
@@ -149,8 +150,11 @@ pub struct JointExtras {
 impl JointExtras {
     /// Those of `joint`.
     pub fn of(joint: &robot::Joint) -> Self {
-        let scalar = robot::kinematics::position_count(joint.kind) == 1;
-        let limit = joint.limit.filter(|_| !scalar).map(|limit| Limit::of(&limit)).filter(|limit| *limit != Limit::default());
+        let limit = joint
+            .limit
+            .filter(|_| !limits_its_dofs(joint.kind))
+            .map(|limit| Limit::of(&limit))
+            .filter(|limit| *limit != Limit::default());
         let reference_position = finite(joint.calibration.and_then(|c| c.reference_position));
         Self { limit, reference_position, custom: Custom::of(&joint.custom) }
     }

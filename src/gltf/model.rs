@@ -78,11 +78,11 @@ fn joint_entry(joint: &robot::Joint, nodes: &JointNodes, dofs: Vec<Dof>, mimic: 
     }
 }
 
-/// The degrees of freedom, in the order in which their nodes are chained. `limit` and `default` are those of a joint with one.
+/// The degrees of freedom, in the order in which their nodes are chained. `limit` and `default` are those of each of them; a floating
+/// joint has none.
 fn dofs(joint: &robot::Joint, limit: Option<Limit>, default: f64) -> Vec<Dof> {
     use Motion::{Rotation, Translation};
     let dof = |motion, axis: Vector3<f64>, limit, default| Dof { motion, axis: axes::vector(&axis), limit, default };
-    let free = |motion, axis| dof(motion, axis, None, 0.0);
     let axis = joint.axis.into_inner();
     match joint.kind {
         JointKind::Fixed => Vec::new(),
@@ -90,11 +90,11 @@ fn dofs(joint: &robot::Joint, limit: Option<Limit>, default: f64) -> Vec<Dof> {
         JointKind::Prismatic => vec![dof(Translation, axis, limit, default)],
         JointKind::Planar => {
             let (u, v) = kinematics::planar_basis(&joint.axis);
-            vec![free(Translation, u.into_inner()), free(Translation, v.into_inner())]
+            [u, v].map(|axis| dof(Translation, axis.into_inner(), limit, default)).into()
         }
         JointKind::Floating => [Translation, Rotation]
             .into_iter()
-            .flat_map(|motion| [Vector3::x(), Vector3::y(), Vector3::z()].map(|axis| free(motion, axis)))
+            .flat_map(|motion| [Vector3::x(), Vector3::y(), Vector3::z()].map(|axis| dof(motion, axis, None, 0.0)))
             .collect(),
     }
 }
@@ -111,9 +111,9 @@ impl Limit {
     }
 }
 
-/// The limits of a joint's one degree of freedom.
+/// The limits of each of a joint's degrees of freedom.
 fn limit(joint: &robot::Joint, diagnostics: &mut Vec<Diagnostic>) -> Option<Limit> {
-    let mut limit = Limit::of(joint.limit.as_ref().filter(|_| has_one_position(joint))?);
+    let mut limit = Limit::of(joint.limit.as_ref().filter(|_| limits_its_dofs(joint.kind))?);
     let reversed = limit.lower.zip(limit.upper).filter(|(lower, upper)| lower > upper);
     if let Some((lower, upper)) = reversed.filter(|_| joint.kind != JointKind::Continuous) {
         let message = format!("joint \"{}\": the lower limit {lower} is above the upper limit {upper}", joint.name);
@@ -126,6 +126,11 @@ fn limit(joint: &robot::Joint, diagnostics: &mut Vec<Diagnostic>) -> Option<Limi
         (limit.lower, limit.upper) = (None, None);
     }
     Some(limit).filter(|limit| *limit != Limit::default())
+}
+
+/// Whether URDF's one limit of a joint holds for each of its degrees of freedom: those of a floating joint have different units.
+pub fn limits_its_dofs(kind: JointKind) -> bool {
+    !matches!(kind, JointKind::Fixed | JointKind::Floating)
 }
 
 fn has_one_position(joint: &robot::Joint) -> bool {
@@ -164,8 +169,8 @@ fn mimic(robot: &Robot, id: JointId, number: &[Option<usize>], diagnostics: &mut
     }
 }
 
-/// The position nearest to zero that each joint's limits allow, with followers where their drivers put them. Counts only for
-/// joints with one degree of freedom.
+/// The position nearest to zero that each joint's limits allow, with followers where their drivers put them. Holds for each degree of
+/// freedom of a joint with limits.
 fn home(limits: &[Option<Limit>], mimics: &[Option<Mimic>]) -> Vec<f64> {
     let nearest = |limit: &Option<Limit>| {
         let (lower, upper) = limit.map_or((None, None), |limit| (limit.lower, limit.upper));

@@ -131,6 +131,8 @@ fn everything() -> Robot {
     joints[1].limit = limit(0.5, 1.5);
     joints[2].limit = limit(-1.0, 1.0);
     joints[3].limit = limit(2.0, -2.0);
+    joints[4].limit = limit(0.25, 0.75);
+    joints[5].limit = limit(0.25, 0.75);
     joints[6].mimic = mimic(7, 2.0, 0.25);
     joints[7].mimic = mimic(1, -3.0, 0.5);
     joints.insert(4, joint("ring", JointKind::Revolute, 1, 4));
@@ -267,6 +269,14 @@ fn the_model_says_what_the_robot_says() {
     assert_eq!(named("j1")["dofs"][0]["limit"], serde_json::json!({"lower": 0.5, "upper": 1.5, "effort": 5.0}));
     assert_eq!(named("j2")["dofs"][0]["limit"], serde_json::json!({"effort": 5.0}));
     assert_eq!(named("j3")["dofs"][0]["limit"], serde_json::json!({"effort": 5.0}));
+    // One limit of a planar joint holds in both directions; that of a floating joint for none of its degrees of freedom.
+    let allowed = serde_json::json!({"lower": 0.25, "upper": 0.75, "effort": 5.0});
+    for dof in glb.list(&named("j4")["dofs"]) {
+        assert_eq!((&dof["limit"], &dof["default"]), (&allowed, &serde_json::json!(0.25)));
+    }
+    assert!(named("j4").get("extras").is_none_or(|extras| extras.get("limit").is_none()));
+    assert!(glb.list(&named("j5")["dofs"]).iter().all(|dof| dof.get("limit").is_none() && dof["default"] == 0.0));
+    assert_eq!(named("j5")["extras"]["limit"], allowed);
     assert_eq!(named("j0")["dofNodes"], serde_json::json!([]));
     // j6 = 2·j7 + 0.25 and j7 = -3·j1 + 0.5.
     let driver = glb.list(&model["joints"]).iter().position(|joint| joint["name"] == "j1").unwrap();

@@ -159,8 +159,12 @@ pub const TEXTURE_MISSING: Code = Code {
 };
 
 /// Broken image.
-pub const TEXTURE_UNREADABLE: Code =
-    Code { id: "texture-unreadable", severity: Severity::Warning, meaning: "An image is damaged.", outcome: COLOUR_STAYS };
+pub const TEXTURE_UNREADABLE: Code = Code {
+    id: "texture-unreadable",
+    severity: Severity::Warning,
+    meaning: "The file of an image is empty, damaged, or a pointer of Git LFS.",
+    outcome: COLOUR_STAYS,
+};
 
 /// Unknown image format.
 pub const TEXTURE_FORMAT: Code = Code {

@@ -47,6 +47,8 @@ use crate::robot::{Mesh, Texture};
 
 /// Findings with one code beyond this many are counted only.
 const FINDINGS_PER_CODE: usize = 20;
+/// How a file begins that stands in a repository for one that Git LFS has.
+const GIT_LFS: &[u8] = b"version https://git-lfs.github.com";
 
 /// Why a mesh, an image or a hull can't be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -155,7 +157,7 @@ impl Format {
         if text.is_empty() {
             return Err(Error::new(&codes::UNREADABLE, "the file is empty"));
         }
-        if begins(b"version https://git-lfs.github.com") {
+        if begins(GIT_LFS) {
             return Err(Error::new(&codes::UNREADABLE, "the file is a pointer of Git LFS, not the mesh itself")
                 .help("run `git lfs pull` in the repository that the file came from"));
         }

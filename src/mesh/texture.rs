@@ -131,6 +131,13 @@ fn inspect(path: &Path, bytes: &[u8], room: &mut u64) -> Result<(ImageFormat, Op
 /// The format of an image, if it is one that is read.
 fn format(path: &Path, bytes: &[u8]) -> Result<image::ImageFormat, Error> {
     use image::ImageFormat::{Bmp, Gif, Jpeg, Png, Tga, Tiff, WebP};
+    if bytes.is_empty() {
+        return Err(Error::new(&codes::TEXTURE_UNREADABLE, "the file is empty").help("export the image again"));
+    }
+    if bytes.starts_with(super::GIT_LFS) {
+        return Err(Error::new(&codes::TEXTURE_UNREADABLE, "the file is a pointer of Git LFS, not the image itself")
+            .help("run `git lfs pull` in the repository that the file came from"));
+    }
     match image::guess_format(bytes) {
         Ok(format @ (Png | Jpeg | Tiff | Bmp | Gif | WebP)) => return Ok(format),
         Ok(_) => {}
@@ -362,7 +369,6 @@ mod tests {
 
     #[test]
     fn bad_images_are_refused() {
-        assert_eq!(read("a.png", b""), Err("texture-format"));
         assert_eq!(read("a.png", b"neither"), Err("texture-format"));
         assert_eq!(read("a.tga", b"neither"), Err("texture-unreadable"));
         let png = encoded(&rgba(9), image::ImageFormat::Png);
@@ -399,6 +405,18 @@ mod tests {
         for _ in 0..2 {
             let ([red, ..], [value, ..]) = (mean_color(&texture).unwrap(), mean_data(&texture).unwrap());
             assert!((red - 0.2158).abs() < 1e-3 && (value - 0.502).abs() < 1e-3, "{red} {value}");
+        }
+    }
+
+    #[test]
+    fn files_without_an_image_say_so() {
+        for (bytes, said) in [(&b""[..], "is empty"), (b"version https://git-lfs.github.com/spec/v1\noid sha256:0", "Git LFS")]
+        {
+            for path in ["a.png", "a.jpg", "a.tga"] {
+                let error = from_bytes(Path::new(path), bytes, &mut { MAX_PIXELS_TOGETHER }).unwrap_err();
+                assert_eq!(error.code.id, "texture-unreadable", "{path}");
+                assert!(error.to_string().contains(said), "{error}");
+            }
         }
     }
 

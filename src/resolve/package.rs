@@ -22,6 +22,11 @@ pub struct Package {
 }
 
 impl Package {
+    /// The version that its package.xml says.
+    pub fn version(&self) -> Option<String> {
+        manifest_text(&self.folder, "version")
+    }
+
     /// The folders that belong to it, symbolic links resolved: its own, and its source folder where it was installed by links.
     ///
     /// `colcon build --symlink-install` makes every installed file, package.xml among them, a link to the file in the source
@@ -75,6 +80,11 @@ fn is_below_top(folder: &Path) -> bool {
 
 /// The `<name>` in the package.xml of `folder`.
 fn manifest_name(folder: &Path) -> Option<String> {
+    manifest_text(folder, "name")
+}
+
+/// What stands in the element `tag` of the package.xml of `folder`.
+fn manifest_text(folder: &Path, tag: &str) -> Option<String> {
     let path = folder.join(MANIFEST);
     if !path.is_file() {
         return None;
@@ -83,8 +93,8 @@ fn manifest_name(folder: &Path) -> Option<String> {
     fs::File::open(path).ok()?.take(MAX_MANIFEST).read_to_string(&mut text).ok()?;
     let document = roxmltree::Document::parse(text.trim_start_matches('\u{feff}')).ok()?;
     let package = Some(document.root_element()).filter(|root| root.has_tag_name("package"))?;
-    let name = package.children().find(|node| node.has_tag_name("name"))?.text()?.trim();
-    (!name.is_empty()).then(|| name.to_owned())
+    let text = package.children().find(|node| node.has_tag_name(tag))?.text()?.trim();
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// A search for a package: what was looked at so far.

@@ -242,6 +242,11 @@ impl Robot {
         let is_used = |root: LinkId| !self.links[root.0].is_empty() || !self.tree.child_joints[root.0].is_empty();
         self.tree.roots.iter().copied().find(|root| self.links[root.0].name == "world" && is_used(*root))
     }
+
+    /// Whether a link is no more than a frame: nothing physical is on it, or it is the world.
+    pub fn is_frame(&self, link: LinkId) -> bool {
+        self.world_root() == Some(link) || self.links.get(link.0).is_some_and(Link::is_empty)
+    }
 }
 
 impl Link {

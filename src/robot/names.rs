@@ -1,4 +1,4 @@
-//! Names that USD can hold (identifiers), for names that may be anything.
+//! Names that USD can hold (identifiers) and names that ROS allows, for names that may be anything.
 
 use std::collections::HashMap;
 
@@ -7,6 +7,9 @@ use sha2::{Digest, Sha256};
 /// The most bytes of an identifier. A prim's name stands in the path of everything below it: a long one would be written again with
 /// each.
 pub const MAX_IDENTIFIER: usize = 255;
+
+/// The most bytes of a part of a ROS name that is made here: ROS allows 255 for a whole name, topic included.
+const MAX_ROS_PART: usize = 100;
 
 /// Whether `name` is an identifier as OpenUSD ≥ 24.03 defines it: `_` or XID_Start, then XID_Continue.
 pub fn is_identifier(name: &str) -> bool {
@@ -75,6 +78,37 @@ pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<Str
     out
 }
 
+/// Whether a part between the slashes of a ROS name may be called so: letters, digits and underscores of ASCII, no digit in front.
+pub fn is_ros_part(part: &str) -> bool {
+    !part.is_empty()
+        && !part.starts_with(|c: char| c.is_ascii_digit())
+        && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Whether ROS allows `name`: parts with single slashes between them, and maybe one in front.
+pub fn is_ros_name(name: &str) -> bool {
+    name.strip_prefix('/').unwrap_or(name).split('/').all(is_ros_part)
+}
+
+/// A part of a ROS name for `name`: `name` itself where ROS allows it. Otherwise what of it ROS allows, with an underscore for all
+/// between, and a tail made from the whole name, so that no two names come to the same: `left arm` becomes `left_arm_` and six hex
+/// digits. `fallback` begins it where nothing is left or a digit would; an underscore never does, since ROS hides such names.
+pub fn ros_part(name: &str, fallback: &str) -> String {
+    if is_ros_part(name) && name.len() <= MAX_ROS_PART {
+        return name.to_owned();
+    }
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').map(|word| word.trim_matches('_'));
+    let mut out = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_");
+    if out.is_empty() {
+        out.push_str(fallback);
+    } else if out.starts_with(|c: char| c.is_ascii_digit()) {
+        out.insert_str(0, &format!("{fallback}_"));
+    }
+    let tail = tail(name);
+    out.truncate(MAX_ROS_PART - 1 - tail.len());
+    format!("{}_{tail}", out.trim_end_matches('_'))
+}
+
 /// Six hex digits that depend on nothing but the name.
 fn tail(name: &str) -> String {
     Sha256::digest(name.as_bytes()).iter().take(3).map(|b| format!("{b:02x}")).collect()
@@ -82,7 +116,60 @@ fn tail(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::identifiers;
+    use super::{identifiers, is_ros_name, is_ros_part, ros_part};
+
+    #[test]
+    fn ros_names_are_kept_and_others_encoded_each_in_its_own_way() {
+        for name in ["robot_1", "R2D2", "_hidden", "a__b", "x"] {
+            assert_eq!(ros_part(name, "robot"), name);
+        }
+        let others = [
+            "机器人",
+            "机械臂",
+            "my-robot",
+            "my robot",
+            "my_robot ",
+            "7bot",
+            "größe",
+            "groesse!",
+            "",
+            " ",
+            "_",
+            "-",
+            "a/b",
+            "a//b",
+            "/a/b",
+            "ä_",
+            "_ä",
+        ];
+        let long = |end: char| "l".repeat(150) + &end.to_string();
+        let others: Vec<String> =
+            others.iter().filter(|name| **name != "_").map(|name| (*name).to_owned()).chain([long('a'), long('b')]).collect();
+        let made: std::collections::HashSet<String> = others.iter().map(|name| ros_part(name, "robot")).collect();
+        assert_eq!(made.len(), others.len(), "{made:?}");
+        for name in &made {
+            assert!(
+                is_ros_part(name) && !name.starts_with('_') && !name.contains("__") && name.len() <= super::MAX_ROS_PART,
+                "{name}"
+            );
+        }
+        let begins =
+            |name: &str, start: &str| assert!(ros_part(name, "robot").starts_with(start), "{}", ros_part(name, "robot"));
+        begins("my-robot", "my_robot_");
+        begins("机器人", "robot_");
+        begins("7bot", "robot_7bot_");
+        begins("KUKA  iiwa (left)", "KUKA_iiwa_left_");
+    }
+
+    #[test]
+    fn ros_names_have_parts() {
+        for name in ["a", "/a", "a/b_2", "/fleet/r2", "_"] {
+            assert!(is_ros_name(name), "{name}");
+        }
+        for name in ["", "/", "a/", "a//b", "//a", "a-b", "2a", "a/2b", "ä", "a b", "~a", "{a}"] {
+            assert!(!is_ros_name(name), "{name}");
+        }
+    }
 
     #[test]
     fn identifiers_are_kept_and_others_encoded() {

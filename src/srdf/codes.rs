@@ -30,6 +30,13 @@ pub const SAME_LINK: Code = Code {
     meaning: "A pair of links in an SRDF is one link twice.",
     outcome: "Goes on without the pair.",
 };
+/// A pair of something that has no collisions.
+pub const FRAME_IN_PAIR: Code = Code {
+    id: "srdf-frame-in-pair",
+    severity: Severity::Info,
+    meaning: "An SRDF says of a link whether it may collide that has neither mass nor geometry, or is the world: it is a frame, not a body, and collides with nothing. Each is reported once.",
+    outcome: "Goes on without the pairs that it is part of.",
+};
 /// More than anyone could check.
 pub const TOO_MANY_PAIRS: Code = Code {
     id: "srdf-too-many-pairs",
@@ -164,6 +171,7 @@ pub const ALL: &[&Code] = &[
     &UNKNOWN_LINK,
     &NO_LINK,
     &SAME_LINK,
+    &FRAME_IN_PAIR,
     &TOO_MANY_PAIRS,
     &UNNAMED_STATE,
     &STATE_WITHOUT_GROUP,

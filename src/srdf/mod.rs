@@ -54,8 +54,9 @@ fn report_other_robot(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) {
 
 fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
     let ids = robot.links.iter().enumerate().map(|(id, link)| (link.name.as_str(), LinkId(id))).collect();
-    let mut links = Names { what: "link", code: &codes::UNKNOWN_LINK, ids, unknown: HashSet::new() };
-    let mut pairs = default_pairs(xml, root, robot, &mut links);
+    let names = Names { what: "link", code: &codes::UNKNOWN_LINK, ids, unknown: HashSet::new() };
+    let mut links = Links { names, robot, frames: HashSet::new() };
+    let mut pairs = default_pairs(xml, root, &mut links);
     for node in children(root, "enable_collisions") {
         if let Some(pair) = pair(xml, node, &mut links) {
             pairs.remove(&pair);
@@ -68,7 +69,8 @@ fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
 }
 
 /// The pairs of links of `disable_default_collisions` with all others. Only links that have something to collide with count.
-fn default_pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot, links: &mut Names<'_, LinkId>) -> BTreeSet<Pair> {
+fn default_pairs(xml: &mut Xml<'_>, root: Node<'_>, links: &mut Links<'_>) -> BTreeSet<Pair> {
+    let robot = links.robot;
     let colliding: Vec<LinkId> =
         robot.links.iter().enumerate().filter(|(_, link)| !link.collisions.is_empty()).map(|(id, _)| LinkId(id)).collect();
     let mut pairs = BTreeSet::new();
@@ -88,8 +90,8 @@ fn default_pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot, links: &mut N
     pairs
 }
 
-/// The links of an element's `link1` and `link2`. None, reported, if they are no two links of the robot.
-fn pair(xml: &mut Xml<'_>, node: Node<'_>, links: &mut Names<'_, LinkId>) -> Option<Pair> {
+/// The links of an element's `link1` and `link2`. None, reported, if they are no two links of the robot that can collide.
+fn pair(xml: &mut Xml<'_>, node: Node<'_>, links: &mut Links<'_>) -> Option<Pair> {
     let (first, second) = (link(xml, node, "link1", links), link(xml, node, "link2", links));
     let (first, second) = (first?, second?);
     if first == second {
@@ -104,14 +106,36 @@ fn ordered(a: LinkId, b: LinkId) -> Pair {
     (a.min(b), a.max(b))
 }
 
-/// The link that an attribute names. None, reported, if there is none.
-fn link(xml: &mut Xml<'_>, node: Node<'_>, attribute: &str, links: &mut Names<'_, LinkId>) -> Option<LinkId> {
+/// The link that an attribute names. None, reported, if there is none, or if it is a frame, which collides with nothing.
+fn link(xml: &mut Xml<'_>, node: Node<'_>, attribute: &str, links: &mut Links<'_>) -> Option<LinkId> {
     let Some(name) = node.attribute(attribute).map(str::trim).filter(|name| !name.is_empty()) else {
         let message = format!("{} has no {attribute}", xml.label(node));
         xml.report(&codes::NO_LINK, node, message, format!("add {attribute}=\"…\""));
         return None;
     };
-    links.find(xml, node, attribute, name)
+    let link = links.names.find(xml, node, attribute, name)?;
+    if !links.robot.is_frame(link) {
+        return Some(link);
+    }
+    if links.frames.insert(link) {
+        let message = format!("\"{}\" is a frame, not a body: it collides with nothing", short(name));
+        xml.report_at(
+            &codes::FRAME_IN_PAIR,
+            node,
+            attribute,
+            message,
+            "name the link that the geometry is on, or remove the element",
+        );
+    }
+    None
+}
+
+/// The links of a robot, for pairs of them.
+struct Links<'a> {
+    names: Names<'a, LinkId>,
+    robot: &'a Robot,
+    /// Those that were reported to be frames: each is once.
+    frames: HashSet<LinkId>,
 }
 
 /// The links or the joints of a robot by name.

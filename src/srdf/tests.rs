@@ -71,6 +71,23 @@ fn what_is_wrong_is_reported_with_its_line() {
 }
 
 #[test]
+fn pairs_of_frames_are_told_once() {
+    let (pairs, findings) = applied(
+        "<robot name='r'>
+<enable_collisions link1='tool' link2='hand'/>
+<disable_collisions link1='arm' link2='tool'/>
+<disable_collisions link1='tool' link2='hand'/>
+<disable_collisions link1='arm' link2='hand'/></robot>",
+    );
+    assert_eq!(pairs, ["arm hand"]);
+    let (_, by_default) = applied("<robot name='r'>\n<disable_default_collisions link='tool'/></robot>");
+    assert_eq!(by_default.iter().map(|(code, line, _)| (*code, *line)).collect::<Vec<_>>(), [("srdf-frame-in-pair", 2)]);
+    let [(code, line, message)] = &findings[..] else { panic!("{findings:?}") };
+    assert_eq!((*code, *line), ("srdf-frame-in-pair", 2));
+    assert!(message.starts_with("\"tool\" is a frame"), "{message}");
+}
+
+#[test]
 fn texts_that_are_no_srdf_change_nothing() {
     for (text, code) in [
         ("<sdf/>", "urdf-not-urdf"),

@@ -39,7 +39,7 @@ codes! {
         "Goes on as if it were declared; names are kept as written.";
     LOOSE_COMMENT Info "urdf-loose-comment": "A comment has `--` in it, or ends with `--->`, which XML does not allow.",
         "Goes on; other programs may refuse the text.";
-    UNKNOWN_VERSION Warning "urdf-unknown-version": "The robot element names a version of URDF other than 1.0, 1.1 and 1.2.",
+    UNKNOWN_VERSION Warning "urdf-unknown-version": "The robot element names a version of URDF other than 1.0, 1.1 and 1.2, or one without its second number (`1`), which ROS's URDF parser (urdfdom) refuses.",
         "Goes on, reading it as 1.2.";
     TOO_DEEP Error "urdf-too-deep": "Elements are nested more than 64 deep.",
         "Goes on without the elements below that.";
@@ -51,8 +51,8 @@ codes! {
     // Names and references.
     NO_NAME Warning "urdf-nameless-robot": "The robot has no name.",
         "Goes on with the file's name, or `robot`.";
-    UNNAMED Warning "urdf-unnamed-element": "A link or joint has no name.",
-        "Goes on with a made-up name.";
+    UNNAMED Warning "urdf-unnamed-element": "A link, a joint, or a material of the robot or of a visual has no name. ROS's URDF parser (urdfdom) leaves out a visual whose material has none.",
+        "Goes on with a made-up name for a link or joint. The material of a visual keeps its looks; one of the robot, which nothing can refer to, is only kept as custom data.";
     DUPLICATE_LINK Error "urdf-duplicate-link": "Two links have the same name.",
         "Goes on with the first; the second is only kept as custom data.";
     DUPLICATE_JOINT Error "urdf-duplicate-joint": "Two joints have the same name.",
@@ -114,6 +114,8 @@ codes! {
         "Goes on with the values as they are; OpenUSD gets the nearest that a body can have (`inertia-repaired`).";
 
     // Joints.
+    MISSING_ATTRIBUTE Warning "urdf-missing-attribute": "A limit has no effort or no velocity, a safety_controller no k_velocity, or a dynamics element neither damping nor friction. URDF requires them, and ROS's URDF parser (urdfdom) refuses the robot.",
+        "Goes on without the value.";
     ZERO_AXIS Warning "urdf-zero-axis": "The axis of a joint that moves along or about it has no length.",
         "Goes on with 1 0 0.";
     AXIS_NOT_UNIT Info "urdf-axis-not-unit": "An axis is not of unit length.",
@@ -128,7 +130,7 @@ codes! {
         "Goes on with the two exchanged.";
     NEGATIVE_LIMIT Warning "urdf-negative-limit": "An effort or velocity limit is negative.",
         "Goes on with its magnitude.";
-    DANGLING_MIMIC Warning "urdf-dangling-mimic": "A joint mimics a joint that the robot does not have.",
+    DANGLING_MIMIC Warning "urdf-dangling-mimic": "A joint mimics a joint that the robot does not have, or does not say which.",
         "Goes on without the mimic (it is kept as custom data).";
     MIMIC_CYCLE Warning "urdf-mimic-cycle": "A joint mimics itself, directly or through others.",
         "Goes on without the mimic that closes the circle (it is kept as custom data).";
@@ -136,8 +138,8 @@ codes! {
         "Goes on without the mimic (it is kept as custom data).";
 
     // Materials.
-    DUPLICATE_MATERIAL Warning "urdf-duplicate-material": "Two materials of the robot have the same name and differ.",
-        "Goes on with the first; the second is only kept as custom data.";
+    DUPLICATE_MATERIAL Warning "urdf-duplicate-material": "Two materials of the robot have the same name. ROS's URDF parser (urdfdom) refuses that even where they are alike.",
+        "Goes on with the first; a second that differs is only kept as custom data.";
     MATERIAL_REDEFINED Warning "urdf-material-redefined": "A visual gives a material a colour or texture that differs from another material of the same name.",
         "Goes on; the visual keeps its own.";
     UNKNOWN_MATERIAL Warning "urdf-unknown-material": "A visual names a material that is defined nowhere.",

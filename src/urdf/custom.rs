@@ -196,9 +196,10 @@ impl Xml<'_> {
     /// Reports what stands between elements in an element of URDF, which has nothing there.
     fn report_stray(&mut self, node: Node<'_>) {
         let text = text_in(node);
-        if !text.is_empty() {
+        let is_stray = |child: &Node<'_>| child.text().is_some_and(|text| !text.trim().is_empty());
+        if let Some(first) = node.children().filter(Node::is_text).find(is_stray) {
             let message = format!("the text \"{}\" stands between elements", super::xml::short(&text));
-            self.report(&codes::LEFT_OUT, node, message, "remove it, or make it a comment");
+            self.report_text(&codes::LEFT_OUT, first, message, "remove it, or make it a comment");
         }
         self.report_instructions(node);
     }

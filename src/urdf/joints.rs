@@ -20,29 +20,48 @@ const UNIT_TOLERANCE: f64 = 1e-3;
 pub(super) fn joints<'n>(xml: &mut Xml<'_>, robot: Node<'n>, links: &HashMap<String, LinkId>) -> Vec<(Joint, Node<'n>)> {
     let mut joints: Vec<(Joint, Node<'n>)> = Vec::new();
     let mut names = Names::of(robot);
+    let mut left_out = Vec::new();
     for node in children(robot, "joint") {
-        let Some((parent, child)) = ends(xml, node, links) else {
-            xml.leave_out(node);
-            continue;
-        };
+        let ends = ends(xml, node, links);
         let before =
             name_of(node).and_then(|name| names.taken.get(name)).and_then(|id| joints.get(id.0)).map(|(joint, _)| joint);
-        if before.is_some_and(|before| (before.parent, before.child) == (parent, child)) {
-            let message = format!("{} is there already and joins the same links; the first counts", xml.label(node));
-            xml.report(&codes::DUPLICATE_JOINT, node, message, "remove one of them");
+        let is_repeated = ends.is_some() && before.map(|before| (before.parent, before.child)) == ends;
+        let name = match ends {
+            Some(_) if is_repeated => {
+                let message = format!("{} is there already and joins the same links; the first counts", xml.label(node));
+                xml.report(&codes::DUPLICATE_JOINT, node, message, "remove one of them");
+                None
+            }
+            Some(_) => Some(names.give(xml, node, JointId(joints.len()))),
+            None => {
+                names.pass_over(xml, node);
+                None
+            }
+        };
+        // A joint that is left out is read too: whatever else is wrong with it is told at once.
+        let (parent, child) = ends.unwrap_or((LinkId(0), LinkId(0)));
+        let joint = joint(xml, node, name.clone().unwrap_or_default(), parent, child);
+        if name.is_some() {
+            joints.push((joint, node));
+        } else {
             xml.leave_out(node);
-            continue;
+            left_out.push(node);
         }
-        let name = names.give(xml, node, JointId(joints.len()));
-        joints.push((joint(xml, node, name, parent, child), node));
     }
-    mimics(xml, &mut joints, &names.taken);
+    mimics(xml, &mut joints, &names);
+    for node in left_out {
+        if let Some(mimic) = xml.child(node, "mimic") {
+            leader(xml, mimic, &names);
+        }
+    }
     joints
 }
 
 /// Names of joints, each given once.
 struct Names<'n> {
     taken: HashMap<String, JointId>,
+    /// Those of joints that are left out.
+    passed_over: HashSet<&'n str>,
     /// All that the text has: a made-up name must not be one of them.
     written: HashSet<&'n str>,
     /// The number that was last put behind a name.
@@ -52,13 +71,36 @@ struct Names<'n> {
 impl<'n> Names<'n> {
     fn of(robot: Node<'n>) -> Self {
         let written = children(robot, "joint").filter_map(name_of).collect();
-        Self { taken: HashMap::new(), written, last: HashMap::new() }
+        Self { taken: HashMap::new(), passed_over: HashSet::new(), written, last: HashMap::new() }
+    }
+
+    /// Reports what is wrong with the name of the joint `node`, which is left out and so takes no name from others.
+    fn pass_over(&mut self, xml: &mut Xml<'_>, node: Node<'n>) {
+        match name_of(node) {
+            Some(name) => {
+                if !self.passed_over.insert(name) || self.taken.contains_key(name) {
+                    Self::report_another(xml, node, name);
+                }
+            }
+            None => xml.report(&codes::UNNAMED, node, "a joint has no name", "add name=\"…\""),
+        }
+    }
+
+    /// Reports a name that another joint has too, where nothing has to be done about it.
+    fn report_another(xml: &mut Xml<'_>, node: Node<'_>, name: &str) {
+        let message = format!("there is another joint \"{}\"", short(name));
+        xml.report(&codes::DUPLICATE_JOINT, node, message, "give every joint a name of its own");
     }
 
     /// The name of the joint `node`: its own, or a reported other one if it has none or that is taken.
     fn give(&mut self, xml: &mut Xml<'_>, node: Node<'_>, id: JointId) -> String {
         let name = match name_of(node) {
-            Some(name) if !self.taken.contains_key(name) => name.to_owned(),
+            Some(name) if !self.taken.contains_key(name) => {
+                if self.passed_over.contains(name) {
+                    Self::report_another(xml, node, name);
+                }
+                name.to_owned()
+            }
             Some(name) => {
                 let new = self.numbered(name);
                 let message = format!("there is another joint \"{}\"; this one becomes \"{}\"", short(name), short(&new));
@@ -135,16 +177,9 @@ fn joint(xml: &mut Xml<'_>, node: Node<'_>, name: String, parent: LinkId, child:
         origin: origin(xml, node),
         axis: axis(xml, node, kind),
         limit: limit(xml, node, kind),
-        dynamics: xml
-            .child(node, "dynamics")
-            .map(|node| Dynamics { damping: optional(xml, node, "damping"), friction: optional(xml, node, "friction") }),
+        dynamics: xml.child(node, "dynamics").map(|node| dynamics(xml, node)),
         mimic: None,
-        safety: xml.child(node, "safety_controller").map(|node| Safety {
-            soft_lower_limit: xml.limit(node, "soft_lower_limit"),
-            soft_upper_limit: xml.limit(node, "soft_upper_limit"),
-            k_position: optional(xml, node, "k_position"),
-            k_velocity: optional(xml, node, "k_velocity"),
-        }),
+        safety: xml.child(node, "safety_controller").map(|node| safety(xml, node)),
         calibration: xml.child(node, "calibration").map(|node| Calibration {
             rising: optional(xml, node, "rising"),
             falling: optional(xml, node, "falling"),
@@ -159,6 +194,36 @@ fn joint(xml: &mut Xml<'_>, node: Node<'_>, name: String, parent: LinkId, child:
 
 fn optional(xml: &mut Xml<'_>, node: Node<'_>, name: &str) -> Option<f64> {
     xml.number(node, name, "it counts as not given")
+}
+
+fn dynamics(xml: &mut Xml<'_>, node: Node<'_>) -> Dynamics {
+    if !node.has_attribute("damping") && !node.has_attribute("friction") {
+        let message =
+            format!("{} has neither damping nor friction; ROS's URDF parser refuses the robot for it", xml.label(node));
+        xml.report(&codes::MISSING_ATTRIBUTE, node, message, "add damping=\"…\" or friction=\"…\", or remove the element");
+    }
+    Dynamics { damping: optional(xml, node, "damping"), friction: optional(xml, node, "friction") }
+}
+
+fn safety(xml: &mut Xml<'_>, node: Node<'_>) -> Safety {
+    required(xml, node, &["k_velocity"]);
+    Safety {
+        soft_lower_limit: xml.limit(node, "soft_lower_limit"),
+        soft_upper_limit: xml.limit(node, "soft_upper_limit"),
+        k_position: optional(xml, node, "k_position"),
+        k_velocity: optional(xml, node, "k_velocity"),
+    }
+}
+
+/// Reports which of the attributes `names`, all of which URDF requires, are missing.
+fn required(xml: &mut Xml<'_>, node: Node<'_>, names: &[&str]) {
+    let missing: Vec<&str> = names.iter().copied().filter(|name| !node.has_attribute(*name)).collect();
+    if !missing.is_empty() {
+        let message =
+            format!("{} has no {}; ROS's URDF parser refuses the robot for it", xml.label(node), missing.join(" and no "));
+        let help = missing.iter().map(|name| format!("{name}=\"…\"")).collect::<Vec<_>>().join(" and ");
+        xml.report(&codes::MISSING_ATTRIBUTE, node, message, format!("add {help}"));
+    }
 }
 
 /// The kind of a joint, and the word that stands there if URDF has no such kind.
@@ -203,11 +268,14 @@ fn axis(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Unit<Vector3<f64
 /// Limits. Those of a revolute or prismatic joint are settled: a side without a number is unlimited.
 fn limit(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Option<Limit> {
     let node = xml.child(joint, "limit");
-    let mut limit = node.map(|node| Limit {
-        lower: xml.limit(node, "lower"),
-        upper: xml.limit(node, "upper"),
-        effort: xml.limit(node, "effort").map(|value| magnitude(xml, node, "effort", value)),
-        velocity: xml.limit(node, "velocity").map(|value| magnitude(xml, node, "velocity", value)),
+    let mut limit = node.map(|node| {
+        required(xml, node, &["effort", "velocity"]);
+        Limit {
+            lower: xml.limit(node, "lower"),
+            upper: xml.limit(node, "upper"),
+            effort: xml.limit(node, "effort").map(|value| magnitude(xml, node, "effort", value)),
+            velocity: xml.limit(node, "velocity").map(|value| magnitude(xml, node, "velocity", value)),
+        }
     });
     if matches!(kind, JointKind::Revolute | JointKind::Prismatic) {
         let given = |name: &str| node.is_some_and(|node| node.has_attribute(name));
@@ -251,7 +319,7 @@ fn magnitude(xml: &mut Xml<'_>, node: Node<'_>, name: &str, value: f64) -> f64 {
 }
 
 /// Lets joints follow others: after this, every mimic has a leader, and none leads round in a circle.
-fn mimics(xml: &mut Xml<'_>, joints: &mut [(Joint, Node<'_>)], names: &HashMap<String, JointId>) {
+fn mimics(xml: &mut Xml<'_>, joints: &mut [(Joint, Node<'_>)], names: &Names<'_>) {
     for index in 0..joints.len() {
         let node = joints[index].1;
         if let Some(mimic) = xml.child(node, "mimic") {
@@ -312,23 +380,11 @@ fn too_long(joints: &[(Joint, Node<'_>)]) -> Vec<usize> {
 }
 
 /// What a `mimic` element says. None, reported, if no joint can do that.
-fn mimic(
-    xml: &mut Xml<'_>,
-    node: Node<'_>,
-    follower: usize,
-    joints: &[(Joint, Node<'_>)],
-    names: &HashMap<String, JointId>,
-) -> Option<Mimic> {
-    let multiplier = xml.number(node, "multiplier", "1 is used").unwrap_or(1.0);
-    let offset = xml.number(node, "offset", "0 is used").unwrap_or(0.0);
-    let name = node.attribute("joint").unwrap_or_default();
-    let Some(&leader) = names.get(name) else {
-        let message = format!("the joint \"{}\", which should be followed, is not there", short(name));
-        xml.report_at(&codes::DANGLING_MIMIC, node, "joint", message, "correct the name, or add the joint");
-        return None;
-    };
+fn mimic(xml: &mut Xml<'_>, node: Node<'_>, follower: usize, joints: &[(Joint, Node<'_>)], names: &Names<'_>) -> Option<Mimic> {
+    let (leader, multiplier, offset) = leader(xml, node, names)?;
     if leader.0 == follower {
-        let message = format!("the joint \"{}\" follows itself", short(name));
+        let message =
+            format!("{} follows itself", joints.get(follower).map_or_else(String::new, |&(_, joint)| xml.label(joint)));
         xml.report_at(&codes::MIMIC_CYCLE, node, "joint", message, "name the joint that it should follow");
         return None;
     }
@@ -343,6 +399,27 @@ fn mimic(
         return None;
     }
     Some(Mimic { joint: leader, multiplier, offset })
+}
+
+/// Which joint a `mimic` element follows, by what multiplier and offset. None, reported, if that joint is not there.
+fn leader(xml: &mut Xml<'_>, node: Node<'_>, names: &Names<'_>) -> Option<(JointId, f64, f64)> {
+    let multiplier = xml.number(node, "multiplier", "1 is used").unwrap_or(1.0);
+    let offset = xml.number(node, "offset", "0 is used").unwrap_or(0.0);
+    let Some(name) = node.attribute("joint").filter(|name| !name.trim().is_empty()) else {
+        let message = format!("{} does not say which joint it follows", xml.label(node));
+        xml.report_at(&codes::DANGLING_MIMIC, node, "joint", message, "add joint=\"…\"");
+        return None;
+    };
+    let leader = names.taken.get(name).copied();
+    if leader.is_none() {
+        let (what, help) = match names.passed_over.contains(name) {
+            true => ("is left out", "mend that joint first"),
+            false => ("is not there", "correct the name, or add the joint"),
+        };
+        let message = format!("the joint \"{}\", which should be followed, {what}", short(name));
+        xml.report_at(&codes::DANGLING_MIMIC, node, "joint", message, help);
+    }
+    Some((leader?, multiplier, offset))
 }
 
 /// For each circle of mimics, the joint in it that is met first.

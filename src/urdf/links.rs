@@ -186,7 +186,8 @@ fn geometry(xml: &mut Xml<'_>, shape: Node<'_>, assets: &mut Assets) -> Option<G
     match qualified_name(form) {
         "box" => cuboid(xml, form),
         "cylinder" => {
-            let (radius, length) = (dimension(xml, form, "radius")?, dimension(xml, form, "length")?);
+            let (radius, length) = (dimension(xml, form, "radius"), dimension(xml, form, "length"));
+            let (radius, length) = (radius?, length?);
             Some(Geometry::Cylinder { radius: extent(xml, form, radius)?, length: thickness(xml, form, length) })
         }
         "sphere" => {
@@ -194,7 +195,8 @@ fn geometry(xml: &mut Xml<'_>, shape: Node<'_>, assets: &mut Assets) -> Option<G
             Some(Geometry::Sphere { radius: extent(xml, form, radius)? })
         }
         "capsule" => {
-            let (radius, length) = (dimension(xml, form, "radius")?, dimension(xml, form, "length")?);
+            let (radius, length) = (dimension(xml, form, "radius"), dimension(xml, form, "length"));
+            let (radius, length) = (radius?, length?);
             Some(Geometry::Capsule { radius: extent(xml, form, radius)?, length })
         }
         _ => mesh(xml, form, assets),
@@ -211,12 +213,12 @@ fn cuboid(xml: &mut Xml<'_>, node: Node<'_>) -> Option<Geometry> {
 }
 
 fn mesh(xml: &mut Xml<'_>, node: Node<'_>, assets: &mut Assets) -> Option<Geometry> {
+    let scale = scale(xml, node);
     let Some(uri) = node.attribute("filename").map(str::trim).filter(|uri| !uri.is_empty()) else {
         let message = format!("{} has no filename", xml.label(node));
         xml.report(&codes::NO_MESH_FILE, node, message, "add filename=\"package://…\"");
         return None;
     };
-    let scale = scale(xml, node);
     Some(Geometry::Mesh { mesh: assets.mesh(xml, node, uri), scale })
 }
 

@@ -51,12 +51,23 @@ impl Materials {
                 let message = format!("{} has neither colour nor texture; it is grey", xml.label(node));
                 xml.report(&codes::EMPTY_MATERIAL, node, message, "add <color rgba=\"…\"/> or <texture filename=\"…\"/>");
             }
-            let first = name_of(node).and_then(|name| materials.named.get(name)).copied();
-            if let Some((first, line)) = first {
-                if materials.known.get(&key(node, &looks)) != Some(&first) {
-                    let message =
-                        format!("{} is defined on line {line} already, and differently; that counts", xml.label(node));
-                    xml.report(&codes::DUPLICATE_MATERIAL, node, message, "rename or remove one of them");
+            let Some(name) = name_of(node) else {
+                let message = "a material of the robot has no name, so no visual can refer to it";
+                xml.report(&codes::UNNAMED, node, message, "add name=\"…\", or remove it");
+                xml.leave_out(node);
+                continue;
+            };
+            if let Some(&(first, line)) = materials.named.get(name) {
+                let is_same = materials.known.get(&key(node, &looks)) == Some(&first);
+                let how = if is_same {
+                    "in the same way; ROS's URDF parser refuses the robot for it"
+                } else {
+                    "differently; that counts"
+                };
+                let message = format!("{} is defined on line {line} already, {how}", xml.label(node));
+                let help = if is_same { "remove one of them" } else { "rename or remove one of them" };
+                xml.report(&codes::DUPLICATE_MATERIAL, node, message, help);
+                if !is_same {
                     xml.leave_out(node);
                 }
                 continue;
@@ -69,6 +80,11 @@ impl Materials {
             let looks = looks(xml, node);
             if looks.is_empty() {
                 continue;
+            }
+            // An empty name is one to ROS's parser.
+            if !node.has_attribute("name") {
+                let message = format!("{} has no name; ROS's URDF parser leaves out the visual for it", xml.label(node));
+                xml.report(&codes::UNNAMED, node, message, "add name=\"…\"");
             }
             let before = materials.list.len();
             let id = materials.define(xml, node, looks);

@@ -253,10 +253,19 @@ fn robot_name(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> String 
 
 fn version(xml: &mut Xml<'_>, root: Node<'_>) {
     if let Some(version) = root.attribute("version")
-        && !matches!(version.trim(), "1" | "1.0" | "1.1" | "1.2")
+        && !matches!(version.trim(), "1.0" | "1.1" | "1.2")
     {
-        let message = format!("the version \"{}\" of URDF is not known; the text is read as 1.2", short(version));
-        xml.report_at(&codes::UNKNOWN_VERSION, root, "version", message, "use version 1.0, 1.1 or 1.2");
+        let (message, help) = match version.trim() {
+            "1" => (
+                "the version \"1\" of URDF lacks its second number; ROS's URDF parser refuses the robot for it".to_owned(),
+                "write version=\"1.0\"",
+            ),
+            _ => (
+                format!("the version \"{}\" of URDF is not known; the text is read as 1.2", short(version)),
+                "use version 1.0, 1.1 or 1.2",
+            ),
+        };
+        xml.report_at(&codes::UNKNOWN_VERSION, root, "version", message, help);
     }
 }
 
@@ -285,6 +294,10 @@ fn links(xml: &mut Xml<'_>, root: Node<'_>, assets: &mut Assets) -> (Vec<Link>, 
             let line = links.get(first).map_or(0, |link: &Link| link.place.line);
             let message = format!("there is another link \"{}\" on line {line}; that one counts", short(&name));
             xml.report(&codes::DUPLICATE_LINK, node, message, "rename or remove one of them");
+            // It is read all the same, for what else is wrong with it; its meshes are nobody's.
+            let mut apart = Assets::new(std::mem::take(&mut assets.materials));
+            link(xml, node, name, &mut apart);
+            assets.materials = apart.materials;
             xml.leave_out(node);
             continue;
         }

@@ -83,6 +83,15 @@ impl<'a> Xml<'a> {
         self.diagnostics.push(Diagnostic::new(code, place, message).help(help));
     }
 
+    /// Reports about a piece of text in an element: the place is that of its first character that is no white space.
+    pub fn report_text(&mut self, code: &'static Code, text: Node<'_>, message: String, help: &str) {
+        let range = text.range();
+        let written = text.document().input_text().get(range.clone()).unwrap_or_default();
+        let offset = range.start + (written.len() - written.trim_start().len());
+        let element = text.parent_element().map_or_else(String::new, |element| self.label(element));
+        self.push(Diagnostic::new(code, self.place_at(offset, element), message).help(help));
+    }
+
     /// Reports about an attribute.
     fn report_attribute(
         &mut self,

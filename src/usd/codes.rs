@@ -9,6 +9,14 @@ pub const NAME_ENCODED: Code = Code {
     outcome: "The prim gets the nearest name that USD can hold and the original as displayName. Simulators take a body's TF frame \
               from the prim's name (REP-158 §2.7), so they publish the encoded one.",
 };
+pub const FRAME_ID: Code = Code {
+    id: "usd-frame-id",
+    severity: Severity::Warning,
+    meaning: "The name of a link that is a TF frame is none that ROS allows: it has other characters than letters, digits and \
+              underscores of ASCII, or a digit in front. tf2 takes it, but REP-158 (§2.7) does not.",
+    outcome: "The frame keeps its name in the asset (`ros:frame:id`, or the prim's name). The REP-158 checker finds fault with it, and \
+              simulators may publish the frame under another name.",
+};
 pub const MASS_MISSING: Code = Code {
     id: "link-without-mass",
     severity: Severity::Warning,
@@ -70,6 +78,7 @@ pub const INTERNAL: Code = Code {
 /// All codes of this module.
 pub const ALL: &[&Code] = &[
     &NAME_ENCODED,
+    &FRAME_ID,
     &MASS_MISSING,
     &INERTIA_REPAIRED,
     &NEWTON_MIMIC,

@@ -349,7 +349,7 @@ impl Builder<'_> {
             if let Some(&index) = self.source_material.get(&id) {
                 return index;
             }
-            let index = self.material(&self.robot.materials[id.0], "material", None);
+            let index = self.material(&self.robot.materials[id.0], "", None);
             self.source_material.insert(id, index);
             return index;
         }
@@ -369,8 +369,9 @@ impl Builder<'_> {
         }
     }
 
-    /// The entry of a material that looks like this one. `mesh` is what it is on, if that has a say in its looks.
-    fn material(&mut self, material: &Material, fallback: &str, mesh: Option<&Mesh>) -> MaterialIndex {
+    /// The entry of a material that looks like this one. Without a name it is called after what it is `of`, which may be nothing, and
+    /// after what it is. `mesh` is what it is on, if that has a say in its looks.
+    fn material(&mut self, material: &Material, of: &str, mesh: Option<&Mesh>) -> MaterialIndex {
         let from_corners = FromCorners::of(material, mesh);
         let texture = material.base_color_texture.as_ref().map(|texture| (texture.sha256.clone(), texture.has_alpha));
         let numbers = material.base_color.into_iter().chain([material.metallic, material.roughness]).chain(material.emissive);
@@ -383,7 +384,12 @@ impl Builder<'_> {
             Entry::Vacant(new) => new.insert(index),
         };
         let texture = material.base_color_texture.as_ref().map(|texture| self.texture(texture));
-        let name = if material.name.is_empty() { format!("{fallback}_material") } else { material.name.clone() };
+        let name = match (material.name.as_str(), of) {
+            // What URDF leaves without a name is called after its element (the mapping's appendix E).
+            ("", "") => "material".to_owned(),
+            ("", of) => format!("{of}_material"),
+            (name, _) => name.to_owned(),
+        };
         self.library.materials.push(MaterialEntry { name: String::new(), material: material.clone(), from_corners, texture });
         self.material_names.push(name);
         index

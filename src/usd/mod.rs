@@ -96,7 +96,7 @@ pub struct Options {
     pub package_uri: Option<String>,
     /// `assetInfo:version`.
     pub version: String,
-    /// `ros:context:namespace`; `None`: the default prim's name (REP-158 §2.1.1).
+    /// `ros:context:namespace`; `None`: [`default_namespace`] (REP-158 §2.1.1).
     pub namespace: Option<String>,
     /// Whether the base is held to the world.
     pub base: Base,
@@ -253,11 +253,17 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
         }
     }
     for (link, plan) in scene.robot.links.iter().zip(&scene.plan.links) {
+        let prim = plan.path.rsplit('/').next().unwrap_or_default();
+        let is_encoded = plan.role == Role::Body && prim != link.name;
+        if plan.role != Role::World && !is_encoded && !names::is_ros_name(&link.name) {
+            let message = format!("the TF frame {:?} has a name that ROS does not allow", link.name);
+            let help = "rename the link: letters, digits and underscores, no digit in front; slashes may separate parts";
+            note(&codes::FRAME_ID, &link.place, message, help);
+        }
         if plan.role != Role::Body {
             continue;
         }
-        let prim = plan.path.rsplit('/').next().unwrap_or_default();
-        if prim != link.name {
+        if is_encoded {
             let why = match &link.name {
                 name if name.len() > names::MAX_IDENTIFIER => "is too long for a prim's name",
                 name if names::is_identifier(name) => "is taken by a sibling",
@@ -283,4 +289,58 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
 /// A layer of this asset, with the default prim's path.
 fn layer(scene: &Scene<'_>, doc: &str) -> (Layer, String) {
     (Layer::new(doc, &scene.plan.name), scene.plan.root())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `inside` a robot is written as: the text of a layer by its path, and what is reported.
+    fn written(inside: &str) -> (BTreeMap<String, Vec<u8>>, Vec<Diagnostic>) {
+        let robot = crate::urdf::read(&format!("<robot name=\"r\">{inside}</robot>"), None).robot.unwrap();
+        let Asset { files, diagnostics, .. } =
+            write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
+        (files, diagnostics)
+    }
+
+    const BALL: &str = "<geometry><sphere radius=\"1\"/></geometry>";
+
+    #[test]
+    fn frames_that_ros_cannot_name_are_reported() {
+        let links =
+            [("base", true), ("tool-0", false), ("arm/tool", false), ("größe", true), ("left-arm", true), ("2nd", false)];
+        let inside: String = links
+            .iter()
+            .enumerate()
+            .map(|(index, (name, is_body))| {
+                let visual = if *is_body { format!("<visual>{BALL}</visual>") } else { String::new() };
+                let joint = match index {
+                    0 => String::new(),
+                    _ => format!(
+                        "<joint name=\"j{index}\" type=\"fixed\"><parent link=\"base\"/><child link=\"{name}\"/></joint>"
+                    ),
+                };
+                format!("<link name=\"{name}\">{visual}</link>\n{joint}")
+            })
+            .collect();
+        let (files, diagnostics) = written(&inside);
+        let told = |code: &str| -> Vec<u32> { diagnostics.iter().filter(|d| d.code == code).map(|d| d.place.line).collect() };
+        assert_eq!(told("usd-frame-id"), [2, 4, 6], "{diagnostics:?}");
+        assert_eq!(told("usd-name-encoded"), [5], "a body's prim has another name, which is told instead");
+        // Nothing is renamed.
+        assert!(String::from_utf8_lossy(&files["ros.usda"]).contains("ros:frame:id = \"tool-0\""));
+    }
+
+    #[test]
+    fn materials_without_a_name_are_called_after_their_element() {
+        let visual = |red: &str| format!("<visual>{BALL}<material name=\"\"><color rgba=\"{red} 0 0 1\"/></material></visual>");
+        let (files, _) = written(&format!("<link name=\"a\">{}{}</link>", visual("0.25"), visual("0.75")));
+        let text = String::from_utf8_lossy(&files["materials.usda"]).into_owned();
+        let names: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("def Material \""))
+            .filter_map(|rest| rest.split('"').next())
+            .collect();
+        assert_eq!(names, ["material", "material_1"], "{text}");
+    }
 }

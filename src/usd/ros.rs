@@ -176,12 +176,14 @@ pub(super) fn is_prohibited(interface: &Interface) -> bool {
         || interface.type_name.starts_with("simulation_interfaces/")
 }
 
-/// The namespace of a robot's ROS interfaces unless one is given: the name of the default prim, as ROS allows it.
+/// The namespace of a robot's ROS interfaces unless one is given: the robot's name, which the default prim has too (§2.1.1), encoded
+/// where ROS does not allow it so that no other robot has the same.
 pub fn default_namespace(robot: &str) -> String {
-    ros_name(&names::identifiers(&[robot], "robot", &[]).remove(0))
+    names::ros_part(robot, "robot")
 }
 
-/// The nearest name that ROS allows in a namespace (§2.1.1): letters, digits and underscores of ASCII, no digit in front.
+/// The nearest part of a name that ROS allows: letters, digits and underscores of ASCII, no digit in front. Whoever asks tells apart
+/// what comes to the same.
 pub(super) fn ros_name(name: &str) -> String {
     let mut out: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if out.starts_with(|c: char| c.is_ascii_digit()) {

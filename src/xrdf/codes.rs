@@ -62,6 +62,9 @@ codes! {
     /// A pair of one frame.
     SAME_FRAME Warning "xrdf-same-frame": "A frame is told to ignore collisions with itself.",
         "Goes on without the pair.";
+    /// A pair of something that has no collisions.
+    FRAME_IN_PAIR Info "xrdf-frame-in-pair": "A pair of frames whose collisions are to be ignored names a link without mass and geometry, an added frame or the world: it is no body and collides with nothing. Each is reported once.",
+        "Goes on without the pair.";
     /// A new name that is not new.
     NAME_TAKEN Warning "xrdf-name-taken": "A frame that is to be added, or its joint, has a name that is taken.",
         "Goes on without the frame.";

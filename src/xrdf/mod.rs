@@ -287,6 +287,7 @@ fn spheres(findings: &mut Findings, group: &Yaml, element: &str, known: &mut Kno
 fn ignored(findings: &mut Findings, section: &Yaml, known: &mut Known<'_>) -> Vec<(LinkId, LinkId)> {
     const NAME: &str = "self_collision / ignore";
     let mut pairs = Vec::new();
+    let mut frames = HashSet::new();
     for (key, others) in findings.entries(section, NAME) {
         let first = known.frame(findings, (key.at, &key.text), NAME);
         let element = below(NAME, &key.text);
@@ -295,6 +296,15 @@ fn ignored(findings: &mut Findings, section: &Yaml, known: &mut Known<'_>) -> Ve
             if first == second {
                 let message = format!("\"{}\" is told to ignore itself", short(other));
                 findings.report(&codes::SAME_FRAME, at, &element, message, "name another frame");
+            } else if let Some((at, name, frame)) = [(key.at, key.text.as_str(), first), (at, other, second)]
+                .into_iter()
+                .find(|&(.., link)| known.robot().is_frame(link))
+            {
+                if frames.insert(frame) {
+                    let message = format!("\"{}\" is a frame, not a body: it collides with nothing", short(name));
+                    let help = "name the link that the geometry is on, or remove the pair";
+                    findings.report(&codes::FRAME_IN_PAIR, at, &element, message, help);
+                }
             } else {
                 pairs.push((first.min(second), first.max(second)));
             }

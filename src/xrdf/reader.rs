@@ -241,6 +241,11 @@ impl<'a> Known<'a> {
         Self { robot, frames: Names::of(links), joints: Names::of(joints), remaining: vec![true; robot.links.len()] }
     }
 
+    /// The robot that they are of.
+    pub fn robot(&self) -> &'a Robot {
+        self.robot
+    }
+
     /// Takes all but what is below `base` for gone, as far as names are concerned.
     pub fn set_base(&mut self, base: LinkId) {
         let mut below = vec![false; self.robot.links.len()];

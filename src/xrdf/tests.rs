@@ -3,10 +3,12 @@ use crate::diagnostic::Diagnostic;
 use crate::robot::{JointId, LinkId, Robot, kinematics};
 use crate::urdf::read;
 
-/// `base` and, hung on it in turn, a link `…_link` for each joint; `finger` follows `turn`, and `far` can't be at zero.
+/// `base` and, hung on it in turn, a link `…_link` for each joint, all of them balls; `finger` follows `turn`, and `far` can't be at
+/// zero.
 fn robot() -> Robot {
+    const BALL: &str = "<collision><geometry><sphere radius='1'/></geometry></collision>";
     let mut parent = "base".to_owned();
-    let mut text = "<robot name='r'><link name='base'/>".to_owned();
+    let mut text = format!("<robot name='r'><link name='base'>{BALL}</link>");
     for (name, kind, inside) in [
         ("still", "fixed", ""),
         ("turn", "revolute", "<limit lower='-1' upper='2' effort='1' velocity='1'/>"),
@@ -17,7 +19,7 @@ fn robot() -> Robot {
         ("drone", "floating", ""),
     ] {
         text += &format!(
-            "<link name='{name}_link'/><joint name='{name}' type='{kind}'><parent link='{parent}'/><child link='{name}_link'/>{inside}</joint>"
+            "<link name='{name}_link'>{BALL}</link><joint name='{name}' type='{kind}'><parent link='{parent}'/><child link='{name}_link'/>{inside}</joint>"
         );
         parent = format!("{name}_link");
     }
@@ -96,7 +98,8 @@ fn frames_are_added_in_whatever_order() {
     for text in [text, backwards] {
         let (robot, findings) = applied(&text);
         let codes: Vec<_> = findings.iter().map(|d| (d.code, d.place.line)).collect();
-        assert_eq!(codes, [("xrdf-frames-added", 8), ("xrdf-not-used", 1)], "{findings:?}");
+        let expected = [("xrdf-frames-added", 8), ("xrdf-frame-in-pair", 11), ("xrdf-not-used", 1)];
+        assert_eq!(codes, expected, "{findings:?}");
         assert_eq!((robot.links.len(), robot.joints.len(), robot.tree.order.len()), (10, 9, 10));
         let tip = robot.links.iter().position(|link| link.name == "tip").unwrap();
         let above = robot.tree.parent_joint[tip].unwrap();
@@ -105,7 +108,7 @@ fn frames_are_added_in_whatever_order() {
         // w 0.5, xyz (-0.5, 0.5, 0.5) takes x to -z... computed by hand: R·(1, 0, 0) = (0, 0, -1).
         let x = poses[tip] * nalgebra::Point3::new(1.0, 0.0, 0.0);
         assert!((x - nalgebra::Point3::new(1.0, 2.0, 2.0)).norm() < 1e-12, "{x}");
-        assert_eq!(pairs(&robot), [("base", "tip")]);
+        assert_eq!(pairs(&robot), []);
     }
 }
 
@@ -273,4 +276,19 @@ fn damaged_texts_are_read_or_refused() {
             assert!(robot.disabled_collisions.iter().all(|(a, b)| a < b && b.0 < robot.links.len()));
         }
     }
+}
+
+#[test]
+fn pairs_of_frames_are_told_once() {
+    let (mut robot, frame) = (robot(), LinkId(3));
+    robot.links[frame.0].collisions.clear();
+    let name = robot.links[frame.0].name.clone();
+    let text = format!(
+        "{HEAD}self_collision:\n  geometry: g\n  ignore:\n    base: [turn_link,\n     {name}]\n    {name}: [still_link]\n"
+    );
+    let found: Vec<_> = apply(&text, None, &mut robot).into_iter().filter(|d| d.code == "xrdf-frame-in-pair").collect();
+    let [finding] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((finding.place.line, finding.place.column), (11, 6), "{finding}");
+    assert!(finding.message.contains(&name), "{finding}");
+    assert_eq!(pairs(&robot), [("base", "turn_link")]);
 }

@@ -378,6 +378,24 @@ pub const COLLISION_DRAWN: Code = Code {
     outcome: "Viewers draw the robot's collision geometry over what it looks like.",
 };
 
+// What is tolerated.
+
+/// Positions of a configuration are one number per degree of freedom in a row, or a fixed joint has a number.
+pub const CONFIGURATION_FORM: Code = Code {
+    id: "kinematics-configuration-form",
+    severity: Severity::Warning,
+    meaning: "Positions of a configuration are one number per degree of freedom in a row, or a fixed joint has a number.",
+    outcome: "Loaders that expect one entry per joint, and [] for a fixed one, can't use the configuration.",
+};
+
+/// A source, a safety or a calibration has a property that the extension does not define.
+pub const OTHER_PROPERTY: Code = Code {
+    id: "kinematics-other-property",
+    severity: Severity::Warning,
+    meaning: "A source has `otherXml`, or what a joint has for safety or calibration a property that the extension does not define.",
+    outcome: "Loaders ignore it.",
+};
+
 /// All of them, in the order of the specification's table.
 pub const ALL: &[&Code] = &[
     &UNREADABLE,
@@ -425,4 +443,6 @@ pub const ALL: &[&Code] = &[
     &ANIMATED_MATRIX,
     &SHAPE_OUTSIDE_LINK,
     &COLLISION_DRAWN,
+    &CONFIGURATION_FORM,
+    &OTHER_PROPERTY,
 ];

@@ -63,6 +63,7 @@ fn check_document(json: &Value, findings: &mut Findings) {
     rules::limits::check(&asset, findings);
     rules::mimics::check(&asset, findings);
     rules::configurations::check(&asset, findings);
+    rules::others::check(extension, &asset, findings);
     rules::animations::check(&asset, &hierarchy, json, findings);
     rules::shapes::check(&asset, &hierarchy, json, findings);
     // Last, so that it says only what no rule has said better.

@@ -16,7 +16,7 @@ macro_rules! schema {
     };
 }
 
-const ROOT: (&str, &str) = schema!("glTF.EXT_robot_kinematics");
+const ROOT: (&str, &str) = schema!("EXT_robot_kinematics");
 
 /// What the root refers to, and what that refers to.
 const PARTS: &[(&str, &str)] = &[

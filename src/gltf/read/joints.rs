@@ -107,6 +107,10 @@ fn draft<'a>(entry: Entry<'a>, name: String, parent: LinkId, child: LinkId, find
     let kind = kind(&entry, &dofs, findings);
     let limit = match kinematics::position_count(kind) {
         1 => dofs.first().and_then(|dof| dof.limit),
+        // The hub's one limit of a planar joint holds in both directions.
+        2 if dofs.iter().any(|dof| dof.limit.is_some()) => {
+            dofs.first().and_then(|dof| dof.limit).filter(|limit| dofs.iter().all(|dof| dof.limit == Some(*limit)))
+        }
         _ => entry.get("extras").and_then(|extras| extras::limit(&extras, findings)),
     };
     let dynamics = entry

@@ -135,6 +135,24 @@ fn a_dof_node_that_is_not_at_zero_does_not_move_the_joint() {
 }
 
 #[test]
+fn the_limit_of_a_planar_joint_is_that_of_both_directions() {
+    let nodes: Vec<Value> = (0..4).map(|n| if n < 3 { json!({"children": [n + 1]}) } else { json!({}) }).collect();
+    let limits = |of_u: Value, of_v: Value| {
+        let dofs = [([0.0, 0.0, 1.0], of_u), ([1.0, 0.0, 0.0], of_v)]
+            .map(|(axis, limit)| json!({"motion": "translation", "axis": axis, "limit": limit}));
+        let plane = json!({"name": "p", "type": "planar", "parentLink": 0, "childLink": 1, "originNode": 1, "dofNodes": [2, 3], "dofs": dofs});
+        let links = json!([{"name": "a", "node": 0}, {"name": "b", "node": 3}]);
+        robot(&document(json!(nodes), json!({"name": "r", "links": links, "joints": [plane]}))).0.joints[0].limit
+    };
+    let one = json!({"lower": -1, "upper": 2, "velocity": 3});
+    assert_eq!(
+        limits(one.clone(), one.clone()).map(|limit| (limit.lower, limit.upper, limit.velocity)),
+        Some((Some(-1.0), Some(2.0), Some(3.0)))
+    );
+    assert_eq!(limits(one, json!({"lower": -2, "upper": 2})), None, "the hub has one limit for both");
+}
+
+#[test]
 fn other_bases_of_planes_and_free_bodies_keep_their_poses() {
     let axis = |motion: &str, axis: [f64; 3]| json!({"motion": motion, "axis": axis});
     let nodes: Vec<Value> = (0..11).map(|n| if n < 10 { json!({"children": [n + 1]}) } else { json!({}) }).collect();

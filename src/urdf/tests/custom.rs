@@ -27,7 +27,7 @@ fn attributes_and_elements_stay_with_their_owner() {
            <material name="m" kind="metal"><color rgba="1 0 0 1"/></material>
            <link name="b"/>
            <joint name="j" type="revolute" group="left"><parent link="a" side="l"/><child link="b"/>
-             <limit lower="0" upper="1" acceleration="3" jerk="4"/><hint/><hint/></joint>
+             <limit lower="0" upper="1" effort="1" velocity="1" acceleration="3" jerk="4"/><hint/><hint/></joint>
            <gazebo><plugin name="p"><![CDATA[a < b]]></plugin></gazebo>
            <gazebo reference="a"><mu1>0.2</mu1></gazebo>"#,
     ));

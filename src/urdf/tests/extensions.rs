@@ -12,7 +12,7 @@ use crate::robot::{Command, Interface, InterfaceKind, Qos, Robot, Sensor, Sensor
 
 /// Links base, arm, camera and optical in a chain: base –revolute→ arm –fixed→ camera –fixed→ optical, an optical frame.
 const BODY: &str = r#"<link name="base"/><link name="arm"/><link name="camera"/><link name="optical"/>
-    <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/><limit lower="-1" upper="1"/></joint>
+    <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/><limit lower="-1" upper="1" effort="9" velocity="9"/></joint>
     <joint name="hold" type="fixed"><parent link="arm"/><child link="camera"/><origin xyz="1 0 0"/></joint>
     <joint name="see" type="fixed"><parent link="camera"/><child link="optical"/>
       <origin rpy="-1.5707963267948966 0 -1.5707963267948966"/></joint>"#;

@@ -76,7 +76,9 @@ fn texts_that_need_mending() {
     assert_eq!((custom.elements[0].place.column, custom.attributes.len()), (2, 0));
     one("<robot name='r'>\n<link name='a\u{fffd}'/></robot>", "urdf-broken-characters", 2, 14, "");
     one("\u{feff}<robot name='r' version='2'>\n<link name='a'/></robot>", "urdf-unknown-version", 1, 17, "robot \"r\"");
-    one("<robot name='r'>\n<link name='a'/>words</robot>", "urdf-left-out", 1, 1, "robot \"r\"");
+    one("<robot name='r'>\n<link name='a'/>words</robot>", "urdf-left-out", 2, 17, "robot \"r\"");
+    one("<robot name='r'>\n<link name='a'/>\n\n  lost\n words</robot>", "urdf-left-out", 4, 3, "robot \"r\"");
+    one("<robot name='r'>\n<link name='a'>\n<![CDATA[ä]]></link></robot>", "urdf-left-out", 3, 1, "link \"a\"");
     one("<robot name='r'>\n<link name='a'><?pi x?></link></robot>", "urdf-left-out", 2, 16, "link \"a\"");
     let loose = "<robot name='r'>\n<!-- ---- a > b ---- -->\n<link name='a' x='1'/><!-- ü ---></robot>";
     let robot = one(loose, "urdf-loose-comment", 2, 1, "").unwrap();
@@ -254,7 +256,11 @@ fn axes_and_limits() {
     one(&joint("revolute", ""), "urdf-no-limit", 2, 1, "joint \"j\"");
     one(&joint("prismatic", "<limit effort='1' velocity='1'/>"), "urdf-no-limit", 3, 1, "joint \"j\" / limit");
     let limits = |attributes: &str, code: &str, column: u32| {
-        let robot = one(&joint("revolute", &format!("<limit {attributes}/>")), code, 3, column, "joint \"j\" / limit").unwrap();
+        let required = ["effort", "velocity"].into_iter().filter(|name| !attributes.contains(name));
+        let required: String = required.map(|name| format!(" {name}='1'")).collect();
+        let robot =
+            one(&joint("revolute", &format!("<limit {attributes}{required}/>")), code, 3, column, "joint \"j\" / limit")
+                .unwrap();
         robot.joints[0].limit.unwrap()
     };
     let half = limits("upper='2'", "urdf-half-limit", 1);
@@ -267,6 +273,77 @@ fn axes_and_limits() {
     assert_eq!(negative.effort, Some(3.0));
     limits("upper='2' lower='x'", "urdf-bad-number", 18);
     limits("upper='2' lower='nan'", "urdf-non-finite-number", 18);
+}
+
+#[test]
+fn what_urdfdom_requires() {
+    let missing = |kind: &str, inside: &str, element: &str, said: &str| {
+        let text = joint(kind, inside);
+        let robot = one(&text, "urdf-missing-attribute", 3, 1, &format!("joint \"j\" / {element}")).unwrap();
+        let message = &read(&text, None).diagnostics[0].message;
+        assert!(message.contains(said), "{message}");
+        robot
+    };
+    let robot = missing("revolute", "<limit lower='0' upper='1' velocity='2'/>", "limit", "has no effort;");
+    assert_eq!(robot.joints[0].limit.map(|limit| (limit.effort, limit.velocity)), Some((None, Some(2.0))));
+    missing("prismatic", "<limit lower='0' upper='1' effort='2'/>", "limit", "has no velocity;");
+    // Whatever the joint's type.
+    missing("continuous", "<limit/>", "limit", "no effort and no velocity;");
+    missing("fixed", "<limit effort='1'/>", "limit", "no velocity;");
+    let robot = missing("continuous", "<safety_controller k_position='3'/>", "safety_controller", "no k_velocity;");
+    assert_eq!(robot.joints[0].safety.and_then(|safety| safety.k_position), Some(3.0));
+    missing("continuous", "<dynamics/>", "dynamics", "neither damping nor friction");
+    assert_eq!(findings(&joint("continuous", "<dynamics friction='0'/>")), []);
+
+    let version = |version: &str| findings(&format!("<robot name='r' version='{version}'><link name='a'/></robot>"));
+    assert_eq!(version("1")[0], ("urdf-unknown-version", 1, 17, "robot \"r\"".to_owned()));
+    for known in ["1.0", "1.1", "1.2"] {
+        assert_eq!(version(known), [], "{known}");
+    }
+}
+
+#[test]
+fn all_that_is_wrong_with_a_joint_that_is_left_out_is_told() {
+    let fine = "<joint name='j' type='fixed'><parent link='a'/><child link='b'/></joint>";
+    let bad = "<joint name='j' type='revolute'><parent link='a'/>\n<child link='nope'/>\n<origin xyz='1 2'/>\n<limit lower='x' upper='1' effort='1' velocity='1'/>\n<mimic joint='k'/></joint>";
+    let codes = |text: &str| {
+        let mut found: Vec<_> = findings(text).into_iter().map(|f| (f.0, f.1)).collect();
+        found.sort_by_key(|&(_, line)| line);
+        found
+    };
+    let expected = [
+        ("urdf-duplicate-joint", 3),
+        ("urdf-unknown-link", 4),
+        ("urdf-bad-number", 5),
+        ("urdf-bad-number", 6),
+        ("urdf-dangling-mimic", 7),
+    ];
+    let text = joined(&format!("{fine}\n{bad}"));
+    assert_eq!(codes(&text), expected);
+    let robot = read(&text, None).robot.unwrap();
+    assert_eq!(robot.joints.iter().map(|joint| joint.name.as_str()).collect::<Vec<_>>(), ["j"]);
+    // A joint that is left out takes no name from one that is not; the name is told all the same.
+    let text = joined(&format!("{bad}\n{fine}"));
+    let found = codes(&text);
+    assert!(found.contains(&("urdf-duplicate-joint", 7)) && found.len() == 5, "{found:?}");
+    assert_eq!(read(&text, None).robot.unwrap().joints[0].name, "j");
+    // One that follows it is told what is the matter.
+    let follower = "<joint name='f' type='continuous'><parent link='a'/><child link='b'/>\n<mimic joint='j'/></joint>";
+    let found = read(&joined(&format!("{follower}{bad}")), None).diagnostics;
+    assert!(found.iter().any(|d| d.code == "urdf-dangling-mimic" && d.message.contains("is left out")), "{found:?}");
+    // The same joint twice, and the same link.
+    let twice = "<joint name='j' type='fixed'><parent link='a'/><child link='b'/>\n<origin xyz='1'/></joint>";
+    assert_eq!(codes(&joined(&format!("{fine}\n{twice}"))), [("urdf-duplicate-joint", 3), ("urdf-bad-number", 4)]);
+    let links = "<link name='a'/>\n<link name='a'>\n<inertial><mass value='x'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>\n<visual><geometry>\n<mesh filename='m'/></geometry>\n<material name='m'/></visual></link>";
+    let outcome = read(&super::text(links), None);
+    let found: Vec<_> = outcome.diagnostics.iter().map(|d| (d.code, d.place.line)).collect();
+    assert_eq!(found, [("urdf-duplicate-link", 3), ("urdf-bad-number", 4), ("urdf-unknown-material", 7)]);
+    assert_eq!(outcome.robot.unwrap().meshes.len(), 0);
+    // Neither does one fault of a shape hide another.
+    let two = shape("<cylinder radius='x'/>");
+    assert_eq!(codes(&two), [("urdf-bad-number", 3), ("urdf-missing-number", 3)]);
+    let two = shape("<mesh scale='0 1 1'/>");
+    assert_eq!(codes(&two), [("urdf-zero-scale", 3), ("urdf-no-mesh-file", 3)]);
 }
 
 #[test]
@@ -285,7 +362,12 @@ fn mimics() {
     let found = one(&robot(&["<mimic joint='none'/>"]), "urdf-dangling-mimic", 2, 80, "joint \"j0\" / mimic").unwrap();
     assert_eq!(found.joints[0].custom.elements[0].attributes, [("joint".to_owned(), "none".to_owned())]);
     assert_eq!(found.joints[0].mimic, None);
-    one(&robot(&["<mimic/>"]), "urdf-dangling-mimic", 2, 73, "joint \"j0\" / mimic");
+    for (mimic, column) in [("<mimic/>", 73), ("<mimic joint=' '/>", 80)] {
+        let nobody = robot(&[mimic]);
+        one(&nobody, "urdf-dangling-mimic", 2, column, "joint \"j0\" / mimic");
+        let message = &read(&nobody, None).diagnostics[0].message;
+        assert!(message.ends_with("does not say which joint it follows"), "{message}");
+    }
     one(&robot(&["<mimic joint='j0'/>"]), "urdf-mimic-cycle", 2, 80, "joint \"j0\" / mimic");
     let ring = robot(&["<mimic joint='j1'/>", "<mimic joint='j2'/>", "<mimic joint='j0'/>", "<mimic joint='j2'/>"]);
     assert_eq!(leaders(one(&ring, "urdf-mimic-cycle", 2, 73, "joint \"j0\" / mimic")), [None, Some(2), Some(0), Some(2)]);
@@ -306,6 +388,15 @@ fn materials() {
     ));
     let robot = one(&twice, "urdf-duplicate-material", 3, 1, "material \"m\"").unwrap();
     assert_eq!((robot.materials.len(), robot.materials[0].base_color), (1, [1.0, 0.0, 0.0, 1.0]));
+    let same = text(&format!("<material name='m'>{red}</material>\n<material name='m'>{red}</material>\n{}", visual("")));
+    let robot = one(&same, "urdf-duplicate-material", 3, 1, "material \"m\"").unwrap();
+    assert!(robot.custom.elements.is_empty(), "nothing of it is lost");
+    let nameless = text(&format!("<material name=' '>{red}</material>{}", visual("")));
+    let robot = one(&nameless, "urdf-unnamed-element", 2, 1, "material").unwrap();
+    assert_eq!((robot.materials.len(), robot.custom.elements[0].name.as_str()), (0, "material"));
+    let nameless = text(&visual(&format!("<material>{red}</material>")));
+    let robot = one(&nameless, "urdf-unnamed-element", 3, 50, "link \"a\" / visual / material").unwrap();
+    assert_eq!(robot.links[0].visuals[0].material.map(|id| robot.materials[id.0].base_color), Some([1.0, 0.0, 0.0, 1.0]));
     let own = text(&format!(
         "<material name='m'>{red}</material>{}",
         visual("<material name='m'><color rgba='0 1 0 1'/></material>")

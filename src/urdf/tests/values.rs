@@ -86,7 +86,7 @@ fn materials_are_shared_by_what_they_are() {
         visual("<material name=\"later\"/>"),
         visual("<material name=\"later\"><texture filename=\"t.png\"/></material>"),
         visual("<material name=\"\"><color rgba=\"1 0 0 1\"/></material>"),
-        visual("<material><color rgba=\"1 -0 0 1\"/></material>"),
+        visual("<material name=\"\"><color rgba=\"1 -0 0 1\"/></material>"),
         visual(""),
     )));
     let ids: Vec<_> = robot.links[0].visuals.iter().map(|v| v.material.map(|id| id.0)).collect();

@@ -9,5 +9,6 @@ pub mod hierarchy;
 pub mod limits;
 pub mod links;
 pub mod mimics;
+pub mod others;
 pub mod shapes;
 pub mod transforms;
