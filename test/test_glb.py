@@ -68,7 +68,8 @@ def test_attributes_of_equal_bytes(tmp_path):
     Image.new("RGB", (2, 2), "red").save(tmp_path / "red.png")
     (tmp_path / "plain.obj").write_text(OCTANT.format(""))
     (tmp_path / "painted.obj").write_text("mtllib a.mtl\n" + OCTANT.format("usemtl red\n"))
-    (tmp_path / "a.mtl").write_text("newmtl red\nmap_Kd red.png\n")
+    Image.new("RGB", (2, 2), (128, 128, 255)).save(tmp_path / "flat.png")
+    (tmp_path / "a.mtl").write_text("newmtl red\nmap_Kd red.png\nnorm flat.png\n")
     trimesh.creation.icosphere(2, radius=1).export(tmp_path / "ball.stl")
     shapes = ['<sphere radius="1"/>', '<box size="2 2 2"/>', '<capsule radius="1" length="0.5"/>', '<cylinder radius="1" length="2"/>']
     shapes += [f'<mesh filename="{name}"/>' for name in ("plain.obj", "painted.obj", "ball.stl")]

@@ -44,6 +44,7 @@ pub struct SurfaceAccessors {
     pub position: Index,
     pub normal: Index,
     pub uv: Option<Index>,
+    pub tangent: Option<Index>,
     pub color: Option<Index>,
     /// Whether some of the colours are not opaque.
     pub translucent: bool,
@@ -134,6 +135,7 @@ pub struct Packed {
     positions: Array,
     normals: Array,
     uvs: Option<Array>,
+    tangents: Option<Array>,
     colors: Option<Array>,
     translucent: bool,
     indices: Array,
@@ -172,6 +174,10 @@ impl Packed {
                 None => floats(&surface.normals, "VEC3"),
             },
             uvs,
+            tangents: surface.tangents.as_ref().map(|tangents| match grid {
+                Some(_) => squeezed(turned(tangents), 4),
+                None => floats(tangents, "VEC4"),
+            }),
             colors: surface.colors.as_ref().map(|colors| squeezed(sixteen_bits(colors), 8)),
             translucent,
             indices,
@@ -183,8 +189,8 @@ impl Packed {
 /// that holds nothing else.
 pub fn keep_one_plain<'a>(surfaces: impl Iterator<Item = &'a mut Packed>) {
     let arrays = surfaces.flat_map(|surface| {
-        let Packed { positions, normals, uvs, colors, indices, .. } = surface;
-        [Some(positions), Some(normals), uvs.as_mut(), colors.as_mut(), Some(indices)].into_iter().flatten()
+        let Packed { positions, normals, uvs, tangents, colors, indices, .. } = surface;
+        [Some(positions), Some(normals), uvs.as_mut(), tangents.as_mut(), colors.as_mut(), Some(indices)].into_iter().flatten()
     });
     let mut arrays: Vec<&mut Array> = arrays.collect();
     if arrays.iter().all(|array| array.stream.is_some())
@@ -216,6 +222,19 @@ fn directions(normals: &[[f32; 3]]) -> Array {
     let padded: Vec<[i8; 4]> = normals.iter().map(|&n| compact::eight_bits(n)).map(|[x, y, z]| [x, y, z, 0]).collect();
     let content = Content::of(padded.as_flattened(), i8::to_le_bytes);
     Array { normalized: true, stride: Some(4), ..Array::new(content, BYTE, normals.len(), "VEC3") }
+}
+
+/// Tangents in 8 bits, their signs too.
+fn turned(tangents: &[[f32; 4]]) -> Array {
+    let narrow: Vec<[i8; 4]> = tangents
+        .iter()
+        .map(|&[x, y, z, sign]| {
+            let [x, y, z] = compact::eight_bits([x, y, z]);
+            [x, y, z, if sign < 0.0 { -i8::MAX } else { i8::MAX }]
+        })
+        .collect();
+    let content = Content::of(narrow.as_flattened(), i8::to_le_bytes);
+    Array { normalized: true, ..Array::new(content, BYTE, tangents.len(), "VEC4") }
 }
 
 /// Texture coordinates in 16 bits; `None` if some lie outside the image, where the bits end.
@@ -303,6 +322,7 @@ impl Binary {
             position: store(&surface.positions),
             normal: store(&surface.normals),
             uv: surface.uvs.as_ref().map(&mut store),
+            tangent: surface.tangents.as_ref().map(&mut store),
             color: surface.colors.as_ref().map(&mut store),
             translucent: surface.translucent,
             indices: store(&surface.indices),
@@ -363,7 +383,14 @@ impl Binary {
         };
         let accessors: Vec<Accessor> = kept.accessors.into_iter().map(accessor).collect::<Option<_>>()?;
         let fits = |surface: &SurfaceAccessors| {
-            let of = [Some(surface.position), Some(surface.normal), surface.uv, surface.color, Some(surface.indices)];
+            let of = [
+                Some(surface.position),
+                Some(surface.normal),
+                surface.uv,
+                surface.tangent,
+                surface.color,
+                Some(surface.indices),
+            ];
             of.into_iter().flatten().all(|index| index < accessors.len())
         };
         if !kept.forms.iter().flat_map(|(parts, _)| parts).flatten().all(fits) {
@@ -417,6 +444,7 @@ mod tests {
             positions: positions.clone(),
             normals: normals.clone(),
             uvs: Some(vec![[0.0, 1.0]; 3]),
+            tangents: Some(vec![[1.0, 0.0, 0.0, -1.0]; 3]),
             colors: colors.clone(),
             indices: vec![0, 1, 2],
         };
@@ -454,6 +482,7 @@ mod tests {
                     positions: corners.iter().map(|c| direction(c.0)).collect(),
                     normals: corners.iter().map(|c| direction(if *is_sphere { c.0 } else { c.1 })).collect(),
                     uvs: has_uvs.then(|| corners.iter().map(|c| [share(c.2), share(c.3)]).collect()),
+                    tangents: has_uvs.then(|| corners.iter().map(|c| [direction(c.3), [1.0; 3]].concat()[..4].try_into().unwrap()).collect()),
                     colors: has_colors.then(|| corners.iter().map(|c| [u16::from(c.2), 0, u16::from(c.3), 65535]).collect()),
                     indices: (0..corners.len() as u32).flat_map(|i| [i, 0, i]).collect(),
                 }
@@ -462,9 +491,9 @@ mod tests {
             let mut used = Vec::new();
             for surface in surfaces.iter().map(surface) {
                 let grid = (compression != Compression::None).then(|| Grid::around([&surface])).flatten();
-                let SurfaceAccessors { position, normal, uv, color, indices, .. } =
+                let SurfaceAccessors { position, normal, uv, tangent, color, indices, .. } =
                     binary.surface(&Packed::new(surface, grid.as_ref(), compression));
-                used.extend([Some(position), Some(normal), uv, color, Some(indices)].into_iter().flatten());
+                used.extend([Some(position), Some(normal), uv, tangent, color, Some(indices)].into_iter().flatten());
             }
             used.push(binary.samples(&[[0.0_f32], [0.0], [1.0]], "SCALAR"));
             used.push(binary.samples(&[[0.0_f32, 0.0, 1.0]], "VEC3"));

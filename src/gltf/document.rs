@@ -134,6 +134,8 @@ pub struct Attributes {
     pub position: Index,
     #[serde(rename = "NORMAL")]
     pub normal: Index,
+    #[serde(rename = "TANGENT", skip_serializing_if = "Option::is_none")]
+    pub tangent: Option<Index>,
     #[serde(rename = "TEXCOORD_0", skip_serializing_if = "Option::is_none")]
     pub uv: Option<Index>,
     #[serde(rename = "COLOR_0", skip_serializing_if = "Option::is_none")]

@@ -12,10 +12,10 @@ use super::document::{Attributes, Index, Mesh, Primitive};
 use super::images::{Made, Picture, Pictures};
 use super::paint::{Ground, Paint};
 use super::surface::{Surface, Wanted};
-use super::{Options, binary, codes, solids, surface};
+use super::{Options, binary, codes, solids, surface, tangents};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh::MAX_PIXELS_TOGETHER;
-use crate::robot::{self, Geometry, Material, Robot, Shape};
+use crate::robot::{self, Geometry, Material, Robot, Role, Shape};
 use crate::store::{self, Store};
 use crate::time_limit::TimeLimit;
 
@@ -100,7 +100,12 @@ struct PackedForm {
 impl Form<'_> {
     fn surfaces(&self) -> Vec<Option<Surface>> {
         match self.mesh {
-            None => vec![solids::surface(self.geometry, self.wanted.iter().any(|wanted| wanted.uvs))],
+            None => {
+                let wants = |what: fn(&Wanted) -> bool| self.wanted.iter().any(what);
+                let mut surface = solids::surface(self.geometry, wants(|wanted| wanted.uvs));
+                surface.iter_mut().filter(|_| wants(|wanted| wanted.tangents)).for_each(tangents::add);
+                vec![surface]
+            }
             Some(mesh) => {
                 mesh.parts.par_iter().zip(&self.wanted).map(|(part, &wanted)| surface::of_part(mesh, part, wanted)).collect()
             }
@@ -163,8 +168,11 @@ impl<'a> Forms<'a> {
                 };
                 for part in 0..form.wanted.len() {
                     let material = form.material(robot, shape, part);
+                    let uvs = material.is_some_and(Material::has_textures);
+                    let tangents = material.is_some_and(|material| material.maps.contains_key(&Role::Normal));
                     let colors = form.shows_colors(material);
-                    form.wanted[part].uvs |= material.is_some_and(Material::has_textures);
+                    form.wanted[part].uvs |= uvs;
+                    form.wanted[part].tangents |= tangents;
                     form.wanted[part].colors |= colors;
                 }
             }
@@ -266,6 +274,7 @@ impl<'a> Meshes<'a> {
                 self.diagnostics.push(texture_without_uvs(shape, &form.name, &source.name));
             }
             let uv = accessors.uv.filter(|_| has_texture);
+            let tangent = accessors.tangent.filter(|_| uv.is_some() && source.maps.contains_key(&Role::Normal));
             let ground = Ground {
                 textured: uv.is_some(),
                 translucent: color.is_some() && accessors.translucent,
@@ -273,7 +282,8 @@ impl<'a> Meshes<'a> {
                 double_sided: form.mesh.is_some(),
             };
             let material = drawings.paint.material(source, ground, &mut drawings.binary);
-            primitives.push(primitive(accessors, uv, color, material));
+            let attributes = Attributes { position: accessors.position, normal: accessors.normal, tangent, uv, color };
+            primitives.push(Primitive { attributes, indices: accessors.indices, material });
         }
         self.mesh(primitives, &form.name, stored.grid, drawings)
     }
@@ -286,7 +296,7 @@ impl<'a> Meshes<'a> {
             return None;
         }
         let material = drawings.paint.unseen();
-        let primitives = parts.into_iter().map(|accessors| primitive(accessors, None, None, material)).collect();
+        let primitives = parts.into_iter().map(|accessors| bare(accessors, material)).collect();
         self.mesh(primitives, &form.name, stored.grid, drawings)
     }
 
@@ -309,8 +319,10 @@ impl<'a> Meshes<'a> {
     }
 }
 
-fn primitive(accessors: &SurfaceAccessors, uv: Option<Index>, color: Option<Index>, material: Index) -> Primitive {
-    let attributes = Attributes { position: accessors.position, normal: accessors.normal, uv, color };
+/// Triangles without anything to look at.
+fn bare(accessors: &SurfaceAccessors, material: Index) -> Primitive {
+    let attributes =
+        Attributes { position: accessors.position, normal: accessors.normal, tangent: None, uv: None, color: None };
     Primitive { attributes, indices: accessors.indices, material }
 }
 

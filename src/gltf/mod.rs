@@ -25,6 +25,7 @@ mod physics;
 pub mod read;
 mod solids;
 mod surface;
+mod tangents;
 #[cfg(test)]
 mod tests;
 

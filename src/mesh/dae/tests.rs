@@ -375,8 +375,10 @@ fn textures() {
 fn images_beside_that_of_the_colour() {
     let image = |channel: &str, more: &str| format!("<{channel}{more}><texture texture=\"i\" texcoord=\"UV\"/></{channel}>");
     let read = |shader: &str, extra: &str| {
-        let text =
-            painted("", shader).replace("</technique></profile_COMMON>", &format!("{extra}</technique></profile_COMMON>"));
+        let input = "<input semantic=\"TEXCOORD\" source=\"#t\" offset=\"0\" set=\"0\"/><p>";
+        let text = painted("", shader)
+            .replace("<p>", input)
+            .replace("</technique></profile_COMMON>", &format!("{extra}</technique></profile_COMMON>"));
         let (mesh, diagnostics) = read_with("a.dae", text.as_bytes(), &[("my maps/a.png", &png(51))]).unwrap();
         (mesh.materials.into_iter().next().unwrap(), diagnostics)
     };

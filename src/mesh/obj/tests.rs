@@ -144,7 +144,7 @@ fn materials_of_several_libraries() {
     let uvs = uvs.indices[3].map(|i| uvs.values[i as usize]);
     assert_eq!(uvs, [[0.5, 0.0], [2.5, 0.0], [2.5, 4.0]]);
     assert_eq!((shiny.roughness, shiny.metallic, shiny.emissive), (1.0, 0.75, [1.0; 3]));
-    assert_eq!(shiny.maps.keys().copied().collect::<Vec<_>>(), [Role::Roughness, Role::Emissive]);
+    assert_eq!(shiny.maps.keys().copied().collect::<Vec<_>>(), [Role::Normal, Role::Roughness, Role::Emissive]);
     assert_eq!(codes_of(&diagnostics), ["mesh-texture-missing", "mesh-material"]);
     assert!(diagnostics[1].message.contains("`nowhere`"), "{}", diagnostics[1].message);
 }
