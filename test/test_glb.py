@@ -12,8 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
+from PIL import Image
 
 import kinematics
+from conftest import run
 from gltf import AXES, Glb
 
 POSES = 100
@@ -55,6 +58,34 @@ def test_the_validator_sees_what_is_wrong(conversions, tmp_path):
     bad = tmp_path / "bad.glb"
     bad.write_bytes(data.replace(b'"componentType":5126', b'"componentType":5120', 1))
     assert validate([str(bad)])[str(bad)]
+
+
+#: A part of a sphere of radius one, whose positions are its normals, and whose texture coordinates are positions of another one.
+OCTANT = "v 1 0 0\nv 0 1 0\nv 0 0 1\nvn 1 0 0\nvn 0 1 0\nvn 0 0 1\nvt 1 0\nvt 0 0\nvt 1 1\n{}f 1/1/1 2/2/2 3/3/3\n"
+
+
+def test_attributes_of_equal_bytes(tmp_path):
+    Image.new("RGB", (2, 2), "red").save(tmp_path / "red.png")
+    (tmp_path / "plain.obj").write_text(OCTANT.format(""))
+    (tmp_path / "painted.obj").write_text("mtllib a.mtl\n" + OCTANT.format("usemtl red\n"))
+    Image.new("RGB", (2, 2), (128, 128, 255)).save(tmp_path / "flat.png")
+    (tmp_path / "a.mtl").write_text("newmtl red\nmap_Kd red.png\nnorm flat.png\n")
+    trimesh.creation.icosphere(2, radius=1).export(tmp_path / "ball.stl")
+    shapes = ['<sphere radius="1"/>', '<box size="2 2 2"/>', '<capsule radius="1" length="0.5"/>', '<cylinder radius="1" length="2"/>']
+    shapes += [f'<mesh filename="{name}"/>' for name in ("plain.obj", "painted.obj", "ball.stl")]
+    visuals = "".join(f"<visual><geometry>{shape}</geometry></visual>" for shape in shapes)
+    (tmp_path / "unit.urdf").write_text(f'<robot name="unit"><link name="a">{visuals}</link></robot>')
+    paths = []
+    for compression in ("none", "quantize", "meshopt"):
+        out = tmp_path / compression
+        options = [] if compression == "none" else ["--gltf-compression", compression]
+        done = run("convert", tmp_path / "unit.urdf", "-o", out, "--formats", "glb", "--gltf-animations", *options)
+        assert done.returncode == 0, done.stderr
+        paths.append(out / "unit" / "unit.glb")
+    assert validate([str(path) for path in paths]) == {str(path): [] for path in paths}
+    glb = Glb(paths[0])
+    sphere = glb.json["meshes"][0]["primitives"][0]["attributes"]
+    assert (glb.accessor(sphere["POSITION"]) == glb.accessor(sphere["NORMAL"])).all(), "else this tests nothing"
 
 
 def test_links_and_joints(case):

@@ -14,7 +14,7 @@ from stage import Asset, applied, assert_printed_as_by_openusd, value
 #: MaterialX types by USD's.
 TYPES = {
     "float": "float", "int": "integer", "string": "string", "asset": "filename", "color3f": "color3", "color4f": "color4",
-    "float2": "vector2", "token": "surfaceshader",
+    "float2": "vector2", "float3": "vector3", "float4": "vector4", "token": "surfaceshader",
 }  # fmt: skip
 #: OpenPBR's word for UsdPreviewSurface's, and what it is where nothing is authored.
 INPUTS = {
@@ -116,6 +116,10 @@ def test_values_are_those_of_the_preview_surface(overlaid):
 
 
 def test_nodes_are_materialx(overlaid):
+    assert_nodes_are_materialx(overlaid)
+
+
+def assert_nodes_are_materialx(overlaid):
     """Every node, input and output is in MaterialX's standard library, with its type."""
     materialx = pytest.importorskip("MaterialX")
     library = _library(materialx)

@@ -358,16 +358,15 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
     let mut without: HashMap<*const Mesh, Arc<Mesh>> = HashMap::new();
     for source in &mut robot.meshes {
         let Some(mesh) = source.mesh.as_mut() else { continue };
-        let mut too_many = Vec::new();
-        for (index, texture) in mesh.materials.iter().enumerate().filter_map(|(i, m)| Some((i, m.base_color_texture.as_ref()?)))
-        {
+        let mut too_many = HashSet::new();
+        for texture in mesh.materials.iter().flat_map(Material::textures) {
             let fits = fits.entry(texture.sha256.clone()).or_insert_with(|| {
                 let left = room.checked_sub(mesh::pixels(texture));
                 *room = left.unwrap_or(*room);
                 left.is_some()
             });
             if !*fits {
-                too_many.push(index);
+                too_many.insert(texture.sha256.clone());
             }
         }
         if too_many.is_empty() {
@@ -379,7 +378,10 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
             let found = Diagnostic::new(&mesh::codes::TEXTURE_TOO_MANY_PIXELS, source.place.clone(), message);
             diagnostics.push(found.help("scale the images down"));
             let mut plain = Mesh::clone(mesh);
-            too_many.iter().for_each(|&index| plain.materials[index].base_color_texture = None);
+            plain
+                .materials
+                .iter_mut()
+                .for_each(|material| material.retain_textures(|texture| !too_many.contains(&texture.sha256)));
             Arc::new(plain)
         });
         *mesh = plain.clone();
@@ -397,9 +399,12 @@ fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>, (limit, mut p
         }
         let texture = by_uri.entry(uri).or_insert_with(|| {
             let file = files.open(uri, base).map_err(|error| diagnostics.push(error.at(place.clone())))?;
-            mesh::texture_within(&file, &mut pixels).map_err(|error| {
-                diagnostics.push(unreadable(&error, &file.path, place));
-            })
+            let loaded = mesh::texture_within(&file, &mut pixels);
+            if loaded.is_ok() && mesh::is_deep(&file) {
+                let message = format!("{} has more than 8 bits a channel; the upper 8 count", file.path.display());
+                diagnostics.push(Diagnostic::new(&mesh::codes::TEXTURE_DEEP, place.clone(), message));
+            }
+            loaded.map_err(|error| diagnostics.push(unreadable(&error, &file.path, place)))
         });
         if let Ok(texture) = texture {
             let material: &mut Material = &mut robot.materials[material.0];

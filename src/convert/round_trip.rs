@@ -12,8 +12,8 @@ use super::{Context, Job, Source, Tiers, load};
 use crate::diagnostic::Severity;
 use crate::resolve::{Files, Options, Resolver};
 use crate::robot::{
-    Calibration, Custom, Dynamics, Element, Geometry, Joint, JointId, JointKind, Limit, Material, Mesh, Mimic, NamedPose, Pose,
-    Robot, Safety, Shape, kinematics,
+    Calibration, Channel, Custom, Dynamics, Element, Geometry, Joint, JointId, JointKind, Limit, Material, Mesh, Mimic,
+    NamedPose, Pose, Robot, Role, Safety, Shape, kinematics,
 };
 use crate::store::Store;
 use crate::time_limit::TimeLimit;
@@ -126,6 +126,66 @@ fn every_robot_comes_back() {
     };
     let different: Vec<String> = robots.par_iter().flat_map(differing).collect();
     assert_eq!(different, [""; 0], "not the same bytes when written again");
+}
+
+/// Materials with every kind of image: what is packed for glTF comes back as its channels, and is written the same again.
+#[test]
+fn materials_with_images_come_back() {
+    let image = |image: image::DynamicImage| {
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        image.write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+        bytes.into_inner()
+    };
+    let grey = |k: u8| {
+        image(image::DynamicImage::ImageLuma8(image::GrayImage::from_fn(4, 4, |x, y| image::Luma([k * (x + 4 * y) as u8]))))
+    };
+    let color = image(image::DynamicImage::ImageRgb8(image::RgbImage::from_fn(4, 4, |x, y| {
+        image::Rgb([60 * x as u8, 60 * y as u8, 9])
+    })));
+    let normals = image(image::DynamicImage::ImageRgb8(image::RgbImage::from_pixel(4, 4, image::Rgb([140, 128, 254]))));
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (name, bytes) in [("a.png", grey(15)), ("b.png", grey(9)), ("color.png", color), ("normals.png", normals)] {
+        std::fs::write(at(name), bytes).unwrap();
+    }
+    let mtl = "newmtl all\nKd 1 1 1\nNi 1.75\nKe 3 1 0\nmap_Kd color.png\nmap_Pr a.png\nmap_Pm b.png\nmap_Ke color.png\nmap_d b.png\n\
+               norm -bm 0.5 normals.png\nnewmtl some\nKd 0.5 0.25 1\nPm 0\nmap_Pr a.png\nmap_d a.png\nnewmtl none\nKd 1 0 0\n";
+    std::fs::write(at("a.mtl"), mtl).unwrap();
+    let corners = "v 0 0 0\nv 1 0 0\nv 1 1 0\nvt 0 0\nvt 1 0\nvt 1 1\n";
+    let faces = ["all", "some", "none"].map(|name| format!("usemtl {name}\nf 1/1 2/2 3/3\n")).concat();
+    std::fs::write(at("a.obj"), format!("mtllib a.mtl\n{corners}{faces}")).unwrap();
+    let urdf = "<robot name='r'><link name='a'><visual><geometry><mesh filename='a.obj'/></geometry></visual></link></robot>";
+    std::fs::write(at("r.urdf"), urdf).unwrap();
+    let robot = loaded(&folder.path().canonicalize().unwrap().join("r.urdf"), folder.path());
+    for compression in [gltf::Compression::None, gltf::Compression::Quantize, gltf::Compression::Meshopt] {
+        let options = || gltf::Options { extent: gltf::Extent { compression, ..Default::default() }, ..options() };
+        let glb = gltf::write(&robot, &options(), &Store::none()).glb().unwrap();
+        let model = read(&glb, Path::new("r.glb"), &no_files(), "r");
+        let materials = &model.robot.meshes[0].mesh.as_ref().unwrap().materials;
+        let [all, some, none] = &materials[..] else { panic!("{materials:?}") };
+        let maps = |material: &Material| {
+            material.maps.iter().map(|(role, map)| (*role, map.channel, map.strength)).collect::<Vec<_>>()
+        };
+        let (rough, metal) = ((Role::Roughness, Channel::Green, 1.0), (Role::Metallic, Channel::Blue, 1.0));
+        let (normal, emissive) = ((Role::Normal, Channel::Red, 0.5), (Role::Emissive, Channel::Red, 1.0));
+        assert_eq!(maps(all), [normal, rough, metal, emissive]);
+        assert_eq!((maps(some), maps(none)), (vec![(Role::Roughness, Channel::Red, 1.0)], vec![]));
+        let of = &robot.meshes[0].mesh.as_ref().unwrap().materials;
+        for (a, b) in of.iter().zip(materials) {
+            assert_eq!((a.ior, a.roughness, a.metallic), (b.ior, b.roughness, b.metallic), "{}", a.name);
+            assert!(a.emissive.iter().zip(b.emissive).all(|(a, b)| (a - b).abs() < 1e-6), "{:?} {:?}", a.emissive, b.emissive);
+            // Opacity is in the alpha of the colour.
+            let has_opacity = a.maps.contains_key(&Role::Opacity);
+            assert_eq!(b.base_color_texture.as_ref().is_some_and(|texture| texture.has_alpha), has_opacity, "{}", a.name);
+            for (role, map) in b.maps.iter().filter(|(role, _)| matches!(role, Role::Normal | Role::Emissive)) {
+                assert_eq!(map.texture.bytes, a.maps[role].texture.bytes, "{role:?}");
+            }
+        }
+        if compression == gltf::Compression::None {
+            let again = gltf::write(&model.robot, &options(), &Store::none()).glb().unwrap();
+            assert!(again == glb, "not the same bytes when written again");
+        }
+    }
 }
 
 /// With all that is optional, in two files, and with fewer bytes, it is the same robot.

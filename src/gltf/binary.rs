@@ -28,13 +28,15 @@ pub struct Binary {
     /// The length of what compressed views stand for.
     fallback: usize,
     views_known: HashMap<ViewKey, Index>,
-    accessors_known: HashMap<AccessorKey, Index>,
+    /// The accessor of each view that holds an array.
+    accessors_known: HashMap<Index, Index>,
 }
 
-/// Content, target and stride.
-type ViewKey = ([u8; 32], Option<u32>, Option<usize>);
-/// View, component type, kind, and whether there are no bounds.
-type AccessorKey = (Index, u32, &'static str, bool);
+/// Content, target, stride, and what the content is read as, so that attributes of equal bytes have a view each: two attributes in one
+/// view need a `byteStride` (glTF 2.0, §3.6.2.4).
+type ViewKey = ([u8; 32], Option<u32>, Option<usize>, Reading);
+/// Component type, kind, and whether there are bounds, which only positions and times have. Nothing of an image.
+type Reading = Option<(u32, &'static str, bool)>;
 
 /// The accessors of a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +44,7 @@ pub struct SurfaceAccessors {
     pub position: Index,
     pub normal: Index,
     pub uv: Option<Index>,
+    pub tangent: Option<Index>,
     pub color: Option<Index>,
     /// Whether some of the colours are not opaque.
     pub translucent: bool,
@@ -116,6 +119,11 @@ impl Array {
         Self { content, component_type, normalized: false, count, kind, bounds: Default::default(), stride: None, stream: None }
     }
 
+    /// What its view is read as.
+    fn reading(&self) -> Reading {
+        Some((self.component_type, self.kind, !self.bounds[0].is_empty()))
+    }
+
     /// Compressed as elements of `stride` bytes.
     fn compressed(self, stride: usize) -> Self {
         Self { stream: Stream::attributes(&self.content.bytes, stride), ..self }
@@ -127,6 +135,7 @@ pub struct Packed {
     positions: Array,
     normals: Array,
     uvs: Option<Array>,
+    tangents: Option<Array>,
     colors: Option<Array>,
     translucent: bool,
     indices: Array,
@@ -165,6 +174,10 @@ impl Packed {
                 None => floats(&surface.normals, "VEC3"),
             },
             uvs,
+            tangents: surface.tangents.as_ref().map(|tangents| match grid {
+                Some(_) => squeezed(turned(tangents), 4),
+                None => floats(tangents, "VEC4"),
+            }),
             colors: surface.colors.as_ref().map(|colors| squeezed(sixteen_bits(colors), 8)),
             translucent,
             indices,
@@ -176,8 +189,8 @@ impl Packed {
 /// that holds nothing else.
 pub fn keep_one_plain<'a>(surfaces: impl Iterator<Item = &'a mut Packed>) {
     let arrays = surfaces.flat_map(|surface| {
-        let Packed { positions, normals, uvs, colors, indices, .. } = surface;
-        [Some(positions), Some(normals), uvs.as_mut(), colors.as_mut(), Some(indices)].into_iter().flatten()
+        let Packed { positions, normals, uvs, tangents, colors, indices, .. } = surface;
+        [Some(positions), Some(normals), uvs.as_mut(), tangents.as_mut(), colors.as_mut(), Some(indices)].into_iter().flatten()
     });
     let mut arrays: Vec<&mut Array> = arrays.collect();
     if arrays.iter().all(|array| array.stream.is_some())
@@ -211,6 +224,19 @@ fn directions(normals: &[[f32; 3]]) -> Array {
     Array { normalized: true, stride: Some(4), ..Array::new(content, BYTE, normals.len(), "VEC3") }
 }
 
+/// Tangents in 8 bits, their signs too.
+fn turned(tangents: &[[f32; 4]]) -> Array {
+    let narrow: Vec<[i8; 4]> = tangents
+        .iter()
+        .map(|&[x, y, z, sign]| {
+            let [x, y, z] = compact::eight_bits([x, y, z]);
+            [x, y, z, if sign < 0.0 { -i8::MAX } else { i8::MAX }]
+        })
+        .collect();
+    let content = Content::of(narrow.as_flattened(), i8::to_le_bytes);
+    Array { normalized: true, ..Array::new(content, BYTE, tangents.len(), "VEC4") }
+}
+
 /// Texture coordinates in 16 bits; `None` if some lie outside the image, where the bits end.
 fn shares(uvs: &[[f32; 2]]) -> Option<Array> {
     let inside = uvs.as_flattened().iter().all(|share| (0.0..=1.0).contains(share));
@@ -237,12 +263,12 @@ fn indices(indices: &[u32], vertices: usize) -> Array {
 impl Binary {
     /// The view that holds `content`, new if there is none yet.
     pub fn view(&mut self, content: &Content, target: Option<u32>) -> Index {
-        self.view_of(content, BufferView { target, ..BufferView::default() }, None)
+        self.view_of(content, BufferView { target, ..BufferView::default() }, None, None)
     }
 
     /// The view that holds `content`, or the `stream` that stands for it; `like` says what else it is.
-    fn view_of(&mut self, content: &Content, like: BufferView, stream: Option<&Stream>) -> Index {
-        let key = (content.digest, like.target, like.byte_stride);
+    fn view_of(&mut self, content: &Content, like: BufferView, reading: Reading, stream: Option<&Stream>) -> Index {
+        let key = (content.digest, like.target, like.byte_stride, reading);
         if let Some(&known) = self.views_known.get(&key) {
             return known;
         }
@@ -285,7 +311,7 @@ impl Binary {
             let flat = values.as_flattened();
             array.bounds = [flat.first(), flat.last()].map(|end| end.into_iter().copied().collect());
         }
-        let buffer_view = self.view(&array.content, None);
+        let buffer_view = self.view_of(&array.content, BufferView::default(), array.reading(), None);
         self.accessor(buffer_view, &array)
     }
 
@@ -296,6 +322,7 @@ impl Binary {
             position: store(&surface.positions),
             normal: store(&surface.normals),
             uv: surface.uvs.as_ref().map(&mut store),
+            tangent: surface.tangents.as_ref().map(&mut store),
             color: surface.colors.as_ref().map(&mut store),
             translucent: surface.translucent,
             indices: store(&surface.indices),
@@ -305,16 +332,14 @@ impl Binary {
     fn array(&mut self, array: &Array) -> Index {
         let target = if array.kind == "SCALAR" { ELEMENT_ARRAY_BUFFER } else { ARRAY_BUFFER };
         let like = BufferView { target: Some(target), byte_stride: array.stride, ..BufferView::default() };
-        let buffer_view = self.view_of(&array.content, like, array.stream.as_ref());
+        let buffer_view = self.view_of(&array.content, like, array.reading(), array.stream.as_ref());
         self.accessor(buffer_view, array)
     }
 
     fn accessor(&mut self, buffer_view: Index, array: &Array) -> Index {
         let &Array { component_type, normalized, count, kind, .. } = array;
         let [min, max] = array.bounds.clone();
-        // Positions need bounds where normals of equal bytes must not have to share them.
-        let key = (buffer_view, component_type, kind, min.is_empty());
-        *self.accessors_known.entry(key).or_insert_with(|| {
+        *self.accessors_known.entry(buffer_view).or_insert_with(|| {
             self.accessors.push(Accessor { buffer_view, component_type, normalized, count, kind, min, max });
             self.accessors.len() - 1
         })
@@ -358,7 +383,14 @@ impl Binary {
         };
         let accessors: Vec<Accessor> = kept.accessors.into_iter().map(accessor).collect::<Option<_>>()?;
         let fits = |surface: &SurfaceAccessors| {
-            let of = [Some(surface.position), Some(surface.normal), surface.uv, surface.color, Some(surface.indices)];
+            let of = [
+                Some(surface.position),
+                Some(surface.normal),
+                surface.uv,
+                surface.tangent,
+                surface.color,
+                Some(surface.indices),
+            ];
             of.into_iter().flatten().all(|index| index < accessors.len())
         };
         if !kept.forms.iter().flat_map(|(parts, _)| parts).flatten().all(fits) {
@@ -388,6 +420,8 @@ pub fn bounds<'a>(positions: impl IntoIterator<Item = &'a [f32; 3]>) -> ([f32; 3
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -410,6 +444,7 @@ mod tests {
             positions: positions.clone(),
             normals: normals.clone(),
             uvs: Some(vec![[0.0, 1.0]; 3]),
+            tangents: Some(vec![[1.0, 0.0, 0.0, -1.0]; 3]),
             colors: colors.clone(),
             indices: vec![0, 1, 2],
         };
@@ -425,6 +460,54 @@ mod tests {
             assert_eq!(json(&again), json(&binary));
             for cut in 0..entry.len() {
                 assert!(Binary::decode(&entry[..cut]).is_none());
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Few values, so that attributes often have equal bytes.
+        #[test]
+        fn no_two_attributes_share_a_view_without_a_stride(
+            surfaces in prop::collection::vec(
+                (prop::collection::vec((0..3_u8, 0..3_u8, 0..3_u8, 0..3_u8), 1..5), any::<bool>(), any::<bool>(), any::<bool>()), 1..5),
+            compression in prop::sample::select(vec![Compression::None, Compression::Quantize, Compression::Meshopt]),
+        ) {
+            const DIRECTIONS: [[f32; 3]; 3] = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+            let surface = |(corners, has_uvs, has_colors, is_sphere): &(Vec<(u8, u8, u8, u8)>, bool, bool, bool)| {
+                let direction = |k: u8| DIRECTIONS[usize::from(k)];
+                let share = |k: u8| f32::from(k) / 2.0;
+                Surface {
+                    positions: corners.iter().map(|c| direction(c.0)).collect(),
+                    normals: corners.iter().map(|c| direction(if *is_sphere { c.0 } else { c.1 })).collect(),
+                    uvs: has_uvs.then(|| corners.iter().map(|c| [share(c.2), share(c.3)]).collect()),
+                    tangents: has_uvs.then(|| corners.iter().map(|c| [direction(c.3), [1.0; 3]].concat()[..4].try_into().unwrap()).collect()),
+                    colors: has_colors.then(|| corners.iter().map(|c| [u16::from(c.2), 0, u16::from(c.3), 65535]).collect()),
+                    indices: (0..corners.len() as u32).flat_map(|i| [i, 0, i]).collect(),
+                }
+            };
+            let mut binary = Binary::default();
+            let mut used = Vec::new();
+            for surface in surfaces.iter().map(surface) {
+                let grid = (compression != Compression::None).then(|| Grid::around([&surface])).flatten();
+                let SurfaceAccessors { position, normal, uv, tangent, color, indices, .. } =
+                    binary.surface(&Packed::new(surface, grid.as_ref(), compression));
+                used.extend([Some(position), Some(normal), uv, tangent, color, Some(indices)].into_iter().flatten());
+            }
+            used.push(binary.samples(&[[0.0_f32], [0.0], [1.0]], "SCALAR"));
+            used.push(binary.samples(&[[0.0_f32, 0.0, 1.0]], "VEC3"));
+            let sizes = |accessor: &Accessor| {
+                let count = match accessor.kind { "SCALAR" => 1, "VEC2" => 2, "VEC3" => 3, _ => 4 };
+                count * match accessor.component_type { BYTE => 1, UNSIGNED_SHORT => 2, _ => 4 }
+            };
+            for &index in &used {
+                let accessor = &binary.accessors[index];
+                let view = &binary.views[accessor.buffer_view];
+                let stride = view.byte_stride.unwrap_or_else(|| sizes(accessor));
+                prop_assert!((accessor.count - 1) * stride + sizes(accessor) <= view.byte_length);
+                let sharing = binary.accessors.iter().filter(|other| other.buffer_view == accessor.buffer_view).count();
+                prop_assert!(sharing == 1 || view.byte_stride.is_some(), "{accessor:?}");
             }
         }
     }

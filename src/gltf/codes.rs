@@ -34,6 +34,14 @@ pub const TEXTURE_WITHOUT_UVS: Code = Code {
     outcome: "The part has the material's colour.",
 };
 
+/// Images that are too many.
+pub const TEXTURES_LEFT_OUT: Code = Code {
+    id: "gltf-textures-left-out",
+    severity: Severity::Warning,
+    meaning: "glTF has fixed channels for roughness, metalness, occlusion and opacity; the images that have to be put together for them have more than 256 megapixels.",
+    outcome: "Those beyond are left out of the GLB.",
+};
+
 /// More than the container can hold.
 pub const TOO_LARGE: Code = Code {
     id: "gltf-too-large",
@@ -43,4 +51,5 @@ pub const TOO_LARGE: Code = Code {
 };
 
 /// All of them.
-pub const ALL: &[&Code] = &[&LOOP_JOINT, &MIMIC_LEFT_OUT, &LIMITS_REVERSED, &TEXTURE_WITHOUT_UVS, &TOO_LARGE];
+pub const ALL: &[&Code] =
+    &[&LOOP_JOINT, &MIMIC_LEFT_OUT, &LIMITS_REVERSED, &TEXTURE_WITHOUT_UVS, &TEXTURES_LEFT_OUT, &TOO_LARGE];

@@ -119,6 +119,7 @@ pub fn ordered(surface: Surface) -> Surface {
         positions: moved(surface.positions, &places),
         normals: moved(surface.normals, &places),
         uvs: surface.uvs.map(|uvs| moved(uvs, &places)),
+        tangents: surface.tangents.map(|tangents| moved(tangents, &places)),
         colors: surface.colors.map(|colors| moved(colors, &places)),
         indices: indices.into_iter().map(|index| places.get(index as usize).copied().unwrap_or_default()).collect(),
     }
@@ -144,6 +145,7 @@ mod tests {
             positions: vec![[-1.0, 0.0, 2.0], [3.0, 1.0, 2.0], [0.0, 0.5, 2.5], [1.0, 1.0, 1.0]],
             normals: vec![[0.0, 0.0, 1.0], [0.6, 0.0, 0.8], [0.0, -1.0, 0.0], [1.0, 0.0, 0.0]],
             uvs: Some(vec![[0.0, 0.25], [0.5, 1.0], [1.0, 0.0], [0.1, 0.2]]),
+            tangents: Some(vec![[1.0, 0.0, 0.0, 1.0]; 4]),
             colors: None,
             indices: vec![3, 1, 2, 0, 3, 2],
         }

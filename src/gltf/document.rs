@@ -134,6 +134,8 @@ pub struct Attributes {
     pub position: Index,
     #[serde(rename = "NORMAL")]
     pub normal: Index,
+    #[serde(rename = "TANGENT", skip_serializing_if = "Option::is_none")]
+    pub tangent: Option<Index>,
     #[serde(rename = "TEXCOORD_0", skip_serializing_if = "Option::is_none")]
     pub uv: Option<Index>,
     #[serde(rename = "COLOR_0", skip_serializing_if = "Option::is_none")]
@@ -147,11 +149,47 @@ pub struct Material {
     pub name: String,
     pub pbr_metallic_roughness: MetallicRoughness,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub normal_texture: Option<NormalReference>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub occlusion_texture: Option<OcclusionReference>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emissive_texture: Option<TextureReference>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub emissive_factor: Option<[f32; 3]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha_mode: Option<AlphaMode>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub double_sided: bool,
+    #[serde(skip_serializing_if = "MaterialExtensions::is_empty")]
+    pub extensions: MaterialExtensions,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MaterialExtensions {
+    #[serde(rename = "KHR_materials_emissive_strength", skip_serializing_if = "Option::is_none")]
+    pub emissive_strength: Option<EmissiveStrength>,
+    #[serde(rename = "KHR_materials_ior", skip_serializing_if = "Option::is_none")]
+    pub ior: Option<Ior>,
+}
+
+impl MaterialExtensions {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.emissive_strength.is_none() && self.ior.is_none()
+    }
+}
+
+/// What the emissive factor is multiplied with.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EmissiveStrength {
+    pub emissive_strength: f32,
+}
+
+/// An index of refraction other than 1.5.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ior {
+    pub ior: f32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -162,11 +200,31 @@ pub struct MetallicRoughness {
     pub base_color_texture: Option<TextureReference>,
     pub metallic_factor: f32,
     pub roughness_factor: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metallic_roughness_texture: Option<TextureReference>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TextureReference {
     pub index: Index,
+}
+
+/// A texture of normals.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NormalReference {
+    pub index: Index,
+    /// The factor of x and y; one where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f32>,
+}
+
+/// A texture whose red is occlusion.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OcclusionReference {
+    pub index: Index,
+    /// How much of it counts; one, which is all, where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strength: Option<f32>,
 }
 
 /// How opacity is meant; opaque where absent.

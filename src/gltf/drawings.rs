@@ -1,18 +1,21 @@
 //! Which glTF mesh each shape of a robot is drawn with. Geometry that recurs is built and stored once, whatever its materials.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::binary::{Binary, Content, Packed, StoredForm, SurfaceAccessors};
+use super::binary::{Binary, Packed, StoredForm, SurfaceAccessors};
 use super::compact::{Compression, Grid};
 use super::document::{Attributes, Index, Mesh, Primitive};
+use super::images::{Made, Picture, Pictures};
 use super::paint::{Ground, Paint};
 use super::surface::{Surface, Wanted};
-use super::{Options, binary, codes, images, solids, surface};
-use crate::diagnostic::Diagnostic;
-use crate::robot::{self, Geometry, Material, Robot, Shape};
+use super::{Options, binary, codes, solids, surface, tangents};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::mesh::MAX_PIXELS_TOGETHER;
+use crate::robot::{self, Geometry, Material, Robot, Role, Shape};
 use crate::store::{self, Store};
 use crate::time_limit::TimeLimit;
 
@@ -37,7 +40,8 @@ pub struct Drawings {
 pub fn draw(robot: &Robot, options: &Options, store: &Store, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
     let forms = Forms::of(robot);
     let (binary, stored) = forms.stored(options.extent.compression, store, &options.limit);
-    let mut drawings = Drawings { paint: Paint::new(images(robot, store, &options.limit)), binary, ..Drawings::default() };
+    let mut drawings =
+        Drawings { paint: Paint::new(images(robot, store, &options.limit, diagnostics)), binary, ..Drawings::default() };
     let mut meshes = Meshes { robot, forms: &forms, stored: &stored, known: HashMap::new(), told: HashSet::new(), diagnostics };
     for link in &robot.links {
         let visuals = link.visuals.iter().map(|shape| meshes.visual(shape, &mut drawings)).collect();
@@ -48,14 +52,33 @@ pub fn draw(robot: &Robot, options: &Options, store: &Store, diagnostics: &mut V
     drawings
 }
 
-/// The images of all materials, by their textures' hashes.
-fn images(robot: &Robot, store: &Store, limit: &TimeLimit) -> HashMap<String, Content> {
+/// The pictures of all materials, by their keys; `None` for those that can't be had.
+fn images(robot: &Robot, store: &Store, limit: &TimeLimit, diagnostics: &mut Vec<Diagnostic>) -> HashMap<String, Option<Made>> {
     let of_meshes = robot.meshes.iter().flat_map(|source| &source.mesh).flat_map(|mesh| &mesh.materials);
-    let textures = robot.materials.iter().chain(of_meshes).flat_map(|material| &material.base_color_texture);
-    let distinct: HashMap<&str, &robot::Texture> = textures.map(|texture| (texture.sha256.as_str(), &**texture)).collect();
-    let fitted = |(sha256, texture): (&str, &robot::Texture)| (sha256.to_owned(), Content::new(images::fitted(texture, store)));
-    let in_time = |(_, texture): &(&str, &robot::Texture)| !limit.is_over(|| format!("fitting the image {}", texture.name));
-    distinct.into_par_iter().filter(in_time).map(fitted).collect()
+    let mut room = MAX_PIXELS_TOGETHER;
+    let mut distinct: HashMap<String, Option<Picture<'_>>> = HashMap::new();
+    let mut left_out = 0;
+    for picture in robot.materials.iter().chain(of_meshes).flat_map(|material| Pictures::of(material).all()) {
+        if let Entry::Vacant(new) = distinct.entry(picture.key()) {
+            // Many may be put together of a few.
+            let left = room.checked_sub(picture.pixels());
+            room = left.unwrap_or(room);
+            left_out += u32::from(left.is_none());
+            new.insert(left.map(|_| picture));
+        }
+    }
+    if left_out > 0 {
+        let message = format!(
+            "{left_out} images that would have to be put together of others are left out: there are too many pixels in all"
+        );
+        let found = Diagnostic::new(&codes::TEXTURES_LEFT_OUT, Place::default(), message);
+        diagnostics.push(found.help("scale the images down, or put roughness and metalness into green and blue of one image"));
+    }
+    let made = |(key, picture): (String, Option<Picture<'_>>)| (key, picture.and_then(|picture| picture.made(store)));
+    let in_time = |(_, picture): &(String, Option<Picture<'_>>)| {
+        !limit.is_over(|| format!("fitting the image {}", picture.map_or("", |picture| picture.name())))
+    };
+    distinct.into_par_iter().filter(in_time).map(made).collect()
 }
 
 /// A distinct geometry of the robot.
@@ -77,7 +100,12 @@ struct PackedForm {
 impl Form<'_> {
     fn surfaces(&self) -> Vec<Option<Surface>> {
         match self.mesh {
-            None => vec![solids::surface(self.geometry, self.wanted.iter().any(|wanted| wanted.uvs))],
+            None => {
+                let wants = |what: fn(&Wanted) -> bool| self.wanted.iter().any(what);
+                let mut surface = solids::surface(self.geometry, wants(|wanted| wanted.uvs));
+                surface.iter_mut().filter(|_| wants(|wanted| wanted.tangents)).for_each(tangents::add);
+                vec![surface]
+            }
             Some(mesh) => {
                 mesh.parts.par_iter().zip(&self.wanted).map(|(part, &wanted)| surface::of_part(mesh, part, wanted)).collect()
             }
@@ -140,8 +168,11 @@ impl<'a> Forms<'a> {
                 };
                 for part in 0..form.wanted.len() {
                     let material = form.material(robot, shape, part);
+                    let uvs = material.is_some_and(Material::has_textures);
+                    let tangents = material.is_some_and(|material| material.maps.contains_key(&Role::Normal));
                     let colors = form.shows_colors(material);
-                    form.wanted[part].uvs |= material.is_some_and(|material| material.base_color_texture.is_some());
+                    form.wanted[part].uvs |= uvs;
+                    form.wanted[part].tangents |= tangents;
                     form.wanted[part].colors |= colors;
                 }
             }
@@ -238,11 +269,12 @@ impl<'a> Meshes<'a> {
             let material = form.material(self.robot, shape, part);
             let color = accessors.color.filter(|_| form.shows_colors(material));
             let source = material.unwrap_or(if color.is_some() { &of_corners } else { &unpainted });
-            let has_texture = source.base_color_texture.is_some();
+            let has_texture = source.has_textures();
             if has_texture && accessors.uv.is_none() && self.told.insert(index) {
                 self.diagnostics.push(texture_without_uvs(shape, &form.name, &source.name));
             }
             let uv = accessors.uv.filter(|_| has_texture);
+            let tangent = accessors.tangent.filter(|_| uv.is_some() && source.maps.contains_key(&Role::Normal));
             let ground = Ground {
                 textured: uv.is_some(),
                 translucent: color.is_some() && accessors.translucent,
@@ -250,7 +282,8 @@ impl<'a> Meshes<'a> {
                 double_sided: form.mesh.is_some(),
             };
             let material = drawings.paint.material(source, ground, &mut drawings.binary);
-            primitives.push(primitive(accessors, uv, color, material));
+            let attributes = Attributes { position: accessors.position, normal: accessors.normal, tangent, uv, color };
+            primitives.push(Primitive { attributes, indices: accessors.indices, material });
         }
         self.mesh(primitives, &form.name, stored.grid, drawings)
     }
@@ -263,7 +296,7 @@ impl<'a> Meshes<'a> {
             return None;
         }
         let material = drawings.paint.unseen();
-        let primitives = parts.into_iter().map(|accessors| primitive(accessors, None, None, material)).collect();
+        let primitives = parts.into_iter().map(|accessors| bare(accessors, material)).collect();
         self.mesh(primitives, &form.name, stored.grid, drawings)
     }
 
@@ -286,8 +319,10 @@ impl<'a> Meshes<'a> {
     }
 }
 
-fn primitive(accessors: &SurfaceAccessors, uv: Option<Index>, color: Option<Index>, material: Index) -> Primitive {
-    let attributes = Attributes { position: accessors.position, normal: accessors.normal, uv, color };
+/// Triangles without anything to look at.
+fn bare(accessors: &SurfaceAccessors, material: Index) -> Primitive {
+    let attributes =
+        Attributes { position: accessors.position, normal: accessors.normal, tangent: None, uv: None, color: None };
     Primitive { attributes, indices: accessors.indices, material }
 }
 

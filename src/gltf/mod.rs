@@ -25,11 +25,12 @@ mod physics;
 pub mod read;
 mod solids;
 mod surface;
+mod tangents;
 #[cfg(test)]
 mod tests;
 
 pub use compact::Compression;
-use document::{Document, RootExtensions, Scene};
+use document::{Document, MaterialExtensions, RootExtensions, Scene};
 use extension::Kinematics;
 pub use extension::Source;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -117,12 +118,16 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
     let is_physical = nodes.list.iter().any(|node| !node.extensions.rigid_body.is_empty());
     let is_quantized = drawings.grids.iter().any(Option::is_some);
     let is_compressed = drawings.binary.views.iter().any(|view| view.extensions.is_some());
+    let says =
+        |what: fn(&MaterialExtensions) -> bool| drawings.paint.materials.iter().any(|material| what(&material.extensions));
     let needed = [has("EXT_meshopt_compression", is_compressed), has("KHR_mesh_quantization", is_quantized)];
     let used = [
         has("EXT_robot_kinematics", true),
         has("KHR_node_visibility", robot.links.iter().any(|link| !link.collisions.is_empty())),
         has("KHR_implicit_shapes", !shapes.is_empty()),
         has("KHR_physics_rigid_bodies", is_physical),
+        has("KHR_materials_emissive_strength", says(|extensions| extensions.emissive_strength.is_some())),
+        has("KHR_materials_ior", says(|extensions| extensions.ior.is_some())),
     ];
     let document = Document {
         extensions_used: used.into_iter().chain(needed).flatten().collect(),

@@ -3,8 +3,13 @@
 use std::collections::HashMap;
 
 use super::binary::{Binary, Content};
-use super::document::{AlphaMode, Image, Index, Material, MetallicRoughness, Texture, TextureReference};
-use crate::robot;
+use super::document::{
+    AlphaMode, EmissiveStrength, Image, Index, Ior, Material, MaterialExtensions, MetallicRoughness, NormalReference,
+    OcclusionReference, Texture, TextureReference,
+};
+use super::images::{Made, Picture, Pictures};
+use crate::robot::{self, PLAIN_IOR, Role};
+use crate::store::Store;
 
 /// What of a material depends on the surface that shows it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,42 +29,61 @@ pub struct Paint {
     pub textures: Vec<Texture>,
     pub images: Vec<Image>,
     materials_known: HashMap<String, Index>,
-    textures_known: HashMap<String, Index>,
-    contents: HashMap<String, Content>,
+    /// By the keys of their pictures; `None` if one can't be had.
+    textures_known: HashMap<String, Option<Index>>,
+    made: HashMap<String, Option<Made>>,
 }
 
 impl Paint {
-    /// `contents`: the images of textures by their hashes.
-    pub fn new(contents: HashMap<String, Content>) -> Self {
-        Self { contents, ..Self::default() }
+    /// `made`: pictures by their keys; `None` for those that can't be had.
+    pub fn new(made: HashMap<String, Option<Made>>) -> Self {
+        Self { made, ..Self::default() }
     }
 
     /// The material that shows `source` on `ground`, new if there is none yet. The ground's own colours multiply all it shows.
     pub fn material(&mut self, source: &robot::Material, ground: Ground, binary: &mut Binary) -> Index {
-        let texture = source.base_color_texture.as_ref().filter(|_| ground.textured);
-        let color = match texture {
+        let pictures = if ground.textured { Pictures::of(source) } else { Pictures::default() };
+        let mut texture = |picture: &Option<Picture<'_>>| self.texture(picture.as_ref()?, binary);
+        let base_color = texture(&pictures.base_color);
+        let surface = texture(&pictures.surface);
+        let normal = texture(&pictures.normal);
+        let occlusion = texture(&pictures.occlusion);
+        let emissive = texture(&pictures.emissive);
+        let color = match base_color {
             // The factor multiplies the image, and the source's colour only stands in for it; its opacity counts beside the image's.
             Some(_) => [1.0, 1.0, 1.0, source.base_color[3]],
             None => source.base_color,
         }
         .map(share);
-        let alpha_mode = match texture {
+        let has_alpha = pictures.base_color.as_ref().is_some_and(Picture::has_alpha);
+        let alpha_mode = match base_color {
             _ if color[3] < 1.0 || ground.translucent => Some(AlphaMode::Blend),
             // Images with alpha are mostly cut-outs; blending them would draw surfaces in the wrong order.
-            Some(texture) if texture.has_alpha => Some(AlphaMode::Mask),
+            Some(_) if has_alpha => Some(AlphaMode::Mask),
             _ => None,
         };
+        let reference = |index: Index| TextureReference { index };
+        let strength = |role| source.maps.get(&role).map(|map| map.strength).filter(|strength| *strength != 1.0);
+        let (emissive_factor, emissive_strength) = radiance(source.emissive);
         let material = Material {
             name: source.name.clone(),
             pbr_metallic_roughness: MetallicRoughness {
                 base_color_factor: color,
-                base_color_texture: texture.map(|texture| TextureReference { index: self.texture(texture, binary) }),
+                base_color_texture: base_color.map(reference),
                 metallic_factor: share(source.metallic),
                 roughness_factor: share(source.roughness),
+                metallic_roughness_texture: surface.map(reference),
             },
-            emissive_factor: Some(source.emissive.map(share)).filter(|emissive| *emissive != [0.0; 3]),
+            normal_texture: normal.map(|index| NormalReference { index, scale: strength(Role::Normal) }),
+            occlusion_texture: occlusion.map(|index| OcclusionReference { index, strength: strength(Role::Occlusion) }),
+            emissive_texture: emissive.map(reference),
+            emissive_factor: Some(emissive_factor).filter(|factor| *factor != [0.0; 3]),
             alpha_mode,
             double_sided: ground.double_sided,
+            extensions: MaterialExtensions {
+                emissive_strength,
+                ior: (source.ior != PLAIN_IOR).then_some(Ior { ior: source.ior }),
+            },
         };
         self.add(material)
     }
@@ -74,10 +98,15 @@ impl Paint {
                 base_color_texture: None,
                 metallic_factor: 0.0,
                 roughness_factor: 1.0,
+                metallic_roughness_texture: None,
             },
+            normal_texture: None,
+            occlusion_texture: None,
+            emissive_texture: None,
             emissive_factor: None,
             alpha_mode: Some(AlphaMode::Mask),
             double_sided: false,
+            extensions: MaterialExtensions::default(),
         })
     }
 
@@ -89,17 +118,40 @@ impl Paint {
         })
     }
 
-    fn texture(&mut self, texture: &robot::Texture, binary: &mut Binary) -> Index {
-        *self.textures_known.entry(texture.sha256.clone()).or_insert_with(|| {
-            // An image that nobody made ready is shown as it is.
-            let own = || Content::new(texture.bytes.to_vec());
-            let buffer_view = binary.view(&self.contents.remove(&texture.sha256).unwrap_or_else(own), None);
+    /// The texture that shows `picture`; `None` if that can't be had.
+    fn texture(&mut self, picture: &Picture<'_>, binary: &mut Binary) -> Option<Index> {
+        let key = picture.key();
+        if let Some(known) = self.textures_known.get(&key) {
+            return *known;
+        }
+        // A picture that nobody made ready is made as it is.
+        let made = self.made.remove(&key).unwrap_or_else(|| {
+            let texture = picture.texture(&Store::none())?;
+            Some(Made { content: Content::new(texture.bytes.to_vec()), texture })
+        });
+        let index = made.map(|Made { texture, content }| {
+            let buffer_view = binary.view(&content, None);
             self.images.push(Image { name: texture.name.clone(), mime_type: texture.format.mime(), buffer_view });
             self.textures.push(Texture { source: self.images.len() - 1 });
             self.textures.len() - 1
-        })
+        });
+        self.textures_known.insert(key, index);
+        index
     }
 }
+
+/// Emitted light as a factor up to one, and what that is multiplied with if it is not enough: a power of two, so that nothing is rounded.
+fn radiance(emissive: [f32; 3]) -> ([f32; 3], Option<EmissiveStrength>) {
+    let most = emissive.into_iter().fold(0.0, f32::max).min(MOST_RADIANT);
+    if most <= 1.0 {
+        return (emissive.map(share), None);
+    }
+    let strength = most.log2().ceil().exp2();
+    (emissive.map(|x| share(x / strength)), Some(EmissiveStrength { emissive_strength: strength }))
+}
+
+/// Nothing emits more.
+const MOST_RADIANT: f32 = 1e6;
 
 /// `value` as a share of one.
 fn share(value: f32) -> f32 {

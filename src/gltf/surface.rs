@@ -6,6 +6,7 @@ use foldhash::fast::FixedState;
 
 use super::axes;
 use super::compact::sixteen_bits;
+use super::tangents;
 use crate::robot::{Mesh, Part};
 
 /// What a normal is where the source's has no direction.
@@ -18,6 +19,8 @@ pub struct Surface {
     pub normals: Vec<[f32; 3]>,
     /// (0, 0) at the upper left of the image, as glTF has it.
     pub uvs: Option<Vec<[f32; 2]>>,
+    /// See [`tangents`].
+    pub tangents: Option<Vec<[f32; 4]>>,
     /// Linear red, green, blue and opacity, 65535 being one: half the bytes of floats, and unlike with eight bits every colour of
     /// eight bits of sRGB stays one of its own.
     pub colors: Option<Vec<[u16; 4]>>,
@@ -37,6 +40,8 @@ pub struct Corner {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub uvs: bool,
+    /// Only with texture coordinates.
+    pub tangents: bool,
     pub colors: bool,
 }
 
@@ -134,6 +139,9 @@ pub fn of_part(mesh: &Mesh, part: &Part, wanted: Wanted) -> Option<Surface> {
             }
         }
     }
+    if wanted.tangents {
+        tangents::add(&mut surface);
+    }
     (!surface.indices.is_empty()).then_some(surface)
 }
 
@@ -205,7 +213,7 @@ mod tests {
         let corners =
             |values: Vec<[f32; 2]>| Corners { values, indices: vec![[0, 1, 1], [1, 1, 1], [0, 1, 1], [0; 3], [0; 3]] };
         let (mesh, part) = mesh(Some(corners(vec![[0.5, 0.25], [1.0, 0.0]])), None);
-        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true }).unwrap();
+        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true, ..Wanted::default() }).unwrap();
         assert_eq!(surface.indices, [0, 1, 2, 3, 1, 2, 0, 1, 2]);
         assert_eq!(surface.positions, [[0.0; 3], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0; 3]]);
         assert_eq!(surface.normals, [[0.0, 1.0, 0.0]; 4]);
@@ -220,7 +228,7 @@ mod tests {
     fn corners_of_two_colours_are_two_vertices() {
         let values = vec![[0.0, 0.5, 1.0, 0.25], [f32::NAN, 2.0, -1.0, 1.0]];
         let (mesh, part) = mesh(None, Some(Corners { values, indices: vec![[0; 3], [1; 3], [0; 3], [0; 3], [0; 3]] }));
-        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true }).unwrap();
+        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true, ..Wanted::default() }).unwrap();
         assert_eq!(surface.indices, [0, 1, 2, 3, 4, 5, 0, 1, 2]);
         let colors = surface.colors.unwrap();
         assert_eq!((colors[0], colors[3]), ([0, 32768, 65535, 16384], [0, 65535, 0, 65535]));

@@ -7,7 +7,7 @@ use std::ops::Range;
 use nalgebra::{Matrix3, Matrix4, Point3, Vector3};
 
 use super::normals::{self, Shading};
-use super::{Error, Source, codes};
+use super::{Error, Source, codes, maps};
 use crate::robot::{Corners, Material, Mesh, Part};
 
 /// The index that stands for "none": of a normal, a texture coordinate, a material.
@@ -229,6 +229,9 @@ impl Assembly {
         let uvs = filled(&mut self.uvs, std::mem::take(&mut self.corner_uvs), self.triangles.len(), [0.0; 2]);
         let colors = filled(&mut self.colors, std::mem::take(&mut self.corner_colors), self.triangles.len(), [1.0; 4]);
         let (parts, order) = self.parts();
+        if uvs.is_none() {
+            self.materials.iter_mut().for_each(|material| maps::flatten(material, source));
+        }
         let reorder = |list: Vec<[u32; 3]>| match &order {
             Some(order) => order.iter().map(|&i| list[i as usize]).collect(),
             None => list,

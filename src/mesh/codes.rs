@@ -24,6 +24,7 @@ pub const ALL: &[&Code] = &[
     &TEXTURE_FORMAT,
     &TEXTURE_TOO_LARGE,
     &TEXTURE_TOO_MANY_PIXELS,
+    &TEXTURE_DEEP,
     &HULL_FLAT,
 ];
 
@@ -188,6 +189,14 @@ pub const TEXTURE_TOO_MANY_PIXELS: Code = Code {
     severity: Severity::Warning,
     meaning: "All images of a robot together have more than 256 megapixels.",
     outcome: COLOUR_STAYS,
+};
+
+/// More than eight bits.
+pub const TEXTURE_DEEP: Code = Code {
+    id: "texture-deep",
+    severity: Severity::Info,
+    meaning: "An image has more than 8 bits a channel, which REP-158 §3.2 does not allow.",
+    outcome: "It becomes a PNG of 8 bits.",
 };
 
 /// No volume.

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::{Error, Options, Source, codes, convex_hull, file_name, reference, tiers};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::resolve::{self, Files, Located};
-use crate::robot::{Corners, ImageFormat, Material, Mesh, Part, Texture, Tiers};
+use crate::robot::{Channel, Corners, ImageFormat, Map, Material, Mesh, Part, Role, Texture, Tiers};
 use crate::store::{self, Key, Store};
 
 /// Reads a mesh file as [`read`](super::read) does, unless `store` has it. The mesh has its digest.
@@ -300,7 +300,12 @@ struct Surface {
     metallic: u32,
     roughness: u32,
     emissive: [u32; 3],
+    ior: u32,
+    maps: Vec<KeptMap>,
 }
+
+/// A [`Map`]: the numbers of its role and its channel, its image, the bits of its strength.
+type KeptMap = (usize, usize, usize, u32);
 
 /// A [`Texture`].
 #[derive(Serialize, Deserialize)]
@@ -328,6 +333,8 @@ fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], referrer: R
         metallic: material.metallic.to_bits(),
         roughness: material.roughness.to_bits(),
         emissive: material.emissive.map(f32::to_bits),
+        ior: material.ior.to_bits(),
+        maps: material.maps.iter().map(|(role, map)| kept_map(*role, map, &mut index_of)).collect(),
     });
     let materials = materials.collect();
     let loaded = Loaded {
@@ -338,6 +345,12 @@ fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], referrer: R
     };
     let blobs: Vec<&[u8]> = pictures.iter().map(|texture| &*texture.bytes).collect();
     entry(&[mesh], loaded, &blobs)
+}
+
+fn kept_map(role: Role, map: &Map, index_of: &mut impl FnMut(&Arc<Texture>) -> usize) -> KeptMap {
+    let role = Role::ALL.iter().position(|other| *other == role).unwrap_or_default();
+    let channel = Channel::ALL.iter().position(|other| *other == map.channel).unwrap_or_default();
+    (role, channel, index_of(&map.texture), map.strength.to_bits())
 }
 
 /// `None` also if a reference would be answered otherwise now.
@@ -377,6 +390,13 @@ impl Finding {
 
 impl Surface {
     fn material(self, textures: &[Arc<Texture>]) -> Option<Material> {
+        let map = |(role, channel, texture, strength): KeptMap| {
+            let texture = textures.get(texture)?.clone();
+            Some((
+                *Role::ALL.get(role)?,
+                Map { texture, channel: *Channel::ALL.get(channel)?, strength: f32::from_bits(strength) },
+            ))
+        };
         Some(Material {
             name: self.name,
             base_color: self.base_color.map(f32::from_bits),
@@ -388,6 +408,8 @@ impl Surface {
             metallic: f32::from_bits(self.metallic),
             roughness: f32::from_bits(self.roughness),
             emissive: self.emissive.map(f32::from_bits),
+            ior: f32::from_bits(self.ior),
+            maps: self.maps.into_iter().map(map).collect::<Option<_>>()?,
         })
     }
 }

@@ -20,6 +20,7 @@ mod deviation;
 pub(crate) mod gltf;
 mod hull;
 mod kept;
+mod maps;
 mod normals;
 mod obj;
 mod polygon;
@@ -39,11 +40,14 @@ pub use self::hull::convex_hull;
 pub(crate) use self::kept::digest;
 pub use self::kept::{kept_hull, kept_tiers, load};
 pub use self::simplify::tiers;
-pub(crate) use self::texture::with_memory_for;
-pub use self::texture::{MAX_PIXELS_TOGETHER, mean_color, pixels, texture, texture_within};
+pub use self::texture::{MAX_PIXELS_TOGETHER, is_deep, mean_color, pixels, texture, texture_within};
+pub(crate) use self::texture::{is_grey, made, with_memory_for};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::resolve::{File, Files};
 use crate::robot::{Mesh, Texture};
+
+/// No material bends light more.
+const MAX_IOR: f64 = 10.0;
 
 /// Findings with one code beyond this many are counted only.
 const FINDINGS_PER_CODE: usize = 20;
@@ -210,6 +214,10 @@ struct Source<'a> {
     more: Vec<(&'static Code, usize)>,
     /// By reference; `None` if the image can't be used, which has been reported.
     textures: HashMap<String, Option<Arc<Texture>>>,
+    /// Images as maps have them, each made once; `None` if one can't be read.
+    maps: HashMap<(String, texture::Values), Option<Arc<Texture>>>,
+    /// Whether bump maps hold normals, by the hashes of their images.
+    with_normals: HashMap<String, bool>,
     /// How many pixels all images together may still have.
     pixels: u64,
     /// The references that were opened, or tried.
@@ -225,6 +233,8 @@ impl<'a> Source<'a> {
             diagnostics: Vec::new(),
             more: Vec::new(),
             textures: HashMap::new(),
+            maps: HashMap::new(),
+            with_normals: HashMap::new(),
             pixels: MAX_PIXELS_TOGETHER,
             asked: RefCell::default(),
         }
@@ -280,10 +290,7 @@ impl<'a> Source<'a> {
             return known.clone();
         }
         let loaded = match self.open(reference) {
-            Ok(file) => {
-                let loaded = texture_within(&file, &mut self.pixels);
-                self.loaded(loaded, reference)
-            }
+            Ok(file) => self.loaded(&file, reference),
             Err(reason) => {
                 let help = "put the image where the mesh refers to it, or beside the mesh";
                 self.report(&codes::TEXTURE_MISSING, format!("the image `{reference}` can't be opened: {reason}"), help);
@@ -296,12 +303,23 @@ impl<'a> Source<'a> {
 
     /// The image in `bytes`, which the mesh holds itself under `name`.
     fn embedded_texture(&mut self, name: &str, bytes: &[u8]) -> Option<Arc<Texture>> {
-        let loaded = texture::from_bytes(Path::new(name), bytes, &mut self.pixels);
-        self.loaded(loaded, name)
+        self.loaded(&File { path: name.into(), bytes: bytes.into() }, name)
     }
 
-    fn loaded(&mut self, result: Result<Arc<Texture>, Error>, name: &str) -> Option<Arc<Texture>> {
-        result.map_err(|error| self.report(error.code, format!("the image `{name}` can't be used: {error}"), &error.help)).ok()
+    fn loaded(&mut self, file: &File, name: &str) -> Option<Arc<Texture>> {
+        match texture_within(file, &mut self.pixels) {
+            Ok(texture) => {
+                if is_deep(file) {
+                    let message = format!("the image `{name}` has more than 8 bits a channel; the upper 8 count");
+                    self.report(&codes::TEXTURE_DEEP, message, "");
+                }
+                Some(texture)
+            }
+            Err(error) => {
+                self.report(error.code, format!("the image `{name}` can't be used: {error}"), &error.help);
+                None
+            }
+        }
     }
 }
 

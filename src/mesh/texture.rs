@@ -36,8 +36,8 @@ const MEMORY: u64 = 8 << 20;
 /// … and this many more for each pixel: the widest have 16.
 const MEMORY_PER_PIXEL: u64 = 32;
 
-/// Reads an image: PNG and JPEG are kept byte for byte; TIFF, BMP, TGA, GIF (its first picture), WebP and JPEG in inks (CMYK)
-/// become PNG of eight bits. The content decides, not the name; only older TGA files, which have no mark of their own, must be
+/// Reads an image: PNG of up to eight bits and JPEG are kept byte for byte; PNG of sixteen bits, TIFF, BMP, TGA, GIF (its first
+/// picture), WebP and JPEG in inks (CMYK) become PNG of eight bits (REP-158 §3.2). The content decides, not the name; only older TGA files, which have no mark of their own, must be
 /// named so.
 ///
 /// An alpha channel counts only if some pixel is not opaque. How EXIF says that a picture was held, ICC profiles and the frames
@@ -62,9 +62,15 @@ pub fn texture_within(file: &File, room: &mut u64) -> Result<Arc<Texture>, Error
     Ok(Arc::new(Texture { name: stem(&file.path), format, sha256: sha256(&bytes), bytes, has_alpha }))
 }
 
-/// The same for an image inside another file; `path` gives its name.
-pub(super) fn from_bytes(path: &Path, bytes: &[u8], room: &mut u64) -> Result<Arc<Texture>, Error> {
-    texture_within(&File { path: path.to_owned(), bytes: bytes.into() }, room)
+/// Whether the channels of an image that can be read have more than eight bits, of which [`texture`] leaves the upper eight.
+pub fn is_deep(file: &File) -> bool {
+    let decoder = format(&file.path, &file.bytes).and_then(|format| decoder(format, &file.bytes));
+    decoder.is_ok_and(|decoder| has_deep_channels(&decoder))
+}
+
+fn has_deep_channels(decoder: &impl ImageDecoder) -> bool {
+    let color = decoder.color_type();
+    u16::from(color.channel_count()) * 8 < color.bits_per_pixel()
 }
 
 /// How many pixels a texture has; 0 if that can't be told.
@@ -102,7 +108,7 @@ fn inspect(path: &Path, bytes: &[u8], room: &mut u64) -> Result<(ImageFormat, Op
         Error::new(&codes::TEXTURE_TOO_MANY_PIXELS, message).help("scale the images down")
     })?;
     let kept = match format {
-        image::ImageFormat::Png => Some(ImageFormat::Png),
+        image::ImageFormat::Png if !has_deep_channels(&decoder) => Some(ImageFormat::Png),
         // Few renderers know how to mix inks.
         image::ImageFormat::Jpeg if jpeg_components(bytes) != Some(4) => Some(ImageFormat::Jpeg),
         _ => None,
@@ -119,13 +125,86 @@ fn inspect(path: &Path, bytes: &[u8], room: &mut u64) -> Result<(ImageFormat, Op
             let image = match (transparent, image) {
                 (true, image) => DynamicImage::ImageRgba8(image.into_rgba8()),
                 (false, image @ (DynamicImage::ImageLuma8(_) | DynamicImage::ImageRgb8(_))) => image,
+                (false, image) if !image.color().has_color() => DynamicImage::ImageLuma8(image.into_luma8()),
                 (false, image) => DynamicImage::ImageRgb8(image.into_rgb8()),
             };
-            let mut png = Vec::new();
-            image.write_to(&mut Cursor::new(&mut png), image::ImageFormat::Png).map_err(unreadable)?;
-            Ok((ImageFormat::Png, Some(png), transparent))
+            Ok((ImageFormat::Png, Some(png(&image).map_err(unreadable)?), transparent))
         }),
     }
+}
+
+fn png(image: &DynamicImage) -> image::ImageResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    image.write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png)?;
+    Ok(bytes)
+}
+
+/// How the values of a map come from an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Values {
+    /// They are in its channels.
+    Channels,
+    /// Its opacity.
+    Alpha,
+    /// What its opacity lacks to one.
+    OneMinusAlpha,
+    /// Its brightness.
+    Luminance,
+    /// What its brightness lacks to one.
+    OneMinusLuminance,
+}
+
+/// The image as a map has it: without loss, and grey where its values are not those of channels. `None` if it can't be read.
+pub(super) fn map(texture: &Texture, values: Values) -> Option<Arc<Texture>> {
+    if values == Values::Channels && texture.format == ImageFormat::Png {
+        return Some(Arc::new(Texture { has_alpha: false, ..texture.clone() }));
+    }
+    let image = with_memory_for(pixels(texture), || {
+        let image = image::load_from_memory(&texture.bytes).ok()?;
+        if values == Values::Channels {
+            return png(&image).ok();
+        }
+        let image = image.into_rgba8();
+        let value = |[red, green, blue, alpha]: [u8; 4]| {
+            let luminance = || (54 * u32::from(red) + 183 * u32::from(green) + 19 * u32::from(blue) + 128) >> 8;
+            match values {
+                Values::Alpha => alpha,
+                Values::OneMinusAlpha => u8::MAX - alpha,
+                Values::OneMinusLuminance => u8::MAX - luminance() as u8,
+                Values::Channels | Values::Luminance => luminance() as u8,
+            }
+        };
+        let grey = image::GrayImage::from_fn(image.width(), image.height(), |x, y| [value(image.get_pixel(x, y).0)].into());
+        png(&DynamicImage::ImageLuma8(grey)).ok()
+    })?;
+    Some(made(texture.name.clone(), image, false))
+}
+
+/// Whether red, green and blue of all pixels are the same: the colour type in a PNG's header says so.
+pub(crate) fn is_grey(texture: &Texture) -> bool {
+    texture.format == ImageFormat::Png && texture.bytes.get(25).is_some_and(|kind| matches!(kind, 0 | 4))
+}
+
+/// A texture of a PNG that was made here.
+pub(crate) fn made(name: String, png: Vec<u8>, has_alpha: bool) -> Arc<Texture> {
+    Arc::new(Texture { name, format: ImageFormat::Png, sha256: sha256(&png), bytes: png.into(), has_alpha })
+}
+
+/// Whether nearly all pixels of an image are unit vectors that look out of it, so that it holds normals whatever it is called. In an
+/// image of heights all channels are the same.
+pub(super) fn holds_normals(texture: &Texture) -> bool {
+    const TOLERANCE: f32 = 0.15;
+    let is_normal = |pixel: &image::Rgb<u8>| {
+        let [x, y, z] = pixel.0.map(|value| f32::from(value) / 127.5 - 1.0);
+        let length = (x * x + y * y + z * z).sqrt();
+        (length - 1.0).abs() < TOLERANCE && z > 0.0 && z > x && z > y
+    };
+    with_memory_for(pixels(texture), || {
+        let Ok(image) = image::load_from_memory(&texture.bytes) else { return false };
+        let image = image.into_rgb8();
+        let count = image.pixels().filter(|pixel| is_normal(pixel)).count() as u64;
+        count * 10 >= 9 * u64::from(image.width()) * u64::from(image.height()) && count > 0
+    })
 }
 
 /// The format of an image, if it is one that is read.
@@ -159,11 +238,13 @@ const TGA_END: &[u8] = b"TRUEVISION-XFILE.\0";
 
 /// The name of a format that is not read, and what to do about it.
 fn foreign_format(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
-    const FOR_GPUS: &str = "it is packed for graphics cards: decode it to PNG";
-    const OF_LIGHT: &str = "it holds light, not colours of a surface: tone it down to a PNG of 8 bits";
+    const KTX2: &str = "decode it to PNG: ktx extract --transcode rgba8 image.ktx2 image.png (of KTX-Software)";
+    const FOR_GPUS: &str = "it is packed for graphics cards; decode it to PNG: magick image.dds image.png (of ImageMagick)";
+    const OF_LIGHT: &str = "it holds more than the 8 bits that a surface's image has; convert it to PNG: oiiotool image.exr -d uint8 \
+                            -o image.png (of OpenImageIO), with --colorconvert linear sRGB after its name if it holds colours";
     const OTHER: &str = "convert it to PNG or JPEG";
     let begins: [(&[u8], _, _); 11] = [
-        (b"\xabKTX 20\xbb\r\n\x1a\n", "KTX2", FOR_GPUS),
+        (b"\xabKTX 20\xbb\r\n\x1a\n", "KTX2", KTX2),
         (b"\xabKTX 11\xbb\r\n\x1a\n", "KTX", FOR_GPUS),
         (b"DDS ", "DDS", FOR_GPUS),
         (b"\x76\x2f\x31\x01", "OpenEXR", OF_LIGHT),
@@ -307,6 +388,10 @@ mod tests {
         let mut bytes = Vec::new();
         image.write_to(&mut Cursor::new(&mut bytes), format).unwrap();
         bytes
+    }
+
+    fn from_bytes(path: &Path, bytes: &[u8], room: &mut u64) -> Result<Arc<Texture>, Error> {
+        texture_within(&File { path: path.to_owned(), bytes: bytes.into() }, room)
     }
 
     fn read(name: &str, bytes: &[u8]) -> Result<Arc<Texture>, &'static str> {
@@ -468,6 +553,65 @@ mod tests {
     }
 
     #[test]
+    fn sixteen_bits_become_eight() {
+        let grey = DynamicImage::ImageLuma16(image::ImageBuffer::from_pixel(2, 1, image::Luma([0x80_u16 * 257])));
+        let colour = image::ImageBuffer::from_pixel(2, 1, image::Rgb([0_u16, 0xffff, 257]));
+        let glass = image::ImageBuffer::from_pixel(2, 1, image::Rgba([0_u16, 0xffff, 257, 0x4040]));
+        let images =
+            [(grey, 1, false), (DynamicImage::ImageRgb16(colour), 3, false), (DynamicImage::ImageRgba16(glass), 4, true)];
+        for (image, channels, has_alpha) in images {
+            for (format, name) in [(image::ImageFormat::Png, "a.png"), (image::ImageFormat::Tiff, "a.tif")] {
+                let bytes = encoded(&image, format);
+                let texture = read(name, &bytes).unwrap();
+                assert_eq!((texture.format, texture.has_alpha), (ImageFormat::Png, has_alpha));
+                let eight = image::load_from_memory(&texture.bytes).unwrap();
+                assert_eq!((u32::from(eight.color().bits_per_pixel()), eight.to_rgba8()), (8 * channels, image.to_rgba8()));
+                assert!(is_deep(&File { path: name.into(), bytes: bytes.into() }));
+            }
+        }
+        assert!(!is_deep(&File { path: "a.png".into(), bytes: encoded(&rgba(9), image::ImageFormat::Png).into() }));
+        assert!(!is_deep(&File { path: "a.png".into(), bytes: Vec::new().into() }));
+    }
+
+    #[test]
+    fn maps_have_no_loss() {
+        let image = image::RgbaImage::from_fn(8, 8, |x, y| image::Rgba([20 * x as u8, 20 * y as u8, 200, 30 * x as u8]));
+        let image = DynamicImage::ImageRgba8(image);
+        let kept = read("a.png", &encoded(&image, image::ImageFormat::Png)).unwrap();
+        assert_eq!(map(&kept, Values::Channels).unwrap().bytes, kept.bytes);
+        let jpeg = read("a.jpg", &encoded(&DynamicImage::ImageRgb8(image.to_rgb8()), image::ImageFormat::Jpeg)).unwrap();
+        let plain = map(&jpeg, Values::Channels).unwrap();
+        assert_eq!((plain.format, plain.name.as_str()), (ImageFormat::Png, "a"));
+        let decoded = |texture: &Texture| image::load_from_memory(&texture.bytes).unwrap();
+        assert_eq!(decoded(&plain), decoded(&jpeg));
+        let value = |values| decoded(&map(&kept, values).unwrap()).into_luma8().get_pixel(3, 1).0[0];
+        assert_eq!([Values::Alpha, Values::OneMinusAlpha].map(value), [90, 165]);
+        let luminance = value(Values::Luminance);
+        assert!((40..46).contains(&luminance) && value(Values::OneMinusLuminance) == 255 - luminance, "{luminance}");
+        let broken = Texture { bytes: Vec::new().into(), ..Texture::clone(&jpeg) };
+        assert_eq!(map(&broken, Values::Channels), None);
+    }
+
+    #[test]
+    fn normals_are_told_from_heights() {
+        let normals = |bend: f32| {
+            let image = image::RgbImage::from_fn(16, 16, |x, _| {
+                let angle = bend * (x as f32 / 8.0 - 1.0);
+                image::Rgb([angle.sin(), 0.0, angle.cos()].map(|v| ((v + 1.0) * 127.5).round() as u8))
+            });
+            read("a.png", &encoded(&DynamicImage::ImageRgb8(image), image::ImageFormat::Png)).unwrap()
+        };
+        assert!(holds_normals(&normals(0.0)) && holds_normals(&normals(0.7)));
+        for grey in [0, 54, 128, 201, 255] {
+            let image = DynamicImage::ImageLuma8(image::GrayImage::from_pixel(4, 4, image::Luma([grey])));
+            assert!(!holds_normals(&read("a.png", &encoded(&image, image::ImageFormat::Png)).unwrap()), "{grey}");
+        }
+        let wood =
+            DynamicImage::ImageRgb8(image::RgbImage::from_fn(8, 8, |x, y| image::Rgb([150 + x as u8, 100 + y as u8, 60])));
+        assert!(!holds_normals(&read("a.png", &encoded(&wood, image::ImageFormat::Png)).unwrap()));
+    }
+
+    #[test]
     fn any_png_is_kept() {
         let deflated = |rows: &[u8]| {
             // Stored, not compressed (RFC 1950, 1951).
@@ -489,10 +633,6 @@ mod tests {
             assert_eq!((texture.format, &*texture.bytes), (ImageFormat::Png, &*bytes));
             texture.has_alpha
         };
-        let deep = deflated(&[0, 1, 2, 3, 4, 5, 6]);
-        assert!(!kept(&[(b"IHDR", &ihdr(1, 1, [16, 2, 0])), (b"IDAT", &deep), (b"IEND", b"")]), "16 bits");
-        let deep = deflated(&[0, 1, 2, 3, 4, 5, 6, 0xff, 0xfe]);
-        assert!(kept(&[(b"IHDR", &ihdr(1, 1, [16, 6, 0])), (b"IDAT", &deep), (b"IEND", b"")]), "16 bits of opacity");
         let interlaced = deflated(&[0, 1, 2, 3]);
         assert!(!kept(&[(b"IHDR", &ihdr(1, 1, [8, 2, 1])), (b"IDAT", &interlaced), (b"IEND", b"")]), "interlaced");
         let (palette, pixel) = ([0_u8, 0, 0, 255, 0, 0], deflated(&[0, 0x80]));

@@ -19,7 +19,7 @@ mod tree;
 use std::sync::Arc;
 
 pub use mass::{Mass, principal_axes};
-pub use material::{ImageFormat, Material, Texture};
+pub use material::{Channel, ImageFormat, Map, Material, PLAIN_IOR, Role, Texture};
 pub use mesh::{Corners, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
 pub use roles::Base;

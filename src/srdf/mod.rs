@@ -15,7 +15,7 @@ use crate::robot::{LinkId, Robot};
 use crate::urdf::xml::{Node, Xml, children, name_of, short};
 use crate::urdf::{Form, is_robot, read_xml};
 
-const SRDF: Form = ("SRDF", "run xacro first: xacro robot.srdf.xacro > robot.srdf");
+const SRDF: Form = Form { name: "SRDF", run_xacro: "run xacro first: xacro robot.srdf.xacro > robot.srdf", needs: None };
 /// The most pairs that `disable_default_collisions` may lead to.
 const MAX_PAIRS: usize = 1_000_000;
 /// Names are looked for among all others at most this often: it takes long in large robots.

@@ -99,6 +99,9 @@ fn texts_that_are_no_srdf_change_nothing() {
         assert_eq!((pairs.len(), findings.len(), findings[0].0), (0, 1, code), "{text}");
     }
     assert!(applied("<robot xmlns:xacro='http://www.ros.org/wiki/xacro'><xacro:arm/></robot>").1[0].2.contains("robot.srdf"));
+    let (pairs, findings) =
+        applied("<robot name='r' xmlns:xacro='xacro'><xacro:arm/><disable_collisions link1='base' link2='arm'/></robot>");
+    assert_eq!((pairs.len(), findings.len(), findings[0].0), (1, 1, "urdf-xacro-left"));
 }
 
 /// A robot of one joint of every kind, whose `finger` follows `turn` by -2 and 0.5, and whose plane is across z.

@@ -31,8 +31,10 @@ codes! {
         "Stops.";
     NOT_URDF Error "urdf-not-urdf": "The root element is not `robot`: the text is something else.",
         "Stops.";
-    XACRO Error "urdf-xacro": "The text is xacro: it has elements that the xacro program has to expand first.",
+    XACRO Error "urdf-xacro": "The text is xacro: it has elements that the xacro program has to expand first, and beside them nothing to read.",
         "Stops.";
+    XACRO_LEFT Warning "urdf-xacro-left": "An expanded text still has an element of xacro, such as `xacro:include` or `xacro:property`.",
+        "Goes on without what the element stands for; it is only kept as custom data.";
     NO_LINKS Error "urdf-no-links": "The robot has no link.",
         "Stops.";
     UNBOUND_PREFIX Warning "urdf-unbound-prefix": "A namespace prefix is used without an xmlns declaration.",

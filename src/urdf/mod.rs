@@ -27,7 +27,7 @@ use links::{Assets, collisions, inertial, visuals};
 use materials::Materials;
 pub use source::MAX_TEXT;
 use source::Source;
-use xml::{Node, Xml, children, name_of, qualified_name, short};
+use xml::{Node, Xml, children, elements, name_of, qualified_name, short};
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::robot::{Joint, Link, LinkId, Robot, Tree};
@@ -35,6 +35,8 @@ use crate::robot::{Joint, Link, LinkId, Robot, Tree};
 /// The remedy for what is still xacro.
 const RUN_XACRO: &str =
     "name the file robot.urdf.xacro, so that it is expanded, or run xacro first: xacro robot.urdf.xacro > robot.urdf";
+/// How many elements that xacro left are reported.
+const MAX_LEFT: usize = 20;
 /// How many names a message lists.
 const MAX_NAMES: usize = 5;
 /// The most links of a robot. The largest real ones have some hundreds.
@@ -136,22 +138,25 @@ fn report_mended(xml: &mut Xml<'_>, source: &Source<'_>) {
     }
 }
 
-/// What a text whose root element is a robot is called, and how it is had from xacro.
-pub(crate) type Form = (&'static str, &'static str);
-const URDF: Form = ("URDF", RUN_XACRO);
+/// A kind of text whose root element is a robot.
+#[derive(Clone, Copy)]
+pub(crate) struct Form {
+    /// What it is called.
+    pub name: &'static str,
+    /// How it is had from xacro.
+    pub run_xacro: &'static str,
+    /// The element without which there is nothing to read in it; `None` if any will do.
+    pub needs: Option<&'static str>,
+}
 
-/// Whether `root` is the robot element of a text of that form; if not, what it is instead is reported.
-pub(crate) fn is_robot(xml: &mut Xml<'_>, root: Node<'_>, (form, run_xacro): Form) -> bool {
+const URDF: Form = Form { name: "URDF", run_xacro: RUN_XACRO, needs: Some("link") };
+
+/// Whether `root` is the robot element of a text of that form; if not, what it is instead is reported. Elements that xacro left are
+/// reported, too; they stop nothing if there is something to read beside them.
+pub(crate) fn is_robot(xml: &mut Xml<'_>, root: Node<'_>, form: Form) -> bool {
     let name = qualified_name(root);
-    let xacro =
-        |node: &Node<'_>| node.tag_name().namespace().is_some_and(|uri| uri.contains("xacro") && !uri.starts_with("unbound:"));
-    if let Some(element) = root.descendants().filter(Node::is_element).find(xacro) {
-        let message = format!("this is xacro, not {form}: <{}> has yet to be expanded", short(qualified_name(element)));
-        xml.report(&codes::XACRO, element, message, run_xacro);
-        return false;
-    }
     if name == "robot" {
-        return true;
+        return is_expanded(xml, root, form);
     }
     let (what, help) = match name {
         "sdf" | "gazebo" => ("SDF, Gazebo's format", "convert it to URDF, or use the URDF that it was made from"),
@@ -167,13 +172,55 @@ pub(crate) fn is_robot(xml: &mut Xml<'_>, root: Node<'_>, (form, run_xacro): For
     false
 }
 
+/// Whether there is something to read in `root` without xacro. Reports the elements that xacro left.
+fn is_expanded(xml: &mut Xml<'_>, root: Node<'_>, form: Form) -> bool {
+    let Form { name, run_xacro, needs } = form;
+    let is_needed = |child: Node<'_>| !is_xacro(child) && needs.is_none_or(|needed| qualified_name(child) == needed);
+    let mut left = outermost_xacro(root);
+    let Some(first) = left.next() else { return true };
+    if !elements(root).any(is_needed) {
+        let message = format!("this is xacro, not {name}: <{}> has yet to be expanded", short(qualified_name(first)));
+        xml.report(&codes::XACRO, first, message, run_xacro);
+        return false;
+    }
+    let mut report = |element: Node<'_>, more: &str| {
+        let message =
+            format!("<{}> is of xacro and was never expanded: nothing is read from it{more}", short(qualified_name(element)));
+        let help = format!("remove it if the {name} is complete without it; otherwise {run_xacro}");
+        xml.report(&codes::XACRO_LEFT, element, message, help);
+    };
+    report(first, "");
+    left.by_ref().take(MAX_LEFT - 2).for_each(|element| report(element, ""));
+    if let Some(last) = left.next() {
+        let more = left.count();
+        report(last, &if more > 0 { format!(", nor from {more} more like it after it") } else { String::new() });
+    }
+    true
+}
+
+/// Whether an element is one of xacro's: its prefix says so, or what that is bound to.
+fn is_xacro(node: Node<'_>) -> bool {
+    let prefix = qualified_name(node).split_once(':').map(|(prefix, _)| prefix);
+    prefix.is_some_and(|prefix| prefix == "xacro" || node.tag_name().namespace().is_some_and(|uri| uri.contains("xacro")))
+}
+
+/// The elements of xacro in `root` that stand in no other.
+fn outermost_xacro(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let mut end = 0;
+    root.descendants().filter(move |node| {
+        let is_outermost = node.is_element() && node.range().start >= end && is_xacro(*node);
+        if is_outermost {
+            end = node.range().end;
+        }
+        is_outermost
+    })
+}
+
 /// Reads the robot element. None, reported, if it has no links.
 fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<Robot> {
     if children(root, "link").next().is_none() {
         let message = format!("{} has no link: there is nothing to convert", xml.label(root));
-        let xacro = root.descendants().any(|node| node.is_element() && qualified_name(node).starts_with("xacro:"));
-        let help = if xacro { RUN_XACRO } else { "a robot needs at least one <link name=\"…\"/>" };
-        xml.report(&codes::NO_LINKS, root, message, help);
+        xml.report(&codes::NO_LINKS, root, message, "a robot needs at least one <link name=\"…\"/>");
         return None;
     }
     if let Some((node, message)) = excess(xml, root) {

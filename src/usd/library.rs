@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use nalgebra::Vector3;
 
-use crate::robot::{Geometry, LinkId, Material, MaterialId, Mesh, MeshId, Pose, Robot, Shape, Texture, names};
+use crate::robot::{
+    Channel, Geometry, LinkId, Map, Material, MaterialId, Mesh, MeshId, Pose, Robot, Role, Shape, Texture, names,
+};
 
 /// Indices into the library's lists.
 pub(super) type MeshIndex = usize;
@@ -35,8 +37,15 @@ pub(super) struct MaterialEntry {
     pub material: Material,
     /// What it takes from the mesh that it is on.
     pub from_corners: FromCorners,
-    /// The texture's path in the asset.
-    pub texture: Option<String>,
+    /// The paths of its images in the asset, by their hashes.
+    files: HashMap<String, String>,
+}
+
+impl MaterialEntry {
+    /// The path of an image of the material in the asset.
+    pub fn file(&self, texture: &Texture) -> &str {
+        self.files.get(&texture.sha256).map_or("", String::as_str)
+    }
 }
 
 /// What a material takes from the primvars `displayColor` and `displayOpacity` of the mesh that it is on.
@@ -54,7 +63,7 @@ impl FromCorners {
             return Self::default();
         };
         let texture = material.base_color_texture.as_ref();
-        let has_alpha = texture.is_some_and(|texture| texture.has_alpha);
+        let has_alpha = texture.is_some_and(|texture| texture.has_alpha) || material.maps.contains_key(&Role::Opacity);
         Self { color: texture.is_none(), opacity: !has_alpha && mesh.has_translucent_corners() }
     }
 }
@@ -154,7 +163,10 @@ struct MeshKey {
 }
 
 /// What makes two materials look alike: numbers by their bits, and the texture.
-type LooksKey = ([u32; 9], Option<(String, bool)>, FromCorners);
+type LooksKey = ([u32; 10], Option<(String, bool)>, Vec<MapKey>, FromCorners);
+
+/// A map: its role, its image, its channel and the bits of its strength.
+type MapKey = (Role, String, Channel, u32);
 
 /// What makes two instances the same: primitives by their kind and the bits of their dimensions.
 #[derive(PartialEq, Eq, Hash)]
@@ -374,23 +386,26 @@ impl Builder<'_> {
     fn material(&mut self, material: &Material, of: &str, mesh: Option<&Mesh>) -> MaterialIndex {
         let from_corners = FromCorners::of(material, mesh);
         let texture = material.base_color_texture.as_ref().map(|texture| (texture.sha256.clone(), texture.has_alpha));
-        let numbers = material.base_color.into_iter().chain([material.metallic, material.roughness]).chain(material.emissive);
-        let mut bits = [0; 9];
+        let surface = [material.metallic, material.roughness, material.ior];
+        let numbers = material.base_color.into_iter().chain(surface).chain(material.emissive);
+        let mut bits = [0; 10];
         // Zero is zero, whatever its sign.
         bits.iter_mut().zip(numbers).for_each(|(bits, number)| *bits = (number + 0.0).to_bits());
         let index = self.library.materials.len();
-        match self.material_index.entry((bits, texture, from_corners)) {
+        let map = |(role, map): (&Role, &Map)| (*role, map.texture.sha256.clone(), map.channel, map.strength.to_bits());
+        let maps = material.maps.iter().map(map).collect();
+        match self.material_index.entry((bits, texture, maps, from_corners)) {
             Entry::Occupied(known) => return *known.get(),
             Entry::Vacant(new) => new.insert(index),
         };
-        let texture = material.base_color_texture.as_ref().map(|texture| self.texture(texture));
+        let files = material.textures().map(|texture| (texture.sha256.clone(), self.texture(texture))).collect();
         let name = match (material.name.as_str(), of) {
             // What URDF leaves without a name is called after its element (the mapping's appendix E).
             ("", "") => "material".to_owned(),
             ("", of) => format!("{of}_material"),
             (name, _) => name.to_owned(),
         };
-        self.library.materials.push(MaterialEntry { name: String::new(), material: material.clone(), from_corners, texture });
+        self.library.materials.push(MaterialEntry { name: String::new(), material: material.clone(), from_corners, files });
         self.material_names.push(name);
         index
     }

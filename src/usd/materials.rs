@@ -4,8 +4,9 @@
 //! shows them only where no material is bound.
 
 use super::Scene;
-use super::author::{Attribute, Layer};
+use super::author::{Attribute, Layer, Prim};
 use super::library::MaterialEntry;
+use crate::robot::{Channel, PLAIN_IOR, Role};
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let mut layer = Layer::new("Every distinct material once", "Materials");
@@ -34,6 +35,9 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
     if material.emissive != [0.0; 3] {
         surface.attribute("inputs:emissiveColor", Attribute::color3f(material.emissive));
     }
+    if material.ior != PLAIN_IOR {
+        surface.attribute("inputs:ior", Attribute::float(material.ior));
+    }
     let from_corners = entry.from_corners;
     match &material.base_color_texture {
         Some(_) => {
@@ -48,6 +52,7 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
         }
     }
     match &material.base_color_texture {
+        _ if material.maps.contains_key(&Role::Opacity) => {}
         Some(texture) if texture.has_alpha => {
             surface.attribute("inputs:opacity", Attribute::connected("float", format!("{path}/Texture.outputs:a")));
         }
@@ -66,21 +71,138 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
     if from_corners.opacity {
         author_primvar_reader(layer, &format!("{path}/CornerOpacity"), "float", "displayOpacity");
     }
-    let (Some(texture), Some(file)) = (&material.base_color_texture, &entry.texture) else { return };
-    let mut shader = layer.def(&format!("{path}/Texture"), "Shader");
+    if !material.has_textures() {
+        return;
+    }
+    if let Some(texture) = &material.base_color_texture {
+        let mut shader = author_image(layer, &path, "Texture", entry.file(texture), true);
+        shader
+            .attribute("inputs:fallback", Attribute::float4([red, green, blue, opacity]))
+            .attribute("outputs:rgb", Attribute::declared("float3"));
+        if texture.has_alpha && !material.maps.contains_key(&Role::Opacity) {
+            shader.attribute("outputs:a", Attribute::declared("float"));
+        }
+    }
+    if let Some(map) = material.maps.get(&Role::Normal) {
+        // From 0 to 1 to -1 to 1.
+        let (s, file) = (map.strength, entry.file(&map.texture));
+        author_image(layer, &path, "NormalTexture", file, false)
+            .attribute("inputs:bias", Attribute::float4([-s, -s, -1.0, 0.0]))
+            .attribute("inputs:fallback", Attribute::float4([0.0, 0.0, 1.0, 1.0]))
+            .attribute("inputs:scale", Attribute::float4([2.0 * s, 2.0 * s, 2.0, 1.0]))
+            .attribute("outputs:rgb", Attribute::declared("float3"));
+        let source = format!("{path}/NormalTexture.outputs:rgb");
+        author_surface(layer, &path, "inputs:normal", Attribute::connected("normal3f", source));
+    }
+    if let Some(map) = material.maps.get(&Role::Emissive) {
+        let [red, green, blue] = material.emissive;
+        let file = entry.file(&map.texture);
+        let mut shader = author_image(layer, &path, "EmissiveTexture", file, true);
+        shader
+            .attribute("inputs:fallback", Attribute::float4([0.0, 0.0, 0.0, 1.0]))
+            .attribute("outputs:rgb", Attribute::declared("float3"));
+        if material.emissive != [1.0; 3] {
+            shader.attribute("inputs:scale", Attribute::float4([red, green, blue, 1.0]));
+        }
+        let source = format!("{path}/EmissiveTexture.outputs:rgb");
+        author_surface(layer, &path, "inputs:emissiveColor", Attribute::connected("color3f", source));
+    }
+    author_scalars(layer, &path, entry);
+    author_primvar_reader(layer, &format!("{path}/TexCoord"), "float2", "st");
+}
+
+/// Roughness, metalness, occlusion and opacity: an image that gives several of them is one shader.
+fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
+    let material = &entry.material;
+    let mut done: Vec<Role> = Vec::new();
+    for role in SCALARS {
+        let Some(map) = material.maps.get(&role).filter(|_| !done.contains(&role)) else { continue };
+        let mut roles = vec![role];
+        for other in SCALARS.into_iter().filter(|other| *other != role && !done.contains(other)) {
+            let shares = |known: &Role| material.maps[known].channel == material.maps[&other].channel;
+            if material.maps.get(&other).is_some_and(|of| of.texture.sha256 == map.texture.sha256) && !roles.iter().any(shares)
+            {
+                roles.push(other);
+            }
+        }
+        let name = format!("{}Texture", roles.iter().map(|role| word(*role)).collect::<String>());
+        let (mut scale, mut bias, mut fallback) = ([1.0_f32; 4], [0.0_f32; 4], [0.0, 0.0, 0.0, 1.0_f32]);
+        for role in &roles {
+            let map = &material.maps[role];
+            let (factor, least) = match role {
+                Role::Roughness => (material.roughness, 0.0),
+                Role::Metallic => (material.metallic, 0.0),
+                Role::Opacity => (material.base_color[3], 0.0),
+                _ => (map.strength, 1.0 - map.strength),
+            };
+            let k = number(map.channel);
+            (scale[k], bias[k], fallback[k]) = (factor, least, factor + least);
+        }
+        let mut shader = author_image(layer, path, &name, entry.file(&map.texture), false);
+        shader.attribute("inputs:fallback", Attribute::float4(fallback));
+        if scale != [1.0; 4] {
+            shader.attribute("inputs:scale", Attribute::float4(scale));
+        }
+        if bias != [0.0; 4] {
+            shader.attribute("inputs:bias", Attribute::float4(bias));
+        }
+        for role in &roles {
+            let output = ["r", "g", "b", "a"][number(material.maps[role].channel)];
+            layer.over(&format!("{path}/{name}")).attribute(&format!("outputs:{output}"), Attribute::declared("float"));
+            let source = format!("{path}/{name}.outputs:{output}");
+            author_surface(layer, path, input(*role), Attribute::connected("float", source));
+        }
+        done.extend(roles);
+    }
+}
+
+/// Those of one channel.
+const SCALARS: [Role; 4] = [Role::Occlusion, Role::Roughness, Role::Metallic, Role::Opacity];
+
+/// What a shader with the map is called by.
+fn word(role: Role) -> &'static str {
+    match role {
+        Role::Normal => "Normal",
+        Role::Occlusion => "Occlusion",
+        Role::Roughness => "Roughness",
+        Role::Metallic => "Metallic",
+        Role::Opacity => "Opacity",
+        Role::Emissive => "Emissive",
+    }
+}
+
+/// The input of UsdPreviewSurface that a map is for.
+fn input(role: Role) -> &'static str {
+    match role {
+        Role::Normal => "inputs:normal",
+        Role::Occlusion => "inputs:occlusion",
+        Role::Roughness => "inputs:roughness",
+        Role::Metallic => "inputs:metallic",
+        Role::Opacity => "inputs:opacity",
+        Role::Emissive => "inputs:emissiveColor",
+    }
+}
+
+fn number(channel: Channel) -> usize {
+    Channel::ALL.iter().position(|other| *other == channel).unwrap_or_default()
+}
+
+/// Authors an input of the surface, in the place of a number that it may have.
+fn author_surface(layer: &mut Layer, path: &str, name: &str, attribute: Attribute) {
+    layer.over(&format!("{path}/PreviewSurface")).attribute(name, attribute);
+}
+
+/// A shader that shows an image of colours or of numbers.
+fn author_image<'a>(layer: &'a mut Layer, path: &str, name: &str, file: &str, is_color: bool) -> Prim<'a> {
+    let mut shader = layer.def(&format!("{path}/{name}"), "Shader");
     shader
         .attribute("info:id", Attribute::token("UsdUVTexture").uniform())
-        .attribute("inputs:fallback", Attribute::float4([red, green, blue, opacity]))
         .attribute("inputs:file", Attribute::asset(format!("./{file}")))
-        .attribute("inputs:sourceColorSpace", Attribute::token("sRGB"))
+        .attribute("inputs:sourceColorSpace", Attribute::token(if is_color { "sRGB" } else { "raw" }))
         .attribute("inputs:st", Attribute::connected("float2", format!("{path}/TexCoord.outputs:result")))
         .attribute("inputs:wrapS", Attribute::token("repeat"))
-        .attribute("inputs:wrapT", Attribute::token("repeat"))
-        .attribute("outputs:rgb", Attribute::declared("float3"));
-    if texture.has_alpha {
-        shader.attribute("outputs:a", Attribute::declared("float"));
-    }
-    author_primvar_reader(layer, &format!("{path}/TexCoord"), "float2", "st");
+        .attribute("inputs:wrapT", Attribute::token("repeat"));
+    shader
 }
 
 /// A shader that gives the primvar `name`.
@@ -173,5 +295,60 @@ mod tests {
         assert_eq!(reads(false, OPAQUE), (false, false, false));
         assert_eq!(reads(false, TRANSLUCENT), (false, true, false), "what the texture does not say the corners do");
         assert_eq!(reads(true, TRANSLUCENT), (false, false, true));
+    }
+
+    #[test]
+    fn maps_are_read_by_channel() {
+        use crate::robot::{Channel, Map, Role};
+        let texture = |name: &str| {
+            Arc::new(Texture {
+                name: name.into(),
+                format: ImageFormat::Png,
+                bytes: Arc::from(name.as_bytes()),
+                sha256: name.into(),
+                has_alpha: false,
+            })
+        };
+        let orm = texture("orm");
+        let map = |channel, strength| Map { texture: orm.clone(), channel, strength };
+        let mut own =
+            Material { roughness: 0.5, ior: 1.25, emissive: [1.0, 2.0, 0.0], ..Material::plain("own", [0.0, 1.0, 0.0, 0.5]) };
+        own.maps = [
+            (Role::Occlusion, map(Channel::Red, 0.25)),
+            (Role::Roughness, map(Channel::Green, 1.0)),
+            (Role::Metallic, Map::of(texture("metal"), Channel::Blue)),
+            (Role::Opacity, Map::of(texture("hole"), Channel::Red)),
+            (Role::Normal, Map { strength: 0.5, ..Map::of(texture("normals"), Channel::Red) }),
+            (Role::Emissive, Map::of(texture("glow"), Channel::Red)),
+        ]
+        .into();
+        own.metallic = 1.0;
+        let layer = layers(sheet(None, own), "");
+        let text = layer("materials.usda");
+        let own = text.split("def Material ").find(|text| text.starts_with("\"own\"")).unwrap();
+        for line in [
+            "float inputs:occlusion.connect = </Materials/own/OcclusionRoughnessTexture.outputs:r>",
+            "float inputs:roughness.connect = </Materials/own/OcclusionRoughnessTexture.outputs:g>",
+            "float4 inputs:scale = (0.25, 0.5, 1, 1)",
+            "float4 inputs:bias = (0.75, 0, 0, 0)",
+            "float inputs:metallic.connect = </Materials/own/MetallicTexture.outputs:b>",
+            "float inputs:opacity.connect = </Materials/own/OpacityTexture.outputs:r>",
+            "float4 inputs:scale = (0.5, 1, 1, 1)",
+            "normal3f inputs:normal.connect = </Materials/own/NormalTexture.outputs:rgb>",
+            "float4 inputs:scale = (1, 1, 2, 1)",
+            "float4 inputs:bias = (-0.5, -0.5, -1, 0)",
+            "color3f inputs:emissiveColor.connect = </Materials/own/EmissiveTexture.outputs:rgb>",
+            "float4 inputs:scale = (1, 2, 0, 1)",
+            "float inputs:ior = 1.25",
+            "asset inputs:file = @./textures/normals.png@",
+        ] {
+            assert_eq!(own.matches(line).count(), 1, "{line}: {own}");
+        }
+        assert_eq!((own.matches("\"raw\"").count(), own.matches("\"sRGB\"").count()), (4, 1), "{own}");
+        assert_eq!(own.matches("def Shader \"TexCoord\"").count(), 1);
+        let overlay = layer("openpbr.usda");
+        for node in ["ND_normalmap_float", "ND_multiply_color3", "specular_ior = 1.25"] {
+            assert!(overlay.contains(node), "{node}: {overlay}");
+        }
     }
 }

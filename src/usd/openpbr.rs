@@ -3,6 +3,7 @@
 use super::Scene;
 use super::author::{Attribute, Layer, Value, token};
 use super::library::{Form, Instance, Look, MaterialEntry, TIERS, Visual};
+use crate::robot::{Channel, PLAIN_IOR, Role};
 
 /// The version of MaterialX whose nodes are used.
 const VERSION: &str = "1.39";
@@ -84,12 +85,17 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
             .attribute("inputs:emission_color", Attribute::color3f(material.emissive))
             .attribute("inputs:emission_luminance", Attribute::float(1.0));
     }
-    let has_alpha = match (&material.base_color_texture, &entry.texture) {
-        (Some(texture), Some(file)) => {
-            let color = if texture.has_alpha { "MtlxColor" } else { "MtlxTexture" };
+    if material.ior != PLAIN_IOR {
+        surface.attribute("inputs:specular_ior", Attribute::float(material.ior));
+    }
+    let has_opacity_map = material.maps.contains_key(&Role::Opacity);
+    let has_alpha = match &material.base_color_texture {
+        Some(texture) => {
+            let has_alpha = texture.has_alpha && !has_opacity_map;
+            let color = if has_alpha { "MtlxColor" } else { "MtlxTexture" };
             surface.attribute("inputs:base_color", Attribute::connected("color3f", format!("{path}/{color}.outputs:out")));
-            author_texture(layer, path, file, material.base_color, texture.has_alpha);
-            texture.has_alpha
+            author_texture(layer, path, entry.file(texture), material.base_color, has_alpha);
+            has_alpha
         }
         _ if entry.from_corners.color => {
             let source = format!("{path}/MtlxCornerColor.outputs:out");
@@ -103,7 +109,9 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
         }
     };
     let mut surface = layer.over(&format!("{path}/OpenPBR"));
-    if has_alpha {
+    if has_opacity_map {
+        // See `author_maps`.
+    } else if has_alpha {
         surface.attribute("inputs:geometry_opacity", Attribute::connected("float", format!("{path}/MtlxOpacity.outputs:out")));
     } else if entry.from_corners.opacity {
         let source = format!("{path}/MtlxCornerOpacity.outputs:out");
@@ -111,6 +119,79 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
         author_primvar_reader(layer, &format!("{path}/MtlxCornerOpacity"), "float", "float", "displayOpacity");
     } else if opacity < 1.0 {
         surface.attribute("inputs:geometry_opacity", Attribute::float(opacity));
+    }
+    author_maps(layer, path, entry);
+}
+
+/// The images beside that of the base colour. OpenPBR has no word for occlusion: renderers that it is for compute it.
+fn author_maps(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
+    let material = &entry.material;
+    for (&role, map) in &material.maps {
+        let (word, input, factor) = match role {
+            Role::Normal => ("Normal", "inputs:geometry_normal", map.strength),
+            Role::Roughness => ("Roughness", "inputs:specular_roughness", material.roughness),
+            Role::Metallic => ("Metallic", "inputs:base_metalness", material.metallic),
+            Role::Opacity => ("Opacity", "inputs:geometry_opacity", material.base_color[3]),
+            Role::Emissive => ("Emissive", "inputs:emission_color", 1.0),
+            Role::Occlusion => continue,
+        };
+        let image = format!("{path}/Mtlx{word}Texture");
+        let (node, type_name, space) = match role {
+            Role::Emissive => ("ND_image_color3", "color3f", "srgb_texture"),
+            Role::Normal => ("ND_image_vector3", "float3", "raw"),
+            _ => ("ND_image_vector4", "float4", "raw"),
+        };
+        layer
+            .def(&image, "Shader")
+            .attribute("info:id", Attribute::token(node).uniform())
+            .attribute(
+                "inputs:file",
+                Attribute::asset(format!("./{}", entry.file(&map.texture))).metadata("colorSpace", token(space)),
+            )
+            .attribute("inputs:texcoord", Attribute::connected("float2", format!("{path}/MtlxTexCoord.outputs:out")))
+            .attribute("outputs:out", Attribute::declared(type_name));
+        let mut end = image;
+        let mut node =
+            |id: &str, name: &str, inputs: Vec<(&str, Attribute)>, input: &str, from: &'static str, to: &'static str| {
+                let next = format!("{path}/Mtlx{word}{name}");
+                let mut prim = layer.def(&next, "Shader");
+                prim.attribute("info:id", Attribute::token(id).uniform())
+                    .attribute(input, Attribute::connected(from, format!("{end}.outputs:out")))
+                    .attribute("outputs:out", Attribute::declared(to));
+                for (name, attribute) in inputs {
+                    prim.attribute(name, attribute);
+                }
+                end = next;
+            };
+        let type_name = match role {
+            Role::Normal => {
+                let scale = vec![("inputs:scale", Attribute::float(factor))];
+                node("ND_normalmap_float", "Map", scale, "inputs:in", "float3", "float3");
+                "float3"
+            }
+            Role::Emissive => {
+                if material.emissive != [1.0; 3] {
+                    let color = vec![("inputs:in2", Attribute::color3f(material.emissive))];
+                    node("ND_multiply_color3", "Factor", color, "inputs:in1", "color3f", "color3f");
+                }
+                "color3f"
+            }
+            _ => {
+                let channel = Channel::ALL.iter().position(|channel| *channel == map.channel).unwrap_or_default();
+                let index = vec![("inputs:index", Attribute::int(channel as i32))];
+                node("ND_extract_vector4", "Channel", index, "inputs:in", "float4", "float");
+                if factor != 1.0 {
+                    let factor = vec![("inputs:in2", Attribute::float(factor))];
+                    node("ND_multiply_float", "Factor", factor, "inputs:in1", "float", "float");
+                }
+                "float"
+            }
+        };
+        let source = format!("{end}.outputs:out");
+        layer.over(&format!("{path}/OpenPBR")).attribute(input, Attribute::connected(type_name, source));
+    }
+    if material.base_color_texture.is_none() && material.has_textures() {
+        author_primvar_reader(layer, &format!("{path}/MtlxTexCoord"), "vector2", "float2", "st");
     }
 }
 

@@ -47,7 +47,7 @@ impl Primitive {
     fn of(primitive: &Json, materials: &[Json]) -> Self {
         let attribute = |name: &str| primitive.get("attributes")?.get(name)?.index();
         let material = primitive.get("material").and_then(Json::index);
-        let texture = material.and_then(|index| materials.get(index)?.get("pbrMetallicRoughness")?.get("baseColorTexture"));
+        let texture = material.and_then(|index| first_texture(materials.get(index)?));
         let is_placed = texture.is_some_and(|texture| texture.get("extensions").is_some() || texture.get("texCoord").is_some());
         Self {
             outline: Outline {
@@ -66,6 +66,14 @@ impl Primitive {
     fn paint(&self) -> Paint {
         self.material.map(|material| (material, self.colors.is_some()))
     }
+}
+
+/// The texture of a material that says how all of its textures lie.
+fn first_texture(material: &Json) -> Option<&Json> {
+    let surface = material.get("pbrMetallicRoughness");
+    let of_surface = ["baseColorTexture", "metallicRoughnessTexture"].into_iter().find_map(|key| surface?.get(key));
+    of_surface
+        .or_else(|| ["normalTexture", "occlusionTexture", "emissiveTexture"].into_iter().find_map(|key| material.get(key)))
 }
 
 /// A mesh of the document.

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use roxmltree::Node;
 
 use super::{Reader, child, children, find, floats, text};
-use crate::mesh::{codes, texture};
-use crate::robot::{Material, Texture};
+use crate::mesh::maps::{self, Laid};
+use crate::mesh::texture::{self, Values};
+use crate::mesh::{MAX_IOR, codes};
+use crate::robot::{Channel, Map, Material, Role, Texture};
 
 /// The weights of red, green and blue in the modes that take opacity from a colour.
 const LUMINANCE: [f64; 3] = [0.212_671, 0.715_160, 0.072_169];
@@ -54,28 +56,21 @@ impl<'a> Look<'a> {
             Some(Paint::Colour(colour)) => linear(*colour),
             _ => [0.0; 3],
         };
-        if !is_constant && matches!(emission, Some(Paint::Image { .. })) {
-            reader.report(&codes::SIMPLIFIED, shader, format!("the image of what the material `{name}` emits is left out"));
-        }
         // A constant material shows its emission and nothing else.
-        let diffuse = if is_constant { emission } else { scope.paint(reader, shader, "diffuse") };
-        let (opacity, alpha_from) = scope.opacity(reader, shader);
-        let (mut texcoord, mut image, mut texture) = (None, None, None);
+        let (diffuse, glow) = if is_constant { (emission, None) } else { (scope.paint(reader, shader, "diffuse"), emission) };
+        let (opacity, opacity_from) = scope.opacity(reader, shader);
+        let (mut lies, mut image, mut texture) = (None, None, None);
         let colour = match diffuse {
             Some(Paint::Colour(colour)) => linear(colour),
-            Some(Paint::Image { image: of, texcoord: name }) => {
-                texcoord = name;
+            Some(Paint::Image { image: of, texcoord }) => {
                 texture = of.load(reader);
-                image = Some(of);
+                (lies, image) = (Some(texcoord), Some(of));
                 [1.0; 3]
             }
             None => [1.0; 3],
         };
-        let has_alpha = alpha_from.is_some() && alpha_from == image;
-        if alpha_from.is_some() && !has_alpha {
-            let message = format!("the image of the opacity of the material `{name}` is not that of its colour, and left out");
-            reader.report(&codes::SIMPLIFIED, shader, message);
-        }
+        let has_alpha =
+            opacity_from.as_ref().is_some_and(|from| Some(&from.image) == image.as_ref() && from.values == Values::Alpha);
         let opacity = if opacity > 0.0 {
             opacity.min(1.0)
         } else {
@@ -84,9 +79,28 @@ impl<'a> Look<'a> {
         };
         let mut material = Material::plain(name, [colour[0], colour[1], colour[2], opacity as f32]);
         material.emissive = emissive;
+        // Exporters write 1, at which nothing would mirror, where they have nothing to say.
+        let ior = scope.number(reader, shader, "index_of_refraction").filter(|ior| *ior > 1.0);
+        material.ior = ior.map_or(material.ior, |ior| ior.min(MAX_IOR) as f32);
         // An image's alpha means something only where the material says so.
         material.base_color_texture = texture.map(|texture| if has_alpha { texture } else { texture::opaque(texture) });
-        Some(Self { material: reader.assembly.material(material), texcoord })
+        let mut laid = Laid::new(lies);
+        if let Some(Paint::Image { image, texcoord }) = glow
+            && let Some(texture) = image.load(reader)
+        {
+            material.emissive = [1.0; 3];
+            let map = Map::of(texture::opaque(texture), Channel::Red);
+            maps::add(&mut material, Role::Emissive, map, laid.fits(texcoord), reader.source);
+        }
+        if let Some(Opacity { image, values, texcoord }) = opacity_from.filter(|_| !has_alpha)
+            && let Some(texture) = image.load(reader)
+            && let Some(map) = reader.source.map(&texture, values, Channel::Red)
+        {
+            maps::add(&mut material, Role::Opacity, map, laid.fits(texcoord), reader.source);
+        }
+        scope.add_normals(reader, &mut material, &mut laid);
+        scope.report_others(reader, shader, image.as_ref());
+        Some(Self { material: reader.assembly.material(material), texcoord: laid.into_inner().flatten() })
     }
 }
 
@@ -138,7 +152,55 @@ struct Scope<'a, 'input> {
     places: [Node<'a, 'input>; 3],
 }
 
+/// An image of opacity.
+struct Opacity<'a, 'input> {
+    image: Image<'a, 'input>,
+    values: Values,
+    texcoord: Option<&'a str>,
+}
+
 impl<'a, 'input> Scope<'a, 'input> {
+    /// Reads the image of normals, which programs put into an <extra> of the effect: `bump` or `normal`, whatever their profile.
+    fn add_normals(&self, reader: &mut Reader<'a, 'input, '_, '_>, material: &mut Material, laid: &mut Laid<Option<&'a str>>) {
+        let extras =
+            self.places.iter().flat_map(|place| children(*place, "extra")).flat_map(|extra| children(extra, "technique"));
+        let named = |node: &Node| matches!(node.tag_name().name(), "bump" | "normal" | "normalmap");
+        let found =
+            extras.flat_map(|technique| technique.children()).find(|node| named(node) && child(*node, "texture").is_some());
+        let Some(node) = found else { return };
+        let Some(Paint::Image { image, texcoord }) = self.paint_of(reader, node) else { return };
+        let Some(texture) = image.load(reader) else { return };
+        if !reader.source.holds_normals(&texture) {
+            let message = format!(
+                "the <{}> image of the material `{}` holds heights, which say no slope without a scale; it is left out",
+                node.tag_name().name(),
+                self.name
+            );
+            reader.report(&codes::SIMPLIFIED, node, message);
+        } else if let Some(map) = reader.source.map(&texture, Values::Channels, Channel::Red) {
+            maps::add(material, Role::Normal, map, laid.fits(texcoord), reader.source);
+        }
+    }
+
+    /// Says which images of a shader have no place. Exporters name that of the colour for the ambient light, too.
+    fn report_others(
+        &self,
+        reader: &mut Reader<'a, 'input, '_, '_>,
+        shader: Node<'a, 'input>,
+        color: Option<&Image<'a, 'input>>,
+    ) {
+        for channel in ["ambient", "specular", "shininess", "reflective", "reflectivity"] {
+            let Some(texture) = child(shader, channel).and_then(|node| child(node, "texture")) else { continue };
+            let image = self.image(reader, texture.attribute("texture").unwrap_or_default());
+            if channel == "ambient" && image.as_ref() == color {
+                continue;
+            }
+            let message =
+                format!("the <{channel}> image of the material `{}` has no place in any output, and is left out", self.name);
+            reader.report(&codes::SIMPLIFIED, texture, message);
+        }
+    }
+
     fn parameter(&self, sid: &str) -> Option<Node<'a, 'input>> {
         let set = children(self.instance, "setparam").find(|param| param.attribute("ref") == Some(sid));
         let mut new = self.places.iter().flat_map(|place| children(*place, "newparam"));
@@ -169,7 +231,11 @@ impl<'a, 'input> Scope<'a, 'input> {
         shader: Node<'a, 'input>,
         channel: &str,
     ) -> Option<Paint<'a, 'input>> {
-        let channel = child(shader, channel)?;
+        self.paint_of(reader, child(shader, channel)?)
+    }
+
+    /// What a channel shows.
+    fn paint_of(&self, reader: &mut Reader<'a, 'input, '_, '_>, channel: Node<'a, 'input>) -> Option<Paint<'a, 'input>> {
         if let Some(texture) = child(channel, "texture") {
             let sampler = texture.attribute("texture").unwrap_or_default();
             let Some(image) = self.image(reader, sampler) else {
@@ -193,20 +259,28 @@ impl<'a, 'input> Scope<'a, 'input> {
         floats(&text(number)).next().filter(|number| number.is_finite())
     }
 
-    /// The opacity of a shader, and the image whose alpha it is to be multiplied with (specification 1.5, chapter 7, determining
+    /// The opacity of a shader, and the image that it is to be multiplied with (specification 1.5, chapter 7, determining
     /// transparency; 1.4 has two of the modes).
-    fn opacity(&self, reader: &mut Reader<'a, 'input, '_, '_>, shader: Node<'a, 'input>) -> (f64, Option<Image<'a, 'input>>) {
+    fn opacity(&self, reader: &mut Reader<'a, 'input, '_, '_>, shader: Node<'a, 'input>) -> (f64, Option<Opacity<'a, 'input>>) {
         let amount = self.number(reader, shader, "transparency").unwrap_or(1.0);
         let mode = child(shader, "transparent").and_then(|node| node.attribute("opaque")).unwrap_or("A_ONE");
         let colour = match self.paint(reader, shader, "transparent") {
             Some(Paint::Colour(colour)) => colour,
-            Some(Paint::Image { .. }) if matches!(mode, "RGB_ZERO" | "RGB_ONE" | "A_ZERO") => {
+            Some(Paint::Image { .. }) if matches!(mode, "RGB_ZERO" | "A_ZERO") && amount != 1.0 => {
                 let name = self.name;
                 let message = format!("the opacity of the material `{name}` by an image in mode {mode} is left out");
                 reader.report(&codes::SIMPLIFIED, shader, message);
                 return (1.0, None);
             }
-            Some(Paint::Image { image, .. }) => return (amount, Some(image)),
+            Some(Paint::Image { image, texcoord }) => {
+                let values = match mode {
+                    "RGB_ZERO" => Values::OneMinusLuminance,
+                    "RGB_ONE" => Values::Luminance,
+                    "A_ZERO" => Values::OneMinusAlpha,
+                    _ => Values::Alpha,
+                };
+                return (amount, Some(Opacity { image, values, texcoord }));
+            }
             None => return (amount, None),
         };
         let luminance: f64 = LUMINANCE.iter().zip(colour).map(|(weight, c)| weight * c).sum();

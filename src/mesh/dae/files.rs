@@ -172,7 +172,8 @@ fn colours_of_vertices() {
 
 #[test]
 fn effects() {
-    let mesh = sound("effects.dae");
+    let (mesh, findings) = read("effects.dae");
+    assert_eq!(findings, ["37 mesh-reference"], "the image of the bumps is not there");
     let half = 0.214_041_14;
     let expected = [
         ("phong", [half, 0.0, 1.0, 1.0], [0.0; 3]),

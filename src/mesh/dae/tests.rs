@@ -4,7 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::mesh::test::{check, codes_of, read, read_with, source, triangles};
 use crate::mesh::{Error, Options, UpAxis};
 use crate::resolve::File;
-use crate::robot::Mesh;
+use crate::robot::{Material, Mesh, Role};
 
 /// Reads a file that refers to no other, understood as `options` say.
 fn read_as(name: &str, bytes: &[u8], options: Options) -> Result<(Mesh, Vec<Diagnostic>), Error> {
@@ -369,6 +369,50 @@ fn textures() {
             (None, vec!["mesh-texture-missing"])
         );
     }
+}
+
+#[test]
+fn images_beside_that_of_the_colour() {
+    let image = |channel: &str, more: &str| format!("<{channel}{more}><texture texture=\"i\" texcoord=\"UV\"/></{channel}>");
+    let read = |shader: &str, extra: &str| {
+        let input = "<input semantic=\"TEXCOORD\" source=\"#t\" offset=\"0\" set=\"0\"/><p>";
+        let text = painted("", shader)
+            .replace("<p>", input)
+            .replace("</technique></profile_COMMON>", &format!("{extra}</technique></profile_COMMON>"));
+        let (mesh, diagnostics) = read_with("a.dae", text.as_bytes(), &[("my maps/a.png", &png(51))]).unwrap();
+        (mesh.materials.into_iter().next().unwrap(), diagnostics)
+    };
+    let ior = "<index_of_refraction><float>1.25</float></index_of_refraction>";
+    let (material, diagnostics) =
+        read(&format!("<phong>{}{}{ior}</phong>", image("emission", ""), image("transparent", "")), "");
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    assert_eq!(material.maps.keys().collect::<Vec<_>>(), [&Role::Opacity, &Role::Emissive]);
+    assert_eq!((material.emissive, material.ior), ([1.0; 3], 1.25));
+    let value = |material: &Material| {
+        image::load_from_memory(&material.maps[&Role::Opacity].texture.bytes).unwrap().into_luma8().get_pixel(0, 0).0[0]
+    };
+    assert_eq!(value(&material), 51);
+    for (mode, expected) in [("A_ZERO", 204), ("RGB_ONE", 9), ("RGB_ZERO", 246)] {
+        let transparent = image("transparent", &format!(" opaque=\"{mode}\""));
+        let (material, diagnostics) = read(&format!("<phong>{}{transparent}</phong>", image("diffuse", "")), "");
+        assert!(diagnostics.is_empty() && !material.base_color_texture.as_ref().unwrap().has_alpha, "{diagnostics:?}");
+        assert_eq!(value(&material), expected, "{mode}");
+    }
+    // Heights are no normals, and gloss has no place; the colour's image is often that of the ambient light, too.
+    let shader = format!("<phong>{}{}{}</phong>", image("ambient", ""), image("diffuse", ""), image("specular", ""));
+    let bump = format!("<extra><technique profile=\"FCOLLADA\">{}</technique></extra>", image("bump", ""));
+    let (material, diagnostics) = read(&shader, &bump);
+    assert_eq!((material.maps.len(), codes_of(&diagnostics)), (0, vec!["mesh-material-simplified"; 2]));
+    assert!(diagnostics[0].message.contains("<bump>") && diagnostics[1].message.contains("<specular>"), "{diagnostics:?}");
+    let other =
+        shader.replace("<specular><texture texture=\"i\" texcoord=\"UV\"/></specular>", "").replace("ambient", "emission");
+    let other = other.replacen("texcoord=\"UV\"", "texcoord=\"OTHER\"", 1);
+    let (material, diagnostics) = read(&other, "");
+    assert_eq!(
+        (material.maps.len(), codes_of(&diagnostics)),
+        (0, vec!["mesh-material-simplified"]),
+        "another set of coordinates"
+    );
 }
 
 #[test]

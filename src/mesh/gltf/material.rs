@@ -9,8 +9,10 @@ use serde_json::Value;
 
 use super::{Reader, decode_data, has_extension, plainly};
 use crate::mesh::assembly::NONE;
-use crate::mesh::{Error, codes, stem, texture};
-use crate::robot::{Material, Texture};
+use crate::mesh::maps::{self, Laid};
+use crate::mesh::texture::{self, Values};
+use crate::mesh::{Error, MAX_IOR, codes, stem};
+use crate::robot::{Channel, Map, Material, PLAIN_IOR, Role, Texture};
 
 /// Extensions with images in formats that are not read, the formats, and the command of glTF Transform that makes PNG of them.
 const FOREIGN_IMAGES: &[(&str, &str, Option<&str>)] = &[
@@ -18,6 +20,12 @@ const FOREIGN_IMAGES: &[(&str, &str, Option<&str>)] = &[
     ("EXT_texture_avif", "AVIF", Some("png")),
     ("MSFT_texture_dds", "DDS", None),
 ];
+
+const TRANSFORM: &str = "KHR_texture_transform";
+const SPECULAR_GLOSSINESS: &str = "KHR_materials_pbrSpecularGlossiness";
+
+/// Extensions of materials that are read, or that say nothing but how a material is made.
+const READ: &[&str] = &["KHR_materials_emissive_strength", "KHR_materials_ior", "KHR_materials_unlit", SPECULAR_GLOSSINESS];
 
 /// A material as it is used.
 pub(super) struct Look {
@@ -75,6 +83,7 @@ impl Opacity {
 }
 
 /// KHR_texture_transform.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Placement {
     offset: [f32; 2],
     rotation: f32,
@@ -128,23 +137,25 @@ impl<'a> Reader<'a, '_, '_> {
         let mut factor = pbr.base_color_factor.0;
         let mut info = pbr.base_color_texture.as_ref().map(TextureInfo::of);
         let (mut metallic, mut roughness) = (pbr.metallic_factor.0, pbr.roughness_factor.0);
+        let mut maps = Vec::new();
         let mut simplified = Vec::new();
         // The older model of materials, which takes precedence where it is given.
-        if let Some(old) = extension("KHR_materials_pbrSpecularGlossiness") {
+        if let Some(old) = extension(SPECULAR_GLOSSINESS) {
             factor = numbers(old.get("diffuseFactor")).unwrap_or([1.0; 4]);
             info = old.get("diffuseTexture").and_then(TextureInfo::of_json).or(info);
             metallic = 0.0;
             roughness = 1.0 - old.get("glossinessFactor").and_then(Value::as_f64).unwrap_or(1.0) as f32;
-        } else if let Some(info) = &pbr.metallic_roughness_texture
-            && let Some([_, g, b, _]) = self.image(info.index.value()).and_then(|image| texture::mean_data(&image))
-        {
-            (roughness, metallic) = (roughness * g, metallic * b);
-            simplified.push("has an image of its roughness and metalness, whose means count");
+            if old.get("specularGlossinessTexture").is_some() {
+                simplified.push("has an image of its specular colour and gloss, which no output has a place for".to_owned());
+            }
+        } else if let Some(of_both) = &pbr.metallic_roughness_texture {
+            maps.push((Role::Metallic, TextureInfo::of(of_both), Channel::Blue, 1.0));
+            maps.push((Role::Roughness, TextureInfo::of(of_both), Channel::Green, 1.0));
         }
         let unlit = extension("KHR_materials_unlit").is_some();
         if unlit {
             (metallic, roughness) = (0.0, 1.0);
-            simplified.push("is to be shown without light; it is shown as a matt one");
+            simplified.push("is to be shown without light; it is shown as a matt one".to_owned());
         }
         let opacity = Opacity::of(material);
         if opacity == Opacity::Opaque {
@@ -153,17 +164,28 @@ impl<'a> Reader<'a, '_, '_> {
         let factor = factor.map(|x| unit(x, 1.0));
         let image = info.as_ref().and_then(|info| self.image(info.index));
         if image.is_some() && factor[..3] != [1.0; 3] {
-            simplified.push("multiplies its texture with a colour");
+            simplified.push("multiplies its texture with a colour".to_owned());
         }
         let strength = extension("KHR_materials_emissive_strength").and_then(|e| e.get("emissiveStrength")?.as_f64());
-        let mut emissive = if unlit { [0.0; 3] } else { material.emissive_factor.0 };
-        emissive = emissive.map(|x| x * strength.unwrap_or(1.0) as f32).map(|x| if x.is_finite() { x.max(0.0) } else { 0.0 });
-        if emissive != [0.0; 3]
-            && let Some(info) = &material.emissive_texture
-            && let Some(mean) = self.image(info.index.value()).and_then(|image| texture::mean_color(&image))
-        {
-            emissive = std::array::from_fn(|i| emissive[i] * mean[i]);
-            simplified.push("has an image of its emission, whose mean counts");
+        let emissive = if unlit { [0.0; 3] } else { material.emissive_factor.0 };
+        let emissive =
+            emissive.map(|x| x * strength.unwrap_or(1.0) as f32).map(|x| if x.is_finite() { x.max(0.0) } else { 0.0 });
+        if let Some(of_normals) = &material.normal_texture {
+            maps.push((Role::Normal, TextureInfo::of_normals(of_normals), Channel::Red, of_normals.scale));
+        }
+        if let Some(of_occlusion) = &material.occlusion_texture {
+            let strength = unit(of_occlusion.strength.0, 1.0);
+            maps.push((Role::Occlusion, TextureInfo::of_occlusion(of_occlusion), Channel::Red, strength));
+        }
+        maps.extend(material.emissive_texture.as_ref().map(|of| (Role::Emissive, TextureInfo::of(of), Channel::Red, 1.0)));
+        let ior = extension("KHR_materials_ior").and_then(|e| e.get("ior")?.as_f64()).unwrap_or(f64::from(PLAIN_IOR));
+        if !(1.0..=MAX_IOR).contains(&ior) {
+            simplified.push(format!("has an index of refraction of {ior}, which no surface has"));
+        }
+        let extensions = material.extensions.iter().flat_map(|extensions| extensions.others.keys());
+        let unknown: Vec<&str> = extensions.map(String::as_str).filter(|name| !READ.contains(name)).collect();
+        if !unknown.is_empty() {
+            simplified.push(format!("says more by extensions that no output has a place for: {}", unknown.join(", ")));
         }
         for what in simplified {
             self.source.report(&codes::SIMPLIFIED, format!("the material `{name}` {what}"), "");
@@ -174,7 +196,21 @@ impl<'a> Reader<'a, '_, '_> {
         result.metallic = unit(metallic, 1.0);
         result.roughness = unit(roughness, 1.0);
         result.emissive = emissive;
-        let (texcoord, placement) = info.map_or((0, None), |info| (info.texcoord, info.placement));
+        if (1.0..=MAX_IOR).contains(&ior) {
+            result.ior = ior as f32;
+        }
+        let mut laid = Laid::new(info.map(TextureInfo::lies));
+        for (role, info, channel, strength) in maps.into_iter().filter(|_| !unlit) {
+            let Some(image) = self.image(info.index) else { continue };
+            let map = match role {
+                Role::Emissive => Some(Map::of(texture::opaque(image), channel)),
+                _ => self.source.map(&image, Values::Channels, channel),
+            };
+            let Some(map) = map else { continue };
+            let strength = if strength.is_finite() { strength } else { 1.0 };
+            maps::add(&mut result, role, Map { strength, ..map }, laid.fits(info.lies()), self.source);
+        }
+        let (texcoord, placement) = laid.into_inner().unwrap_or_default();
         Look { material: result, plain: None, colored: None, opacity, texcoord, placement }
     }
 
@@ -230,7 +266,7 @@ impl<'a> Reader<'a, '_, '_> {
     }
 }
 
-/// What a material says about its base colour's texture.
+/// What a material says about a texture.
 struct TextureInfo {
     index: usize,
     texcoord: u32,
@@ -239,14 +275,29 @@ struct TextureInfo {
 
 impl TextureInfo {
     fn of(info: &json::texture::Info) -> Self {
-        let transform = info.extensions.as_ref().and_then(|e| e.others.get("KHR_texture_transform"));
+        let transform = info.extensions.as_ref().and_then(|e| e.others.get(TRANSFORM));
         Self { index: info.index.value(), texcoord: info.tex_coord, placement: None }.placed(transform)
+    }
+
+    fn of_normals(info: &json::material::NormalTexture) -> Self {
+        let transform = info.extensions.as_ref().and_then(|e| e.others.get(TRANSFORM));
+        Self { index: info.index.value(), texcoord: info.tex_coord, placement: None }.placed(transform)
+    }
+
+    fn of_occlusion(info: &json::material::OcclusionTexture) -> Self {
+        let transform = info.extensions.as_ref().and_then(|e| e.others.get(TRANSFORM));
+        Self { index: info.index.value(), texcoord: info.tex_coord, placement: None }.placed(transform)
+    }
+
+    /// The `TEXCOORD_n` that it uses, and how it lies.
+    fn lies(self) -> (u32, Option<Placement>) {
+        (self.texcoord, self.placement)
     }
 
     fn of_json(info: &Value) -> Option<Self> {
         let index = usize::try_from(info.get("index")?.as_u64()?).ok()?;
         let texcoord = info.get("texCoord").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
-        let transform = info.get("extensions").and_then(|e| e.get("KHR_texture_transform"));
+        let transform = info.get("extensions").and_then(|e| e.get(TRANSFORM));
         Some(Self { index, texcoord, placement: None }.placed(transform))
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::mesh::test::{assert_near, check, codes_of, colors, read, read_file, read_with, triangles};
-use crate::robot::Material;
+use crate::robot::{Channel, Material, Role};
 
 /// Four points of a square in the x-y plane of glTF, which stands upright there and so in the x-z plane of the hub.
 const POSITIONS: [f32; 12] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0];
@@ -413,8 +413,8 @@ fn materials_of_every_kind() {
         ("glass", [1.0, 1.0, 1.0, 0.25], 0.0, 1.0, [0.0; 3]),
         ("leaf", [1.0, 1.0, 1.0, 0.0], 0.0, 1.0, [0.0; 3]),
         ("stem", [1.0; 4], 0.0, 1.0, [0.0; 3]),
-        // Of an image half black and half white, and one of 51 and 102 in green and blue.
-        ("screen", [1.0; 4], 0.4, 0.1, [0.5, 0.5, 0.0]),
+        // Factors of its images.
+        ("screen", [1.0; 4], 1.0, 0.5, [1.0, 1.0, 0.0]),
     ];
     assert_eq!(mesh.materials.len(), expected.len());
     for (material, (name, color, metallic, roughness, emissive)) in mesh.materials.iter().zip(expected) {
@@ -423,7 +423,49 @@ fn materials_of_every_kind() {
         assert_near(numbers, [&color[..], &[metallic, roughness], &emissive].concat());
         assert_eq!(material.base_color_texture, None);
     }
+    let maps = mesh.materials.iter().map(|material| material.maps.keys().copied().collect::<Vec<_>>());
+    let [metallic, roughness] = [Role::Metallic, Role::Roughness].map(|role| mesh.materials[7].maps[&role].channel);
+    assert_eq!(maps.collect::<Vec<_>>().concat(), [Role::Roughness, Role::Metallic, Role::Emissive]);
+    assert_eq!((metallic, roughness), (Channel::Blue, Channel::Green));
+    assert_eq!(codes_of(&diagnostics), ["mesh-material-simplified"]);
+}
+
+#[test]
+fn images_of_surfaces() {
+    let uri = json!({"uri": data_uri(&png(255))});
+    let placed = json!({"index": 0, "extensions": {"KHR_texture_transform": {"scale": [2, 2]}}});
+    let read = |material: Value| {
+        let document =
+            changed(&[("/images", json!([uri])), ("/textures", json!([{"source": 0}])), ("/materials", json!([material]))]);
+        let (mesh, diagnostics) = read_json(&document).unwrap();
+        (mesh.materials.into_iter().next().unwrap(), diagnostics)
+    };
+    let image = json!({"index": 0});
+    let surface = json!({"metallicFactor": 0, "roughnessFactor": 0.5, "metallicRoughnessTexture": image});
+    let (material, diagnostics) = read(json!({
+        "pbrMetallicRoughness": surface, "normalTexture": {"index": 0, "scale": 0.75}, "emissiveTexture": image,
+        "occlusionTexture": {"index": 0, "strength": 0.25}, "extensions": {"KHR_materials_ior": {"ior": 1.25}}}));
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let maps: Vec<_> = material.maps.iter().map(|(role, map)| (*role, map.channel, map.strength)).collect();
+    // What is multiplied with nothing is none.
+    assert_eq!(
+        maps,
+        [(Role::Normal, Channel::Red, 0.75), (Role::Occlusion, Channel::Red, 0.25), (Role::Roughness, Channel::Green, 1.0)]
+    );
+    assert_eq!((material.roughness, material.metallic, material.ior), (0.5, 0.0, 1.25));
+    // All lie as the first, or their means count.
+    let (material, diagnostics) = read(json!({
+        "pbrMetallicRoughness": {"baseColorTexture": placed, "metallicRoughnessTexture": image},
+        "normalTexture": placed, "emissiveFactor": [1, 1, 1], "emissiveTexture": {"index": 0, "texCoord": 1}}));
+    assert_eq!(material.maps.keys().collect::<Vec<_>>(), [&Role::Normal]);
     assert_eq!(codes_of(&diagnostics), ["mesh-material-simplified"; 3]);
+    assert!((material.roughness - 9.0 / 255.0).abs() < 1e-6 && material.roughness == material.metallic);
+    let (material, diagnostics) = read(json!({"extensions": {
+        "KHR_materials_ior": {"ior": 0}, "KHR_materials_clearcoat": {"clearcoatFactor": 1}}}));
+    assert_eq!((material.ior, codes_of(&diagnostics)), (1.5, vec!["mesh-material-simplified"; 2]));
+    assert!(diagnostics[1].message.contains("KHR_materials_clearcoat"), "{diagnostics:?}");
+    let (material, diagnostics) = read(json!({"normalTexture": image, "extensions": {"KHR_materials_unlit": {}}}));
+    assert_eq!((material.maps.len(), diagnostics.len()), (0, 1));
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Material libraries of OBJ files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{lines, name_after, number};
-use crate::mesh::{Source, codes, texture as images};
-use crate::robot::{Material, Texture};
+use crate::mesh::maps::{self, Laid};
+use crate::mesh::texture::{self as images, Values};
+use crate::mesh::{MAX_IOR, Source, codes};
+use crate::robot::{Channel, Map, Material, Role, Texture};
 
 /// Of more libraries on one line, the first are read.
 const MAX_LIBRARIES: usize = 100;
@@ -17,16 +19,30 @@ const VECTOR_OPTIONS: &[&str] = &["-o", "-s", "-t"];
 const OPTIONS: &[(&str, usize)] = &[
     ("-blendu", 1),
     ("-blendv", 1),
-    ("-bm", 1),
     ("-boost", 1),
     ("-cc", 1),
     ("-clamp", 1),
     ("-colorspace", 1),
-    ("-imfchan", 1),
     ("-mm", 2),
     ("-texres", 1),
     ("-type", 1),
 ];
+
+/// What images are of, by what names them: MTL, and its extension for physically based materials.
+const ROLES: &[(&str, Role)] = &[
+    ("map_d", Role::Opacity),
+    ("map_ke", Role::Emissive),
+    ("map_pr", Role::Roughness),
+    ("map_pm", Role::Metallic),
+    ("norm", Role::Normal),
+    ("map_norm", Role::Normal),
+];
+
+/// What else names images, beside all that begins with `map_`.
+const OTHERS: &[&str] = &["decal", "disp", "refl"];
+
+/// So many images without a place are told of a material.
+const MAX_OTHERS: usize = 16;
 
 /// The materials of all libraries of a file. Of two with one name, the later counts.
 #[derive(Default)]
@@ -54,11 +70,25 @@ struct Definition {
     transparency: Option<f64>,
     roughness: Option<f64>,
     metallic: Option<f64>,
-    texture: Option<(String, Placement)>,
-    opacity_texture: Option<String>,
-    emissive_texture: Option<String>,
-    roughness_texture: Option<String>,
-    metallic_texture: Option<String>,
+    /// `Ni`.
+    ior: Option<f64>,
+    texture: Option<Picture>,
+    maps: BTreeMap<Role, Picture>,
+    /// `bump`: heights by the letter, but exporters write normals too.
+    bump: Option<Picture>,
+    /// Images that have no place in a material, by what names them.
+    others: Vec<(String, Picture)>,
+}
+
+/// An image as a material names it.
+#[derive(Clone, Debug, PartialEq)]
+struct Picture {
+    path: String,
+    placement: Placement,
+    /// `-imfchan`.
+    channel: Option<(Values, Channel)>,
+    /// `-bm`.
+    strength: f32,
 }
 
 impl Library {
@@ -105,15 +135,10 @@ impl Library {
         self.materials.extend(current);
     }
 
-    /// The material of a name, and how its texture lies if not plainly.
+    /// The material of a name, and how its images lie if not plainly.
     pub fn material(&self, name: &str, source: &mut Source) -> Option<(Material, Option<Placement>)> {
         let definition = self.materials.get(name)?;
-        let mut image = |path: &str| definition.image(path, source);
-        let texture = definition.texture.as_ref().and_then(|(path, placement)| Some((image(path)?, path, placement)));
-        let mut mean = |path: &Option<String>, mean: fn(&Texture) -> Option<[f32; 4]>| mean(&*image(path.as_deref()?)?);
-        let glow = mean(&definition.emissive_texture, images::mean_color);
-        let roughness = mean(&definition.roughness_texture, images::mean_data);
-        let metallic = mean(&definition.metallic_texture, images::mean_data);
+        let texture = definition.texture.as_ref().and_then(|of| Some((definition.image(&of.path, source)?, of)));
         let stand_in = if texture.is_some() { 1.0 } else { 0.8 };
         let diffuse = definition.diffuse.filter(|c| texture.is_none() || *c != [0.0; 3]).unwrap_or([stand_in; 3]);
         let mut opacity = definition.opacity.or(definition.transparency.map(|t| 1.0 - t)).unwrap_or(1.0);
@@ -121,36 +146,21 @@ impl Library {
             source.report(&codes::OPACITY_ZERO, format!("the material `{name}` has an opacity of 0"), "");
             opacity = 1.0;
         }
-        let color_path = texture.as_ref().map(|(_, path, _)| *path);
-        if definition.opacity_texture.as_ref().is_some_and(|path| Some(path) != color_path) {
-            let message = format!("the material `{name}` has an image of its opacity apart from that of its colour");
-            source.report(&codes::SIMPLIFIED, message, "put the opacity into the alpha of the colour's image");
-        }
-        if glow.is_some() || roughness.is_some() || metallic.is_some() {
-            let message =
-                format!("the material `{name}` has images of its emission, roughness or metalness; their means count");
-            source.report(&codes::SIMPLIFIED, message, "");
-        }
         let [r, g, b] = linear(diffuse.map(|c| c.min(1.0)));
         let mut material = Material::plain(name, [r, g, b, unit(opacity)]);
-        let emissive = linear(definition.emissive.unwrap_or_default());
-        material.emissive = match glow {
-            // Exporters leave a black colour beside an image.
-            Some([r, g, b, _]) if emissive == [0.0; 3] => [r, g, b],
-            Some(mean) => std::array::from_fn(|i| emissive[i] * mean[i]),
-            None => emissive,
-        };
-        let scalar = |mean: Option<[f32; 4]>, value: Option<f64>| mean.map(|mean| mean[0]).or(value.map(unit));
-        material.roughness = scalar(roughness, definition.roughness).unwrap_or(material.roughness);
-        material.metallic = scalar(metallic, definition.metallic).unwrap_or(material.metallic);
-        let mut placed = None;
-        if let Some((texture, path, placement)) = texture {
+        material.emissive = linear(definition.emissive.unwrap_or_default());
+        material.roughness = definition.roughness.map_or(material.roughness, unit);
+        material.metallic = definition.metallic.map_or(material.metallic, unit);
+        // Exporters write 1, at which nothing would mirror, where they have nothing to say.
+        material.ior = definition.ior.filter(|ior| *ior > 1.0).map_or(material.ior, |ior| ior.min(MAX_IOR) as f32);
+        let mut laid = Laid::new(texture.as_ref().map(|(_, of)| of.placement.clone()));
+        if let Some((texture, of)) = texture {
             // An image's alpha is opacity only where the material says so.
-            let alpha = definition.opacity_texture.as_ref().is_some_and(|opacity| opacity == path);
+            let alpha = definition.maps.get(&Role::Opacity).is_some_and(|opacity| opacity.path == of.path);
             material.base_color_texture = Some(if alpha { texture } else { images::opaque(texture) });
-            placed = (*placement != Placement::PLAIN).then(|| placement.clone());
         }
-        Some((material, placed))
+        definition.add_maps(&mut material, &mut laid, source);
+        Some((material, laid.into_inner().filter(|placement| *placement != Placement::PLAIN)))
     }
 }
 
@@ -171,14 +181,80 @@ impl Definition {
             "ke" => self.emissive = colour(),
             "d" => self.opacity = value(),
             "tr" => self.transparency = value(),
+            "ni" => self.ior = value(),
             "pr" => self.roughness = value(),
             "pm" => self.metallic = value(),
-            "map_kd" => self.texture = texture(&text()),
-            "map_d" => self.opacity_texture = path(&text()),
-            "map_ke" => self.emissive_texture = path(&text()),
-            "map_pr" => self.roughness_texture = path(&text()),
-            "map_pm" => self.metallic_texture = path(&text()),
-            _ => {}
+            "map_kd" => self.texture = picture(&text()),
+            "map_bump" | "bump" => self.bump = picture(&text()),
+            _ => match ROLES.iter().find(|(name, _)| *name == keyword) {
+                Some((_, role)) => {
+                    self.maps.remove(role);
+                    self.maps.extend(picture(&text()).map(|picture| (*role, picture)));
+                }
+                None if self.others.len() < MAX_OTHERS && (keyword.starts_with("map_") || OTHERS.contains(&keyword)) => {
+                    self.others.extend(picture(&text()).map(|picture| (keyword.to_owned(), picture)));
+                }
+                None => {}
+            },
+        }
+    }
+
+    /// Gives the material its images beside that of its colour, and says what becomes of those that have no place.
+    fn add_maps(&self, material: &mut Material, laid: &mut Laid<Placement>, source: &mut Source) {
+        for (&role, picture) in &self.maps {
+            if role == Role::Opacity && self.texture.as_ref().is_some_and(|color| color.path == picture.path) {
+                continue;
+            }
+            let Some(image) = self.image(&picture.path, source) else { continue };
+            let Some(map) = picture.map(role, &image, source) else { continue };
+            match role {
+                // The image takes the place of the number.
+                Role::Roughness => material.roughness = 1.0,
+                Role::Metallic => material.metallic = 1.0,
+                // Exporters leave a black colour beside an image.
+                Role::Emissive if material.emissive == [0.0; 3] => material.emissive = [1.0; 3],
+                _ => {}
+            }
+            let fits = laid.fits(picture.placement.clone());
+            maps::add(material, role, map, fits, source);
+        }
+        let mut without_place = Vec::new();
+        if let Some(picture) = &self.bump
+            && let Some(image) = self.image(&picture.path, source)
+        {
+            if self.maps.contains_key(&Role::Normal) {
+                without_place.push(format!("bump ({}), beside its image of normals", picture.path));
+            } else if !source.holds_normals(&image) {
+                let message = format!(
+                    "the bump image `{}` of the material `{}` holds heights, which say no slope without a scale; it is left out",
+                    picture.path, material.name
+                );
+                source.report(&codes::SIMPLIFIED, message, "bake it into an image of normals, and name that with `norm`");
+            } else if let Some(map) = picture.map(Role::Normal, &image, source) {
+                let message = format!(
+                    "the bump image `{}` of the material `{}` holds normals, and is taken for what it is",
+                    picture.path, material.name
+                );
+                source.report(&codes::SIMPLIFIED, message, "name it with `norm`");
+                let fits = laid.fits(picture.placement.clone());
+                maps::add(material, Role::Normal, map, fits, source);
+            }
+        }
+        let is_color = |path: &String| self.texture.as_ref().is_some_and(|color| color.path == *path);
+        // Exporters name the image of the colour for the ambient light, too.
+        let others = self.others.iter().filter(|(keyword, picture)| keyword != "map_ka" || !is_color(&picture.path));
+        without_place.extend(others.map(|(keyword, picture)| format!("{keyword} ({})", picture.path)));
+        if !without_place.is_empty() {
+            let message = format!(
+                "the material `{}` has images that no output has a place for: {}",
+                material.name,
+                without_place.join(", ")
+            );
+            source.report(
+                &codes::SIMPLIFIED,
+                message,
+                "name images of roughness, metalness and normals with map_Pr, map_Pm and norm",
+            );
         }
     }
 
@@ -190,9 +266,19 @@ impl Definition {
     }
 }
 
-/// The image alone.
-fn path(text: &str) -> Option<String> {
-    texture(text).map(|(path, _)| path)
+impl Picture {
+    /// The image as the map of `role`. `None` if it says nothing, or can't be read, which is reported.
+    fn map(&self, role: Role, image: &Arc<Texture>, source: &mut Source) -> Option<Map> {
+        let plain = |texture: Arc<Texture>| Map { strength: self.strength, ..Map::of(texture, Channel::Red) };
+        match (role, self.channel) {
+            (Role::Emissive, _) => Some(Map::of(images::opaque(image.clone()), Channel::Red)),
+            (Role::Normal, _) => Some(plain(source.map(image, Values::Channels, Channel::Red)?.texture)),
+            // An image that has opacity means that.
+            (Role::Opacity, None) if image.has_alpha => source.map(image, Values::Alpha, Channel::Red),
+            (_, Some((values, channel))) => source.map(image, values, channel),
+            (_, None) => source.map(image, Values::Channels, Channel::Red),
+        }
+    }
 }
 
 /// The names in a list of libraries whose names may have spaces, but end with `.mtl`.
@@ -218,14 +304,30 @@ fn folder_of(library: &str) -> &str {
 }
 
 /// Splits `-s 2 2 1 -clamp on my image.png` into the image and how it lies.
-fn texture(text: &str) -> Option<(String, Placement)> {
+fn picture(text: &str) -> Option<Picture> {
     let mut placement = Placement::PLAIN;
+    let (mut channel, mut strength) = (None, 1.0);
     let mut rest = text.trim();
     while rest.starts_with('-') {
         let (option, after) = split_word(rest);
         let option = option.to_ascii_lowercase();
         if let Some((_, arguments)) = OPTIONS.iter().find(|(name, _)| *name == option) {
             rest = (0..*arguments).fold(after, |rest, _| split_word(rest).1);
+        } else if option == "-bm" {
+            let (word, after) = split_word(after);
+            strength = word.parse().ok().filter(|strength: &f32| strength.is_finite()).unwrap_or(strength);
+            rest = after;
+        } else if option == "-imfchan" {
+            let (word, after) = split_word(after);
+            channel = match word {
+                "r" => Some((Values::Channels, Channel::Red)),
+                "g" => Some((Values::Channels, Channel::Green)),
+                "b" => Some((Values::Channels, Channel::Blue)),
+                "m" => Some((Values::Alpha, Channel::Red)),
+                "l" => Some((Values::Luminance, Channel::Red)),
+                _ => None,
+            };
+            rest = after;
         } else if VECTOR_OPTIONS.contains(&option.as_str()) {
             let mut values = Vec::new();
             rest = after;
@@ -247,7 +349,7 @@ fn texture(text: &str) -> Option<(String, Placement)> {
             break;
         }
     }
-    (!rest.is_empty()).then(|| (rest.to_owned(), placement))
+    (!rest.is_empty()).then(|| Picture { path: rest.to_owned(), placement, channel, strength })
 }
 
 /// The first word, and what follows it.
@@ -274,15 +376,18 @@ mod tests {
 
     #[test]
     fn options_of_textures() {
-        let plain = |path: &str| Some((path.to_owned(), Placement::PLAIN));
-        assert_eq!(texture("a.png"), plain("a.png"));
-        assert_eq!(texture(" my image.png "), plain("my image.png"));
-        assert_eq!(texture("-bm 0.5 -clamp on -mm 0 1 -t 1 a b.png"), plain("a b.png"));
+        let plain = |path: &str| Picture { path: path.to_owned(), placement: Placement::PLAIN, channel: None, strength: 1.0 };
+        assert_eq!(picture("a.png"), Some(plain("a.png")));
+        assert_eq!(picture(" my image.png "), Some(plain("my image.png")));
+        assert_eq!(picture("-boost 0.5 -clamp on -mm 0 1 -t 1 a b.png"), Some(plain("a b.png")));
         let placement = Placement { scale: [2.0, 1.0], offset: [0.5, 0.25] };
-        assert_eq!(texture("-s 2 -o .5 .25 0 a.png"), Some(("a.png".into(), placement)));
-        assert_eq!(texture("-odd.png"), plain("-odd.png"));
-        assert_eq!(texture("-s 1 1 1"), None);
-        assert_eq!(texture(""), None);
+        assert_eq!(picture("-s 2 -o .5 .25 0 a.png"), Some(Picture { placement, ..plain("a.png") }));
+        let strong = Picture { strength: 0.5, channel: Some((Values::Alpha, Channel::Red)), ..plain("a.png") };
+        assert_eq!(picture("-bm 0.5 -imfchan m a.png"), Some(strong));
+        assert_eq!(picture("-bm nan -imfchan z a.png"), Some(plain("a.png")));
+        assert_eq!(picture("-odd.png"), Some(plain("-odd.png")));
+        assert_eq!(picture("-s 1 1 1"), None);
+        assert_eq!(picture(""), None);
     }
 
     #[test]

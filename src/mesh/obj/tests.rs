@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::mesh::test::{assert_near, codes_of, colors, read, read_file, read_with, triangles};
+use crate::robot::Role;
 
 #[test]
 fn corners_of_every_kind() {
@@ -142,10 +143,81 @@ fn materials_of_several_libraries() {
     let uvs = mesh.uvs.as_ref().unwrap();
     let uvs = uvs.indices[3].map(|i| uvs.values[i as usize]);
     assert_eq!(uvs, [[0.5, 0.0], [2.5, 0.0], [2.5, 4.0]]);
-    // The image is half black and half white.
-    assert_eq!((shiny.roughness, shiny.metallic, shiny.emissive), (0.5, 0.75, [0.5; 3]));
-    assert_eq!(codes_of(&diagnostics), ["mesh-material-simplified", "mesh-material"]);
+    assert_eq!((shiny.roughness, shiny.metallic, shiny.emissive), (1.0, 0.75, [1.0; 3]));
+    assert_eq!(shiny.maps.keys().copied().collect::<Vec<_>>(), [Role::Normal, Role::Roughness, Role::Emissive]);
+    assert_eq!(codes_of(&diagnostics), ["mesh-texture-missing", "mesh-material"]);
     assert!(diagnostics[1].message.contains("`nowhere`"), "{}", diagnostics[1].message);
+}
+
+/// A PNG of two by two pixels.
+fn png(image: image::DynamicImage) -> Vec<u8> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    image.write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+    bytes.into_inner()
+}
+
+#[test]
+fn images_of_materials() {
+    let grey = |value: u8| {
+        png(image::DynamicImage::ImageLuma8(image::GrayImage::from_fn(2, 2, |x, _| image::Luma([value * x as u8]))))
+    };
+    let normals = png(image::DynamicImage::ImageRgb8(image::RgbImage::from_pixel(2, 2, image::Rgb([128, 128, 255]))));
+    let glass = png(image::DynamicImage::ImageRgba8(image::RgbaImage::from_pixel(2, 2, image::Rgba([9, 9, 9, 51]))));
+    let (dark, light) = (grey(100), grey(200));
+    let files: [(&str, &[u8]); 4] =
+        [("dark.png", &dark), ("light.png", &light), ("normals.png", &normals), ("glass.png", &glass)];
+    let read = |mtl: &str, texcoords: bool| {
+        let corners = if texcoords { "vt 0 0\nvt 1 0\nvt 1 1\nusemtl m\nf 1/1 2/2 3/3" } else { "usemtl m\nf 1 2 3" };
+        let obj = format!("mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\n{corners}");
+        let mtl = format!("newmtl m\n{mtl}");
+        let files: Vec<_> = files.into_iter().chain([("a.mtl", mtl.as_bytes())]).collect();
+        let (mesh, diagnostics) = read_with("a.obj", obj.as_bytes(), &files).unwrap();
+        let said: Vec<String> = diagnostics.into_iter().map(|found| format!("{} {}", found.code, found.message)).collect();
+        (mesh.materials.into_iter().next().unwrap(), said)
+    };
+    let names = |material: &Material| {
+        material.maps.iter().map(|(role, map)| (*role, map.texture.name.clone(), map.strength)).collect::<Vec<_>>()
+    };
+    let (material, said) = read(
+        "Ni 1.25\nPr 0.1\nPm 0.1\nmap_Pr dark.png\nmap_Pm -imfchan g light.png\nmap_Ke light.png\nmap_d -imfchan l dark.png\nnorm -bm 0.5 normals.png",
+        true,
+    );
+    assert_eq!(said, [""; 0]);
+    assert_eq!((material.ior, material.roughness, material.metallic, material.emissive), (1.25, 1.0, 1.0, [1.0; 3]));
+    let [normal, opacity, emissive] =
+        [("normals", 0.5), ("dark", 1.0), ("light", 1.0)].map(|(name, strength)| (name.to_owned(), strength));
+    assert_eq!(
+        names(&material),
+        [
+            (Role::Normal, normal.0, normal.1),
+            (Role::Roughness, "dark".into(), 1.0),
+            (Role::Metallic, "light".into(), 1.0),
+            (Role::Opacity, opacity.0, opacity.1),
+            (Role::Emissive, emissive.0, emissive.1),
+        ]
+    );
+    let alpha = image::load_from_memory(&read("map_d glass.png", true).0.maps[&Role::Opacity].texture.bytes).unwrap();
+    assert_eq!(alpha.into_luma8().get_pixel(0, 0).0, [51], "an image with opacity means that");
+    // A bump map is taken for what it is.
+    let (material, said) = read("map_Bump normals.png", true);
+    assert_eq!(names(&material), [(Role::Normal, "normals".into(), 1.0)]);
+    assert!(said.len() == 1 && said[0].contains("holds normals"), "{said:?}");
+    let (material, said) = read("bump -bm 2 dark.png", true);
+    assert!(material.maps.is_empty() && said.len() == 1 && said[0].contains("holds heights"), "{said:?}");
+    // What has no place is told, but not the colour's image as that of the ambient light.
+    let (material, said) =
+        read("map_Kd dark.png\nmap_Ka dark.png\nmap_Ks light.png\nmap_Ns light.png\ndisp light.png\nNi 1", true);
+    assert!(material.maps.is_empty() && material.ior == 1.5 && said.len() == 1, "{said:?}");
+    assert!(["map_ks", "map_ns", "disp"].iter().all(|name| said[0].contains(name)) && !said[0].contains("map_ka"), "{said:?}");
+    // A mesh has one set of coordinates, placed as the first image is; or none.
+    let (material, said) =
+        read("map_Kd -s 2 2 1 dark.png\nmap_Pr -s 2 2 1 light.png\nmap_Pm light.png\nnorm normals.png", true);
+    assert_eq!(material.maps.keys().collect::<Vec<_>>(), [&Role::Roughness]);
+    assert!(said.len() == 2 && (material.metallic - 100.0 / 255.0).abs() < 1e-6, "{said:?}");
+    let (material, said) = read("map_Pr light.png\nmap_Ke light.png\nmap_d dark.png\nnorm normals.png", false);
+    assert!(material.maps.is_empty() && said.len() == 4, "{said:?}");
+    assert!((material.roughness - 100.0 / 255.0).abs() < 1e-6 && (material.base_color[3] - 50.0 / 255.0).abs() < 1e-6);
+    assert!(material.emissive[0] > 0.2 && material.emissive[0] < 0.4, "the mean is linear");
 }
 
 #[test]

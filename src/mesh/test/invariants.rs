@@ -41,5 +41,7 @@ pub fn check(mesh: &Mesh) {
         let unit = |x: &f32| (0.0..=1.0).contains(x);
         assert!(material.base_color.iter().all(unit) && unit(&material.metallic) && unit(&material.roughness));
         assert!(material.emissive.iter().all(|x| x.is_finite() && *x >= 0.0));
+        assert!(material.ior >= 1.0 && material.maps.values().all(|map| map.strength.is_finite()));
+        assert!(mesh.uvs.is_some() || material.maps.is_empty());
     }
 }

@@ -59,11 +59,36 @@ fn texts_that_are_no_robot() {
         1,
         "robot \"r\"",
     );
-    let xacro = "<robot name='r' xmlns:xacro='http://www.ros.org/wiki/xacro'>\n <link name='a'/><xacro:b c='d'/></robot>";
-    stops(xacro, "urdf-xacro", 2, 18, "xacro:b");
+    let xacro =
+        "<robot name='r' xmlns:xacro='http://www.ros.org/wiki/xacro'>\n <a/><xacro:b c='d'><link name='a'/></xacro:b></robot>";
+    stops(xacro, "urdf-xacro", 2, 6, "xacro:b");
     let many = format!("<robot {}/>", (0..3000).map(|n| format!("a{n}='' ")).collect::<String>());
     stops(&many, "urdf-too-large", 1, 1, "");
     assert_eq!(decode(b"<?xml version='1.0' encoding='EUC-JP'?>").unwrap_err().code, "urdf-unsupported-encoding");
+}
+
+#[test]
+fn what_xacro_left_does_not_stop_a_robot() {
+    let text = "<robot name='r' xmlns='http://playerstage.sf.net' xmlns:x='http://www.ros.org/wiki/xacro'>
+<x:include filename='a.xacro'><x:b/></x:include>
+<link name='a'><visual> <x:property name='pi' value='3'/><geometry><sphere radius='1'/></geometry></visual></link>
+ <x:if value='1'><link name='b'/></x:if></robot>";
+    let found = [("x:include", 2, 1), ("x:property", 3, 25), ("x:if", 4, 2)];
+    let outcome = read(text, None);
+    for (diagnostic, (name, line, column)) in outcome.diagnostics.iter().zip(found) {
+        assert_eq!((diagnostic.code, diagnostic.place.line, diagnostic.place.column), ("urdf-xacro-left", line, column));
+        assert!(diagnostic.message.starts_with(&format!("<{name}> ")) && diagnostic.help.contains("run xacro"), "{diagnostic}");
+    }
+    let robot = outcome.robot.unwrap();
+    assert_eq!((outcome.diagnostics.len(), robot.links.len(), robot.links[0].visuals.len()), (3, 1, 1));
+    let kept: Vec<&str> = robot.custom.elements.iter().map(|element| element.name.as_str()).collect();
+    assert_eq!(kept, ["x:include", "x:if"]);
+    // Elements without a prefix are none of xacro's, whatever the default namespace.
+    let plain = "<robot name='r' xmlns='http://www.ros.org/wiki/xacro'><link name='a'/></robot>";
+    assert_eq!((read(plain, None).diagnostics.len(), read(plain, None).robot.unwrap().links.len()), (0, 1));
+    let many = format!("<robot name='r' xmlns:xacro='xacro'><link name='a'/>{}</robot>", "<xacro:a/>".repeat(30));
+    let many = read(&many, None).diagnostics;
+    assert!(many.len() == 20 && many[19].message.contains("nor from 10 more"), "{}", many[19]);
 }
 
 #[test]
