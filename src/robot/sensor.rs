@@ -66,6 +66,8 @@ pub struct Interface {
     pub type_name: String,
     /// What it is.
     pub kind: InterfaceKind,
+    /// Whether it is there from the start: false for what a controller offers that another one keeps from its joints (REP-158 §4.2.3).
+    pub starts_enabled: bool,
 }
 
 /// The kinds of interfaces, seen from the robot.

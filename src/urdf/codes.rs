@@ -177,6 +177,8 @@ codes! {
         "Goes on; the joint has no drive.";
     UNKNOWN_CONTROLLER Info "urdf-unknown-controller": "A controller file names a controller of a type of which it is not known what it offers.",
         "Goes on without its topics and actions.";
+    EXCLUSIVE_CONTROLLER Info "urdf-exclusive-controller": "Two controllers command the same joint, so only one of them can be active (REP-158 §4.2.3).",
+        "Goes on; what the second one offers has `starts_enabled` false. A trajectory controller comes first, then the one that is named first.";
     CONTROLLER_FILE Warning "urdf-controller-file": "A controller file is no YAML of a parameter file.",
         "Goes on without it.";
     TOO_MANY_CONTROLLERS Warning "urdf-too-many-controllers": "A robot has more than 100 controller files, or these name more than 1000 controllers.",

@@ -99,6 +99,7 @@ fn always() -> [Interface; 2] {
         name: name.to_owned(),
         type_name: type_name.to_owned(),
         kind: InterfaceKind::Publisher { rate, qos },
+        starts_enabled: true,
     };
     [
         publisher("joint_states", "sensor_msgs/msg/JointState", 50.0, Qos::Default),
@@ -113,7 +114,7 @@ fn author_frame(prim: &mut Prim<'_>, id: &str) {
         .attribute("ros:frame:static", Attribute::bool(true).uniform());
 }
 
-/// Makes a prim an interface (§2.4, §2.5, §2.6).
+/// Makes a prim an interface (§2.4, §2.5, §2.6), disabled at load time where another controller has its joints (§2.3, §4.2.3).
 fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
     let (schema, prefix, role) = match interface.kind {
         InterfaceKind::Publisher { .. } => ("RosTopicAPI", "ros:topic", "publisher"),
@@ -127,6 +128,9 @@ fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
         .attribute(&format!("{prefix}:name"), Attribute::string(&interface.name).uniform())
         .attribute(&format!("{prefix}:role"), Attribute::token(role).uniform())
         .attribute(&format!("{prefix}:type"), Attribute::string(&interface.type_name).uniform());
+    if !interface.starts_enabled {
+        prim.attribute(&format!("{prefix}:starts_enabled"), Attribute::bool(false).uniform());
+    }
     if let InterfaceKind::Publisher { rate, .. } = interface.kind {
         prim.attribute("ros:topic:publish_rate", Attribute::double(rate).uniform());
     }

@@ -26,7 +26,7 @@ fn robot(sensors: Vec<Sensor>) -> Robot {
 
 fn topic(name: &str, type_name: &str) -> Interface {
     let kind = InterfaceKind::Publisher { rate: 30.0, qos: Qos::Sensor };
-    Interface { name: name.to_owned(), type_name: type_name.to_owned(), kind }
+    Interface { name: name.to_owned(), type_name: type_name.to_owned(), kind, starts_enabled: true }
 }
 
 /// A sensor on the link of this index in [`URDF`], with topics of these names.
@@ -173,15 +173,17 @@ fn robot_wide_interfaces_are_there_once() {
         name: "arm/follow".to_owned(),
         type_name: "control_msgs/action/FollowJointTrajectory".to_owned(),
         kind: InterfaceKind::ActionServer,
+        starts_enabled: true,
     };
     let command = Interface { kind: InterfaceKind::SUBSCRIPTION, ..topic("/cmd_vel", "geometry_msgs/msg/TwistStamped") };
-    robot.interfaces = vec![topic("joint_states", "x/msg/Y"), action.clone(), command, action];
+    let disabled = Interface { name: "grip".to_owned(), starts_enabled: false, ..action.clone() };
+    robot.interfaces = vec![topic("joint_states", "x/msg/Y"), action.clone(), command, action, disabled];
     let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
     let text = String::from_utf8(asset.files["ros.usda"].clone()).unwrap();
-    assert_eq!(text.matches("def Xform \"").count(), 4, "{text}");
+    assert_eq!(text.matches("def Xform \"").count(), 5, "{text}");
     for line in [
         "def Xform \"arm_follow\" (",
-        "uniform token ros:action:role = \"server\"",
+        "uniform bool ros:action:starts_enabled = 0",
         "def Xform \"cmd_vel\" (",
         "uniform token ros:topic:role = \"subscription\"",
     ] {
