@@ -275,6 +275,8 @@ def test_sensors_are_where_the_source_has_them(sensing, sensing_asset):
     for name, sensor in found.items():
         here = sensing_asset.pose(topics[of[name]])
         assert np.abs(here - rest[sensor.link] @ sensor.pose).max() < 1e-6, name
+    eye = sensing_asset.frames["eye_optical"]
+    assert eye.GetParent().IsA(UsdGeom.Camera) and np.abs(sensing_asset.pose(eye) - rest["eye_optical"]).max() < 1e-6
     assert topics["laser/scan"] == sensing_asset.frames["scanner"], "a frame bears the topic of its first sensor itself"
     assert topics["second"].GetParent() == sensing_asset.frames["scanner"]
     assert topics["gyro/data"].GetParent() == sensing_asset.bodies["base"] and topics["gyro/data"].GetName() == "gyro"
@@ -284,18 +286,16 @@ def test_cameras(sensing, sensing_asset):
     rest = kinematics.read(sensing.urdf).link_poses()
     cameras = {(_frame_id(p), p.GetDisplayName() or p.GetName()): p for p in sensing_asset.prims if p.IsA(UsdGeom.Camera)}
     sensors = {(s.link, s.name): s for s in _sensors(sensing.urdf) if s.camera is not None}
-    # A camera that coincides with an optical frame of the robot stands in that.
-    sensors["eye_optical", "eye"] = sensors.pop(("eye", "eye"))
     assert set(cameras) == set(sensors)
     for key, camera in cameras.items():
         _assert_sees(sensing_asset, camera, sensors[key], rest)
         assert not any(schema.startswith("Ros") for schema in applied(camera)), "a camera itself bears nothing of ROS (2.8)"
-        own = camera.GetParent() if key == ("eye_optical", "eye") else camera.GetChildren()[0]
+        # The optical frame is a child of the camera, the robot's own too (2.8).
+        (own,) = camera.GetChildren()
         assert "RosFrameAPI" in applied(own) and value(own, "ros:frame:static") is True
         _assert_optical(sensing_asset, camera, own, 1e-6)
-        # Half a turn about x, exactly (2.8).
-        turned = camera if own == camera.GetParent() else own
-        assert value(turned, "xformOp:orient") == Gf.Quatf(0, 1, 0, 0) and value(turned, "xformOp:translate") == Gf.Vec3d(0)
+        # Half a turn about x, exactly.
+        assert value(own, "xformOp:orient") == Gf.Quatf(0, 1, 0, 0) and value(own, "xformOp:translate") == Gf.Vec3d(0)
         assert Counter(_frame_id(p) == _frame_id(own) for p in own.GetChildren() if _interface(p))[False] == 0
 
 
@@ -365,8 +365,13 @@ def test_cameras_of_real_robots(robot):
         sensor = sensors[name]
         _assert_looks(asset, camera, rest[sensor.link] @ sensor.pose)
         for topic in sensor.topics:
+            frame = topics[topic].GetParent()
             # Real URDFs write a right angle with four digits.
-            _assert_optical(asset, camera, topics[topic].GetParent(), 2e-3)
+            _assert_optical(asset, camera, frame, 2e-3)
+            # A frame stands in the camera (2.8); a body can't, and holds it.
+            is_frame = "RosFrameAPI" in applied(frame)
+            assert (frame.GetParent() == camera) if is_frame else (camera.GetParent() == frame)
+            assert np.abs(asset.pose(frame) - rest[value(frame, "ros:frame:id") or frame.GetName()]).max() < 1e-5
 
 
 def test_the_checker_finds_nothing_else(robot):

@@ -58,14 +58,20 @@ struct Wish {
     interface: Option<usize>,
     name: String,
     kind: SensorPrimKind,
+    /// The link that will stand in it: the camera's optical frame.
+    optical: Option<LinkId>,
 }
 
-/// Decides where the sensors of a robot stand. `plan` has all but the sensors.
-pub(super) fn plan(robot: &Robot, plan: &Plan) -> Vec<SensorPlan> {
+/// A prim that was wished for, with its name.
+type Granted = (Wish, String);
+
+/// Decides where the sensors of a robot stand. `plan` has all but the sensors; an optical frame of a camera moves into the camera.
+pub(super) fn plan(robot: &Robot, plan: &mut Plan) -> Vec<SensorPlan> {
     let mut planner = Planner {
         robot,
         plan,
         optical_frames: optical_frame_names(robot, plan),
+        cameras: cameras_with_links(robot, plan),
         bearing: HashSet::new(),
         wishes: BTreeMap::new(),
         sensors: robot
@@ -80,8 +86,120 @@ pub(super) fn plan(robot: &Robot, plan: &Plan) -> Vec<SensorPlan> {
             _ => planner.other(index, sensor),
         }
     }
-    planner.grant();
-    planner.sensors
+    let granted = planner.name();
+    let mut sensors = std::mem::take(&mut planner.sensors);
+    let optical_frames = std::mem::take(&mut planner.optical_frames);
+    move_optical_frames(plan, &mut sensors, &granted);
+    place_prims(robot, plan, &optical_frames, granted, &mut sensors);
+    sensors
+}
+
+/// The links that are optical frames of cameras and can stand in them, by sensor: frames that are rigid in what the camera is on. Of
+/// several cameras of one link the first has it. None of them stands in another camera already: else paths could grow without bound.
+fn cameras_with_links(robot: &Robot, plan: &Plan) -> HashMap<usize, LinkId> {
+    let mut wanted: HashMap<LinkId, usize> = HashMap::new();
+    for (index, sensor) in robot.sensors.iter().enumerate() {
+        let Some(frame) = sensor.frame.filter(|_| matches!(sensor.kind, SensorKind::Camera(_))) else { continue };
+        let (link, on) = (&plan.links[frame.0], &plan.links[sensor.link.0]);
+        if link.role == Role::Frame && link.body == on.body && holder(robot, plan, frame).is_some() {
+            wanted.entry(frame).or_insert(index);
+        }
+    }
+    let mut is_in_camera = vec![false; plan.links.len()];
+    let mut cameras = HashMap::new();
+    for &link in &robot.tree.order {
+        let is_below = plan.links[link.0].holder.is_some_and(|holder| is_in_camera[holder.0]);
+        let camera = wanted.get(&link).filter(|_| !is_below);
+        is_in_camera[link.0] = is_below || camera.is_some();
+        cameras.extend(camera.map(|&camera| (camera, link)));
+    }
+    cameras
+}
+
+/// The link whose prim holds that of `link`, which may be the world.
+fn holder(robot: &Robot, plan: &Plan, link: LinkId) -> Option<LinkId> {
+    plan.links[link.0].holder.or_else(|| robot.world_root().filter(|&world| world != link))
+}
+
+/// Moves the links that are optical frames, and all that stands in them, into the prims of their cameras (§2.8). They stay where they
+/// are in the world.
+fn move_optical_frames(plan: &mut Plan, sensors: &mut [SensorPlan], granted: &BTreeMap<LinkId, Vec<Granted>>) {
+    let mut cameras: HashMap<String, String> = HashMap::new();
+    for (wish, identifier) in granted.values().flatten() {
+        let (Some(frame), SensorPrimKind::Camera(_, pose)) = (wish.optical, wish.kind) else { continue };
+        let frame = &mut plan.links[frame.0];
+        let turned = pose.inverse() * frame.local;
+        frame.local = if is_same(&turned, &half_turn()) { half_turn() } else { turned };
+        cameras.insert(frame.path.clone(), identifier.clone());
+    }
+    if cameras.is_empty() {
+        return;
+    }
+    let links = plan.links.iter_mut().map(|link| &mut link.path);
+    let joints = plan.joints.iter_mut().flatten().map(|joint| &mut joint.path);
+    let added = plan.world_joints.iter_mut().map(|(path, _)| path);
+    let interfaces = sensors.iter_mut().flat_map(|sensor| &mut sensor.interfaces).flatten();
+    for path in links.chain(joints).chain(added).chain(&mut plan.articulation_roots).chain(interfaces) {
+        *path = with_cameras(path, &cameras);
+    }
+}
+
+/// `path` with the name of a camera in front of that of the frame that moves into it. `cameras`: by the frame's path as it was.
+fn with_cameras(path: &str, cameras: &HashMap<String, String>) -> String {
+    let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
+    let (mut moved, mut begin) = (String::with_capacity(path.len()), 0);
+    for end in ends {
+        if let Some(camera) = cameras.get(&path[..end]) {
+            moved.push('/');
+            moved.push_str(camera);
+        }
+        moved.push_str(&path[begin..end]);
+        begin = end;
+    }
+    moved
+}
+
+/// Plans the prims that have names, and what stands in them. `plan` has the optical frames in their cameras.
+fn place_prims(
+    robot: &Robot,
+    plan: &Plan,
+    optical_frames: &HashMap<usize, String>,
+    granted: BTreeMap<LinkId, Vec<Granted>>,
+    sensors: &mut [SensorPlan],
+) {
+    for (holder, granted) in granted {
+        for (wish, identifier) in granted {
+            let path = format!("{}/{identifier}", plan.links[holder.0].path);
+            let sensor = &mut sensors[wish.sensor];
+            if let Some(interface) = wish.interface {
+                sensor.interfaces[interface] = Some(path.clone());
+            }
+            sensor.add(path.clone(), &wish.name, wish.kind);
+            if let (SensorPrimKind::Camera(..), Some(id)) = (wish.kind, optical_frames.get(&wish.sensor)) {
+                sensor.add_optical_frame(&robot.sensors[wish.sensor], &path, id);
+            }
+        }
+    }
+}
+
+impl SensorPlan {
+    /// The optical frame of a camera that the robot has no link for, with the camera's interfaces.
+    fn add_optical_frame(&mut self, sensor: &Sensor, camera: &str, id: &str) {
+        let frame = format!("{camera}/{id}");
+        self.add(frame.clone(), id, SensorPrimKind::OpticalFrame);
+        let named = interface_names(sensor);
+        let wanted: Vec<&str> = named.iter().map(|(_, name)| name.as_str()).collect();
+        for ((interface, name), identifier) in named.iter().zip(names::identifiers(&wanted, "interface", &[])) {
+            let path = format!("{frame}/{identifier}");
+            self.interfaces[*interface] = Some(path.clone());
+            self.add(path, name, SensorPrimKind::Interface);
+        }
+    }
+
+    fn add(&mut self, path: String, name: &str, kind: SensorPrimKind) {
+        let display_name = (path.rsplit('/').next() != Some(name)).then(|| name.to_owned());
+        self.prims.push(SensorPrim { path, display_name, kind });
+    }
 }
 
 struct Planner<'a> {
@@ -89,6 +207,8 @@ struct Planner<'a> {
     plan: &'a Plan,
     /// The TF names of the optical frames that the robot has no link for, by sensor.
     optical_frames: HashMap<usize, String>,
+    /// The links that stand in cameras as their optical frames, by sensor.
+    cameras: HashMap<usize, LinkId>,
     /// The frames that bear an interface already.
     bearing: HashSet<LinkId>,
     /// By the link that holds them.
@@ -97,15 +217,32 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// A camera stands in its optical frame if it is there, else in its link; its topics are always in the optical frame (§2.8).
+    /// A camera stands beside the link that is its optical frame, and that link in the camera (§2.8); else it stands in its own link. If
+    /// the optical frame is a body, which can stand in no camera, the camera stands in it. The topics are always in the optical frame.
     fn camera(&mut self, index: usize, sensor: &Sensor, camera: Camera) {
-        let in_link = sensor.origin * look();
-        let in_frame = sensor.frame.map(|frame| self.in_frame(sensor, frame) * look());
-        let (holder, pose) = match (sensor.frame, in_frame) {
-            (Some(frame), Some(pose)) if is_same(&pose, &half_turn()) => (frame, half_turn()),
-            _ => (sensor.link, in_link),
+        let optical = self.cameras.get(&index).copied();
+        let in_body = sensor.frame.filter(|frame| {
+            let is_body = self.plan.links[frame.0].role == Role::Body;
+            is_body && is_same(&(self.in_frame(sensor, *frame) * look()), &half_turn())
+        });
+        let beside = optical.and_then(|frame| Some((frame, holder(self.robot, self.plan, frame)?)));
+        let (holder, pose) = match (beside, in_body) {
+            (Some((frame, holder)), _) => {
+                let pose = self.in_frame(sensor, holder) * look();
+                let turned = self.plan.links[frame.0].local * half_turn();
+                (holder, if is_same(&pose, &turned) { turned } else { pose })
+            }
+            (None, Some(body)) => (body, half_turn()),
+            (None, None) => (sensor.link, sensor.origin * look()),
         };
-        self.wish(holder, index, None, sensor.name.clone(), SensorPrimKind::Camera(camera, pose));
+        let kind = SensorPrimKind::Camera(camera, pose);
+        self.wishes.entry(holder).or_default().push(Wish {
+            sensor: index,
+            interface: None,
+            name: sensor.name.clone(),
+            kind,
+            optical,
+        });
         if let Some(frame) = sensor.frame {
             for (interface, name) in interface_names(sensor) {
                 self.wish(frame, index, Some(interface), name, SensorPrimKind::Interface);
@@ -142,48 +279,20 @@ impl Planner<'_> {
     }
 
     fn wish(&mut self, holder: LinkId, sensor: usize, interface: Option<usize>, name: String, kind: SensorPrimKind) {
-        self.wishes.entry(holder).or_default().push(Wish { sensor, interface, name, kind });
+        self.wishes.entry(holder).or_default().push(Wish { sensor, interface, name, kind, optical: None });
     }
 
-    /// Names the prims, one pass per link beside what the link's prim holds already, and what stands in them.
-    fn grant(&mut self) {
+    /// Names the prims, one pass per link beside what the link's prim holds already.
+    fn name(&mut self) -> BTreeMap<LinkId, Vec<Granted>> {
         let taken = self.plan.children();
-        for (holder, wishes) in std::mem::take(&mut self.wishes) {
-            let path = &self.plan.links[holder.0].path;
+        let named = |(holder, wishes): (LinkId, Vec<Wish>)| {
             let wanted: Vec<&str> = wishes.iter().map(|wish| wish.name.as_str()).collect();
-            let held = taken.get(path).into_iter().flatten().map(String::as_str);
+            let held = taken.get(&self.plan.links[holder.0].path).into_iter().flatten().map(String::as_str);
             let reserved: Vec<&str> = LINK_SCOPES.into_iter().chain(ROOT_SCOPES).chain(held).collect();
             let identifiers = names::identifiers(&wanted, "sensor", &reserved);
-            for (wish, identifier) in wishes.iter().zip(identifiers) {
-                let path = format!("{path}/{identifier}");
-                if let Some(interface) = wish.interface {
-                    self.sensors[wish.sensor].interfaces[interface] = Some(path.clone());
-                }
-                self.add(wish.sensor, path.clone(), &wish.name, wish.kind);
-                if matches!(wish.kind, SensorPrimKind::Camera(..)) {
-                    self.optical_frame(wish.sensor, &path);
-                }
-            }
-        }
-    }
-
-    /// The optical frame of a camera that the robot has no link for, with the camera's interfaces.
-    fn optical_frame(&mut self, index: usize, camera: &str) {
-        let Some(id) = self.optical_frames.get(&index).cloned() else { return };
-        let frame = format!("{camera}/{id}");
-        self.add(index, frame.clone(), &id, SensorPrimKind::OpticalFrame);
-        let named = interface_names(&self.robot.sensors[index]);
-        let wanted: Vec<&str> = named.iter().map(|(_, name)| name.as_str()).collect();
-        for ((interface, name), identifier) in named.iter().zip(names::identifiers(&wanted, "interface", &[])) {
-            let path = format!("{frame}/{identifier}");
-            self.sensors[index].interfaces[*interface] = Some(path.clone());
-            self.add(index, path, name, SensorPrimKind::Interface);
-        }
-    }
-
-    fn add(&mut self, sensor: usize, path: String, name: &str, kind: SensorPrimKind) {
-        let display_name = (path.rsplit('/').next() != Some(name)).then(|| name.to_owned());
-        self.sensors[sensor].prims.push(SensorPrim { path, display_name, kind });
+            (holder, wishes.into_iter().zip(identifiers).collect())
+        };
+        std::mem::take(&mut self.wishes).into_iter().map(named).collect()
     }
 }
 

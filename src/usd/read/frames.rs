@@ -211,7 +211,9 @@ impl<'a> Reader<'a> {
                 is_static: true,
                 pose: self.pose(parent).inverse() * node.pose,
                 kind,
-                from_sensor: node.parent.is_some_and(|parent| self.node(parent).type_name == "Camera"),
+                // Links of the robot have the words of their joints.
+                from_sensor: node.parent.is_some_and(|parent| self.node(parent).type_name == "Camera")
+                    && node.string("urdf:joint:name").is_none(),
                 is_root: false,
                 is_apart,
                 joint: None,
