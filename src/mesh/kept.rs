@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Error, Options, Source, codes, convex_hull, file_name, reference, tiers};
+use super::{Error, Options, Source, codes, convex_hull, file_name, reference, thick_hull, tiers};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::resolve::{self, Files, Located};
 use crate::robot::{Corners, ImageFormat, Material, Mesh, Part, Texture, Tiers};
@@ -104,21 +104,36 @@ pub fn kept_tiers(mesh: &Mesh, store: &Store) -> Tiers {
     })
 }
 
-/// The convex hull of a mesh that [`load`] gave.
+/// A convex hull for a collider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hull {
+    /// Closed and convex.
+    pub mesh: Mesh,
+    /// Whether it has a thickness that the mesh has not ([`thick_hull`]).
+    pub is_thickened: bool,
+}
+
+/// The convex hull of a mesh that [`load`] gave; with a thickness if the mesh is flat or straight.
 ///
 /// # Errors
-/// Those of [`convex_hull`].
-pub fn kept_hull(mesh: &Mesh, store: &Store) -> Result<Mesh, Error> {
-    let key = key_of("hull", mesh, store);
-    if let Some(hull) = key.and_then(|key| store.get(&key, |bytes| Reader::geometries(bytes, Vec::new())?.pop())) {
-        return Ok(hull);
+/// Those of [`thick_hull`].
+pub fn kept_hull(mesh: &Mesh, store: &Store) -> Result<Hull, Error> {
+    let made = |kind: &str, make: fn(&[[f32; 3]]) -> Result<Mesh, Error>| {
+        let key = key_of(kind, mesh, store);
+        if let Some(hull) = key.and_then(|key| store.get(&key, |bytes| Reader::geometries(bytes, Vec::new())?.pop())) {
+            return Ok(hull);
+        }
+        let mut hull = make(&mesh.points)?;
+        hull.digest = digest(&hull);
+        if let Some(key) = key {
+            store.put(&key, || entry(&[&hull], (), &[]));
+        }
+        Ok(hull)
+    };
+    match made("hull", convex_hull) {
+        Ok(mesh) => Ok(Hull { mesh, is_thickened: false }),
+        Err(_) => made("thick hull", thick_hull).map(|mesh| Hull { mesh, is_thickened: true }),
     }
-    let mut hull = convex_hull(&mesh.points)?;
-    hull.digest = digest(&hull);
-    if let Some(key) = key {
-        store.put(&key, || entry(&[&hull], (), &[]));
-    }
-    Ok(hull)
 }
 
 fn key_of(kind: &str, mesh: &Mesh, store: &Store) -> Option<Key> {
@@ -545,7 +560,7 @@ mod tests {
         for (tier, plain) in [(&made.medium, &plain.medium), (&made.low, &plain.low)] {
             assert!(same(tier.as_ref().unwrap(), plain.as_ref().unwrap()));
         }
-        assert!(same(&hull, &plain_hull));
+        assert!(same(&hull.mesh, &plain_hull) && !hull.is_thickened);
         assert_eq!(kept_tiers(&mesh, &store), made);
         assert_eq!(kept_hull(&mesh, &store).unwrap(), hull);
         assert_ne!(made.medium.unwrap().digest, made.low.unwrap().digest);
