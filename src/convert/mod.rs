@@ -13,6 +13,7 @@ mod round_trip;
 mod simready;
 mod stand_in;
 mod time;
+mod types;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -323,6 +324,9 @@ fn run(
         }
     }
     robot.take_captured(&job.captured);
+    if job.formats.usd || job.formats.usdz {
+        diagnostics.extend(types::missing(&robot, files));
+    }
     let meshes = start.elapsed();
     in_time(limit, "writing the layers and the glTF")?;
 

@@ -33,6 +33,7 @@ impl Robot {
                     link,
                     origin: Pose::identity(),
                     frame: None,
+                    frame_name: None,
                     interfaces: vec![interface],
                     place: Place::default(),
                 }),

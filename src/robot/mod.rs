@@ -21,7 +21,7 @@ pub use mass::{Mass, principal_axes};
 pub use material::{ImageFormat, Material, Texture};
 pub use mesh::{Corners, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
-pub use sensor::{Camera, Captured, Interface, InterfaceKind, Qos, Sensor, SensorKind};
+pub use sensor::{Camera, Captured, GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Sensor, SensorKind};
 pub use tree::Tree;
 
 use crate::diagnostic::Place;

@@ -164,7 +164,7 @@ codes! {
     UNKNOWN_PLUGIN Info "urdf-unknown-plugin": "A sensor has a plugin of which it is not known what it publishes.",
         "Goes on with the topics that the sensor has without it.";
     SENSOR_FRAME Info "urdf-sensor-frame": "The frame that is named for a sensor's messages is no link of the robot, or, for a camera, no optical frame of it.",
-        "Goes on with the sensor's own frame, or the camera's optical frame.";
+        "Goes on with a frame of that name where the sensor is; with the frame of the sensor's link if another sensor has the name or ROS does not allow it; with the camera's own optical frame if a link is none of it.";
     OPTICAL_PARENT Info "urdf-camera-on-optical-frame": "A camera of Gazebo sits on a link whose name says that it is an optical frame.",
         "Goes on; the camera looks along that link's x axis, as it does in Gazebo.";
     INVALID_TOPIC Warning "urdf-invalid-topic": "The name of a topic or sensor is no valid ROS name.",

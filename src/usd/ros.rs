@@ -6,7 +6,8 @@ use super::Scene;
 use super::author::{Attribute, Layer, Prim};
 use super::plan::Role;
 use super::sensors::SensorPrimKind;
-use crate::robot::{Interface, InterfaceKind, Qos, names};
+use crate::diagnostic::Place;
+use crate::robot::{GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Robot, names};
 
 /// How many messages of a sensor wait to be sent: as ROS has it for sensor data.
 const SENSOR_QUEUE: i32 = 5;
@@ -41,8 +42,9 @@ fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
     for (sensor, plan) in scene.robot.sensors.iter().zip(&scene.plan.sensors) {
         for planned in &plan.prims {
             match planned.kind {
-                SensorPrimKind::OpticalFrame => {
-                    let id = planned.path.rsplit('/').next().unwrap_or_default();
+                SensorPrimKind::OpticalFrame | SensorPrimKind::Frame(_) => {
+                    let name = planned.path.rsplit('/').next().unwrap_or_default();
+                    let id = planned.display_name.as_deref().unwrap_or(name);
                     author_frame(&mut layer.over(&planned.path), id);
                 }
                 SensorPrimKind::Interface => {
@@ -56,30 +58,48 @@ fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
         }
         for (interface, path) in sensor.interfaces.iter().zip(&plan.interfaces) {
             if let Some(path) = path {
-                author_interface(&mut layer.over(path), interface);
+                let mut prim = layer.over(path);
+                author_interface(&mut prim, interface);
+                // A frame that can't be in the asset is told to those who write the messages (§2.4).
+                if let Some(name) = sensor.frame_name.as_ref().filter(|name| GLOBAL_FRAMES.contains(&name.as_str())) {
+                    prim.attribute("ros:topic:override_frame_id", Attribute::string(name).uniform());
+                }
             }
         }
     }
 }
 
-/// The topics that every described robot has and what its controllers offer, robot-wide (§2.2). No interface is there twice.
-fn author_robot_wide(scene: &Scene<'_>, layer: &mut Layer, root: &str) {
-    let offered = scene.robot.interfaces.iter().filter(|interface| !is_prohibited(interface));
+/// The interfaces that an asset of the robot has, those of sensors with the place of the sensor in the source.
+pub(crate) fn interfaces(robot: &Robot) -> Vec<(Interface, Option<&Place>)> {
+    let of_sensors = robot.sensors.iter().flat_map(|sensor| sensor.interfaces.iter().map(|i| (i.clone(), Some(&sensor.place))));
+    let of_sensors = of_sensors.filter(|(interface, _)| !is_prohibited(interface));
+    robot_wide(robot).into_iter().map(|interface| (interface, None)).chain(of_sensors).collect()
+}
+
+/// The topics that every described robot has and what its controllers offer. No interface is there twice.
+fn robot_wide(robot: &Robot) -> Vec<Interface> {
+    let offered = robot.interfaces.iter().filter(|interface| !is_prohibited(interface));
     let mut always = always();
     // What a running robot was seen to do counts more than what every robot has.
     for interface in &mut always {
         let is_it = |other: &&Interface| other.name == interface.name && is_seen(other) && is_publisher(other);
-        if let Some(seen) = scene.robot.interfaces.iter().find(is_it) {
+        if let Some(seen) = robot.interfaces.iter().find(is_it) {
             interface.clone_from(seen);
         }
     }
-    let mut interfaces: Vec<&Interface> = Vec::new();
     let mut seen = HashSet::new();
+    let mut interfaces = Vec::new();
     for interface in always.iter().chain(offered) {
         if seen.insert((interface.name.as_str(), std::mem::discriminant(&interface.kind))) {
-            interfaces.push(interface);
+            interfaces.push(interface.clone());
         }
     }
+    interfaces
+}
+
+/// What is about the robot as a whole (§2.2).
+fn author_robot_wide(scene: &Scene<'_>, layer: &mut Layer, root: &str) {
+    let interfaces = robot_wide(scene.robot);
     let wanted: Vec<String> = interfaces.iter().map(|i| i.name.trim_start_matches('/').replace('/', "_")).collect();
     let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
     let scope = format!("{root}/Interfaces");

@@ -12,7 +12,7 @@ use super::author::{Attribute, Layer, Prim};
 use super::numbers::place;
 use super::plan::{LINK_SCOPES, Plan, ROOT_SCOPES, Role};
 use super::ros::{is_prohibited, ros_name};
-use crate::robot::{Camera, LinkId, Pose, Robot, Sensor, SensorKind, names};
+use crate::robot::{Camera, GLOBAL_FRAMES, LinkId, Pose, Robot, Sensor, SensorKind, names};
 
 /// The width of a camera's sensor in tenths of a scene unit: USD's fallback. Only its ratio to the focal length is seen.
 const HORIZONTAL_APERTURE: f64 = 20.955;
@@ -33,7 +33,7 @@ pub(super) struct SensorPlan {
 #[derive(Clone, Debug)]
 pub(super) struct SensorPrim {
     pub path: String,
-    /// The name that it should have, where USD cannot hold that or a sibling has it.
+    /// The name that it should have, where USD cannot hold that or a sibling has it. Of a frame it is the TF frame's.
     pub display_name: Option<String>,
     pub kind: SensorPrimKind,
 }
@@ -45,8 +45,10 @@ pub(super) enum SensorPrimKind {
     Camera(Camera, Pose),
     /// An Xform where the sensor is, with its pose in the prim that holds it.
     Place(Pose),
-    /// The optical frame of the camera that holds it; its name is its TF frame's.
+    /// The optical frame of the camera that holds it.
     OpticalFrame,
+    /// The frame of a sensor that is no camera, with its pose in the prim that holds it.
+    Frame(Pose),
     /// An Xform in an optical frame that does nothing but bear an interface.
     Interface,
 }
@@ -67,10 +69,12 @@ type Granted = (Wish, String);
 
 /// Decides where the sensors of a robot stand. `plan` has all but the sensors; an optical frame of a camera moves into the camera.
 pub(super) fn plan(robot: &Robot, plan: &mut Plan) -> Vec<SensorPlan> {
+    let optical_frames = optical_frame_names(robot, plan);
     let mut planner = Planner {
         robot,
         plan,
-        optical_frames: optical_frame_names(robot, plan),
+        taken: robot.links.iter().map(|link| &link.name).chain(optical_frames.values()).cloned().collect(),
+        optical_frames,
         cameras: cameras_with_links(robot, plan),
         bearing: HashSet::new(),
         wishes: BTreeMap::new(),
@@ -175,8 +179,10 @@ fn place_prims(
                 sensor.interfaces[interface] = Some(path.clone());
             }
             sensor.add(path.clone(), &wish.name, wish.kind);
-            if let (SensorPrimKind::Camera(..), Some(id)) = (wish.kind, optical_frames.get(&wish.sensor)) {
-                sensor.add_optical_frame(&robot.sensors[wish.sensor], &path, id);
+            match (wish.kind, optical_frames.get(&wish.sensor)) {
+                (SensorPrimKind::Camera(..), Some(id)) => sensor.add_optical_frame(&robot.sensors[wish.sensor], &path, id),
+                (SensorPrimKind::Frame(_), _) => sensor.add_interfaces(&robot.sensors[wish.sensor], &path, true),
+                _ => {}
             }
         }
     }
@@ -185,9 +191,19 @@ fn place_prims(
 impl SensorPlan {
     /// The optical frame of a camera that the robot has no link for, with the camera's interfaces.
     fn add_optical_frame(&mut self, sensor: &Sensor, camera: &str, id: &str) {
-        let frame = format!("{camera}/{id}");
+        let identifier = names::identifiers(&[id], "optical_frame", &[]).remove(0);
+        let frame = format!("{camera}/{identifier}");
         self.add(frame.clone(), id, SensorPrimKind::OpticalFrame);
-        let named = interface_names(sensor);
+        self.add_interfaces(sensor, &frame, false);
+    }
+
+    /// The interfaces of a sensor in its own frame; the first on the frame itself if it `bears_first`.
+    fn add_interfaces(&mut self, sensor: &Sensor, frame: &str, bears_first: bool) {
+        let mut named = interface_names(sensor);
+        if bears_first && !named.is_empty() {
+            let (first, _) = named.remove(0);
+            self.interfaces[first] = Some(frame.to_owned());
+        }
         let wanted: Vec<&str> = named.iter().map(|(_, name)| name.as_str()).collect();
         for ((interface, name), identifier) in named.iter().zip(names::identifiers(&wanted, "interface", &[])) {
             let path = format!("{frame}/{identifier}");
@@ -207,6 +223,8 @@ struct Planner<'a> {
     plan: &'a Plan,
     /// The TF names of the optical frames that the robot has no link for, by sensor.
     optical_frames: HashMap<usize, String>,
+    /// The names of frames that sensors which are no cameras can't have.
+    taken: HashSet<String>,
     /// The links that stand in cameras as their optical frames, by sensor.
     cameras: HashMap<usize, LinkId>,
     /// The frames that bear an interface already.
@@ -254,6 +272,12 @@ impl Planner<'_> {
     fn other(&mut self, index: usize, sensor: &Sensor) {
         let frame = sensor.frame.unwrap_or(sensor.link);
         let pose = self.in_frame(sensor, frame);
+        if let (Some(id), [_, ..]) = (own_frame(sensor), &interface_names(sensor)[..])
+            && !self.taken.contains(id)
+        {
+            self.wish(frame, index, None, id.to_owned(), SensorPrimKind::Frame(pose));
+            return;
+        }
         let is_frame = self.plan.links[frame.0].role == Role::Frame && is_same(&pose, &Pose::identity());
         let mut name_of_sensor = Some(sensor.name.clone());
         for (interface, name) in interface_names(sensor) {
@@ -316,8 +340,18 @@ fn optical_frame_names(robot: &Robot, plan: &Plan) -> HashMap<usize, String> {
     }
     let prims = plan.links.iter().filter_map(|link| link.path.rsplit('/').next());
     let taken: Vec<&str> = robot.links.iter().map(|link| link.name.as_str()).chain(prims).collect();
+    let is_free = |name: &&str| !taken.contains(name);
+    let given = |index: usize| own_frame(&robot.sensors[index]).filter(is_free).map(str::to_owned);
+    let given: Vec<Option<String>> = cameras.iter().map(|&index| given(index)).collect();
+    let taken: Vec<&str> = taken.iter().copied().chain(given.iter().flatten().map(String::as_str)).collect();
     let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
-    cameras.into_iter().zip(names::identifiers(&wanted, "optical_frame", &taken)).collect()
+    let made = names::identifiers(&wanted, "optical_frame", &taken);
+    cameras.into_iter().zip(given.into_iter().zip(made).map(|(given, made)| given.unwrap_or(made))).collect()
+}
+
+/// The name of the frame that a sensor brings with it, if the source gives one.
+fn own_frame(sensor: &Sensor) -> Option<&str> {
+    sensor.frame_name.as_deref().filter(|name| !GLOBAL_FRAMES.contains(name))
 }
 
 /// What the prims of a sensor's interfaces should be called, by interface: after the sensor and the last part of the topic, or after the
@@ -365,6 +399,7 @@ pub(super) fn author(scene: &Scene<'_>, layer: &mut Layer) {
             SensorPrimKind::Camera(_, pose) => ("Camera", pose),
             SensorPrimKind::Place(pose) => ("Xform", pose),
             SensorPrimKind::OpticalFrame => ("Xform", half_turn()),
+            SensorPrimKind::Frame(pose) => ("Xform", pose),
             SensorPrimKind::Interface => continue,
         };
         let mut prim = layer.def(&planned.path, type_name);

@@ -157,6 +157,7 @@ fn sensor(name: &str, kind: Kind, link: LinkId, interface: Interface, place: &Pl
         link,
         origin: Pose::identity(),
         frame: None,
+        frame_name: None,
         interfaces: vec![interface],
         place: place.clone(),
     }

@@ -294,6 +294,25 @@ fn sensors_are_on_links_or_on_what_joints_move() {
 }
 
 #[test]
+fn a_frame_that_is_no_link_comes_with_its_sensor() {
+    let imu = |name: &str, of: &str| format!("<sensor name='{name}' type='imu'><{of}</sensor>");
+    let probe = "ignition_frame_id>probe</ignition_frame_id>";
+    let named = |sensors: &str| -> Vec<Option<String>> {
+        robot(&gazebo(sensors)).sensors.into_iter().map(|sensor| sensor.frame_name.filter(|_| sensor.frame.is_none())).collect()
+    };
+    let names = |names: &[&str]| names.iter().map(|name| (!name.is_empty()).then(|| (*name).to_owned())).collect::<Vec<_>>();
+    // A frame is in one place: the second sensor is in its link's.
+    assert_eq!(named(&format!("{}{}", imu("a", probe), imu("b", probe))), names(&["probe", ""]));
+    assert_eq!(codes(&gazebo(&imu("a", probe))), [("urdf-sensor-frame", 7)]);
+    assert_eq!(named(&imu("a", "gz_frame_id>not a name</gz_frame_id>")), names(&[""]));
+    assert_eq!(named(&imu("a", "frame_name>camera</frame_name>")), names(&[""]));
+    let global = imu("a", "gz_frame_id>map</gz_frame_id>");
+    assert_eq!((named(&global), codes(&gazebo(&global)).len()), (names(&["map"]), 0));
+    let camera = "<sensor name='c' type='camera'><gz_frame_id>seen</gz_frame_id><camera/></sensor>";
+    assert_eq!(named(camera), names(&["seen"]));
+}
+
+#[test]
 fn names_are_made_valid_and_the_clock_is_the_simulators() {
     let named = |name: &str| {
         let inside = gazebo(&format!("<sensor name='s' type='imu'><topic>{name}</topic></sensor>"));

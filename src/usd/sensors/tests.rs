@@ -37,6 +37,7 @@ fn sensor(name: &str, kind: SensorKind, link: usize, topics: &[&str]) -> Sensor 
         link: LinkId(link),
         origin: Pose::identity(),
         frame: None,
+        frame_name: None,
         interfaces: topics.iter().map(|name| topic(name, "sensor_msgs/msg/Imu")).collect(),
         place: Place::default(),
     }
@@ -123,6 +124,45 @@ fn all_that_stands_in_an_optical_frame_moves_into_the_camera_with_it() {
     assert_eq!(plan.joints[hinge].as_ref().unwrap().path, "/r/base/camera_link/cam/optical/lens/hinge");
     assert_eq!(paths(&plan.sensors[0])[0], "/r/base/camera_link/inner");
     assert_eq!(bearers(&plan.sensors[0]), ["/r/base/camera_link/cam/optical/lens/inner_image"]);
+}
+
+#[test]
+fn a_sensor_brings_the_frame_that_its_source_names() {
+    let at = Pose::translation(1.0, 2.0, 3.0);
+    let named = |name: &str, kind, topics: &[&str], frame: &str| Sensor {
+        origin: at,
+        frame_name: Some(frame.to_owned()),
+        ..sensor(name, kind, 3, topics)
+    };
+    let robot = robot(vec![
+        named("gyro", SensorKind::Imu, &["gyro/data", "gyro/raw"], "left/probe"),
+        named("cam", SensorKind::Camera(CAMERA), &["image"], "seen"),
+        named("gps", SensorKind::Gps, &["fix"], "map"),
+        named("silent", SensorKind::Imu, &[], "nothing"),
+        named("clash", SensorKind::Imu, &["clash"], "base"),
+    ]);
+    let [gyro, cam, gps, silent, clash] = &plans(&robot)[..] else { panic!() };
+    let probe = "/r/base/arm/left_probe";
+    assert_eq!((paths(gyro)[0], gyro.prims[0].kind), (probe, SensorPrimKind::Frame(at)));
+    assert_eq!(bearers(gyro), [probe.to_owned(), format!("{probe}/gyro_raw")]);
+    assert_eq!(paths(cam)[1], "/r/base/arm/cam/seen");
+    assert_eq!(
+        (bearers(gps), paths(silent), bearers(clash)),
+        (vec!["/r/base/arm/gps"], vec!["/r/base/arm/silent"], vec!["/r/base/arm/clash"])
+    );
+    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
+    let text = String::from_utf8(asset.files["ros.usda"].clone()).unwrap();
+    for line in ["ros:frame:id = \"left/probe\"", "ros:frame:id = \"seen\"", "ros:topic:override_frame_id = \"map\""] {
+        assert_eq!(text.matches(line).count(), 1, "{line} in\n{text}");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    for (path, bytes) in &asset.files {
+        std::fs::write(directory.path().join(path), bytes).unwrap();
+    }
+    // No robot_state_publisher tells them.
+    let frames = read_frames(&directory.path().join("r.usda")).unwrap().frames;
+    let own: Vec<&str> = frames.iter().filter(|frame| frame.from_sensor).map(|frame| frame.id.as_str()).collect();
+    assert_eq!(own, ["left/probe", "seen"]);
 }
 
 #[test]
@@ -235,7 +275,11 @@ fn only_a_cameras_own_frame_is_from_a_sensor() {
     // A link of the robot that stands in a camera is told by robot_state_publisher.
     let mut camera = sensor("cam", SensorKind::Camera(CAMERA), 1, &["image_raw"]);
     camera.frame = Some(LinkId(2));
-    let with_link = write(&Robot { sensors: vec![camera], ..robot.clone() }, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
+    let with_link = write(
+        &Robot { sensors: vec![camera], ..robot.clone() },
+        &Options { entry: "r".to_owned(), ..Options::default() },
+        &Store::none(),
+    );
     let directory = tempfile::tempdir().unwrap();
     for (path, bytes) in &with_link.files {
         std::fs::write(directory.path().join(path), bytes).unwrap();
