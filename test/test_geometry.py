@@ -12,6 +12,7 @@ from pxr import Usd, UsdGeom
 
 import kinematics
 import meshes
+from conftest import Source, convert
 from gltf import AXES, Glb
 from stage import Asset, value
 
@@ -76,6 +77,43 @@ def test_usd(converted, kind):
             wanted, counts = expected(shape, converted)
             assert_same(points, wanted, leaf.GetPath())
             assert counts is None or triangles in counts, f"{leaf.GetPath()}: {triangles} triangles, not in {counts}"
+
+
+def test_meshes_have_their_scale_in_their_points(converted):
+    """Simulators assume a scale of 1 (REP-158 1.1), so no mesh stands in a scaled place, whatever scale its source has."""
+    for tier, fidelity in (("mesh_high", "trimesh"), ("mesh_medium", "convex_hull"), ("mesh_low", "convex_hull")):
+        asset = Asset(converted.entry)
+        asset.select("visual_representation", tier)
+        asset.select("collision_fidelity", fidelity)
+        for prim in Usd.PrimRange(asset.root, Usd.TraverseInstanceProxies()):
+            if prim.IsA(UsdGeom.Mesh):
+                turn = asset.pose(prim)[:3, :3]
+                assert np.abs(turn.T @ turn - np.eye(3)).max() < 1e-5, prim.GetPath()
+                normals = np.array(UsdGeom.PrimvarsAPI(prim).GetPrimvar("normals").Get())
+                assert np.abs(np.linalg.norm(normals, axis=1) - 1).max() < 1e-5, prim.GetPath()
+
+
+SCALED = """<robot name="scaled"><link name="base">
+<visual><geometry><mesh filename="tile.obj" scale="0.001 0.001 0.001"/></geometry></visual>
+<visual><geometry><mesh filename="tile.obj" scale="0.001 0.001 0.001"/></geometry></visual>
+<visual><geometry><mesh filename="tile.obj" scale="1 2 3"/></geometry></visual>
+<collision><geometry><mesh filename="tile.obj" scale="0.001 0.001 0.001"/></geometry></collision>
+<visual><geometry><mesh filename="tile.obj" scale="1e-25 1e-25 1e-25"/></geometry></visual>
+</link></robot>"""
+
+
+def test_a_mesh_is_there_once_for_each_scale(tmp_path):
+    """Beyond what single precision holds the scale is on the leaf."""
+    (tmp_path / "tile.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    (tmp_path / "scaled.urdf").write_text(SCALED)
+    converted = convert(Source("scaled", tmp_path / "scaled.urdf", {}, ()), tmp_path / "out")
+    geometries = Usd.Stage.Open(str(converted.directory / "geometries.usdc"))
+    sizes = [np.array(value(p, "points")).max(0) for p in geometries.TraverseAll() if p.IsA(UsdGeom.Mesh)]
+    found = {tuple(float(f"{x:.4g}") for x in size) for size in sizes}
+    assert found == {(0.001, 0.001, 0.001), (1, 2, 3), (1, 1, 1)} and len(sizes) == 4, "the hull of one is the fourth"
+    asset = Asset(converted.entry)
+    scales = [value(asset.stage.GetPrimAtPath(f"/scaled/base/visual/visual_{n}"), "xformOp:scale") for n in range(4)]
+    assert scales[:3] == [None] * 3 and scales[3] == pytest.approx((1e-25,) * 3)
 
 
 def test_glb(converted):

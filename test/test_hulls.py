@@ -1,9 +1,11 @@
 """The convex hulls that colliders are, of every robot: closed, wound outwards, of few corners, near what they are the hulls of."""
 
 import numpy as np
+import pytest
 import trimesh
 from pxr import UsdGeom
 
+from conftest import Source, convert
 from stage import Asset, applied
 
 #: How many corners a hull has at most, and how many where they suffice (docs/limits.md).
@@ -27,6 +29,27 @@ def meshes(converted):
             yield f"{path.name} of {path.GetParentPath().GetParentPath().name}", *(trimesh.Trimesh(*of, process=False) for of in (hull, source))
 
 
+FLAT = """<robot name="flat"><link name="base">
+<collision><geometry><mesh filename="plate.obj" scale="0.01 0.01 0.01"/></geometry></collision>
+<collision><origin xyz="0 0 1"/><geometry><mesh filename="plate.obj" scale="0.01 0.02 0.01"/></geometry></collision>
+</link></robot>"""
+
+
+def test_a_flat_mesh_has_a_closed_hull(tmp_path):
+    """0.1 % of its size thick, half to each side; the variant trimesh has it as it is."""
+    (tmp_path / "plate.obj").write_text("v 0 0 5\nv 30 0 5\nv 30 40 5\nv 0 40 5\nf 1 2 3 4\n")
+    (tmp_path / "flat.urdf").write_text(FLAT)
+    converted = convert(Source("flat", tmp_path / "flat.urdf", {}, ()), tmp_path / "out")
+    codes = [d["code"] for d in converted.report["diagnostics"]]
+    assert codes.count("hull-flat") == 1 and codes.count("mesh-open") == 1
+    (_, plate, source), (_, wide, _) = sorted(meshes(converted), key=lambda found: found[1].volume)
+    for hull in (plate, wide):
+        assert hull.is_watertight and hull.is_winding_consistent
+        np.testing.assert_allclose(hull.bounds[:, 2], [0.05 - 0.5e-3 / 2, 0.05 + 0.5e-3 / 2], rtol=1e-6)
+    assert plate.volume == pytest.approx(0.3 * 0.4 * 0.5e-3, rel=1e-4) and wide.volume == pytest.approx(0.3 * 0.8 * 0.5e-3, rel=1e-4)
+    assert np.ptp(source.vertices[:, 2]) == 0
+
+
 def _arrays(prim):
     mesh = UsdGeom.Mesh(prim)
     return np.array(mesh.GetPointsAttr().Get(), float), np.array(mesh.GetFaceVertexIndicesAttr().Get()).reshape(-1, 3)
@@ -34,6 +57,9 @@ def _arrays(prim):
 
 def test_hulls(converted):
     few, every = 0, list(meshes(converted))
+    # Mirrored or not, it is one mesh.
+    not_closed = {np.abs(s.vertices).tobytes() for _, _, s in every if not (s.is_watertight and s.is_winding_consistent)}
+    assert len([d for d in converted.found("info") if d["code"] == "mesh-open"]) == len(not_closed)
     for name, hull, source in every:
         assert hull.is_watertight and hull.is_winding_consistent and hull.volume > 0, name
         corners = {tuple(p) for p in hull.vertices}

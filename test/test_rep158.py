@@ -25,7 +25,7 @@ def is_accepted(violation, converted):
     if violation["check_id"] == "2.2.4":
         stage = Usd.Stage.Open(str(converted.entry), Usd.Stage.LoadNone)
         prim = stage.GetPrimAtPath(violation["prim_path"])
-        return is_camera_topic(prim) or is_on_a_frame(prim)
+        return is_camera_topic(prim) or is_in_frame(prim)
     return violation["check_id"] == "1.3.2" and len(expectation.of(kinematics.read(converted.urdf)).trees) > 1
 
 
@@ -36,10 +36,10 @@ def is_camera_topic(prim):
     return value(prim, "ros:topic:type") in CAMERA_TYPES and "RosFrameAPI" in applied(frame) and "sensor_msgs/msg/CameraInfo" in beside
 
 
-def is_on_a_frame(prim):
-    """Whether a prim that bears a topic stands in a frame, not in a body: a further topic of a sensor whose first one stands on that
-    frame itself, or one in a frame that hangs on another frame in TF."""
-    return "RosFrameAPI" in applied(prim.GetParent())
+def is_in_frame(prim):
+    """Whether a prim bears a topic of a sensor and stands in a frame that is no body: that has a topic itself, hangs on another frame, or
+    is not where the sensor is."""
+    return {"RosTopicAPI"} <= set(applied(prim)) and "RosFrameAPI" in applied(prim.GetParent())
 
 
 def check(entry):

@@ -61,6 +61,19 @@ URDF = """<robot name="sensing">
   <gazebo reference="antenna">
     <sensor name="gps" type="navsat"><update_rate>5</update_rate><topic>fix</topic></sensor>
   </gazebo>
+  <link name="mount"/>
+  <joint name="mount_joint" type="fixed"><parent link="arm"/><child link="mount"/><origin xyz="0 0 0.5"/></joint>
+  <link name="flange"/>
+  <joint name="flange_joint" type="fixed"><parent link="mount"/><child link="flange"/><origin xyz="0 0.1 0" rpy="0 0 1"/></joint>
+  <gazebo reference="flange_joint">
+    <sensor name="load" type="force_torque"><update_rate>250</update_rate><topic>flange/wrench</topic></sensor>
+  </gazebo>
+  <gazebo reference="base">
+    <sensor name="probe" type="imu"><pose>0.1 0 0.2 0 0.3 0</pose><update_rate>20</update_rate><topic>probe/data</topic>
+      <gz_frame_id>probe_frame</gz_frame_id></sensor>
+    <sensor name="beacon" type="navsat"><pose>0 0 0.4 0 0 0</pose><update_rate>2</update_rate><topic>beacon/fix</topic>
+      <ignition_frame_id>map</ignition_frame_id></sensor>
+  </gazebo>
   <gazebo reference="elbow">
     <sensor name="wrench" type="force_torque"><update_rate>500</update_rate><topic>elbow/wrench</topic></sensor>
   </gazebo>
@@ -87,6 +100,9 @@ TOPICS = {
     "laser/scan": (MESSAGES["ray"][0], 12.5, "scanner"),
     "second": (MESSAGES["imu"][0], 7, "scanner"),
     "fix": (MESSAGES["navsat"][0], 5, "antenna"),
+    "flange/wrench": (MESSAGES["force_torque"][0], 250, "flange"),
+    "probe/data": (MESSAGES["imu"][0], 20, "probe_frame"),
+    "beacon/fix": (MESSAGES["navsat"][0], 2, "base"),
     "elbow/wrench": (MESSAGES["force_torque"][0], 500, "arm"),
     "eye/image": (CAMERA_TYPES[0], 30, "eye_optical"),
     "eye/camera_info": (CAMERA_TYPES[1], 30, "eye_optical"),
@@ -215,7 +231,7 @@ def _assert_placed(asset):
         assert prim.GetTypeName() == "Xform" and not prim.HasAPI(UsdPhysics.RigidBodyAPI), prim.GetPath()
         assert ROS_NAME.fullmatch(name), name
         assert name.strip("/") != "clock" and "Clock" not in type_name and "simulation_interfaces" not in type_name
-        assert not value(prim, "ros:topic:override_frame_id")
+        assert value(prim, "ros:topic:override_frame_id") in (None, "world", "map")  # as PR2's bumpers and the beacon say
         above = prim.GetParent()
         while not above.IsPseudoRoot():
             assert not above.HasPayload(), f"{prim.GetPath()} is inside a payload"
@@ -270,11 +286,18 @@ def test_sensors_are_where_the_source_has_them(sensing, sensing_asset):
     rest = kinematics.read(sensing.urdf).link_poses()
     topics = _local(sensing_asset)
     found = {s.name: s for s in _sensors(sensing.urdf) if s.camera is None and s.name != "clock"}
-    of = {"gyro": "gyro/data", "bump": "bumper", "laser": "laser/scan", "second": "second", "gps": "fix", "wrench": "elbow/wrench"}
+    of = {"gyro": "gyro/data", "bump": "bumper", "laser": "laser/scan", "second": "second", "gps": "fix", "wrench": "elbow/wrench", "load": "flange/wrench",
+          "probe": "probe/data", "beacon": "beacon/fix"}
     assert set(found) == set(of)
     for name, sensor in found.items():
         here = sensing_asset.pose(topics[of[name]])
         assert np.abs(here - rest[sensor.link] @ sensor.pose).max() < 1e-6, name
+    # A frame that the source names and the robot does not have is where the sensor is, or global, or nowhere (2.4, 2.7).
+    overridden = {name: frame for name, p in topics.items() if (frame := value(p, "ros:topic:override_frame_id"))}
+    assert overridden == {"beacon/fix": "map"}
+    assert topics["probe/data"] == sensing_asset.frames["probe_frame"] and topics["probe/data"].GetParent() == sensing_asset.bodies["base"]
+    eye = sensing_asset.frames["eye_optical"]
+    assert eye.GetParent().IsA(UsdGeom.Camera) and np.abs(sensing_asset.pose(eye) - rest["eye_optical"]).max() < 1e-6
     assert topics["laser/scan"] == sensing_asset.frames["scanner"], "a frame bears the topic of its first sensor itself"
     assert topics["second"].GetParent() == sensing_asset.frames["scanner"]
     assert topics["gyro/data"].GetParent() == sensing_asset.bodies["base"] and topics["gyro/data"].GetName() == "gyro"
@@ -284,18 +307,16 @@ def test_cameras(sensing, sensing_asset):
     rest = kinematics.read(sensing.urdf).link_poses()
     cameras = {(_frame_id(p), p.GetDisplayName() or p.GetName()): p for p in sensing_asset.prims if p.IsA(UsdGeom.Camera)}
     sensors = {(s.link, s.name): s for s in _sensors(sensing.urdf) if s.camera is not None}
-    # A camera that coincides with an optical frame of the robot stands in that.
-    sensors["eye_optical", "eye"] = sensors.pop(("eye", "eye"))
     assert set(cameras) == set(sensors)
     for key, camera in cameras.items():
         _assert_sees(sensing_asset, camera, sensors[key], rest)
         assert not any(schema.startswith("Ros") for schema in applied(camera)), "a camera itself bears nothing of ROS (2.8)"
-        own = camera.GetParent() if key == ("eye_optical", "eye") else camera.GetChildren()[0]
+        # The optical frame is a child of the camera, the robot's own too (2.8).
+        (own,) = camera.GetChildren()
         assert "RosFrameAPI" in applied(own) and value(own, "ros:frame:static") is True
         _assert_optical(sensing_asset, camera, own, 1e-6)
-        # Half a turn about x, exactly (2.8).
-        turned = camera if own == camera.GetParent() else own
-        assert value(turned, "xformOp:orient") == Gf.Quatf(0, 1, 0, 0) and value(turned, "xformOp:translate") == Gf.Vec3d(0)
+        # Half a turn about x, exactly.
+        assert value(own, "xformOp:orient") == Gf.Quatf(0, 1, 0, 0) and value(own, "xformOp:translate") == Gf.Vec3d(0)
         assert Counter(_frame_id(p) == _frame_id(own) for p in own.GetChildren() if _interface(p))[False] == 0
 
 
@@ -310,7 +331,8 @@ def test_the_checker_warns_of_nothing_worse(sensing, sensing_asset):
     assert [v for v in found if not is_accepted(v, sensing)] == []
     stage = Usd.Stage.Open(str(sensing.entry), Usd.Stage.LoadNone)
     others = [v for v in found if not is_camera_topic(stage.GetPrimAtPath(v["prim_path"]))]
-    assert [(v["check_id"], v["prim_path"]) for v in others] == [("2.2.4", str(_local(sensing_asset)["second"].GetPath()))]
+    topics = _local(sensing_asset)
+    assert sorted((v["check_id"], v["prim_path"]) for v in others) == sorted(("2.2.4", str(topics[t].GetPath())) for t in ("second", "flange/wrench"))
 
 
 def test_schemas_and_validators_are_content(sensing):
@@ -365,8 +387,13 @@ def test_cameras_of_real_robots(robot):
         sensor = sensors[name]
         _assert_looks(asset, camera, rest[sensor.link] @ sensor.pose)
         for topic in sensor.topics:
+            frame = topics[topic].GetParent()
             # Real URDFs write a right angle with four digits.
-            _assert_optical(asset, camera, topics[topic].GetParent(), 2e-3)
+            _assert_optical(asset, camera, frame, 2e-3)
+            # A frame stands in the camera (2.8); a body can't, and holds it.
+            is_frame = "RosFrameAPI" in applied(frame)
+            assert (frame.GetParent() == camera) if is_frame else (camera.GetParent() == frame)
+            assert np.abs(asset.pose(frame) - rest[value(frame, "ros:frame:id") or frame.GetName()]).max() < 1e-5
 
 
 def test_the_checker_finds_nothing_else(robot):

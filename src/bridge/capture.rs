@@ -215,7 +215,7 @@ fn action<'n>(service: &'n str, type_name: &'n str) -> Option<(&'n str, &'n str)
 }
 
 fn whole(name: &str, type_name: &str, kind: InterfaceKind) -> Captured {
-    let interface = Interface { name: name.to_owned(), type_name: type_name.to_owned(), kind };
+    let interface = Interface { name: name.to_owned(), type_name: type_name.to_owned(), kind, starts_enabled: true };
     Captured { interface, is_measured: false, frame: None }
 }
 

@@ -45,6 +45,12 @@ pub const SIMREADY_INCOMPLETE: Code = Code {
     meaning: "SimReady's metadata is asked for, and something that it must say is not known: who made the robot, or its licence.",
     outcome: "The field is left out of the metadata; SimReady's validation will name it.",
 };
+pub const TYPE_MISSING: Code = Code {
+    id: "ros-type-missing",
+    severity: Severity::Warning,
+    meaning: "A ROS workspace is sourced (AMENT_PREFIX_PATH), and it does not have the type of a topic, service or action of the asset.",
+    outcome: "The interface is in the asset all the same. A simulator that does not find the type leaves it out (REP-158 §2.3).",
+};
 pub const TOO_MUCH_MESH: Code = Code {
     id: "convert-too-much-mesh",
     severity: Severity::Error,
@@ -79,6 +85,7 @@ pub const ALL: &[&Code] = &[
     &NO_STAND_IN,
     &OUTPUT,
     &SIMREADY_INCOMPLETE,
+    &TYPE_MISSING,
     &TOO_MUCH_MESH,
     &TIMED_OUT,
     &CANCELLED,

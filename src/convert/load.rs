@@ -263,8 +263,8 @@ fn unreadable(error: &mesh::Error, file: &Path, place: &Place) -> Diagnostic {
         .help(format!("{help}; the link keeps its other geometry"))
 }
 
-/// What is made from meshes: coarser tiers of those that are seen, and convex hulls of those that collide. A mesh without a hull
-/// (flat, collinear) keeps colliding as it is.
+/// What is made from meshes: coarser tiers of those that are seen, and convex hulls of those that collide. What is flat or straight gets
+/// a hull with a thickness; what has no size at all keeps colliding as it is.
 fn derived(
     robot: &mut Robot,
     (tiers, limit): (super::Tiers, &TimeLimit),
@@ -273,7 +273,8 @@ fn derived(
 ) -> Vec<Diagnostic> {
     enum Derived {
         Tiers(Tiers),
-        Hull(Result<Arc<Mesh>, mesh::Error>),
+        /// And whether the mesh is watertight.
+        Hull(Result<mesh::Hull, mesh::Error>, bool),
     }
     let seen = meshes_of(robot.links.iter().flat_map(|link| &link.visuals));
     let colliding = meshes_of(robot.links.iter().flat_map(|link| &link.collisions));
@@ -289,7 +290,7 @@ fn derived(
         (|(mesh, _)| mesh.triangles.len(), |(mesh, _)| format!("a mesh of {} triangles", mesh.triangles.len())),
         |(mesh, collider)| match collider {
             None => Derived::Tiers(mesh::kept_tiers(mesh, &context.store)),
-            Some(_) => Derived::Hull(mesh::kept_hull(mesh, &context.store).map(Arc::new)),
+            Some(_) => Derived::Hull(mesh::kept_hull(mesh, &context.store), mesh.is_watertight()),
         },
     );
     let mut diagnostics = Vec::new();
@@ -312,14 +313,33 @@ fn derived(
                 };
                 sources.iter().for_each(|&source| robot.meshes[source].tiers = tiers.clone());
             }
-            Derived::Hull(Ok(hull)) => {
-                let hull = distinct.only(hull);
-                sources.iter().for_each(|&source| robot.meshes[source].hull = Some(hull.clone()));
+            Derived::Hull(hull, is_watertight) => {
+                let uri = sources.first().map_or("", |&source| robot.meshes[source].uri.as_str());
+                let mut report = |code, message, help: &str| {
+                    diagnostics.push(Diagnostic::new(code, place.clone().unwrap_or_default(), message).help(help));
+                };
+                match &hull {
+                    Ok(hull) if hull.is_thickened => {
+                        let message = format!("the mesh \"{uri}\" is flat; its collider is 0.1 % of its size thick");
+                        report(&mesh::codes::HULL_FLAT, message, "use a box for the collider, or a mesh with a thickness");
+                    }
+                    Ok(_) => {}
+                    Err(error) => {
+                        let help = "the collider keeps the mesh as it is; give it some volume, or use a primitive";
+                        report(error.code, format!("no convex hull of the mesh \"{uri}\": {error}"), help);
+                    }
+                }
+                if !is_watertight {
+                    let message =
+                        format!("the mesh \"{uri}\" is not watertight, so the collider in the variant \"trimesh\" is not");
+                    let help = "close the mesh if a simulator is to use that variant; the default one has a closed convex hull";
+                    report(&mesh::codes::OPEN, message, help);
+                }
+                if let Ok(hull) = hull {
+                    let hull = distinct.only(hull.mesh.into());
+                    sources.iter().for_each(|&source| robot.meshes[source].hull = Some(hull.clone()));
+                }
             }
-            Derived::Hull(Err(error)) => diagnostics.push(
-                Diagnostic::new(error.code, place.unwrap_or_default(), format!("no convex hull: {error}"))
-                    .help("the collider keeps the mesh as it is; give it some volume, or use a primitive"),
-            ),
         }
     }
     diagnostics

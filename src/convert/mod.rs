@@ -16,6 +16,7 @@ mod stand_in;
 mod time;
 #[cfg(test)]
 mod trees;
+mod types;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -327,6 +328,9 @@ fn run(
         }
     }
     robot.take_captured(&job.captured);
+    if job.formats.usd || job.formats.usdz {
+        diagnostics.extend(types::missing(&robot, files));
+    }
     let meshes = start.elapsed();
     in_time(limit, "writing the layers and the glTF")?;
 

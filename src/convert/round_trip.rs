@@ -12,8 +12,8 @@ use super::{Context, Job, Source, Tiers, load};
 use crate::diagnostic::Severity;
 use crate::resolve::{Files, Options, Resolver};
 use crate::robot::{
-    Calibration, Channel, Custom, Dynamics, Element, Geometry, Joint, JointId, JointKind, Limit, Material, Mesh, Mimic,
-    NamedPose, Pose, Robot, Role, Safety, Shape, kinematics,
+    Calibration, Channel, Custom, Dynamics, Element, Geometry, Joint, JointId, JointKind, Limit, MapRole, Material, Mesh,
+    Mimic, NamedPose, Pose, Robot, Safety, Shape, kinematics,
 };
 use crate::store::Store;
 use crate::time_limit::TimeLimit;
@@ -166,18 +166,18 @@ fn materials_with_images_come_back() {
         let maps = |material: &Material| {
             material.maps.iter().map(|(role, map)| (*role, map.channel, map.strength)).collect::<Vec<_>>()
         };
-        let (rough, metal) = ((Role::Roughness, Channel::Green, 1.0), (Role::Metallic, Channel::Blue, 1.0));
-        let (normal, emissive) = ((Role::Normal, Channel::Red, 0.5), (Role::Emissive, Channel::Red, 1.0));
+        let (rough, metal) = ((MapRole::Roughness, Channel::Green, 1.0), (MapRole::Metallic, Channel::Blue, 1.0));
+        let (normal, emissive) = ((MapRole::Normal, Channel::Red, 0.5), (MapRole::Emissive, Channel::Red, 1.0));
         assert_eq!(maps(all), [normal, rough, metal, emissive]);
-        assert_eq!((maps(some), maps(none)), (vec![(Role::Roughness, Channel::Red, 1.0)], vec![]));
+        assert_eq!((maps(some), maps(none)), (vec![(MapRole::Roughness, Channel::Red, 1.0)], vec![]));
         let of = &robot.meshes[0].mesh.as_ref().unwrap().materials;
         for (a, b) in of.iter().zip(materials) {
             assert_eq!((a.ior, a.roughness, a.metallic), (b.ior, b.roughness, b.metallic), "{}", a.name);
             assert!(a.emissive.iter().zip(b.emissive).all(|(a, b)| (a - b).abs() < 1e-6), "{:?} {:?}", a.emissive, b.emissive);
             // Opacity is in the alpha of the colour.
-            let has_opacity = a.maps.contains_key(&Role::Opacity);
+            let has_opacity = a.maps.contains_key(&MapRole::Opacity);
             assert_eq!(b.base_color_texture.as_ref().is_some_and(|texture| texture.has_alpha), has_opacity, "{}", a.name);
-            for (role, map) in b.maps.iter().filter(|(role, _)| matches!(role, Role::Normal | Role::Emissive)) {
+            for (role, map) in b.maps.iter().filter(|(role, _)| matches!(role, MapRole::Normal | MapRole::Emissive)) {
                 assert_eq!(map.texture.bytes, a.maps[role].texture.bytes, "{role:?}");
             }
         }

@@ -15,7 +15,7 @@ use super::surface::{Surface, Wanted};
 use super::{Options, binary, codes, solids, surface, tangents};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::mesh::MAX_PIXELS_TOGETHER;
-use crate::robot::{self, Geometry, Material, Robot, Role, Shape};
+use crate::robot::{self, Geometry, MapRole, Material, Robot, Shape};
 use crate::store::{self, Store};
 use crate::time_limit::TimeLimit;
 
@@ -169,7 +169,7 @@ impl<'a> Forms<'a> {
                 for part in 0..form.wanted.len() {
                     let material = form.material(robot, shape, part);
                     let uvs = material.is_some_and(Material::has_textures);
-                    let tangents = material.is_some_and(|material| material.maps.contains_key(&Role::Normal));
+                    let tangents = material.is_some_and(|material| material.maps.contains_key(&MapRole::Normal));
                     let colors = form.shows_colors(material);
                     form.wanted[part].uvs |= uvs;
                     form.wanted[part].tangents |= tangents;
@@ -274,7 +274,7 @@ impl<'a> Meshes<'a> {
                 self.diagnostics.push(texture_without_uvs(shape, &form.name, &source.name));
             }
             let uv = accessors.uv.filter(|_| has_texture);
-            let tangent = accessors.tangent.filter(|_| uv.is_some() && source.maps.contains_key(&Role::Normal));
+            let tangent = accessors.tangent.filter(|_| uv.is_some() && source.maps.contains_key(&MapRole::Normal));
             let ground = Ground {
                 textured: uv.is_some(),
                 translucent: color.is_some() && accessors.translucent,

@@ -10,7 +10,7 @@ use image::{DynamicImage, ImageReader};
 
 use super::binary::Content;
 use crate::mesh::{self, is_grey, with_memory_for};
-use crate::robot::{Channel, ImageFormat, Map, Material, Role, Texture};
+use crate::robot::{Channel, ImageFormat, Map, MapRole, Material, Texture};
 use crate::store::{Key, Store};
 
 /// Sides up to this length are rounded up to a power of two, longer ones down.
@@ -56,7 +56,7 @@ impl<'a> Pictures<'a> {
     pub fn of(material: &'a Material) -> Self {
         let map = |role| material.maps.get(&role);
         let plain = |role| map(role).map(|map| Picture::Plain(&map.texture));
-        let base_color = match (&material.base_color_texture, map(Role::Opacity)) {
+        let base_color = match (&material.base_color_texture, map(MapRole::Opacity)) {
             (Some(texture), None) => Some(Picture::Plain(texture)),
             (Some(texture), Some(opacity)) => Some(Picture::Cut(Ok(texture), opacity)),
             (None, Some(opacity)) => {
@@ -65,7 +65,7 @@ impl<'a> Pictures<'a> {
             }
             (None, None) => None,
         };
-        let (roughness, metallic, occlusion) = (map(Role::Roughness), map(Role::Metallic), map(Role::Occlusion));
+        let (roughness, metallic, occlusion) = (map(MapRole::Roughness), map(MapRole::Metallic), map(MapRole::Occlusion));
         let fits = |map: &Map, channel| map.channel == channel || (map.channel != Channel::Alpha && is_grey(&map.texture));
         let surface = match (roughness, metallic) {
             (None, None) => None,
@@ -82,7 +82,7 @@ impl<'a> Pictures<'a> {
             (Some(map), _) if fits(map, Channel::Red) => Some(Picture::Plain(&map.texture)),
             (occlusion, _) => Some(Picture::Packed([occlusion, None, None])),
         };
-        Self { base_color, surface, normal: plain(Role::Normal), occlusion, emissive: plain(Role::Emissive) }
+        Self { base_color, surface, normal: plain(MapRole::Normal), occlusion, emissive: plain(MapRole::Emissive) }
     }
 
     /// All that there are.
@@ -285,7 +285,7 @@ mod tests {
         mesh::made("ramp".into(), encode(&image, ImageFormat::Png).unwrap(), false)
     }
 
-    fn material(maps: &[(Role, &Arc<Texture>, Channel)]) -> Material {
+    fn material(maps: &[(MapRole, &Arc<Texture>, Channel)]) -> Material {
         let maps = maps.iter().map(|(role, texture, channel)| (*role, Map::of(Arc::clone(texture), *channel))).collect();
         Material { maps, metallic: 1.0, roughness: 1.0, ..Material::plain("m", [0.0, 1.0, 0.214_041_14, 1.0]) }
     }
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn channels_are_packed_only_where_they_must_be() {
         use Channel::{Blue, Green, Red};
-        use Role::{Metallic, Occlusion, Roughness};
+        use MapRole::{Metallic, Occlusion, Roughness};
         let (grey, colors) = (ramp(4, true), ramp(8, false));
         let is_plain = |picture: Option<Picture<'_>>| matches!(picture, Some(Picture::Plain(_)));
         let packed = material(&[(Occlusion, &colors, Red), (Roughness, &colors, Green), (Metallic, &colors, Blue)]);
@@ -320,14 +320,14 @@ mod tests {
     #[test]
     fn opacity_goes_into_the_colours_alpha() {
         let (grey, colors) = (ramp(4, true), ramp(8, false));
-        let mut leaf = material(&[(Role::Opacity, &grey, Channel::Red)]);
+        let mut leaf = material(&[(MapRole::Opacity, &grey, Channel::Red)]);
         let picture = Pictures::of(&leaf).base_color;
         assert!(picture.unwrap().has_alpha());
         assert_eq!(pixels(picture).get_pixel(2, 1).0, [0, 255, 128, 170], "the colour is sRGB");
         leaf.base_color_texture = Some(colors);
         let image = pixels(Pictures::of(&leaf).base_color);
         assert_eq!((image.dimensions(), image.get_pixel(7, 2).0), ((8, 8), [255, 72, 40, 255]));
-        leaf.maps.get_mut(&Role::Opacity).unwrap().texture =
+        leaf.maps.get_mut(&MapRole::Opacity).unwrap().texture =
             Arc::new(Texture { bytes: Vec::new().into(), ..Texture::clone(&grey) });
         assert!(Pictures::of(&leaf).base_color.unwrap().made(&Store::none()).is_none());
     }

@@ -8,7 +8,7 @@ use super::document::{
     OcclusionReference, Texture, TextureReference,
 };
 use super::images::{Made, Picture, Pictures};
-use crate::robot::{self, PLAIN_IOR, Role};
+use crate::robot::{self, MapRole, PLAIN_IOR};
 use crate::store::Store;
 
 /// What of a material depends on the surface that shows it.
@@ -74,8 +74,8 @@ impl Paint {
                 roughness_factor: share(source.roughness),
                 metallic_roughness_texture: surface.map(reference),
             },
-            normal_texture: normal.map(|index| NormalReference { index, scale: strength(Role::Normal) }),
-            occlusion_texture: occlusion.map(|index| OcclusionReference { index, strength: strength(Role::Occlusion) }),
+            normal_texture: normal.map(|index| NormalReference { index, scale: strength(MapRole::Normal) }),
+            occlusion_texture: occlusion.map(|index| OcclusionReference { index, strength: strength(MapRole::Occlusion) }),
             emissive_texture: emissive.map(reference),
             emissive_factor: Some(emissive_factor).filter(|factor| *factor != [0.0; 3]),
             alpha_mode,

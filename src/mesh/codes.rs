@@ -26,6 +26,7 @@ pub const ALL: &[&Code] = &[
     &TEXTURE_TOO_MANY_PIXELS,
     &TEXTURE_DEEP,
     &HULL_FLAT,
+    &OPEN,
 ];
 
 const GEOMETRY_LOST: &str = "The shape has no geometry; the rest of the robot goes on.";
@@ -203,6 +204,14 @@ pub const TEXTURE_DEEP: Code = Code {
 pub const HULL_FLAT: Code = Code {
     id: "hull-flat",
     severity: Severity::Warning,
-    meaning: "The points of a mesh span no volume, so they have no convex hull.",
-    outcome: "The collider keeps its triangles.",
+    meaning: "The points of a collider's mesh are in one plane or on one line, so they have no convex hull.",
+    outcome: "The default variant gets a hull that is 0.1 % of the mesh's size (the diagonal of its box) thick; a mesh without any size \
+              keeps its triangles.",
+};
+/// A collider that encloses nothing.
+pub const OPEN: Code = Code {
+    id: "mesh-open",
+    severity: Severity::Info,
+    meaning: "A collider's mesh is not watertight: it has edges that are not of exactly two triangles, or are wound differently in them.",
+    outcome: "The default variant has its convex hull, which is closed. The variant `trimesh` of `collision_fidelity` has the mesh as it is.",
 };

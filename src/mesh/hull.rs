@@ -17,6 +17,9 @@ use crate::robot::{Corners, Mesh, Part};
 /// A hull thinner than this part of its extent is flat: single precision holds no more.
 const FLAT: f64 = 1e-6;
 
+/// How thick the hull of points in one plane or on one line is, as a part of the diagonal of their box.
+const THICKNESS: f64 = 1e-3;
+
 /// The corners that a hull has at most where they suffice: what PhysX takes on graphics cards, and how many Newton and Isaac Sim
 /// leave of a hull of their own.
 const FEW_CORNERS: usize = 64;
@@ -35,17 +38,32 @@ const DEVIATION: f64 = 0.01;
 /// # Errors
 /// `hull-flat` if the points (those that are finite) span no volume.
 pub fn convex_hull(points: &[[f32; 3]]) -> Result<Mesh, Error> {
-    let mut points: Vec<[f32; 3]> =
-        points.iter().filter(|p| p.iter().all(|x| x.is_finite())).map(|p| p.map(|x| x + 0.0)).collect();
-    points.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2])));
-    points.dedup();
-    let cloud = Cloud { points: points.iter().map(|p| Vector3::from(p.map(f64::from))).collect() };
+    let (points, cloud) = Cloud::of(points);
     let faces = cloud.first_simplex().map(|simplex| cloud.hull(simplex)).filter(|faces| !cloud.is_flat(faces));
     let faces = faces.ok_or_else(|| {
         Error::new(&codes::HULL_FLAT, "the points span no volume")
             .help("use a box for the collider, or a mesh with a thickness")
     })?;
     Ok(mesh(&points, &cloud, &cloud.reduced(&points, faces)))
+}
+
+/// The convex hull of points that [`convex_hull`] has none for, since they are in one plane or on one line: with each of them half of a
+/// thickness away to both sides, across the plane or in both directions across the line. The thickness is 0.1 % of the diagonal of the
+/// box around the points. All else is as there.
+///
+/// # Errors
+/// `hull-flat` if the points (those that are finite) are one or none, or so far from the origin that single precision can't hold the
+/// thickness.
+pub fn thick_hull(points: &[[f32; 3]]) -> Result<Mesh, Error> {
+    let (points, cloud) = Cloud::of(points);
+    let half = THICKNESS / 2.0 * cloud.diagonal();
+    let across = cloud.across();
+    let mut thick: Vec<Vector3<f64>> = cloud.points;
+    for direction in across {
+        thick = thick.iter().flat_map(|point| [point - direction * half, point + direction * half]).collect();
+    }
+    let thick: Vec<[f32; 3]> = thick.iter().map(|point| [point.x, point.y, point.z].map(|x| x as f32)).collect();
+    convex_hull(if points.is_empty() { &points } else { &thick })
 }
 
 /// A face of the hull in the making.
@@ -65,6 +83,32 @@ struct Cloud {
 }
 
 impl Cloud {
+    /// Those of `points` that are finite, each once and in order; in single precision too.
+    fn of(points: &[[f32; 3]]) -> (Vec<[f32; 3]>, Self) {
+        let mut points: Vec<[f32; 3]> =
+            points.iter().filter(|p| p.iter().all(|x| x.is_finite())).map(|p| p.map(|x| x + 0.0)).collect();
+        points.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2])));
+        points.dedup();
+        let cloud = Self { points: points.iter().map(|p| Vector3::from(p.map(f64::from))).collect() };
+        (points, cloud)
+    }
+
+    /// The directions in which points in one plane or on one line have no extent: the normal of the plane, or two across the line.
+    fn across(&self) -> Vec<Vector3<f64>> {
+        let ends = self.extremes().into_iter().flatten();
+        let along = ends.map(|(low, high)| self.point(high) - self.point(low)).max_by(|a, b| a.norm().total_cmp(&b.norm()));
+        let Some(along) = along.and_then(|along| along.try_normalize(0.0)) else { return Vec::new() };
+        let first = self.points[0];
+        let off = |point: &Vector3<f64>| (point - first).cross(&along);
+        let normal = self.points.iter().map(off).max_by(|a, b| a.norm().total_cmp(&b.norm())).unwrap_or_default();
+        if normal.norm() > FLAT * self.diagonal() {
+            return vec![normal.normalize()];
+        }
+        let axis = Vector3::ith(along.iamin(), 1.0);
+        let side = along.cross(&axis).normalize();
+        vec![side, along.cross(&side)]
+    }
+
     fn point(&self, i: u32) -> &Vector3<f64> {
         &self.points[i as usize]
     }
@@ -419,6 +463,34 @@ mod tests {
         let turned = cuboid([1.0, 1.0, 0.0], 0.3);
         for points in [&[][..], &[[0.0; 3]; 9], &line, &plane, &turned, &[[f32::NAN; 3]; 4]] {
             assert_eq!(convex_hull(points).unwrap_err().code.id, "hull-flat");
+        }
+    }
+
+    #[test]
+    fn what_has_no_volume_gets_a_thickness() {
+        let line: Vec<_> = (0..10).map(|i| [i as f32, 2.0 * i as f32, 0.5]).collect();
+        let plane: Vec<_> = (0..100).map(|i| [(i % 10) as f32, (i / 10) as f32, (i % 10) as f32]).collect();
+        let nearly = cuboid([1.0, 1.0, 1e-7], 0.3);
+        for (points, area, directions) in [
+            (line, 0.0, 2),
+            (plane, 9.0 * 9.0 * 2.0_f64.sqrt(), 1),
+            (cuboid([1.0, 1.0, 0.0], 0.3), 1.0, 1),
+            (nearly, 1.0, 1),
+            (cuboid([1e-3, 2e-3, 0.0], 0.0), 2e-6, 1),
+        ] {
+            let hull = thick_hull(&points).unwrap();
+            check(&hull, &hull.points);
+            assert!(missed(&hull, &points) <= 1e-6 * Cloud::of(&points).1.diagonal());
+            let diagonal = Cloud::of(&points).1.diagonal();
+            let thickness = THICKNESS * diagonal;
+            let expected = if directions == 2 { diagonal * thickness * thickness } else { area * thickness };
+            assert!((volume(&hull) / expected - 1.0).abs() < 1e-2, "{} is not {expected}", volume(&hull));
+            let mut turned = points.clone();
+            turned.reverse();
+            assert_eq!(thick_hull(&turned).unwrap(), hull);
+        }
+        for points in [&[][..], &[[0.0; 3]; 9], &[[f32::NAN; 3]; 4]] {
+            assert_eq!(thick_hull(points).unwrap_err().code.id, "hull-flat");
         }
     }
 

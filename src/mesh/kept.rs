@@ -10,10 +10,10 @@ use bytemuck::Pod;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Error, Options, Source, codes, convex_hull, file_name, reference, tiers};
+use super::{Error, Options, Source, codes, convex_hull, file_name, reference, thick_hull, tiers};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::resolve::{self, Files, Located};
-use crate::robot::{Channel, Corners, ImageFormat, Map, Material, Mesh, Part, Role, Texture, Tiers};
+use crate::robot::{Channel, Corners, ImageFormat, Map, MapRole, Material, Mesh, Part, Texture, Tiers};
 use crate::store::{self, Key, Store};
 
 /// Reads a mesh file as [`read`](super::read) does, unless `store` has it. The mesh has its digest.
@@ -104,21 +104,36 @@ pub fn kept_tiers(mesh: &Mesh, store: &Store) -> Tiers {
     })
 }
 
-/// The convex hull of a mesh that [`load`] gave.
+/// A convex hull for a collider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hull {
+    /// Closed and convex.
+    pub mesh: Mesh,
+    /// Whether it has a thickness that the mesh has not ([`thick_hull`]).
+    pub is_thickened: bool,
+}
+
+/// The convex hull of a mesh that [`load`] gave; with a thickness if the mesh is flat or straight.
 ///
 /// # Errors
-/// Those of [`convex_hull`].
-pub fn kept_hull(mesh: &Mesh, store: &Store) -> Result<Mesh, Error> {
-    let key = key_of("hull", mesh, store);
-    if let Some(hull) = key.and_then(|key| store.get(&key, |bytes| Reader::geometries(bytes, Vec::new())?.pop())) {
-        return Ok(hull);
+/// Those of [`thick_hull`].
+pub fn kept_hull(mesh: &Mesh, store: &Store) -> Result<Hull, Error> {
+    let made = |kind: &str, make: fn(&[[f32; 3]]) -> Result<Mesh, Error>| {
+        let key = key_of(kind, mesh, store);
+        if let Some(hull) = key.and_then(|key| store.get(&key, |bytes| Reader::geometries(bytes, Vec::new())?.pop())) {
+            return Ok(hull);
+        }
+        let mut hull = make(&mesh.points)?;
+        hull.digest = digest(&hull);
+        if let Some(key) = key {
+            store.put(&key, || entry(&[&hull], (), &[]));
+        }
+        Ok(hull)
+    };
+    match made("hull", convex_hull) {
+        Ok(mesh) => Ok(Hull { mesh, is_thickened: false }),
+        Err(_) => made("thick hull", thick_hull).map(|mesh| Hull { mesh, is_thickened: true }),
     }
-    let mut hull = convex_hull(&mesh.points)?;
-    hull.digest = digest(&hull);
-    if let Some(key) = key {
-        store.put(&key, || entry(&[&hull], (), &[]));
-    }
-    Ok(hull)
 }
 
 fn key_of(kind: &str, mesh: &Mesh, store: &Store) -> Option<Key> {
@@ -347,8 +362,8 @@ fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], referrer: R
     entry(&[mesh], loaded, &blobs)
 }
 
-fn kept_map(role: Role, map: &Map, index_of: &mut impl FnMut(&Arc<Texture>) -> usize) -> KeptMap {
-    let role = Role::ALL.iter().position(|other| *other == role).unwrap_or_default();
+fn kept_map(role: MapRole, map: &Map, index_of: &mut impl FnMut(&Arc<Texture>) -> usize) -> KeptMap {
+    let role = MapRole::ALL.iter().position(|other| *other == role).unwrap_or_default();
     let channel = Channel::ALL.iter().position(|other| *other == map.channel).unwrap_or_default();
     (role, channel, index_of(&map.texture), map.strength.to_bits())
 }
@@ -393,7 +408,7 @@ impl Surface {
         let map = |(role, channel, texture, strength): KeptMap| {
             let texture = textures.get(texture)?.clone();
             Some((
-                *Role::ALL.get(role)?,
+                *MapRole::ALL.get(role)?,
                 Map { texture, channel: *Channel::ALL.get(channel)?, strength: f32::from_bits(strength) },
             ))
         };
@@ -567,7 +582,7 @@ mod tests {
         for (tier, plain) in [(&made.medium, &plain.medium), (&made.low, &plain.low)] {
             assert!(same(tier.as_ref().unwrap(), plain.as_ref().unwrap()));
         }
-        assert!(same(&hull, &plain_hull));
+        assert!(same(&hull.mesh, &plain_hull) && !hull.is_thickened);
         assert_eq!(kept_tiers(&mesh, &store), made);
         assert_eq!(kept_hull(&mesh, &store).unwrap(), hull);
         assert_ne!(made.medium.unwrap().digest, made.low.unwrap().digest);

@@ -1,11 +1,11 @@
-//! The images of a material beside that of its base colour ([`Role`]). A mesh has one set of texture coordinates, so they have to lie as
+//! The images of a material beside that of its base colour ([`MapRole`]). A mesh has one set of texture coordinates, so they have to lie as
 //! that does; where one can't be placed its mean stands for it.
 
 use std::sync::Arc;
 
 use super::texture::{self, Values};
 use super::{Source, codes};
-use crate::robot::{Channel, Map, Material, Role, Texture};
+use crate::robot::{Channel, Map, MapRole, Material, Texture};
 
 /// How the images of a material lie on the mesh: as the first of them.
 pub(super) struct Laid<P>(Option<P>);
@@ -62,13 +62,13 @@ impl Source<'_> {
 }
 
 /// Gives a material a map. One that does not fit, or that says nothing, leaves its mean.
-pub(super) fn add(material: &mut Material, role: Role, map: Map, fits: bool, source: &mut Source) {
+pub(super) fn add(material: &mut Material, role: MapRole, map: Map, fits: bool, source: &mut Source) {
     let says_nothing = match role {
-        Role::Opacity => mean(&map) == Some(1.0),
-        Role::Normal | Role::Occlusion => map.strength == 0.0,
-        Role::Roughness => material.roughness == 0.0,
-        Role::Metallic => material.metallic == 0.0,
-        Role::Emissive => material.emissive == [0.0; 3],
+        MapRole::Opacity => mean(&map) == Some(1.0),
+        MapRole::Normal | MapRole::Occlusion => map.strength == 0.0,
+        MapRole::Roughness => material.roughness == 0.0,
+        MapRole::Metallic => material.metallic == 0.0,
+        MapRole::Emissive => material.emissive == [0.0; 3],
     };
     if says_nothing {
         return;
@@ -91,7 +91,7 @@ pub(super) fn add(material: &mut Material, role: Role, map: Map, fits: bool, sou
 
 /// Takes all maps from a material whose mesh has no texture coordinates.
 pub(super) fn flatten(material: &mut Material, source: &mut Source) {
-    for role in Role::ALL.into_iter().filter(|role| material.maps.contains_key(role)).collect::<Vec<_>>() {
+    for role in MapRole::ALL.into_iter().filter(|role| material.maps.contains_key(role)).collect::<Vec<_>>() {
         let outcome = replace_by_mean(material, role);
         let message = format!(
             "the image of the {} of the material `{}` can't be placed, since the mesh has no texture coordinates; {outcome}",
@@ -103,16 +103,16 @@ pub(super) fn flatten(material: &mut Material, source: &mut Source) {
 }
 
 /// Puts the mean of a map in its place. What has none is left out.
-fn replace_by_mean(material: &mut Material, role: Role) -> &'static str {
+fn replace_by_mean(material: &mut Material, role: MapRole) -> &'static str {
     const MEAN: &str = "its mean counts";
     let Some(map) = material.maps.remove(&role) else { return MEAN };
     let value = || mean(&map).unwrap_or(1.0);
     match role {
-        Role::Normal | Role::Occlusion => return "it is left out",
-        Role::Roughness => material.roughness *= value(),
-        Role::Metallic => material.metallic *= value(),
-        Role::Opacity => material.base_color[3] *= value(),
-        Role::Emissive => {
+        MapRole::Normal | MapRole::Occlusion => return "it is left out",
+        MapRole::Roughness => material.roughness *= value(),
+        MapRole::Metallic => material.metallic *= value(),
+        MapRole::Opacity => material.base_color[3] *= value(),
+        MapRole::Emissive => {
             let mean = texture::mean_color(&map.texture).unwrap_or([1.0; 4]);
             material.emissive = std::array::from_fn(|k| material.emissive[k] * mean[k]);
         }

@@ -36,9 +36,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use self::hull::convex_hull;
+pub use self::hull::{convex_hull, thick_hull};
 pub(crate) use self::kept::digest;
-pub use self::kept::{kept_hull, kept_tiers, load};
+pub use self::kept::{Hull, kept_hull, kept_tiers, load};
 pub use self::simplify::tiers;
 pub use self::texture::{MAX_PIXELS_TOGETHER, is_deep, mean_color, pixels, texture, texture_within};
 pub(crate) use self::texture::{is_grey, made, with_memory_for};

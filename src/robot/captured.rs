@@ -18,6 +18,8 @@ impl Robot {
                 {
                     *rate = said;
                 }
+                // The topics of a controller are there whether it is active or not.
+                interface.starts_enabled = known.starts_enabled;
                 if fits {
                     *known = interface;
                     continue;
@@ -31,6 +33,7 @@ impl Robot {
                     link,
                     origin: Pose::identity(),
                     frame: None,
+                    frame_name: None,
                     interfaces: vec![interface],
                     place: Place::default(),
                 }),
@@ -82,7 +85,7 @@ mod tests {
 
     fn seen(name: &str, frame: Option<&str>, rate: Option<f64>) -> Captured {
         let kind = InterfaceKind::Publisher { rate: rate.unwrap_or(1.0), qos: QOS };
-        let interface = Interface { name: name.to_owned(), type_name: "a/msg/B".to_owned(), kind };
+        let interface = Interface { name: name.to_owned(), type_name: "a/msg/B".to_owned(), kind, starts_enabled: true };
         Captured { interface, is_measured: rate.is_some(), frame: frame.map(str::to_owned) }
     }
 
@@ -101,6 +104,15 @@ mod tests {
         assert_eq!((scan.type_name.as_str(), rate(scan), robot.sensors.len()), ("a/msg/B", 7.0, 1));
         robot.take_captured(&[seen("scan", None, Some(12.0))]);
         assert_eq!(rate(&robot.sensors[0].interfaces[0]), 12.0);
+    }
+
+    #[test]
+    fn what_starts_disabled_still_does_when_it_was_seen() {
+        let mut robot = robot();
+        robot.interfaces = vec![Interface { starts_enabled: false, ..seen("a/commands", None, None).interface }];
+        robot.take_captured(&[seen("a/commands", None, Some(3.0)), seen("b/commands", None, None)]);
+        let starts: Vec<bool> = robot.interfaces.iter().map(|interface| interface.starts_enabled).collect();
+        assert_eq!((rate(&robot.interfaces[0]), starts), (3.0, vec![false, true]));
     }
 
     #[test]

@@ -24,12 +24,12 @@ pub struct Material {
     /// The index of refraction, at least 1.
     pub ior: f32,
     /// The images of all but the base colour. They lie on the mesh as that of the base colour does.
-    pub maps: BTreeMap<Role, Map>,
+    pub maps: BTreeMap<MapRole, Map>,
 }
 
 /// What an image says of a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
+pub enum MapRole {
     /// Which way the surface looks, in tangent space: red, green and blue are x, y (towards the image's upper side) and z, from -1 to 1.
     Normal,
     /// How much of the light from all sides comes to it: 1 is all.
@@ -44,7 +44,7 @@ pub enum Role {
     Emissive,
 }
 
-impl Role {
+impl MapRole {
     /// All of them, in their order.
     pub const ALL: [Self; 6] = [Self::Normal, Self::Occlusion, Self::Roughness, Self::Metallic, Self::Opacity, Self::Emissive];
 

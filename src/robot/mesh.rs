@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use nalgebra::Vector3;
+
 use super::Material;
 
 /// Triangles with what is needed to draw them.
@@ -59,20 +61,28 @@ pub struct Tiers {
 }
 
 impl Mesh {
-    /// The mesh with the marked axes turned round, its winding kept counter-clockwise. So a scale can be positive.
+    /// The mesh with its points multiplied by `scale`, metres; its winding stays counter-clockwise where an odd number of the factors
+    /// is negative.
     #[must_use]
-    pub fn mirrored(&self, axes: [bool; 3]) -> Self {
+    pub fn scaled(&self, scale: Vector3<f64>) -> Self {
         let mut mesh = self.clone();
         if mesh.digest != [0; 32] {
-            // As good as computed anew: what else would differ in nothing but this bit of its hash?
-            (0..3).filter(|&k| axes[k]).for_each(|k| mesh.digest[0] ^= 1 << k);
+            // As good as computed anew: what else would differ in nothing but these bits of its hash?
+            let bytes = scale.iter().flat_map(|factor| (factor.to_bits() ^ 1.0_f64.to_bits()).to_le_bytes());
+            mesh.digest.iter_mut().zip(bytes).for_each(|(digest, byte)| *digest ^= byte);
         }
-        for vector in mesh.points.iter_mut().chain(&mut mesh.normals.values) {
-            for k in (0..3).filter(|&k| axes[k]) {
-                vector[k] = -vector[k];
+        for point in &mut mesh.points {
+            *point = std::array::from_fn(|k| (f64::from(point[k]) * scale[k]) as f32);
+        }
+        // Normals stay at right angles to the surface by the inverse; its determinant, which has no say in a direction, is left out.
+        let across = Vector3::new(scale.y * scale.z, scale.z * scale.x, scale.x * scale.y) * scale.product().signum();
+        if scale.abs() != Vector3::repeat(scale.x.abs()) || scale.min() < 0.0 {
+            for normal in &mut mesh.normals.values {
+                let turned = Vector3::from(normal.map(f64::from)).component_mul(&across).try_normalize(0.0);
+                *normal = turned.map_or(*normal, |turned| [turned.x, turned.y, turned.z].map(|x| x as f32));
             }
         }
-        if axes.iter().filter(|&&axis| axis).count() % 2 == 1 {
+        if scale.product() < 0.0 {
             let uvs = mesh.uvs.iter_mut().flat_map(|uvs| &mut uvs.indices);
             let colors = mesh.colors.iter_mut().flat_map(|colors| &mut colors.indices);
             for corners in mesh.triangles.iter_mut().chain(&mut mesh.normals.indices).chain(uvs).chain(colors) {
@@ -80,6 +90,15 @@ impl Mesh {
             }
         }
         mesh
+    }
+
+    /// Whether it encloses a space: every edge is one of exactly two triangles, once in each direction.
+    pub fn is_watertight(&self) -> bool {
+        let mut edges: Vec<[u32; 2]> = Vec::with_capacity(3 * self.triangles.len());
+        edges.extend(self.triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]));
+        edges.sort_unstable();
+        let is_once = edges.windows(2).all(|pair| pair[0] != pair[1]);
+        is_once && edges.iter().all(|&[a, b]| edges.binary_search(&[b, a]).is_ok())
     }
 
     /// Whether it has colours and some of them are not opaque.
@@ -97,5 +116,53 @@ impl Mesh {
             }
             (low, high)
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tetrahedron with a flat normal per triangle.
+    fn tetrahedron() -> Mesh {
+        let points = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let triangles = vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
+        let slanted = 3.0_f32.sqrt().recip();
+        let values = vec![[0.0, 0.0, -1.0], [0.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [slanted; 3]];
+        let normals = Corners { values, indices: (0..4).map(|i| [i; 3]).collect() };
+        let parts = vec![Part { triangles: 0..4, material: None }];
+        Mesh { points, triangles, normals, uvs: None, colors: None, parts, materials: Vec::new(), digest: [1; 32] }
+    }
+
+    fn geometric_normal(mesh: &Mesh, triangle: usize) -> Vector3<f32> {
+        let [a, b, c] = mesh.triangles[triangle].map(|i| Vector3::from(mesh.points[i as usize]));
+        (b - a).cross(&(c - a)).normalize()
+    }
+
+    #[test]
+    fn scaled_meshes_keep_their_normals_and_winding() {
+        let mesh = tetrahedron();
+        for scale in
+            [[1.0, 1.0, 1.0], [1e-3, 1e-3, 1e-3], [1.0, 2.0, 5.0], [-1.0, 1.0, 1.0], [-2.0, -0.5, 3.0], [-1.0, -1.0, -4.0]]
+        {
+            let scaled = mesh.scaled(Vector3::from(scale));
+            for (triangle, normals) in scaled.normals.indices.iter().enumerate() {
+                let normal = Vector3::from(scaled.normals.values[normals[0] as usize]);
+                assert!((normal - geometric_normal(&scaled, triangle)).norm() < 1e-6, "{scale:?}: {normal}");
+            }
+            assert_eq!(scaled.points[3], [0.0, 0.0, scale[2] as f32], "{scale:?}");
+            assert_eq!(scaled.digest == mesh.digest, scale == [1.0; 3], "{scale:?}");
+        }
+        assert_ne!(mesh.scaled(Vector3::new(2.0, 1.0, 1.0)).digest, mesh.scaled(Vector3::new(1.0, 2.0, 1.0)).digest);
+    }
+
+    #[test]
+    fn watertight_is_what_has_two_triangles_at_every_edge() {
+        let mesh = tetrahedron();
+        assert!(mesh.is_watertight());
+        let open = Mesh { triangles: mesh.triangles[1..].to_vec(), ..mesh.clone() };
+        let doubled = Mesh { triangles: [&mesh.triangles[..], &mesh.triangles[..]].concat(), ..mesh.clone() };
+        let turned = Mesh { triangles: vec![[0, 1, 2], [0, 1, 3], [0, 3, 2], [1, 2, 3]], ..mesh };
+        assert!(!open.is_watertight() && !doubled.is_watertight() && !turned.is_watertight());
     }
 }

@@ -19,12 +19,12 @@ mod tree;
 use std::sync::Arc;
 
 pub use mass::{Mass, principal_axes};
-pub use material::{Channel, ImageFormat, Map, Material, PLAIN_IOR, Role, Texture};
+pub use material::{Channel, ImageFormat, Map, MapRole, Material, PLAIN_IOR, Texture};
 pub use mesh::{Corners, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
 pub use roles::Base;
 pub(crate) use roles::{Role, Roles};
-pub use sensor::{Camera, Captured, Interface, InterfaceKind, Qos, Sensor, SensorKind};
+pub use sensor::{Camera, Captured, GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Sensor, SensorKind};
 pub use tree::Tree;
 
 use crate::diagnostic::Place;

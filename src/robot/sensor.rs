@@ -17,11 +17,17 @@ pub struct Sensor {
     /// The link whose frame its messages are in, where that is another than `link`; for a camera, a link that is an optical frame
     /// (z forward, x right, y down), or `None` if the robot has none for it.
     pub frame: Option<LinkId>,
+    /// The name of the frame of its messages where the source gives one that is no link: a frame at `origin`, or (for a camera) its
+    /// optical frame, that no other sensor has; or one of [`GLOBAL_FRAMES`].
+    pub frame_name: Option<String>,
     /// What it offers to ROS. Names are relative to the robot's namespace unless they begin with a slash.
     pub interfaces: Vec<Interface>,
     /// Where it stands.
     pub place: Place,
 }
+
+/// Frames that a robot does not have, whatever its links are called (REP 105).
+pub const GLOBAL_FRAMES: [&str; 4] = ["world", "map", "odom", "earth"];
 
 /// What a sensor senses.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,6 +72,8 @@ pub struct Interface {
     pub type_name: String,
     /// What it is.
     pub kind: InterfaceKind,
+    /// Whether it is there from the start: false for what a controller offers that another one keeps from its joints (REP-158 §4.2.3).
+    pub starts_enabled: bool,
 }
 
 /// The kinds of interfaces, seen from the robot.

@@ -169,7 +169,7 @@ codes! {
     UNKNOWN_PLUGIN Info "urdf-unknown-plugin": "A sensor has a plugin of which it is not known what it publishes.",
         "Goes on with the topics that the sensor has without it.";
     SENSOR_FRAME Info "urdf-sensor-frame": "The frame that is named for a sensor's messages is no link of the robot, or, for a camera, no optical frame of it.",
-        "Goes on with the sensor's own frame, or the camera's optical frame.";
+        "Goes on with a frame of that name where the sensor is; with the frame of the sensor's link if another sensor has the name or ROS does not allow it; with the camera's own optical frame if a link is none of it.";
     OPTICAL_PARENT Info "urdf-camera-on-optical-frame": "A camera of Gazebo sits on a link whose name says that it is an optical frame.",
         "Goes on; the camera looks along that link's x axis, as it does in Gazebo.";
     INVALID_TOPIC Warning "urdf-invalid-topic": "The name of a topic or sensor is no valid ROS name.",
@@ -182,6 +182,8 @@ codes! {
         "Goes on; the joint has no drive.";
     UNKNOWN_CONTROLLER Info "urdf-unknown-controller": "A controller file names a controller of a type of which it is not known what it offers.",
         "Goes on without its topics and actions.";
+    EXCLUSIVE_CONTROLLER Info "urdf-exclusive-controller": "Two controllers command the same joint, so only one of them can be active (REP-158 §4.2.3).",
+        "Goes on; what the second one offers has `starts_enabled` false. A trajectory controller comes first, then the one that is named first.";
     CONTROLLER_FILE Warning "urdf-controller-file": "A controller file is no YAML of a parameter file.",
         "Goes on without it.";
     TOO_MANY_CONTROLLERS Warning "urdf-too-many-controllers": "A robot has more than 100 controller files, or these name more than 1000 controllers.",

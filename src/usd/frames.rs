@@ -32,7 +32,7 @@ pub struct AssetFrame {
     pub pose: Pose,
     /// Body or frame.
     pub kind: FrameKind,
-    /// Whether it is a camera's own optical frame, which stands in the asset only: a simulator broadcasts it, but no
+    /// Whether it is a sensor's own frame, or a camera's own optical frame, which stands in the asset only: a simulator broadcasts it, but no
     /// robot_state_publisher.
     pub from_sensor: bool,
     /// Whether nothing in the asset holds it: where it is, and on which topic, is for whoever localises the robot to say.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use nalgebra::Vector3;
 
 use crate::robot::{
-    Channel, Geometry, LinkId, Map, Material, MaterialId, Mesh, MeshId, Pose, Robot, Role, Shape, Texture, names,
+    Channel, Geometry, LinkId, Map, MapRole, Material, MaterialId, Mesh, MeshId, Pose, Robot, Shape, Texture, names,
 };
 
 /// Indices into the library's lists.
@@ -63,7 +63,7 @@ impl FromCorners {
             return Self::default();
         };
         let texture = material.base_color_texture.as_ref();
-        let has_alpha = texture.is_some_and(|texture| texture.has_alpha) || material.maps.contains_key(&Role::Opacity);
+        let has_alpha = texture.is_some_and(|texture| texture.has_alpha) || material.maps.contains_key(&MapRole::Opacity);
         Self { color: texture.is_none(), opacity: !has_alpha && mesh.has_translucent_corners() }
     }
 }
@@ -156,17 +156,24 @@ pub(super) struct Library {
 /// What shows where neither the mesh nor the source names a material.
 const DEFAULT_COLOR: [f32; 4] = [0.5, 0.5, 0.5, 1.0];
 
+/// A mesh and the bits of the scale that is in its points.
 #[derive(PartialEq, Eq, Hash, Clone, Copy)]
 struct MeshKey {
     mesh: *const Mesh,
-    mirrored: [bool; 3],
+    scale: [u64; 3],
 }
+
+/// How many triangles copies of meshes may have together that are there only since a mesh is used with several scales. Beyond that the
+/// scale is on the leaf.
+const MAX_COPIED: usize = 4 << 20;
+/// The sizes in metres, from the origin, that points with the scale in them may have: those that single precision holds without loss.
+const BAKED_SIZES: std::ops::Range<f64> = 1e-20..1e20;
 
 /// What makes two materials look alike: numbers by their bits, and the texture.
 type LooksKey = ([u32; 10], Option<(String, bool)>, Vec<MapKey>, FromCorners);
 
 /// A map: its role, its image, its channel and the bits of its strength.
-type MapKey = (Role, String, Channel, u32);
+type MapKey = (MapRole, String, Channel, u32);
 
 /// What makes two instances the same: primitives by their kind and the bits of their dimensions.
 #[derive(PartialEq, Eq, Hash)]
@@ -195,6 +202,11 @@ struct Builder<'a> {
     robot: &'a Robot,
     library: Library,
     mesh_index: HashMap<MeshKey, MeshIndex>,
+    /// The scale that each mesh has in its points, if one is in it, else what is left on the leaf; by mesh and scale of the source.
+    baked: HashMap<(MeshId, [u64; 3]), Scale>,
+    /// Meshes that are there with some scale, and the triangles of those that are there with another too.
+    scaled: HashSet<*const Mesh>,
+    copied: usize,
     mesh_names: Vec<String>,
     /// For meshes that are seen the material of all their parts, if they have one.
     coverings: HashMap<MeshIndex, Option<MaterialIndex>>,
@@ -216,6 +228,9 @@ impl Library {
             robot,
             library: Self::default(),
             mesh_index: HashMap::new(),
+            baked: HashMap::new(),
+            scaled: HashSet::new(),
+            copied: 0,
             mesh_names: Vec::new(),
             coverings: HashMap::new(),
             material_names: Vec::new(),
@@ -270,32 +285,32 @@ impl Builder<'_> {
         Some(Visual { name, display_name: shape.name.clone(), stand_in_for, pose: shape.origin, scale, looks })
     }
 
-    /// A mesh in each of [`TIERS`] with negative factors of the scale baked in, and what is left of the scale.
+    /// A mesh in each of [`TIERS`] with the scale in its points, and what is left of it for the leaf.
     fn tiers(&mut self, id: MeshId, scale: Vector3<f64>) -> Option<([MeshIndex; 3], Option<Vector3<f64>>)> {
-        let (high, positive) = self.mesh(id, scale)?;
+        let (high, Scale { baked, left }) = self.mesh(id, scale)?;
         let tiers = &self.robot.meshes[id.0].tiers;
         let mut tier = |mesh: &Option<Arc<Mesh>>, finer: MeshIndex, suffix: &str| match mesh {
-            Some(mesh) => self.mesh_entry(mesh, mirrored_axes(scale), format!("{}_{suffix}", self.mesh_names[high])),
+            Some(mesh) => self.mesh_entry(mesh, baked, format!("{}_{suffix}", self.mesh_names[high])),
             None => finer,
         };
         let medium = tier(&tiers.medium, high, "medium");
         let low = tier(&tiers.low, medium, "low");
-        Some(([high, medium, low], positive))
+        Some(([high, medium, low], left))
     }
 
     fn collider(&mut self, index: usize, shape: &Shape) -> Option<Collider> {
         let (form, scale) = match &shape.geometry {
             Geometry::Mesh { mesh: id, scale } => {
-                let (trimesh, positive) = self.mesh(*id, *scale)?;
+                let (trimesh, Scale { baked, left }) = self.mesh(*id, *scale)?;
                 let hull = self.robot.meshes[id.0].hull.clone();
                 let convex_hull = match hull {
                     Some(hull) => {
                         let name = format!("{}_hull", self.mesh_names[trimesh]);
-                        self.mesh_entry(&hull, mirrored_axes(*scale), name)
+                        self.mesh_entry(&hull, baked, name)
                     }
                     None => trimesh,
                 };
-                (ColliderForm::Mesh { convex_hull, trimesh }, positive)
+                (ColliderForm::Mesh { convex_hull, trimesh }, left)
             }
             primitive => (ColliderForm::Primitive(primitive.clone()), None),
         };
@@ -303,24 +318,42 @@ impl Builder<'_> {
         Some(Collider { name, display_name: shape.name.clone(), pose: shape.origin, scale, form })
     }
 
-    /// The mesh with negative factors of the scale baked in, and what is left of the scale.
-    fn mesh(&mut self, id: MeshId, scale: Vector3<f64>) -> Option<(MeshIndex, Option<Vector3<f64>>)> {
+    /// The mesh with the scale in its points, and where the scale went.
+    fn mesh(&mut self, id: MeshId, scale: Vector3<f64>) -> Option<(MeshIndex, Scale)> {
         let source = &self.robot.meshes[id.0];
         let mesh = source.mesh.as_ref()?;
-        let mirrored = mirrored_axes(scale);
+        let split = self.split(id, mesh, scale);
         let stem = stem(&source.uri);
-        let name = if mirrored == [false; 3] { stem } else { format!("{stem}_mirrored") };
-        let index = self.mesh_entry(mesh, mirrored, name);
-        let positive = scale.abs();
-        Some((index, (positive != Vector3::repeat(1.0)).then_some(positive)))
+        let name = if scale.min() > 0.0 { stem } else { format!("{stem}_mirrored") };
+        Some((self.mesh_entry(mesh, split.baked, name), split))
     }
 
-    fn mesh_entry(&mut self, mesh: &Arc<Mesh>, mirrored: [bool; 3], name: String) -> MeshIndex {
-        let key = MeshKey { mesh: Arc::as_ptr(mesh), mirrored };
+    /// Where a scale goes: into the points, unless these would be beyond single precision or copies for other scales too many. Signs go
+    /// into the points in any case, so that the winding stays right.
+    fn split(&mut self, id: MeshId, mesh: &Arc<Mesh>, scale: Vector3<f64>) -> Scale {
+        if let Some(&known) = self.baked.get(&(id, bits(scale))) {
+            return known;
+        }
+        let is_there = self.mesh_index.contains_key(&MeshKey { mesh: Arc::as_ptr(mesh), scale: bits(scale) });
+        let is_first = self.scaled.insert(Arc::as_ptr(mesh));
+        let copies = if is_first || is_there { 0 } else { mesh.triangles.len() };
+        let split = if is_bakeable(mesh, scale) && self.copied.saturating_add(copies) <= MAX_COPIED {
+            self.copied += copies;
+            Scale { baked: scale, left: None }
+        } else {
+            let left = scale.abs();
+            Scale { baked: scale.map(f64::signum), left: (left != Vector3::repeat(1.0)).then_some(left) }
+        };
+        self.baked.insert((id, bits(scale)), split);
+        split
+    }
+
+    fn mesh_entry(&mut self, mesh: &Arc<Mesh>, scale: Vector3<f64>, name: String) -> MeshIndex {
+        let key = MeshKey { mesh: Arc::as_ptr(mesh), scale: bits(scale) };
         if let Some(&index) = self.mesh_index.get(&key) {
             return index;
         }
-        let mesh = if mirrored == [false; 3] { mesh.clone() } else { Arc::new(mesh.mirrored(mirrored)) };
+        let mesh = if scale == Vector3::repeat(1.0) { mesh.clone() } else { Arc::new(mesh.scaled(scale)) };
         let index = self.library.meshes.len();
         self.library.meshes.push(MeshEntry { name: String::new(), mesh, subsets: Vec::new() });
         self.mesh_names.push(name);
@@ -392,7 +425,7 @@ impl Builder<'_> {
         // Zero is zero, whatever its sign.
         bits.iter_mut().zip(numbers).for_each(|(bits, number)| *bits = (number + 0.0).to_bits());
         let index = self.library.materials.len();
-        let map = |(role, map): (&Role, &Map)| (*role, map.texture.sha256.clone(), map.channel, map.strength.to_bits());
+        let map = |(role, map): (&MapRole, &Map)| (*role, map.texture.sha256.clone(), map.channel, map.strength.to_bits());
         let maps = material.maps.iter().map(map).collect();
         match self.material_index.entry((bits, texture, maps, from_corners)) {
             Entry::Occupied(known) => return *known.get(),
@@ -469,8 +502,27 @@ fn identifiers(wanted: &[String], fallback: &str) -> Vec<String> {
     names::identifiers(&wanted.iter().map(String::as_str).collect::<Vec<_>>(), fallback, &[])
 }
 
-fn mirrored_axes(scale: Vector3<f64>) -> [bool; 3] {
-    [scale.x < 0.0, scale.y < 0.0, scale.z < 0.0]
+/// Where the scale of a mesh in the source goes.
+#[derive(Clone, Copy)]
+struct Scale {
+    /// Into the points (REP-158 §1.1).
+    baked: Vector3<f64>,
+    /// To the leaf, if there is some.
+    left: Option<Vector3<f64>>,
+}
+
+/// The bits of a scale.
+fn bits(scale: Vector3<f64>) -> [u64; 3] {
+    [scale.x, scale.y, scale.z].map(f64::to_bits)
+}
+
+/// Whether the points of a mesh can have the scale in them without loss.
+fn is_bakeable(mesh: &Mesh, scale: Vector3<f64>) -> bool {
+    let size = mesh.bounds().map_or(1.0, |(low, high)| {
+        let reach = |k: usize| f64::from(low[k].abs().max(high[k].abs())) * scale[k].abs();
+        reach(0).max(reach(1)).max(reach(2))
+    });
+    BAKED_SIZES.contains(&size)
 }
 
 /// The name of a mesh: of its file, without folders and ending.

@@ -6,7 +6,7 @@
 use super::Scene;
 use super::author::{Attribute, Layer, Prim};
 use super::library::MaterialEntry;
-use crate::robot::{Channel, PLAIN_IOR, Role};
+use crate::robot::{Channel, MapRole, PLAIN_IOR};
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let mut layer = Layer::new("Every distinct material once", "Materials");
@@ -52,7 +52,7 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
         }
     }
     match &material.base_color_texture {
-        _ if material.maps.contains_key(&Role::Opacity) => {}
+        _ if material.maps.contains_key(&MapRole::Opacity) => {}
         Some(texture) if texture.has_alpha => {
             surface.attribute("inputs:opacity", Attribute::connected("float", format!("{path}/Texture.outputs:a")));
         }
@@ -79,11 +79,11 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
         shader
             .attribute("inputs:fallback", Attribute::float4([red, green, blue, opacity]))
             .attribute("outputs:rgb", Attribute::declared("float3"));
-        if texture.has_alpha && !material.maps.contains_key(&Role::Opacity) {
+        if texture.has_alpha && !material.maps.contains_key(&MapRole::Opacity) {
             shader.attribute("outputs:a", Attribute::declared("float"));
         }
     }
-    if let Some(map) = material.maps.get(&Role::Normal) {
+    if let Some(map) = material.maps.get(&MapRole::Normal) {
         // From 0 to 1 to -1 to 1.
         let (s, file) = (map.strength, entry.file(&map.texture));
         author_image(layer, &path, "NormalTexture", file, false)
@@ -94,7 +94,7 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
         let source = format!("{path}/NormalTexture.outputs:rgb");
         author_surface(layer, &path, "inputs:normal", Attribute::connected("normal3f", source));
     }
-    if let Some(map) = material.maps.get(&Role::Emissive) {
+    if let Some(map) = material.maps.get(&MapRole::Emissive) {
         let [red, green, blue] = material.emissive;
         let file = entry.file(&map.texture);
         let mut shader = author_image(layer, &path, "EmissiveTexture", file, true);
@@ -114,12 +114,12 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
 /// Roughness, metalness, occlusion and opacity: an image that gives several of them is one shader.
 fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     let material = &entry.material;
-    let mut done: Vec<Role> = Vec::new();
+    let mut done: Vec<MapRole> = Vec::new();
     for role in SCALARS {
         let Some(map) = material.maps.get(&role).filter(|_| !done.contains(&role)) else { continue };
         let mut roles = vec![role];
         for other in SCALARS.into_iter().filter(|other| *other != role && !done.contains(other)) {
-            let shares = |known: &Role| material.maps[known].channel == material.maps[&other].channel;
+            let shares = |known: &MapRole| material.maps[known].channel == material.maps[&other].channel;
             if material.maps.get(&other).is_some_and(|of| of.texture.sha256 == map.texture.sha256) && !roles.iter().any(shares)
             {
                 roles.push(other);
@@ -130,9 +130,9 @@ fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
         for role in &roles {
             let map = &material.maps[role];
             let (factor, least) = match role {
-                Role::Roughness => (material.roughness, 0.0),
-                Role::Metallic => (material.metallic, 0.0),
-                Role::Opacity => (material.base_color[3], 0.0),
+                MapRole::Roughness => (material.roughness, 0.0),
+                MapRole::Metallic => (material.metallic, 0.0),
+                MapRole::Opacity => (material.base_color[3], 0.0),
                 _ => (map.strength, 1.0 - map.strength),
             };
             let k = number(map.channel);
@@ -157,29 +157,29 @@ fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
 }
 
 /// Those of one channel.
-const SCALARS: [Role; 4] = [Role::Occlusion, Role::Roughness, Role::Metallic, Role::Opacity];
+const SCALARS: [MapRole; 4] = [MapRole::Occlusion, MapRole::Roughness, MapRole::Metallic, MapRole::Opacity];
 
 /// What a shader with the map is called by.
-fn word(role: Role) -> &'static str {
+fn word(role: MapRole) -> &'static str {
     match role {
-        Role::Normal => "Normal",
-        Role::Occlusion => "Occlusion",
-        Role::Roughness => "Roughness",
-        Role::Metallic => "Metallic",
-        Role::Opacity => "Opacity",
-        Role::Emissive => "Emissive",
+        MapRole::Normal => "Normal",
+        MapRole::Occlusion => "Occlusion",
+        MapRole::Roughness => "Roughness",
+        MapRole::Metallic => "Metallic",
+        MapRole::Opacity => "Opacity",
+        MapRole::Emissive => "Emissive",
     }
 }
 
 /// The input of UsdPreviewSurface that a map is for.
-fn input(role: Role) -> &'static str {
+fn input(role: MapRole) -> &'static str {
     match role {
-        Role::Normal => "inputs:normal",
-        Role::Occlusion => "inputs:occlusion",
-        Role::Roughness => "inputs:roughness",
-        Role::Metallic => "inputs:metallic",
-        Role::Opacity => "inputs:opacity",
-        Role::Emissive => "inputs:emissiveColor",
+        MapRole::Normal => "inputs:normal",
+        MapRole::Occlusion => "inputs:occlusion",
+        MapRole::Roughness => "inputs:roughness",
+        MapRole::Metallic => "inputs:metallic",
+        MapRole::Opacity => "inputs:opacity",
+        MapRole::Emissive => "inputs:emissiveColor",
     }
 }
 
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn maps_are_read_by_channel() {
-        use crate::robot::{Channel, Map, Role};
+        use crate::robot::{Channel, Map, MapRole};
         let texture = |name: &str| {
             Arc::new(Texture {
                 name: name.into(),
@@ -314,12 +314,12 @@ mod tests {
         let mut own =
             Material { roughness: 0.5, ior: 1.25, emissive: [1.0, 2.0, 0.0], ..Material::plain("own", [0.0, 1.0, 0.0, 0.5]) };
         own.maps = [
-            (Role::Occlusion, map(Channel::Red, 0.25)),
-            (Role::Roughness, map(Channel::Green, 1.0)),
-            (Role::Metallic, Map::of(texture("metal"), Channel::Blue)),
-            (Role::Opacity, Map::of(texture("hole"), Channel::Red)),
-            (Role::Normal, Map { strength: 0.5, ..Map::of(texture("normals"), Channel::Red) }),
-            (Role::Emissive, Map::of(texture("glow"), Channel::Red)),
+            (MapRole::Occlusion, map(Channel::Red, 0.25)),
+            (MapRole::Roughness, map(Channel::Green, 1.0)),
+            (MapRole::Metallic, Map::of(texture("metal"), Channel::Blue)),
+            (MapRole::Opacity, Map::of(texture("hole"), Channel::Red)),
+            (MapRole::Normal, Map { strength: 0.5, ..Map::of(texture("normals"), Channel::Red) }),
+            (MapRole::Emissive, Map::of(texture("glow"), Channel::Red)),
         ]
         .into();
         own.metallic = 1.0;

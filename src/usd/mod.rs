@@ -37,6 +37,7 @@ use library::Library;
 use plan::{Flattened, Plan};
 pub use read::{InterfaceSummary, ReadError, Summary, inspect, read_frames};
 pub use ros::default_namespace;
+pub(crate) use ros::interfaces;
 pub use schema::SCHEMA_FILES;
 
 use crate::diagnostic::{Code, Diagnostic, Place};

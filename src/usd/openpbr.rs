@@ -3,7 +3,7 @@
 use super::Scene;
 use super::author::{Attribute, Layer, Value, token};
 use super::library::{Form, Instance, Look, MaterialEntry, TIERS, Visual};
-use crate::robot::{Channel, PLAIN_IOR, Role};
+use crate::robot::{Channel, MapRole, PLAIN_IOR};
 
 /// The version of MaterialX whose nodes are used.
 const VERSION: &str = "1.39";
@@ -88,7 +88,7 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     if material.ior != PLAIN_IOR {
         surface.attribute("inputs:specular_ior", Attribute::float(material.ior));
     }
-    let has_opacity_map = material.maps.contains_key(&Role::Opacity);
+    let has_opacity_map = material.maps.contains_key(&MapRole::Opacity);
     let has_alpha = match &material.base_color_texture {
         Some(texture) => {
             let has_alpha = texture.has_alpha && !has_opacity_map;
@@ -128,17 +128,17 @@ fn author_maps(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     let material = &entry.material;
     for (&role, map) in &material.maps {
         let (word, input, factor) = match role {
-            Role::Normal => ("Normal", "inputs:geometry_normal", map.strength),
-            Role::Roughness => ("Roughness", "inputs:specular_roughness", material.roughness),
-            Role::Metallic => ("Metallic", "inputs:base_metalness", material.metallic),
-            Role::Opacity => ("Opacity", "inputs:geometry_opacity", material.base_color[3]),
-            Role::Emissive => ("Emissive", "inputs:emission_color", 1.0),
-            Role::Occlusion => continue,
+            MapRole::Normal => ("Normal", "inputs:geometry_normal", map.strength),
+            MapRole::Roughness => ("Roughness", "inputs:specular_roughness", material.roughness),
+            MapRole::Metallic => ("Metallic", "inputs:base_metalness", material.metallic),
+            MapRole::Opacity => ("Opacity", "inputs:geometry_opacity", material.base_color[3]),
+            MapRole::Emissive => ("Emissive", "inputs:emission_color", 1.0),
+            MapRole::Occlusion => continue,
         };
         let image = format!("{path}/Mtlx{word}Texture");
         let (node, type_name, space) = match role {
-            Role::Emissive => ("ND_image_color3", "color3f", "srgb_texture"),
-            Role::Normal => ("ND_image_vector3", "float3", "raw"),
+            MapRole::Emissive => ("ND_image_color3", "color3f", "srgb_texture"),
+            MapRole::Normal => ("ND_image_vector3", "float3", "raw"),
             _ => ("ND_image_vector4", "float4", "raw"),
         };
         layer
@@ -164,12 +164,12 @@ fn author_maps(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
                 end = next;
             };
         let type_name = match role {
-            Role::Normal => {
+            MapRole::Normal => {
                 let scale = vec![("inputs:scale", Attribute::float(factor))];
                 node("ND_normalmap_float", "Map", scale, "inputs:in", "float3", "float3");
                 "float3"
             }
-            Role::Emissive => {
+            MapRole::Emissive => {
                 if material.emissive != [1.0; 3] {
                     let color = vec![("inputs:in2", Attribute::color3f(material.emissive))];
                     node("ND_multiply_color3", "Factor", color, "inputs:in1", "color3f", "color3f");

@@ -28,9 +28,9 @@ pub(super) struct LinkPlan {
     pub role: Role,
     /// The prim's path; the default prim's for `Role::World`.
     pub path: String,
-    /// The link whose prim holds this one's; `None` for the default prim.
+    /// The link whose prim holds this one's, directly or by a camera of which this is the optical frame; `None` for the default prim.
     pub holder: Option<LinkId>,
-    /// The pose in the prim that holds it.
+    /// The pose in the prim above it.
     pub local: Pose,
     /// The pose in the default prim, all joints at zero.
     pub rest: Pose,
@@ -136,7 +136,7 @@ impl Plan {
             filtered_pairs,
             sensors: Vec::new(),
         };
-        plan.sensors = sensors::plan(robot, &plan);
+        plan.sensors = sensors::plan(robot, &mut plan);
         plan
     }
 

@@ -274,6 +274,8 @@ pub struct InterfaceSummary {
     /// The frame of its messages, by where it stands (REP-158 §2.7).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<String>,
+    /// Whether it is there from the start (§2.3).
+    pub starts_enabled: bool,
     /// Hz, of topics that it publishes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
@@ -327,6 +329,7 @@ fn summary(asset: &Opened) -> Summary {
                     name: text("name"),
                     type_name: text("type"),
                     frame: frame.map(|frame| asset.nodes[frame].frame_id()),
+                    starts_enabled: node.flag(&format!("ros:{kind}:starts_enabled")).unwrap_or(true),
                     rate: node.number("ros:topic:publish_rate"),
                     qos: qos(node),
                 });
@@ -407,6 +410,9 @@ impl fmt::Display for Summary {
             write!(f, "  {} {role}  {name}  {type_name}", interface.kind)?;
             if let Some(frame) = &interface.frame {
                 write!(f, "  in {}", Escaped(frame))?;
+            }
+            if !interface.starts_enabled {
+                write!(f, "  disabled at start")?;
             }
             if let Some(rate) = interface.rate {
                 write!(f, "  {rate} Hz")?;

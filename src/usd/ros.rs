@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::Scene;
 use super::author::{Attribute, Layer, Prim};
 use super::sensors::SensorPrimKind;
-use crate::robot::{Interface, InterfaceKind, Qos, Role, names};
+use crate::diagnostic::Place;
+use crate::robot::{GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Robot, Role, names};
 
 /// How many messages of a sensor wait to be sent: as ROS has it for sensor data.
 const SENSOR_QUEUE: i32 = 5;
@@ -40,8 +41,9 @@ fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
     for (sensor, plan) in scene.robot.sensors.iter().zip(&scene.plan.sensors) {
         for planned in &plan.prims {
             match planned.kind {
-                SensorPrimKind::OpticalFrame => {
-                    let id = planned.path.rsplit('/').next().unwrap_or_default();
+                SensorPrimKind::OpticalFrame | SensorPrimKind::Frame(_) => {
+                    let name = planned.path.rsplit('/').next().unwrap_or_default();
+                    let id = planned.display_name.as_deref().unwrap_or(name);
                     author_frame(&mut layer.over(&planned.path), id);
                 }
                 SensorPrimKind::Interface => {
@@ -55,30 +57,48 @@ fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
         }
         for (interface, path) in sensor.interfaces.iter().zip(&plan.interfaces) {
             if let Some(path) = path {
-                author_interface(&mut layer.over(path), interface);
+                let mut prim = layer.over(path);
+                author_interface(&mut prim, interface);
+                // A frame that can't be in the asset is told to those who write the messages (§2.4).
+                if let Some(name) = sensor.frame_name.as_ref().filter(|name| GLOBAL_FRAMES.contains(&name.as_str())) {
+                    prim.attribute("ros:topic:override_frame_id", Attribute::string(name).uniform());
+                }
             }
         }
     }
 }
 
-/// The topics that every described robot has and what its controllers offer, robot-wide (§2.2). No interface is there twice.
-fn author_robot_wide(scene: &Scene<'_>, layer: &mut Layer, root: &str) {
-    let offered = scene.robot.interfaces.iter().filter(|interface| !is_prohibited(interface));
+/// The interfaces that an asset of the robot has, those of sensors with the place of the sensor in the source.
+pub(crate) fn interfaces(robot: &Robot) -> Vec<(Interface, Option<&Place>)> {
+    let of_sensors = robot.sensors.iter().flat_map(|sensor| sensor.interfaces.iter().map(|i| (i.clone(), Some(&sensor.place))));
+    let of_sensors = of_sensors.filter(|(interface, _)| !is_prohibited(interface));
+    robot_wide(robot).into_iter().map(|interface| (interface, None)).chain(of_sensors).collect()
+}
+
+/// The topics that every described robot has and what its controllers offer. No interface is there twice.
+fn robot_wide(robot: &Robot) -> Vec<Interface> {
+    let offered = robot.interfaces.iter().filter(|interface| !is_prohibited(interface));
     let mut always = always();
     // What a running robot was seen to do counts more than what every robot has.
     for interface in &mut always {
         let is_it = |other: &&Interface| other.name == interface.name && is_seen(other) && is_publisher(other);
-        if let Some(seen) = scene.robot.interfaces.iter().find(is_it) {
+        if let Some(seen) = robot.interfaces.iter().find(is_it) {
             interface.clone_from(seen);
         }
     }
-    let mut interfaces: Vec<&Interface> = Vec::new();
     let mut seen = HashSet::new();
+    let mut interfaces = Vec::new();
     for interface in always.iter().chain(offered) {
         if seen.insert((interface.name.as_str(), std::mem::discriminant(&interface.kind))) {
-            interfaces.push(interface);
+            interfaces.push(interface.clone());
         }
     }
+    interfaces
+}
+
+/// What is about the robot as a whole (§2.2).
+fn author_robot_wide(scene: &Scene<'_>, layer: &mut Layer, root: &str) {
+    let interfaces = robot_wide(scene.robot);
     let wanted: Vec<String> = interfaces.iter().map(|i| i.name.trim_start_matches('/').replace('/', "_")).collect();
     let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
     let scope = format!("{root}/Interfaces");
@@ -98,6 +118,7 @@ fn always() -> [Interface; 2] {
         name: name.to_owned(),
         type_name: type_name.to_owned(),
         kind: InterfaceKind::Publisher { rate, qos },
+        starts_enabled: true,
     };
     [
         publisher("joint_states", "sensor_msgs/msg/JointState", 50.0, Qos::Default),
@@ -112,7 +133,7 @@ fn author_frame(prim: &mut Prim<'_>, id: &str) {
         .attribute("ros:frame:static", Attribute::bool(true).uniform());
 }
 
-/// Makes a prim an interface (§2.4, §2.5, §2.6).
+/// Makes a prim an interface (§2.4, §2.5, §2.6), disabled at load time where another controller has its joints (§2.3, §4.2.3).
 fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
     let (schema, prefix, role) = match interface.kind {
         InterfaceKind::Publisher { .. } => ("RosTopicAPI", "ros:topic", "publisher"),
@@ -126,6 +147,9 @@ fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
         .attribute(&format!("{prefix}:name"), Attribute::string(&interface.name).uniform())
         .attribute(&format!("{prefix}:role"), Attribute::token(role).uniform())
         .attribute(&format!("{prefix}:type"), Attribute::string(&interface.type_name).uniform());
+    if !interface.starts_enabled {
+        prim.attribute(&format!("{prefix}:starts_enabled"), Attribute::bool(false).uniform());
+    }
     if let InterfaceKind::Publisher { rate, .. } = interface.kind {
         prim.attribute("ros:topic:publish_rate", Attribute::double(rate).uniform());
     }

@@ -176,6 +176,7 @@ fn what_the_asset_declares_is_held_against_the_graph() {
         name: name.to_owned(),
         type_name: type_name.to_owned(),
         frame: None,
+        starts_enabled: true,
         rate: None,
         qos: BTreeMap::new(),
     };

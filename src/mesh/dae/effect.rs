@@ -8,7 +8,7 @@ use super::{Reader, child, children, find, floats, text};
 use crate::mesh::maps::{self, Laid};
 use crate::mesh::texture::{self, Values};
 use crate::mesh::{MAX_IOR, codes};
-use crate::robot::{Channel, Map, Material, Role, Texture};
+use crate::robot::{Channel, Map, MapRole, Material, Texture};
 
 /// The weights of red, green and blue in the modes that take opacity from a colour.
 const LUMINANCE: [f64; 3] = [0.212_671, 0.715_160, 0.072_169];
@@ -90,13 +90,13 @@ impl<'a> Look<'a> {
         {
             material.emissive = [1.0; 3];
             let map = Map::of(texture::opaque(texture), Channel::Red);
-            maps::add(&mut material, Role::Emissive, map, laid.fits(texcoord), reader.source);
+            maps::add(&mut material, MapRole::Emissive, map, laid.fits(texcoord), reader.source);
         }
         if let Some(Opacity { image, values, texcoord }) = opacity_from.filter(|_| !has_alpha)
             && let Some(texture) = image.load(reader)
             && let Some(map) = reader.source.map(&texture, values, Channel::Red)
         {
-            maps::add(&mut material, Role::Opacity, map, laid.fits(texcoord), reader.source);
+            maps::add(&mut material, MapRole::Opacity, map, laid.fits(texcoord), reader.source);
         }
         scope.add_normals(reader, &mut material, &mut laid);
         scope.report_others(reader, shader, image.as_ref());
@@ -178,7 +178,7 @@ impl<'a, 'input> Scope<'a, 'input> {
             );
             reader.report(&codes::SIMPLIFIED, node, message);
         } else if let Some(map) = reader.source.map(&texture, Values::Channels, Channel::Red) {
-            maps::add(material, Role::Normal, map, laid.fits(texcoord), reader.source);
+            maps::add(material, MapRole::Normal, map, laid.fits(texcoord), reader.source);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::mesh::test::{check, codes_of, read, read_with, source, triangles};
 use crate::mesh::{Error, Options, UpAxis};
 use crate::resolve::File;
-use crate::robot::{Material, Mesh, Role};
+use crate::robot::{MapRole, Material, Mesh};
 
 /// Reads a file that refers to no other, understood as `options` say.
 fn read_as(name: &str, bytes: &[u8], options: Options) -> Result<(Mesh, Vec<Diagnostic>), Error> {
@@ -386,10 +386,10 @@ fn images_beside_that_of_the_colour() {
     let (material, diagnostics) =
         read(&format!("<phong>{}{}{ior}</phong>", image("emission", ""), image("transparent", "")), "");
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
-    assert_eq!(material.maps.keys().collect::<Vec<_>>(), [&Role::Opacity, &Role::Emissive]);
+    assert_eq!(material.maps.keys().collect::<Vec<_>>(), [&MapRole::Opacity, &MapRole::Emissive]);
     assert_eq!((material.emissive, material.ior), ([1.0; 3], 1.25));
     let value = |material: &Material| {
-        image::load_from_memory(&material.maps[&Role::Opacity].texture.bytes).unwrap().into_luma8().get_pixel(0, 0).0[0]
+        image::load_from_memory(&material.maps[&MapRole::Opacity].texture.bytes).unwrap().into_luma8().get_pixel(0, 0).0[0]
     };
     assert_eq!(value(&material), 51);
     for (mode, expected) in [("A_ZERO", 204), ("RGB_ONE", 9), ("RGB_ZERO", 246)] {

@@ -12,7 +12,7 @@ use crate::mesh::assembly::NONE;
 use crate::mesh::maps::{self, Laid};
 use crate::mesh::texture::{self, Values};
 use crate::mesh::{Error, MAX_IOR, codes, stem};
-use crate::robot::{Channel, Map, Material, PLAIN_IOR, Role, Texture};
+use crate::robot::{Channel, Map, MapRole, Material, PLAIN_IOR, Texture};
 
 /// Extensions with images in formats that are not read, the formats, and the command of glTF Transform that makes PNG of them.
 const FOREIGN_IMAGES: &[(&str, &str, Option<&str>)] = &[
@@ -149,8 +149,8 @@ impl<'a> Reader<'a, '_, '_> {
                 simplified.push("has an image of its specular colour and gloss, which no output has a place for".to_owned());
             }
         } else if let Some(of_both) = &pbr.metallic_roughness_texture {
-            maps.push((Role::Metallic, TextureInfo::of(of_both), Channel::Blue, 1.0));
-            maps.push((Role::Roughness, TextureInfo::of(of_both), Channel::Green, 1.0));
+            maps.push((MapRole::Metallic, TextureInfo::of(of_both), Channel::Blue, 1.0));
+            maps.push((MapRole::Roughness, TextureInfo::of(of_both), Channel::Green, 1.0));
         }
         let unlit = extension("KHR_materials_unlit").is_some();
         if unlit {
@@ -171,13 +171,13 @@ impl<'a> Reader<'a, '_, '_> {
         let emissive =
             emissive.map(|x| x * strength.unwrap_or(1.0) as f32).map(|x| if x.is_finite() { x.max(0.0) } else { 0.0 });
         if let Some(of_normals) = &material.normal_texture {
-            maps.push((Role::Normal, TextureInfo::of_normals(of_normals), Channel::Red, of_normals.scale));
+            maps.push((MapRole::Normal, TextureInfo::of_normals(of_normals), Channel::Red, of_normals.scale));
         }
         if let Some(of_occlusion) = &material.occlusion_texture {
             let strength = unit(of_occlusion.strength.0, 1.0);
-            maps.push((Role::Occlusion, TextureInfo::of_occlusion(of_occlusion), Channel::Red, strength));
+            maps.push((MapRole::Occlusion, TextureInfo::of_occlusion(of_occlusion), Channel::Red, strength));
         }
-        maps.extend(material.emissive_texture.as_ref().map(|of| (Role::Emissive, TextureInfo::of(of), Channel::Red, 1.0)));
+        maps.extend(material.emissive_texture.as_ref().map(|of| (MapRole::Emissive, TextureInfo::of(of), Channel::Red, 1.0)));
         let ior = extension("KHR_materials_ior").and_then(|e| e.get("ior")?.as_f64()).unwrap_or(f64::from(PLAIN_IOR));
         if !(1.0..=MAX_IOR).contains(&ior) {
             simplified.push(format!("has an index of refraction of {ior}, which no surface has"));
@@ -203,7 +203,7 @@ impl<'a> Reader<'a, '_, '_> {
         for (role, info, channel, strength) in maps.into_iter().filter(|_| !unlit) {
             let Some(image) = self.image(info.index) else { continue };
             let map = match role {
-                Role::Emissive => Some(Map::of(texture::opaque(image), channel)),
+                MapRole::Emissive => Some(Map::of(texture::opaque(image), channel)),
                 _ => self.source.map(&image, Values::Channels, channel),
             };
             let Some(map) = map else { continue };

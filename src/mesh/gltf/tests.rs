@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::mesh::test::{assert_near, check, codes_of, colors, read, read_file, read_with, triangles};
-use crate::robot::{Channel, Material, Role};
+use crate::robot::{Channel, MapRole, Material};
 
 /// Four points of a square in the x-y plane of glTF, which stands upright there and so in the x-z plane of the hub.
 const POSITIONS: [f32; 12] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0];
@@ -424,8 +424,8 @@ fn materials_of_every_kind() {
         assert_eq!(material.base_color_texture, None);
     }
     let maps = mesh.materials.iter().map(|material| material.maps.keys().copied().collect::<Vec<_>>());
-    let [metallic, roughness] = [Role::Metallic, Role::Roughness].map(|role| mesh.materials[7].maps[&role].channel);
-    assert_eq!(maps.collect::<Vec<_>>().concat(), [Role::Roughness, Role::Metallic, Role::Emissive]);
+    let [metallic, roughness] = [MapRole::Metallic, MapRole::Roughness].map(|role| mesh.materials[7].maps[&role].channel);
+    assert_eq!(maps.collect::<Vec<_>>().concat(), [MapRole::Roughness, MapRole::Metallic, MapRole::Emissive]);
     assert_eq!((metallic, roughness), (Channel::Blue, Channel::Green));
     assert_eq!(codes_of(&diagnostics), ["mesh-material-simplified"]);
 }
@@ -450,14 +450,18 @@ fn images_of_surfaces() {
     // What is multiplied with nothing is none.
     assert_eq!(
         maps,
-        [(Role::Normal, Channel::Red, 0.75), (Role::Occlusion, Channel::Red, 0.25), (Role::Roughness, Channel::Green, 1.0)]
+        [
+            (MapRole::Normal, Channel::Red, 0.75),
+            (MapRole::Occlusion, Channel::Red, 0.25),
+            (MapRole::Roughness, Channel::Green, 1.0)
+        ]
     );
     assert_eq!((material.roughness, material.metallic, material.ior), (0.5, 0.0, 1.25));
     // All lie as the first, or their means count.
     let (material, diagnostics) = read(json!({
         "pbrMetallicRoughness": {"baseColorTexture": placed, "metallicRoughnessTexture": image},
         "normalTexture": placed, "emissiveFactor": [1, 1, 1], "emissiveTexture": {"index": 0, "texCoord": 1}}));
-    assert_eq!(material.maps.keys().collect::<Vec<_>>(), [&Role::Normal]);
+    assert_eq!(material.maps.keys().collect::<Vec<_>>(), [&MapRole::Normal]);
     assert_eq!(codes_of(&diagnostics), ["mesh-material-simplified"; 3]);
     assert!((material.roughness - 9.0 / 255.0).abs() < 1e-6 && material.roughness == material.metallic);
     let (material, diagnostics) = read(json!({"extensions": {

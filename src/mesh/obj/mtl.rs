@@ -7,7 +7,7 @@ use super::{lines, name_after, number};
 use crate::mesh::maps::{self, Laid};
 use crate::mesh::texture::{self as images, Values};
 use crate::mesh::{MAX_IOR, Source, codes};
-use crate::robot::{Channel, Map, Material, Role, Texture};
+use crate::robot::{Channel, Map, MapRole, Material, Texture};
 
 /// Of more libraries on one line, the first are read.
 const MAX_LIBRARIES: usize = 100;
@@ -29,13 +29,13 @@ const OPTIONS: &[(&str, usize)] = &[
 ];
 
 /// What images are of, by what names them: MTL, and its extension for physically based materials.
-const ROLES: &[(&str, Role)] = &[
-    ("map_d", Role::Opacity),
-    ("map_ke", Role::Emissive),
-    ("map_pr", Role::Roughness),
-    ("map_pm", Role::Metallic),
-    ("norm", Role::Normal),
-    ("map_norm", Role::Normal),
+const ROLES: &[(&str, MapRole)] = &[
+    ("map_d", MapRole::Opacity),
+    ("map_ke", MapRole::Emissive),
+    ("map_pr", MapRole::Roughness),
+    ("map_pm", MapRole::Metallic),
+    ("norm", MapRole::Normal),
+    ("map_norm", MapRole::Normal),
 ];
 
 /// What else names images, beside all that begins with `map_`.
@@ -73,7 +73,7 @@ struct Definition {
     /// `Ni`.
     ior: Option<f64>,
     texture: Option<Picture>,
-    maps: BTreeMap<Role, Picture>,
+    maps: BTreeMap<MapRole, Picture>,
     /// `bump`: heights by the letter, but exporters write normals too.
     bump: Option<Picture>,
     /// Images that have no place in a material, by what names them.
@@ -156,7 +156,7 @@ impl Library {
         let mut laid = Laid::new(texture.as_ref().map(|(_, of)| of.placement.clone()));
         if let Some((texture, of)) = texture {
             // An image's alpha is opacity only where the material says so.
-            let alpha = definition.maps.get(&Role::Opacity).is_some_and(|opacity| opacity.path == of.path);
+            let alpha = definition.maps.get(&MapRole::Opacity).is_some_and(|opacity| opacity.path == of.path);
             material.base_color_texture = Some(if alpha { texture } else { images::opaque(texture) });
         }
         definition.add_maps(&mut material, &mut laid, source);
@@ -202,17 +202,17 @@ impl Definition {
     /// Gives the material its images beside that of its colour, and says what becomes of those that have no place.
     fn add_maps(&self, material: &mut Material, laid: &mut Laid<Placement>, source: &mut Source) {
         for (&role, picture) in &self.maps {
-            if role == Role::Opacity && self.texture.as_ref().is_some_and(|color| color.path == picture.path) {
+            if role == MapRole::Opacity && self.texture.as_ref().is_some_and(|color| color.path == picture.path) {
                 continue;
             }
             let Some(image) = self.image(&picture.path, source) else { continue };
             let Some(map) = picture.map(role, &image, source) else { continue };
             match role {
                 // The image takes the place of the number.
-                Role::Roughness => material.roughness = 1.0,
-                Role::Metallic => material.metallic = 1.0,
+                MapRole::Roughness => material.roughness = 1.0,
+                MapRole::Metallic => material.metallic = 1.0,
                 // Exporters leave a black colour beside an image.
-                Role::Emissive if material.emissive == [0.0; 3] => material.emissive = [1.0; 3],
+                MapRole::Emissive if material.emissive == [0.0; 3] => material.emissive = [1.0; 3],
                 _ => {}
             }
             let fits = laid.fits(picture.placement.clone());
@@ -222,7 +222,7 @@ impl Definition {
         if let Some(picture) = &self.bump
             && let Some(image) = self.image(&picture.path, source)
         {
-            if self.maps.contains_key(&Role::Normal) {
+            if self.maps.contains_key(&MapRole::Normal) {
                 without_place.push(format!("bump ({}), beside its image of normals", picture.path));
             } else if !source.holds_normals(&image) {
                 let message = format!(
@@ -230,14 +230,14 @@ impl Definition {
                     picture.path, material.name
                 );
                 source.report(&codes::SIMPLIFIED, message, "bake it into an image of normals, and name that with `norm`");
-            } else if let Some(map) = picture.map(Role::Normal, &image, source) {
+            } else if let Some(map) = picture.map(MapRole::Normal, &image, source) {
                 let message = format!(
                     "the bump image `{}` of the material `{}` holds normals, and is taken for what it is",
                     picture.path, material.name
                 );
                 source.report(&codes::SIMPLIFIED, message, "name it with `norm`");
                 let fits = laid.fits(picture.placement.clone());
-                maps::add(material, Role::Normal, map, fits, source);
+                maps::add(material, MapRole::Normal, map, fits, source);
             }
         }
         let is_color = |path: &String| self.texture.as_ref().is_some_and(|color| color.path == *path);
@@ -268,13 +268,13 @@ impl Definition {
 
 impl Picture {
     /// The image as the map of `role`. `None` if it says nothing, or can't be read, which is reported.
-    fn map(&self, role: Role, image: &Arc<Texture>, source: &mut Source) -> Option<Map> {
+    fn map(&self, role: MapRole, image: &Arc<Texture>, source: &mut Source) -> Option<Map> {
         let plain = |texture: Arc<Texture>| Map { strength: self.strength, ..Map::of(texture, Channel::Red) };
         match (role, self.channel) {
-            (Role::Emissive, _) => Some(Map::of(images::opaque(image.clone()), Channel::Red)),
-            (Role::Normal, _) => Some(plain(source.map(image, Values::Channels, Channel::Red)?.texture)),
+            (MapRole::Emissive, _) => Some(Map::of(images::opaque(image.clone()), Channel::Red)),
+            (MapRole::Normal, _) => Some(plain(source.map(image, Values::Channels, Channel::Red)?.texture)),
             // An image that has opacity means that.
-            (Role::Opacity, None) if image.has_alpha => source.map(image, Values::Alpha, Channel::Red),
+            (MapRole::Opacity, None) if image.has_alpha => source.map(image, Values::Alpha, Channel::Red),
             (_, Some((values, channel))) => source.map(image, values, channel),
             (_, None) => source.map(image, Values::Channels, Channel::Red),
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::mesh::test::{assert_near, codes_of, colors, read, read_file, read_with, triangles};
-use crate::robot::Role;
+use crate::robot::MapRole;
 
 #[test]
 fn corners_of_every_kind() {
@@ -144,7 +144,7 @@ fn materials_of_several_libraries() {
     let uvs = uvs.indices[3].map(|i| uvs.values[i as usize]);
     assert_eq!(uvs, [[0.5, 0.0], [2.5, 0.0], [2.5, 4.0]]);
     assert_eq!((shiny.roughness, shiny.metallic, shiny.emissive), (1.0, 0.75, [1.0; 3]));
-    assert_eq!(shiny.maps.keys().copied().collect::<Vec<_>>(), [Role::Normal, Role::Roughness, Role::Emissive]);
+    assert_eq!(shiny.maps.keys().copied().collect::<Vec<_>>(), [MapRole::Normal, MapRole::Roughness, MapRole::Emissive]);
     assert_eq!(codes_of(&diagnostics), ["mesh-texture-missing", "mesh-material"]);
     assert!(diagnostics[1].message.contains("`nowhere`"), "{}", diagnostics[1].message);
 }
@@ -189,18 +189,18 @@ fn images_of_materials() {
     assert_eq!(
         names(&material),
         [
-            (Role::Normal, normal.0, normal.1),
-            (Role::Roughness, "dark".into(), 1.0),
-            (Role::Metallic, "light".into(), 1.0),
-            (Role::Opacity, opacity.0, opacity.1),
-            (Role::Emissive, emissive.0, emissive.1),
+            (MapRole::Normal, normal.0, normal.1),
+            (MapRole::Roughness, "dark".into(), 1.0),
+            (MapRole::Metallic, "light".into(), 1.0),
+            (MapRole::Opacity, opacity.0, opacity.1),
+            (MapRole::Emissive, emissive.0, emissive.1),
         ]
     );
-    let alpha = image::load_from_memory(&read("map_d glass.png", true).0.maps[&Role::Opacity].texture.bytes).unwrap();
+    let alpha = image::load_from_memory(&read("map_d glass.png", true).0.maps[&MapRole::Opacity].texture.bytes).unwrap();
     assert_eq!(alpha.into_luma8().get_pixel(0, 0).0, [51], "an image with opacity means that");
     // A bump map is taken for what it is.
     let (material, said) = read("map_Bump normals.png", true);
-    assert_eq!(names(&material), [(Role::Normal, "normals".into(), 1.0)]);
+    assert_eq!(names(&material), [(MapRole::Normal, "normals".into(), 1.0)]);
     assert!(said.len() == 1 && said[0].contains("holds normals"), "{said:?}");
     let (material, said) = read("bump -bm 2 dark.png", true);
     assert!(material.maps.is_empty() && said.len() == 1 && said[0].contains("holds heights"), "{said:?}");
@@ -212,7 +212,7 @@ fn images_of_materials() {
     // A mesh has one set of coordinates, placed as the first image is; or none.
     let (material, said) =
         read("map_Kd -s 2 2 1 dark.png\nmap_Pr -s 2 2 1 light.png\nmap_Pm light.png\nnorm normals.png", true);
-    assert_eq!(material.maps.keys().collect::<Vec<_>>(), [&Role::Roughness]);
+    assert_eq!(material.maps.keys().collect::<Vec<_>>(), [&MapRole::Roughness]);
     assert!(said.len() == 2 && (material.metallic - 100.0 / 255.0).abs() < 1e-6, "{said:?}");
     let (material, said) = read("map_Pr light.png\nmap_Ke light.png\nmap_d dark.png\nnorm normals.png", false);
     assert!(material.maps.is_empty() && said.len() == 4, "{said:?}");

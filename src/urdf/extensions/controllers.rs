@@ -5,19 +5,43 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::claims::Claims;
 use super::drives::{self, Block, param};
 use super::frames;
 use super::kinds::Kind;
-use super::ros_names::{Node, valid_name};
+use super::ros_names::{Node, joined, valid_name};
 use super::scope::{Scope, attribute, children};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::robot::{Command, Interface, InterfaceKind, JointKind, LinkId, Pose, Qos, Robot, Sensor};
 use crate::urdf::codes;
 use crate::urdf::xml::short;
-use crate::yaml::{self, Mark, Yaml};
+use crate::yaml::{self, Content, Mark, Yaml};
 
 const FOLLOW: (&str, &str) = ("~/follow_joint_trajectory", "control_msgs/action/FollowJointTrajectory");
 const TRAJECTORY: (&str, &str) = ("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory");
+/// Where the parameters of controllers say which joints they command: in lists, or one at a time.
+const JOINTS: [&str; 18] = [
+    "joints",
+    "joint",
+    "dof_names",
+    "wheel_names",
+    "left_wheel_names",
+    "right_wheel_names",
+    "left_wheel",
+    "right_wheel",
+    "traction_joint_name",
+    "steering_joint_name",
+    "traction_joints_names",
+    "steering_joints_names",
+    "front_wheels_names",
+    "rear_wheels_names",
+    "front_left_wheel_command_joint_name",
+    "front_right_wheel_command_joint_name",
+    "rear_left_wheel_command_joint_name",
+    "rear_right_wheel_command_joint_name",
+];
+/// The same, in place of `joints`, where the joints whose states count are others.
+const COMMAND_JOINTS: &str = "command_joints";
 const COMMANDS: (&str, &str) = ("~/commands", "std_msgs/msg/Float64MultiArray");
 const ODOMETRY: &str = "nav_msgs/msg/Odometry";
 /// What a ros2_control element without a name is called.
@@ -40,11 +64,13 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
     let reported = std::mem::take(&mut scope.diagnostics);
     let blocks = drives::read(&mut scope).blocks;
     scope.diagnostics = reported;
-    let (assumed, note) = assumed(&scope, &blocks);
+    let (assumed, notes) = assumed(&scope, &blocks);
     if settings.controllers.is_empty() {
-        // Without any file the note has been given.
-        let note = note.filter(|_| !robot.controller_files.is_empty());
-        return scope.diagnostics.into_iter().chain(note).collect();
+        // Without any file the notes have been given.
+        if !robot.controller_files.is_empty() {
+            scope.diagnostics.extend(notes);
+        }
+        return scope.diagnostics;
     }
     let assumed: HashSet<&str> = assumed.iter().map(|interface| interface.name.as_str()).collect();
     let kept = robot.interfaces.iter().filter(|interface| !assumed.contains(interface.name.as_str()));
@@ -53,6 +79,7 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
     let remappings = drives::control_remappings(&scope);
     let namespace = drives::control_namespace(&scope);
     let mut named = HashSet::new();
+    let mut claims = Claims::default();
     if let Some(controller) = settings.controllers.get(MAX_CONTROLLERS) {
         let message = format!("there are more than {MAX_CONTROLLERS} controllers; from here on they are left out");
         scope.report(&codes::TOO_MANY_CONTROLLERS, &controller.place, message, "leave out what the robot does not have");
@@ -65,9 +92,15 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
         let node = Node::new(&scope.robot.name, namespace, controller.name).remapped(&remappings);
         match controller.offers(&settings) {
             Some(Offers::Interfaces(offers)) => {
+                // One that only publishes commands nothing.
+                let commands = offers.iter().any(|(.., kind)| !matches!(kind, InterfaceKind::Publisher { .. }));
+                let joints = if commands { controller.joints(&settings) } else { Vec::new() };
+                let name = joined(&[&controller.namespace, controller.name]);
+                let claim = claims.add(&name, joints, controller.is_trajectory(), &controller.place);
                 for (topic, type_name, kind) in offers {
-                    let interface = scope.interface(&node.resolve(topic), type_name, kind, &controller.place);
-                    interfaces.extend(interface.filter(|interface| !interfaces.contains(interface)));
+                    if let Some(interface) = scope.interface(&node.resolve(topic), type_name, kind, &controller.place) {
+                        claims.offer(claim, interface, &mut interfaces);
+                    }
                 }
             }
             Some(Offers::Sensor(kind, topic)) => {
@@ -84,7 +117,8 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
             }
         }
     }
-    let diagnostics = scope.diagnostics;
+    let mut diagnostics = scope.diagnostics;
+    diagnostics.extend(claims.settle(&mut interfaces));
     robot.interfaces = interfaces;
     robot.sensors = sensors;
     diagnostics
@@ -123,6 +157,7 @@ fn sensor(name: &str, kind: Kind, link: LinkId, interface: Interface, place: &Pl
         link,
         origin: Pose::identity(),
         frame: None,
+        frame_name: None,
         interfaces: vec![interface],
         place: place.clone(),
     }
@@ -167,21 +202,23 @@ fn assumed_broadcaster(sensor: &str, kind: Kind) -> Option<String> {
 }
 
 /// The controllers that ros2_control elements are assumed to have, as a convention: a trajectory controller for joints that take
-/// positions or have limits, and a group command for wheels. The diagnostic says so, if there are any.
-pub(super) fn assumed(scope: &Scope<'_>, blocks: &[Block<'_>]) -> (Vec<Interface>, Option<Diagnostic>) {
+/// positions or have limits, and a group command for wheels. The diagnostics say so, if there are any.
+pub(super) fn assumed(scope: &Scope<'_>, blocks: &[Block<'_>]) -> (Vec<Interface>, Vec<Diagnostic>) {
     let is_wheel = |&(id, command): &(_, Command)| {
         command != Command::Position && scope.joint_of(id).is_some_and(|joint| joint.kind == JointKind::Continuous)
     };
     let has_arm = |block: &Block<'_>| block.joints.iter().any(|joint| !is_wheel(joint));
     let is_only_arm = blocks.iter().filter(|block| has_arm(block)).count() == 1;
     let mut interfaces: Vec<Interface> = Vec::new();
-    let mut seen = HashSet::new();
-    let mut offer = |controller: &str, (topic, type_name): (&str, &str), kind| {
-        let name = Node::new(&scope.robot.name, "", controller).resolve(topic);
-        if let Some(name) = valid_name(&name) {
-            let interface = Interface { name, type_name: type_name.to_owned(), kind };
-            if seen.insert(interface.name.clone()) {
-                interfaces.push(interface);
+    let mut claims = Claims::default();
+    let mut offer = |block: &Block<'_>, controller: &str, takes_wheels: bool, topics: &[(&str, &str, InterfaceKind)]| {
+        let joints = block.joints.iter().filter(|joint| is_wheel(joint) == takes_wheels);
+        let joints = joints.filter_map(|(id, _)| Some(scope.joint_of(*id)?.name.as_str())).collect();
+        let claim = claims.add(controller, joints, !takes_wheels, &block.element.place);
+        for &(topic, type_name, kind) in topics {
+            if let Some(name) = valid_name(&Node::new(&scope.robot.name, "", controller).resolve(topic)) {
+                let interface = Interface { name, type_name: type_name.to_owned(), kind, starts_enabled: true };
+                claims.offer(claim, interface, &mut interfaces);
             }
         }
     };
@@ -190,13 +227,15 @@ pub(super) fn assumed(scope: &Scope<'_>, blocks: &[Block<'_>]) -> (Vec<Interface
         if has_arm(block) {
             let suffix = "joint_trajectory_controller";
             let controller = if is_only_arm { suffix.to_owned() } else { format!("{name}_{suffix}") };
-            offer(&controller, FOLLOW, InterfaceKind::ActionServer);
-            offer(&controller, TRAJECTORY, InterfaceKind::SUBSCRIPTION);
+            let topics =
+                [(FOLLOW.0, FOLLOW.1, InterfaceKind::ActionServer), (TRAJECTORY.0, TRAJECTORY.1, InterfaceKind::SUBSCRIPTION)];
+            offer(block, &controller, false, &topics);
         }
         if block.joints.iter().any(is_wheel) {
-            offer(&name, COMMANDS, InterfaceKind::SUBSCRIPTION);
+            offer(block, &name, true, &[(COMMANDS.0, COMMANDS.1, InterfaceKind::SUBSCRIPTION)]);
         }
     }
+    let exclusions = claims.settle(&mut interfaces);
     let place = blocks.iter().find(|block| !block.joints.is_empty()).map(|block| block.element.place.clone());
     let note = place.filter(|_| !interfaces.is_empty()).map(|place| {
         let names: Vec<String> = interfaces.iter().take(MAX_NAMES).map(|interface| short(&interface.name)).collect();
@@ -206,7 +245,7 @@ pub(super) fn assumed(scope: &Scope<'_>, blocks: &[Block<'_>]) -> (Vec<Interface
             "name the controller manager's parameter file in the gazebo plugin of ros2_control: <parameters>FILE</parameters>";
         Diagnostic::new(&codes::ASSUMED_CONTROLLERS, place, message).help(help)
     });
-    (interfaces, note)
+    (interfaces, note.into_iter().chain(exclusions).collect())
 }
 
 /// A document of a controller file.
@@ -327,6 +366,27 @@ impl<'a> Controller<'a> {
         settings.parameter(self.name, name).or_else(|| self.beside.get(name)?.text())
     }
 
+    /// The joints that it commands, or what another controller offers in place of them.
+    fn joints(&self, settings: &Settings<'a>) -> Vec<&'a str> {
+        let given = |name: &str| {
+            let mut of_nodes = settings.parameters.get(self.name).into_iter().flatten();
+            of_nodes.find_map(|parameters| parameters.get(name)).or_else(|| self.beside.get(name))
+        };
+        let texts = |name: &str| -> Vec<&'a str> {
+            match given(name).map(|value| &value.content) {
+                Some(Content::List(values)) => values.iter().filter_map(Yaml::text).collect(),
+                Some(Content::Scalar { text, .. }) if !text.is_empty() => vec![text],
+                _ => Vec::new(),
+            }
+        };
+        let commanded = texts(COMMAND_JOINTS);
+        if commanded.is_empty() { JOINTS.into_iter().flat_map(texts).collect() } else { commanded }
+    }
+
+    fn is_trajectory(&self) -> bool {
+        self.type_name.ends_with("JointTrajectoryController")
+    }
+
     /// What a controller of this type offers. None if the type is not known.
     fn offers(&self, settings: &Settings<'a>) -> Option<Offers> {
         use InterfaceKind::ActionServer;
@@ -378,7 +438,7 @@ impl<'a> Controller<'a> {
             "ForceTorqueSensorBroadcaster" => return Some(Offers::Sensor(Kind::ForceTorque, "~/wrench")),
             "RangeSensorBroadcaster" => return Some(Offers::Sensor(Kind::Range, "~/range")),
             "GPSSensorBroadcaster" => return Some(Offers::Sensor(Kind::Gps, "~/gps/fix")),
-            _ if class.ends_with("JointTrajectoryController") => {
+            _ if self.is_trajectory() => {
                 vec![(FOLLOW.0, FOLLOW.1, ActionServer), subscribes(TRAJECTORY)]
             }
             _ => return None,

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use nalgebra::{Matrix3, Rotation3, UnitQuaternion};
 
+use super::ros_names::valid_name;
 use super::scope::{Scope, text_of};
 use crate::diagnostic::Place;
-use crate::robot::{Element, JointKind, LinkId, Pose};
+use crate::robot::{Element, GLOBAL_FRAMES, JointKind, LinkId, Pose};
 use crate::urdf::codes;
 use crate::urdf::xml::short;
 
@@ -16,8 +17,6 @@ const TOLERANCE: f64 = 1e-3;
 const NAMED_TOLERANCE: f64 = 0.1;
 /// How many links are looked at for a camera.
 const MAX_LINKS: usize = 200;
-/// Frames that a robot does not have, whatever its links are called.
-const GLOBAL: [&str; 4] = ["world", "map", "odom", "earth"];
 
 /// The optical frame (z forward, x right, y down) in a camera's (x forward, z up).
 pub(super) fn optical() -> Pose {
@@ -31,13 +30,33 @@ pub(super) fn named<'e>(sensor: &'e Element, camera: Option<&'e Element>) -> Opt
     let optical = camera.and_then(|camera| text_of(camera, &["optical_frame_id"]));
     let of_plugin = |plugin| text_of(plugin, &["frameName", "frame_name", "frame_id", "frameId"]);
     let plugins = || super::scope::children(sensor, "plugin").find_map(of_plugin);
-    let own = || text_of(sensor, &["optical_frame_id", "gz_frame_id", "ignition_frame_id", "frame_id"]);
+    let own = || text_of(sensor, &["optical_frame_id", "gz_frame_id", "ignition_frame_id", "frame_id", "frame_name"]);
     optical.or_else(plugins).or_else(own).map(|name| name.trim_start_matches('/'))
+}
+
+/// What the name of a frame of a sensor in a gazebo element means: a link; or a frame that is none, by its name, if ROS allows that. The
+/// name is that of one sensor only, since a frame is in one place. What is no link is reported.
+pub(super) fn meant(scope: &mut Scope<'_>, name: Option<&str>, place: &Place) -> (Option<LinkId>, Option<String>) {
+    let Some(name) = name else { return (None, None) };
+    let is_global = GLOBAL_FRAMES.contains(&name);
+    if let Some(link) = scope.link(name).filter(|_| !is_global) {
+        return (Some(link), None);
+    }
+    if is_global {
+        return (None, Some(name.to_owned()));
+    }
+    if valid_name(name).as_deref() != Some(name) || !scope.sensor_frames.insert(name.to_owned()) {
+        return (link(scope, name, place), None);
+    }
+    let message = format!("the frame \"{}\" is no link of the robot; it is in the asset, where the sensor is", short(name));
+    let help = "add a link of that name for robot_state_publisher to publish, or name a link";
+    scope.report(&codes::SENSOR_FRAME, place, message, help);
+    (None, Some(name.to_owned()))
 }
 
 /// The link that a name of a frame means. None if it means none, which is reported.
 pub(super) fn link(scope: &mut Scope<'_>, name: &str, place: &Place) -> Option<LinkId> {
-    let link = if GLOBAL.contains(&name) { None } else { scope.link(name) };
+    let link = if GLOBAL_FRAMES.contains(&name) { None } else { scope.link(name) };
     if link.is_none() {
         let message = format!("the frame \"{}\" is no link of the robot", short(name));
         scope.report(

@@ -3,6 +3,7 @@
 //! The custom data stays as it is. Everything that the sources leave out gets a documented default (docs/sensors-and-control.md).
 //! This module must not know files; names and types of ROS are data.
 
+mod claims;
 mod contact;
 mod controllers;
 mod drives;

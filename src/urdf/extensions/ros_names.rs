@@ -140,6 +140,6 @@ impl Scope<'_> {
             self.report(&codes::PROHIBITED_INTERFACE, place, message, help);
             return None;
         }
-        Some(Interface { name, type_name: type_name.to_owned(), kind })
+        Some(Interface { name, type_name: type_name.to_owned(), kind, starts_enabled: true })
     }
 }

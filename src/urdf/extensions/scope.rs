@@ -28,6 +28,8 @@ pub(super) struct Scope<'a> {
     searches: usize,
     /// Plugins that have been reported as unknown.
     pub unknown_plugins: HashSet<String>,
+    /// Frames that sensors bring with them.
+    pub sensor_frames: HashSet<String>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -40,6 +42,7 @@ impl<'a> Scope<'a> {
             rest: OnceCell::new(),
             searches: 0,
             unknown_plugins: HashSet::new(),
+            sensor_frames: HashSet::new(),
             diagnostics: Vec::new(),
         }
     }

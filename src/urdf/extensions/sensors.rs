@@ -6,7 +6,7 @@ use super::frames;
 use super::kinds::Kind;
 use super::scope::{Scope, attribute, child, children, descend, text_of};
 use super::topics::{Device, topics};
-use crate::robot::{Camera, Element, InterfaceKind, JointId, LinkId, Pose, Qos, Sensor, SensorKind};
+use crate::robot::{Camera, Element, GLOBAL_FRAMES, InterfaceKind, JointId, LinkId, Pose, Qos, Sensor, SensorKind};
 use crate::urdf::codes;
 use crate::urdf::xml::short;
 
@@ -152,7 +152,7 @@ fn read_sensor(scope: &mut Scope<'_>, element: &Element, seat: Seat, dialect: Di
     let device = Device { element, kind, name: &topic_name, camera: None, part: None, has_rows: has_rows(element) };
     if !kind.is_camera() {
         let mut sensor = sensor(element, name.to_owned(), kind.in_hub(), seat.link, origin);
-        sensor.frame = frame(scope, element, kind, seat);
+        (sensor.frame, sensor.frame_name) = frame(scope, element, kind, seat);
         add_topics(scope, &device, dialect, &mut sensor);
         sensors.push(sensor);
         return;
@@ -184,7 +184,7 @@ fn read_sensor(scope: &mut Scope<'_>, element: &Element, seat: Seat, dialect: Di
 }
 
 fn sensor(element: &Element, name: String, kind: SensorKind, link: LinkId, origin: Pose) -> Sensor {
-    Sensor { name, kind, link, origin, frame: None, interfaces: Vec::new(), place: element.place.clone() }
+    Sensor { name, kind, link, origin, frame: None, frame_name: None, interfaces: Vec::new(), place: element.place.clone() }
 }
 
 fn camera_sensor(
@@ -198,8 +198,13 @@ fn camera_sensor(
     let view = view(scope, device.camera);
     let mut sensor = sensor(device.element, name, SensorKind::Camera(view), link, origin);
     let named = frames::named(device.element, device.camera);
-    let named = named.and_then(|name| frames::link(scope, name, &device.element.place));
-    sensor.frame = frames::of_camera(scope, link, origin, named, &device.element.place);
+    let (named, frame_name) = frames::meant(scope, named, &device.element.place);
+    // What is named as no link is the camera's own optical frame.
+    let has_own = frame_name.as_deref().is_some_and(|name| !GLOBAL_FRAMES.contains(&name));
+    if !has_own {
+        sensor.frame = frames::of_camera(scope, link, origin, named, &device.element.place);
+    }
+    sensor.frame_name = frame_name;
     if dialect == Dialect::Gazebo {
         frames::note_optical_parent(scope, link, origin, &device.element.place);
     }
@@ -207,15 +212,17 @@ fn camera_sensor(
     sensor
 }
 
-/// The frame of a sensor that is no camera, where it is another than its link's.
-fn frame(scope: &mut Scope<'_>, element: &Element, kind: Kind, seat: Seat) -> Option<LinkId> {
+/// The frame of a sensor that is no camera, where it is another than its link's: a link, or the name of a frame that is none.
+fn frame(scope: &mut Scope<'_>, element: &Element, kind: Kind, seat: Seat) -> (Option<LinkId>, Option<String>) {
     let stated = descend(element, &["force_torque", "frame"]).map(|frame| frame.text.as_str());
-    let link = match frames::named(element, None) {
-        Some(name) => frames::link(scope, name, &element.place)?,
-        None if kind == Kind::ForceTorque && stated == Some("parent") => scope.joint_of(seat.joint?)?.parent,
-        None => return None,
+    let (link, name) = match frames::named(element, None) {
+        Some(name) => frames::meant(scope, Some(name), &element.place),
+        None if kind == Kind::ForceTorque && stated == Some("parent") => {
+            (seat.joint.and_then(|joint| scope.joint_of(joint)).map(|joint| joint.parent), None)
+        }
+        None => (None, None),
     };
-    (link != seat.link).then_some(link)
+    (link.filter(|link| *link != seat.link), name)
 }
 
 fn add_topics(scope: &mut Scope<'_>, device: &Device<'_>, dialect: Dialect, sensor: &mut Sensor) {

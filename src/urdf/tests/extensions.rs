@@ -294,6 +294,25 @@ fn sensors_are_on_links_or_on_what_joints_move() {
 }
 
 #[test]
+fn a_frame_that_is_no_link_comes_with_its_sensor() {
+    let imu = |name: &str, of: &str| format!("<sensor name='{name}' type='imu'><{of}</sensor>");
+    let probe = "ignition_frame_id>probe</ignition_frame_id>";
+    let named = |sensors: &str| -> Vec<Option<String>> {
+        robot(&gazebo(sensors)).sensors.into_iter().map(|sensor| sensor.frame_name.filter(|_| sensor.frame.is_none())).collect()
+    };
+    let names = |names: &[&str]| names.iter().map(|name| (!name.is_empty()).then(|| (*name).to_owned())).collect::<Vec<_>>();
+    // A frame is in one place: the second sensor is in its link's.
+    assert_eq!(named(&format!("{}{}", imu("a", probe), imu("b", probe))), names(&["probe", ""]));
+    assert_eq!(codes(&gazebo(&imu("a", probe))), [("urdf-sensor-frame", 7)]);
+    assert_eq!(named(&imu("a", "gz_frame_id>not a name</gz_frame_id>")), names(&[""]));
+    assert_eq!(named(&imu("a", "frame_name>camera</frame_name>")), names(&[""]));
+    let global = imu("a", "gz_frame_id>map</gz_frame_id>");
+    assert_eq!((named(&global), codes(&gazebo(&global)).len()), (names(&["map"]), 0));
+    let camera = "<sensor name='c' type='camera'><gz_frame_id>seen</gz_frame_id><camera/></sensor>";
+    assert_eq!(named(camera), names(&["seen"]));
+}
+
+#[test]
 fn names_are_made_valid_and_the_clock_is_the_simulators() {
     let named = |name: &str| {
         let inside = gazebo(&format!("<sensor name='s' type='imu'><topic>{name}</topic></sensor>"));
@@ -483,6 +502,93 @@ imu:
     assert_eq!(robot.sensors[1].interfaces[0].kind, InterfaceKind::Publisher { rate: 200.0, qos: Qos::Sensor });
     let reported: Vec<_> = found.iter().map(|d| (d.code, d.place.line, d.place.element.as_str())).collect();
     assert_eq!(reported, [("urdf-unknown-controller", 12, "controller \"odd\"")]);
+}
+
+/// The names of the interfaces that start disabled.
+fn disabled(robot: &Robot) -> Vec<&str> {
+    robot.interfaces.iter().filter(|interface| !interface.starts_enabled).map(|interface| interface.name.as_str()).collect()
+}
+
+#[test]
+fn of_controllers_of_the_same_joints_one_starts_enabled() {
+    let file = "
+controller_manager:
+  ros__parameters:
+    js: {type: joint_state_broadcaster/JointStateBroadcaster}
+    position: {type: forward_command_controller/ForwardCommandController}
+    arm: {type: joint_trajectory_controller/JointTrajectoryController}
+    scaled: {type: ur_controllers/ScaledJointTrajectoryController}
+    velocity: {type: velocity_controllers/JointGroupVelocityController}
+    admittance: {type: admittance_controller/AdmittanceController}
+    wheels: {type: diff_drive_controller/DiffDriveController}
+    left: {type: forward_command_controller/MultiInterfaceForwardCommandController}
+    other: {type: forward_command_controller/ForwardCommandController}
+    nothing: {type: forward_command_controller/ForwardCommandController}
+    chained: {type: joint_trajectory_controller/JointTrajectoryController}
+js: {ros__parameters: {joints: [a, b]}}
+position: {ros__parameters: {joints: [a, b], interface_name: position}}
+arm: {ros__parameters: {joints: [a, b]}}
+scaled: {ros__parameters: {joints: [a, b]}}
+velocity: {ros__parameters: {joints: [c, b]}}
+admittance: {ros__parameters: {joints: [a, b]}}
+wheels: {ros__parameters: {left_wheel_names: [l1, l2], right_wheel_names: [r1, r2]}}
+left: {ros__parameters: {joint: l2, interface_names: [velocity]}}
+other: {ros__parameters: {joints: [c]}}
+chained: {ros__parameters: {joints: [a, b], command_joints: [admittance/a, admittance/b]}}
+";
+    let (robot, found) = controlled("", file);
+    let expected = [
+        "position/commands",
+        "scaled/follow_joint_trajectory",
+        "scaled/joint_trajectory",
+        "velocity/commands",
+        "admittance/joint_references",
+        "left/commands",
+    ];
+    // `velocity` is out, so its other joint is free for `other`.
+    assert_eq!(disabled(&robot), expected);
+    let reported: Vec<_> = found.iter().map(|d| (d.code, d.place.line, d.message.as_str())).collect();
+    let message = |holder: &str, of: &str, joints: &str, why: &str| {
+        format!(
+            "the controllers \"{holder}\" and \"{of}\" command the same joints ({joints}); \"{of}\" starts disabled, since the other one {why}"
+        )
+    };
+    let is_trajectory = "is a trajectory controller";
+    let expected = [
+        (5, message("arm", "position", "a, b", is_trajectory)),
+        (7, message("arm", "scaled", "a, b", "is named first")),
+        (8, message("arm", "velocity", "b", is_trajectory)),
+        (9, message("arm", "admittance", "a, b", is_trajectory)),
+        (11, message("wheels", "left", "l2", "is named first")),
+    ];
+    let expected: Vec<_> =
+        expected.iter().map(|(line, message)| ("urdf-exclusive-controller", *line, message.as_str())).collect();
+    assert_eq!(reported, expected);
+    // ROS 1.
+    let of = |name: &str, class: &str| format!("{name}:\n  type: effort_controllers/{class}\n  joint: turn\n");
+    let (robot, _) = controlled("", &format!("{}{}", of("c", "JointPositionController"), of("d", "JointEffortController")));
+    assert_eq!(disabled(&robot), ["d/command"]);
+}
+
+#[test]
+fn what_several_controllers_offer_starts_enabled_if_one_of_them_does() {
+    let plugin = "<gazebo><plugin filename='libgazebo_ros2_control.so' name='p'><parameters>c.yaml</parameters>
+        <ros><remapping>~/commands:=commands</remapping></ros></plugin></gazebo>";
+    let forward = "type: forward_command_controller/ForwardCommandController\n  joints: [turn]";
+    let (robot, found) = controlled(plugin, &format!("c:\n  {forward}\nd:\n  {forward}\n"));
+    assert_eq!((shown(&robot.interfaces), found.len()), (vec!["commands Float64MultiArray".to_owned()], 1));
+    assert_eq!(disabled(&robot), [""; 0]);
+}
+
+#[test]
+fn assumed_controllers_of_the_same_joints_exclude_each_other() {
+    let twice = format!("{}{}", block("a", "turn", "position"), block("b", "turn", "effort"));
+    let b = ["b_joint_trajectory_controller/follow_joint_trajectory", "b_joint_trajectory_controller/joint_trajectory"];
+    assert_eq!(disabled(&robot(&twice)), b);
+    assert_eq!(codes(&twice), [("urdf-assumed-controllers", 7), ("urdf-exclusive-controller", 7)]);
+    assert_eq!(codes(&block("a", "turn", "effort").repeat(2)), [("urdf-assumed-controllers", 7)]);
+    let wheel = format!("{WHEEL}{}{}", block("a", "roll", "velocity"), block("b", "roll", "position"));
+    assert_eq!(disabled(&robot(&wheel)), ["a/commands"]);
 }
 
 #[test]

@@ -192,6 +192,8 @@ impl<'a> Reader<'a> {
         let context = self.ros_context();
         let mut joints: Vec<AssetJoint> = self.joints.iter().map(|&joint| self.joint(joint)).collect();
         let mut frames = Vec::new();
+        let keeps_words =
+            self.asset.nodes.iter().any(|node| node.has("UrdfJointAPI") || node.string("urdf:joint:name").is_some());
         for (index, node) in self.asset.nodes.iter().enumerate() {
             let Some(kind) = node.frame_kind().filter(|_| !self.others.contains(&index)) else { continue };
             let link = self.links.get(&index).filter(|_| kind == FrameKind::Body);
@@ -211,7 +213,11 @@ impl<'a> Reader<'a> {
                 is_static: true,
                 pose: self.pose(parent).inverse() * node.pose,
                 kind,
-                from_sensor: node.parent.is_some_and(|parent| self.node(parent).type_name == "Camera"),
+                // Links of the robot have the words of their joints, where the asset keeps such.
+                from_sensor: kind == FrameKind::Frame
+                    && node.string("urdf:joint:name").is_none()
+                    && (node.parent.is_some_and(|parent| self.node(parent).type_name == "Camera")
+                        || keeps_words && above.is_some() && node.has("RosTopicAPI")),
                 is_root: false,
                 is_apart,
                 joint: None,

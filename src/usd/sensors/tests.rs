@@ -26,7 +26,7 @@ fn robot(sensors: Vec<Sensor>) -> Robot {
 
 fn topic(name: &str, type_name: &str) -> Interface {
     let kind = InterfaceKind::Publisher { rate: 30.0, qos: Qos::Sensor };
-    Interface { name: name.to_owned(), type_name: type_name.to_owned(), kind }
+    Interface { name: name.to_owned(), type_name: type_name.to_owned(), kind, starts_enabled: true }
 }
 
 /// A sensor on the link of this index in [`URDF`], with topics of these names.
@@ -37,6 +37,7 @@ fn sensor(name: &str, kind: SensorKind, link: usize, topics: &[&str]) -> Sensor 
         link: LinkId(link),
         origin: Pose::identity(),
         frame: None,
+        frame_name: None,
         interfaces: topics.iter().map(|name| topic(name, "sensor_msgs/msg/Imu")).collect(),
         place: Place::default(),
     }
@@ -102,21 +103,88 @@ fn on_the_world_a_sensor_stands_in_the_default_prim() {
 }
 
 #[test]
-fn a_camera_stands_in_its_optical_frame_or_beside_it() {
+fn all_that_stands_in_an_optical_frame_moves_into_the_camera_with_it() {
+    let below = "<link name='lens'/><joint name='l' type='fixed'><parent link='optical'/><child link='lens'/></joint>
+        <link name='lid'><visual><geometry><sphere radius='1'/></geometry></visual></link>
+        <joint name='hinge' type='continuous'><parent link='lens'/><child link='lid'/></joint></robot>";
+    let robot = crate::urdf::read(&URDF.replace("</robot>", below), None).robot.unwrap();
+    let mut camera = sensor("cam", SensorKind::Camera(CAMERA), 1, &["image"]);
+    camera.frame = Some(LinkId(2));
+    // It is turned, not displaced; and its own optical frame would be below another's.
+    camera.origin = Pose::translation(0.1, 0.0, 0.0);
+    let mut inner = Sensor { name: "inner".to_owned(), ..camera.clone() };
+    inner.frame = robot.links.iter().position(|link| link.name == "lens").map(LinkId);
+    let robot = Robot { sensors: vec![inner, camera], ..robot };
+    let plan = Plan::new(&robot, Base::Auto, Bodies::Nested);
+    let at = |name: &str| plan.links[robot.links.iter().position(|link| link.name == name).unwrap()].clone();
+    assert_eq!(at("optical").path, "/r/base/camera_link/cam/optical");
+    assert!((at("optical").local.translation.vector - Vector3::new(0.0, 0.0, 0.1)).norm() < 1e-12);
+    assert_eq!(at("lid").path, "/r/base/camera_link/cam/optical/lens/lid");
+    let hinge = robot.joints.iter().position(|joint| joint.name == "hinge").unwrap();
+    assert_eq!(plan.joints[hinge].as_ref().unwrap().path, "/r/base/camera_link/cam/optical/lens/hinge");
+    assert_eq!(paths(&plan.sensors[0])[0], "/r/base/camera_link/inner");
+    assert_eq!(bearers(&plan.sensors[0]), ["/r/base/camera_link/cam/optical/lens/inner_image"]);
+}
+
+#[test]
+fn a_sensor_brings_the_frame_that_its_source_names() {
+    let at = Pose::translation(1.0, 2.0, 3.0);
+    let named = |name: &str, kind, topics: &[&str], frame: &str| Sensor {
+        origin: at,
+        frame_name: Some(frame.to_owned()),
+        ..sensor(name, kind, 3, topics)
+    };
+    let robot = robot(vec![
+        named("gyro", SensorKind::Imu, &["gyro/data", "gyro/raw"], "left/probe"),
+        named("cam", SensorKind::Camera(CAMERA), &["image"], "seen"),
+        named("gps", SensorKind::Gps, &["fix"], "map"),
+        named("silent", SensorKind::Imu, &[], "nothing"),
+        named("clash", SensorKind::Imu, &["clash"], "base"),
+    ]);
+    let [gyro, cam, gps, silent, clash] = &plans(&robot)[..] else { panic!() };
+    let probe = "/r/base/arm/left_probe";
+    assert_eq!((paths(gyro)[0], gyro.prims[0].kind), (probe, SensorPrimKind::Frame(at)));
+    assert_eq!(bearers(gyro), [probe.to_owned(), format!("{probe}/gyro_raw")]);
+    assert_eq!(paths(cam)[1], "/r/base/arm/cam/seen");
+    assert_eq!(
+        (bearers(gps), paths(silent), bearers(clash)),
+        (vec!["/r/base/arm/gps"], vec!["/r/base/arm/silent"], vec!["/r/base/arm/clash"])
+    );
+    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
+    let text = String::from_utf8(asset.files["ros.usda"].clone()).unwrap();
+    for line in ["ros:frame:id = \"left/probe\"", "ros:frame:id = \"seen\"", "ros:topic:override_frame_id = \"map\""] {
+        assert_eq!(text.matches(line).count(), 1, "{line} in\n{text}");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    for (path, bytes) in &asset.files {
+        std::fs::write(directory.path().join(path), bytes).unwrap();
+    }
+    // No robot_state_publisher tells them.
+    let frames = read_frames(&directory.path().join("r.usda")).unwrap().frames;
+    let own: Vec<&str> = frames.iter().filter(|frame| frame.from_sensor).map(|frame| frame.id.as_str()).collect();
+    assert_eq!(own, ["left/probe", "seen"]);
+}
+
+#[test]
+fn a_camera_holds_its_optical_frame() {
     let mut camera = sensor("cam", SensorKind::Camera(CAMERA), 1, &["cam/image_raw", "cam/camera_info"]);
     camera.frame = Some(LinkId(2));
     let mut displaced = camera.clone();
     displaced.origin = Pose::translation(0.0, 0.01, 0.0);
-    let [inside, beside] = &plans(&robot(vec![camera, displaced]))[..] else { panic!() };
-    let optical = "/r/base/camera_link/optical";
-    assert_eq!(paths(inside)[0], format!("{optical}/cam"));
-    assert_eq!(inside.prims[0].kind, SensorPrimKind::Camera(CAMERA, half_turn()));
-    assert_eq!(bearers(inside), [format!("{optical}/cam_image_raw"), format!("{optical}/cam_camera_info")]);
-    assert_eq!(paths(beside)[0], "/r/base/camera_link/cam");
-    let SensorPrimKind::Camera(_, pose) = beside.prims[0].kind else { panic!() };
+    let robot = robot(vec![camera, displaced]);
+    let plan = Plan::new(&robot, Base::Auto, Bodies::Nested);
+    let [first, second] = &plan.sensors[..] else { panic!() };
+    assert_eq!(paths(first)[0], "/r/base/camera_link/cam");
+    let optical = "/r/base/camera_link/cam/optical";
+    assert_eq!((plan.links[2].path.as_str(), plan.links[2].local), (optical, half_turn()));
+    assert_eq!(bearers(first), [format!("{optical}/cam_image_raw"), format!("{optical}/cam_camera_info")]);
+    let SensorPrimKind::Camera(_, pose) = first.prims[0].kind else { panic!() };
     let seen = |v: Vector3<f64>| pose.rotation * v;
     assert!((seen(-Vector3::z()) - Vector3::x()).norm() < 1e-12, "a camera looks along its link's x");
     assert!((seen(Vector3::y()) - Vector3::z()).norm() < 1e-12, "with z up");
+    // The second of one optical frame stands beside it.
+    assert_eq!(paths(second)[0], "/r/base/camera_link/cam_1");
+    let beside = second;
     assert!(bearers(beside).iter().all(|path| path.starts_with(optical)));
 }
 
@@ -173,15 +241,17 @@ fn robot_wide_interfaces_are_there_once() {
         name: "arm/follow".to_owned(),
         type_name: "control_msgs/action/FollowJointTrajectory".to_owned(),
         kind: InterfaceKind::ActionServer,
+        starts_enabled: true,
     };
     let command = Interface { kind: InterfaceKind::SUBSCRIPTION, ..topic("/cmd_vel", "geometry_msgs/msg/TwistStamped") };
-    robot.interfaces = vec![topic("joint_states", "x/msg/Y"), action.clone(), command, action];
+    let disabled = Interface { name: "grip".to_owned(), starts_enabled: false, ..action.clone() };
+    robot.interfaces = vec![topic("joint_states", "x/msg/Y"), action.clone(), command, action, disabled];
     let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
     let text = String::from_utf8(asset.files["ros.usda"].clone()).unwrap();
-    assert_eq!(text.matches("def Xform \"").count(), 4, "{text}");
+    assert_eq!(text.matches("def Xform \"").count(), 5, "{text}");
     for line in [
         "def Xform \"arm_follow\" (",
-        "uniform token ros:action:role = \"server\"",
+        "uniform bool ros:action:starts_enabled = 0",
         "def Xform \"cmd_vel\" (",
         "uniform token ros:topic:role = \"subscription\"",
     ] {
@@ -202,6 +272,21 @@ fn only_a_cameras_own_frame_is_from_a_sensor() {
     let own: Vec<&AssetFrame> = frames.iter().filter(|frame| frame.from_sensor).collect();
     assert_eq!((frames.len(), own.len()), (5, 1));
     assert_eq!((own[0].id.as_str(), own[0].parent.as_deref()), ("cam_optical_frame", Some("camera_link")));
+    // A link of the robot that stands in a camera is told by robot_state_publisher.
+    let mut camera = sensor("cam", SensorKind::Camera(CAMERA), 1, &["image_raw"]);
+    camera.frame = Some(LinkId(2));
+    let with_link = write(
+        &Robot { sensors: vec![camera], ..robot.clone() },
+        &Options { entry: "r".to_owned(), ..Options::default() },
+        &Store::none(),
+    );
+    let directory = tempfile::tempdir().unwrap();
+    for (path, bytes) in &with_link.files {
+        std::fs::write(directory.path().join(path), bytes).unwrap();
+    }
+    let frames = read_frames(&directory.path().join("r.usda")).unwrap().frames;
+    let optical = frames.iter().find(|frame| frame.id == "optical").unwrap();
+    assert_eq!((optical.parent.as_deref(), optical.from_sensor), (Some("camera_link"), false));
     let optical = UnitQuaternion::from_euler_angles(-std::f64::consts::FRAC_PI_2, 0.0, -std::f64::consts::FRAC_PI_2);
     assert!(own[0].pose.rotation.angle_to(&optical) < 1e-6 && own[0].pose.translation.vector.norm() < 1e-12);
 }
