@@ -274,7 +274,7 @@ fn derived(
     enum Derived {
         Tiers(Tiers),
         /// And whether the mesh is watertight.
-        Hull(Result<mesh::Hull, mesh::Error>, bool),
+        Hull(Box<Result<mesh::Hull, mesh::Error>>, bool),
     }
     let seen = meshes_of(robot.links.iter().flat_map(|link| &link.visuals));
     let colliding = meshes_of(robot.links.iter().flat_map(|link| &link.collisions));
@@ -290,7 +290,7 @@ fn derived(
         (|(mesh, _)| mesh.triangles.len(), |(mesh, _)| format!("a mesh of {} triangles", mesh.triangles.len())),
         |(mesh, collider)| match collider {
             None => Derived::Tiers(mesh::kept_tiers(mesh, &context.store)),
-            Some(_) => Derived::Hull(mesh::kept_hull(mesh, &context.store), mesh.is_watertight()),
+            Some(_) => Derived::Hull(Box::new(mesh::kept_hull(mesh, &context.store)), mesh.is_watertight()),
         },
     );
     let mut diagnostics = Vec::new();
@@ -318,7 +318,7 @@ fn derived(
                 let mut report = |code, message, help: &str| {
                     diagnostics.push(Diagnostic::new(code, place.clone().unwrap_or_default(), message).help(help));
                 };
-                match &hull {
+                match &*hull {
                     Ok(hull) if hull.is_thickened => {
                         let message = format!("the mesh \"{uri}\" is flat; its collider is 0.1 % of its size thick");
                         report(&mesh::codes::HULL_FLAT, message, "use a box for the collider, or a mesh with a thickness");
@@ -335,7 +335,7 @@ fn derived(
                     let help = "close the mesh if a simulator is to use that variant; the default one has a closed convex hull";
                     report(&mesh::codes::OPEN, message, help);
                 }
-                if let Ok(hull) = hull {
+                if let Ok(hull) = *hull {
                     let hull = distinct.only(hull.mesh.into());
                     sources.iter().for_each(|&source| robot.meshes[source].hull = Some(hull.clone()));
                 }

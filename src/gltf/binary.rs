@@ -475,7 +475,8 @@ mod tests {
             compression in prop::sample::select(vec![Compression::None, Compression::Quantize, Compression::Meshopt]),
         ) {
             const DIRECTIONS: [[f32; 3]; 3] = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
-            let surface = |(corners, has_uvs, has_colors, is_sphere): &(Vec<(u8, u8, u8, u8)>, bool, bool, bool)| {
+            type Corner = (u8, u8, u8, u8);
+            let surface = |(corners, has_uvs, has_colors, is_sphere): &(Vec<Corner>, bool, bool, bool)| {
                 let direction = |k: u8| DIRECTIONS[usize::from(k)];
                 let share = |k: u8| f32::from(k) / 2.0;
                 Surface {

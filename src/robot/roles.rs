@@ -66,11 +66,13 @@ impl Roles {
             };
             let above = joint.and_then(|joint| roles.body[joint.parent.0]);
             roles.body[link.0] = if roles.of[link.0] == Role::Body { Some(link) } else { above };
-            if is_base && is_empty && roles.of[link.0] == Role::Body {
-                if let Some(content) = only_link_on(robot, link) {
-                    roles.content[link.0] = content;
-                    given[content.0] = true;
-                }
+            if is_base
+                && is_empty
+                && roles.of[link.0] == Role::Body
+                && let Some(content) = only_link_on(robot, link)
+            {
+                roles.content[link.0] = content;
+                given[content.0] = true;
             }
         }
         roles
