@@ -104,8 +104,11 @@ def swing(entry, seconds, step=1e-3):
 
 
 def drop(entry, seconds, step=5e-3):
-    """Where the bodies are at first and at last, without anything to collide with."""
+    """Where the bodies are at first and at last, under gravity alone: nothing to collide with, no drives, and no limits, which a robot
+    at rest may lie beyond."""
     builder, model, _ = load(entry)
+    for name in ("joint_limit_ke", "joint_limit_kd", "joint_target_ke", "joint_target_kd"):
+        getattr(model, name).zero_()
     solver = newton.solvers.SolverFeatherstone(model, angular_damping=0.0)
     state, following, control = model.state(), model.state(), model.control()
     newton.eval_fk(model, model.joint_q, model.joint_qd, state)

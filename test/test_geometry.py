@@ -70,7 +70,8 @@ def test_usd(converted, kind):
     asset.select("collision_fidelity", "trimesh")
     for name, link in urdf.links.items():
         for index, shape in enumerate(link.visuals if kind == "visual" else link.collisions):
-            prim = asset.link(name)
+            # What the world has stands in the default prim.
+            prim = asset.root if name == "world" and name in urdf.roots else asset.link(name)
             leaf = asset.stage.GetPrimAtPath(f"{prim.GetPath()}/{kind}/{kind}_{index}")
             assert leaf, f"{prim.GetPath()}/{kind}/{kind}_{index} is missing"
             points, triangles = in_usd(asset, leaf, prim)
