@@ -67,8 +67,9 @@ def test_hulls(converted):
         assert corners <= {tuple(p) for p in source.vertices}, f"{name}: corners are the source's points"
         diagonal = np.linalg.norm(np.ptp(source.vertices, axis=0))
         np.testing.assert_array_equal(hull.bounds, source.bounds, err_msg=name)
-        # Convex: no corner is outside of any face's plane.
-        assert _heights(hull, hull.vertices).max() <= 2e-6 * diagonal, name
+        # Convex: no corner is outside of any face's plane, but for what rounding to single precision, after the mesh's scale, tilts the
+        # narrowest faces by.
+        assert _heights(hull, hull.vertices).max() <= 5e-5 * diagonal, name
         # By their planes most points lie inside; of the others the distance to the surface counts.
         heights = _heights(hull, source.vertices)
         farthest = np.argsort(-heights)[:300]
