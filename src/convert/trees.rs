@@ -10,15 +10,6 @@ use crate::store::Store;
 use crate::usd::{AssetFrames, Bodies, FrameKind, Summary};
 use crate::{gltf, urdf, usd};
 
-const KINDS: [JointKind; 6] = [
-    JointKind::Fixed,
-    JointKind::Revolute,
-    JointKind::Continuous,
-    JointKind::Prismatic,
-    JointKind::Planar,
-    JointKind::Floating,
-];
-
 const MASS: &str = "<inertial><origin xyz='0.1 0 0.02' rpy='0.3 0 0.1'/><mass value='2'/>\
                     <inertia ixx='0.02' iyy='0.03' izz='0.04' ixy='0.001' ixz='0' iyz='0'/></inertial>";
 const VISUAL: &str = "<visual><geometry><sphere radius='0.1'/></geometry></visual>";
@@ -40,7 +31,7 @@ fn text(parts: &[Part], loops: &[Loop], world: bool) -> String {
     let mut text = "<robot name='r'>".to_owned();
     let mut driven = String::new();
     let mut joint = |index: usize, kind: usize, parent: usize, child: usize| {
-        let (kind, turn) = (KINDS[kind], 0.3 * index as f64);
+        let (kind, turn) = (JointKind::ALL[kind], 0.3 * index as f64);
         if kinematics::position_count(kind) == 1 {
             driven += &format!("<joint name='j{index}'><command_interface name='position'/></joint>");
         }
@@ -217,7 +208,7 @@ fn check_gltf(robot: &Robot, base: Base) -> Result<(), TestCaseError> {
 
 fn parts() -> impl Strategy<Value = Vec<Part>> {
     let above = prop_oneof![1 => Just(None), 9 => any::<prop::sample::Index>().prop_map(Some)];
-    prop::collection::vec((0..INSIDES.len(), above, 0..KINDS.len()), 1..9)
+    prop::collection::vec((0..INSIDES.len(), above, 0..JointKind::ALL.len()), 1..9)
 }
 
 proptest! {
@@ -225,7 +216,7 @@ proptest! {
     #[test]
     fn every_tree_arrives_whole(
         parts in parts(),
-        loops in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..KINDS.len()), 0..3),
+        loops in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..JointKind::ALL.len()), 0..3),
         world in any::<bool>(),
     ) {
         let robot = urdf::read(&text(&parts, &loops, world), None).robot.unwrap();

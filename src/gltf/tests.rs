@@ -102,16 +102,7 @@ fn png() -> Vec<u8> {
 
 /// One joint of every kind in a chain, mimics through a chain, a loop, and a second root.
 fn everything() -> Robot {
-    let kinds = [
-        JointKind::Fixed,
-        JointKind::Revolute,
-        JointKind::Continuous,
-        JointKind::Prismatic,
-        JointKind::Planar,
-        JointKind::Floating,
-        JointKind::Revolute,
-        JointKind::Revolute,
-    ];
+    let kinds = [&JointKind::ALL[..], &[JointKind::Revolute; 2]].concat();
     let cube = || Geometry::Box { size: Vector3::new(1.0, 2.0, 3.0) };
     let mesh = |id, scale| Geometry::Mesh { mesh: MeshId(id), scale };
     let mirrored = Vector3::new(-1.0, 2.0, 3.0);

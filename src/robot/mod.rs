@@ -308,6 +308,11 @@ pub enum JointKind {
 }
 
 impl JointKind {
+    /// All of them.
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Fixed, Self::Revolute, Self::Continuous, Self::Prismatic, Self::Planar, Self::Floating];
+
     /// URDF's word for it.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -17,14 +17,7 @@ fn axis() -> impl Strategy<Value = Unit<Vector3<f64>>> {
 }
 
 fn kind() -> impl Strategy<Value = JointKind> {
-    prop::sample::select(vec![
-        JointKind::Fixed,
-        JointKind::Revolute,
-        JointKind::Continuous,
-        JointKind::Prismatic,
-        JointKind::Planar,
-        JointKind::Floating,
-    ])
+    prop::sample::select(JointKind::ALL.to_vec())
 }
 
 /// A random tree: frame `k + 1` hangs on an earlier one by joint `k`, which may follow an earlier joint.
