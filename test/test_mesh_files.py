@@ -1,6 +1,6 @@
 """The Collada files of test/meshes/dae as this project reads them, against pycollada: bounds, area, triangles, materials, colours.
 
-What must come out of each file is written out in src/mesh/dae/files.rs; this holds that against a reader that we did not write. Where
+What must come out of each file is written out in crates/mesh/src/dae/files.rs; this holds that against a reader that we did not write. Where
 pycollada reads a file wrong or not at all, the table says so and why, with figures worked out by hand.
 """
 

@@ -1,6 +1,6 @@
 """The STL, OBJ and glTF files of test/meshes as this project reads them, against trimesh: bounds, area, triangles, materials, colours.
 
-What must come out of each file is written out in the tests of src/mesh/stl.rs, src/mesh/obj and src/mesh/gltf; this holds that against
+What must come out of each file is written out in the tests of crates/mesh/src/stl.rs, obj and gltf; this holds that against
 a reader that we did not write. Where trimesh reads a file wrong or not at all, the table says so and why, with figures worked out by
 hand.
 """

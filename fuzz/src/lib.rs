@@ -1,25 +1,7 @@
-//! What the fuzzers share: the readers of meshes and images, compiled from the source of `urdf_usd`, and what has to hold whatever
-//! bytes they get.
+//! What the fuzzers share: what has to hold of the readers of meshes and images, whatever bytes they get.
 //!
-//! A panic, a broken promise of the hub ([`invariants::check`]) and memory beyond [`Bound`] end the run; libFuzzer itself watches
+//! A panic, a broken promise of a mesh ([`invariants::check`]) and memory beyond [`Bound`] end the run; libFuzzer itself watches
 //! the time.
-
-#![allow(dead_code, unused_imports)] // the modules belong to another crate, which uses the rest of them
-
-#[path = "../../src/diagnostic/mod.rs"]
-pub mod diagnostic;
-#[path = "../../src/mesh/test/invariants.rs"]
-pub mod invariants;
-#[path = "../../src/mesh/mod.rs"]
-pub mod mesh;
-#[path = "../../src/near.rs"]
-mod near;
-#[path = "../../src/resolve/mod.rs"]
-pub mod resolve;
-#[path = "../../src/robot/mod.rs"]
-pub mod robot;
-#[path = "../../src/store/mod.rs"]
-pub mod store;
 
 pub mod memory;
 
@@ -29,17 +11,19 @@ use std::sync::{Arc, LazyLock};
 
 use base64::Engine as _;
 
+use urdf_usd_mesh as mesh;
+use urdf_usd_resolve::{self as resolve, File, Files, Resolver};
+use urdf_usd_robot::{Mesh, invariants};
+
 use self::memory::Bound;
-use self::resolve::{File, Files, Resolver};
-use self::robot::Mesh;
 
 /// Hulls and tiers are made of meshes of up to this many triangles: larger ones would only slow the search.
 const SMALL: usize = 2_000;
 
-/// The most triangles that a file of no bytes may give rise to (`TRIANGLES` in `src/mesh/assembly.rs`).
+/// The most triangles that a file of no bytes may give rise to (`TRIANGLES` in `crates/mesh/src/assembly.rs`).
 const TRIANGLES: usize = 4_000_000;
 
-/// The most pixels of an image (`MAX_PIXELS` in `src/mesh/texture.rs`).
+/// The most pixels of an image (`MAX_PIXELS` in `crates/mesh/src/texture.rs`).
 const PIXELS: usize = 64 << 20;
 
 /// The folder that the fuzzed file seems to be in, with an image that it may refer to as `a.png`.

@@ -55,9 +55,9 @@ pub struct Bound {
     /// The input's size, with the files that it refers to.
     pub bytes: usize,
     /// The triangles of the mesh. Instances of one geometry make more of them than the file has bytes; that is the one thing that
-    /// may, and `src/mesh/assembly.rs` limits it.
+    /// may, and `crates/mesh/src/assembly.rs` limits it.
     pub triangles: usize,
-    /// The pixels that images declare; `src/mesh/texture.rs` limits those of each.
+    /// The pixels that images declare; `crates/mesh/src/texture.rs` limits those of each.
     pub pixels: usize,
 }
 

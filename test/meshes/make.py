@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the small mesh files of this folder that can't be written by hand: run it here after a change. What must come out of each
-file is written in the tests of src/mesh that read it.
+file is written in the tests of crates/mesh that read it.
 
 The streams of EXT_meshopt_compression are encoded here from its text, in the plainest way that it allows.
 """

@@ -1,0 +1,118 @@
+//! What a conversion has at hand beside its job, and whom it tells how far it is. Nothing of it changes the outcome.
+
+use std::cmp::Reverse;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use urdf_usd_store::Store;
+use urdf_usd_time_limit::TimeLimit;
+
+/// Shows a text.
+pub type Show = dyn Fn(&str) + Send + Sync;
+
+/// What a conversion has at hand.
+#[derive(Default)]
+pub struct Context {
+    /// Where work that takes time is kept from one conversion to the next.
+    pub store: Store,
+    /// Called from several threads as the work goes on.
+    pub progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
+    /// Called with what xacro made of the source, if it is xacro: the text that places with [`expanded`] are in.
+    ///
+    /// [`expanded`]: urdf_usd_diagnostic::Place::expanded
+    pub expanded: Option<Box<Show>>,
+    /// Becomes true when nobody wants the outcome any more: the conversion then ends with `convert-cancelled` as soon as it can.
+    pub cancelled: Arc<AtomicBool>,
+}
+
+/// How far a conversion is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being done.
+    pub step: Step,
+    /// How much of it is done …
+    pub done: usize,
+    /// … of how much, in the same measure.
+    pub all: usize,
+}
+
+/// What takes time in a conversion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Loading meshes; counted in bytes.
+    Load,
+    /// Simplifying meshes and making their hulls; counted in triangles.
+    Derive,
+}
+
+impl Step {
+    /// What is being done, in words.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Load => "loading meshes",
+            Self::Derive => "simplifying meshes and making hulls",
+        }
+    }
+}
+
+/// What took longest of a step, for the message that the time is up.
+#[derive(Default)]
+struct Longest(Mutex<Option<(Duration, String)>>);
+
+impl Longest {
+    fn note(&self, took: Duration, name: impl FnOnce() -> String) {
+        let mut longest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if longest.as_ref().is_none_or(|(before, _)| *before < took) {
+            *longest = Some((took, name()));
+        }
+    }
+
+    fn told(&self) -> String {
+        let longest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        longest.as_ref().map_or_else(String::new, |(took, name)| format!("; {name} took longest, {:.1} s", took.as_secs_f64()))
+    }
+}
+
+impl Context {
+    /// `work` on each of `items`, all cores at once, the largest first so that none is left alone with it at the end. `size` is what
+    /// progress is counted in, `name` tells items apart for people. The results are in the order of the items; if the time is up,
+    /// they are not all there, and `limit` says so.
+    pub(super) fn all<T: Sync, R: Send + Sync>(
+        &self,
+        step: Step,
+        limit: &TimeLimit,
+        items: &[T],
+        (size, name): (impl Fn(&T) -> usize + Sync, impl Fn(&T) -> String + Sync),
+        work: impl Fn(&T) -> R + Sync,
+    ) -> Vec<R> {
+        let all = items.iter().map(&size).sum();
+        let tell = |done| self.progress.iter().for_each(|progress| progress(Progress { step, done, all }));
+        tell(0);
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        order.sort_by_key(|&index| Reverse(size(&items[index])));
+        let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (finished, longest) = (AtomicUsize::new(0), Longest::default());
+        let results: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();
+        (0..rayon::current_num_threads().min(items.len())).into_par_iter().for_each(|_| {
+            while let Some(&index) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let item = &items[index];
+                let part = || {
+                    let finished = finished.load(Ordering::Relaxed);
+                    format!("{} ({finished} of {} done{})", step.as_str(), items.len(), longest.told())
+                };
+                if limit.is_over(part) {
+                    break;
+                }
+                let started = Instant::now();
+                results[index].get_or_init(|| work(item));
+                finished.fetch_add(1, Ordering::Relaxed);
+                longest.note(started.elapsed(), || name(item));
+                tell(done.fetch_add(size(item), Ordering::Relaxed) + size(item));
+            }
+        });
+        results.into_iter().filter_map(OnceLock::into_inner).collect()
+    }
+}

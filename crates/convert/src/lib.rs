@@ -1,0 +1,666 @@
+//! The pipeline: source → [`Robot`] → files → a published revision and its report.
+//!
+//! This module knows the order of things and every reader and writer; it knows neither ROS nor HTTP, nor what is in a layer.
+
+pub mod codes;
+mod context;
+mod identity;
+mod load;
+mod memo;
+mod picture;
+mod publish;
+mod report;
+#[cfg(test)]
+mod round_trip;
+mod simready;
+mod stand_in;
+mod time;
+#[cfg(test)]
+mod trees;
+mod types;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+pub use context::{Context, Progress, Show, Step};
+use identity::Identity;
+pub use publish::Error as PublishError;
+use rayon::prelude::*;
+pub use report::{Counts, FileInfo, Report, SourceInfo, Timings};
+use sha2::{Digest, Sha256};
+pub use simready::Simready;
+
+use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
+use urdf_usd_gltf as gltf;
+use urdf_usd_mesh as mesh;
+use urdf_usd_resolve as resolve;
+use urdf_usd_robot::{Captured, Robot};
+use urdf_usd_store::Store;
+use urdf_usd_time_limit::{Ended, TimeLimit};
+use urdf_usd_urdf as urdf;
+use urdf_usd_urdf::xacro;
+use urdf_usd_usd as usd;
+
+/// The name of the report in an asset's directory.
+pub const REPORT: &str = "report.json";
+
+/// The largest report that is read back, in bytes.
+const MAX_REPORT: u64 = 256 << 20;
+
+/// Where a robot's description comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// A URDF file; a xacro file without arguments if its name says so.
+    File(PathBuf),
+    /// A xacro file, whatever its name. Expanding it runs expressions in it: name none that you don't trust.
+    Xacro {
+        /// The file.
+        file: PathBuf,
+        /// Its arguments.
+        arguments: Vec<xacro::Argument>,
+    },
+    /// URDF text, with the file that relative references start from if there is one.
+    Text {
+        /// The description.
+        text: String,
+        /// Where it would be if it were a file.
+        file: Option<PathBuf>,
+    },
+}
+
+impl Source {
+    /// The file that is expanded by xacro, and its arguments.
+    fn xacro(&self) -> Option<(&Path, &[xacro::Argument])> {
+        match self {
+            Self::File(file) if xacro::is_xacro(file) => Some((file, &[])),
+            Self::Xacro { file, arguments } => Some((file, arguments)),
+            Self::File(_) | Self::Text { .. } => None,
+        }
+    }
+
+    /// What [`SourceInfo::kind`] says.
+    fn kind(&self) -> &'static str {
+        if self.xacro().is_some() { "xacro" } else { "urdf" }
+    }
+}
+
+/// Which outputs to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formats {
+    /// The OpenUSD layers.
+    pub usd: bool,
+    /// The binary glTF.
+    pub glb: bool,
+    /// The OpenUSD layers and textures in one package.
+    pub usdz: bool,
+    /// The glTF as text, with its binary buffer beside it.
+    pub gltf: bool,
+}
+
+impl Formats {
+    /// No output at all, which is no valid choice.
+    const NONE: Self = Self { usd: false, glb: false, usdz: false, gltf: false };
+    /// What there is, in words.
+    const KNOWN: &str = "formats are \"usd\", \"glb\", \"usdz\" and \"gltf\"";
+
+    /// Reads names as people write them: `usd`, `glb`, `usdz`, `gltf`.
+    ///
+    /// # Errors
+    /// The sentence to show, naming what is wrong.
+    pub fn parse<S: AsRef<str>>(names: &[S]) -> Result<Self, String> {
+        let mut formats = Self::NONE;
+        for name in names {
+            match name.as_ref().trim() {
+                "usd" => formats.usd = true,
+                "glb" => formats.glb = true,
+                "usdz" => formats.usdz = true,
+                "gltf" => formats.gltf = true,
+                other => return Err(format!("unknown format {other:?}; {}", Self::KNOWN)),
+            }
+        }
+        if formats == Self::NONE {
+            return Err(format!("no format given; {}", Self::KNOWN));
+        }
+        Ok(formats)
+    }
+}
+
+impl Default for Formats {
+    fn default() -> Self {
+        Self { usd: true, glb: true, ..Self::NONE }
+    }
+}
+
+/// Reads names of overlays as people write them: `newton`, `openpbr`. Each stands once in the result, in a fixed order.
+///
+/// # Errors
+/// The sentence to show, naming what is wrong.
+pub fn overlays<S: AsRef<str>>(names: &[S]) -> Result<Vec<usd::Overlay>, String> {
+    const KNOWN: &str = "overlays are \"newton\" and \"openpbr\"";
+    let mut overlays = Vec::new();
+    for name in names {
+        let name = name.as_ref().trim();
+        match usd::Overlay::ALL.into_iter().find(|overlay| overlay.as_str() == name) {
+            Some(overlay) => overlays.push(overlay),
+            None if name == "isaac" => return Err(format!("overlay \"isaac\" is not written by this version; {KNOWN}")),
+            None => return Err(format!("unknown overlay {name:?}; {KNOWN}")),
+        }
+    }
+    overlays.sort();
+    overlays.dedup();
+    Ok(overlays)
+}
+
+/// Which tiers of visuals are written (REP-158 §1.3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tiers {
+    /// `mesh_high`, and `mesh_medium` and `mesh_low` where they save something.
+    #[default]
+    All,
+    /// `mesh_high` alone: the meshes of the source.
+    High,
+}
+
+/// One conversion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// What to convert.
+    pub source: Source,
+    /// Where the asset's directory is to be; made if need be.
+    pub output_dir: PathBuf,
+    /// What to write.
+    pub formats: Formats,
+    /// How references to files are resolved.
+    pub resolve: resolve::Options,
+    /// `ros:context:namespace`; `None`: the robot's name.
+    pub namespace: Option<String>,
+    /// Whether the base is held to the world.
+    pub base: usd::Base,
+    /// How bodies are nested.
+    pub bodies: usd::Bodies,
+    /// Which overlays to write beside the layers; none without [`Formats::usd`].
+    pub overlays: Vec<usd::Overlay>,
+    /// An SRDF file: which pairs of links need no collision check, and named poses.
+    pub srdf: Option<PathBuf>,
+    /// An XRDF file: the same, and frames beside the links.
+    pub xrdf: Option<PathBuf>,
+    /// Whether to add what SimReady asks for, and what people say of the asset; nothing is added without [`Formats::usd`].
+    pub simready: Option<Simready>,
+    /// How mesh files are understood.
+    pub meshes: mesh::Options,
+    /// Which tiers of visuals are written.
+    pub tiers: Tiers,
+    /// Whether a box shows in place of a visual mesh that can't be read.
+    pub stand_ins: bool,
+    /// What is in the glTF beside the robot, and how.
+    pub gltf: gltf::Extent,
+    /// Whether the glTF says when it was made, so that the same input no longer gives the same bytes.
+    pub dated: bool,
+    /// Publish nothing if there is any warning.
+    pub strict: bool,
+    /// What the running robot was seen to offer to ROS. It counts more than what the source says or every robot has.
+    pub captured: Vec<Captured>,
+    /// How long the conversion may take; then it ends with `convert-timed-out`. `None`: as long as it needs.
+    pub time_limit: Option<Duration>,
+}
+
+impl Job {
+    /// The conversion of `source` into a directory below `output_dir`, with everything else as it is by default.
+    pub fn new(source: Source, output_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            source,
+            output_dir: output_dir.into(),
+            formats: Formats::default(),
+            resolve: resolve::Options::default(),
+            namespace: None,
+            base: usd::Base::default(),
+            bodies: usd::Bodies::default(),
+            overlays: Vec::new(),
+            srdf: None,
+            xrdf: None,
+            simready: None,
+            meshes: mesh::Options::default(),
+            tiers: Tiers::default(),
+            stand_ins: false,
+            gltf: gltf::Extent::default(),
+            dated: false,
+            strict: false,
+            captured: Vec::new(),
+            time_limit: None,
+        }
+    }
+}
+
+/// A conversion that published nothing.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Why, the worst first.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Every file that was read or looked for, so that a watcher can try again when one changes.
+    pub used: Vec<PathBuf>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.diagnostics.first() {
+            Some(first) => write!(f, "{first}"),
+            None => f.write_str("not converted"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Converts a robot and publishes the result as one revision, unless the published one already holds the same bytes.
+///
+/// # Errors
+/// If nothing could be published: see [`Failure::diagnostics`]. A broken part of the robot is no failure (unless
+/// [`Job::strict`]): it is a diagnostic of the report.
+pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
+    let (start, started) = (Instant::now(), SystemTime::now());
+    let limit = TimeLimit::new(job.time_limit, context.cancelled.clone());
+    let files = resolve::Files::new(Arc::new(resolve::Resolver::new(job.resolve.clone())));
+    // What xacro makes depends on more than files, so it is made anew every time; what came of the same text may be known.
+    let expanded = job.source.xacro().map(|(file, arguments)| expand(file, arguments, &files, context, &limit)).transpose();
+    let expanded = expanded.map_err(|stop| Failure { diagnostics: vec![*stop], used: files.used() })?;
+    let made = expanded.as_ref().map(|source| source.sha256.clone());
+    if let Some(report) = memo::recall(job, made.as_deref(), &context.store, start) {
+        return Ok(report);
+    }
+    // Whoever watches the files that were used tries again when one changes, whatever it was about them.
+    let result = catch_unwind(AssertUnwindSafe(|| run(job, expanded, &files, context, (start, &limit))))
+        .unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
+    let used = files.used();
+    let result = match result {
+        Ok((report, written)) => {
+            let report = Report { used, ..report };
+            // What lacked descriptors may have them the next time.
+            if let Some(read) = files.states(started - memo::MARGIN).filter(|_| !is_out_of_files(&report.diagnostics)) {
+                memo::remember(job, made.as_deref(), &context.store, &report, read, written);
+            }
+            Ok(report)
+        }
+        Err(mut diagnostics) => {
+            diagnostics.sort_by_key(|d| std::cmp::Reverse(d.severity));
+            Err(Failure { diagnostics, used })
+        }
+    };
+    context.store.trim();
+    result
+}
+
+/// Whether a conversion could not open files since the process or the system had too many open: the next one may find it otherwise.
+pub fn is_out_of_files(diagnostics: &[Diagnostic]) -> bool {
+    // EMFILE and ENFILE, as errors of the system are shown.
+    diagnostics.iter().any(|d| d.message.contains("(os error 24)") || d.message.contains("(os error 23)"))
+}
+
+/// A conversion that ended in a panic.
+fn defect(panic: &(dyn std::any::Any + Send)) -> Diagnostic {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let message = format!("the conversion failed for a reason of its own: {}", text.unwrap_or("it does not say which"));
+    Diagnostic::new(&codes::INTERNAL, Place::default(), message)
+        .help("this is a defect of urdf_usd: report it with the description")
+}
+
+fn run(
+    job: &Job,
+    expanded: Option<SourceText>,
+    files: &resolve::Files,
+    context: &Context,
+    (start, limit): (Instant, &TimeLimit),
+) -> Result<(Report, resolve::States), Vec<Diagnostic>> {
+    let source = expanded.map_or_else(|| read_source(job, files), Ok).map_err(|d| vec![d])?;
+    let urdf::Outcome { robot, mut diagnostics } = urdf::read(&source.text, source.file.as_deref());
+    let Some(mut robot) = robot else { return Err(source.told(diagnostics)) };
+    let read = start.elapsed();
+    in_time(limit, "loading meshes")?;
+
+    let base = source.file.as_deref().and_then(Path::parent);
+    match load::load(&mut robot, files, (job, limit), context, base) {
+        Ok(found) => diagnostics.extend(found),
+        Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
+    }
+    let srdf = job.srdf.as_ref().map(|path| load::srdf(&mut robot, path, files));
+    let xrdf = job.xrdf.as_ref().map(|path| load::xrdf(&mut robot, path, files));
+    for found in srdf.into_iter().chain(xrdf) {
+        match found {
+            Ok(found) => diagnostics.extend(found),
+            Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
+        }
+    }
+    robot.take_captured(&job.captured);
+    if job.formats.usd || job.formats.usdz {
+        diagnostics.extend(types::missing(&robot, files));
+    }
+    let meshes = start.elapsed();
+    in_time(limit, "writing the layers and the glTF")?;
+
+    let name = file_name(&robot.name);
+    let identity = Identity::of(&job.source, source.file.as_deref(), &robot.name);
+    let directory = job.output_dir.join(&name);
+    let (mut outputs, written) =
+        write((job, limit), &robot, &name, &identity, &source.sha256, &context.store, &mut diagnostics);
+    in_time(limit, "finishing the files")?;
+    if let Some(simready) = job.simready.as_ref().filter(|_| job.formats.usd) {
+        let provenance = match &job.source {
+            Source::File(_) | Source::Xacro { .. } => {
+                source.file.as_deref().map(|file| simready::Provenance::of(file, files)).unwrap_or_default()
+            }
+            Source::Text { .. } => simready::Provenance::default(),
+        };
+        let from = identity.uri.clone().unwrap_or_else(|| format!("sha256:{}", source.sha256));
+        let subject =
+            simready::Subject { robot: &robot, name: &name, asset: &written, source: from, provenance, directory: &directory };
+        diagnostics.extend(simready::add(simready, &subject, &mut outputs));
+    }
+    let write = start.elapsed();
+    diagnostics = source.told(diagnostics);
+
+    if job.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
+        return Err(diagnostics);
+    }
+    let distinct: HashSet<*const urdf_usd_robot::Mesh> =
+        robot.meshes.iter().filter_map(|m| m.mesh.as_ref().map(Arc::as_ptr)).collect();
+    let mut seen = HashSet::new();
+    let triangles = robot
+        .meshes
+        .iter()
+        .filter_map(|m| m.mesh.as_ref())
+        .filter(|m| seen.insert(Arc::as_ptr(m)))
+        .map(|m| m.triangles.len())
+        .sum();
+    let counts = Counts {
+        links: robot.links.len(),
+        joints: robot.joints.len(),
+        meshes: distinct.len(),
+        triangles,
+        materials: written.materials,
+    };
+    let mut report = Report {
+        robot: robot.name.clone(),
+        source: SourceInfo { kind: job.source.kind(), uri: identity.uri, sha256: source.sha256 },
+        revision: 0,
+        // A quarter of the time of a small change is hashing.
+        files: outputs
+            .par_iter()
+            .map(|(path, bytes)| FileInfo { path: path.clone(), bytes: bytes.len() as u64, sha256: sha256(bytes) })
+            .collect(),
+        counts,
+        timings_ms: Timings::default(),
+        diagnostics,
+        directory,
+        root: robot
+            .tree
+            .roots
+            .first()
+            .and_then(|root| robot.links.get(root.0))
+            .map(|link| link.name.clone())
+            .unwrap_or_default(),
+        namespace: job.namespace.clone().unwrap_or_else(|| usd::default_namespace(&robot.name)),
+        name,
+        changed: false,
+        used: Vec::new(),
+    };
+    let ms = milliseconds;
+    report.timings_ms = Timings { read: ms(read), meshes: ms(meshes - read), write: ms(write - meshes), ..Timings::default() };
+    // From here on it is done as a whole or not at all.
+    in_time(limit, "publishing the files")?;
+    let written = publish(&mut report, outputs, write, start, ms)?;
+    Ok((report, written))
+}
+
+/// Goes on, unless the time is up before what comes `next`.
+fn in_time(limit: &TimeLimit, next: &str) -> Result<(), Vec<Diagnostic>> {
+    limit.is_over(|| next.to_owned());
+    limit.ended().map_or(Ok(()), |ended| Err(vec![over(ended)]))
+}
+
+/// The finding that a conversion had to end.
+fn over(Ended { part, after, allowed }: &Ended) -> Diagnostic {
+    let after = after.as_secs_f64();
+    match allowed {
+        Some(allowed) => {
+            let allowed = allowed.as_secs_f64();
+            let message = format!("the conversion took longer than {allowed} s: after {after:.1} s it was at {part}");
+            Diagnostic::new(&codes::TIMED_OUT, Place::default(), message)
+                .help("allow more time (--time-limit, time_limit), or give it less to do: simpler meshes, --tiers high, fewer formats")
+        }
+        None => {
+            let message = format!("the conversion was called off after {after:.1} s, at {part}");
+            Diagnostic::new(&codes::CANCELLED, Place::default(), message).help("convert it again if it is still wanted")
+        }
+    }
+}
+
+/// Rounded to hundredths.
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e5).round() / 100.0
+}
+
+/// Puts the files in place under the next revision's number, if they differ from what is there.
+fn publish(
+    report: &mut Report,
+    mut outputs: publish::Files,
+    before: Duration,
+    start: Instant,
+    ms: impl Fn(Duration) -> f64,
+) -> Result<resolve::States, Vec<Diagnostic>> {
+    let parent = report.directory.parent().map(Path::to_owned).unwrap_or_default();
+    let failed = |error: publish::Error| {
+        let place = Place::file(error.path.clone());
+        vec![
+            Diagnostic::new(&codes::OUTPUT, place, error.to_string())
+                .help("choose another output directory, or make this one writable"),
+        ]
+    };
+    let slot = publish::Slot::lock(&parent, &report.name).map_err(failed)?;
+    let paths: Vec<PathBuf> =
+        outputs.keys().map(String::as_str).chain([REPORT]).map(|path| slot.directory().join(path)).collect();
+    let previous = Previous::read(&slot.directory().join(REPORT));
+    report.changed = !(previous.revision > 0 && slot.holds(&outputs, &previous.files));
+    report.revision = previous.revision + u64::from(report.changed);
+    if !report.changed {
+        report.timings_ms.total = ms(start.elapsed());
+        return Ok(resolve::States::now(&paths));
+    }
+    // The report is part of the revision, so its own publication is all that it can't time.
+    report.timings_ms.publish = ms(start.elapsed() - before);
+    report.timings_ms.total = ms(start.elapsed());
+    let text = serde_json::to_vec_pretty(report).map_err(|error| {
+        vec![Diagnostic::new(&codes::INTERNAL, Place::default(), format!("the report cannot be written: {error}"))]
+    })?;
+    outputs.insert(REPORT.to_owned(), text);
+    let mut ours = previous.files;
+    ours.push(REPORT.to_owned());
+    slot.publish(&outputs, &ours).map_err(failed)?;
+    // While the lock is held: after it, these may be another writer's.
+    Ok(resolve::States::now(&paths))
+}
+
+/// What the last revision's report says of it.
+#[derive(Default)]
+struct Previous {
+    revision: u64,
+    files: Vec<String>,
+}
+
+impl Previous {
+    /// Nothing, if there is no report or it can't be understood: then everything is written anew.
+    fn read(path: &Path) -> Self {
+        // Whoever put a pipe or a mountain there gets it replaced.
+        let is_ours = std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_REPORT);
+        let read = || serde_json::from_slice::<serde_json::Value>(&std::fs::read(path).ok()?).ok();
+        let Some(json) = is_ours.then(read).flatten() else { return Self::default() };
+        let files =
+            json["files"].as_array().into_iter().flatten().filter_map(|f| f["path"].as_str().map(str::to_owned)).collect();
+        Self { revision: json["revision"].as_u64().unwrap_or(0), files }
+    }
+}
+
+/// A source's text and what is known of it.
+struct SourceText {
+    text: String,
+    file: Option<PathBuf>,
+    sha256: String,
+    /// What xacro warned of, if it made the text of the file.
+    expanded: Option<Vec<Diagnostic>>,
+}
+
+impl SourceText {
+    /// Findings as they are told: those about a text that xacro made say so, and come after what xacro said.
+    fn told(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let Some(warnings) = &self.expanded else { return found };
+        for diagnostic in &mut found {
+            let place = &mut diagnostic.place;
+            place.expanded |= place.line > 0 && place.file.as_deref() == self.file.as_deref();
+        }
+        warnings.iter().cloned().chain(found).collect()
+    }
+}
+
+/// Has a file expanded by xacro.
+fn expand(
+    file: &Path,
+    arguments: &[xacro::Argument],
+    files: &resolve::Files,
+    context: &Context,
+    limit: &TimeLimit,
+) -> Result<SourceText, Box<Diagnostic>> {
+    let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    files.input_within(&file, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(file.clone())))?;
+    let (expanded, included) = xacro::expand(&file, arguments, files.resolver(), limit.left());
+    included.iter().for_each(|included| files.rely_on(included));
+    let xacro::Expanded { text, warnings } = expanded?;
+    context.expanded.iter().for_each(|tell| tell(&text));
+    Ok(SourceText { sha256: sha256(text.as_bytes()), text, file: Some(file), expanded: Some(warnings) })
+}
+
+fn read_source(job: &Job, files: &resolve::Files) -> Result<SourceText, Diagnostic> {
+    match &job.source {
+        Source::Text { text, file } => {
+            if let Some(folder) = file.as_deref().and_then(Path::parent) {
+                files.allow(folder);
+            }
+            Ok(SourceText { sha256: sha256(text.as_bytes()), text: text.clone(), file: file.clone(), expanded: None })
+        }
+        Source::File(path) | Source::Xacro { file: path, .. } => {
+            refuse_other_kinds(path)?;
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            let file = files.input_within(&path, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(path.clone())))?;
+            let text = urdf::decode(&file.bytes).map_err(|mut d| {
+                d.place.file = Some(path.clone().into());
+                d
+            })?;
+            Ok(SourceText { text, sha256: sha256(&file.bytes), file: Some(path), expanded: None })
+        }
+    }
+}
+
+/// A clear word about inputs that are known by their name and not read.
+fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
+    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let (kind, help) = match extension.as_str() {
+        "usd" | "usda" | "usdc" | "usdz" => {
+            ("an OpenUSD file", "reading OpenUSD is not part of this version: give a URDF file".to_owned())
+        }
+        "glb" | "gltf" => (
+            "a glTF file",
+            "reading glTF is for `urdf_usd inspect` and the library (`gltf::read`): give a URDF file".to_owned(),
+        ),
+        "sdf" | "world" => ("an SDFormat file", "give a URDF file".to_owned()),
+        "mjcf" => ("a MuJoCo file", "give a URDF file".to_owned()),
+        _ => return Ok(()),
+    };
+    Err(Diagnostic::new(
+        &codes::SOURCE_KIND,
+        Place::file(path),
+        format!("{} is {kind}, which is not converted", path.display()),
+    )
+    .help(help))
+}
+
+/// Makes the contents of all files. Returns them with what is in the layers.
+fn write(
+    (job, limit): (&Job, &TimeLimit),
+    robot: &Robot,
+    name: &str,
+    identity: &Identity,
+    sha256: &str,
+    store: &Store,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (publish::Files, usd::Written) {
+    let usd_options = usd::Options {
+        entry: name.to_owned(),
+        identifier: identity.identifier.clone(),
+        package_uri: identity.package_uri().map(str::to_owned),
+        version: identity.version.clone(),
+        namespace: job.namespace.clone(),
+        base: job.base,
+        bodies: job.bodies,
+        overlays: job.overlays.clone(),
+        usdz: job.formats.usdz,
+        limit: limit.clone(),
+    };
+    let gltf_options = gltf::Options {
+        source: Some(gltf::Source {
+            format: "urdf".to_owned(),
+            uri: identity.uri.clone(),
+            hash: Some(format!("sha256:{sha256}")),
+            resolved_at: job.dated.then(|| time::rfc3339(time::now())),
+        }),
+        extent: job.gltf,
+        base: job.base,
+        limit: limit.clone(),
+    };
+    let (asset, gltf) = rayon::join(
+        || usd::write(robot, &usd_options, store),
+        || (job.formats.glb || job.formats.gltf).then(|| gltf::write(robot, &gltf_options, store)),
+    );
+    diagnostics.extend(asset.diagnostics);
+    let mut files = publish::Files::new();
+    files.extend(asset.usdz.map(|package| (format!("{name}.usdz"), package)));
+    if job.formats.usd {
+        files.extend(asset.files);
+    }
+    if let Some(mut gltf) = gltf {
+        diagnostics.append(&mut gltf.diagnostics);
+        if job.formats.glb {
+            match gltf.glb() {
+                Ok(glb) => files.extend([(format!("{name}.glb"), glb)]),
+                Err(diagnostic) => diagnostics.push(diagnostic),
+            }
+        }
+        if job.formats.gltf {
+            let binary = format!("{name}.bin");
+            let (document, bytes) = gltf.gltf(&binary);
+            files.insert(format!("{name}.gltf"), document);
+            if !bytes.is_empty() {
+                files.insert(binary, bytes);
+            }
+        }
+    }
+    (files, asset.written)
+}
+
+/// The robot's name as the name of a file: without separators and control characters, not hidden, and not that of a layer.
+pub fn file_name(robot: &str) -> String {
+    let name: String = robot.chars().map(|c| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c }).collect();
+    let name = name.trim().trim_start_matches('.');
+    // File systems allow 255 bytes, and endings and the staging directory's marks come on top.
+    let end = (0..=name.len().min(200)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
+    match &name[..end] {
+        "" => "robot".to_owned(),
+        taken if usd::is_layer(taken) || taken.eq_ignore_ascii_case("report") => format!("{taken}_robot"),
+        name => name.to_owned(),
+    }
+}
+
+/// SHA-256 in lower-case hex.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
+}

@@ -1,0 +1,551 @@
+//! Fills a robot with what its references point to: meshes, hulls for colliders, textures, controllers; and with its SRDF and XRDF.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use super::{Context, Job, Step, stand_in};
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_mesh as mesh;
+use urdf_usd_resolve::{File, Files, Located};
+use urdf_usd_robot::{Geometry, Material, MaterialId, Mesh, MeshId, MeshSource, Robot, Shape, Texture, Tiers};
+use urdf_usd_time_limit::TimeLimit;
+use urdf_usd_urdf as urdf;
+use urdf_usd_urdf::srdf;
+use urdf_usd_urdf::xrdf;
+
+/// The most triangles of all meshes of a robot together, each file counted once: a hundred bytes each, some of them several times. The
+/// largest real robots have some millions.
+const MAX_TRIANGLES: usize = 16 << 20;
+
+/// The most bytes of all their files.
+const MAX_MESH_BYTES: u64 = 2 << 30;
+
+/// How many bytes of controller files are read.
+const MAX_CONTROLLER_FILES: usize = 4 << 20;
+
+/// Loads every mesh, texture and controller file of `robot`, all cores at once. What can't be loaded is reported and left out.
+/// If the time is up, what is left is not loaded.
+///
+/// # Errors
+/// If the meshes together are beyond the limits.
+pub(super) fn load(
+    robot: &mut Robot,
+    files: &Files,
+    (job, limit): (&Job, &TimeLimit),
+    context: &Context,
+    base: Option<&Path>,
+) -> Result<Vec<Diagnostic>, Diagnostic> {
+    let mut distinct = Distinct::default();
+    let mut diagnostics = meshes(robot, files, (job.meshes, limit), context, base, &mut distinct)?;
+    let mut pixels = mesh::MAX_PIXELS_TOGETHER;
+    diagnostics.extend(bound_pixels(robot, &mut pixels));
+    if job.stand_ins {
+        stand_in::add(robot, &mut diagnostics);
+    }
+    diagnostics.extend(derived(robot, (job.tiers, limit), context, &mut distinct));
+    diagnostics.extend(textures(robot, files, base, (limit, pixels)));
+    diagnostics.extend(untextured(robot));
+    diagnostics.extend(controllers(robot, files, base));
+    Ok(diagnostics)
+}
+
+/// Whether meshes of so many bytes and triangles are beyond the limits; `place` is that of the robot.
+fn too_much(bytes: u64, triangles: usize, place: &Place) -> Result<(), Diagnostic> {
+    let what = match (bytes > MAX_MESH_BYTES, triangles > MAX_TRIANGLES) {
+        (true, _) => {
+            format!("the files of all meshes have {} MiB together; the limit is {} MiB", bytes >> 20, MAX_MESH_BYTES >> 20)
+        }
+        (_, true) => format!("all meshes have more than {MAX_TRIANGLES} triangles together"),
+        _ => return Ok(()),
+    };
+    Err(Diagnostic::new(&super::codes::TOO_MUCH_MESH, place.clone(), what).help("simplify the largest meshes"))
+}
+
+/// Loads the meshes.
+fn meshes(
+    robot: &mut Robot,
+    files: &Files,
+    (options, limit): (mesh::Options, &TimeLimit),
+    context: &Context,
+    base: Option<&Path>,
+    distinct: &mut Distinct,
+) -> Result<Vec<Diagnostic>, Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let located: Vec<Result<Located, Diagnostic>> = robot
+        .meshes
+        .par_iter()
+        .map(|source| files.locate(&source.uri, base).map_err(|error| error.at(source.place.clone())))
+        .collect();
+    // References that lead to one file are one mesh.
+    let mut by_path: HashMap<&Path, usize> = HashMap::new();
+    let mut jobs: Vec<(&MeshSource, &Located)> = Vec::new();
+    let mut job_of: Vec<Option<usize>> = vec![None; located.len()];
+    for ((source, result), job_of) in robot.meshes.iter().zip(&located).zip(&mut job_of) {
+        match result {
+            Ok(file) => {
+                *job_of = Some(*by_path.entry(&file.path).or_insert_with(|| {
+                    jobs.push((source, file));
+                    jobs.len() - 1
+                }));
+            }
+            Err(diagnostic) => diagnostics.push(diagnostic.clone()),
+        }
+    }
+    let bytes = jobs.iter().fold(0_u64, |bytes, (_, file)| bytes.saturating_add(file.bytes));
+    too_much(bytes, 0, &robot.place)?;
+    // Counted as they come, so that memory does not fill before the sum is known.
+    let triangles = AtomicUsize::new(0);
+    let loaded = context.all(
+        Step::Load,
+        limit,
+        &jobs,
+        (|(_, file)| file.bytes as usize, |(source, _)| source.uri.clone()),
+        |(source, file)| {
+            if triangles.load(Ordering::Relaxed) > MAX_TRIANGLES {
+                return (None, Vec::new());
+            }
+            match mesh::load(file, files, options, &context.store) {
+                Ok((mesh, found)) => {
+                    triangles.fetch_add(mesh.triangles.len(), Ordering::Relaxed);
+                    let found = found.into_iter().map(|d| at_reference(d, &source.place)).collect();
+                    (Some(Arc::new(mesh)), found)
+                }
+                Err(error) => (None, vec![unreadable(&error, &file.path, &source.place)]),
+            }
+        },
+    );
+    if limit.ended().is_some() {
+        return Ok(diagnostics);
+    }
+    too_much(bytes, triangles.into_inner(), &robot.place)?;
+    let mut meshes: Vec<Option<Arc<Mesh>>> = Vec::with_capacity(loaded.len());
+    for (mesh, found) in loaded {
+        diagnostics.extend(found);
+        meshes.push(mesh.map(|mesh| distinct.only(mesh)));
+    }
+    for (source, job) in robot.meshes.iter_mut().zip(job_of) {
+        source.mesh = job.and_then(|job| meshes[job].clone());
+    }
+    Ok(diagnostics)
+}
+
+/// Meshes, each once: equal ones of different files, or hulls of different meshes, are one, unless they look different.
+#[derive(Default)]
+struct Distinct(HashMap<[u8; 32], Vec<Arc<Mesh>>>);
+
+impl Distinct {
+    /// The one that stands for `mesh`.
+    fn only(&mut self, mesh: Arc<Mesh>) -> Arc<Mesh> {
+        let equal = self.0.entry(mesh.digest).or_default();
+        if let Some(known) = equal.iter().find(|other| other.materials == mesh.materials) {
+            return known.clone();
+        }
+        equal.push(mesh.clone());
+        mesh
+    }
+}
+
+/// What the robot's controller files say. One that can't be had is a warning: the robot then has controllers by convention.
+fn controllers(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut texts: Vec<(Arc<Path>, String)> = Vec::new();
+    let mut room = MAX_CONTROLLER_FILES;
+    for (uri, place) in &robot.controller_files {
+        let file = files.open(uri, base).map_err(|error| (error.message, error.help));
+        match file {
+            // One file under two names says nothing new.
+            Ok(file) if texts.iter().any(|(path, _)| **path == *file.path) => {}
+            Ok(file) if file.bytes.len() > room => {
+                diagnostics.push(unread_controllers(
+                    place,
+                    "such files are larger than 4 MiB together",
+                    "leave out what is no controller",
+                ));
+            }
+            Ok(file) => {
+                room -= file.bytes.len();
+                texts.push((Arc::from(file.path), String::from_utf8_lossy(&file.bytes).into_owned()));
+            }
+            Err((message, help)) => diagnostics.push(unread_controllers(place, &message, &help)),
+        }
+    }
+    diagnostics.extend(urdf::set_controllers(robot, &texts));
+    diagnostics
+}
+
+fn unread_controllers(place: &Place, why: &str, help: &str) -> Diagnostic {
+    let message = format!("the controller file can't be read: {why}");
+    Diagnostic::new(&super::codes::CONTROLLER_FILE, place.clone(), message).help(help)
+}
+
+/// Reads the SRDF file that a person named for the robot.
+///
+/// # Errors
+/// If it can't be opened, or is in an encoding that is not read.
+pub(super) fn srdf(robot: &mut Robot, path: &Path, files: &Files) -> Result<Vec<Diagnostic>, Diagnostic> {
+    let (path, file) = named(path, files)?;
+    let text = urdf::decode(&file.bytes).map_err(|mut diagnostic| {
+        diagnostic.place.file = Some(path.clone().into());
+        diagnostic
+    })?;
+    Ok(srdf::apply(&text, Some(&path), robot))
+}
+
+/// Reads the XRDF file that a person named for the robot.
+///
+/// # Errors
+/// If it can't be opened.
+pub(super) fn xrdf(robot: &mut Robot, path: &Path, files: &Files) -> Result<Vec<Diagnostic>, Diagnostic> {
+    let (path, file) = named(path, files)?;
+    let text = String::from_utf8_lossy(&file.bytes);
+    Ok(xrdf::apply(text.trim_start_matches('\u{feff}'), Some(&path), robot))
+}
+
+/// Opens a file that a person named, and says where it is.
+fn named(path: &Path, files: &Files) -> Result<(PathBuf, File), Diagnostic> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let file = files.input_within(&path, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(path.clone())))?;
+    Ok((path, file))
+}
+
+/// Gives shapes that a picture cannot lie on the same material without it.
+fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut plain: HashMap<MaterialId, MaterialId> = HashMap::new();
+    for link in &mut robot.links {
+        for shape in &mut link.visuals {
+            let Some(id) = shape.material.filter(|id| robot.materials[id.0].base_color_texture.is_some()) else { continue };
+            if let Geometry::Mesh { mesh, .. } = shape.geometry {
+                // A mesh whose every part has a material of its own doesn't show the robot's; one that is missing shows none.
+                let shows_it = |m: &Arc<Mesh>| m.uvs.is_none() && m.parts.iter().any(|part| part.material.is_none());
+                if !robot.meshes[mesh.0].mesh.as_ref().is_some_and(shows_it) {
+                    continue;
+                }
+            }
+            let name = robot.materials[id.0].name.clone();
+            shape.material = Some(*plain.entry(id).or_insert_with(|| {
+                let mut material = robot.materials[id.0].clone();
+                let mean = material.base_color_texture.take().and_then(|texture| mesh::mean_color(&texture));
+                if let Some([red, green, blue, _]) = mean {
+                    material.base_color = [red, green, blue, material.base_color[3]];
+                }
+                robot.materials.push(material);
+                MaterialId(robot.materials.len() - 1)
+            }));
+            let message =
+                format!("the texture of material {name:?} cannot be put on this shape, which has no texture coordinates");
+            diagnostics.push(
+                Diagnostic::new(&super::codes::TEXTURE_WITHOUT_COORDINATES, shape.place.clone(), message)
+                    .help("give the visual a mesh with texture coordinates, or a material with a colour only"),
+            );
+        }
+    }
+    diagnostics
+}
+
+/// A finding inside a mesh file that has no place of its own stands where the URDF refers to the file.
+fn at_reference(mut diagnostic: Diagnostic, reference: &Place) -> Diagnostic {
+    if diagnostic.place == Place::default() {
+        diagnostic.place = reference.clone();
+    }
+    diagnostic
+}
+
+fn unreadable(error: &mesh::Error, file: &Path, place: &Place) -> Diagnostic {
+    let line = if error.line > 0 { format!(":{}", error.line) } else { String::new() };
+    let help = match error.help.as_str() {
+        "" => "repair or replace the file".to_owned(),
+        help => help.to_owned(),
+    };
+    Diagnostic::new(error.code, place.clone(), format!("{}{line}: {error}", file.display()))
+        .help(format!("{help}; the link keeps its other geometry"))
+}
+
+/// What is made from meshes: coarser tiers of those that are seen, and convex hulls of those that collide. What is flat or straight gets
+/// a hull with a thickness; what has no size at all keeps colliding as it is.
+fn derived(
+    robot: &mut Robot,
+    (tiers, limit): (super::Tiers, &TimeLimit),
+    context: &Context,
+    distinct: &mut Distinct,
+) -> Vec<Diagnostic> {
+    enum Derived {
+        Tiers(Tiers),
+        /// And whether the mesh is watertight.
+        Hull(Box<Result<mesh::Hull, mesh::Error>>, bool),
+    }
+    let seen = meshes_of(robot.links.iter().flat_map(|link| &link.visuals));
+    let colliding = meshes_of(robot.links.iter().flat_map(|link| &link.collisions));
+    let mut jobs: Vec<(Arc<Mesh>, Option<Place>)> = Vec::new();
+    if tiers == super::Tiers::All {
+        jobs.extend(distinct_meshes(robot, &seen).into_iter().map(|(mesh, _)| (mesh, None)));
+    }
+    jobs.extend(distinct_meshes(robot, &colliding).into_iter().map(|(mesh, place)| (mesh, Some(place))));
+    let made = context.all(
+        Step::Derive,
+        limit,
+        &jobs,
+        (|(mesh, _)| mesh.triangles.len(), |(mesh, _)| format!("a mesh of {} triangles", mesh.triangles.len())),
+        |(mesh, collider)| match collider {
+            None => Derived::Tiers(mesh::kept_tiers(mesh, &context.store)),
+            Some(_) => Derived::Hull(Box::new(mesh::kept_hull(mesh, &context.store)), mesh.is_watertight()),
+        },
+    );
+    let mut diagnostics = Vec::new();
+    if limit.ended().is_some() {
+        return diagnostics;
+    }
+    let mut sources: HashMap<*const Mesh, Vec<usize>> = HashMap::new();
+    for (index, source) in robot.meshes.iter().enumerate() {
+        if let Some(mesh) = &source.mesh {
+            sources.entry(Arc::as_ptr(mesh)).or_default().push(index);
+        }
+    }
+    for ((mesh, place), made) in jobs.into_iter().zip(made) {
+        let sources = sources.get(&Arc::as_ptr(&mesh)).map_or(&[][..], Vec::as_slice);
+        match made {
+            Derived::Tiers(tiers) => {
+                let tiers = Tiers {
+                    medium: tiers.medium.map(|tier| distinct.only(tier)),
+                    low: tiers.low.map(|tier| distinct.only(tier)),
+                };
+                sources.iter().for_each(|&source| robot.meshes[source].tiers = tiers.clone());
+            }
+            Derived::Hull(hull, is_watertight) => {
+                let uri = sources.first().map_or("", |&source| robot.meshes[source].uri.as_str());
+                let mut report = |code, message, help: &str| {
+                    diagnostics.push(Diagnostic::new(code, place.clone().unwrap_or_default(), message).help(help));
+                };
+                match &*hull {
+                    Ok(hull) if hull.is_thickened => {
+                        let message = format!("the mesh \"{uri}\" is flat; its collider is 0.1 % of its size thick");
+                        report(&mesh::codes::HULL_FLAT, message, "use a box for the collider, or a mesh with a thickness");
+                    }
+                    Ok(_) => {}
+                    Err(error) => {
+                        let help = "the collider keeps the mesh as it is; give it some volume, or use a primitive";
+                        report(error.code, format!("no convex hull of the mesh \"{uri}\": {error}"), help);
+                    }
+                }
+                if !is_watertight {
+                    let message =
+                        format!("the mesh \"{uri}\" is not watertight, so the collider in the variant \"trimesh\" is not");
+                    let help = "close the mesh if a simulator is to use that variant; the default one has a closed convex hull";
+                    report(&mesh::codes::OPEN, message, help);
+                }
+                if let Ok(hull) = *hull {
+                    let hull = distinct.only(hull.mesh.into());
+                    sources.iter().for_each(|&source| robot.meshes[source].hull = Some(hull.clone()));
+                }
+            }
+        }
+    }
+    diagnostics
+}
+
+/// The meshes that shapes refer to, each with the first shape that does.
+fn meshes_of<'a>(shapes: impl Iterator<Item = &'a Shape>) -> HashMap<MeshId, &'a Place> {
+    let mut meshes = HashMap::new();
+    for shape in shapes {
+        if let Geometry::Mesh { mesh, .. } = shape.geometry {
+            meshes.entry(mesh).or_insert(&shape.place);
+        }
+    }
+    meshes
+}
+
+/// What was loaded for these meshes, each once, with the first shape that shows it.
+fn distinct_meshes(robot: &Robot, wanted: &HashMap<MeshId, &Place>) -> Vec<(Arc<Mesh>, Place)> {
+    let mut distinct: Vec<(Arc<Mesh>, Place)> = Vec::new();
+    let mut known: HashSet<*const Mesh> = HashSet::new();
+    for (index, source) in robot.meshes.iter().enumerate() {
+        if let (Some(mesh), Some(place)) = (&source.mesh, wanted.get(&MeshId(index)))
+            && known.insert(Arc::as_ptr(mesh))
+        {
+            distinct.push((mesh.clone(), (*place).clone()));
+        }
+    }
+    distinct
+}
+
+/// Takes the textures from meshes that are too many together, in the robot's order, and leaves in `room` how many pixels others may have.
+fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    // Whether each image had room, and what each mesh became.
+    let mut fits: HashMap<String, bool> = HashMap::new();
+    let mut without: HashMap<*const Mesh, Arc<Mesh>> = HashMap::new();
+    for source in &mut robot.meshes {
+        let Some(mesh) = source.mesh.as_mut() else { continue };
+        let mut too_many = HashSet::new();
+        for texture in mesh.materials.iter().flat_map(Material::textures) {
+            let fits = fits.entry(texture.sha256.clone()).or_insert_with(|| {
+                let left = room.checked_sub(mesh::pixels(texture));
+                *room = left.unwrap_or(*room);
+                left.is_some()
+            });
+            if !*fits {
+                too_many.insert(texture.sha256.clone());
+            }
+        }
+        if too_many.is_empty() {
+            continue;
+        }
+        let plain = without.entry(Arc::as_ptr(mesh)).or_insert_with(|| {
+            let message =
+                format!("of \"{}\" {} images are left out: there are too many pixels in all", source.uri, too_many.len());
+            let found = Diagnostic::new(&mesh::codes::TEXTURE_TOO_MANY_PIXELS, source.place.clone(), message);
+            diagnostics.push(found.help("scale the images down"));
+            let mut plain = Mesh::clone(mesh);
+            plain
+                .materials
+                .iter_mut()
+                .for_each(|material| material.retain_textures(|texture| !too_many.contains(&texture.sha256)));
+            Arc::new(plain)
+        });
+        *mesh = plain.clone();
+    }
+    diagnostics
+}
+
+/// The textures of the robot's own materials, each file read once. `pixels` is how many they may have together.
+fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>, (limit, mut pixels): (&TimeLimit, u64)) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut by_uri: HashMap<&str, Result<Arc<Texture>, ()>> = HashMap::new();
+    for (material, uri, place) in &robot.textures {
+        if limit.is_over(|| format!("loading the texture {uri}")) {
+            break;
+        }
+        let texture = by_uri.entry(uri).or_insert_with(|| {
+            let file = files.open(uri, base).map_err(|error| diagnostics.push(error.at(place.clone())))?;
+            let loaded = mesh::texture_within(&file, &mut pixels);
+            if loaded.is_ok() && mesh::is_deep(&file) {
+                let message = format!("{} has more than 8 bits a channel; the upper 8 count", file.path.display());
+                diagnostics.push(Diagnostic::new(&mesh::codes::TEXTURE_DEEP, place.clone(), message));
+            }
+            loaded.map_err(|error| diagnostics.push(unreadable(&error, &file.path, place)))
+        });
+        if let Ok(texture) = texture {
+            let material: &mut Material = &mut robot.materials[material.0];
+            material.base_color_texture = Some(texture.clone());
+        }
+    }
+    diagnostics
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::{Context, Failure, Job, Report, Source, convert};
+
+    const URDF: &str = r#"<robot name="r">
+        <link name="a"/><link name="b"/>
+        <joint name="j" type="revolute"><parent link="a"/><child link="b"/><limit lower="0" upper="1" effort="1" velocity="1"/></joint>
+        <ros2_control name="hw"><joint name="j"><command_interface name="position"/></joint></ros2_control>
+        <gazebo><plugin filename="gz_ros2_control-system"><parameters>config/arm.yaml</parameters></plugin></gazebo>
+        </robot>"#;
+
+    /// Converts the robot in `folder`, with its SRDF and its XRDF.
+    fn run(folder: &std::path::Path) -> Result<Report, Box<Failure>> {
+        let job = Job {
+            srdf: Some(folder.join("r.srdf")),
+            xrdf: Some(folder.join("r.xrdf")),
+            ..Job::new(Source::File(folder.join("r.urdf")), folder.join("out"))
+        };
+        convert(&job, &Context::default()).map_err(Box::new)
+    }
+
+    #[test]
+    fn a_conversion_ends_in_time_or_when_it_is_called_off_and_writes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("r.urdf"), URDF).unwrap();
+        let out = folder.path().join("out");
+        let job = |time_limit| Job { time_limit, ..Job::new(Source::File(folder.path().join("r.urdf")), &out) };
+        let late = convert(&job(Some(std::time::Duration::ZERO)), &Context::default()).unwrap_err();
+        let [found] = &late.diagnostics[..] else { panic!("{late:?}") };
+        assert_eq!(found.code, "convert-timed-out");
+        assert!(found.message.contains("loading meshes") && found.help.contains("--time-limit"), "{found}");
+        let context = Context { cancelled: std::sync::Arc::new(true.into()), ..Context::default() };
+        assert_eq!(convert(&job(None), &context).unwrap_err().diagnostics[0].code, "convert-cancelled");
+        assert!(!out.exists());
+        let generous = Some(std::time::Duration::from_secs(3600));
+        assert!(convert(&job(generous), &Context::default()).unwrap().changed);
+    }
+
+    #[test]
+    fn meshes_have_an_end_together() {
+        use super::{MAX_MESH_BYTES, MAX_TRIANGLES, too_much};
+        let place = Default::default();
+        assert_eq!(too_much(MAX_MESH_BYTES, MAX_TRIANGLES, &place), Ok(()));
+        for (bytes, triangles, what) in [(MAX_MESH_BYTES + 1, 0, "2048 MiB"), (0, MAX_TRIANGLES + 1, "16777216 triangles")] {
+            let found = too_much(bytes, triangles, &place).unwrap_err();
+            assert!(found.code == "convert-too-much-mesh" && found.message.contains(what), "{found}");
+        }
+    }
+
+    #[test]
+    fn textures_of_meshes_have_room_together() {
+        use urdf_usd_robot::{ImageFormat, Material, Mesh, MeshSource, Robot, Texture, Tiers};
+        let png = |side: u32| {
+            let mut bytes = std::io::Cursor::new(Vec::new());
+            image::DynamicImage::new_rgb8(side, 2).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+            bytes.into_inner()
+        };
+        let source = |side: u32| {
+            let texture = Texture {
+                name: "t".to_owned(),
+                format: ImageFormat::Png,
+                bytes: png(side).into(),
+                sha256: side.to_string(),
+                has_alpha: false,
+            };
+            let material = Material { base_color_texture: Some(texture.into()), ..Material::plain("m", [1.0; 4]) };
+            let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+            let mesh = Mesh { materials: vec![material], ..urdf_usd_mesh::convex_hull(&corners).unwrap() };
+            let (uri, place) = (format!("{side}.dae"), Default::default());
+            MeshSource { uri, place, mesh: Some(mesh.into()), hull: None, tiers: Tiers::default() }
+        };
+        let mut robot: Robot = urdf_usd_urdf::read(URDF, None).robot.unwrap();
+        robot.meshes = [4, 10, 4, 5].map(source).into();
+        let mut room = 20;
+        let found = super::bound_pixels(&mut robot, &mut room);
+        let has = |source: &MeshSource| source.mesh.as_ref().unwrap().materials[0].base_color_texture.is_some();
+        // 8 of 20, then 20 that don't fit, the first again, and 10.
+        assert_eq!(robot.meshes.iter().map(has).collect::<Vec<_>>(), [true, false, true, true]);
+        assert_eq!((found.len(), found[0].code, room), (1, "texture-too-many-pixels", 2));
+    }
+
+    #[test]
+    fn controller_files_srdf_and_xrdf_are_read_and_watched() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+        let codes = |report: &Report| report.diagnostics.iter().map(|d| d.code).collect::<Vec<_>>();
+        write("r.urdf", URDF);
+
+        for (name, text) in [
+            ("r.srdf", "<robot name='r'><disable_collisions link1='a' link2='c'/></robot>"),
+            ("r.xrdf", "\u{feff}format: xrdf\nformat_version: 1.0\ntool_frames: [c]"),
+        ] {
+            let failure = run(&folder).unwrap_err();
+            assert_eq!(failure.diagnostics[0].code, "resolve-missing-file");
+            assert!(failure.used.contains(&folder.join(name)));
+            write(name, text);
+        }
+        let report = run(&folder).unwrap();
+        let expected = ["srdf-unknown-link", "xrdf-unknown-frame", "controller-file-unread", "urdf-assumed-controllers"];
+        assert!(expected.iter().all(|code| codes(&report).contains(code)), "{:?}", report.diagnostics);
+        assert!(["config/arm.yaml", "r.srdf", "r.xrdf"].iter().all(|name| report.used.contains(&folder.join(name))));
+
+        fs::create_dir(folder.join("config")).unwrap();
+        write("config/arm.yaml", "arm: {type: odd/OddController}");
+        let report = run(&folder).unwrap();
+        let found = report.diagnostics.iter().find(|d| d.code == "urdf-unknown-controller").unwrap();
+        assert_eq!(found.place.file.as_deref(), Some(&*folder.join("config/arm.yaml")));
+        assert!(!codes(&report).contains(&"urdf-assumed-controllers"));
+    }
+}

@@ -1,0 +1,104 @@
+//! What a conversion tells programs: `report.json` (the contract is in the README).
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use urdf_usd_diagnostic::{Diagnostic, Severity};
+
+/// The outcome of a conversion that wrote an asset, or found the written one current.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The robot's name as its source gives it.
+    pub robot: String,
+    /// What was converted.
+    pub source: SourceInfo,
+    /// Counts the different contents of this asset, from 1.
+    pub revision: u64,
+    /// Every file of the asset but `report.json` itself.
+    pub files: Vec<FileInfo>,
+    /// What the robot consists of.
+    pub counts: Counts,
+    /// Milliseconds per phase.
+    pub timings_ms: Timings,
+    /// What was found on the way, in the order of the phases.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The asset's directory.
+    #[serde(skip)]
+    pub directory: PathBuf,
+    /// The name of the asset: of its directory and of its entry without the ending.
+    #[serde(skip)]
+    pub name: String,
+    /// The robot's root link (the first, if it has several); empty for a robot without links.
+    #[serde(skip)]
+    pub root: String,
+    /// The namespace that the asset declares for the robot's ROS interfaces.
+    #[serde(skip)]
+    pub namespace: String,
+    /// Whether a new revision was published; `false` if the last one already held the same bytes.
+    #[serde(skip)]
+    pub changed: bool,
+    /// Every file outside the asset that the conversion read or looked for, for watching.
+    #[serde(skip)]
+    pub used: Vec<PathBuf>,
+}
+
+impl Report {
+    /// How many findings have this severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.diagnostics.iter().filter(|d| d.severity == severity).count()
+    }
+}
+
+/// What was converted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SourceInfo {
+    /// `urdf` or `xacro`.
+    pub kind: &'static str,
+    /// The file, `package://` where it lies in a package; absent for text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+    /// Of the bytes, or of the text that xacro made; lower-case hex.
+    pub sha256: String,
+}
+
+/// A file of an asset.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileInfo {
+    /// Relative to the asset's directory, with forward slashes.
+    pub path: String,
+    /// Length.
+    pub bytes: u64,
+    /// Of the content, lower-case hex.
+    pub sha256: String,
+}
+
+/// What a robot consists of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Links of the source.
+    pub links: usize,
+    /// Joints of the source.
+    pub joints: usize,
+    /// Distinct meshes that were read.
+    pub meshes: usize,
+    /// Triangles of those meshes.
+    pub triangles: usize,
+    /// Distinct materials written.
+    pub materials: usize,
+}
+
+/// Milliseconds per phase.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Timings {
+    /// Reading and checking the source.
+    pub read: f64,
+    /// Loading meshes and textures, and hulls.
+    pub meshes: f64,
+    /// Making the files' contents.
+    pub write: f64,
+    /// Putting them on disk.
+    pub publish: f64,
+    /// All of it.
+    pub total: f64,
+}

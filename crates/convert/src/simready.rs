@@ -1,0 +1,190 @@
+//! What SimReady asks for beside the layers: a picture of the robot (SR.002), and a file that says what the asset is, whose, and on
+//! what terms (SR.004 of the SimReady foundation). What neither the robot nor its package says is left out, never made up.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{codes, publish, time};
+use crate::picture;
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_resolve::{Files, package_of};
+use urdf_usd_robot::Robot;
+use urdf_usd_usd as usd;
+
+/// Pixels a side of the picture.
+const SIDE: u16 = 256;
+/// Wikidata's item for robots.
+const ROBOT: &str = "Q11012";
+/// What people may say of an asset.
+const GIVEN: [&str; 4] = ["author", "asset_license", "category", "qcode"];
+
+/// What people say of an asset, for SimReady's metadata. It goes before what the source says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Simready {
+    given: BTreeMap<&'static str, String>,
+}
+
+impl Simready {
+    /// Reads `KEY=VALUE` texts; a key is one of `author`, `asset_license`, `category`, `qcode`.
+    ///
+    /// # Errors
+    /// The sentence to show, naming what is wrong.
+    pub fn parse<S: AsRef<str>>(texts: &[S]) -> Result<Self, String> {
+        let mut given = BTreeMap::new();
+        for text in texts.iter().map(AsRef::as_ref) {
+            let (key, value) = text.split_once('=').unwrap_or((text, ""));
+            let (key, value) = (key.trim(), value.trim());
+            let Some(key) = GIVEN.into_iter().find(|known| *known == key) else {
+                return Err(format!("{key:?} cannot be given; write KEY=VALUE with one of {}", GIVEN.join(", ")));
+            };
+            if value.is_empty() {
+                return Err(format!("{key} has no value; write {key}=VALUE"));
+            }
+            if key == "qcode" && !value.strip_prefix('Q').is_some_and(is_number) {
+                return Err(format!("{value:?} is no Wikidata item; write Q and its number, such as qcode={ROBOT}"));
+            }
+            given.insert(key, value.to_owned());
+        }
+        Ok(Self { given })
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
+}
+
+/// What a package's manifest says of what is in it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Provenance {
+    author: Option<String>,
+    license: Option<String>,
+}
+
+impl Provenance {
+    /// What the package.xml of the package that `file` lies in says; nothing if there is none.
+    pub(super) fn of(file: &Path, files: &Files) -> Self {
+        let manifest = file.parent().and_then(package_of).map(|package| package.folder.join("package.xml"));
+        let read = manifest.and_then(|path| files.open(&path.to_string_lossy(), None).ok());
+        read.and_then(|file| Self::parse(std::str::from_utf8(&file.bytes).ok()?)).unwrap_or_default()
+    }
+
+    /// The authors, or the maintainers where none are named, and the licences.
+    fn parse(manifest: &str) -> Option<Self> {
+        let document = roxmltree::Document::parse(manifest.trim_start_matches('\u{feff}')).ok()?;
+        let all = |tag: &str| {
+            let texts = document.root_element().children().filter(|node| node.has_tag_name(tag)).filter_map(|node| node.text());
+            let texts: Vec<String> = texts.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+            Some(texts.join(", ")).filter(|text| !text.is_empty())
+        };
+        Some(Self { author: all("author").or_else(|| all("maintainer")), license: all("license") })
+    }
+}
+
+/// What the metadata is about.
+pub(super) struct Subject<'a> {
+    /// The robot.
+    pub robot: &'a Robot,
+    /// The entry layer's name without its ending.
+    pub name: &'a str,
+    /// The asset as written.
+    pub asset: &'a usd::Written,
+    /// Which source it is from: a URI, or the hash of a text.
+    pub source: String,
+    /// What its package says.
+    pub provenance: Provenance,
+    /// The directory of the asset.
+    pub directory: &'a Path,
+}
+
+/// Adds the picture and the metadata to the files of an asset.
+pub(super) fn add(simready: &Simready, subject: &Subject<'_>, files: &mut publish::Files) -> Vec<Diagnostic> {
+    let metadata_path = format!("{}.json", subject.name);
+    let date = generated_on(subject.directory, &metadata_path, files);
+    let (metadata, missing) = metadata(simready, subject, date);
+    let mut diagnostics = Vec::new();
+    if !missing.is_empty() {
+        let message = format!("SimReady's metadata lacks {}: neither the source nor its package says", missing.join(" and "));
+        let help = "say it in the package.xml of the URDF's package (author, license), or give it as KEY=VALUE: see --simready-metadata";
+        diagnostics.push(Diagnostic::new(&codes::SIMREADY_INCOMPLETE, subject.robot.place.clone(), message).help(help));
+    }
+    let text = serde_json::to_vec_pretty(&metadata).unwrap_or_default();
+    files.insert(metadata_path, text);
+    match picture::png(subject.robot, SIDE) {
+        Some(png) => {
+            files.insert(format!(".thumbs/{SIDE}x{SIDE}/{}.usda.png", subject.name), png);
+        }
+        None => {
+            let message = "the picture of the robot cannot be encoded";
+            diagnostics.push(Diagnostic::new(&codes::INTERNAL, Place::default(), message).help("please report this"));
+        }
+    }
+    diagnostics
+}
+
+/// The fields of SR.004, and the names of those that nobody says.
+fn metadata(simready: &Simready, subject: &Subject<'_>, date: String) -> (BTreeMap<&'static str, Value>, Vec<&'static str>) {
+    let size = picture::extents(subject.robot);
+    let provenance = &subject.provenance;
+    let mut fields: BTreeMap<&'static str, Option<Value>> = BTreeMap::from([
+        ("asset_name", Some(json!(subject.robot.name))),
+        ("asset_type", Some(json!("robot"))),
+        ("category", Some(json!("robot"))),
+        ("qcode", Some(json!(ROBOT))),
+        ("author", provenance.author.as_ref().map(|author| json!(author))),
+        ("asset_license", provenance.license.as_ref().map(|license| json!(license))),
+        ("source_file", Some(json!(subject.source))),
+        ("usd_date_generated", Some(json!(date))),
+        ("rigid_body_count", Some(json!(subject.asset.bodies))),
+        ("asset_extents", Some(json!([size.x, size.y, size.z]))),
+        // Nothing weighs nothing: without a body there is no mass to tell.
+        ("mass", Some(subject.asset.mass).filter(|&mass| mass > 0.0).map(|mass| json!(mass))),
+    ]);
+    fields.extend(simready.given.iter().map(|(&key, value)| (key, Some(json!(value)))));
+    let missing = fields.iter().filter(|(_, value)| value.is_none()).map(|(&key, _)| key).collect();
+    (fields.into_iter().filter_map(|(key, value)| Some((key, value?))).collect(), missing)
+}
+
+/// The day on which the files came to be what they are: that of the last revision if they are the same, else today (UTC), or what
+/// `SOURCE_DATE_EPOCH` says. So converting again does not make another revision.
+fn generated_on(directory: &Path, metadata: &str, files: &publish::Files) -> String {
+    let same = |(path, bytes): (&String, &Vec<u8>)| fs::read(directory.join(path)).is_ok_and(|old| old == *bytes);
+    let last = || {
+        let json: Value = serde_json::from_slice(&fs::read(directory.join(metadata)).ok()?).ok()?;
+        json["usd_date_generated"].as_str().map(str::to_owned)
+    };
+    let today = || time::date(time::now());
+    match files.iter().all(same) {
+        true => last().unwrap_or_else(today),
+        false => today(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifests_say_whose_and_on_what_terms() {
+        let both = "<package><author>A\n B</author><author>C</author><maintainer>D</maintainer><license>MIT</license><license>X</license></package>";
+        let expected = Provenance { author: Some("A B, C".into()), license: Some("MIT, X".into()) };
+        assert_eq!(Provenance::parse(both), Some(expected));
+        let maintained = Provenance { author: Some("D".into()), license: None };
+        assert_eq!(Provenance::parse("<package><maintainer>D</maintainer><license/></package>"), Some(maintained));
+        assert_eq!(Provenance::parse("<package>"), None);
+    }
+
+    #[test]
+    fn what_people_say_is_checked() {
+        let simready = Simready::parse(&["author=A = B", " qcode = Q1 "]).unwrap();
+        assert_eq!(simready.given, BTreeMap::from([("author", "A = B".to_owned()), ("qcode", "Q1".to_owned())]));
+        for (text, part) in
+            [("mass=1", "\"mass\" cannot"), ("author", "no value"), ("author= ", "no value"), ("qcode=1", "Wikidata")]
+        {
+            let message = Simready::parse(&[text]).unwrap_err();
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What the program tells people about their input: a severity, a stable code, a message, the place, and the remedy.
+//!
+//! Every module reports through [`Diagnostic`]; none prints. This module knows no file format and no module that reports.
+
+mod escape;
+pub mod near;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use escape::{Escaped, acts_on_a_terminal, escape_controls, escape_controls_in_json, escape_controls_in_list};
+
+use serde::{Deserialize, Serialize};
+
+/// How bad a finding is. `Error` means that something of the input did not reach the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; nothing is lost.
+    Info,
+    /// The output stands on an assumption, a repair or a default that the person should know of.
+    Warning,
+    /// A part of the input is missing from the output, or nothing could be written.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// A kind of finding. Codes are part of the contract: once published they keep their meaning.
+///
+/// Every module lists its own as constants, with the documentation that `docs/diagnostics.md` is made from.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Code {
+    /// Kebab-case, unique in the project: `urdf-unknown-link`.
+    pub id: &'static str,
+    /// The severity it is reported with.
+    pub severity: Severity,
+    /// What it means, in a sentence.
+    pub meaning: &'static str,
+    /// What the conversion does about it: how it goes on, or that it stops.
+    pub outcome: &'static str,
+}
+
+/// Where in the input a finding belongs: a file, a position in it, an element.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Place {
+    /// The file, if the text came from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<Arc<Path>>,
+    /// 1-based line, 0 if unknown.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub line: u32,
+    /// 1-based column in characters, 0 if unknown.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub column: u32,
+    /// The element in a person's words: `link "base"`, `joint "hip" / limit`. Empty if there is none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub element: String,
+    /// Whether line and column are those of the text that xacro made of the file, not those of the file.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub expanded: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+impl Place {
+    /// A whole file.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self { file: Some(path.into().into()), ..Self::default() }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.file {
+            Some(file) => write!(f, "{}", file.display())?,
+            None => f.write_str("<text>")?,
+        }
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+            if self.column > 0 {
+                write!(f, ":{}", self.column)?;
+            }
+            if self.expanded {
+                f.write_str(" of the expanded text")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The stable code, [`Code::id`].
+    pub code: &'static str,
+    /// What is wrong, naming the thing.
+    pub message: String,
+    /// Where.
+    #[serde(rename = "where")]
+    pub place: Place,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub help: String,
+}
+
+impl Diagnostic {
+    /// A finding of the kind `code` at `place`.
+    pub fn new(code: &'static Code, place: Place, message: impl Into<String>) -> Self {
+        Self { severity: code.severity, code: code.id, message: message.into(), place, help: String::new() }
+    }
+
+    /// The same with a remedy.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = help.into();
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}[{}]: {}", self.place, self.severity, self.code, self.message)?;
+        if !self.help.is_empty() {
+            write!(f, " ({})", self.help)?;
+        }
+        Ok(())
+    }
+}

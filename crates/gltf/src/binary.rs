@@ -1,0 +1,522 @@
+//! The binary buffer, and the accessors and views into it. Equal content is stored once.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::compact::{self, Compression, Grid, Stream};
+use super::document::{
+    Accessor, Buffer, BufferExtensions, BufferView, BufferViewExtensions, CompressedView, FallbackBuffer, Index,
+};
+use super::surface::Surface;
+use urdf_usd_store as store;
+
+const BYTE: u32 = 5120;
+const FLOAT: u32 = 5126;
+const UNSIGNED_SHORT: u32 = 5123;
+const UNSIGNED_INT: u32 = 5125;
+const ARRAY_BUFFER: u32 = 34962;
+const ELEMENT_ARRAY_BUFFER: u32 = 34963;
+
+/// A buffer in the making.
+#[derive(Default)]
+pub struct Binary {
+    pub bytes: Vec<u8>,
+    pub views: Vec<BufferView>,
+    pub accessors: Vec<Accessor>,
+    /// The length of what compressed views stand for.
+    fallback: usize,
+    views_known: HashMap<ViewKey, Index>,
+    /// The accessor of each view that holds an array.
+    accessors_known: HashMap<Index, Index>,
+}
+
+/// Content, target, stride, and what the content is read as, so that attributes of equal bytes have a view each: two attributes in one
+/// view need a `byteStride` (glTF 2.0, §3.6.2.4).
+type ViewKey = ([u8; 32], Option<u32>, Option<usize>, Reading);
+/// Component type, kind, and whether there are bounds, which only positions and times have. Nothing of an image.
+type Reading = Option<(u32, &'static str, bool)>;
+
+/// The accessors of a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SurfaceAccessors {
+    pub position: Index,
+    pub normal: Index,
+    pub uv: Option<Index>,
+    pub tangent: Option<Index>,
+    pub color: Option<Index>,
+    /// Whether some of the colours are not opaque.
+    pub translucent: bool,
+    pub indices: Index,
+}
+
+/// Bytes, and a hash by which equal ones are found.
+pub struct Content {
+    bytes: Vec<u8>,
+    digest: [u8; 32],
+}
+
+impl Content {
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self { digest: Sha256::digest(&bytes).into(), bytes }
+    }
+
+    /// The bytes of `values`, each of N.
+    fn of<T: Copy, const N: usize>(values: &[T], bytes_of: impl Fn(T) -> [u8; N]) -> Self {
+        let mut bytes = vec![0; values.len() * N];
+        for (bytes, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
+            *bytes = bytes_of(*value);
+        }
+        Self::new(bytes)
+    }
+}
+
+/// A form, stored.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StoredForm {
+    /// For each part its accessors; `None` if nothing of it can be drawn.
+    pub parts: Vec<Option<SurfaceAccessors>>,
+    /// What its positions are counted in; `None` if they are metres.
+    pub grid: Option<Grid>,
+}
+
+/// A buffer that holds surfaces alone, on its way through a store.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    views: Vec<BufferView>,
+    fallback: usize,
+    accessors: Vec<KeptAccessor>,
+    forms: Vec<KeptForm>,
+}
+
+/// A [`StoredForm`], its grid in bits.
+type KeptForm = (Vec<Option<SurfaceAccessors>>, Option<[u32; 4]>);
+
+/// View, component type, whether normalised, count, kind, and the bits of the bounds.
+type KeptAccessor = (Index, u32, bool, usize, usize, [Vec<u32>; 2]);
+
+/// All kinds of accessors.
+const KINDS: [&str; 4] = ["SCALAR", "VEC2", "VEC3", "VEC4"];
+
+/// What an accessor is for.
+struct Array {
+    content: Content,
+    component_type: u32,
+    normalized: bool,
+    count: usize,
+    kind: &'static str,
+    /// Smallest and largest of each component; empty where nobody needs them.
+    bounds: [Vec<f32>; 2],
+    /// From one element to the next, where elements are padded.
+    stride: Option<usize>,
+    /// What stands for the content, if it is compressed.
+    stream: Option<Stream>,
+}
+
+impl Array {
+    fn new(content: Content, component_type: u32, count: usize, kind: &'static str) -> Self {
+        Self { content, component_type, normalized: false, count, kind, bounds: Default::default(), stride: None, stream: None }
+    }
+
+    /// What its view is read as.
+    fn reading(&self) -> Reading {
+        Some((self.component_type, self.kind, !self.bounds[0].is_empty()))
+    }
+
+    /// Compressed as elements of `stride` bytes.
+    fn compressed(self, stride: usize) -> Self {
+        Self { stream: Stream::attributes(&self.content.bytes, stride), ..self }
+    }
+}
+
+/// A [`Surface`] in bytes.
+pub struct Packed {
+    positions: Array,
+    normals: Array,
+    uvs: Option<Array>,
+    tangents: Option<Array>,
+    colors: Option<Array>,
+    translucent: bool,
+    indices: Array,
+}
+
+impl Packed {
+    /// What takes time in storing a surface, and needs no buffer. With a grid numbers are narrow.
+    pub fn new(surface: Surface, grid: Option<&Grid>, compression: Compression) -> Self {
+        let compress = compression == Compression::Meshopt;
+        let surface = if compress { compact::ordered(surface) } else { surface };
+        let translucent = surface.colors.iter().flatten().any(|color| color[3] != u16::MAX);
+        let squeezed = |array: Array, stride| if compress { array.compressed(stride) } else { array };
+        let plain = |positions: &[[f32; 3]]| {
+            let (low, high) = bounds(positions);
+            Array { bounds: [low.to_vec(), high.to_vec()], ..floats(positions, "VEC3") }
+        };
+        let uvs = surface.uvs.as_ref().map(|uvs| {
+            let narrow = grid.and_then(|_| shares(uvs));
+            narrow.map_or_else(|| squeezed(floats(uvs, "VEC2"), 8), |narrow| squeezed(narrow, 4))
+        });
+        let mut indices = indices(&surface.indices, surface.positions.len());
+        if compress {
+            let stride = if indices.component_type == UNSIGNED_SHORT { 2 } else { 4 };
+            indices.stream = Stream::triangles(&surface.indices, surface.positions.len(), stride);
+        }
+        Self {
+            positions: match grid {
+                Some(grid) => squeezed(steps(&surface.positions, grid), 8),
+                None => plain(&surface.positions),
+            },
+            normals: match grid {
+                Some(_) => {
+                    let array = directions(&surface.normals);
+                    if compress { Array { stream: Stream::normals(&surface.normals), ..array } } else { array }
+                }
+                None => floats(&surface.normals, "VEC3"),
+            },
+            uvs,
+            tangents: surface.tangents.as_ref().map(|tangents| match grid {
+                Some(_) => squeezed(turned(tangents), 4),
+                None => floats(tangents, "VEC4"),
+            }),
+            colors: surface.colors.as_ref().map(|colors| squeezed(sixteen_bits(colors), 8)),
+            translucent,
+            indices,
+        }
+    }
+}
+
+/// Leaves the smallest of all arrays as it is, if all are compressed: programs that don't know the extension see no use of a buffer
+/// that holds nothing else.
+pub fn keep_one_plain<'a>(surfaces: impl Iterator<Item = &'a mut Packed>) {
+    let arrays = surfaces.flat_map(|surface| {
+        let Packed { positions, normals, uvs, tangents, colors, indices, .. } = surface;
+        [Some(positions), Some(normals), uvs.as_mut(), tangents.as_mut(), colors.as_mut(), Some(indices)].into_iter().flatten()
+    });
+    let mut arrays: Vec<&mut Array> = arrays.collect();
+    if arrays.iter().all(|array| array.stream.is_some())
+        && let Some(smallest) = arrays.iter_mut().min_by_key(|array| array.content.bytes.len())
+    {
+        smallest.stream = None;
+    }
+}
+
+fn floats<const N: usize>(values: &[[f32; N]], kind: &'static str) -> Array {
+    Array::new(Content::of(values.as_flattened(), f32::to_le_bytes), FLOAT, values.len(), kind)
+}
+
+/// Positions counted in `grid`; elements begin on multiples of four bytes.
+fn steps(positions: &[[f32; 3]], grid: &Grid) -> Array {
+    let steps: Vec<[u16; 3]> = positions.iter().map(|&point| grid.steps(point)).collect();
+    let padded: Vec<[u16; 4]> = steps.iter().map(|&[x, y, z]| [x, y, z, 0]).collect();
+    let (low, high) = bounds(steps.iter().map(|step| step.map(f32::from)).collect::<Vec<_>>().iter());
+    let content = Content::of(padded.as_flattened(), u16::to_le_bytes);
+    Array {
+        normalized: true,
+        bounds: [low.to_vec(), high.to_vec()],
+        stride: Some(8),
+        ..Array::new(content, UNSIGNED_SHORT, steps.len(), "VEC3")
+    }
+}
+
+fn directions(normals: &[[f32; 3]]) -> Array {
+    let padded: Vec<[i8; 4]> = normals.iter().map(|&n| compact::eight_bits(n)).map(|[x, y, z]| [x, y, z, 0]).collect();
+    let content = Content::of(padded.as_flattened(), i8::to_le_bytes);
+    Array { normalized: true, stride: Some(4), ..Array::new(content, BYTE, normals.len(), "VEC3") }
+}
+
+/// Tangents in 8 bits, their signs too.
+fn turned(tangents: &[[f32; 4]]) -> Array {
+    let narrow: Vec<[i8; 4]> = tangents
+        .iter()
+        .map(|&[x, y, z, sign]| {
+            let [x, y, z] = compact::eight_bits([x, y, z]);
+            [x, y, z, if sign < 0.0 { -i8::MAX } else { i8::MAX }]
+        })
+        .collect();
+    let content = Content::of(narrow.as_flattened(), i8::to_le_bytes);
+    Array { normalized: true, ..Array::new(content, BYTE, tangents.len(), "VEC4") }
+}
+
+/// Texture coordinates in 16 bits; `None` if some lie outside the image, where the bits end.
+fn shares(uvs: &[[f32; 2]]) -> Option<Array> {
+    let inside = uvs.as_flattened().iter().all(|share| (0.0..=1.0).contains(share));
+    let content = inside.then(|| Content::of(uvs.as_flattened(), |share| compact::sixteen_bits(share).to_le_bytes()))?;
+    Some(Array { normalized: true, ..Array::new(content, UNSIGNED_SHORT, uvs.len(), "VEC2") })
+}
+
+/// Four components even where all are opaque: three of two bytes would not fill a vertex's multiple of four.
+fn sixteen_bits(colors: &[[u16; 4]]) -> Array {
+    let content = Content::of(colors.as_flattened(), u16::to_le_bytes);
+    Array { normalized: true, ..Array::new(content, UNSIGNED_SHORT, colors.len(), "VEC4") }
+}
+
+fn indices(indices: &[u32], vertices: usize) -> Array {
+    // 65535 itself would restart the primitive.
+    let (component_type, content) = if vertices <= usize::from(u16::MAX) {
+        (UNSIGNED_SHORT, Content::of(indices, |i| (i as u16).to_le_bytes()))
+    } else {
+        (UNSIGNED_INT, Content::of(indices, u32::to_le_bytes))
+    };
+    Array::new(content, component_type, indices.len(), "SCALAR")
+}
+
+impl Binary {
+    /// The view that holds `content`, new if there is none yet.
+    pub fn view(&mut self, content: &Content, target: Option<u32>) -> Index {
+        self.view_of(content, BufferView { target, ..BufferView::default() }, None, None)
+    }
+
+    /// The view that holds `content`, or the `stream` that stands for it; `like` says what else it is.
+    fn view_of(&mut self, content: &Content, like: BufferView, reading: Reading, stream: Option<&Stream>) -> Index {
+        let key = (content.digest, like.target, like.byte_stride, reading);
+        if let Some(&known) = self.views_known.get(&key) {
+            return known;
+        }
+        let byte_length = content.bytes.len();
+        let view = match stream {
+            None => BufferView { byte_offset: self.append(&content.bytes), byte_length, ..like },
+            Some(stream) => {
+                let meshopt = CompressedView {
+                    buffer: 0,
+                    byte_offset: self.append(&stream.bytes),
+                    byte_length: stream.bytes.len(),
+                    byte_stride: stream.stride,
+                    count: stream.count,
+                    mode: stream.mode,
+                    filter: stream.filter,
+                };
+                let byte_offset = self.fallback.next_multiple_of(4);
+                self.fallback = byte_offset + byte_length;
+                let extensions = Some(BufferViewExtensions { meshopt });
+                BufferView { buffer: 1, byte_offset, byte_length, extensions, ..like }
+            }
+        };
+        self.views.push(view);
+        self.views_known.insert(key, self.views.len() - 1);
+        self.views.len() - 1
+    }
+
+    /// Where `bytes` are now. Four is the largest component, and an accessor must begin on a multiple of its own.
+    fn append(&mut self, bytes: &[u8]) -> usize {
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+        let offset = self.bytes.len();
+        self.bytes.extend(bytes);
+        offset
+    }
+
+    /// Values over time, for animations: the accessor of `values`, with bounds if they are times.
+    pub fn samples<const N: usize>(&mut self, values: &[[f32; N]], kind: &'static str) -> Index {
+        let mut array = floats(values, kind);
+        if N == 1 {
+            let flat = values.as_flattened();
+            array.bounds = [flat.first(), flat.last()].map(|end| end.into_iter().copied().collect());
+        }
+        let buffer_view = self.view_of(&array.content, BufferView::default(), array.reading(), None);
+        self.accessor(buffer_view, &array)
+    }
+
+    /// Stores a surface.
+    pub fn surface(&mut self, surface: &Packed) -> SurfaceAccessors {
+        let mut store = |array: &Array| self.array(array);
+        SurfaceAccessors {
+            position: store(&surface.positions),
+            normal: store(&surface.normals),
+            uv: surface.uvs.as_ref().map(&mut store),
+            tangent: surface.tangents.as_ref().map(&mut store),
+            color: surface.colors.as_ref().map(&mut store),
+            translucent: surface.translucent,
+            indices: store(&surface.indices),
+        }
+    }
+
+    fn array(&mut self, array: &Array) -> Index {
+        let target = if array.kind == "SCALAR" { ELEMENT_ARRAY_BUFFER } else { ARRAY_BUFFER };
+        let like = BufferView { target: Some(target), byte_stride: array.stride, ..BufferView::default() };
+        let buffer_view = self.view_of(&array.content, like, array.reading(), array.stream.as_ref());
+        self.accessor(buffer_view, array)
+    }
+
+    fn accessor(&mut self, buffer_view: Index, array: &Array) -> Index {
+        let &Array { component_type, normalized, count, kind, .. } = array;
+        let [min, max] = array.bounds.clone();
+        *self.accessors_known.entry(buffer_view).or_insert_with(|| {
+            self.accessors.push(Accessor { buffer_view, component_type, normalized, count, kind, min, max });
+            self.accessors.len() - 1
+        })
+    }
+
+    /// The buffer and what is in it, for a store. It holds nothing but `forms`.
+    pub fn encode(&self, forms: &[StoredForm]) -> Vec<u8> {
+        let accessor = |a: &Accessor| {
+            let kind = KINDS.iter().position(|kind| *kind == a.kind).unwrap_or(0);
+            let bounds = [&a.min, &a.max].map(|bound| bound.iter().map(|x| x.to_bits()).collect());
+            (a.buffer_view, a.component_type, a.normalized, a.count, kind, bounds)
+        };
+        let kept = Kept {
+            views: self.views.clone(),
+            fallback: self.fallback,
+            accessors: self.accessors.iter().map(accessor).collect(),
+            forms: forms.iter().map(|form| (form.parts.clone(), form.grid.map(|grid| grid.bits()))).collect(),
+        };
+        store::pack(&kept, &[&self.bytes])
+    }
+
+    /// What [`Self::encode`] made; `None` if anything does not fit.
+    pub fn decode(entry: &[u8]) -> Option<(Self, Vec<StoredForm>)> {
+        let (kept, bytes) = store::unpack::<Kept>(entry)?;
+        let ends_in = |offset: usize, length: usize, all: usize| offset.checked_add(length).is_some_and(|end| end <= all);
+        let fits = |view: &BufferView| match &view.extensions {
+            None => view.buffer == 0 && ends_in(view.byte_offset, view.byte_length, bytes.len()),
+            Some(BufferViewExtensions { meshopt }) => {
+                let stream = ends_in(meshopt.byte_offset, meshopt.byte_length, bytes.len());
+                stream && view.buffer == 1 && ends_in(view.byte_offset, view.byte_length, kept.fallback)
+            }
+        };
+        if !kept.views.iter().all(fits) {
+            return None;
+        }
+        let accessor = |(buffer_view, component_type, normalized, count, kind, bounds): KeptAccessor| {
+            let [min, max] = bounds.map(|bound| bound.into_iter().map(f32::from_bits).collect());
+            let kind = *KINDS.get(kind)?;
+            let fits = buffer_view < kept.views.len();
+            fits.then_some(Accessor { buffer_view, component_type, normalized, count, kind, min, max })
+        };
+        let accessors: Vec<Accessor> = kept.accessors.into_iter().map(accessor).collect::<Option<_>>()?;
+        let fits = |surface: &SurfaceAccessors| {
+            let of = [
+                Some(surface.position),
+                Some(surface.normal),
+                surface.uv,
+                surface.tangent,
+                surface.color,
+                Some(surface.indices),
+            ];
+            of.into_iter().flatten().all(|index| index < accessors.len())
+        };
+        if !kept.forms.iter().flat_map(|(parts, _)| parts).flatten().all(fits) {
+            return None;
+        }
+        let form = |(parts, grid): KeptForm| StoredForm { parts, grid: grid.map(Grid::from_bits) };
+        let forms = kept.forms.into_iter().map(form).collect();
+        let binary = Self { bytes: bytes.to_vec(), fallback: kept.fallback, views: kept.views, accessors, ..Self::default() };
+        Some((binary, forms))
+    }
+
+    /// The buffer that holds it all, and the one that is nowhere and that compressed views stand for; none if there is nothing.
+    pub fn buffers(&self) -> Vec<Buffer> {
+        let real = Buffer { byte_length: self.bytes.len(), ..Buffer::default() };
+        let extensions = Some(BufferExtensions { meshopt: FallbackBuffer { fallback: true } });
+        let nowhere = Buffer { byte_length: self.fallback, extensions, ..Buffer::default() };
+        [real, nowhere].into_iter().filter(|buffer| buffer.byte_length > 0).collect()
+    }
+}
+
+/// The smallest and largest coordinates.
+pub fn bounds<'a>(positions: impl IntoIterator<Item = &'a [f32; 3]>) -> ([f32; 3], [f32; 3]) {
+    positions.into_iter().fold(([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]), |(low, high), p| {
+        (std::array::from_fn(|k| low[k].min(p[k])), std::array::from_fn(|k| high[k].max(p[k])))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn equal_content_is_stored_once_and_aligned() {
+        let mut binary = Binary::default();
+        let mut view = |bytes: &[u8], target| binary.view(&Content::new(bytes.to_vec()), target);
+        let first = view(&[1, 2, 3], None);
+        assert_eq!(view(&[9], None), 1);
+        assert_eq!(view(&[1, 2, 3], None), first);
+        assert_ne!(view(&[9], Some(ARRAY_BUFFER)), 1);
+        assert_eq!(binary.views[1].byte_offset, 4);
+    }
+
+    #[test]
+    fn what_is_kept_is_what_was_stored() {
+        let positions = vec![[0.0, 0.5, -1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 3.0]];
+        let normals = vec![[0.0, 0.0, 1.0]; 3];
+        let colors = Some(vec![[1, 2, 3, 4]; 3]);
+        let surface = || Surface {
+            positions: positions.clone(),
+            normals: normals.clone(),
+            uvs: Some(vec![[0.0, 1.0]; 3]),
+            tangents: Some(vec![[1.0, 0.0, 0.0, -1.0]; 3]),
+            colors: colors.clone(),
+            indices: vec![0, 1, 2],
+        };
+        for compression in [Compression::None, Compression::Quantize, Compression::Meshopt] {
+            let grid = (compression != Compression::None).then(|| Grid::around([&surface()])).flatten();
+            let mut binary = Binary::default();
+            let surface = binary.surface(&Packed::new(surface(), grid.as_ref(), compression));
+            let stored = vec![StoredForm { parts: vec![Some(surface), None], grid }, StoredForm::default()];
+            let entry = binary.encode(&stored);
+            let (again, forms) = Binary::decode(&entry).unwrap();
+            assert_eq!((&again.bytes, &forms), (&binary.bytes, &stored));
+            let json = |binary: &Binary| serde_json::to_string(&(&binary.views, &binary.accessors, binary.buffers())).unwrap();
+            assert_eq!(json(&again), json(&binary));
+            for cut in 0..entry.len() {
+                assert!(Binary::decode(&entry[..cut]).is_none());
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Few values, so that attributes often have equal bytes.
+        #[test]
+        fn no_two_attributes_share_a_view_without_a_stride(
+            surfaces in prop::collection::vec(
+                (prop::collection::vec((0..3_u8, 0..3_u8, 0..3_u8, 0..3_u8), 1..5), any::<bool>(), any::<bool>(), any::<bool>()), 1..5),
+            compression in prop::sample::select(vec![Compression::None, Compression::Quantize, Compression::Meshopt]),
+        ) {
+            const DIRECTIONS: [[f32; 3]; 3] = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+            type Corner = (u8, u8, u8, u8);
+            let surface = |(corners, has_uvs, has_colors, is_sphere): &(Vec<Corner>, bool, bool, bool)| {
+                let direction = |k: u8| DIRECTIONS[usize::from(k)];
+                let share = |k: u8| f32::from(k) / 2.0;
+                Surface {
+                    positions: corners.iter().map(|c| direction(c.0)).collect(),
+                    normals: corners.iter().map(|c| direction(if *is_sphere { c.0 } else { c.1 })).collect(),
+                    uvs: has_uvs.then(|| corners.iter().map(|c| [share(c.2), share(c.3)]).collect()),
+                    tangents: has_uvs.then(|| corners.iter().map(|c| [direction(c.3), [1.0; 3]].concat()[..4].try_into().unwrap()).collect()),
+                    colors: has_colors.then(|| corners.iter().map(|c| [u16::from(c.2), 0, u16::from(c.3), 65535]).collect()),
+                    indices: (0..corners.len() as u32).flat_map(|i| [i, 0, i]).collect(),
+                }
+            };
+            let mut binary = Binary::default();
+            let mut used = Vec::new();
+            for surface in surfaces.iter().map(surface) {
+                let grid = (compression != Compression::None).then(|| Grid::around([&surface])).flatten();
+                let SurfaceAccessors { position, normal, uv, tangent, color, indices, .. } =
+                    binary.surface(&Packed::new(surface, grid.as_ref(), compression));
+                used.extend([Some(position), Some(normal), uv, tangent, color, Some(indices)].into_iter().flatten());
+            }
+            used.push(binary.samples(&[[0.0_f32], [0.0], [1.0]], "SCALAR"));
+            used.push(binary.samples(&[[0.0_f32, 0.0, 1.0]], "VEC3"));
+            let sizes = |accessor: &Accessor| {
+                let count = match accessor.kind { "SCALAR" => 1, "VEC2" => 2, "VEC3" => 3, _ => 4 };
+                count * match accessor.component_type { BYTE => 1, UNSIGNED_SHORT => 2, _ => 4 }
+            };
+            for &index in &used {
+                let accessor = &binary.accessors[index];
+                let view = &binary.views[accessor.buffer_view];
+                let stride = view.byte_stride.unwrap_or_else(|| sizes(accessor));
+                prop_assert!((accessor.count - 1) * stride + sizes(accessor) <= view.byte_length);
+                let sharing = binary.accessors.iter().filter(|other| other.buffer_view == accessor.buffer_view).count();
+                prop_assert!(sharing == 1 || view.byte_stride.is_some(), "{accessor:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn indices_are_wide_only_where_they_must_be() {
+        let (narrow, wide) = (indices(&[0, 1, 65534], 65535), indices(&[0, 1, 65535], 65536));
+        assert_eq!((narrow.component_type, &*narrow.content.bytes), (UNSIGNED_SHORT, &[0, 0, 1, 0, 254, 255][..]));
+        assert_eq!((wide.component_type, wide.content.bytes.len()), (UNSIGNED_INT, 12));
+    }
+}

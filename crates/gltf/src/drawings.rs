@@ -1,0 +1,334 @@
+//! Which glTF mesh each shape of a robot is drawn with. Geometry that recurs is built and stored once, whatever its materials.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::binary::{Binary, Packed, StoredForm, SurfaceAccessors};
+use super::compact::{Compression, Grid};
+use super::document::{Attributes, Index, Mesh, Primitive};
+use super::images::{Made, Picture, Pictures};
+use super::paint::{Ground, Paint};
+use super::surface::{Surface, Wanted};
+use super::{Options, binary, codes, solids, surface, tangents};
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_mesh::MAX_PIXELS_TOGETHER;
+use urdf_usd_robot::{self as robot, Geometry, MapRole, Material, Robot, Shape};
+use urdf_usd_store::{self as store, Store};
+use urdf_usd_time_limit::TimeLimit;
+
+/// Linear grey of what has no material at all.
+pub(super) const UNPAINTED: [f32; 4] = [0.6, 0.6, 0.6, 1.0];
+
+/// What shapes are drawn with, and all that it takes.
+#[derive(Default)]
+pub struct Drawings {
+    /// For each link and visual the mesh; `None` where there is nothing to draw.
+    pub visuals: Vec<Vec<Option<Index>>>,
+    /// The same for what collides.
+    pub collisions: Vec<Vec<Option<Index>>>,
+    pub meshes: Vec<Mesh>,
+    /// For each mesh the grid that its positions are counted in, if they are no metres.
+    pub grids: Vec<Option<Grid>>,
+    pub paint: Paint,
+    pub binary: Binary,
+}
+
+/// Builds what every shape of `robot` needs; if the time is up, less.
+pub fn draw(robot: &Robot, options: &Options, store: &Store, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
+    let forms = Forms::of(robot);
+    let (binary, stored) = forms.stored(options.extent.compression, store, &options.limit);
+    let mut drawings =
+        Drawings { paint: Paint::new(images(robot, store, &options.limit, diagnostics)), binary, ..Drawings::default() };
+    let mut meshes = Meshes { robot, forms: &forms, stored: &stored, known: HashMap::new(), told: HashSet::new(), diagnostics };
+    for link in &robot.links {
+        let visuals = link.visuals.iter().map(|shape| meshes.visual(shape, &mut drawings)).collect();
+        drawings.visuals.push(visuals);
+        let collisions = link.collisions.iter().map(|shape| meshes.collision(shape, &mut drawings)).collect();
+        drawings.collisions.push(collisions);
+    }
+    drawings
+}
+
+/// The pictures of all materials, by their keys; `None` for those that can't be had.
+fn images(robot: &Robot, store: &Store, limit: &TimeLimit, diagnostics: &mut Vec<Diagnostic>) -> HashMap<String, Option<Made>> {
+    let of_meshes = robot.meshes.iter().flat_map(|source| &source.mesh).flat_map(|mesh| &mesh.materials);
+    let mut room = MAX_PIXELS_TOGETHER;
+    let mut distinct: HashMap<String, Option<Picture<'_>>> = HashMap::new();
+    let mut left_out = 0;
+    for picture in robot.materials.iter().chain(of_meshes).flat_map(|material| Pictures::of(material).all()) {
+        if let Entry::Vacant(new) = distinct.entry(picture.key()) {
+            // Many may be put together of a few.
+            let left = room.checked_sub(picture.pixels());
+            room = left.unwrap_or(room);
+            left_out += u32::from(left.is_none());
+            new.insert(left.map(|_| picture));
+        }
+    }
+    if left_out > 0 {
+        let message = format!(
+            "{left_out} images that would have to be put together of others are left out: there are too many pixels in all"
+        );
+        let found = Diagnostic::new(&codes::TEXTURES_LEFT_OUT, Place::default(), message);
+        diagnostics.push(found.help("scale the images down, or put roughness and metalness into green and blue of one image"));
+    }
+    let made = |(key, picture): (String, Option<Picture<'_>>)| (key, picture.and_then(|picture| picture.made(store)));
+    let in_time = |(_, picture): &(String, Option<Picture<'_>>)| {
+        !limit.is_over(|| format!("fitting the image {}", picture.map_or("", |picture| picture.name())))
+    };
+    distinct.into_par_iter().filter(in_time).map(made).collect()
+}
+
+/// A distinct geometry of the robot.
+struct Form<'a> {
+    name: String,
+    geometry: &'a Geometry,
+    /// What its file holds; `None` for a solid.
+    mesh: Option<&'a robot::Mesh>,
+    /// For each part, what any shape shows on it.
+    wanted: Vec<Wanted>,
+}
+
+/// A form in bytes.
+struct PackedForm {
+    parts: Vec<Option<Packed>>,
+    grid: Option<Grid>,
+}
+
+impl Form<'_> {
+    fn surfaces(&self) -> Vec<Option<Surface>> {
+        match self.mesh {
+            None => {
+                let wants = |what: fn(&Wanted) -> bool| self.wanted.iter().any(what);
+                let mut surface = solids::surface(self.geometry, wants(|wanted| wanted.uvs));
+                surface.iter_mut().filter(|_| wants(|wanted| wanted.tangents)).for_each(tangents::add);
+                vec![surface]
+            }
+            Some(mesh) => {
+                mesh.parts.par_iter().zip(&self.wanted).map(|(part, &wanted)| surface::of_part(mesh, part, wanted)).collect()
+            }
+        }
+    }
+
+    fn packed(&self, compression: Compression) -> PackedForm {
+        let surfaces = self.surfaces();
+        let grid = (compression != Compression::None).then(|| Grid::around(surfaces.iter().flatten())).flatten();
+        let pack = |surface: Option<Surface>| Some(Packed::new(surface?, grid.as_ref(), compression));
+        PackedForm { parts: surfaces.into_par_iter().map(pack).collect(), grid }
+    }
+
+    /// The material of part `part` on `shape`: the mesh's own before the robot's.
+    fn material<'a>(&'a self, robot: &'a Robot, shape: &Shape, part: usize) -> Option<&'a Material> {
+        let own = self.mesh.and_then(|mesh| mesh.materials.get(mesh.parts.get(part)?.material?));
+        own.or_else(|| robot.materials.get(shape.material?.0))
+    }
+
+    /// Whether the colours of the mesh's corners show where `material` does: where there is no material, or where it says so.
+    fn shows_colors(&self, material: Option<&Material>) -> bool {
+        self.mesh.is_some_and(|mesh| mesh.colors.is_some()) && material.is_none_or(|material| material.shows_corner_colors)
+    }
+}
+
+/// What makes two geometries the same form. A scale does not tell them apart: it is the node's.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Mesh(*const robot::Mesh),
+    Solid(u8, [u64; 3]),
+}
+
+impl Key {
+    fn of(robot: &Robot, geometry: &Geometry) -> Option<Self> {
+        let solid = |kind, a: f64, b: f64, c: f64| Some(Self::Solid(kind, [a, b, c].map(f64::to_bits)));
+        match *geometry {
+            Geometry::Mesh { mesh, .. } => Some(Self::Mesh(Arc::as_ptr(robot.meshes.get(mesh.0)?.mesh.as_ref()?))),
+            Geometry::Box { size } => solid(0, size.x, size.y, size.z),
+            Geometry::Cylinder { radius, length } => solid(1, radius, length, 0.0),
+            Geometry::Sphere { radius } => solid(2, radius, 0.0, 0.0),
+            Geometry::Capsule { radius, length } => solid(3, radius, length, 0.0),
+        }
+    }
+}
+
+/// All distinct geometries, in the order of their first use.
+#[derive(Default)]
+struct Forms<'a> {
+    list: Vec<Form<'a>>,
+    index: HashMap<Key, usize>,
+}
+
+impl<'a> Forms<'a> {
+    fn of(robot: &'a Robot) -> Self {
+        let mut forms = Self::default();
+        for link in &robot.links {
+            for shape in &link.visuals {
+                let Some(form) = forms.add(robot, &shape.geometry).and_then(|index| forms.list.get_mut(index)) else {
+                    continue;
+                };
+                for part in 0..form.wanted.len() {
+                    let material = form.material(robot, shape, part);
+                    let uvs = material.is_some_and(Material::has_textures);
+                    let tangents = material.is_some_and(|material| material.maps.contains_key(&MapRole::Normal));
+                    let colors = form.shows_colors(material);
+                    form.wanted[part].uvs |= uvs;
+                    form.wanted[part].tangents |= tangents;
+                    form.wanted[part].colors |= colors;
+                }
+            }
+            for shape in &link.collisions {
+                forms.add(robot, &shape.geometry);
+            }
+        }
+        forms
+    }
+
+    /// All forms in a buffer, from `store` if it has them.
+    fn stored(&self, compression: Compression, store: &Store, limit: &TimeLimit) -> (Binary, Vec<StoredForm>) {
+        let key = store.keeps().then(|| self.key(compression)).flatten();
+        key.and_then(|key| store.get(&key, Binary::decode)).unwrap_or_else(|| {
+            let in_time = |form: &&Form<'_>| !limit.is_over(|| format!("writing {} into the glTF", form.name));
+            let mut forms: Vec<PackedForm> =
+                self.list.par_iter().filter(in_time).map(|form| form.packed(compression)).collect();
+            binary::keep_one_plain(forms.iter_mut().flat_map(|form| &mut form.parts).flatten());
+            let mut binary = Binary::default();
+            let store_form = |form: PackedForm| {
+                let parts = form.parts.into_iter().map(|part| Some(binary.surface(&part?))).collect();
+                StoredForm { parts, grid: form.grid }
+            };
+            let stored: Vec<StoredForm> = forms.into_iter().map(store_form).collect();
+            if let Some(key) = key.filter(|_| limit.ended().is_none()) {
+                store.put(&key, || binary.encode(&stored));
+            }
+            (binary, stored)
+        })
+    }
+
+    /// What decides the buffer of all forms. `None` if some mesh has no digest.
+    fn key(&self, compression: Compression) -> Option<store::Key> {
+        let mut key = store::Key::of("surfaces").and(format!("{compression:?}").as_bytes());
+        for form in &self.list {
+            key = match form.mesh {
+                Some(mesh) if mesh.digest == [0; 32] => return None,
+                Some(mesh) => key.and(&mesh.digest),
+                None => key.and(format!("{:?}", form.geometry).as_bytes()),
+            };
+            key = key.and(format!("{:?}", form.wanted).as_bytes());
+        }
+        Some(key.key())
+    }
+
+    fn add(&mut self, robot: &'a Robot, geometry: &'a Geometry) -> Option<usize> {
+        let key = Key::of(robot, geometry)?;
+        Some(*self.index.entry(key).or_insert_with(|| {
+            let (name, mesh) = match *geometry {
+                Geometry::Mesh { mesh, .. } => {
+                    let source = robot.meshes.get(mesh.0);
+                    (
+                        source.map(|source| stem(&source.uri)).unwrap_or_default(),
+                        source.and_then(|source| source.mesh.as_deref()),
+                    )
+                }
+                Geometry::Box { .. } => ("box", None),
+                Geometry::Cylinder { .. } => ("cylinder", None),
+                Geometry::Sphere { .. } => ("sphere", None),
+                Geometry::Capsule { .. } => ("capsule", None),
+            };
+            let wanted = vec![Wanted::default(); mesh.map_or(1, |mesh| mesh.parts.len())];
+            self.list.push(Form { name: name.to_owned(), geometry, mesh, wanted });
+            self.list.len() - 1
+        }))
+    }
+}
+
+/// The name of the file that `uri` means, without its ending.
+fn stem(uri: &str) -> &str {
+    let name = uri.rsplit(['/', '\\']).next().unwrap_or_default();
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// Makes glTF meshes: forms with materials.
+struct Meshes<'a> {
+    robot: &'a Robot,
+    forms: &'a Forms<'a>,
+    stored: &'a [StoredForm],
+    known: HashMap<(Vec<Primitive>, Option<[u32; 4]>), Index>,
+    /// Forms whose lack of texture coordinates has been reported.
+    told: HashSet<usize>,
+    diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+impl<'a> Meshes<'a> {
+    fn visual(&mut self, shape: &Shape, drawings: &mut Drawings) -> Option<Index> {
+        let (index, form) = self.form(shape)?;
+        let (unpainted, of_corners) = (Material::plain("", UNPAINTED), Material::of_corners(""));
+        let mut primitives = Vec::new();
+        let stored = self.stored.get(index)?;
+        for (part, accessors) in stored.parts.iter().enumerate() {
+            let Some(accessors) = accessors else { continue };
+            let material = form.material(self.robot, shape, part);
+            let color = accessors.color.filter(|_| form.shows_colors(material));
+            let source = material.unwrap_or(if color.is_some() { &of_corners } else { &unpainted });
+            let has_texture = source.has_textures();
+            if has_texture && accessors.uv.is_none() && self.told.insert(index) {
+                self.diagnostics.push(texture_without_uvs(shape, &form.name, &source.name));
+            }
+            let uv = accessors.uv.filter(|_| has_texture);
+            let tangent = accessors.tangent.filter(|_| uv.is_some() && source.maps.contains_key(&MapRole::Normal));
+            let ground = Ground {
+                textured: uv.is_some(),
+                translucent: color.is_some() && accessors.translucent,
+                // The sheets that mesh files are often made of have no inside; solids do.
+                double_sided: form.mesh.is_some(),
+            };
+            let material = drawings.paint.material(source, ground, &mut drawings.binary);
+            let attributes = Attributes { position: accessors.position, normal: accessors.normal, tangent, uv, color };
+            primitives.push(Primitive { attributes, indices: accessors.indices, material });
+        }
+        self.mesh(primitives, &form.name, stored.grid, drawings)
+    }
+
+    fn collision(&mut self, shape: &Shape, drawings: &mut Drawings) -> Option<Index> {
+        let (index, form) = self.form(shape)?;
+        let stored = self.stored.get(index)?;
+        let parts: Vec<&SurfaceAccessors> = stored.parts.iter().flatten().collect();
+        if parts.is_empty() {
+            return None;
+        }
+        let material = drawings.paint.unseen();
+        let primitives = parts.into_iter().map(|accessors| bare(accessors, material)).collect();
+        self.mesh(primitives, &form.name, stored.grid, drawings)
+    }
+
+    fn form(&self, shape: &Shape) -> Option<(usize, &'a Form<'a>)> {
+        let index = *self.forms.index.get(&Key::of(self.robot, &shape.geometry)?)?;
+        Some((index, self.forms.list.get(index)?))
+    }
+
+    fn mesh(&mut self, primitives: Vec<Primitive>, name: &str, grid: Option<Grid>, drawings: &mut Drawings) -> Option<Index> {
+        if primitives.is_empty() {
+            return None;
+        }
+        // Two forms whose counts are equal in grids that are not are two meshes, though they share all accessors.
+        let key = (primitives, grid.map(|grid| grid.bits()));
+        Some(*self.known.entry(key).or_insert_with_key(|(primitives, _)| {
+            drawings.meshes.push(Mesh { name: name.to_owned(), primitives: primitives.clone() });
+            drawings.grids.push(grid);
+            drawings.meshes.len() - 1
+        }))
+    }
+}
+
+/// Triangles without anything to look at.
+fn bare(accessors: &SurfaceAccessors, material: Index) -> Primitive {
+    let attributes =
+        Attributes { position: accessors.position, normal: accessors.normal, tangent: None, uv: None, color: None };
+    Primitive { attributes, indices: accessors.indices, material }
+}
+
+fn texture_without_uvs(shape: &Shape, mesh: &str, material: &str) -> Diagnostic {
+    let message =
+        format!("mesh \"{mesh}\" has no texture coordinates, so the texture of material \"{material}\" can't be placed on it");
+    Diagnostic::new(&codes::TEXTURE_WITHOUT_UVS, shape.place.clone(), message)
+        .help("export the mesh with texture coordinates, or give the material a plain colour")
+}

@@ -1,0 +1,360 @@
+//! Images as every glTF viewer can use them: with sides that are powers of two, which repetition and mipmaps need in WebGL 1.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use image::codecs::jpeg::JpegEncoder;
+use image::codecs::png::{CompressionType, FilterType as RowFilter, PngEncoder};
+use image::imageops::FilterType;
+use image::{DynamicImage, ImageReader};
+
+use super::binary::Content;
+use urdf_usd_mesh::{self as mesh, is_grey, with_memory_for};
+use urdf_usd_robot::{Channel, ImageFormat, Map, MapRole, Material, Texture};
+use urdf_usd_store::{Key, Store};
+
+/// Sides up to this length are rounded up to a power of two, longer ones down.
+const LONGEST: u32 = 8192;
+/// Images of more pixels than this stay as they are: scaling takes seconds and a gigabyte, and the viewers that need powers of two take
+/// none of that size.
+const MOST_PIXELS: u64 = 16 << 20;
+/// Of a JPEG that had to be scaled, in percent.
+const JPEG_QUALITY: u8 = 95;
+
+/// An image of the file: a texture of the robot as it is, or one that is put together, since glTF has fixed channels.
+#[derive(Clone, Copy, Debug)]
+pub enum Picture<'a> {
+    /// As it is.
+    Plain(&'a Arc<Texture>),
+    /// Red, green and blue are these; those that are nothing are one.
+    Packed([Option<&'a Map>; 3]),
+    /// An image, or a colour in linear light, with an opacity.
+    Cut(Result<&'a Arc<Texture>, [f32; 3]>, &'a Map),
+}
+
+/// A picture, made.
+pub struct Made {
+    pub texture: Arc<Texture>,
+    /// The bytes of its file.
+    pub content: Content,
+}
+
+/// The pictures of a material.
+#[derive(Default)]
+pub struct Pictures<'a> {
+    pub base_color: Option<Picture<'a>>,
+    /// Green: roughness, blue: metalness.
+    pub surface: Option<Picture<'a>>,
+    pub normal: Option<Picture<'a>>,
+    /// Red: occlusion.
+    pub occlusion: Option<Picture<'a>>,
+    pub emissive: Option<Picture<'a>>,
+}
+
+impl<'a> Pictures<'a> {
+    /// Those of `material`: images are packed only where their channels are not those of glTF.
+    pub fn of(material: &'a Material) -> Self {
+        let map = |role| material.maps.get(&role);
+        let plain = |role| map(role).map(|map| Picture::Plain(&map.texture));
+        let base_color = match (&material.base_color_texture, map(MapRole::Opacity)) {
+            (Some(texture), None) => Some(Picture::Plain(texture)),
+            (Some(texture), Some(opacity)) => Some(Picture::Cut(Ok(texture), opacity)),
+            (None, Some(opacity)) => {
+                let [red, green, blue, _] = material.base_color;
+                Some(Picture::Cut(Err([red, green, blue]), opacity))
+            }
+            (None, None) => None,
+        };
+        let (roughness, metallic, occlusion) = (map(MapRole::Roughness), map(MapRole::Metallic), map(MapRole::Occlusion));
+        let fits = |map: &Map, channel| map.channel == channel || (map.channel != Channel::Alpha && is_grey(&map.texture));
+        let surface = match (roughness, metallic) {
+            (None, None) => None,
+            (Some(r), Some(m)) if r.texture.sha256 == m.texture.sha256 && fits(r, Channel::Green) && fits(m, Channel::Blue) => {
+                Some(Picture::Plain(&r.texture))
+            }
+            (Some(r), None) if material.metallic == 0.0 && fits(r, Channel::Green) => Some(Picture::Plain(&r.texture)),
+            (None, Some(m)) if material.roughness == 0.0 && fits(m, Channel::Blue) => Some(Picture::Plain(&m.texture)),
+            _ => Some(Picture::Packed([occlusion, roughness, metallic])),
+        };
+        let occlusion = match (occlusion, surface) {
+            (None, _) => None,
+            (Some(_), Some(packed @ Picture::Packed(_))) => Some(packed),
+            (Some(map), _) if fits(map, Channel::Red) => Some(Picture::Plain(&map.texture)),
+            (occlusion, _) => Some(Picture::Packed([occlusion, None, None])),
+        };
+        Self { base_color, surface, normal: plain(MapRole::Normal), occlusion, emissive: plain(MapRole::Emissive) }
+    }
+
+    /// All that there are.
+    pub fn all(self) -> impl Iterator<Item = Picture<'a>> {
+        [self.base_color, self.surface, self.normal, self.occlusion, self.emissive].into_iter().flatten()
+    }
+}
+
+impl<'a> Picture<'a> {
+    /// The name of what it shows first.
+    pub fn name(&self) -> &'a str {
+        let of = |map: &'a Map| map.texture.name.as_str();
+        match *self {
+            Self::Plain(texture) | Self::Cut(Ok(texture), _) => &texture.name,
+            Self::Packed([occlusion, roughness, metallic]) => roughness.or(metallic).or(occlusion).map_or("", of),
+            Self::Cut(Err(_), opacity) => of(opacity),
+        }
+    }
+
+    /// What tells it from others.
+    pub fn key(&self) -> String {
+        let of = |map: &Map| format!("{} {:?}", map.texture.sha256, map.channel);
+        match self {
+            Self::Plain(texture) => texture.sha256.clone(),
+            Self::Packed(maps) => format!("packed {:?}", maps.map(|map| map.map(of))),
+            Self::Cut(Ok(texture), opacity) => format!("cut {} {} {}", texture.sha256, texture.has_alpha, of(opacity)),
+            Self::Cut(Err(color), opacity) => format!("cut {:?} {}", color.map(f32::to_bits), of(opacity)),
+        }
+    }
+
+    /// Whether any of it may be transparent.
+    pub fn has_alpha(&self) -> bool {
+        match self {
+            Self::Plain(texture) => texture.has_alpha,
+            Self::Packed(_) => false,
+            Self::Cut(..) => true,
+        }
+    }
+
+    /// How many pixels it takes to put it together; none if it is as it is.
+    pub fn pixels(&self) -> u64 {
+        match self.size() {
+            Some((width, height)) if !matches!(self, Self::Plain(_)) => u64::from(width) * u64::from(height),
+            _ => 0,
+        }
+    }
+
+    fn textures(&self) -> Vec<&'a Arc<Texture>> {
+        match *self {
+            Self::Plain(texture) => vec![texture],
+            Self::Packed(maps) => maps.into_iter().flatten().map(|map| &map.texture).collect(),
+            Self::Cut(color, opacity) => color.ok().into_iter().chain([&opacity.texture]).collect(),
+        }
+    }
+
+    /// The size of the largest of its images.
+    fn size(&self) -> Option<(u32, u32)> {
+        let sizes = self.textures().into_iter().map(|texture| reader(texture).into_dimensions().ok());
+        let size = sizes.reduce(|a, b| a.zip(b).map(|(a, b)| (a.0.max(b.0), a.1.max(b.1))));
+        size.flatten()
+    }
+
+    /// The picture as a texture, from `store` if that has it. `None` if an image that it is put together of can't be read.
+    pub fn texture(&self, store: &Store) -> Option<Arc<Texture>> {
+        if let Self::Plain(texture) = *self {
+            return Some(texture.clone());
+        }
+        let key = Key::of("packed image").and(self.key().as_bytes()).key();
+        let png = store.get(&key, |bytes| Some(bytes.to_vec())).or_else(|| {
+            let png = self.together()?;
+            store.put(&key, || png.clone());
+            Some(png)
+        });
+        Some(mesh::made(self.name().to_owned(), png?, self.has_alpha()))
+    }
+
+    /// The PNG of what is put together; smaller images are scaled up.
+    fn together(&self) -> Option<Vec<u8>> {
+        let (width, height) = self.size()?;
+        with_memory_for(u64::from(width) * u64::from(height), || {
+            let scaled = |texture: &Texture| {
+                let image = reader(texture).decode().ok()?;
+                let fits = (image.width(), image.height()) == (width, height);
+                let image = if fits { image } else { image.resize_exact(width, height, FilterType::Triangle) };
+                Some(image.into_rgba8())
+            };
+            let values = |map: &Map| {
+                let channel = Channel::ALL.iter().position(|channel| *channel == map.channel)?;
+                Some(scaled(&map.texture)?.pixels().map(|pixel| pixel.0[channel]).collect::<Vec<u8>>())
+            };
+            let image = match *self {
+                Self::Plain(_) => return None,
+                Self::Packed(maps) => {
+                    let mut image = image::RgbImage::from_pixel(width, height, image::Rgb([u8::MAX; 3]));
+                    for (channel, map) in maps.into_iter().enumerate() {
+                        let Some(map) = map else { continue };
+                        image.pixels_mut().zip(values(map)?).for_each(|(pixel, value)| pixel.0[channel] = value);
+                    }
+                    DynamicImage::ImageRgb8(image)
+                }
+                Self::Cut(color, opacity) => {
+                    let mut image = match color {
+                        Ok(texture) => scaled(texture)?,
+                        Err(color) => {
+                            let [red, green, blue] = color.map(|x| (Material::srgb(f64::from(x)) * 255.0).round() as u8);
+                            image::RgbaImage::from_pixel(width, height, image::Rgba([red, green, blue, u8::MAX]))
+                        }
+                    };
+                    let keeps_alpha = color.is_ok_and(|texture| texture.has_alpha);
+                    for (pixel, value) in image.pixels_mut().zip(values(opacity)?) {
+                        let own = if keeps_alpha { u32::from(pixel.0[3]) } else { 255 };
+                        pixel.0[3] = ((own * u32::from(value) + 127) / 255) as u8;
+                    }
+                    DynamicImage::ImageRgba8(image)
+                }
+            };
+            encode(&image, ImageFormat::Png).ok()
+        })
+    }
+
+    /// The picture as every viewer can use it, from `store` if that has it.
+    pub fn made(&self, store: &Store) -> Option<Made> {
+        let texture = self.texture(store)?;
+        Some(Made { content: Content::new(fitted(&texture, store)), texture })
+    }
+}
+
+/// The bytes of `texture`'s file, in its format. Images that fit, and those that can't be read, stay as they are: whether an
+/// image is whole is not for a writer to judge.
+pub fn fitted(texture: &Texture, store: &Store) -> Vec<u8> {
+    let Some(size) = fitting_size(texture) else { return texture.bytes.to_vec() };
+    let key = Key::of("fitted image").and(texture.sha256.as_bytes()).key();
+    let known = store.get(&key, |bytes| Some(bytes.to_vec()));
+    known
+        .or_else(|| {
+            let made = scaled(texture, size)?;
+            store.put(&key, || made.clone());
+            Some(made)
+        })
+        .unwrap_or_else(|| texture.bytes.to_vec())
+}
+
+/// The size that an image should have, if it is not its own.
+fn fitting_size(texture: &Texture) -> Option<(u32, u32)> {
+    let (width, height) = reader(texture).into_dimensions().ok()?;
+    let size = (side(width), side(height));
+    let pixels = u64::from(width) * u64::from(height);
+    (size != (width, height) && pixels <= MOST_PIXELS).then_some(size)
+}
+
+fn scaled(texture: &Texture, (width, height): (u32, u32)) -> Option<Vec<u8>> {
+    with_memory_for(u64::from(width) * u64::from(height), || {
+        let image = reader(texture).decode().ok()?.resize_exact(width, height, FilterType::Triangle);
+        encode(&image, texture.format).ok()
+    })
+}
+
+fn reader(texture: &Texture) -> ImageReader<Cursor<&[u8]>> {
+    let format = match texture.format {
+        ImageFormat::Png => image::ImageFormat::Png,
+        ImageFormat::Jpeg => image::ImageFormat::Jpeg,
+    };
+    ImageReader::with_format(Cursor::new(&*texture.bytes), format)
+}
+
+fn encode(image: &DynamicImage, format: ImageFormat) -> image::ImageResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match format {
+        ImageFormat::Png => {
+            let encoder = PngEncoder::new_with_quality(&mut bytes, CompressionType::Default, RowFilter::Adaptive);
+            image.write_with_encoder(encoder)?;
+        }
+        ImageFormat::Jpeg => image.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY))?,
+    }
+    Ok(bytes)
+}
+
+/// The power of two that a side of this length becomes.
+fn side(length: u32) -> u32 {
+    if length >= LONGEST { 1 << length.ilog2() } else { length.next_power_of_two() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texture(width: u32, height: u32, format: ImageFormat) -> Texture {
+        let bytes = encode(&DynamicImage::new_rgb8(width, height), format).unwrap().into();
+        Texture { name: String::new(), format, bytes, sha256: String::new(), has_alpha: false }
+    }
+
+    /// A grey ramp, or one of colours.
+    fn ramp(side: u32, is_grey: bool) -> Arc<Texture> {
+        let value = |x: u32| (x * 255 / (side - 1)) as u8;
+        let image = if is_grey {
+            DynamicImage::ImageLuma8(image::GrayImage::from_fn(side, side, |x, _| image::Luma([value(x)])))
+        } else {
+            DynamicImage::ImageRgb8(image::RgbImage::from_fn(side, side, |x, y| image::Rgb([value(x), value(y), 40])))
+        };
+        mesh::made("ramp".into(), encode(&image, ImageFormat::Png).unwrap(), false)
+    }
+
+    fn material(maps: &[(MapRole, &Arc<Texture>, Channel)]) -> Material {
+        let maps = maps.iter().map(|(role, texture, channel)| (*role, Map::of(Arc::clone(texture), *channel))).collect();
+        Material { maps, metallic: 1.0, roughness: 1.0, ..Material::plain("m", [0.0, 1.0, 0.214_041_14, 1.0]) }
+    }
+
+    fn pixels(picture: Option<Picture<'_>>) -> image::RgbaImage {
+        image::load_from_memory(&picture.unwrap().texture(&Store::none()).unwrap().bytes).unwrap().into_rgba8()
+    }
+
+    #[test]
+    fn channels_are_packed_only_where_they_must_be() {
+        use Channel::{Blue, Green, Red};
+        use MapRole::{Metallic, Occlusion, Roughness};
+        let (grey, colors) = (ramp(4, true), ramp(8, false));
+        let is_plain = |picture: Option<Picture<'_>>| matches!(picture, Some(Picture::Plain(_)));
+        let packed = material(&[(Occlusion, &colors, Red), (Roughness, &colors, Green), (Metallic, &colors, Blue)]);
+        let pictures = Pictures::of(&packed);
+        assert!(is_plain(pictures.surface) && is_plain(pictures.occlusion) && pictures.base_color.is_none());
+        let alone = Material { metallic: 0.0, ..material(&[(Roughness, &grey, Red)]) };
+        assert!(is_plain(Pictures::of(&alone).surface), "what is grey is in green, too");
+        let apart = material(&[(Occlusion, &colors, Green), (Roughness, &grey, Red), (Metallic, &colors, Red)]);
+        let pictures = Pictures::of(&apart);
+        assert_eq!(pictures.surface.unwrap().key(), pictures.occlusion.unwrap().key());
+        let image = pixels(pictures.surface);
+        assert_eq!((image.dimensions(), image.get_pixel(7, 0).0), ((8, 8), [0, 255, 255, 255]));
+        let [occlusion, roughness, metallic, _] = image.get_pixel(2, 3).0;
+        assert_eq!((occlusion, metallic), (109, 72));
+        assert!((50..90).contains(&roughness), "{roughness}");
+        let one = material(&[(Metallic, &grey, Red)]);
+        assert_eq!(pixels(Pictures::of(&one).surface).get_pixel(1, 0).0, [255, 255, 85, 255], "what has no map is one");
+    }
+
+    #[test]
+    fn opacity_goes_into_the_colours_alpha() {
+        let (grey, colors) = (ramp(4, true), ramp(8, false));
+        let mut leaf = material(&[(MapRole::Opacity, &grey, Channel::Red)]);
+        let picture = Pictures::of(&leaf).base_color;
+        assert!(picture.unwrap().has_alpha());
+        assert_eq!(pixels(picture).get_pixel(2, 1).0, [0, 255, 128, 170], "the colour is sRGB");
+        leaf.base_color_texture = Some(colors);
+        let image = pixels(Pictures::of(&leaf).base_color);
+        assert_eq!((image.dimensions(), image.get_pixel(7, 2).0), ((8, 8), [255, 72, 40, 255]));
+        leaf.maps.get_mut(&MapRole::Opacity).unwrap().texture =
+            Arc::new(Texture { bytes: Vec::new().into(), ..Texture::clone(&grey) });
+        assert!(Pictures::of(&leaf).base_color.unwrap().made(&Store::none()).is_none());
+    }
+
+    #[test]
+    fn sides_become_powers_of_two() {
+        for (format, name) in [(ImageFormat::Png, image::ImageFormat::Png), (ImageFormat::Jpeg, image::ImageFormat::Jpeg)] {
+            let odd = texture(85, 64, format);
+            let image = image::load_from_memory_with_format(&fitted(&odd, &Store::none()), name).unwrap();
+            assert_eq!((image.width(), image.height()), (128, 64));
+        }
+        assert_eq!([1, 2, 3, 5000, 8192, 8193, 20_000].map(side), [1, 2, 4, 8192, 8192, 8192, 16384]);
+    }
+
+    #[test]
+    fn large_images_stay() {
+        for (side, stays) in [(4097, true), (1000, false)] {
+            let odd = texture(side, 4096, ImageFormat::Jpeg);
+            assert_eq!(fitting_size(&odd).is_none(), stays, "{side}");
+        }
+    }
+
+    #[test]
+    fn what_fits_or_can_not_be_read_stays() {
+        let even = texture(4, 2, ImageFormat::Png);
+        assert_eq!(fitted(&even, &Store::none()), &*even.bytes);
+        let broken = Texture { bytes: Vec::from(*b"no image").into(), ..even };
+        assert_eq!(&*fitted(&broken, &Store::none()), b"no image");
+    }
+}

@@ -1,0 +1,264 @@
+//! The kinematic model of EXT_robot_kinematics: links, joints, their degrees of freedom and how they hang together.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use nalgebra::Vector3;
+
+use super::extension::{
+    Calibration, Configuration, Dof, Dynamics, Joint, Limit, Link, Mimic, Model, Motion, Positions, Safety,
+};
+use super::extras::{ConfigurationExtras, Custom, JointExtras, LinkExtras, Loop, ModelExtras, Placement};
+use super::nodes::{JointNodes, Nodes};
+use super::{Options, axes, codes, finite};
+use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_robot::{self as robot, JointId, JointKind, NamedPose, Robot, kinematics};
+
+/// The model of `robot`, whose nodes are `nodes`.
+pub fn build(robot: &Robot, nodes: &Nodes, options: &Options, diagnostics: &mut Vec<Diagnostic>) -> Model {
+    // Joints that close loops have no nodes, so the model's numbers are not the robot's.
+    let present: Vec<(usize, &JointNodes)> =
+        nodes.joints.iter().enumerate().filter_map(|(id, n)| Some((id, n.as_ref()?))).collect();
+    let mut number = vec![None; robot.joints.len()];
+    for (index, &(id, _)) in present.iter().enumerate() {
+        number[id] = Some(index);
+    }
+    let mimics: Vec<Option<Mimic>> = present.iter().map(|&(id, _)| mimic(robot, JointId(id), &number, diagnostics)).collect();
+    let limits: Vec<Option<Limit>> = present.iter().map(|&(id, _)| limit(&robot.joints[id], diagnostics)).collect();
+    let home = home(&limits, &mimics);
+    let mut joints = Vec::with_capacity(present.len());
+    for (((&(id, nodes), mimic), limit), home) in present.iter().zip(mimics).zip(limits).zip(home) {
+        let joint = &robot.joints[id];
+        joints.push(joint_entry(joint, nodes, dofs(joint, limit, home), mimic));
+    }
+    let configurations = configurations(robot, &joints, &number);
+    Model {
+        name: robot.name.clone(),
+        root_node: nodes.root,
+        links: links(robot, nodes),
+        joints,
+        configurations,
+        source: options.source.clone(),
+        extras: ModelExtras { loops: loops(robot, diagnostics), custom: Custom::of(&robot.custom) },
+    }
+}
+
+fn links(robot: &Robot, nodes: &Nodes) -> Vec<Link> {
+    let entry = |(link, nodes): (&robot::Link, &super::nodes::LinkNodes)| Link {
+        name: link.name.clone(),
+        node: nodes.frame,
+        visual_nodes: nodes.visuals.clone(),
+        collision_nodes: nodes.collisions.clone(),
+        extras: LinkExtras::of(link),
+    };
+    robot.links.iter().zip(&nodes.links).map(entry).collect()
+}
+
+fn joint_entry(joint: &robot::Joint, nodes: &JointNodes, dofs: Vec<Dof>, mimic: Option<Mimic>) -> Joint {
+    let dynamics = joint.dynamics.map(|d| Dynamics { damping: finite(d.damping), friction: finite(d.friction) });
+    let safety = joint.safety.map(|s| Safety {
+        soft_lower_limit: finite(s.soft_lower_limit),
+        soft_upper_limit: finite(s.soft_upper_limit),
+        k_position: finite(s.k_position),
+        k_velocity: finite(s.k_velocity),
+    });
+    let calibration = joint.calibration.map(|c| Calibration { rising: finite(c.rising), falling: finite(c.falling) });
+    Joint {
+        name: joint.name.clone(),
+        kind: joint.kind.as_str(),
+        parent_link: joint.parent.0,
+        child_link: joint.child.0,
+        origin_node: nodes.origin,
+        dof_nodes: nodes.dofs.clone(),
+        dofs,
+        mimic,
+        dynamics: dynamics.filter(|d| *d != Dynamics::default()),
+        safety: safety.filter(|s| *s != Safety::default()),
+        calibration: calibration.filter(|c| *c != Calibration::default()),
+        extras: JointExtras::of(joint),
+    }
+}
+
+/// The degrees of freedom, in the order in which their nodes are chained. `limit` and `default` are those of each of them; a floating
+/// joint has none.
+fn dofs(joint: &robot::Joint, limit: Option<Limit>, default: f64) -> Vec<Dof> {
+    use Motion::{Rotation, Translation};
+    let dof = |motion, axis: Vector3<f64>, limit, default| Dof { motion, axis: axes::vector(&axis), limit, default };
+    let axis = joint.axis.into_inner();
+    match joint.kind {
+        JointKind::Fixed => Vec::new(),
+        JointKind::Revolute | JointKind::Continuous => vec![dof(Rotation, axis, limit, default)],
+        JointKind::Prismatic => vec![dof(Translation, axis, limit, default)],
+        JointKind::Planar => {
+            let (u, v) = kinematics::planar_basis(&joint.axis);
+            [u, v].map(|axis| dof(Translation, axis.into_inner(), limit, default)).into()
+        }
+        JointKind::Floating => [Translation, Rotation]
+            .into_iter()
+            .flat_map(|motion| [Vector3::x(), Vector3::y(), Vector3::z()].map(|axis| dof(motion, axis, None, 0.0)))
+            .collect(),
+    }
+}
+
+impl Limit {
+    /// All that is finite of `limit`.
+    pub fn of(limit: &robot::Limit) -> Self {
+        Self {
+            lower: finite(limit.lower),
+            upper: finite(limit.upper),
+            velocity: finite(limit.velocity),
+            effort: finite(limit.effort),
+        }
+    }
+}
+
+/// The limits of each of a joint's degrees of freedom.
+fn limit(joint: &robot::Joint, diagnostics: &mut Vec<Diagnostic>) -> Option<Limit> {
+    let mut limit = Limit::of(joint.limit.as_ref().filter(|_| limits_its_dofs(joint.kind))?);
+    let reversed = limit.lower.zip(limit.upper).filter(|(lower, upper)| lower > upper);
+    if let Some((lower, upper)) = reversed.filter(|_| joint.kind != JointKind::Continuous) {
+        let message = format!("joint \"{}\": the lower limit {lower} is above the upper limit {upper}", joint.name);
+        diagnostics.push(
+            Diagnostic::new(&codes::LIMITS_REVERSED, joint.place.clone(), message)
+                .help("swap `lower` and `upper` in the joint's limit"),
+        );
+    }
+    if joint.kind == JointKind::Continuous || reversed.is_some() {
+        (limit.lower, limit.upper) = (None, None);
+    }
+    Some(limit).filter(|limit| *limit != Limit::default())
+}
+
+/// Whether URDF's one limit of a joint holds for each of its degrees of freedom: those of a floating joint have different units.
+pub fn limits_its_dofs(kind: JointKind) -> bool {
+    !matches!(kind, JointKind::Fixed | JointKind::Floating)
+}
+
+fn has_one_position(joint: &robot::Joint) -> bool {
+    kinematics::position_count(joint.kind) == 1
+}
+
+/// The joint that sets joint `id` in the end, and how: chains are resolved, since a loader follows one step only.
+fn mimic(robot: &Robot, id: JointId, number: &[Option<usize>], diagnostics: &mut Vec<Diagnostic>) -> Option<Mimic> {
+    let follower = &robot.joints[id.0];
+    follower.mimic?;
+    let (mut multiplier, mut offset, mut leader) = (1.0, 0.0, id);
+    // The hub's mimics are never circular; the bound is for a hub that was made by hand.
+    for _ in 0..robot.joints.len() {
+        let Some(mimic) = robot.joints.get(leader.0).and_then(|joint| joint.mimic) else { break };
+        offset += multiplier * mimic.offset;
+        multiplier *= mimic.multiplier;
+        leader = mimic.joint;
+    }
+    let driver = robot.joints.get(leader.0)?;
+    match number.get(leader.0).copied().flatten() {
+        Some(joint) if leader != id && has_one_position(follower) && has_one_position(driver) => {
+            Some(Mimic { joint, multiplier, offset })
+        }
+        _ => {
+            let message = format!(
+                "joint \"{}\" ({}) can't follow joint \"{}\" ({}) in the GLB",
+                follower.name,
+                follower.kind.as_str(),
+                driver.name,
+                driver.kind.as_str()
+            );
+            let help = "a mimic needs two joints of one degree of freedom, and a driver that closes no loop";
+            diagnostics.push(Diagnostic::new(&codes::MIMIC_LEFT_OUT, follower.place.clone(), message).help(help));
+            None
+        }
+    }
+}
+
+/// The position nearest to zero that each joint's limits allow, with followers where their drivers put them. Holds for each degree of
+/// freedom of a joint with limits.
+fn home(limits: &[Option<Limit>], mimics: &[Option<Mimic>]) -> Vec<f64> {
+    let nearest = |limit: &Option<Limit>| {
+        let (lower, upper) = limit.map_or((None, None), |limit| (limit.lower, limit.upper));
+        0_f64.max(lower.unwrap_or(0.0)).min(upper.unwrap_or(f64::INFINITY)) + 0.0
+    };
+    let alone: Vec<f64> = limits.iter().map(nearest).collect();
+    let follow = |(index, mimic): (usize, &Option<Mimic>)| match mimic {
+        Some(mimic) => mimic.multiplier * alone[mimic.joint] + mimic.offset + 0.0,
+        None => alone[index],
+    };
+    mimics.iter().enumerate().map(follow).collect()
+}
+
+/// The robot's named poses, or `home` if it has none: for every joint what the pose says, or its default. Poses of several groups
+/// with one name bear the group's name, too.
+fn configurations(robot: &Robot, joints: &[Joint], number: &[Option<usize>]) -> Vec<(String, Configuration)> {
+    let home: Vec<Vec<f64>> = joints.iter().map(|joint| joint.dofs.iter().map(|dof| dof.default).collect()).collect();
+    if robot.named_poses.is_empty() {
+        let joint_positions = home.into_iter().map(Positions::of).collect();
+        return vec![("home".to_owned(), Configuration { joint_positions, extras: ConfigurationExtras::default() })];
+    }
+    let settable = joints.iter().filter(|joint| !joint.dofs.is_empty() && joint.mimic.is_none()).count();
+    let mut taken = HashSet::new();
+    let mut count: HashMap<&str, usize> = HashMap::new();
+    robot.named_poses.iter().for_each(|pose| *count.entry(&pose.name).or_default() += 1);
+    let mut configurations = Vec::with_capacity(robot.named_poses.len());
+    for pose in &robot.named_poses {
+        let mut positions = home.clone();
+        let set: BTreeMap<usize, &Vec<f64>> =
+            pose.positions.iter().filter_map(|(joint, at)| Some(((*number.get(joint.0)?)?, at))).collect();
+        for (&joint, at) in &set {
+            for (position, at) in positions[joint].iter_mut().zip(*at) {
+                *position = at + 0.0;
+            }
+        }
+        for (index, joint) in joints.iter().enumerate() {
+            if let Some(mimic) = &joint.mimic {
+                let driver = positions[mimic.joint].first().copied().unwrap_or(0.0);
+                positions[index] = vec![mimic.multiplier * driver + mimic.offset + 0.0];
+            }
+        }
+        let is_whole = set.len() == settable;
+        let extras = ConfigurationExtras { group: pose.group.clone(), joints: (!is_whole).then(|| set.into_keys().collect()) };
+        let joint_positions = positions.into_iter().map(Positions::of).collect();
+        let name = free_name(pose, count.get(pose.name.as_str()).is_some_and(|&count| count > 1), &mut taken);
+        configurations.push((name, Configuration { joint_positions, extras }));
+    }
+    configurations
+}
+
+/// A name for the pose that no other has. `is_shared`: the robot has several of its name.
+fn free_name(pose: &NamedPose, is_shared: bool, taken: &mut HashSet<String>) -> String {
+    let base = match &pose.group {
+        Some(group) if is_shared => format!("{group}/{}", pose.name),
+        _ => pose.name.clone(),
+    };
+    let numbered = (2..).map(|number| format!("{base} {number}"));
+    let name = std::iter::once(base.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(base);
+    taken.insert(name.clone());
+    name
+}
+
+impl Positions {
+    fn of(positions: Vec<f64>) -> Self {
+        match positions[..] {
+            [one] => Self::One(one),
+            _ => Self::Each(positions),
+        }
+    }
+}
+
+fn loops(robot: &Robot, diagnostics: &mut Vec<Diagnostic>) -> Vec<Loop> {
+    let closing = robot.joints.iter().filter(|joint| joint.closes_loop);
+    let entry = |joint: &robot::Joint| {
+        let message = format!("joint \"{}\" closes a loop, which glTF can't hold: nothing moves by it", joint.name);
+        diagnostics.push(
+            Diagnostic::new(&codes::LOOP_JOINT, joint.place.clone(), message)
+                .help("nothing to do if a program of yours closes the loop; its joint is in the model's extras"),
+        );
+        Loop {
+            name: joint.name.clone(),
+            kind: joint.kind.as_str(),
+            parent_link: joint.parent.0,
+            child_link: joint.child.0,
+            origin: Placement::of(&joint.origin),
+            axis: axes::vector(&joint.axis),
+            limit: joint.limit.as_ref().map(Limit::of).filter(|limit| *limit != Limit::default()),
+        }
+    };
+    closing.map(entry).collect()
+}

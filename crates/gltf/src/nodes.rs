@@ -1,0 +1,156 @@
+//! The node tree: link frames, the origin/dof chain of every joint, and the shapes (the extension's sections 2 and 6).
+
+use super::axes;
+use super::compact::Grid;
+use super::document::{Index, Node, NodeExtensions, Visibility};
+use super::drawings::Drawings;
+use super::extras::{NodeExtras, ShapeExtras};
+use urdf_usd_robot::{Geometry, Joint, Link, LinkId, Pose, Robot, Shape, kinematics};
+
+/// The tree, and which node is what.
+#[derive(Default)]
+pub struct Nodes {
+    pub list: Vec<Node>,
+    /// Named as the robot; everything hangs on it.
+    pub root: Index,
+    /// As [`Robot::links`].
+    pub links: Vec<LinkNodes>,
+    /// As [`Robot::joints`]; `None` for those that close loops.
+    pub joints: Vec<Option<JointNodes>>,
+}
+
+/// The nodes of a link.
+#[derive(Clone, Debug, Default)]
+pub struct LinkNodes {
+    pub frame: Index,
+    pub visuals: Vec<Index>,
+    pub collisions: Vec<Index>,
+}
+
+/// The nodes of a joint.
+#[derive(Clone, Debug)]
+pub struct JointNodes {
+    pub origin: Index,
+    pub dofs: Vec<Index>,
+}
+
+/// The node tree of `robot`.
+pub fn build(robot: &Robot, drawings: &Drawings) -> Nodes {
+    let mut nodes = Nodes {
+        links: vec![LinkNodes::default(); robot.links.len()],
+        joints: vec![None; robot.joints.len()],
+        ..Nodes::default()
+    };
+    nodes.list.push(Node { name: robot.name.clone(), ..Node::default() });
+    let above_roots = if robot.tree.roots.len() > 1 { nodes.named("world".to_owned(), nodes.root) } else { nodes.root };
+    for &id in &robot.tree.order {
+        let Some(link) = robot.links.get(id.0) else { continue };
+        let joint = robot.tree.parent_joint.get(id.0).copied().flatten();
+        let above = match joint.and_then(|id| Some((id.0, robot.joints.get(id.0)?))) {
+            Some((index, joint)) => nodes.joint(index, joint),
+            None => above_roots,
+        };
+        nodes.link(id, link, above, drawings);
+    }
+    nodes
+}
+
+impl Nodes {
+    /// Adds a node below `parent`.
+    pub fn add(&mut self, node: Node, parent: Index) -> Index {
+        let index = self.list.len();
+        self.list.push(node);
+        self.list[parent].children.push(index);
+        index
+    }
+
+    fn named(&mut self, name: String, parent: Index) -> Index {
+        self.add(Node { name, ..Node::default() }, parent)
+    }
+
+    /// The chain of joint `index` under its parent link; the last node of it.
+    fn joint(&mut self, index: usize, joint: &Joint) -> Index {
+        let name = format!("joint_{}_origin", joint.name);
+        let origin = self.add(placed(name, &joint.origin), self.links[joint.parent.0].frame);
+        let mut last = origin;
+        let dofs: Vec<Index> = (0..kinematics::position_count(joint.kind))
+            .map(|k| {
+                last = self.named(format!("joint_{}_dof{k}", joint.name), last);
+                last
+            })
+            .collect();
+        self.joints[index] = Some(JointNodes { origin, dofs });
+        last
+    }
+
+    /// The node of a shape. A mesh that is counted in a grid hangs on a node of its own, so that the shape's is where the robot has it.
+    fn shape(
+        &mut self,
+        name: String,
+        shape: &Shape,
+        mesh: Option<Index>,
+        drawings: &Drawings,
+        hidden: bool,
+        frame: Index,
+    ) -> Index {
+        let grid = mesh.and_then(|mesh| drawings.grids.get(mesh)?.as_ref());
+        let scale = match shape.geometry {
+            Geometry::Mesh { scale, .. } => axes::vector(&scale),
+            _ => [1.0; 3],
+        };
+        let visibility = hidden.then_some(Visibility { visible: false });
+        let inner = format!("{name}_mesh");
+        let node = Node {
+            mesh: mesh.filter(|_| grid.is_none()),
+            scale: (scale != [1.0; 3]).then_some(scale),
+            extensions: NodeExtensions { visibility, ..NodeExtensions::default() },
+            extras: Some(NodeExtras::Shape(ShapeExtras::of(shape))),
+            ..placed(name, &shape.origin)
+        };
+        let index = self.add(node, frame);
+        if let Some(grid) = grid {
+            self.add(counted(inner, mesh, grid), index);
+        }
+        index
+    }
+
+    fn link(&mut self, id: LinkId, link: &Link, above: Index, drawings: &Drawings) {
+        let extras = Some(NodeExtras::Link { link: link.name.clone() });
+        let frame = self.add(Node { name: link.name.clone(), extras, ..Node::default() }, above);
+        let mesh = |of: &[Vec<Option<Index>>], n: usize| of.get(id.0).and_then(|meshes| *meshes.get(n)?);
+        let mut shapes = |kind: &str, shapes: &[Shape], meshes: &[Vec<Option<Index>>], hidden: bool| -> Vec<Index> {
+            let shape_node = |(n, shape)| {
+                let name = format!("{}_{kind}_{n}", link.name);
+                self.shape(name, shape, mesh(meshes, n), drawings, hidden, frame)
+            };
+            shapes.iter().enumerate().map(shape_node).collect()
+        };
+        let visuals = shapes("visual", &link.visuals, &drawings.visuals, false);
+        let collisions = shapes("collision", &link.collisions, &drawings.collisions, true);
+        self.links[id.0] = LinkNodes { frame, visuals, collisions };
+    }
+}
+
+/// The node that takes counts in `grid` to metres, and shows them.
+fn counted(name: String, mesh: Option<Index>, grid: &Grid) -> Node {
+    let translation = grid.corner.map(f64::from);
+    Node {
+        name,
+        mesh,
+        translation: (translation != [0.0; 3]).then_some(translation),
+        scale: (grid.side != 1.0).then_some([f64::from(grid.side); 3]),
+        ..Node::default()
+    }
+}
+
+/// A node at `pose`.
+pub fn placed(name: String, pose: &Pose) -> Node {
+    let translation = axes::vector(&pose.translation.vector);
+    let rotation = axes::rotation(&pose.rotation);
+    Node {
+        name,
+        translation: (translation != [0.0; 3]).then_some(translation),
+        rotation: (rotation != [0.0, 0.0, 0.0, 1.0]).then_some(rotation),
+        ..Node::default()
+    }
+}

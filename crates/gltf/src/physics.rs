@@ -1,0 +1,393 @@
+//! `KHR_implicit_shapes` and `KHR_physics_rigid_bodies`: what engines need to let the robot fall, as far as those drafts have words
+//! for it. Bodies, colliders, contact, joints; no gears, since there is no word for mimics, and no drives, since none is invented.
+//!
+//! Links that fixed joints hold together are one body, with all their mass: its node is the topmost link's. What hangs on the world
+//! has no motion and is static.
+
+use std::collections::BTreeMap;
+
+use nalgebra::{Unit, UnitQuaternion, Vector3};
+use serde::Serialize;
+
+use super::document::{Index, Node};
+use super::extras::NodeExtras;
+use super::nodes::{Nodes, placed};
+use super::{axes, finite};
+use urdf_usd_robot::{Base, Contact, Geometry, Joint, JointKind, Link, LinkId, Mass, Pose, Robot, Role, Roles};
+
+/// The object of `KHR_implicit_shapes` at the document's root.
+#[derive(Debug, Default, Serialize)]
+pub struct Shapes {
+    pub shapes: Vec<Shape>,
+}
+
+impl Shapes {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.shapes.is_empty()
+    }
+}
+
+/// A form, centred on its node; cylinders and capsules along y, lengths in metres, a capsule's without its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Shape {
+    Box { r#box: Cuboid },
+    Sphere { sphere: Ball },
+    Cylinder { cylinder: Round },
+    Capsule { capsule: Round },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cuboid {
+    pub size: [f64; 3],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ball {
+    pub radius: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Round {
+    pub height: f64,
+    pub radius_bottom: f64,
+    pub radius_top: f64,
+}
+
+impl Round {
+    fn new(radius: f64, height: f64) -> Self {
+        Self { height, radius_bottom: radius, radius_top: radius }
+    }
+}
+
+impl Shape {
+    /// `None` for a mesh, and for what has no extent, which the extension forbids.
+    fn of(geometry: &Geometry) -> Option<Self> {
+        let (shape, least) = match *geometry {
+            Geometry::Box { size } => (Self::Box { r#box: Cuboid { size: axes::vector(&size) } }, size.min()),
+            Geometry::Cylinder { radius, length } => {
+                (Self::Cylinder { cylinder: Round::new(radius, length) }, radius.min(length))
+            }
+            Geometry::Capsule { radius, length } if length > 0.0 => {
+                (Self::Capsule { capsule: Round::new(radius, length) }, radius)
+            }
+            Geometry::Sphere { radius } | Geometry::Capsule { radius, .. } => {
+                (Self::Sphere { sphere: Ball { radius } }, radius)
+            }
+            Geometry::Mesh { .. } => return None,
+        };
+        (least > 0.0).then_some(shape)
+    }
+}
+
+/// The object of `KHR_physics_rigid_bodies` at the document's root.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RigidBodies {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub physics_materials: Vec<PhysicsMaterial>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub physics_joints: Vec<PhysicsJoint>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub collision_filters: Vec<CollisionFilter>,
+}
+
+impl RigidBodies {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.physics_materials.is_empty() && self.physics_joints.is_empty() && self.collision_filters.is_empty()
+    }
+}
+
+/// What contact is like.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhysicsMaterial {
+    pub static_friction: f64,
+    pub dynamic_friction: f64,
+    pub restitution: f64,
+}
+
+impl PhysicsMaterial {
+    fn of(contact: &Contact) -> Self {
+        let &Contact { static_friction, dynamic_friction, restitution } = contact;
+        Self { static_friction, dynamic_friction, restitution: restitution.unwrap_or(0.0) }
+    }
+}
+
+/// Which motions of one frame in another are restricted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhysicsJoint {
+    pub limits: Vec<PhysicsLimit>,
+}
+
+/// A restriction of the motion along or about some axes of the frame (0: x, 1: y, 2: z).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhysicsLimit {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub linear_axes: Option<Vec<u8>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub angular_axes: Option<Vec<u8>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+}
+
+/// Which colliders a collider meets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CollisionFilter {
+    pub collision_systems: Vec<String>,
+    pub not_collide_with_systems: Vec<String>,
+}
+
+/// What a node is to an engine.
+#[derive(Debug, Default, Serialize)]
+pub struct RigidBody {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub motion: Option<Motion>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collider: Option<Collider>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub joint: Option<Attachment>,
+}
+
+impl RigidBody {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.motion.is_none() && self.collider.is_none() && self.joint.is_none()
+    }
+}
+
+/// A body that moves: kg, metres, kg·m², in the node's frame.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Motion {
+    pub mass: f64,
+    pub center_of_mass: [f64; 3],
+    pub inertia_diagonal: [f64; 3],
+    /// From the principal axes to the node's: x, y, z, w.
+    pub inertia_orientation: [f64; 4],
+}
+
+impl Motion {
+    fn of(mass: &Mass) -> Self {
+        Self {
+            mass: mass.mass,
+            center_of_mass: axes::vector(&mass.centre),
+            // The principal axes are renamed with the others.
+            inertia_diagonal: axes::vector(&mass.moments),
+            inertia_orientation: axes::rotation(&mass.axes),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Collider {
+    pub geometry: ColliderGeometry,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub physics_material: Option<Index>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collision_filter: Option<Index>,
+}
+
+/// A shape of `KHR_implicit_shapes`, or the convex hull of a node's mesh.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum ColliderGeometry {
+    Shape {
+        shape: Index,
+    },
+    #[serde(rename_all = "camelCase")]
+    Hull {
+        node: Index,
+        convex_hull: bool,
+    },
+}
+
+/// Where a joint holds on the upper body, and at which node on the lower one.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attachment {
+    pub connected_node: Index,
+    pub joint: Index,
+}
+
+/// Adds to `nodes` what the robot is to an engine, and returns what belongs to the document's root. `base`: whether it is held.
+pub fn add(robot: &Robot, base: Base, nodes: &mut Nodes) -> (Shapes, RigidBodies) {
+    let bodies = Bodies::of(robot, base);
+    bodies.add_motions(robot, nodes);
+    let mut physics = Physics { shapes: Shapes::default(), bodies: RigidBodies::default() };
+    let filters = physics.filters(robot);
+    for ((index, link), filter) in robot.links.iter().enumerate().zip(&filters) {
+        physics.add_colliders(link, index, *filter, nodes);
+    }
+    for (index, joint) in robot.joints.iter().enumerate() {
+        // A joint within what is static holds nothing.
+        if bodies.moves(joint.parent) || bodies.moves(joint.child) {
+            physics.add_joint(joint, index, nodes);
+        }
+    }
+    (physics.shapes, physics.bodies)
+}
+
+/// Which links are one body.
+struct Bodies {
+    /// For each link the topmost link of its body, and its pose in that link's frame.
+    of_link: Vec<(LinkId, Pose)>,
+    /// Whether the body whose topmost link this is moves.
+    moving: Vec<bool>,
+}
+
+impl Bodies {
+    fn of(robot: &Robot, base: Base) -> Self {
+        let roles = Roles::new(robot, base);
+        let mut of_link: Vec<(LinkId, Pose)> = (0..robot.links.len()).map(|id| (LinkId(id), Pose::identity())).collect();
+        let mut moving = vec![false; robot.links.len()];
+        for &id in &robot.tree.order {
+            let joint = robot.tree.parent_joint[id.0].map(|joint| &robot.joints[joint.0]);
+            let is_let_go = |joint: &Joint| base == Base::Floating && roles.of[joint.parent.0] == Role::World;
+            match joint.filter(|joint| joint.kind == JointKind::Fixed && !is_let_go(joint)) {
+                Some(joint) => {
+                    let (top, pose) = of_link[joint.parent.0];
+                    of_link[id.0] = (top, pose * joint.origin);
+                }
+                None => {
+                    // No joint moves a base, and nothing is above it but the world.
+                    let is_base = joint.is_none_or(|joint| {
+                        matches!(joint.kind, JointKind::Fixed | JointKind::Floating) && roles.body[joint.parent.0].is_none()
+                    });
+                    moving[id.0] = roles.of[id.0] == Role::Body && !(is_base && base == Base::Fixed);
+                }
+            }
+        }
+        Self { of_link, moving }
+    }
+
+    fn moves(&self, link: LinkId) -> bool {
+        self.moving[self.of_link[link.0].0.0]
+    }
+
+    fn add_motions(&self, robot: &Robot, nodes: &mut Nodes) {
+        let mut masses: BTreeMap<LinkId, Vec<Mass>> = BTreeMap::new();
+        for (link, (top, pose)) in robot.links.iter().zip(&self.of_link).filter(|(_, (top, _))| self.moving[top.0]) {
+            let mass = link.inertial.as_ref().and_then(Mass::of).map(|mass| mass.placed(pose));
+            masses.entry(*top).or_default().extend(mass);
+        }
+        for (top, masses) in masses {
+            let mass = Mass::together(&masses).unwrap_or_else(|| Mass::stand_in(Vector3::zeros()));
+            let frame = nodes.links[top.0].frame;
+            nodes.list[frame].extensions.rigid_body.motion = Some(Motion::of(&mass));
+        }
+    }
+}
+
+struct Physics {
+    shapes: Shapes,
+    bodies: RigidBodies,
+}
+
+impl Physics {
+    /// For each link its filter: a system of its own for each that does not meet all others.
+    fn filters(&mut self, robot: &Robot) -> Vec<Option<Index>> {
+        let mut others: BTreeMap<LinkId, Vec<String>> = BTreeMap::new();
+        for &(a, b) in &robot.disabled_collisions {
+            others.entry(a).or_default().push(robot.links[b.0].name.clone());
+            others.entry(b).or_default().push(robot.links[a.0].name.clone());
+        }
+        let mut filters = vec![None; robot.links.len()];
+        for (link, not_collide_with_systems) in others {
+            filters[link.0] = Some(self.bodies.collision_filters.len());
+            let collision_systems = vec![robot.links[link.0].name.clone()];
+            self.bodies.collision_filters.push(CollisionFilter { collision_systems, not_collide_with_systems });
+        }
+        filters
+    }
+
+    fn add_colliders(&mut self, link: &Link, index: usize, collision_filter: Option<Index>, nodes: &mut Nodes) {
+        for (shape, &node) in link.collisions.iter().zip(&nodes.links[index].collisions) {
+            let geometry = match Shape::of(&shape.geometry) {
+                Some(shape) => ColliderGeometry::Shape { shape: position_or_push(&mut self.shapes.shapes, shape) },
+                None if shows_mesh(&nodes.list, node) => ColliderGeometry::Hull { node, convex_hull: true },
+                None => continue,
+            };
+            let contact = link.contact.as_ref().map(PhysicsMaterial::of);
+            let physics_material = contact.map(|contact| position_or_push(&mut self.bodies.physics_materials, contact));
+            nodes.list[node].extensions.rigid_body.collider = Some(Collider { geometry, physics_material, collision_filter });
+        }
+    }
+
+    /// Frames on both bodies, whose x is the joint's axis, and the joint between them.
+    fn add_joint(&mut self, joint: &Joint, index: usize, nodes: &mut Nodes) {
+        let Some(limits) = limits(joint) else { return };
+        let frame_of = |link: LinkId| nodes.links[link.0].frame;
+        let (child, parent) = (frame_of(joint.child), frame_of(joint.parent));
+        let above = match nodes.joints.get(index) {
+            Some(Some(chain)) => chain.origin,
+            // A joint that closes a loop has no nodes of its own.
+            _ => nodes.add(placed(format!("joint_{}_origin", joint.name), &joint.origin), parent),
+        };
+        let along = along(axes::vector(&joint.axis));
+        let anchor = |name: String| Node { name, rotation: along, ..Node::default() };
+        let extras = Some(NodeExtras::Anchor { anchor: joint.name.clone() });
+        let connected_node = nodes.add(Node { extras, ..anchor(format!("joint_{}_anchor", joint.name)) }, child);
+        let frame = nodes.add(anchor(format!("joint_{}_frame", joint.name)), above);
+        let joint = position_or_push(&mut self.bodies.physics_joints, PhysicsJoint { limits });
+        nodes.list[frame].extensions.rigid_body.joint = Some(Attachment { connected_node, joint });
+    }
+}
+
+/// What a joint does not allow, x being its axis; `None` where there is nothing to hold, or the bodies are one.
+fn limits(joint: &Joint) -> Option<Vec<PhysicsLimit>> {
+    let linear = |axes: &[u8], min, max| PhysicsLimit { linear_axes: Some(axes.to_vec()), min, max, ..PhysicsLimit::default() };
+    let angular =
+        |axes: &[u8], min, max| PhysicsLimit { angular_axes: Some(axes.to_vec()), min, max, ..PhysicsLimit::default() };
+    let none = Some(0.0);
+    let (lower, upper) = joint.position_limits();
+    let (lower, upper) = (finite(Some(lower)), finite(Some(upper)));
+    let is_limited = lower.or(upper).is_some() && lower.zip(upper).is_none_or(|(lower, upper)| lower <= upper);
+    let mut limits = match joint.kind {
+        JointKind::Revolute | JointKind::Continuous => vec![linear(&[0, 1, 2], none, none), angular(&[1, 2], none, none)],
+        JointKind::Prismatic => vec![linear(&[1, 2], none, none), angular(&[0, 1, 2], none, none)],
+        JointKind::Planar => vec![linear(&[0], none, none), angular(&[1, 2], none, none)],
+        // Within a body this is the body; across a loop it holds two bodies together.
+        JointKind::Fixed if joint.closes_loop => vec![linear(&[0, 1, 2], none, none), angular(&[0, 1, 2], none, none)],
+        JointKind::Fixed | JointKind::Floating => return None,
+    };
+    if is_limited {
+        match joint.kind {
+            JointKind::Revolute => limits.push(angular(&[0], lower, upper)),
+            JointKind::Prismatic => limits.push(linear(&[0], lower, upper)),
+            _ => {}
+        }
+    }
+    Some(limits)
+}
+
+/// The rotation that takes x to `axis`; none where there is nothing to turn.
+fn along(axis: [f64; 3]) -> Option<[f64; 4]> {
+    let half_turn = || UnitQuaternion::from_axis_angle(&Vector3::z_axis(), std::f64::consts::PI);
+    let axis = Unit::new_normalize(Vector3::from(axis));
+    let q = UnitQuaternion::rotation_between_axis(&Vector3::x_axis(), &axis).unwrap_or_else(half_turn);
+    let rotation = [q.i, q.j, q.k, q.w].map(|x| x + 0.0);
+    (rotation != [0.0, 0.0, 0.0, 1.0]).then_some(rotation)
+}
+
+/// Whether a node or a child of it shows a mesh.
+fn shows_mesh(nodes: &[Node], node: Index) -> bool {
+    let shows = |node: Index| nodes.get(node).is_some_and(|node| node.mesh.is_some());
+    shows(node) || nodes.get(node).is_some_and(|node| node.children.iter().any(|&child| shows(child)))
+}
+
+/// Where `item` is in `list`, at its end if it was not there.
+fn position_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> Index {
+    list.iter().position(|known| *known == item).unwrap_or_else(|| {
+        list.push(item);
+        list.len() - 1
+    })
+}

@@ -1,0 +1,330 @@
+//! Joints: what moves how, and what follows what. Where they are is the business of [`super::frames`].
+
+use std::collections::HashSet;
+
+use nalgebra::{Unit, UnitQuaternion, Vector3};
+
+use super::codes;
+use super::extras;
+use super::json::{Entry, Findings, Json};
+use super::names::Names;
+use crate::axes;
+use crate::extension::Motion;
+use urdf_usd_robot::{Calibration, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety, kinematics};
+
+/// How far an axis may be from unit length without a word: figures in files are rounded.
+const UNIT_TOLERANCE: f64 = 1e-3;
+/// How far an axis may be from unit length to be taken as it is.
+const UNIT: f64 = 1e-12;
+
+/// A joint that is being read.
+pub struct Draft<'a> {
+    pub joint: Joint,
+    pub dofs: Vec<Dof>,
+    pub entry: Entry<'a>,
+    pub origin_node: Option<usize>,
+    pub dof_nodes: Vec<usize>,
+}
+
+/// A degree of freedom.
+pub struct Dof {
+    pub motion: Motion,
+    pub axis: Unit<Vector3<f64>>,
+    limit: Option<Limit>,
+    /// The position that is its default.
+    pub default: f64,
+}
+
+/// The channels of nodes that the joints of a model set.
+pub fn driven(model: &Json, driven: &mut HashSet<(usize, Motion)>) {
+    for joint in model.get("joints").map_or(&[][..], Json::items) {
+        let [nodes, dofs] = ["dofNodes", "dofs"].map(|key| joint.get(key).map_or(&[][..], Json::items));
+        driven.extend(nodes.iter().zip(dofs).filter_map(|(node, dof)| Some((node.index()?, motion(dof.get("motion")?)?))));
+    }
+}
+
+fn motion(word: &Json) -> Option<Motion> {
+    match word.text()? {
+        "rotation" => Some(Motion::Rotation),
+        "translation" => Some(Motion::Translation),
+        _ => None,
+    }
+}
+
+/// Reads the joints of a model with `links` links, and for each entry of the model which joint it became. Where their nodes are
+/// plays no part yet.
+pub fn drafts<'a>(model: &Entry<'a>, links: usize, findings: &mut Findings) -> (Vec<Draft<'a>>, Vec<Option<JointId>>) {
+    let mut drafts = Vec::new();
+    let mut ids = Vec::new();
+    let entries = model.list("joints", findings);
+    let mut names = Names::of("joint", &entries);
+    for entry in entries {
+        let ends = ends(&entry, links, findings);
+        ids.push(ends.map(|_| JointId(drafts.len())));
+        if let Some((parent, child)) = ends {
+            let name = names.give(&entry, None, findings);
+            drafts.push(draft(entry, name, parent, child, findings));
+        }
+    }
+    let of_loops = model.get("extras").map(|extras| extras.list("loops", findings)).unwrap_or_default();
+    for entry in of_loops {
+        if let Some((parent, child)) = ends(&entry, links, findings) {
+            let name = names.give(&entry, None, findings);
+            drafts.push(of_loop(entry, name, parent, child, findings));
+        }
+    }
+    (drafts, ids)
+}
+
+/// The links that a joint joins. None, reported, if they are not there.
+fn ends(entry: &Entry<'_>, links: usize, findings: &mut Findings) -> Option<(LinkId, LinkId)> {
+    let [parent, child] = ["parentLink", "childLink"].map(|key| entry.index(key, findings));
+    let why = match (parent, child) {
+        (Some(parent), Some(child)) if parent == child => "joins a link to itself",
+        (Some(parent), Some(child)) if parent < links && child < links => return Some((LinkId(parent), LinkId(child))),
+        (Some(_), Some(_)) => "joins a link that the model does not have",
+        _ => "does not say which links it joins",
+    };
+    findings.report(
+        &codes::JOINT_LINKS,
+        &entry.at,
+        format!("joint {} {why}", label(entry)),
+        "correct parentLink and childLink",
+    );
+    None
+}
+
+/// What a joint is called in a message.
+pub fn label(entry: &Entry<'_>) -> String {
+    match entry.json.get("name").and_then(Json::text) {
+        Some(name) => format!("\"{}\"", name.chars().take(100).collect::<String>()),
+        None => entry.at.clone(),
+    }
+}
+
+fn draft<'a>(entry: Entry<'a>, name: String, parent: LinkId, child: LinkId, findings: &mut Findings) -> Draft<'a> {
+    let dofs: Vec<Dof> = entry.list("dofs", findings).iter().filter_map(|dof| self::dof(dof, findings)).collect();
+    let kind = kind(&entry, &dofs, findings);
+    let limit = match kinematics::position_count(kind) {
+        1 => dofs.first().and_then(|dof| dof.limit),
+        // The hub's one limit of a planar joint holds in both directions.
+        2 if dofs.iter().any(|dof| dof.limit.is_some()) => {
+            dofs.first().and_then(|dof| dof.limit).filter(|limit| dofs.iter().all(|dof| dof.limit == Some(*limit)))
+        }
+        _ => entry.get("extras").and_then(|extras| extras::limit(&extras, findings)),
+    };
+    let dynamics = entry
+        .get("dynamics")
+        .map(|entry| Dynamics { damping: entry.number("damping", findings), friction: entry.number("friction", findings) });
+    let safety = entry.get("safety").map(|entry| Safety {
+        soft_lower_limit: entry.number("softLowerLimit", findings),
+        soft_upper_limit: entry.number("softUpperLimit", findings),
+        k_position: entry.number("kPosition", findings),
+        k_velocity: entry.number("kVelocity", findings),
+    });
+    let joint = Joint {
+        axis: axis(kind, &dofs, &entry, findings),
+        limit,
+        dynamics,
+        safety,
+        calibration: calibration(&entry, findings),
+        custom: extras::custom(&entry, findings),
+        ..plain(name, kind, parent, child, &entry, findings)
+    };
+    let origin_node = entry.index("originNode", findings);
+    let dof_nodes = entry.indices("dofNodes", findings);
+    Draft { joint, dofs, entry, origin_node, dof_nodes }
+}
+
+fn plain(name: String, kind: JointKind, parent: LinkId, child: LinkId, entry: &Entry<'_>, findings: &Findings) -> Joint {
+    Joint { place: findings.place(&entry.at), ..Joint::new(name, kind, parent, child) }
+}
+
+/// A joint that the writer kept in the model's extras, since no node stands for it.
+fn of_loop<'a>(entry: Entry<'a>, name: String, parent: LinkId, child: LinkId, findings: &mut Findings) -> Draft<'a> {
+    let kind = entry.text("type", findings).and_then(kind_of).unwrap_or(JointKind::Fixed);
+    let joint = Joint {
+        origin: extras::placement(&entry, "origin", findings),
+        axis: unit(&entry, findings),
+        limit: extras::limit(&entry, findings),
+        ..plain(name, kind, parent, child, &entry, findings)
+    };
+    Draft { joint, dofs: Vec::new(), entry, origin_node: None, dof_nodes: Vec::new() }
+}
+
+fn calibration(entry: &Entry<'_>, findings: &mut Findings) -> Option<Calibration> {
+    let reference_position = entry.get("extras").and_then(|extras| extras.number("referencePosition", findings));
+    let given = entry.get("calibration");
+    (given.is_some() || reference_position.is_some()).then(|| Calibration {
+        rising: given.as_ref().and_then(|entry| entry.number("rising", findings)),
+        falling: given.as_ref().and_then(|entry| entry.number("falling", findings)),
+        reference_position,
+    })
+}
+
+fn dof(entry: &Entry<'_>, findings: &mut Findings) -> Option<Dof> {
+    let Some(motion) = entry.json.get("motion").and_then(motion) else {
+        findings.bad_value(&entry.below("motion"), "\"rotation\" or \"translation\"");
+        return None;
+    };
+    let default = entry.number("default", findings).unwrap_or(0.0);
+    Some(Dof { motion, axis: unit(entry, findings), limit: extras::limit(entry, findings), default })
+}
+
+/// The axis in `entry`.
+fn unit(entry: &Entry<'_>, findings: &mut Findings) -> Unit<Vector3<f64>> {
+    let axis: Vector3<f64> = entry.numbers("axis", findings).map(axes::to_vector).unwrap_or_default();
+    if (axis.norm_squared() - 1.0).abs() < UNIT {
+        return Unit::new_unchecked(axis);
+    }
+    // Of unit size before it is measured: the square of a tiny number is zero.
+    let largest = axis.amax();
+    if largest == 0.0 {
+        let message = format!("the axis of {} is missing or has no direction; glTF's z is used", entry.at);
+        findings.report(&codes::AXIS, &entry.below("axis"), message, "give the direction of the motion");
+        return Vector3::x_axis();
+    }
+    let length = (axis / largest).norm() * largest;
+    if (length - 1.0).abs() > UNIT_TOLERANCE {
+        let message = format!("the axis of {} has the length {length:.4}, not 1", entry.at);
+        findings.report(&codes::AXIS, &entry.below("axis"), message, "only its direction counts");
+    }
+    Unit::new_normalize(axis / largest)
+}
+
+fn kind_of(word: &str) -> Option<JointKind> {
+    use JointKind::{Continuous, Fixed, Floating, Planar, Prismatic, Revolute};
+    [Fixed, Revolute, Continuous, Prismatic, Planar, Floating].into_iter().find(|kind| kind.as_str() == word)
+}
+
+/// The degrees of freedom of a joint of this kind.
+pub fn motions(kind: JointKind) -> &'static [Motion] {
+    use Motion::{Rotation, Translation};
+    match kind {
+        JointKind::Fixed => &[],
+        JointKind::Revolute | JointKind::Continuous => &[Rotation],
+        JointKind::Prismatic => &[Translation],
+        JointKind::Planar => &[Translation, Translation],
+        JointKind::Floating => &[Translation, Translation, Translation, Rotation, Rotation, Rotation],
+    }
+}
+
+/// What a joint is by its type and its degrees of freedom.
+fn kind(entry: &Entry<'_>, dofs: &[Dof], findings: &mut Findings) -> JointKind {
+    use JointKind::{Continuous, Fixed, Floating, Planar, Prismatic, Revolute};
+    let found: Vec<Motion> = dofs.iter().map(|dof| dof.motion).collect();
+    let word = entry.json.get("type").and_then(Json::text);
+    let said = word.and_then(kind_of);
+    if let Some(kind) = said.filter(|kind| motions(*kind) == found) {
+        return kind;
+    }
+    let is_limited = dofs.iter().any(|dof| dof.limit.is_some_and(|limit| limit.lower.is_some() && limit.upper.is_some()));
+    let about = if is_limited { Revolute } else { Continuous };
+    let inferred = [Fixed, about, Prismatic, Planar, Floating].into_iter().find(|kind| motions(*kind) == found);
+    let kind = if said == Some(Fixed) { Fixed } else { inferred.unwrap_or(Fixed) };
+    let what = match (word, said) {
+        (Some(_), Some(said)) => format!("has not the degrees of freedom of its type, {}", said.as_str()),
+        (Some(word), None) => format!("has the unknown type \"{}\"", word.chars().take(100).collect::<String>()),
+        (None, _) => "has no type".to_owned(),
+    };
+    let message = format!("joint {} {what}; it is {}", label(entry), kind.as_str());
+    let help = "use fixed, revolute, continuous, prismatic, planar or floating, with as many dofs as that has";
+    findings.report(&codes::JOINT_TYPE, &entry.at, message, help);
+    kind
+}
+
+/// The axis of a joint: of its one degree of freedom, or the normal of a plane.
+fn axis(kind: JointKind, dofs: &[Dof], entry: &Entry<'_>, findings: &mut Findings) -> Unit<Vector3<f64>> {
+    match (kind, dofs) {
+        (JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic, [dof, ..]) => dof.axis,
+        (JointKind::Planar, [u, v, ..]) => {
+            let normal = u.axis.cross(&v.axis);
+            let Some(unit) = Unit::try_new(normal, 1e-6) else {
+                let message = format!("the two axes of joint {} are the same", label(entry));
+                findings.report(&codes::AXIS, &entry.below("dofs"), message, "give two directions in the plane");
+                return Vector3::x_axis();
+            };
+            // Whichever has exactly these directions in its plane, if one has.
+            let rounded = Unit::new_unchecked(normal.map(|x| (x * 1e15).round() / 1e15));
+            let gives = |normal: &Unit<Vector3<f64>>| kinematics::planar_basis(normal) == (u.axis, v.axis);
+            [unit, Unit::new_unchecked(normal), rounded].into_iter().find(gives).unwrap_or(unit)
+        }
+        _ => Vector3::x_axis(),
+    }
+}
+
+impl Draft<'_> {
+    /// The positions that the hub has for this joint where the file has `positions`: its planes and free bodies may have other
+    /// axes.
+    pub fn positions(&self, positions: &[f64]) -> Vec<f64> {
+        let are = |axes: &[Unit<Vector3<f64>>]| {
+            let is_same = |(dof, axis): (&Dof, &Unit<Vector3<f64>>)| (dof.axis.into_inner() - axis.into_inner()).amax() < UNIT;
+            self.dofs.len() == axes.len() && self.dofs.iter().zip(axes).all(is_same)
+        };
+        let along = |dofs: &[Dof]| dofs.iter().zip(positions).map(|(dof, q)| dof.axis.into_inner() * *q).sum::<Vector3<f64>>();
+        match self.joint.kind {
+            JointKind::Planar => {
+                let (u, v) = kinematics::planar_basis(&self.joint.axis);
+                let at = along(&self.dofs);
+                if are(&[u, v]) { positions.to_vec() } else { vec![at.dot(&u), at.dot(&v)] }
+            }
+            JointKind::Floating => {
+                let [x, y, z] = [Vector3::x_axis(), Vector3::y_axis(), Vector3::z_axis()];
+                if are(&[x, y, z, x, y, z]) {
+                    return positions.to_vec();
+                }
+                let at = along(self.dofs.get(..3).unwrap_or_default());
+                let turns = self.dofs.iter().zip(positions).skip(3);
+                let turned = |rotation, (dof, q): (&Dof, &f64)| rotation * UnitQuaternion::from_axis_angle(&dof.axis, *q);
+                let r = turns.fold(UnitQuaternion::identity(), turned).to_rotation_matrix();
+                let pitch = r[(0, 2)].clamp(-1.0, 1.0).asin();
+                vec![at.x, at.y, at.z, (-r[(1, 2)]).atan2(r[(2, 2)]), pitch, (-r[(0, 1)]).atan2(r[(0, 0)])]
+            }
+            _ => positions.to_vec(),
+        }
+    }
+}
+
+/// Lets joints follow others: after this, no mimic is circular.
+pub fn follow(drafts: &mut [Draft<'_>], ids: &[Option<JointId>], findings: &mut Findings) {
+    for index in 0..drafts.len() {
+        let mimic = mimic(index, drafts, ids, findings);
+        if let Some(draft) = drafts.get_mut(index) {
+            draft.joint.mimic = mimic;
+        }
+    }
+    let mut met = vec![None; drafts.len()];
+    for start in 0..drafts.len() {
+        let mut at = start;
+        while met[at].is_none() {
+            met[at] = Some(start);
+            at = drafts[at].joint.mimic.map_or(at, |mimic| mimic.joint.0);
+        }
+        // Met again in the same walk, by following a mimic: a circle.
+        if met[at] == Some(start) && drafts[at].joint.mimic.take().is_some() {
+            let entry = drafts[at].entry.clone();
+            let message = format!("joint {} follows itself through the joints that it follows", label(&entry));
+            findings.report(&codes::MIMIC, &entry.below("mimic"), message, "remove one of the mimics of the circle");
+        }
+    }
+}
+
+/// What joint `index` follows.
+fn mimic(index: usize, drafts: &[Draft<'_>], ids: &[Option<JointId>], findings: &mut Findings) -> Option<Mimic> {
+    let follower = drafts.get(index)?;
+    let entry = follower.entry.get("mimic")?;
+    let leader = entry.index("joint", findings).and_then(|number| *ids.get(number)?);
+    let mimic = Mimic {
+        joint: leader.unwrap_or(JointId(index)),
+        multiplier: entry.number("multiplier", findings).unwrap_or(1.0),
+        offset: entry.number("offset", findings).unwrap_or(0.0),
+    };
+    let has_position = |draft: &Draft<'_>| kinematics::position_count(draft.joint.kind) == 1;
+    let can_lead = leader.and_then(|leader| drafts.get(leader.0)).is_some_and(has_position);
+    if mimic.joint.0 != index && can_lead && has_position(follower) {
+        return Some(mimic);
+    }
+    let message = format!("joint {} can't follow the joint that its mimic names", label(&follower.entry));
+    findings.report(&codes::MIMIC, &entry.at, message, "name another joint of one degree of freedom");
+    None
+}

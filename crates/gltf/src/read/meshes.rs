@@ -1,0 +1,374 @@
+//! The meshes that shapes are made of. What the writer drew with several materials is one mesh again, with the material on the
+//! shape: a mesh of the document that differs from another in nothing but its materials is the same mesh.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use nalgebra::Matrix3;
+
+use super::Draft;
+use super::json::{Findings, Json};
+use super::placement::Placement;
+use super::shapes::{self, Form};
+use crate::axes;
+use crate::drawings::UNPAINTED;
+use urdf_usd_mesh::gltf::{Meshes, Wanted, WantedPrimitive};
+use urdf_usd_mesh::{self as mesh, digest};
+use urdf_usd_resolve::{File, Files};
+use urdf_usd_robot::{Geometry, Material, MaterialId, MeshId, MeshSource, Robot, Shape, Tiers};
+
+/// So many meshes of the document are compared with another at most.
+const MAX_MEMBERS: usize = 64;
+
+/// A material of the document, and whether vertices have colours where it is.
+type Paint = Option<(usize, bool)>;
+
+/// What of a primitive tells it from others.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Outline {
+    position: Option<usize>,
+    normal: Option<usize>,
+    indices: Option<usize>,
+    mode: Option<usize>,
+    /// The material, where it decides how texture coordinates are read.
+    placed_by: Option<usize>,
+}
+
+/// A primitive of the document.
+struct Primitive {
+    outline: Outline,
+    uvs: Option<usize>,
+    colors: Option<usize>,
+    material: Option<usize>,
+}
+
+impl Primitive {
+    fn of(primitive: &Json, materials: &[Json]) -> Self {
+        let attribute = |name: &str| primitive.get("attributes")?.get(name)?.index();
+        let material = primitive.get("material").and_then(Json::index);
+        let texture = material.and_then(|index| first_texture(materials.get(index)?));
+        let is_placed = texture.is_some_and(|texture| texture.get("extensions").is_some() || texture.get("texCoord").is_some());
+        Self {
+            outline: Outline {
+                position: attribute("POSITION"),
+                normal: attribute("NORMAL"),
+                indices: primitive.get("indices").and_then(Json::index),
+                mode: primitive.get("mode").and_then(Json::index),
+                placed_by: material.filter(|_| is_placed),
+            },
+            uvs: attribute(if is_placed { "TEXCOORD_1" } else { "TEXCOORD_0" }).or(attribute("TEXCOORD_0")),
+            colors: attribute("COLOR_0"),
+            material,
+        }
+    }
+
+    fn paint(&self) -> Paint {
+        self.material.map(|material| (material, self.colors.is_some()))
+    }
+}
+
+/// The texture of a material that says how all of its textures lie.
+fn first_texture(material: &Json) -> Option<&Json> {
+    let surface = material.get("pbrMetallicRoughness");
+    let of_surface = ["baseColorTexture", "metallicRoughnessTexture"].into_iter().find_map(|key| surface?.get(key));
+    of_surface
+        .or_else(|| ["normalTexture", "occlusionTexture", "emissiveTexture"].into_iter().find_map(|key| material.get(key)))
+}
+
+/// A mesh of the document.
+struct Drawn {
+    name: String,
+    primitives: Vec<Primitive>,
+}
+
+/// Meshes of the document with one geometry.
+struct Group {
+    /// The first.
+    mesh: usize,
+    baked: Placement,
+    wanted: Vec<WantedPrimitive>,
+    /// The visible ones.
+    members: Vec<usize>,
+}
+
+/// What makes meshes of the document the same: their name, their primitives, and what is done to their coordinates.
+type Key = (String, Vec<Outline>, [u64; 10]);
+
+/// All groups of a model.
+#[derive(Default)]
+struct Groups {
+    list: Vec<Group>,
+    known: HashMap<(usize, [u64; 10], bool), usize>,
+    by_key: HashMap<Key, Vec<usize>>,
+}
+
+fn bits(placement: &Placement) -> [u64; 10] {
+    let numbers = placement.pose.translation.vector.iter().chain(placement.pose.rotation.coords.iter()).chain(&placement.scale);
+    let mut bits = [0; 10];
+    bits.iter_mut().zip(numbers).for_each(|(bits, number)| *bits = number.to_bits());
+    bits
+}
+
+impl Groups {
+    /// The group of a mesh, new if it fits into none.
+    fn add(&mut self, drawn: &[Drawn], mesh: usize, baked: Placement, is_visible: bool) -> Option<usize> {
+        let bits = bits(&baked);
+        if let Some(&known) = self.known.get(&(mesh, bits, is_visible)) {
+            return Some(known);
+        }
+        let Drawn { name, primitives } = drawn.get(mesh)?;
+        let key = (name.clone(), primitives.iter().map(|primitive| primitive.outline.clone()).collect(), bits);
+        let alike = self.by_key.entry(key).or_default();
+        // The latest only, so that many that don't fit together cost no more.
+        let found = alike
+            .iter()
+            .rev()
+            .take(MAX_MEMBERS)
+            .copied()
+            .find(|&group| self.list.get(group).is_some_and(|group| !is_visible || group.takes(drawn, mesh)));
+        let index = found.unwrap_or_else(|| {
+            let wanted = (0..primitives.len()).map(|p| WantedPrimitive { geometry: (mesh, p), uvs: None, colors: None });
+            self.list.push(Group { mesh, baked, wanted: wanted.collect(), members: Vec::new() });
+            alike.push(self.list.len() - 1);
+            self.list.len() - 1
+        });
+        self.known.insert((mesh, bits, is_visible), index);
+        if is_visible {
+            let group = self.list.get_mut(index)?;
+            for (number, (wanted, primitive)) in group.wanted.iter_mut().zip(primitives).enumerate() {
+                wanted.uvs = wanted.uvs.or(primitive.uvs.map(|_| (mesh, number)));
+                wanted.colors = wanted.colors.or(primitive.colors.map(|_| (mesh, number)));
+            }
+            group.members.push(mesh);
+        }
+        Some(index)
+    }
+}
+
+impl Group {
+    /// Whether a mesh of the same outline can be this one with another material.
+    fn takes(&self, drawn: &[Drawn], mesh: usize) -> bool {
+        let Some(new) = drawn.get(mesh).filter(|_| self.members.len() < MAX_MEMBERS) else { return false };
+        let of = |(mesh, primitive): (usize, usize)| drawn.get(mesh).and_then(|drawn| drawn.primitives.get(primitive));
+        let fits = |(wanted, primitive): (&WantedPrimitive, &Primitive)| {
+            let uvs = wanted.uvs.and_then(of).is_none_or(|known| primitive.uvs.is_none_or(|uvs| known.uvs == Some(uvs)));
+            let colors = wanted.colors.and_then(of).is_none_or(|known| {
+                primitive.colors.is_none_or(|colors| (known.colors, known.material) == (Some(colors), primitive.material))
+            });
+            uvs && colors
+        };
+        let varying = self.varying(drawn, Some(mesh));
+        let has_one_paint = |member: &Drawn| {
+            let mut paints = member.primitives.iter().zip(&varying).filter(|(_, varies)| **varies).map(|(p, _)| p.paint());
+            let first = paints.next();
+            paints.all(|paint| Some(paint) == first)
+        };
+        self.wanted.iter().zip(&new.primitives).all(fits)
+            && self.members.iter().filter_map(|member| drawn.get(*member)).chain([new]).all(has_one_paint)
+    }
+
+    /// Which primitives have not the same material in all members, and in `other`.
+    fn varying(&self, drawn: &[Drawn], other: Option<usize>) -> Vec<bool> {
+        let members: Vec<&Drawn> = self.members.iter().copied().chain(other).filter_map(|member| drawn.get(member)).collect();
+        let paint = |member: &&Drawn, number: usize| member.primitives.get(number).and_then(Primitive::paint);
+        (0..self.wanted.len())
+            .map(|number| members.windows(2).any(|pair| paint(&pair[0], number) != paint(&pair[1], number)))
+            .collect()
+    }
+}
+
+/// Reads what the shapes of `models` are made of, and gives them to their robots.
+pub fn read(
+    models: &mut [Draft],
+    root: &Json,
+    file: &File,
+    files: &Files,
+    findings: &mut Findings,
+) -> Vec<urdf_usd_diagnostic::Diagnostic> {
+    let list = |key: &str| root.get(key).map_or(&[][..], Json::items);
+    let drawn = |mesh: &Json| Drawn {
+        name: mesh.get("name").and_then(Json::text).unwrap_or_default().to_owned(),
+        primitives: mesh
+            .get("primitives")
+            .map_or(&[][..], Json::items)
+            .iter()
+            .map(|primitive| Primitive::of(primitive, list("materials")))
+            .collect(),
+    };
+    let drawn: Vec<Drawn> = list("meshes").iter().map(drawn).collect();
+    let mut work = |mut meshes: Option<&mut Meshes<'_, '_, '_>>| {
+        let mut diagnostics = Vec::new();
+        for model in models.iter_mut() {
+            let maker = Maker { drawn: &drawn, file, findings, materials: HashMap::new(), diagnostics: &mut diagnostics };
+            maker.model(model, meshes.as_deref_mut());
+        }
+        diagnostics
+    };
+    if drawn.is_empty() {
+        return work(None);
+    }
+    match mesh::gltf::open(file, files, |meshes| work(Some(meshes))) {
+        Ok((found, more)) => found.into_iter().chain(more).collect(),
+        Err(error) => {
+            let found = work(None);
+            found.into_iter().chain([error.diagnostic(&file.path)]).collect()
+        }
+    }
+}
+
+/// Makes the shapes of a robot.
+struct Maker<'m> {
+    drawn: &'m [Drawn],
+    file: &'m File,
+    findings: &'m mut Findings,
+    /// The robot's materials by those of the document.
+    materials: HashMap<(usize, bool), Option<MaterialId>>,
+    diagnostics: &'m mut Vec<urdf_usd_diagnostic::Diagnostic>,
+}
+
+impl Maker<'_> {
+    fn model(mut self, model: &mut Draft, mut meshes: Option<&mut Meshes<'_, '_, '_>>) {
+        let mut groups = Groups::default();
+        // The hub's mesh of each group, which has to be known before the shapes are made.
+        for shapes in &model.shapes {
+            for (list, is_visible) in [(&shapes.visuals, true), (&shapes.collisions, false)] {
+                for shape in list {
+                    if let Form::Mesh { mesh: Some(mesh), baked, .. } = shape.form {
+                        groups.add(self.drawn, mesh, baked, is_visible);
+                    }
+                }
+            }
+        }
+        let robot = &mut model.robot;
+        for group in &groups.list {
+            let source = self.source(group, meshes.as_deref_mut());
+            robot.meshes.push(source);
+        }
+        let varying: Vec<Vec<bool>> = groups.list.iter().map(|group| group.varying(self.drawn, None)).collect();
+        for (index, shapes) in std::mem::take(&mut model.shapes).into_iter().enumerate() {
+            let mut make = |list: Vec<shapes::Draft>, is_visible: bool| -> Vec<Shape> {
+                let shape = |draft| self.shape(robot, draft, is_visible, (&groups, &varying), meshes.as_deref_mut());
+                list.into_iter().map(shape).collect()
+            };
+            let (visuals, collisions) = (make(shapes.visuals, true), make(shapes.collisions, false));
+            if let Some(link) = robot.links.get_mut(index) {
+                (link.visuals, link.collisions) = (visuals, collisions);
+            }
+        }
+    }
+
+    /// The mesh of a group, without the materials that shapes bring.
+    fn source(&mut self, group: &Group, meshes: Option<&mut Meshes<'_, '_, '_>>) -> MeshSource {
+        let name = self.drawn.get(group.mesh).map(|drawn| drawn.name.replace(['/', '\\'], "_")).unwrap_or_default();
+        let at = format!("/meshes/{}", group.mesh);
+        let mesh = meshes.and_then(|meshes| self.mesh(group, meshes));
+        MeshSource {
+            // The ending is for those that name what they make of it like a file.
+            uri: format!("{}#{at}/{name}.gltf", file_name(&self.file.path)),
+            place: self.findings.place(&at),
+            mesh: mesh.map(Arc::new),
+            hull: None,
+            tiers: Tiers::default(),
+        }
+    }
+
+    fn mesh(&mut self, group: &Group, meshes: &mut Meshes<'_, '_, '_>) -> Option<urdf_usd_robot::Mesh> {
+        // From glTF's axes to ROS axes, in which what is baked is reckoned.
+        let columns = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(axes::to_vector);
+        let turn = Matrix3::from_columns(&columns).to_homogeneous();
+        let transform = if group.baked == Placement::default() { turn } else { group.baked.to_matrix() * turn };
+        let (mut mesh, numbers) = match meshes.mesh(&Wanted { primitives: group.wanted.clone(), transform }) {
+            Ok(made) => made,
+            Err(error) => {
+                let mut diagnostic = error.diagnostic(&self.file.path);
+                diagnostic.place.element = format!("/meshes/{}", group.mesh);
+                self.diagnostics.push(diagnostic);
+                return None;
+            }
+        };
+        mesh.digest = digest(&mesh);
+        let varying = group.varying(self.drawn, None);
+        let first = group.members.first().and_then(|member| self.drawn.get(*member));
+        let mut known: HashMap<(usize, bool), Option<usize>> = HashMap::new();
+        for (part, number) in mesh.parts.iter_mut().zip(numbers) {
+            let own = first.and_then(|first| first.primitives.get(number)).and_then(Primitive::paint);
+            let Some(paint) = own.filter(|_| varying.get(number) == Some(&false)) else { continue };
+            part.material = *known.entry(paint).or_insert_with(|| {
+                let material = meshes.material(paint.0, paint.1).filter(|material| !is_default(material, paint.1))?;
+                mesh.materials.push(material);
+                Some(mesh.materials.len() - 1)
+            });
+        }
+        Some(mesh)
+    }
+
+    fn shape(
+        &mut self,
+        robot: &mut Robot,
+        draft: shapes::Draft,
+        is_visible: bool,
+        (groups, varying): (&Groups, &[Vec<bool>]),
+        meshes: Option<&mut Meshes<'_, '_, '_>>,
+    ) -> Shape {
+        let (geometry, paint) = match draft.form {
+            Form::Solid(solid, mesh) => {
+                let first = mesh.and_then(|mesh| self.drawn.get(mesh)?.primitives.first());
+                (solid, first.and_then(Primitive::paint))
+            }
+            Form::Mesh { mesh, scale, baked } => {
+                let group = mesh.and_then(|mesh| groups.known.get(&(mesh, bits(&baked), is_visible)).copied());
+                let id = group.unwrap_or_else(|| lost(robot, &draft.at, self.file, self.findings));
+                let drawn = mesh.and_then(|mesh| self.drawn.get(mesh));
+                let varying = group.and_then(|group| varying.get(group)).map_or(&[][..], Vec::as_slice);
+                let mut paints = drawn.iter().flat_map(|drawn| &drawn.primitives).zip(varying);
+                (Geometry::Mesh { mesh: MeshId(id), scale }, paints.find(|(_, varies)| **varies).and_then(|(p, _)| p.paint()))
+            }
+        };
+        let material = paint.filter(|_| is_visible).and_then(|paint| self.material(robot, paint, meshes));
+        Shape {
+            name: draft.name,
+            origin: draft.pose,
+            geometry,
+            material,
+            stand_in_for: draft.stand_in_for,
+            custom: draft.custom,
+            place: self.findings.place(&draft.at),
+        }
+    }
+
+    fn material(
+        &mut self,
+        robot: &mut Robot,
+        paint: (usize, bool),
+        meshes: Option<&mut Meshes<'_, '_, '_>>,
+    ) -> Option<MaterialId> {
+        let meshes = meshes?;
+        *self.materials.entry(paint).or_insert_with(|| {
+            let material = meshes.material(paint.0, paint.1).filter(|material| !is_default(material, paint.1))?;
+            robot.materials.push(material);
+            Some(MaterialId(robot.materials.len() - 1))
+        })
+    }
+}
+
+/// The mesh of a shape for which the file has none.
+fn lost(robot: &mut Robot, at: &str, file: &File, findings: &Findings) -> usize {
+    robot.meshes.push(MeshSource {
+        uri: format!("{}#{at}", file_name(&file.path)),
+        place: findings.place(at),
+        mesh: None,
+        hull: None,
+        tiers: Tiers::default(),
+    });
+    robot.meshes.len() - 1
+}
+
+/// Whether a material is what the writer shows where there is none.
+fn is_default(material: &Material, has_colors: bool) -> bool {
+    *material == if has_colors { Material::of_corners("") } else { Material::plain("", UNPAINTED) }
+}
+
+fn file_name(path: &Path) -> String {
+    PathBuf::from(path).file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,263 @@
+//! glTF and GLB with EXT_robot_kinematics → [`Robot`]: [`read`] is the door.
+//!
+//! What the writer of this project writes comes back as it was; files of others are read by the extension's rules, and as well as
+//! can be where they break them. Every fault is a finding whose place is a JSON pointer, and the rest is read all the same.
+//!
+//! - Links and joints are those of the model, in its order. A joint's frame is where its first dof node hangs, with every joint at
+//!   zero; a fixed joint's is its child link's node. What a link's node is moved by against that stays with what is on the link.
+//! - A link's shapes are the nodes with meshes below it that no other link's node is nearer to: those in `collisionNodes` collide, all
+//!   others are seen. Where `extras.geometry` says that one is a solid, it is that solid.
+//! - Meshes that differ in their materials only are one mesh, with the materials on the shapes.
+//! - `configurations` are named poses, but for the `home` that every robot has ([`poses`] has the rule).
+//!
+//! Skins, morphs, instances and animations play no part. This module must not know URDF or the file system: buffers and images in
+//! other files come by way of the mesh reader's [`Files`].
+
+pub mod codes;
+mod extras;
+mod frames;
+mod joints;
+mod json;
+mod meshes;
+mod names;
+mod placement;
+mod poses;
+mod scene;
+mod shapes;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use json::{Entry, Findings, Json};
+use names::Names;
+use placement::Placement;
+use scene::{Base, Scene};
+pub use summary::{ConfigurationSummary, JointSummary, LinkSummary, RobotSummary, Summary};
+
+use super::Source;
+use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_mesh as mesh;
+use urdf_usd_resolve::{File, Files};
+use urdf_usd_robot::{Joint, Link, Robot, Tree};
+
+/// The extension.
+const EXTENSION: &str = "EXT_robot_kinematics";
+/// So many models are read at most.
+const MAX_MODELS: usize = 64;
+
+/// What reading gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The robots, one for each kinematic model; if there is none, an error is among the diagnostics.
+    pub models: Vec<Model>,
+    /// What was found, in no particular order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A kinematic model.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The robot, with its meshes and textures loaded.
+    pub robot: Robot,
+    /// What the file says the model was made from.
+    pub source: Option<Source>,
+    /// The names of all its configurations, in the file's order; [`Robot::named_poses`] has not the `home` that says nothing.
+    pub configurations: Vec<String>,
+}
+
+/// A model that is being read.
+struct Draft {
+    robot: Robot,
+    source: Option<Source>,
+    configurations: Vec<String>,
+    /// By link.
+    shapes: Vec<shapes::Drafts>,
+}
+
+/// Reads the robots in a GLB or in the JSON of a glTF file; `file` is where the bytes are from, for the places in diagnostics, as a name
+/// for a robot without one, and for what the file refers to. Other files are opened by way of `files` only, which decides what
+/// may be.
+pub fn read(bytes: &[u8], file: Option<&Path>, files: &Files) -> Outcome {
+    let mut findings = Findings::new(file);
+    let Some(root) = document(bytes, &mut findings) else {
+        return Outcome { models: Vec::new(), diagnostics: findings.finish() };
+    };
+    let mut models = models(&root, file, &mut findings);
+    let asset = File { path: file.map_or_else(PathBuf::new, Path::to_owned), bytes: bytes.into() };
+    let of_meshes = if models.is_empty() { Vec::new() } else { meshes::read(&mut models, &root, &asset, files, &mut findings) };
+    let model = |Draft { robot, source, configurations, .. }: Draft| Model { robot, source, configurations };
+    Outcome {
+        models: models.into_iter().map(model).collect(),
+        diagnostics: findings.finish().into_iter().chain(of_meshes).collect(),
+    }
+}
+
+/// The JSON of a file. None, reported, if it is no glTF 2.
+fn document(bytes: &[u8], findings: &mut Findings) -> Option<Json> {
+    let help = "give a .glb or .gltf file of glTF 2.0";
+    let root = mesh::gltf::text(bytes)
+        .map_err(|error| error.to_string())
+        .and_then(|text| serde_json::from_slice::<Json>(text).map_err(|error| format!("the glTF is broken: {error}")));
+    let root = match root {
+        Ok(root) => root,
+        Err(message) => {
+            findings.report(&codes::UNREADABLE, "", message, help);
+            return None;
+        }
+    };
+    let version = root.get("asset").and_then(|asset| asset.get("version")?.text());
+    if version.is_none_or(|version| version != "2" && !version.starts_with("2.")) {
+        findings.report(&codes::UNREADABLE, "/asset/version", "the file does not say that it is glTF 2", help);
+        return None;
+    }
+    Some(root)
+}
+
+fn models(root: &Json, file: Option<&Path>, findings: &mut Findings) -> Vec<Draft> {
+    let extension = Entry { json: root, at: String::new() }.get("extensions").and_then(|all| all.get(EXTENSION));
+    let mut entries = extension.map(|extension| extension.list("models", findings)).unwrap_or_default();
+    if entries.is_empty() {
+        let message = format!("the file has no {EXTENSION} with a model, so it says nothing about links and joints");
+        let help = "write it with `urdf_usd convert`, or refer to it as a mesh from a URDF";
+        findings.report(&codes::NO_KINEMATICS, "/extensions", message, help);
+    }
+    if entries.len() > MAX_MODELS {
+        let message = format!("the file has {} kinematic models; {MAX_MODELS} are read", entries.len());
+        findings.report(&codes::TOO_MANY, "/extensions", message, "split the file");
+        entries.truncate(MAX_MODELS);
+    }
+    let mut driven = HashSet::new();
+    entries.iter().for_each(|entry| joints::driven(entry.json, &mut driven));
+    let scene = Scene::new(root, &driven, findings);
+    let meshes = root.get("meshes").map_or(0, |meshes| meshes.items().len());
+    let mut taken = HashSet::new();
+    entries.iter().filter_map(|entry| model(entry, &scene, file, meshes, &mut taken, findings)).collect()
+}
+
+fn model(
+    entry: &Entry<'_>,
+    scene: &Scene<'_>,
+    file: Option<&Path>,
+    meshes: usize,
+    taken: &mut HashSet<usize>,
+    findings: &mut Findings,
+) -> Option<Draft> {
+    let links = entry.list("links", findings);
+    if links.is_empty() {
+        findings.report(&codes::NO_LINKS, &entry.at, format!("{} has no link", entry.at), "a robot needs at least one link");
+        return None;
+    }
+    let nodes = link_nodes(&links, scene, findings);
+    let mut names = Names::of("link", &links);
+    let named: Vec<String> = links
+        .iter()
+        .zip(&nodes)
+        .map(|(link, node)| names.give(link, node.and_then(|node| scene.name(node)), findings))
+        .collect();
+    let (mut drafts, ids) = joints::drafts(entry, links.len(), findings);
+    let mut bare: Vec<Joint> = drafts.iter().map(|draft| draft.joint.clone()).collect();
+    let tree = Tree::build(links.len(), &mut bare);
+    for (draft, joint) in drafts.iter_mut().zip(bare) {
+        draft.joint.closes_loop = joint.closes_loop;
+        draft.report_loop(findings);
+    }
+    joints::follow(&mut drafts, &ids, findings);
+    let bases = frames::place(scene, &mut drafts, &tree, &nodes, findings);
+    let read = links.iter().zip(named).enumerate();
+    let read = read.map(|(index, (entry, name))| {
+        let frame = nodes.get(index).copied().flatten().zip(bases.get(index).copied().flatten());
+        link(entry, name, frame, scene, findings)
+    });
+    let read: Vec<Link> = read.collect();
+    let shapes = shapes::Lists::of(&links, &nodes, &bases, findings).shapes(scene, meshes, taken, findings);
+    let mut robot = Robot {
+        name: robot_name(entry, scene, file, findings),
+        links: read,
+        joints: drafts.iter().map(|draft| draft.joint.clone()).collect(),
+        tree,
+        materials: Vec::new(),
+        textures: Vec::new(),
+        meshes: Vec::new(),
+        sensors: Vec::new(),
+        interfaces: Vec::new(),
+        controller_files: Vec::new(),
+        disabled_collisions: Vec::new(),
+        named_poses: Vec::new(),
+        custom: extras::custom(entry, findings),
+        place: findings.place(&entry.at),
+    };
+    robot.named_poses = poses::read(entry, &drafts, &ids, &robot, findings);
+    let configurations = entry.json.get("configurations").map_or(&[][..], Json::members);
+    let configurations = configurations.iter().map(|(name, _)| name.clone()).collect();
+    Some(Draft { robot, source: source(entry, findings), configurations, shapes })
+}
+
+/// The node of each link. None, reported, if it has none of its own.
+fn link_nodes(links: &[Entry<'_>], scene: &Scene<'_>, findings: &mut Findings) -> Vec<Option<usize>> {
+    let mut owned = HashSet::new();
+    let mut node = |link: &Entry<'_>| {
+        let node = link.index("node", findings);
+        let why = match node {
+            Some(node) if node < scene.len() && owned.insert(node) => return Some(node),
+            Some(node) if node < scene.len() => format!("has the node {node}, which is another link's"),
+            Some(node) => format!("has the node {node}, which does not exist"),
+            None => "has no node".to_owned(),
+        };
+        findings.report(&codes::LINK_NODE, &link.at, format!("{} {why}", link.at), "give every link a node of its own");
+        None
+    };
+    links.iter().map(&mut node).collect()
+}
+
+/// A link without its shapes. `frame`: its node and its frame.
+fn link(entry: &Entry<'_>, name: String, frame: Option<(usize, Base)>, scene: &Scene<'_>, findings: &mut Findings) -> Link {
+    let mut inertial = extras::inertial(entry, findings);
+    if let Some((node, base)) = frame {
+        let (moved, _) = scene.relative(&base, node);
+        if !moved.is_still() {
+            let message =
+                format!("the node of link \"{}\" is not where its joint moves", name.chars().take(100).collect::<String>());
+            findings.report(
+                &codes::LINK_MOVED,
+                &entry.at,
+                message,
+                "let it have no transform, and give the origin node what is fixed",
+            );
+            if let Some(inertial) = &mut inertial {
+                let origin = moved.then(&Placement::of(inertial.origin));
+                inertial.origin = if origin.is_finite() { origin.pose } else { inertial.origin };
+            }
+        }
+    }
+    Link {
+        name,
+        inertial,
+        visuals: Vec::new(),
+        collisions: Vec::new(),
+        contact: None,
+        custom: extras::custom(entry, findings),
+        place: findings.place(&entry.at),
+    }
+}
+
+/// The model's name, or that of its root node or of the file.
+fn robot_name(entry: &Entry<'_>, scene: &Scene<'_>, file: Option<&Path>, findings: &mut Findings) -> String {
+    if let Some(name) = entry.text("name", findings).filter(|name| !name.is_empty()) {
+        return name.to_owned();
+    }
+    let of_node = entry.index("rootNode", findings).and_then(|node| scene.name(node)).map(str::to_owned);
+    let stem = || file.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    let name = of_node.or_else(stem).filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "robot".to_owned());
+    let message = format!("the model has no name; it is called \"{}\"", name.chars().take(100).collect::<String>());
+    findings.report(&codes::NO_NAME, &entry.at, message, "give it a name");
+    name
+}
+
+fn source(entry: &Entry<'_>, findings: &mut Findings) -> Option<Source> {
+    let source = entry.get("source")?;
+    let mut text = |key: &str| source.text(key, findings).map(str::to_owned);
+    Some(Source { format: text("format")?, uri: text("uri"), hash: text("hash"), resolved_at: text("resolvedAt") })
+}

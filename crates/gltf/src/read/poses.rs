@@ -1,0 +1,165 @@
+//! Named configurations as the hub's named poses.
+
+use std::collections::{HashMap, HashSet};
+
+use super::codes;
+use super::joints::Draft;
+use super::json::{Entry, Findings, Json};
+use urdf_usd_robot::{JointId, JointKind, NamedPose, Robot, kinematics};
+
+/// What the writer calls the pose that it gives every robot.
+const HOME: &str = "home";
+/// So many configurations are read at most.
+const MAX_CONFIGURATIONS: usize = 1000;
+/// How far positions may be from those of another pose to be the same.
+const SAME: f64 = 1e-9;
+
+/// The named poses of a model. `ids`: which joint each entry of the model is.
+///
+/// A lone configuration `home` that puts every joint where nothing else would, which is at zero or the limit that is nearest, is what
+/// every robot gets, and no pose of its own. Where there is no configuration, the defaults of the degrees of freedom make one, if
+/// they are elsewhere.
+pub fn read(
+    model: &Entry<'_>,
+    drafts: &[Draft<'_>],
+    ids: &[Option<JointId>],
+    robot: &Robot,
+    findings: &mut Findings,
+) -> Vec<NamedPose> {
+    let configurations = model.get("configurations");
+    let mut poses = Vec::new();
+    let at_home = home(robot);
+    let is_home = |pose: &NamedPose| {
+        let same = |(id, positions): &(JointId, Vec<f64>)| {
+            let home = at_home.get(id.0).copied().unwrap_or(0.0);
+            positions.iter().all(|q| (q - home).abs() < SAME)
+        };
+        pose.name == HOME && pose.group.is_none() && pose.positions.iter().all(same)
+    };
+    let members = configurations.as_ref().map_or(&[][..], |all| all.json.members());
+    if members.len() > MAX_CONFIGURATIONS {
+        let message = format!("the model has {} configurations; {MAX_CONFIGURATIONS} are read", members.len());
+        findings.report(&codes::CONFIGURATION, &model.below("configurations"), message, "leave out what nobody needs");
+    }
+    for (name, json) in members.iter().take(MAX_CONFIGURATIONS) {
+        let at = configurations.as_ref().map(|all| all.below(name)).unwrap_or_default();
+        poses.extend(configuration(name, &Entry { json, at }, drafts, ids, findings));
+    }
+    if let ([pose], [(_, json)]) = (&poses[..], members)
+        && json.get("extras").is_none()
+        && is_home(pose)
+    {
+        poses.clear();
+    }
+    without_groups(&mut poses);
+    if members.is_empty() {
+        let positions = drafts.iter().enumerate().filter(|(_, draft)| is_free(draft));
+        let positions = positions.map(|(index, draft)| {
+            (JointId(index), draft.positions(&draft.dofs.iter().map(|dof| dof.default).collect::<Vec<_>>()))
+        });
+        let place = findings.place(&model.at);
+        let pose = NamedPose { name: HOME.to_owned(), group: None, positions: positions.collect(), place };
+        if !is_home(&pose) {
+            poses.push(pose);
+        }
+    }
+    poses
+}
+
+/// Takes the group off the names of poses that the writer put it before, which is where groups share one.
+fn without_groups(poses: &mut [NamedPose]) {
+    let bare: Vec<String> = poses
+        .iter()
+        .map(|NamedPose { name, group, .. }| {
+            let rest = group.as_ref().and_then(|group| name.strip_prefix(group.as_str())?.strip_prefix('/'));
+            rest.filter(|rest| !rest.is_empty()).unwrap_or(name).to_owned()
+        })
+        .collect();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    bare.iter().for_each(|name| *counts.entry(name).or_default() += 1);
+    for (pose, name) in poses.iter_mut().zip(&bare) {
+        if counts.get(name.as_str()).is_some_and(|count| *count > 1) {
+            pose.name.clone_from(name);
+        }
+    }
+}
+
+/// Whether a pose can set the joint.
+fn is_free(draft: &Draft<'_>) -> bool {
+    let joint = &draft.joint;
+    !joint.closes_loop && joint.mimic.is_none() && kinematics::position_count(joint.kind) > 0
+}
+
+fn configuration(
+    name: &str,
+    entry: &Entry<'_>,
+    drafts: &[Draft<'_>],
+    ids: &[Option<JointId>],
+    findings: &mut Findings,
+) -> Option<NamedPose> {
+    let mut report = |message: String| {
+        let help = "give one entry for each joint: a number for one degree of freedom, a list for any other count";
+        findings.report(&codes::CONFIGURATION, &entry.at, message, help);
+    };
+    let shown = name.chars().take(100).collect::<String>();
+    let counts: Vec<usize> =
+        ids.iter().map(|id| id.and_then(|id| drafts.get(id.0)).map_or(0, |draft| draft.dofs.len())).collect();
+    let Some(given) = positions(entry, &counts) else {
+        report(format!("configuration \"{shown}\" has not one entry for each of {} joints", ids.len()));
+        return None;
+    };
+    let extras = entry.get("extras");
+    let partial: Option<HashSet<usize>> = extras
+        .as_ref()
+        .and_then(|extras| extras.json.get("joints"))
+        .map(|list| list.items().iter().filter_map(Json::index).collect());
+    let is_partial = partial.is_some();
+    let mut set = Vec::new();
+    let mut misfits = 0;
+    for (number, (id, given)) in ids.iter().zip(given).enumerate() {
+        let draft = id.and_then(|id| Some((id, drafts.get(id.0)?)));
+        let Some((id, draft)) = draft.filter(|(_, draft)| is_free(draft)) else { continue };
+        if partial.as_ref().is_some_and(|joints| !joints.contains(&number)) {
+            continue;
+        }
+        match given.filter(|given| given.len() == draft.dofs.len()) {
+            Some(given) => set.push((id, draft.positions(&given))),
+            None => misfits += 1,
+        }
+    }
+    if misfits > 0 {
+        report(format!("configuration \"{shown}\" has no fitting position for {misfits} of its joints"));
+    }
+    let group = extras.and_then(|extras| extras.json.get("group")?.text().map(str::to_owned));
+    let pose = NamedPose { name: name.to_owned(), group, positions: set, place: findings.place(&entry.at) };
+    (!pose.name.is_empty() && (is_partial || !pose.positions.is_empty())).then_some(pose)
+}
+
+/// The positions of each joint, `None` for what is no position: an entry for each joint, or all degrees of freedom in a row.
+fn positions(entry: &Entry<'_>, counts: &[usize]) -> Option<Vec<Option<Vec<f64>>>> {
+    let items = entry.json.get("jointPositions")?.items();
+    let of = |item: &Json| match item {
+        Json::Number(number) => Some(vec![*number]),
+        Json::List(items) => items.iter().map(Json::number).collect(),
+        _ => None,
+    };
+    if items.len() == counts.len() {
+        return Some(items.iter().map(of).collect());
+    }
+    let row: Option<Vec<f64>> = items.iter().map(Json::number).collect();
+    let mut row = row.filter(|row| row.len() == counts.iter().sum::<usize>())?.into_iter();
+    Some(counts.iter().map(|&count| Some(row.by_ref().take(count).collect())).collect())
+}
+
+/// For each joint the position nearest to zero that its limits allow, followers where their leaders put them.
+fn home(robot: &Robot) -> Vec<f64> {
+    let nearest = |joint: &urdf_usd_robot::Joint| {
+        let limit = joint.limit.filter(|_| joint.kind != JointKind::Continuous).unwrap_or_default();
+        0_f64.max(limit.lower.unwrap_or(0.0)).min(limit.upper.unwrap_or(f64::INFINITY))
+    };
+    let model = kinematics::Model::of(robot);
+    let mut positions = model.flat(&robot.joints.iter().map(|joint| [nearest(joint)]).collect::<Vec<_>>());
+    model.follow(&mut positions);
+    let first = |joint: usize| positions.get(model.range(joint)).and_then(|positions| positions.first()).copied();
+    (0..robot.joints.len()).map(|joint| first(joint).unwrap_or(0.0)).collect()
+}

@@ -1,0 +1,245 @@
+//! Triangles as a graphics card draws them: one set of indexed vertices with one material, in glTF axes.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
+use super::axes;
+use super::compact::sixteen_bits;
+use super::tangents;
+use urdf_usd_robot::{Mesh, Part};
+
+/// What a normal is where the source's has no direction.
+const SOME_DIRECTION: [f32; 3] = [0.0, 0.0, 1.0];
+
+/// Indexed vertices; all attribute lists are equally long.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Surface {
+    pub positions: Vec<[f32; 3]>,
+    pub normals: Vec<[f32; 3]>,
+    /// (0, 0) at the upper left of the image, as glTF has it.
+    pub uvs: Option<Vec<[f32; 2]>>,
+    /// See [`tangents`].
+    pub tangents: Option<Vec<[f32; 4]>>,
+    /// Linear red, green, blue and opacity, 65535 being one: half the bytes of floats, and unlike with eight bits every colour of
+    /// eight bits of sRGB stays one of its own.
+    pub colors: Option<Vec<[u16; 4]>>,
+    /// Three per triangle.
+    pub indices: Vec<u32>,
+}
+
+/// A corner of a triangle, in ROS axes and with (0, 0) at the lower left of the image.
+#[derive(Clone, Copy, Debug)]
+pub struct Corner {
+    pub position: [f32; 3],
+    pub normal: [f32; 3],
+    pub uv: [f32; 2],
+}
+
+/// Which attributes a surface has beside those that all have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    pub uvs: bool,
+    /// Only with texture coordinates.
+    pub tangents: bool,
+    pub colors: bool,
+}
+
+/// Makes a [`Surface`] from corners: equal ones become one vertex, numbered as they first appear.
+pub struct Builder {
+    surface: Surface,
+    known: HashMap<[u32; 8], u32>,
+}
+
+impl Builder {
+    /// An empty one, with room for `triangles`; `with_uvs` says whether texture coordinates are wanted.
+    pub fn new(triangles: usize, with_uvs: bool) -> Self {
+        let uvs = with_uvs.then(Vec::new);
+        let indices = Vec::with_capacity(triangles * 3);
+        Self { surface: Surface { uvs, indices, ..Surface::default() }, known: HashMap::with_capacity(triangles) }
+    }
+
+    /// Adds a triangle, counter-clockwise seen from outside. One with equal vertices or a number that is none draws nothing and
+    /// is left out.
+    pub fn triangle(&mut self, corners: [Corner; 3]) {
+        if is_nothing(corners.map(|corner| corner.position)) {
+            return;
+        }
+        for corner in corners {
+            let index = self.vertex(corner);
+            self.surface.indices.push(index);
+        }
+    }
+
+    fn vertex(&mut self, corner: Corner) -> u32 {
+        let position = axes::vertex(corner.position);
+        let normal = unit(axes::vertex(corner.normal));
+        let uv = if self.surface.uvs.is_some() { image_position(corner.uv) } else { [0.0; 2] };
+        let mut key = [0; 8];
+        for (slot, value) in key.iter_mut().zip(position.iter().chain(&normal).chain(&uv)) {
+            *slot = value.to_bits();
+        }
+        let surface = &mut self.surface;
+        *self.known.entry(key).or_insert_with(|| {
+            surface.positions.push(position);
+            surface.normals.push(normal);
+            if let Some(uvs) = &mut surface.uvs {
+                uvs.push(uv);
+            }
+            (surface.positions.len() - 1) as u32
+        })
+    }
+
+    /// The surface; `None` if nothing of it can be drawn.
+    pub fn finish(self) -> Option<Surface> {
+        (!self.surface.indices.is_empty()).then_some(self.surface)
+    }
+}
+
+/// One part of a mesh; `None` if nothing of it can be drawn. What is `wanted` counts only where the mesh has it.
+///
+/// Corners that share their point, normal and so on are one vertex, numbered as they first appear.
+pub fn of_part(mesh: &Mesh, part: &Part, wanted: Wanted) -> Option<Surface> {
+    const NONE: u32 = u32::MAX;
+    let uvs = mesh.uvs.as_ref().filter(|_| wanted.uvs);
+    let colors = mesh.colors.as_ref().filter(|_| wanted.colors);
+    let triangles = part.triangles.len();
+    let mut surface = Surface {
+        uvs: uvs.map(|_| Vec::new()),
+        colors: colors.map(|_| Vec::new()),
+        indices: Vec::with_capacity(triangles * 3),
+        ..Surface::default()
+    };
+    let mut known: HashMap<[u32; 4], u32, FixedState> = HashMap::with_capacity_and_hasher(triangles, FixedState::default());
+    for triangle in part.triangles.clone() {
+        let Some(points) = mesh.triangles.get(triangle) else { break };
+        let positions = points.map(|point| mesh.points.get(point as usize));
+        let [Some(a), Some(b), Some(c)] = positions else { continue };
+        if is_nothing([*a, *b, *c]) {
+            continue;
+        }
+        let normals = mesh.normals.indices.get(triangle).copied().unwrap_or([NONE; 3]);
+        let uv_indices = uvs.and_then(|uvs| uvs.indices.get(triangle)).copied().unwrap_or([NONE; 3]);
+        let color_indices = colors.and_then(|colors| colors.indices.get(triangle)).copied().unwrap_or([NONE; 3]);
+        for (k, position) in [a, b, c].into_iter().enumerate() {
+            let next = surface.positions.len() as u32;
+            let index = *known.entry([points[k], normals[k], uv_indices[k], color_indices[k]]).or_insert(next);
+            surface.indices.push(index);
+            if index < next {
+                continue;
+            }
+            let normal = mesh.normals.values.get(normals[k] as usize).copied().unwrap_or_default();
+            surface.positions.push(axes::vertex(*position));
+            surface.normals.push(unit(axes::vertex(normal)));
+            if let Some((list, uvs)) = surface.uvs.as_mut().zip(uvs) {
+                list.push(image_position(uvs.values.get(uv_indices[k] as usize).copied().unwrap_or_default()));
+            }
+            if let Some((list, colors)) = surface.colors.as_mut().zip(colors) {
+                list.push(colors.values.get(color_indices[k] as usize).copied().unwrap_or([1.0; 4]).map(sixteen_bits));
+            }
+        }
+    }
+    if wanted.tangents {
+        tangents::add(&mut surface);
+    }
+    (!surface.indices.is_empty()).then_some(surface)
+}
+
+/// Whether a triangle draws nothing: some of its corners are equal, or no numbers.
+fn is_nothing(corners: [[f32; 3]; 3]) -> bool {
+    let [a, b, c] = corners;
+    a == b || b == c || c == a || corners.as_flattened().iter().any(|x| !x.is_finite())
+}
+
+/// `v` with length one.
+fn unit(v: [f32; 3]) -> [f32; 3] {
+    let wide = v.map(f64::from);
+    let length = wide.iter().map(|x| x * x).sum::<f64>().sqrt();
+    // To divide it by its length would only round it again.
+    if (length - 1.0).abs() < 1e-7 {
+        return v;
+    }
+    if length > 1e-12 && length.is_finite() { wide.map(|x| (x / length) as f32) } else { SOME_DIRECTION }
+}
+
+/// glTF counts v from the top.
+fn image_position([u, v]: [f32; 2]) -> [f32; 2] {
+    [u, 1.0 - v].map(|x| if x.is_finite() { x + 0.0 } else { 0.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use urdf_usd_robot::Corners;
+
+    fn corner(position: [f32; 3], uv: [f32; 2]) -> Corner {
+        Corner { position, normal: [0.0, 0.0, 2.0], uv }
+    }
+
+    const A: [f32; 3] = [0.0, 0.0, 0.0];
+    const B: [f32; 3] = [1.0, 0.0, 0.0];
+    const C: [f32; 3] = [0.0, 1.0, 0.0];
+    const NOWHERE: [f32; 3] = [1.0, 1.0, f32::NAN];
+
+    #[test]
+    fn equal_corners_are_one_vertex_and_degenerate_triangles_vanish() {
+        let mut plain = Builder::new(3, false);
+        let mut mapped = Builder::new(3, true);
+        for builder in [&mut plain, &mut mapped] {
+            builder.triangle([corner(A, [0.0, 0.0]), corner(B, [0.25, 0.0]), corner(C, [0.0, 1.0])]);
+            builder.triangle([corner(A, [0.5, 0.5]), corner(C, [0.0, 1.0]), corner(B, [0.25, 0.0])]);
+            builder.triangle([corner(A, [0.0, 0.0]), corner(A, [1.0, 0.0]), corner(B, [0.0, 0.0])]);
+            builder.triangle([corner(A, [0.0, 0.0]), corner(NOWHERE, [1.0, 0.0]), corner(B, [0.0, 0.0])]);
+        }
+        let (plain, mapped) = (plain.finish().unwrap(), mapped.finish().unwrap());
+        assert_eq!(plain.indices, [0, 1, 2, 0, 2, 1]);
+        assert_eq!(mapped.indices, [0, 1, 2, 3, 2, 1]);
+        assert_eq!(plain.positions[1], [0.0, 0.0, 1.0], "ROS x is glTF z");
+        assert_eq!(plain.normals[0], [0.0, 1.0, 0.0], "ROS z is glTF y, and normals have length one");
+        assert_eq!(mapped.uvs.unwrap()[1], [0.25, 1.0], "counted from the top");
+    }
+
+    /// As many triangles as the corners say, each of A, B and C.
+    fn mesh(uvs: Option<Corners<[f32; 2]>>, colors: Option<Corners<[f32; 4]>>) -> (Mesh, Part) {
+        let triangles = vec![[0, 1, 2]; 3].into_iter().chain([[0, 1, 3], [0, 0, 1]]).collect::<Vec<_>>();
+        let normals = Corners { values: vec![[0.0, 0.0, 2.0]], indices: vec![[0; 3]; triangles.len()] };
+        let part = Part { triangles: 0..triangles.len(), material: None };
+        let (parts, points) = (vec![part.clone()], vec![A, B, C, NOWHERE]);
+        (Mesh { points, triangles, normals, uvs, colors, parts, materials: Vec::new(), digest: [0; 32] }, part)
+    }
+
+    #[test]
+    fn a_part_of_a_mesh_has_what_is_wanted_of_it() {
+        let corners =
+            |values: Vec<[f32; 2]>| Corners { values, indices: vec![[0, 1, 1], [1, 1, 1], [0, 1, 1], [0; 3], [0; 3]] };
+        let (mesh, part) = mesh(Some(corners(vec![[0.5, 0.25], [1.0, 0.0]])), None);
+        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true, ..Wanted::default() }).unwrap();
+        assert_eq!(surface.indices, [0, 1, 2, 3, 1, 2, 0, 1, 2]);
+        assert_eq!(surface.positions, [[0.0; 3], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0; 3]]);
+        assert_eq!(surface.normals, [[0.0, 1.0, 0.0]; 4]);
+        assert_eq!(surface.uvs.unwrap(), [[0.5, 0.75], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]);
+        assert_eq!(surface.colors, None);
+        let plain = of_part(&mesh, &part, Wanted::default()).unwrap();
+        assert_eq!((plain.indices, plain.uvs), (vec![0, 1, 2, 0, 1, 2, 0, 1, 2], None));
+        assert_eq!(of_part(&mesh, &Part { triangles: 3..5, material: None }, Wanted::default()), None);
+    }
+
+    #[test]
+    fn corners_of_two_colours_are_two_vertices() {
+        let values = vec![[0.0, 0.5, 1.0, 0.25], [f32::NAN, 2.0, -1.0, 1.0]];
+        let (mesh, part) = mesh(None, Some(Corners { values, indices: vec![[0; 3], [1; 3], [0; 3], [0; 3], [0; 3]] }));
+        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true, ..Wanted::default() }).unwrap();
+        assert_eq!(surface.indices, [0, 1, 2, 3, 4, 5, 0, 1, 2]);
+        let colors = surface.colors.unwrap();
+        assert_eq!((colors[0], colors[3]), ([0, 32768, 65535, 16384], [0, 65535, 0, 65535]));
+        // Every value of eight bits of sRGB is a value of its own.
+        let values: Vec<u16> =
+            (0..=255).map(|i| sixteen_bits(urdf_usd_robot::Material::linear(f64::from(i) / 255.0) as f32)).collect();
+        assert!(values.is_sorted_by(|a, b| a < b), "{values:?}");
+    }
+
+    #[test]
+    fn nothing_to_draw_is_none() {
+        assert_eq!(Builder::new(0, false).finish(), None);
+    }
+}

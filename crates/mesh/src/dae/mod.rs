@@ -1,0 +1,473 @@
+//! Collada (DAE) 1.4 and 1.5: the visual scene of a file as one mesh.
+//!
+//! Every instance of a geometry is put where its nodes' transforms and the file's unit put it. `up_axis` is ignored, as RViz does,
+//! since robots are made for that, unless the [options](super::Options) honour it. Skins are shown at rest, in the shape that they
+//! are bound in; morphs in their base shape. Where there is no scene, all geometries are taken as they are. Only the common profile
+//! of materials is read, and of that what the hub has: colour, opacity, emission.
+//!
+//! [`transform`] knows the transforms of a node, [`geometry`] turns primitives into triangles, [`effect`] reads materials.
+
+mod effect;
+#[cfg(test)]
+mod files;
+mod geometry;
+#[cfg(test)]
+pub(super) mod tests;
+mod transform;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use nalgebra::Matrix4;
+use percent_encoding::percent_decode_str;
+use roxmltree::{Document, Node, NodeId, ParsingOptions};
+
+use self::effect::Look;
+use self::geometry::{Geometry, Set};
+use super::assembly::{Assembly, NONE, Surface};
+use super::normals::Shading;
+use super::polygon::Triangulator;
+use super::{Error, Source, UpAxis, codes};
+use urdf_usd_diagnostic::Code;
+use urdf_usd_robot::{Mesh, Texture};
+
+/// How deep nodes may be nested, instances of nodes included.
+const MAX_DEPTH: usize = 128;
+
+/// How many nodes a scene may have, counted as often as they are instantiated.
+const MAX_NODES: usize = 100_000;
+
+/// How many undeclared namespace prefixes are declared for a file.
+const MAX_PREFIXES: usize = 16;
+
+/// Reads the file.
+pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
+    let bytes = source.file.bytes.clone();
+    let mut text = decode(&bytes);
+    // XML may not begin with space; files do.
+    let space = text.len() - text.trim_start().len();
+    let first_line = 1 + text[..space].matches('\n').count() as u32;
+    for _ in 0..MAX_PREFIXES {
+        let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+        let error = match Document::parse_with_options(&text[space..], options) {
+            Ok(document) => return read_document(source, Text { document: &document, first_line }),
+            Err(error) => error,
+        };
+        // The `<extra>` of some exporters has prefixes that are not declared.
+        let (roxmltree::Error::UnknownNamespace(prefix, _), Some(root)) = (&error, root_name_end(&text)) else {
+            return Err(unreadable(&error, first_line));
+        };
+        let mut patched = text.into_owned();
+        patched.insert_str(root, &format!(" xmlns:{prefix}=\"urn:undeclared:{prefix}\""));
+        text = Cow::Owned(patched);
+    }
+    Err(Error::new(&codes::UNREADABLE, "the XML uses many namespace prefixes without declaring them")
+        .help("export the mesh again"))
+}
+
+/// Where the name of the root element ends: behind the first `<` that opens neither a comment, an instruction nor a DOCTYPE.
+fn root_name_end(text: &str) -> Option<usize> {
+    let mut at = text.find('<')?;
+    loop {
+        let rest = text.get(at..)?;
+        let end = match rest.as_bytes().get(1)? {
+            b'?' => rest.find("?>")?,
+            b'!' if rest.starts_with("<!--") => rest.find("-->")?,
+            // The internal subset ends in `]`.
+            b'!' => match (rest.find('['), rest.find('>')?) {
+                (Some(open), close) if open < close => rest.find(']')?,
+                (_, close) => close,
+            },
+            _ => return Some(at + rest.find([' ', '\t', '\r', '\n', '>', '/'])?),
+        };
+        at += end + rest.get(end..)?.find('<')?;
+    }
+}
+
+/// The XML of a file, and where it is in it.
+#[derive(Clone, Copy)]
+struct Text<'a, 'input> {
+    document: &'a Document<'input>,
+    /// The line of the file that the document begins on.
+    first_line: u32,
+}
+
+impl Text<'_, '_> {
+    /// The line of an element. This takes as long as the text before it.
+    fn line(self, node: Node) -> u32 {
+        self.document.text_pos_at(node.range().start).row + self.first_line - 1
+    }
+
+    /// The error, with a line if it has none yet.
+    fn located(self, error: Error, node: Node) -> Error {
+        if error.line == 0 { error.line(self.line(node)) } else { error }
+    }
+}
+
+fn read_document(source: &mut Source, xml: Text) -> Result<Mesh, Error> {
+    let root = xml.document.root_element();
+    if root.tag_name().name() != "COLLADA" {
+        return Err(Error::new(
+            &codes::UNREADABLE,
+            format!("the file is XML, but of <{}>, not of <COLLADA>", root.tag_name().name()),
+        )
+        .line(xml.line(root))
+        .help("export the mesh again"));
+    }
+    let mut reader = Reader {
+        xml,
+        ids: ids(root),
+        assembly: Assembly::new(source.file.bytes.len()),
+        triangulator: Triangulator::new(),
+        transforms: HashMap::new(),
+        geometries: HashMap::new(),
+        looks: HashMap::new(),
+        embedded: HashMap::new(),
+        unbound: HashSet::new(),
+        path: Vec::new(),
+        nodes: 0,
+        instances: 0,
+        source,
+    };
+    reader.scene(root)?;
+    let Reader { assembly, source, .. } = reader;
+    assembly.finish(source, Shading::Smooth)
+}
+
+fn unreadable(error: &roxmltree::Error, first_line: u32) -> Error {
+    let line = error.pos().row + first_line - 1;
+    Error::new(&codes::UNREADABLE, format!("the XML is broken: {error}")).line(line).help("export the mesh again")
+}
+
+/// The text of a file in UTF-8, UTF-16 or, where it says so, Latin-1.
+fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|c| unit(*c)).collect();
+        Cow::Owned(String::from_utf16_lossy(&units))
+    };
+    match bytes {
+        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        [b'<', 0, ..] => utf16(bytes, u16::from_le_bytes),
+        [0, b'<', ..] => utf16(bytes, u16::from_be_bytes),
+        _ => {
+            let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+            if let Ok(text) = str::from_utf8(bytes) {
+                return Cow::Borrowed(text);
+            }
+            let declaration = bytes[..bytes.len().min(200)].to_ascii_lowercase();
+            let says = |name: &[u8]| declaration.windows(name.len()).any(|w| w == name);
+            if says(b"iso-8859-1") || says(b"windows-1252") || says(b"latin1") {
+                return Cow::Owned(bytes.iter().map(|&b| char::from(b)).collect());
+            }
+            String::from_utf8_lossy(bytes)
+        }
+    }
+}
+
+/// Elements by their names and ids; of two with the same, the first.
+type Ids<'a, 'input> = HashMap<(&'a str, &'a str), Node<'a, 'input>, foldhash::fast::RandomState>;
+
+/// The elements of an element.
+fn ids<'a, 'input>(element: Node<'a, 'input>) -> Ids<'a, 'input> {
+    let mut ids = Ids::default();
+    for node in element.descendants() {
+        if let Some(id) = node.attribute("id") {
+            ids.entry((node.tag_name().name(), id)).or_insert(node);
+        }
+    }
+    ids
+}
+
+/// The element `tag` that a `#fragment` refers to, or a bare id.
+fn find<'a, 'input>(ids: &Ids<'a, 'input>, tag: &str, reference: &str) -> Option<Node<'a, 'input>> {
+    let reference = reference.trim();
+    let id = reference.strip_prefix('#').unwrap_or(reference);
+    ids.get(&(tag, id)).copied().or_else(|| ids.get(&(tag, percent_decode_str(id).decode_utf8_lossy().as_ref())).copied())
+}
+
+/// The child elements called `tag`.
+fn children<'a, 'input>(node: Node<'a, 'input>, tag: &str) -> impl Iterator<Item = Node<'a, 'input>> {
+    node.children().filter(move |child| child.tag_name().name() == tag)
+}
+
+/// The first child element called `tag`.
+fn child<'a, 'input>(node: Node<'a, 'input>, tag: &str) -> Option<Node<'a, 'input>> {
+    children(node, tag).next()
+}
+
+/// The text of an element, comments left out.
+fn text<'a>(node: Node<'a, '_>) -> Cow<'a, str> {
+    let mut texts = node.children().filter(Node::is_text).filter_map(|child| child.text());
+    let first = texts.next().unwrap_or_default();
+    match texts.next() {
+        None => Cow::Borrowed(first),
+        Some(second) => Cow::Owned([first, second].into_iter().chain(texts).collect()),
+    }
+}
+
+/// The numbers in an element; not a number where it says something else.
+fn floats(text: &str) -> impl Iterator<Item = f64> {
+    text.split_ascii_whitespace().map(float)
+}
+
+fn float(word: &str) -> f64 {
+    word.parse().unwrap_or(f64::NAN)
+}
+
+fn number(node: Node, attribute: &str) -> Option<u32> {
+    node.attribute(attribute)?.trim().parse().ok()
+}
+
+struct Reader<'a, 'input, 's, 'f> {
+    xml: Text<'a, 'input>,
+    ids: Ids<'a, 'input>,
+    assembly: Assembly,
+    triangulator: Triangulator,
+    /// Transforms of nodes, which may be walked often.
+    transforms: HashMap<NodeId, Matrix4<f64>>,
+    /// Geometries by their elements and the texture coordinates that they are used with.
+    geometries: HashMap<(NodeId, TexcoordSets<'a>), Rc<Geometry<'a>>>,
+    /// Materials by their elements.
+    looks: HashMap<NodeId, Option<Rc<Look<'a>>>>,
+    /// Images within the file, by their elements; `None` if one can't be used.
+    embedded: HashMap<NodeId, Option<Arc<Texture>>>,
+    /// Material symbols that have been reported as unbound.
+    unbound: HashSet<&'a str>,
+    /// The nodes that the walk is in.
+    path: Vec<NodeId>,
+    nodes: usize,
+    instances: usize,
+    source: &'s mut Source<'f>,
+}
+
+/// Which set of texture coordinates a material symbol uses, where a binding says so.
+type TexcoordSets<'a> = BTreeMap<&'a str, u32>;
+
+impl<'a, 'input> Reader<'a, 'input, '_, '_> {
+    fn report(&mut self, code: &'static Code, node: Node, message: impl Into<String>) {
+        // Finding a line takes time.
+        let line = if self.source.has_many(code) { 0 } else { self.xml.line(node) };
+        self.source.report_at(code, line, message, "");
+    }
+
+    fn scene(&mut self, root: Node<'a, 'input>) -> Result<(), Error> {
+        let transform = Matrix4::new_scaling(self.unit(root)) * self.turn(root);
+        let instance = child(root, "scene").and_then(|scene| child(scene, "instance_visual_scene"));
+        let named = instance.and_then(|instance| self.target(instance, "visual_scene"));
+        let first = || children(root, "library_visual_scenes").find_map(|library| child(library, "visual_scene"));
+        if let Some(scene) = named.or_else(first) {
+            for node in children(scene, "node") {
+                self.node(node, &transform)?;
+            }
+        }
+        if self.instances == 0 {
+            for library in children(root, "library_geometries") {
+                for geometry in children(library, "geometry") {
+                    self.geometry(geometry, &transform, None).map_err(|error| self.xml.located(error, geometry))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Metres per unit.
+    fn unit(&mut self, root: Node) -> f64 {
+        let Some(unit) = child(root, "asset").and_then(|asset| child(asset, "unit")) else { return 1.0 };
+        let Some(meter) = unit.attribute("meter") else { return 1.0 };
+        match meter.trim().parse::<f64>() {
+            Ok(meter) if meter > 0.0 && meter.is_finite() => meter,
+            _ => {
+                self.report(&codes::ASSET, unit, format!("the unit of `{meter}` metres is taken as 1"));
+                1.0
+            }
+        }
+    }
+
+    /// The rotation that makes the file's up axis z, if that is asked for; the file says y if it says nothing.
+    fn turn(&mut self, root: Node) -> Matrix4<f64> {
+        if self.source.options.up_axis == UpAxis::Ignore {
+            return Matrix4::identity();
+        }
+        let Some(up_axis) = child(root, "asset").and_then(|asset| child(asset, "up_axis")) else { return transform::Y_UP };
+        match text(up_axis).trim() {
+            "X_UP" => transform::X_UP,
+            "Y_UP" => transform::Y_UP,
+            "Z_UP" => Matrix4::identity(),
+            other => {
+                self.report(&codes::ASSET, up_axis, format!("the up axis `{other}` is taken as Y_UP"));
+                transform::Y_UP
+            }
+        }
+    }
+
+    fn node(&mut self, node: Node<'a, 'input>, parent: &Matrix4<f64>) -> Result<(), Error> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES || self.path.len() >= MAX_DEPTH {
+            return Err(Error::new(
+                &codes::TOO_LARGE,
+                format!("the scene has more than {MAX_NODES} nodes or {MAX_DEPTH} levels"),
+            )
+            .line(self.xml.line(node))
+            .help("flatten the scene in the program that wrote the file"));
+        }
+        if self.path.contains(&node.id()) {
+            self.report(&codes::REFERENCE, node, "a node contains an instance of itself");
+            return Ok(());
+        }
+        let xml = self.xml;
+        self.assembly.spend(node.children().count()).map_err(|error| xml.located(error, node))?;
+        self.path.push(node.id());
+        let transform = parent * *self.transforms.entry(node.id()).or_insert_with(|| transform::of_node(node));
+        for element in node.children() {
+            match element.tag_name().name() {
+                "node" => self.node(element, &transform)?,
+                "instance_node" => {
+                    if let Some(target) = self.target(element, "node") {
+                        self.node(target, &transform)?;
+                    }
+                }
+                "instance_geometry" => {
+                    self.instances += 1;
+                    if let Some(geometry) = self.target(element, "geometry") {
+                        self.geometry(geometry, &transform, child(element, "bind_material"))
+                            .map_err(|error| xml.located(error, element))?;
+                    }
+                }
+                "instance_controller" => {
+                    self.instances += 1;
+                    if let Some(controller) = self.target(element, "controller") {
+                        self.controller(controller, &transform, child(element, "bind_material"))
+                            .map_err(|error| xml.located(error, element))?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.path.pop();
+        Ok(())
+    }
+
+    /// What an instance refers to.
+    fn target(&mut self, instance: Node<'a, 'input>, tag: &str) -> Option<Node<'a, 'input>> {
+        let url = instance.attribute("url").unwrap_or_default();
+        let found = find(&self.ids, tag, url);
+        if found.is_none() {
+            self.report(&codes::REFERENCE, instance, format!("there is no <{tag}> `{url}` in the file"));
+        }
+        found
+    }
+
+    /// Adds the geometry of a skin or morph as it is at rest.
+    fn controller(
+        &mut self,
+        controller: Node<'a, 'input>,
+        transform: &Matrix4<f64>,
+        binding: Option<Node<'a, 'input>>,
+    ) -> Result<(), Error> {
+        let mut transform = *transform;
+        let mut controller = controller;
+        for _ in 0..MAX_DEPTH {
+            let Some(kind) = child(controller, "skin").or_else(|| child(controller, "morph")) else { break };
+            if let Some(matrix) = child(kind, "bind_shape_matrix") {
+                transform *= transform::matrix(&text(matrix)).unwrap_or_else(Matrix4::identity);
+            }
+            let reference = kind.attribute("source").unwrap_or_default();
+            if let Some(geometry) = find(&self.ids, "geometry", reference) {
+                return self.geometry(geometry, &transform, binding);
+            }
+            match find(&self.ids, "controller", reference) {
+                Some(next) => controller = next,
+                None => break,
+            }
+        }
+        self.report(&codes::REFERENCE, controller, "a controller leads to no geometry");
+        Ok(())
+    }
+
+    fn geometry(
+        &mut self,
+        node: Node<'a, 'input>,
+        transform: &Matrix4<f64>,
+        binding: Option<Node<'a, 'input>>,
+    ) -> Result<(), Error> {
+        let bindings = Bindings::of(binding);
+        self.assembly.spend(bindings.materials.len())?;
+        let sets = self.texcoord_sets(&bindings);
+        let key = (node.id(), sets);
+        let geometry = if let Some(known) = self.geometries.get(&key) {
+            known.clone()
+        } else {
+            let read = Rc::new(Geometry::read(self, node, &key.1));
+            self.geometries.insert(key, read.clone());
+            read
+        };
+        self.assembly.spend(geometry.sets.len())?;
+        let mut runs = Vec::new();
+        for set in &geometry.sets {
+            runs.push((set.triangles.clone(), self.material(set, &bindings)));
+        }
+        let Geometry { positions, normals, uvs, colors, triangles, .. } = &*geometry;
+        self.assembly.add(&Surface { positions, normals, uvs, colors, triangles, runs: &runs }, transform)
+    }
+
+    /// The material in the assembly that the symbol of some primitives stands for.
+    fn material(&mut self, set: &Set<'a>, bindings: &Bindings<'a, 'input>) -> u32 {
+        let Some(symbol) = set.symbol else { return NONE };
+        let Some(look) = self.look(symbol, bindings) else {
+            if self.unbound.insert(symbol) {
+                let message = format!("the material `{symbol}` is not defined, or without a common profile");
+                match self.xml.document.get_node(set.primitives) {
+                    Some(primitives) => self.report(&codes::MATERIAL, primitives, message),
+                    None => self.source.report(&codes::MATERIAL, message, ""),
+                }
+            }
+            return NONE;
+        };
+        look.material
+    }
+
+    fn look(&mut self, symbol: &'a str, bindings: &Bindings<'a, 'input>) -> Option<Rc<Look<'a>>> {
+        let target = bindings.materials.get(symbol).and_then(|instance| instance.attribute("target"));
+        // Some exporters bind nothing and use the id itself.
+        let material = find(&self.ids, "material", target.unwrap_or(symbol))?;
+        if let Some(known) = self.looks.get(&material.id()) {
+            return known.clone();
+        }
+        let look = Look::read(self, material).map(Rc::new);
+        self.looks.insert(material.id(), look.clone());
+        look
+    }
+
+    fn texcoord_sets(&mut self, bindings: &Bindings<'a, 'input>) -> TexcoordSets<'a> {
+        let mut sets = TexcoordSets::new();
+        for (symbol, instance) in &bindings.materials {
+            let Some(semantic) = self.look(symbol, bindings).and_then(|look| look.texcoord) else { continue };
+            let is_meant = |input: &Node| {
+                input.attribute("semantic") == Some(semantic)
+                    && input.attribute("input_semantic").is_none_or(|semantic| semantic == "TEXCOORD")
+            };
+            if let Some(input) = children(*instance, "bind_vertex_input").find(is_meant) {
+                sets.insert(*symbol, number(input, "input_set").unwrap_or(0));
+            }
+        }
+        sets
+    }
+}
+
+/// What an instance says about materials: symbols and their `instance_material`.
+struct Bindings<'a, 'input> {
+    materials: BTreeMap<&'a str, Node<'a, 'input>>,
+}
+
+impl<'a, 'input> Bindings<'a, 'input> {
+    fn of(binding: Option<Node<'a, 'input>>) -> Self {
+        // What other techniques than the common one bind is for programs that know them.
+        let common = binding.map(|binding| child(binding, "technique_common").unwrap_or(binding));
+        let instances = common.into_iter().flat_map(|common| common.descendants());
+        let materials = instances.filter(|node| node.tag_name().name() == "instance_material");
+        Self { materials: materials.filter_map(|node| Some((node.attribute("symbol")?, node))).collect() }
+    }
+}

@@ -1,0 +1,580 @@
+//! Convex hulls.
+//!
+//! Quickhull (Barber, Dobkin and Huhdanpaa, 1996) with every decision taken by an exact predicate: a point either lies outside of
+//! a face or does not, however thin the cloud and however nearly flat the face. So the hull is closed and convex by construction.
+//!
+//! Physics engines want few corners: a hull with many gives way to that of some of its corners, taken one by one where the hull so
+//! far misses most. It lies inside of the whole hull, and has its bounds.
+
+use std::collections::HashMap;
+
+use nalgebra::Vector3;
+use robust::{Coord3D, orient3d};
+
+use super::{Error, codes, deviation};
+use urdf_usd_robot::{Corners, Mesh, Part};
+
+/// A hull thinner than this part of its extent is flat: single precision holds no more.
+const FLAT: f64 = 1e-6;
+
+/// How thick the hull of points in one plane or on one line is, as a part of the diagonal of their box.
+const THICKNESS: f64 = 1e-3;
+
+/// The corners that a hull has at most where they suffice: what PhysX takes on graphics cards, and how many Newton and Isaac Sim
+/// leave of a hull of their own.
+const FEW_CORNERS: usize = 64;
+
+/// The corners that a hull has at most: more than PhysX takes at all would have it make a hull of its own.
+const MOST_CORNERS: usize = 255;
+
+/// How far a hull of [`FEW_CORNERS`] may leave points outside of it, as a part of the diagonal of their box.
+const DEVIATION: f64 = 0.01;
+
+/// The convex hull of points: closed, wound counter-clockwise seen from outside, with flat normals and one part without a
+/// material. Its points are among those given. The same points give the same hull, in whatever order they are.
+///
+/// It has 64 corners at most if no point is then farther outside than 1 % of the diagonal of their box, else up to 255.
+///
+/// # Errors
+/// `hull-flat` if the points (those that are finite) span no volume.
+pub fn convex_hull(points: &[[f32; 3]]) -> Result<Mesh, Error> {
+    let (points, cloud) = Cloud::of(points);
+    let faces = cloud.first_simplex().map(|simplex| cloud.hull(simplex)).filter(|faces| !cloud.is_flat(faces));
+    let faces = faces.ok_or_else(|| {
+        Error::new(&codes::HULL_FLAT, "the points span no volume")
+            .help("use a box for the collider, or a mesh with a thickness")
+    })?;
+    Ok(mesh(&points, &cloud, &cloud.reduced(&points, faces)))
+}
+
+/// The convex hull of points that [`convex_hull`] has none for, since they are in one plane or on one line: with each of them half of a
+/// thickness away to both sides, across the plane or in both directions across the line. The thickness is 0.1 % of the diagonal of the
+/// box around the points. All else is as there.
+///
+/// # Errors
+/// `hull-flat` if the points (those that are finite) are one or none, or so far from the origin that single precision can't hold the
+/// thickness.
+pub fn thick_hull(points: &[[f32; 3]]) -> Result<Mesh, Error> {
+    let (points, cloud) = Cloud::of(points);
+    let half = THICKNESS / 2.0 * cloud.diagonal();
+    let across = cloud.across();
+    let mut thick: Vec<Vector3<f64>> = cloud.points;
+    for direction in across {
+        thick = thick.iter().flat_map(|point| [point - direction * half, point + direction * half]).collect();
+    }
+    let thick: Vec<[f32; 3]> = thick.iter().map(|point| [point.x, point.y, point.z].map(|x| x as f32)).collect();
+    convex_hull(if points.is_empty() { &points } else { &thick })
+}
+
+/// A face of the hull in the making.
+struct Face {
+    /// Counter-clockwise from outside.
+    corners: [u32; 3],
+    /// The faces across the edges that begin at the corners.
+    neighbours: [usize; 3],
+    /// Points outside of it that no other face has yet.
+    outside: Vec<u32>,
+    alive: bool,
+}
+
+/// Distinct points.
+struct Cloud {
+    points: Vec<Vector3<f64>>,
+}
+
+impl Cloud {
+    /// Those of `points` that are finite, each once and in order; in single precision too.
+    fn of(points: &[[f32; 3]]) -> (Vec<[f32; 3]>, Self) {
+        let mut points: Vec<[f32; 3]> =
+            points.iter().filter(|p| p.iter().all(|x| x.is_finite())).map(|p| p.map(|x| x + 0.0)).collect();
+        points.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2])));
+        points.dedup();
+        let cloud = Self { points: points.iter().map(|p| Vector3::from(p.map(f64::from))).collect() };
+        (points, cloud)
+    }
+
+    /// The directions in which points in one plane or on one line have no extent: the normal of the plane, or two across the line.
+    fn across(&self) -> Vec<Vector3<f64>> {
+        let ends = self.extremes().into_iter().flatten();
+        let along = ends.map(|(low, high)| self.point(high) - self.point(low)).max_by(|a, b| a.norm().total_cmp(&b.norm()));
+        let Some(along) = along.and_then(|along| along.try_normalize(0.0)) else { return Vec::new() };
+        let first = self.points[0];
+        let off = |point: &Vector3<f64>| (point - first).cross(&along);
+        let normal = self.points.iter().map(off).max_by(|a, b| a.norm().total_cmp(&b.norm())).unwrap_or_default();
+        if normal.norm() > FLAT * self.diagonal() {
+            return vec![normal.normalize()];
+        }
+        let axis = Vector3::ith(along.iamin(), 1.0);
+        let side = along.cross(&axis).normalize();
+        vec![side, along.cross(&side)]
+    }
+
+    fn point(&self, i: u32) -> &Vector3<f64> {
+        &self.points[i as usize]
+    }
+
+    /// Six times the signed volume of a tetrahedron, with the right sign: negative if `p` is outside of the face.
+    fn side(&self, face: [u32; 3], p: u32) -> f64 {
+        let [a, b, c, d] = [face[0], face[1], face[2], p].map(|i| {
+            let p = self.point(i);
+            Coord3D { x: p.x, y: p.y, z: p.z }
+        });
+        orient3d(a, b, c, d)
+    }
+
+    /// A tetrahedron of points far from each other, its first three corners counter-clockwise from outside; `None` if all points
+    /// are in one plane.
+    fn first_simplex(&self) -> Option<[u32; 4]> {
+        let all = || 0..self.points.len() as u32;
+        let farthest =
+            |distance: &dyn Fn(u32) -> f64| all().max_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(b.cmp(a)));
+        let length = |(a, b): (u32, u32)| (self.point(a) - self.point(b)).norm_squared();
+        let (a, b) = self.extremes().into_iter().flatten().max_by(|p, q| length(*p).total_cmp(&length(*q)))?;
+        let along = self.point(b) - self.point(a);
+        let c = farthest(&|i| (self.point(i) - self.point(a)).cross(&along).norm_squared())?;
+        let d = farthest(&|i| self.side([a, b, c], i).abs())?;
+        match self.side([a, b, c], d) {
+            volume if volume > 0.0 => Some([a, b, c, d]),
+            volume if volume < 0.0 => Some([a, c, b, d]),
+            _ => None,
+        }
+    }
+
+    fn hull(&self, simplex: [u32; 4]) -> Vec<[u32; 3]> {
+        let mut faces = self.tetrahedron(simplex, 0..self.points.len() as u32);
+        let mut next = 0;
+        while next < faces.len() {
+            match self.farthest_outside(&faces[next]) {
+                Some(point) => self.add(&mut faces, next, point),
+                None => next += 1,
+            }
+        }
+        alive(&faces)
+    }
+
+    /// `hull` itself if it has few corners, else the hull of as many of its corners as are needed; `points` are the cloud's.
+    fn reduced(&self, points: &[[f32; 3]], hull: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
+        let mut corners = hull.as_flattened().to_vec();
+        corners.sort_unstable();
+        corners.dedup();
+        let Some(simplex) = self.first_simplex().filter(|_| corners.len() > FEW_CORNERS) else { return hull };
+        let extremes: Vec<u32> = self.extremes().into_iter().flatten().flat_map(|(low, high)| [low, high]).collect();
+        let mut growth = Growth::new(self, simplex, corners.iter().copied());
+        extremes.into_iter().for_each(|extreme| growth.take(extreme));
+        for bound in [FEW_CORNERS, MOST_CORNERS / 2, MOST_CORNERS] {
+            while growth.taken < bound
+                && let Some(point) = growth.farthest()
+            {
+                growth.take(point);
+            }
+            let surface = deviation::Surface::new(points, &alive(&growth.faces));
+            let tolerance = (DEVIATION * self.diagonal()) as f32;
+            if growth.left.iter().all(|missed| surface.is_within(points[missed.point as usize], tolerance)) {
+                break;
+            }
+        }
+        let reduced = alive(&growth.faces);
+        if self.is_flat(&reduced) { hull } else { reduced }
+    }
+
+    /// The lowest and highest point along each axis.
+    fn extremes(&self) -> [Option<(u32, u32)>; 3] {
+        let all = || 0..self.points.len() as u32;
+        [0, 1, 2].map(|axis| {
+            let low = all().min_by(|a, b| self.point(*a)[axis].total_cmp(&self.point(*b)[axis]));
+            let high = all().max_by(|a, b| self.point(*a)[axis].total_cmp(&self.point(*b)[axis]));
+            low.zip(high)
+        })
+    }
+
+    /// The length of the diagonal of the box around all points.
+    fn diagonal(&self) -> f64 {
+        let lengths = self
+            .extremes()
+            .into_iter()
+            .enumerate()
+            .map(|(axis, ends)| ends.map_or(0.0, |(low, high)| self.point(high)[axis] - self.point(low)[axis]));
+        lengths.map(|length| length * length).sum::<f64>().sqrt()
+    }
+
+    /// The faces of a tetrahedron, with those of `points` that are outside of them.
+    fn tetrahedron(&self, [a, b, c, d]: [u32; 4], points: impl Iterator<Item = u32>) -> Vec<Face> {
+        let face = |corners, neighbours| Face { corners, neighbours, outside: Vec::new(), alive: true };
+        let mut faces = vec![
+            face([a, b, c], [3, 2, 1]),
+            face([a, c, d], [0, 2, 3]),
+            face([c, b, d], [0, 3, 1]),
+            face([b, a, d], [0, 1, 2]),
+        ];
+        self.assign(&mut faces, 0, points.filter(|i| ![a, b, c, d].contains(i)));
+        faces
+    }
+
+    /// Gives points to the first of the faces from `first` on that they are outside of; the others are inside of the hull.
+    fn assign(&self, faces: &mut [Face], first: usize, points: impl Iterator<Item = u32>) {
+        for point in points {
+            if let Some(face) = faces[first..].iter_mut().find(|face| self.side(face.corners, point) < 0.0) {
+                face.outside.push(point);
+            }
+        }
+    }
+
+    fn farthest_outside(&self, face: &Face) -> Option<u32> {
+        if !face.alive {
+            return None;
+        }
+        let [a, b, c] = face.corners.map(|i| self.point(i));
+        let normal = (b - a).cross(&(c - a));
+        let height = |i: u32| (self.point(i) - a).dot(&normal);
+        face.outside.iter().copied().max_by(|p, q| height(*p).total_cmp(&height(*q)).then(q.cmp(p)))
+    }
+
+    /// Replaces the faces that `point` is outside of, `seen` among them, by a cone from it to their rim.
+    fn add(&self, faces: &mut Vec<Face>, seen: usize, point: u32) {
+        faces[seen].alive = false;
+        let mut dead = vec![seen];
+        // The edges of the rim, as in the faces beyond it.
+        let mut rim = Vec::new();
+        let mut i = 0;
+        while i < dead.len() {
+            for edge in 0..3 {
+                let beyond = faces[dead[i]].neighbours[edge];
+                if !faces[beyond].alive {
+                    continue;
+                }
+                if self.side(faces[beyond].corners, point) < 0.0 {
+                    faces[beyond].alive = false;
+                    dead.push(beyond);
+                } else {
+                    let [from, to] = [edge, (edge + 1) % 3].map(|k| faces[dead[i]].corners[k]);
+                    rim.push((from, to, beyond));
+                }
+            }
+            i += 1;
+        }
+        let first = faces.len();
+        let by_start: HashMap<u32, usize, foldhash::fast::RandomState> =
+            rim.iter().enumerate().map(|(i, (from, ..))| (*from, first + i)).collect();
+        let by_end: HashMap<u32, usize, foldhash::fast::RandomState> =
+            rim.iter().enumerate().map(|(i, (_, to, _))| (*to, first + i)).collect();
+        for (i, (from, to, beyond)) in rim.into_iter().enumerate() {
+            // The rim is one closed line, so every corner of it begins and ends an edge.
+            let neighbours =
+                [beyond, by_start.get(&to).copied().unwrap_or(beyond), by_end.get(&from).copied().unwrap_or(beyond)];
+            let corners = faces[beyond].corners;
+            if let Some(edge) = (0..3).find(|&k| corners[k] == to && corners[(k + 1) % 3] == from) {
+                faces[beyond].neighbours[edge] = first + i;
+            }
+            faces.push(Face { corners: [from, to, point], neighbours, outside: Vec::new(), alive: true });
+        }
+        for face in dead {
+            let orphans = std::mem::take(&mut faces[face].outside);
+            self.assign(faces, first, orphans.into_iter().filter(|i| *i != point));
+        }
+    }
+
+    /// Whether a hull is too thin to have an inside.
+    fn is_flat(&self, hull: &[[u32; 3]]) -> bool {
+        let (mut volume, mut area) = (0.0, 0.0);
+        let origin = self.points[0];
+        let mut extent = 0.0_f64;
+        for face in hull {
+            let [a, b, c] = face.map(|i| self.point(i) - origin);
+            let normal = (b - a).cross(&(c - a));
+            area += normal.norm() / 2.0;
+            volume += a.dot(&normal) / 6.0;
+            extent = extent.max(a.norm());
+        }
+        2.0 * volume <= FLAT * area * extent
+    }
+}
+
+/// A hull that takes its corners one by one.
+struct Growth<'a> {
+    cloud: &'a Cloud,
+    faces: Vec<Face>,
+    /// Of each face a corner and the unit normal.
+    planes: Vec<(Vector3<f64>, Vector3<f64>)>,
+    /// The points outside of it.
+    left: Vec<Missed>,
+    /// How many points it was given.
+    taken: usize,
+}
+
+/// A point outside of a hull in the making.
+struct Missed {
+    point: u32,
+    /// Of the faces that are there the one whose plane it is farthest from, and how far.
+    face: usize,
+    distance: f64,
+}
+
+impl<'a> Growth<'a> {
+    fn new(cloud: &'a Cloud, simplex: [u32; 4], points: impl Iterator<Item = u32>) -> Self {
+        let left = points.filter(|point| !simplex.contains(point));
+        let left = left.map(|point| Missed { point, face: 0, distance: f64::NEG_INFINITY }).collect();
+        let faces = cloud.tetrahedron(simplex, std::iter::empty());
+        let mut growth = Self { cloud, faces, planes: Vec::new(), left, taken: simplex.len() };
+        growth.measure();
+        growth
+    }
+
+    fn farthest(&self) -> Option<u32> {
+        let farthest = self.left.iter().max_by(|a, b| a.distance.total_cmp(&b.distance).then(b.point.cmp(&a.point)));
+        farthest.map(|missed| missed.point)
+    }
+
+    /// Makes a point that is outside a corner.
+    fn take(&mut self, point: u32) {
+        let Some(index) = self.left.iter().position(|missed| missed.point == point) else { return };
+        let Missed { face, .. } = self.left.swap_remove(index);
+        if self.cloud.side(self.faces[face].corners, point) < 0.0 {
+            self.cloud.add(&mut self.faces, face, point);
+            self.taken += 1;
+            self.measure();
+        }
+    }
+
+    /// Finds out how far points are from new faces, and forgets those that are outside of none any more.
+    fn measure(&mut self) {
+        let first = self.planes.len();
+        for face in &self.faces[first..] {
+            let [a, b, c] = face.corners.map(|i| *self.cloud.point(i));
+            let normal = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_default();
+            self.planes.push((a, normal));
+        }
+        let (cloud, faces, planes) = (self.cloud, &self.faces, &self.planes);
+        self.left.retain_mut(|missed| {
+            let point = cloud.point(missed.point);
+            let (mut best, from) = match faces[missed.face].alive && missed.distance > f64::NEG_INFINITY {
+                true => ((missed.face, missed.distance), first),
+                false => ((missed.face, f64::NEG_INFINITY), 0),
+            };
+            for (index, (at, normal)) in planes.iter().enumerate().skip(from).filter(|(index, _)| faces[*index].alive) {
+                let distance = (point - at).dot(normal);
+                if distance > best.1 {
+                    best = (index, distance);
+                }
+            }
+            (missed.face, missed.distance) = best;
+            missed.distance > 0.0
+        });
+    }
+}
+
+/// The corners of the faces that are still there.
+fn alive(faces: &[Face]) -> Vec<[u32; 3]> {
+    faces.iter().filter(|face| face.alive).map(|face| face.corners).collect()
+}
+
+fn mesh(points: &[[f32; 3]], cloud: &Cloud, hull: &[[u32; 3]]) -> Mesh {
+    let mut new: HashMap<u32, u32, foldhash::fast::RandomState> = HashMap::default();
+    let mut kept = Vec::new();
+    let mut index = |i: u32| {
+        *new.entry(i).or_insert_with(|| {
+            kept.push(points[i as usize]);
+            kept.len() as u32 - 1
+        })
+    };
+    let triangles: Vec<[u32; 3]> = hull.iter().map(|face| face.map(&mut index)).collect();
+    let normal = |face: &[u32; 3]| {
+        let [a, b, c] = face.map(|i| cloud.point(i));
+        let normal = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_else(Vector3::z);
+        [normal.x as f32, normal.y as f32, normal.z as f32]
+    };
+    let normals =
+        Corners { values: hull.iter().map(normal).collect(), indices: (0..hull.len() as u32).map(|i| [i; 3]).collect() };
+    let parts = vec![Part { triangles: 0..triangles.len(), material: None }];
+    Mesh { points: kept, triangles, normals, uvs: None, colors: None, parts, materials: Vec::new(), digest: [0; 32] }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn volume(mesh: &Mesh) -> f64 {
+        let corner = |i: u32| Vector3::from(mesh.points[i as usize].map(f64::from));
+        mesh.triangles.iter().map(|[a, b, c]| corner(*a).dot(&corner(*b).cross(&corner(*c)))).sum::<f64>() / 6.0
+    }
+
+    /// Asserts that a mesh is closed, of one piece, convex and holds all points.
+    fn check(mesh: &Mesh, points: &[[f32; 3]]) {
+        let mut edges = std::collections::HashSet::new();
+        for [a, b, c] in &mesh.triangles {
+            for edge in [(*a, *b), (*b, *c), (*c, *a)] {
+                assert!(edges.insert(edge), "an edge is used twice");
+            }
+        }
+        assert!(edges.iter().all(|(a, b)| edges.contains(&(*b, *a))), "an edge is open");
+        assert_eq!(mesh.points.len() + mesh.triangles.len(), edges.len() / 2 + 2);
+        let coordinate = |p: [f32; 3]| Coord3D { x: f64::from(p[0]), y: f64::from(p[1]), z: f64::from(p[2]) };
+        for triangle in &mesh.triangles {
+            let [a, b, c] = triangle.map(|i| coordinate(mesh.points[i as usize]));
+            assert!(points.iter().all(|p| orient3d(a, b, c, coordinate(*p)) >= 0.0), "a point is outside");
+        }
+    }
+
+    fn cuboid(size: [f32; 3], turn: f32) -> Vec<[f32; 3]> {
+        let (sin, cos) = turn.sin_cos();
+        (0..8)
+            .map(|i| std::array::from_fn::<f32, 3, _>(|k| if i >> k & 1 == 1 { size[k] } else { 0.0 }))
+            .map(|[x, y, z]| [cos * x - sin * z, y, sin * x + cos * z])
+            .collect()
+    }
+
+    #[test]
+    fn a_box_with_points_inside() {
+        let mut points = cuboid([1.0, 2.0, 3.0], 0.0);
+        points.extend([[0.5, 0.5, 0.5], [0.5, 1.0, 3.0], [0.5, 0.0, 0.0], [0.0; 3]]);
+        let hull = convex_hull(&points).unwrap();
+        check(&hull, &points);
+        assert_eq!((hull.points.len(), hull.triangles.len()), (8, 12));
+        assert!((volume(&hull) - 6.0).abs() < 1e-9);
+        assert_eq!(hull.parts, [Part { triangles: 0..12, material: None }]);
+        points.extend([[f32::NAN, 0.0, 0.0], [0.0, 0.0, f32::INFINITY]]);
+        points.reverse();
+        assert_eq!(convex_hull(&points).unwrap(), hull);
+        for (normals, triangle) in hull.normals.indices.iter().zip(&hull.triangles) {
+            let normal = Vector3::from(hull.normals.values[normals[0] as usize]);
+            let corner = Vector3::from(hull.points[triangle[0] as usize]);
+            assert!(normal.dot(&(corner - Vector3::new(0.5, 1.0, 1.5))) > 0.0);
+        }
+    }
+
+    #[test]
+    fn thin_boxes_in_any_direction() {
+        for thickness in [1e-2, 1e-3, 1e-4, 1e-5] {
+            for turn in [0.0, 0.3, 0.785] {
+                let points = cuboid([1.0, 1.0, thickness], turn);
+                let hull = convex_hull(&points).unwrap();
+                check(&hull, &points);
+                let relative = volume(&hull) / f64::from(thickness);
+                assert!((relative - 1.0).abs() < 1e-2, "{thickness} {turn}: {relative}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_volume_no_hull() {
+        let line: Vec<_> = (0..10).map(|i| [i as f32, 2.0 * i as f32, 0.5]).collect();
+        let plane: Vec<_> = (0..100).map(|i| [(i % 10) as f32, (i / 10) as f32, (i % 10) as f32]).collect();
+        let turned = cuboid([1.0, 1.0, 0.0], 0.3);
+        for points in [&[][..], &[[0.0; 3]; 9], &line, &plane, &turned, &[[f32::NAN; 3]; 4]] {
+            assert_eq!(convex_hull(points).unwrap_err().code.id, "hull-flat");
+        }
+    }
+
+    #[test]
+    fn what_has_no_volume_gets_a_thickness() {
+        let line: Vec<_> = (0..10).map(|i| [i as f32, 2.0 * i as f32, 0.5]).collect();
+        let plane: Vec<_> = (0..100).map(|i| [(i % 10) as f32, (i / 10) as f32, (i % 10) as f32]).collect();
+        let nearly = cuboid([1.0, 1.0, 1e-7], 0.3);
+        for (points, area, directions) in [
+            (line, 0.0, 2),
+            (plane, 9.0 * 9.0 * 2.0_f64.sqrt(), 1),
+            (cuboid([1.0, 1.0, 0.0], 0.3), 1.0, 1),
+            (nearly, 1.0, 1),
+            (cuboid([1e-3, 2e-3, 0.0], 0.0), 2e-6, 1),
+        ] {
+            let hull = thick_hull(&points).unwrap();
+            check(&hull, &hull.points);
+            assert!(missed(&hull, &points) <= 1e-6 * Cloud::of(&points).1.diagonal());
+            let diagonal = Cloud::of(&points).1.diagonal();
+            let thickness = THICKNESS * diagonal;
+            let expected = if directions == 2 { diagonal * thickness * thickness } else { area * thickness };
+            assert!((volume(&hull) / expected - 1.0).abs() < 1e-2, "{} is not {expected}", volume(&hull));
+            let mut turned = points.clone();
+            turned.reverse();
+            assert_eq!(thick_hull(&turned).unwrap(), hull);
+        }
+        for points in [&[][..], &[[0.0; 3]; 9], &[[f32::NAN; 3]; 4]] {
+            assert_eq!(thick_hull(points).unwrap_err().code.id, "hull-flat");
+        }
+    }
+
+    /// Points all over a ball of radius one.
+    fn ball(count: u32) -> Vec<[f32; 3]> {
+        let golden = std::f32::consts::PI * (3.0 - 5.0_f32.sqrt());
+        (0..count)
+            .map(|i| {
+                let z = 1.0 - 2.0 * (i as f32 + 0.5) / count as f32;
+                let (sin, cos) = (golden * i as f32).sin_cos();
+                let radius = (1.0 - z * z).sqrt();
+                [cos * radius, sin * radius, z]
+            })
+            .collect()
+    }
+
+    /// How far the farthest of points lies outside of the planes of a hull, by brute force.
+    fn missed(hull: &Mesh, points: &[[f32; 3]]) -> f64 {
+        let planes = hull.triangles.iter().zip(&hull.normals.values).map(|(triangle, normal)| {
+            (Vector3::from(hull.points[triangle[0] as usize]).cast::<f64>(), Vector3::from(*normal).cast::<f64>())
+        });
+        let planes: Vec<_> = planes.collect();
+        let outside = |p: &[f32; 3]| {
+            let p = Vector3::from(*p).cast::<f64>();
+            planes.iter().map(|(at, normal)| (p - at).dot(normal)).fold(0.0, f64::max)
+        };
+        points.iter().map(outside).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn few_corners_suffice_where_they_come_near_enough() {
+        // Rings of 200 points at both ends of a cylinder: 32 a ring leave 1 - cos(pi / 32) = 0.5 % of the radius.
+        let ring = |z| (0..200).map(move |i| (i as f32 / 200.0 * std::f32::consts::TAU).sin_cos()).map(move |(y, x)| [x, y, z]);
+        let points: Vec<_> = ring(-1.0).chain(ring(1.0)).collect();
+        let hull = convex_hull(&points).unwrap();
+        check(&hull, &hull.points);
+        assert!(hull.points.len() <= FEW_CORNERS && hull.points.iter().all(|p| points.contains(p)), "{}", hull.points.len());
+        assert!(missed(&hull, &points) <= DEVIATION * 12.0_f64.sqrt());
+        let mut turned = points.clone();
+        turned.reverse();
+        assert_eq!(convex_hull(&turned).unwrap(), hull);
+        // As many as suffice for a ball are more, and no more than there may be.
+        for count in [65, 200, 2000, 20_000] {
+            let points = ball(count);
+            let hull = convex_hull(&points).unwrap();
+            check(&hull, &hull.points);
+            assert!(hull.points.len() <= MOST_CORNERS, "{count}: {}", hull.points.len());
+            let missed = missed(&hull, &points);
+            assert!(missed <= DEVIATION * 12.0_f64.sqrt(), "{count}: {missed}");
+            let bounds = points.iter().fold(([f32::MAX; 3], [f32::MIN; 3]), |(low, high), p| {
+                (std::array::from_fn(|k| low[k].min(p[k])), std::array::from_fn(|k| high[k].max(p[k])))
+            });
+            assert_eq!(hull.bounds(), Some(bounds), "{count}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+        /// Small grids are full of points in one line and one plane.
+        #[test]
+        fn hulls_of_grids(
+            mut points in prop::collection::vec(prop::array::uniform3(-3_i8..=3), 4..80),
+            scale in prop::array::uniform3(1e-2_f32..1e2),
+        ) {
+            let scaled = |points: &[[i8; 3]]| -> Vec<[f32; 3]> {
+                points.iter().map(|p| std::array::from_fn(|k| f32::from(p[k]) * scale[k])).collect()
+            };
+            match convex_hull(&scaled(&points)) {
+                Ok(hull) => {
+                    check(&hull, &scaled(&points));
+                    points.reverse();
+                    prop_assert_eq!(convex_hull(&scaled(&points)).unwrap(), hull);
+                }
+                Err(error) => prop_assert_eq!(error.code.id, "hull-flat"),
+            }
+        }
+
+        #[test]
+        fn hulls_of_round_clouds(angles in prop::collection::vec((0.0_f32..6.3, -1.5_f32..1.5), 4..FEW_CORNERS)) {
+            let points: Vec<_> = angles.iter().map(|(a, b)| [a.cos() * b.cos(), a.sin() * b.cos(), b.sin()]).collect();
+            if let Ok(hull) = convex_hull(&points) {
+                check(&hull, &points);
+            }
+        }
+    }
+}

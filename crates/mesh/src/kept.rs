@@ -1,0 +1,590 @@
+//! Meshes, their tiers and their hulls by way of a [`Store`]: what is there is not made again.
+//!
+//! A loaded mesh is kept under the content and name of its file, with what came of each reference in it: another material library
+//! or image is another mesh. Tiers and hulls are kept under the digest of their mesh.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{Error, Options, Source, codes, convex_hull, file_name, reference, thick_hull, tiers};
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_resolve::{self as resolve, Files, Located};
+use urdf_usd_robot::{Channel, Corners, ImageFormat, Map, MapRole, Material, Mesh, Part, Texture, Tiers};
+use urdf_usd_store::{self as store, Key, Store};
+
+/// Reads a mesh file as [`read`](super::read) does, unless `store` has it. The mesh has its digest.
+///
+/// # Errors
+/// Those of [`read`](super::read), and if the file can't be read.
+pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -> Result<(Mesh, Vec<Diagnostic>), Error> {
+    let key_for = |content: [u8; 32]| {
+        let name = file_name(&located.path);
+        Key::of("mesh").and(name.as_bytes()).and(format!("{options:?}").as_bytes()).and(&content).key()
+    };
+    let known = if store.keeps() { Some(content(located, files, store)?) } else { None };
+    let place = Referrer { path: &located.path, files, store };
+    if let Some(kept) = known.and_then(|content| store.get(&key_for(content), |bytes| decode(bytes, place))) {
+        return Ok(kept);
+    }
+    let file = files.read(located).map_err(unreadable)?;
+    let mut source = Source::new(&file, files, options);
+    let mut mesh = source.read()?;
+    mesh.digest = digest(&mesh);
+    let asked = source.asked.take();
+    let diagnostics = source.finish();
+    // The file may be another one by now than when its content was looked up.
+    if let Some(content) = known.filter(|content| *content == *Sha256::digest(&file.bytes)) {
+        store.put(&key_for(content), || encode(&mesh, &diagnostics, &asked, place));
+    }
+    Ok((mesh, diagnostics))
+}
+
+fn unreadable(error: resolve::Error) -> Error {
+    Error { code: error.code, message: error.message, help: error.help, line: 0 }
+}
+
+/// The hash of a file's content. It is not read if `store` knows it.
+fn content(located: &Located, files: &Files, store: &Store) -> Result<[u8; 32], Error> {
+    let key = located.stamp.as_ref().map(|stamp| Key::of("content").and(stamp.as_bytes()).key());
+    if let Some(known) = key.and_then(|key| store.get(&key, |bytes| bytes.try_into().ok())) {
+        return Ok(known);
+    }
+    let content: [u8; 32] = Sha256::digest(&files.read(located).map_err(unreadable)?.bytes).into();
+    if let Some(key) = key {
+        store.put(&key, || content.to_vec());
+    }
+    Ok(content)
+}
+
+/// Who refers to files, and how they are had.
+#[derive(Clone, Copy)]
+struct Referrer<'a> {
+    path: &'a Path,
+    files: &'a Files,
+    store: &'a Store,
+}
+
+impl Referrer<'_> {
+    /// What comes of a reference: a file's name and content, or why there is none.
+    fn outcome(self, reference: &str) -> [u8; 32] {
+        self.hashed(reference, |found| content(found, self.files, self.store))
+    }
+
+    /// The same by the content that was read, whatever the file is by now.
+    fn outcome_as_read(self, reference: &str) -> [u8; 32] {
+        self.hashed(reference, |found| Ok(Sha256::digest(&self.files.read(found).map_err(unreadable)?.bytes).into()))
+    }
+
+    fn hashed(self, reference: &str, content: impl Fn(&Located) -> Result<[u8; 32], Error>) -> [u8; 32] {
+        let hash = Sha256::new();
+        let found = reference::locate(reference, self.path.parent(), self.files).and_then(|found| {
+            let content = content(&found).map_err(|error| error.to_string())?;
+            Ok(Sha256::new().chain_update(file_name(&found.path)).chain_update([0]).chain_update(content))
+        });
+        found.unwrap_or_else(|reason| hash.chain_update(reason)).finalize().into()
+    }
+}
+
+/// The tiers of a mesh that [`load`] gave.
+pub fn kept_tiers(mesh: &Mesh, store: &Store) -> Tiers {
+    let key = key_of("tiers", mesh, store);
+    key.and_then(|key| store.get(&key, |bytes| decode_tiers(bytes, &mesh.materials))).unwrap_or_else(|| {
+        let mut tiers = tiers(mesh);
+        for tier in [&mut tiers.medium, &mut tiers.low].into_iter().flatten() {
+            Arc::make_mut(tier).digest = digest(tier);
+        }
+        if let Some(key) = key {
+            store.put(&key, || encode_tiers(&tiers));
+        }
+        tiers
+    })
+}
+
+/// A convex hull for a collider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hull {
+    /// Closed and convex.
+    pub mesh: Mesh,
+    /// Whether it has a thickness that the mesh has not ([`thick_hull`]).
+    pub is_thickened: bool,
+}
+
+/// The convex hull of a mesh that [`load`] gave; with a thickness if the mesh is flat or straight.
+///
+/// # Errors
+/// Those of [`thick_hull`].
+pub fn kept_hull(mesh: &Mesh, store: &Store) -> Result<Hull, Error> {
+    let made = |kind: &str, make: fn(&[[f32; 3]]) -> Result<Mesh, Error>| {
+        let key = key_of(kind, mesh, store);
+        if let Some(hull) = key.and_then(|key| store.get(&key, |bytes| Reader::geometries(bytes, Vec::new())?.pop())) {
+            return Ok(hull);
+        }
+        let mut hull = make(&mesh.points)?;
+        hull.digest = digest(&hull);
+        if let Some(key) = key {
+            store.put(&key, || entry(&[&hull], (), &[]));
+        }
+        Ok(hull)
+    };
+    match made("hull", convex_hull) {
+        Ok(mesh) => Ok(Hull { mesh, is_thickened: false }),
+        Err(_) => made("thick hull", thick_hull).map(|mesh| Hull { mesh, is_thickened: true }),
+    }
+}
+
+fn key_of(kind: &str, mesh: &Mesh, store: &Store) -> Option<Key> {
+    (store.keeps() && mesh.digest != [0; 32]).then(|| Key::of(kind).and(&mesh.digest).key())
+}
+
+/// See [`Mesh::digest`].
+pub fn digest(mesh: &Mesh) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    let shape = Shape::of(mesh);
+    hash.update(serde_json::to_vec(&shape).unwrap_or_default());
+    for array in arrays(mesh) {
+        hash.update(array);
+    }
+    hash.finalize().into()
+}
+
+/// What is in an entry beside the arrays of meshes.
+#[derive(Serialize, Deserialize)]
+struct Head<T> {
+    shapes: Vec<Shape>,
+    more: T,
+}
+
+/// How long the arrays of a mesh are, and its parts.
+#[derive(Serialize, Deserialize)]
+struct Shape {
+    points: usize,
+    triangles: usize,
+    normals: usize,
+    uvs: Option<usize>,
+    colors: Option<usize>,
+    /// Triangles and materials.
+    parts: Vec<(usize, Option<usize>)>,
+}
+
+impl Shape {
+    fn of(mesh: &Mesh) -> Self {
+        Self {
+            points: mesh.points.len(),
+            triangles: mesh.triangles.len(),
+            normals: mesh.normals.values.len(),
+            uvs: mesh.uvs.as_ref().map(|uvs| uvs.values.len()),
+            colors: mesh.colors.as_ref().map(|colors| colors.values.len()),
+            parts: mesh.parts.iter().map(|part| (part.triangles.len(), part.material)).collect(),
+        }
+    }
+}
+
+/// The arrays of a mesh, as they are in memory.
+fn arrays(mesh: &Mesh) -> Vec<&[u8]> {
+    fn of<T: Pod>(corners: &Corners<T>) -> [&[u8]; 2] {
+        [bytemuck::cast_slice(&corners.values), bytemuck::cast_slice(&corners.indices)]
+    }
+    let mut arrays = vec![bytemuck::cast_slice(&mesh.points), bytemuck::cast_slice(&mesh.triangles)];
+    arrays.extend(of(&mesh.normals));
+    arrays.extend(mesh.uvs.iter().flat_map(of));
+    arrays.extend(mesh.colors.iter().flat_map(of));
+    arrays
+}
+
+/// An entry that holds `meshes`, what there is `more` of them, and `blobs`.
+fn entry(meshes: &[&Mesh], more: impl Serialize, blobs: &[&[u8]]) -> Vec<u8> {
+    let head = Head { shapes: meshes.iter().map(|mesh| Shape::of(mesh)).collect(), more };
+    let digests = meshes.iter().map(|mesh| &mesh.digest[..]);
+    let arrays: Vec<&[u8]> = digests.chain(meshes.iter().flat_map(|mesh| arrays(mesh))).chain(blobs.iter().copied()).collect();
+    store::pack(&head, &arrays)
+}
+
+/// Takes an entry apart. Whatever does not fit makes it `None`.
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn head<T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<(Head<T>, Self)> {
+        let (head, rest) = store::unpack(bytes)?;
+        Some((head, Self { rest }))
+    }
+
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    fn array<T: Pod>(&mut self, length: usize) -> Option<Vec<T>> {
+        let bytes = self.take(length.checked_mul(size_of::<T>())?)?;
+        let mut array = vec![T::zeroed(); length];
+        bytemuck::cast_slice_mut(&mut array).copy_from_slice(bytes);
+        Some(array)
+    }
+
+    /// Indices below `values`.
+    fn indices(&mut self, length: usize, values: usize) -> Option<Vec<[u32; 3]>> {
+        let indices: Vec<[u32; 3]> = self.array(length)?;
+        let largest = indices.as_flattened().iter().fold(0, |largest, &i| largest.max(i));
+        (indices.is_empty() || (largest as usize) < values).then_some(indices)
+    }
+
+    fn corners<const N: usize>(&mut self, values: usize, triangles: usize) -> Option<Corners<[f32; N]>>
+    where
+        [f32; N]: Pod,
+    {
+        Some(Corners { values: self.array(values)?, indices: self.indices(triangles, values)? })
+    }
+
+    fn meshes(&mut self, shapes: &[Shape], materials: Vec<Material>) -> Option<Vec<Mesh>> {
+        let digests: Vec<[u8; 32]> = shapes.iter().map(|_| self.take(32)?.try_into().ok()).collect::<Option<_>>()?;
+        let mesh = |(shape, digest): (&Shape, [u8; 32])| {
+            let points = self.array(shape.points)?;
+            let triangles = self.indices(shape.triangles, shape.points)?;
+            let normals = self.corners(shape.normals, shape.triangles)?;
+            let uvs = shape.uvs.map_or(Some(None), |values| self.corners(values, shape.triangles).map(Some))?;
+            let colors = shape.colors.map_or(Some(None), |values| self.corners(values, shape.triangles).map(Some))?;
+            let parts = parts(shape, materials.len())?;
+            Some(Mesh { points, triangles, normals, uvs, colors, parts, materials: materials.clone(), digest })
+        };
+        shapes.iter().zip(digests).map(mesh).collect()
+    }
+
+    fn geometries(bytes: &'a [u8], materials: Vec<Material>) -> Option<Vec<Mesh>> {
+        let (head, mut reader) = Self::head::<()>(bytes)?;
+        reader.meshes(&head.shapes, materials)
+    }
+}
+
+fn parts(shape: &Shape, materials: usize) -> Option<Vec<Part>> {
+    let mut end = 0_usize;
+    let mut parts = Vec::with_capacity(shape.parts.len());
+    for &(triangles, material) in &shape.parts {
+        let start = end;
+        end = start.checked_add(triangles)?;
+        parts.push(Part { triangles: start..end, material });
+    }
+    let fits = end == shape.triangles && parts.iter().all(|part| part.material.is_none_or(|i| i < materials));
+    fits.then_some(parts)
+}
+
+fn encode_tiers(tiers: &Tiers) -> Vec<u8> {
+    let meshes: Vec<&Mesh> = [&tiers.medium, &tiers.low].into_iter().flatten().map(|tier| &**tier).collect();
+    entry(&meshes, [tiers.medium.is_some(), tiers.low.is_some()], &[])
+}
+
+fn decode_tiers(bytes: &[u8], materials: &[Material]) -> Option<Tiers> {
+    let (head, mut reader) = Reader::head::<[bool; 2]>(bytes)?;
+    let mut meshes = reader.meshes(&head.shapes, materials.to_vec())?.into_iter();
+    let [medium, low] = head.more.map(|there| if there { meshes.next().map(Arc::new) } else { None });
+    Some(Tiers { medium, low })
+}
+
+/// What a loaded mesh has beside its geometry.
+#[derive(Serialize, Deserialize)]
+struct Loaded {
+    /// What the file refers to, and a hash of what came of it.
+    references: Vec<(String, [u8; 32])>,
+    findings: Vec<Finding>,
+    materials: Vec<Surface>,
+    textures: Vec<Picture>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Finding {
+    code: String,
+    message: String,
+    help: String,
+    line: u32,
+    column: u32,
+    element: String,
+}
+
+/// A [`Material`]; floats by their bits.
+#[derive(Serialize, Deserialize)]
+struct Surface {
+    name: String,
+    base_color: [u32; 4],
+    shows_corner_colors: bool,
+    texture: Option<usize>,
+    metallic: u32,
+    roughness: u32,
+    emissive: [u32; 3],
+    ior: u32,
+    maps: Vec<KeptMap>,
+}
+
+/// A [`Map`]: the numbers of its role and its channel, its image, the bits of its strength.
+type KeptMap = (usize, usize, usize, u32);
+
+/// A [`Texture`].
+#[derive(Serialize, Deserialize)]
+struct Picture {
+    name: String,
+    is_jpeg: bool,
+    sha256: String,
+    has_alpha: bool,
+    bytes: usize,
+}
+
+fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], referrer: Referrer) -> Vec<u8> {
+    let mut pictures: Vec<Arc<Texture>> = Vec::new();
+    let mut index_of = |texture: &Arc<Texture>| {
+        pictures.iter().position(|other| Arc::ptr_eq(other, texture)).unwrap_or_else(|| {
+            pictures.push(texture.clone());
+            pictures.len() - 1
+        })
+    };
+    let materials = mesh.materials.iter().map(|material| Surface {
+        name: material.name.clone(),
+        base_color: material.base_color.map(f32::to_bits),
+        shows_corner_colors: material.shows_corner_colors,
+        texture: material.base_color_texture.as_ref().map(&mut index_of),
+        metallic: material.metallic.to_bits(),
+        roughness: material.roughness.to_bits(),
+        emissive: material.emissive.map(f32::to_bits),
+        ior: material.ior.to_bits(),
+        maps: material.maps.iter().map(|(role, map)| kept_map(*role, map, &mut index_of)).collect(),
+    });
+    let materials = materials.collect();
+    let loaded = Loaded {
+        references: asked.iter().map(|reference| (reference.clone(), referrer.outcome_as_read(reference))).collect(),
+        findings: diagnostics.iter().map(Finding::of).collect(),
+        materials,
+        textures: pictures.iter().map(|texture| Picture::of(texture)).collect(),
+    };
+    let blobs: Vec<&[u8]> = pictures.iter().map(|texture| &*texture.bytes).collect();
+    entry(&[mesh], loaded, &blobs)
+}
+
+fn kept_map(role: MapRole, map: &Map, index_of: &mut impl FnMut(&Arc<Texture>) -> usize) -> KeptMap {
+    let role = MapRole::ALL.iter().position(|other| *other == role).unwrap_or_default();
+    let channel = Channel::ALL.iter().position(|other| *other == map.channel).unwrap_or_default();
+    (role, channel, index_of(&map.texture), map.strength.to_bits())
+}
+
+/// `None` also if a reference would be answered otherwise now.
+fn decode(bytes: &[u8], referrer: Referrer) -> Option<(Mesh, Vec<Diagnostic>)> {
+    let (head, mut reader) = Reader::head::<Loaded>(bytes)?;
+    let Loaded { references, findings, materials, textures } = head.more;
+    if references.iter().any(|(reference, known)| referrer.outcome(reference) != *known) {
+        return None;
+    }
+    let mut mesh = reader.meshes(&head.shapes, vec![Material::plain("", [1.0; 4]); materials.len()])?.pop()?;
+    let textures: Vec<Arc<Texture>> =
+        textures.into_iter().map(|picture| picture.texture(&mut reader).map(Arc::new)).collect::<Option<_>>()?;
+    mesh.materials = materials.into_iter().map(|surface| surface.material(&textures)).collect::<Option<_>>()?;
+    let diagnostics = findings.into_iter().map(|finding| finding.diagnostic(referrer.path)).collect::<Option<_>>()?;
+    Some((mesh, diagnostics))
+}
+
+impl Finding {
+    fn of(diagnostic: &Diagnostic) -> Self {
+        let Diagnostic { code, message, place, help, .. } = diagnostic;
+        Self {
+            code: (*code).to_owned(),
+            message: message.clone(),
+            help: help.clone(),
+            line: place.line,
+            column: place.column,
+            element: place.element.clone(),
+        }
+    }
+
+    fn diagnostic(self, file: &Path) -> Option<Diagnostic> {
+        let code = codes::ALL.iter().find(|code| code.id == self.code)?;
+        let place = Place { line: self.line, column: self.column, element: self.element, ..Place::file(file) };
+        Some(Diagnostic::new(code, place, self.message).help(self.help))
+    }
+}
+
+impl Surface {
+    fn material(self, textures: &[Arc<Texture>]) -> Option<Material> {
+        let map = |(role, channel, texture, strength): KeptMap| {
+            let texture = textures.get(texture)?.clone();
+            Some((
+                *MapRole::ALL.get(role)?,
+                Map { texture, channel: *Channel::ALL.get(channel)?, strength: f32::from_bits(strength) },
+            ))
+        };
+        Some(Material {
+            name: self.name,
+            base_color: self.base_color.map(f32::from_bits),
+            shows_corner_colors: self.shows_corner_colors,
+            base_color_texture: match self.texture {
+                Some(index) => Some(textures.get(index)?.clone()),
+                None => None,
+            },
+            metallic: f32::from_bits(self.metallic),
+            roughness: f32::from_bits(self.roughness),
+            emissive: self.emissive.map(f32::from_bits),
+            ior: f32::from_bits(self.ior),
+            maps: self.maps.into_iter().map(map).collect::<Option<_>>()?,
+        })
+    }
+}
+
+impl Picture {
+    fn of(texture: &Texture) -> Self {
+        let Texture { name, format, bytes, sha256, has_alpha } = texture;
+        Self {
+            name: name.clone(),
+            is_jpeg: *format == ImageFormat::Jpeg,
+            sha256: sha256.clone(),
+            has_alpha: *has_alpha,
+            bytes: bytes.len(),
+        }
+    }
+
+    fn texture(self, reader: &mut Reader) -> Option<Texture> {
+        Some(Texture {
+            name: self.name,
+            format: if self.is_jpeg { ImageFormat::Jpeg } else { ImageFormat::Png },
+            bytes: reader.take(self.bytes)?.into(),
+            sha256: self.sha256,
+            has_alpha: self.has_alpha,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::test::files;
+
+    fn loaded(folder: &Path, name: &str, store: &Store) -> (Mesh, Vec<Diagnostic>) {
+        let files = files();
+        let located = files.locate(&folder.join(name).to_string_lossy(), None).unwrap();
+        load(&located, &files, Options::default(), store).unwrap()
+    }
+
+    fn entries(folder: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.path().is_dir() { found.extend(entries(&entry.path())) } else { found.push(entry.path()) }
+        }
+        found
+    }
+
+    const OBJ: &str = "mtllib a.mtl\nv 0 0 0 1 0 0\nv 1 0 0 0 1 0\nv 0 1 0 0 0 1\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n\
+                       usemtl gold\nv 0 0 1\nf 1/1 2/2 4/3\nf 1/1 1/1 2/2\n";
+
+    fn example(folder: &Path) {
+        fs::write(folder.join("a.obj"), OBJ).unwrap();
+        fs::write(folder.join("a.mtl"), "newmtl gold\nKd 0.3 0.2 0.1\nPr 0.25\nKe 0.1 0 0\nmap_Kd a.png\n").unwrap();
+        image::RgbImage::from_pixel(2, 2, image::Rgb([1, 2, 3])).save(folder.join("a.png")).unwrap();
+    }
+
+    #[test]
+    fn what_is_kept_is_what_was_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache");
+        example(folder.path());
+        let fresh = loaded(folder.path(), "a.obj", &Store::none());
+        assert!(fresh.0.materials[0].base_color_texture.is_some() && !fresh.1.is_empty());
+        for store in [Store::in_memory(1 << 20), Store::on_disk(&cache, 1 << 20)] {
+            assert_eq!(loaded(folder.path(), "a.obj", &store), fresh);
+            assert_eq!(loaded(folder.path(), "a.obj", &store), fresh);
+        }
+        // Proof that the second came from the store: it says what the store says.
+        let store = Store::in_memory(1 << 20);
+        let content = Sha256::digest(OBJ);
+        let key = Key::of("mesh").and(b"a.obj").and(format!("{:?}", Options::default()).as_bytes()).and(&content).key();
+        let (path, files) = (folder.path().join("a.obj"), files());
+        store.put(&key, || {
+            let mut other = fresh.0.clone();
+            other.points[0] = [7.0; 3];
+            encode(&other, &[], &[], Referrer { path: &path, files: &files, store: &Store::none() })
+        });
+        assert_eq!(loaded(folder.path(), "a.obj", &store).0.points[0], [7.0; 3]);
+    }
+
+    #[test]
+    fn another_library_or_image_is_another_mesh() {
+        let folder = tempfile::tempdir().unwrap();
+        example(folder.path());
+        let store = Store::in_memory(1 << 20);
+        let first = loaded(folder.path(), "a.obj", &store);
+        image::RgbImage::from_pixel(2, 2, image::Rgb([9, 9, 9])).save(folder.path().join("a.png")).unwrap();
+        let second = loaded(folder.path(), "a.obj", &store);
+        assert_ne!(first.0.materials, second.0.materials);
+        assert_eq!(first.0.digest, second.0.digest, "the geometry is the same");
+        fs::remove_file(folder.path().join("a.png")).unwrap();
+        let third = loaded(folder.path(), "a.obj", &store);
+        assert!(third.1.iter().any(|d| d.code == "mesh-texture-missing"), "{:?}", third.1);
+        // The same content in another place has its own places in what is found.
+        fs::create_dir(folder.path().join("b")).unwrap();
+        example(&folder.path().join("b"));
+        let fourth = loaded(&folder.path().join("b"), "a.obj", &store);
+        assert_eq!(fourth.0, first.0);
+        assert_eq!(fourth.1[0].place.file.as_deref(), Some(&*folder.path().join("b/a.obj")));
+    }
+
+    #[test]
+    fn spoilt_entries_are_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache");
+        example(folder.path());
+        let store = Store::on_disk(&cache, 1 << 20);
+        let fresh = loaded(folder.path(), "a.obj", &store);
+        let [path] = &entries(&cache)[..] else { panic!() };
+        let whole = fs::read(path).unwrap();
+        for cut in [0, 5, whole.len() / 2, whole.len() - 1] {
+            fs::write(path, &whole[..cut]).unwrap();
+            assert_eq!(loaded(folder.path(), "a.obj", &store), fresh);
+            assert_eq!(fs::read(path).unwrap(), whole);
+        }
+        // Whole, but of another make: nothing is believed that does not fit.
+        let body = &whole[..whole.len() - 8];
+        let (obj, files) = (folder.path().join("a.obj"), files());
+        let referrer = Referrer { path: &obj, files: &files, store: &Store::none() };
+        for at in 0..body.len() {
+            let mut spoilt = body.to_vec();
+            spoilt[at] ^= 0x55;
+            let _ = decode(&spoilt, referrer);
+        }
+        for cut in 0..body.len() {
+            assert!(decode(&body[..cut], referrer).is_none());
+        }
+    }
+
+    #[test]
+    fn tiers_and_hulls_are_kept() {
+        let store = Store::in_memory(1 << 24);
+        let mut text = String::new();
+        for ring in 0..=100 {
+            for side in 0..150 {
+                let (u, v) = (f64::from(side) / 150.0 * std::f64::consts::TAU, f64::from(ring) / 100.0 * std::f64::consts::PI);
+                text += &format!("v {} {} {}\n", u.cos() * v.sin(), u.sin() * v.sin(), v.cos());
+            }
+        }
+        for ring in 0..100 {
+            for side in 0..150 {
+                let [a, b] = [ring * 150 + side, ring * 150 + (side + 1) % 150].map(|i| i + 1);
+                text += &format!("f {a} {} {} {b}\n", a + 150, b + 150);
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("ball.obj"), text).unwrap();
+        let (mesh, _) = loaded(folder.path(), "ball.obj", &store);
+        let (made, hull) = (kept_tiers(&mesh, &store), kept_hull(&mesh, &store).unwrap());
+        let (plain, plain_hull) = (tiers(&mesh), convex_hull(&mesh.points).unwrap());
+        assert!(made.medium.is_some() && made.low.is_some());
+        let same = |a: &Mesh, b: &Mesh| Mesh { digest: [0; 32], ..a.clone() } == Mesh { digest: [0; 32], ..b.clone() };
+        for (tier, plain) in [(&made.medium, &plain.medium), (&made.low, &plain.low)] {
+            assert!(same(tier.as_ref().unwrap(), plain.as_ref().unwrap()));
+        }
+        assert!(same(&hull.mesh, &plain_hull) && !hull.is_thickened);
+        assert_eq!(kept_tiers(&mesh, &store), made);
+        assert_eq!(kept_hull(&mesh, &store).unwrap(), hull);
+        assert_ne!(made.medium.unwrap().digest, made.low.unwrap().digest);
+    }
+}

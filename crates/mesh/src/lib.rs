@@ -1,0 +1,333 @@
+//! Mesh files and images, read into the hub's terms: STL, OBJ, Collada and glTF become a [`Mesh`], images become a [`Texture`].
+//!
+//! A mesh comes out as URDF means it, as RViz and Gazebo show it:
+//!
+//! - **STL, OBJ**: coordinates as they are in the file.
+//! - **Collada**: the whole visual scene; `unit` is applied, `up_axis` is ignored, as RViz does, unless [`Options`] say otherwise.
+//! - **glTF**: the whole default scene, turned from glTF's y up to z up: (x, y, z) becomes (x, -z, y). RViz (since its change 1482,
+//!   of 2025), Drake, Meshcat and Blender turn it so, and robots that ship glTF meshes are made for it.
+//!
+//! This module knows neither robots nor outputs. It opens files through [`resolve`](urdf_usd_resolve) only, and works within limits
+//! that follow from the size of the file, whatever the file says.
+
+mod assembly;
+pub mod codes;
+#[cfg(test)]
+mod corpus;
+mod dae;
+mod declared;
+mod deviation;
+pub mod gltf;
+mod hull;
+mod kept;
+mod maps;
+mod normals;
+mod obj;
+mod polygon;
+mod reference;
+mod simplify;
+mod stl;
+#[cfg(test)]
+pub(crate) mod test;
+mod texture;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use self::hull::{convex_hull, thick_hull};
+pub use self::kept::digest;
+pub use self::kept::{Hull, kept_hull, kept_tiers, load};
+pub use self::simplify::tiers;
+pub use self::texture::{MAX_PIXELS_TOGETHER, is_deep, mean_color, pixels, texture, texture_within};
+pub use self::texture::{is_grey, made, with_memory_for};
+use urdf_usd_diagnostic::{Code, Diagnostic, Place};
+use urdf_usd_resolve::{File, Files};
+use urdf_usd_robot::{Mesh, Texture};
+
+/// No material bends light more.
+const MAX_IOR: f64 = 10.0;
+
+/// Findings with one code beyond this many are counted only.
+const FINDINGS_PER_CODE: usize = 20;
+/// How a file begins that stands in a repository for one that Git LFS has.
+const GIT_LFS: &[u8] = b"version https://git-lfs.github.com";
+
+/// Why a mesh, an image or a hull can't be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// What kind of failure it is.
+    pub code: &'static Code,
+    /// What is wrong. The file is not named.
+    pub message: String,
+    /// What to do about it; may be empty.
+    pub help: String,
+    /// The line in the file, 0 if it has no lines or it is not known.
+    pub line: u32,
+}
+
+impl Error {
+    pub(crate) fn new(code: &'static Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), help: String::new(), line: 0 }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = help.into();
+        self
+    }
+
+    pub(crate) fn line(mut self, line: u32) -> Self {
+        self.line = line;
+        self
+    }
+
+    /// The finding to report, with its place in `file`.
+    pub fn diagnostic(&self, file: &Path) -> Diagnostic {
+        let place = Place { line: self.line, ..Place::file(file) };
+        Diagnostic::new(self.code, place, format!("{}: {}", file_name(file), self.message)).help(self.help.clone())
+    }
+}
+
+/// Choices of how mesh files are understood.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// What a Collada file's `up_axis` does.
+    pub up_axis: UpAxis,
+}
+
+/// What a Collada file's `up_axis` does. Other formats say nothing of it, or (glTF) leave no choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum UpAxis {
+    /// Nothing: coordinates are taken as they are, as RViz and Gazebo do.
+    #[default]
+    Ignore,
+    /// The file is turned so that its up axis becomes z, its right x, and what points out of its screen -y (the table of
+    /// `up_axis` in the specification, 1.4.1, chapter 5): with y up (x, y, z) becomes (x, -z, y), with x up (-y, -z, x). A file
+    /// that does not say has y up.
+    Honor,
+}
+
+/// Reads a mesh file, whatever its name says it is, and what it refers to: images, material libraries, buffers.
+///
+/// What could not be used of it is in the diagnostics; their places are in the mesh file.
+///
+/// # Errors
+/// If nothing of it can be used: the codes are those of [`codes`] with severity error.
+pub fn read(file: &File, files: &Files, options: Options) -> Result<(Mesh, Vec<Diagnostic>), Error> {
+    let mut source = Source::new(file, files, options);
+    let mesh = source.read()?;
+    Ok((mesh, source.finish()))
+}
+
+impl Source<'_> {
+    fn read(&mut self) -> Result<Mesh, Error> {
+        let source = self;
+        match Format::of(&source.file.path, &source.file.bytes)? {
+            Format::Stl => stl::read(source),
+            Format::Obj => obj::read(source),
+            Format::Dae => dae::read(source),
+            Format::Gltf => gltf::read(source),
+        }
+    }
+}
+
+/// The formats that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Stl,
+    Obj,
+    Dae,
+    Gltf,
+}
+
+impl Format {
+    /// By content, then by the name's ending.
+    fn of(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
+        const FOREIGN: &[(&[u8], &str)] = &[
+            (b"ply", "PLY"),
+            (b"PK\x03\x04", "a zip archive (3MF, ZAE or USDZ)"),
+            (b"Kaydara FBX", "FBX"),
+            (b"#usda", "USD"),
+            (b"PXR-USDC", "USD"),
+            (b"#VRML", "VRML"),
+            (b"ISO-10303-21", "STEP"),
+            (b"BLENDER", "a Blender file"),
+            (b"OFF", "OFF"),
+        ];
+        let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
+        let begins = |with: &[u8]| text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
+        if text.is_empty() {
+            return Err(Error::new(&codes::UNREADABLE, "the file is empty"));
+        }
+        if begins(GIT_LFS) {
+            return Err(Error::new(&codes::UNREADABLE, "the file is a pointer of Git LFS, not the mesh itself")
+                .help("run `git lfs pull` in the repository that the file came from"));
+        }
+        if bytes.starts_with(b"glTF") {
+            return Ok(Self::Gltf);
+        }
+        if stl::is_binary(bytes) || begins(b"solid") {
+            return Ok(Self::Stl);
+        }
+        if text.starts_with(b"{") {
+            return Ok(Self::Gltf);
+        }
+        if text.starts_with(b"<")
+            || bytes.starts_with(b"\xFF\xFE")
+            || bytes.starts_with(b"\xFE\xFF")
+            || bytes.starts_with(b"\0<")
+        {
+            return Ok(Self::Dae);
+        }
+        let foreign = FOREIGN.iter().find(|(magic, _)| begins(magic));
+        let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        match (extension.as_str(), foreign) {
+            ("stl" | "stlb", None) => match image::guess_format(bytes) {
+                Ok(format) => Err(Error::new(&codes::FORMAT, format!("the file is an image ({format:?}), not a mesh"))
+                    .help("put the mesh in its place")),
+                // The beginning of a binary file may hold any text, but hardly this.
+                Err(_) if obj::looks_like(text) && bytes.is_ascii() => Ok(Self::Obj),
+                Err(_) => Ok(Self::Stl),
+            },
+            ("obj", None) => Ok(Self::Obj),
+            (_, None) if obj::looks_like(text) => Ok(Self::Obj),
+            (_, Some((_, name))) => Err(Error::new(&codes::FORMAT, format!("the file is {name}, which is not read"))
+                .help("export the mesh as STL, OBJ, DAE or GLB")),
+            ("dae" | "gltf" | "glb", None) => {
+                Err(Error::new(&codes::UNREADABLE, format!("the file's content is not {}", extension.to_ascii_uppercase())))
+            }
+            _ => Err(Error::new(&codes::FORMAT, "the file is of no mesh format that is read")
+                .help("export the mesh as STL, OBJ, DAE or GLB")),
+        }
+    }
+}
+
+/// A mesh file that is being read: its content, the way to other files, and what is found on the way.
+struct Source<'a> {
+    file: &'a File,
+    files: &'a Files,
+    options: Options,
+    diagnostics: Vec<Diagnostic>,
+    /// Findings that were only counted.
+    more: Vec<(&'static Code, usize)>,
+    /// By reference; `None` if the image can't be used, which has been reported.
+    textures: HashMap<String, Option<Arc<Texture>>>,
+    /// Images as maps have them, each made once; `None` if one can't be read.
+    maps: HashMap<(String, texture::Values), Option<Arc<Texture>>>,
+    /// Whether bump maps hold normals, by the hashes of their images.
+    with_normals: HashMap<String, bool>,
+    /// How many pixels all images together may still have.
+    pixels: u64,
+    /// The references that were opened, or tried.
+    asked: RefCell<Vec<String>>,
+}
+
+impl<'a> Source<'a> {
+    fn new(file: &'a File, files: &'a Files, options: Options) -> Self {
+        Self {
+            file,
+            files,
+            options,
+            diagnostics: Vec::new(),
+            more: Vec::new(),
+            textures: HashMap::new(),
+            maps: HashMap::new(),
+            with_normals: HashMap::new(),
+            pixels: MAX_PIXELS_TOGETHER,
+            asked: RefCell::default(),
+        }
+    }
+
+    /// Reports a finding about the file as a whole.
+    fn report(&mut self, code: &'static Code, message: impl Into<String>, help: &str) {
+        self.report_at(code, 0, message, help);
+    }
+
+    /// Whether further findings with this code are only counted.
+    fn has_many(&self, code: &'static Code) -> bool {
+        self.diagnostics.iter().filter(|d| d.code == code.id).count() >= FINDINGS_PER_CODE
+    }
+
+    /// Reports a finding at a line, 0 if there is none.
+    fn report_at(&mut self, code: &'static Code, line: u32, message: impl Into<String>, help: &str) {
+        if self.has_many(code) {
+            match self.more.iter_mut().find(|(c, _)| *c == code) {
+                Some((_, n)) => *n += 1,
+                None => self.more.push((code, 1)),
+            }
+            return;
+        }
+        let place = Place { line, ..Place::file(&self.file.path) };
+        let message = format!("{}: {}", file_name(&self.file.path), message.into());
+        self.diagnostics.push(Diagnostic::new(code, place, message).help(help));
+    }
+
+    /// All findings.
+    fn finish(mut self) -> Vec<Diagnostic> {
+        for (code, n) in std::mem::take(&mut self.more) {
+            let message = format!("{}: {n} more findings of this kind", file_name(&self.file.path));
+            self.diagnostics.push(Diagnostic::new(code, Place::file(&self.file.path), message));
+        }
+        self.diagnostics
+    }
+
+    /// The folder that relative references start from.
+    fn folder(&self) -> Option<&'a Path> {
+        self.file.path.parent()
+    }
+
+    /// Opens a file that the mesh refers to in one of the ways that exporters write.
+    fn open(&self, reference: &str) -> Result<File, String> {
+        self.asked.borrow_mut().push(reference.to_owned());
+        reference::open(reference, self.folder(), self.files)
+    }
+
+    /// The image that the mesh refers to, loaded once. A failure is reported once.
+    fn texture(&mut self, reference: &str) -> Option<Arc<Texture>> {
+        if let Some(known) = self.textures.get(reference) {
+            return known.clone();
+        }
+        let loaded = match self.open(reference) {
+            Ok(file) => self.loaded(&file, reference),
+            Err(reason) => {
+                let help = "put the image where the mesh refers to it, or beside the mesh";
+                self.report(&codes::TEXTURE_MISSING, format!("the image `{reference}` can't be opened: {reason}"), help);
+                None
+            }
+        };
+        self.textures.insert(reference.to_owned(), loaded.clone());
+        loaded
+    }
+
+    /// The image in `bytes`, which the mesh holds itself under `name`.
+    fn embedded_texture(&mut self, name: &str, bytes: &[u8]) -> Option<Arc<Texture>> {
+        self.loaded(&File { path: name.into(), bytes: bytes.into() }, name)
+    }
+
+    fn loaded(&mut self, file: &File, name: &str) -> Option<Arc<Texture>> {
+        match texture_within(file, &mut self.pixels) {
+            Ok(texture) => {
+                if is_deep(file) {
+                    let message = format!("the image `{name}` has more than 8 bits a channel; the upper 8 count");
+                    self.report(&codes::TEXTURE_DEEP, message, "");
+                }
+                Some(texture)
+            }
+            Err(error) => {
+                self.report(error.code, format!("the image `{name}` can't be used: {error}"), &error.help);
+                None
+            }
+        }
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// What stands before the ending of a file's name.
+fn stem(path: &Path) -> String {
+    PathBuf::from(path).file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}

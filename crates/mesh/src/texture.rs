@@ -1,0 +1,692 @@
+//! Images: PNG and JPEG as they are, other formats as PNG.
+
+use std::collections::HashMap;
+use std::io::Cursor;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
+use sha2::{Digest, Sha256};
+
+use super::{Error, codes, declared, stem};
+use urdf_usd_resolve::File;
+use urdf_usd_robot::{ImageFormat, Material, Texture};
+
+/// The largest file of an image, in bytes.
+const MAX_BYTES: usize = 64 << 20;
+
+/// The most pixels on a side.
+const MAX_SIDE: u32 = 16_384;
+
+/// The most pixels.
+const MAX_PIXELS: u64 = 64 << 20;
+
+/// The most pixels of all images of an asset together: each has to be looked at as a whole somewhere.
+pub const MAX_PIXELS_TOGETHER: u64 = 256 << 20;
+
+/// Images of more pixels than this are decoded one after the other: each takes hundreds of megabytes.
+const MANY_PIXELS: u64 = 4 << 20;
+
+/// How many means of images are remembered.
+const MAX_MEANS: usize = 1_000;
+
+/// The most bytes that a decoder may take, …
+const MEMORY: u64 = 8 << 20;
+
+/// … and this many more for each pixel: the widest have 16.
+const MEMORY_PER_PIXEL: u64 = 32;
+
+/// Reads an image: PNG of up to eight bits and JPEG are kept byte for byte; PNG of sixteen bits, TIFF, BMP, TGA, GIF (its first
+/// picture), WebP and JPEG in inks (CMYK) become PNG of eight bits (REP-158 §3.2). The content decides, not the name; only older TGA files, which have no mark of their own, must be
+/// named so.
+///
+/// An alpha channel counts only if some pixel is not opaque. How EXIF says that a picture was held, ICC profiles and the frames
+/// of an animated PNG are kept but mean nothing, as to all that put textures on surfaces.
+///
+/// # Errors
+/// `texture-format`, `texture-unreadable`, `texture-too-large`.
+pub fn texture(file: &File) -> Result<Arc<Texture>, Error> {
+    texture_within(file, &mut { MAX_PIXELS_TOGETHER })
+}
+
+/// The same for one of several images; `room` is how many pixels they may still have together.
+///
+/// # Errors
+/// Those of [`texture`], and `texture-too-many-pixels`.
+pub fn texture_within(file: &File, room: &mut u64) -> Result<Arc<Texture>, Error> {
+    if file.bytes.len() > MAX_BYTES {
+        return Err(too_large(format!("it has {} bytes", file.bytes.len())));
+    }
+    let (format, converted, has_alpha) = inspect(&file.path, &file.bytes, room)?;
+    let bytes = converted.map_or_else(|| file.bytes.clone(), Arc::from);
+    Ok(Arc::new(Texture { name: stem(&file.path), format, sha256: sha256(&bytes), bytes, has_alpha }))
+}
+
+/// Whether the channels of an image that can be read have more than eight bits, of which [`texture`] leaves the upper eight.
+pub fn is_deep(file: &File) -> bool {
+    let decoder = format(&file.path, &file.bytes).and_then(|format| decoder(format, &file.bytes));
+    decoder.is_ok_and(|decoder| has_deep_channels(&decoder))
+}
+
+fn has_deep_channels(decoder: &impl ImageDecoder) -> bool {
+    let color = decoder.color_type();
+    u16::from(color.channel_count()) * 8 < color.bits_per_pixel()
+}
+
+/// How many pixels a texture has; 0 if that can't be told.
+pub fn pixels(texture: &Texture) -> u64 {
+    let format = match texture.format {
+        ImageFormat::Png => image::ImageFormat::Png,
+        ImageFormat::Jpeg => image::ImageFormat::Jpeg,
+    };
+    let size = ImageReader::with_format(Cursor::new(&*texture.bytes), format).into_dimensions();
+    size.map_or(0, |(width, height)| u64::from(width) * u64::from(height))
+}
+
+/// Does `work` on an image of so many pixels, one after the other if they are many, so that the memory that all take together is bounded
+/// whatever the number of threads.
+pub fn with_memory_for<T>(pixels: u64, work: impl FnOnce() -> T) -> T {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _held = (pixels > MANY_PIXELS).then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner));
+    work()
+}
+
+/// The same image for a material to which its alpha means nothing.
+pub(super) fn opaque(texture: Arc<Texture>) -> Arc<Texture> {
+    if texture.has_alpha { Arc::new(Texture { has_alpha: false, ..Texture::clone(&texture) }) } else { texture }
+}
+
+/// The format, the bytes if they are others than the image's own, and whether anything is transparent.
+fn inspect(path: &Path, bytes: &[u8], room: &mut u64) -> Result<(ImageFormat, Option<Vec<u8>>, bool), Error> {
+    let format = format(path, bytes)?;
+    let decoder = decoder(format, bytes)?;
+    let (width, height) = decoder.dimensions();
+    let pixels = u64::from(width) * u64::from(height);
+    *room = room.checked_sub(pixels).ok_or_else(|| {
+        let message =
+            format!("it has {width} x {height} pixels, and all images together more than {} Mi", MAX_PIXELS_TOGETHER >> 20);
+        Error::new(&codes::TEXTURE_TOO_MANY_PIXELS, message).help("scale the images down")
+    })?;
+    let kept = match format {
+        image::ImageFormat::Png if !has_deep_channels(&decoder) => Some(ImageFormat::Png),
+        // Few renderers know how to mix inks.
+        image::ImageFormat::Jpeg if jpeg_components(bytes) != Some(4) => Some(ImageFormat::Jpeg),
+        _ => None,
+    };
+    match kept {
+        Some(format) if !decoder.color_type().has_alpha() => Ok((format, None, false)),
+        Some(format) => with_memory_for(pixels, || {
+            let image = DynamicImage::from_decoder(decoder).map_err(unreadable)?;
+            Ok((format, None, is_transparent(&image)))
+        }),
+        None => with_memory_for(pixels, || {
+            let image = DynamicImage::from_decoder(decoder).map_err(unreadable)?;
+            let transparent = is_transparent(&image);
+            let image = match (transparent, image) {
+                (true, image) => DynamicImage::ImageRgba8(image.into_rgba8()),
+                (false, image @ (DynamicImage::ImageLuma8(_) | DynamicImage::ImageRgb8(_))) => image,
+                (false, image) if !image.color().has_color() => DynamicImage::ImageLuma8(image.into_luma8()),
+                (false, image) => DynamicImage::ImageRgb8(image.into_rgb8()),
+            };
+            Ok((ImageFormat::Png, Some(png(&image).map_err(unreadable)?), transparent))
+        }),
+    }
+}
+
+fn png(image: &DynamicImage) -> image::ImageResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    image.write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png)?;
+    Ok(bytes)
+}
+
+/// How the values of a map come from an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Values {
+    /// They are in its channels.
+    Channels,
+    /// Its opacity.
+    Alpha,
+    /// What its opacity lacks to one.
+    OneMinusAlpha,
+    /// Its brightness.
+    Luminance,
+    /// What its brightness lacks to one.
+    OneMinusLuminance,
+}
+
+/// The image as a map has it: without loss, and grey where its values are not those of channels. `None` if it can't be read.
+pub(super) fn map(texture: &Texture, values: Values) -> Option<Arc<Texture>> {
+    if values == Values::Channels && texture.format == ImageFormat::Png {
+        return Some(Arc::new(Texture { has_alpha: false, ..texture.clone() }));
+    }
+    let image = with_memory_for(pixels(texture), || {
+        let image = image::load_from_memory(&texture.bytes).ok()?;
+        if values == Values::Channels {
+            return png(&image).ok();
+        }
+        let image = image.into_rgba8();
+        let value = |[red, green, blue, alpha]: [u8; 4]| {
+            let luminance = || (54 * u32::from(red) + 183 * u32::from(green) + 19 * u32::from(blue) + 128) >> 8;
+            match values {
+                Values::Alpha => alpha,
+                Values::OneMinusAlpha => u8::MAX - alpha,
+                Values::OneMinusLuminance => u8::MAX - luminance() as u8,
+                Values::Channels | Values::Luminance => luminance() as u8,
+            }
+        };
+        let grey = image::GrayImage::from_fn(image.width(), image.height(), |x, y| [value(image.get_pixel(x, y).0)].into());
+        png(&DynamicImage::ImageLuma8(grey)).ok()
+    })?;
+    Some(made(texture.name.clone(), image, false))
+}
+
+/// Whether red, green and blue of all pixels are the same: the colour type in a PNG's header says so.
+pub fn is_grey(texture: &Texture) -> bool {
+    texture.format == ImageFormat::Png && texture.bytes.get(25).is_some_and(|kind| matches!(kind, 0 | 4))
+}
+
+/// A texture of a PNG that was made here.
+pub fn made(name: String, png: Vec<u8>, has_alpha: bool) -> Arc<Texture> {
+    Arc::new(Texture { name, format: ImageFormat::Png, sha256: sha256(&png), bytes: png.into(), has_alpha })
+}
+
+/// Whether nearly all pixels of an image are unit vectors that look out of it, so that it holds normals whatever it is called. In an
+/// image of heights all channels are the same.
+pub(super) fn holds_normals(texture: &Texture) -> bool {
+    const TOLERANCE: f32 = 0.15;
+    let is_normal = |pixel: &image::Rgb<u8>| {
+        let [x, y, z] = pixel.0.map(|value| f32::from(value) / 127.5 - 1.0);
+        let length = (x * x + y * y + z * z).sqrt();
+        (length - 1.0).abs() < TOLERANCE && z > 0.0 && z > x && z > y
+    };
+    with_memory_for(pixels(texture), || {
+        let Ok(image) = image::load_from_memory(&texture.bytes) else { return false };
+        let image = image.into_rgb8();
+        let count = image.pixels().filter(|pixel| is_normal(pixel)).count() as u64;
+        count * 10 >= 9 * u64::from(image.width()) * u64::from(image.height()) && count > 0
+    })
+}
+
+/// The format of an image, if it is one that is read.
+fn format(path: &Path, bytes: &[u8]) -> Result<image::ImageFormat, Error> {
+    use image::ImageFormat::{Bmp, Gif, Jpeg, Png, Tga, Tiff, WebP};
+    if bytes.is_empty() {
+        return Err(Error::new(&codes::TEXTURE_UNREADABLE, "the file is empty").help("export the image again"));
+    }
+    if bytes.starts_with(super::GIT_LFS) {
+        return Err(Error::new(&codes::TEXTURE_UNREADABLE, "the file is a pointer of Git LFS, not the image itself")
+            .help("run `git lfs pull` in the repository that the file came from"));
+    }
+    match image::guess_format(bytes) {
+        Ok(format @ (Png | Jpeg | Tiff | Bmp | Gif | WebP)) => return Ok(format),
+        Ok(_) => {}
+        Err(_) if bytes.ends_with(TGA_END) => return Ok(Tga),
+        Err(_) if foreign_format(bytes).is_none() && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tga")) => {
+            return Ok(Tga);
+        }
+        Err(_) => {}
+    }
+    let (what, help) = match foreign_format(bytes) {
+        Some((name, help)) => (format!("it is of the format {name}, which is not read"), help),
+        None => ("its format is not known".to_owned(), "convert it to PNG or JPEG"),
+    };
+    Err(Error::new(&codes::TEXTURE_FORMAT, what).help(help))
+}
+
+/// How newer TGA files end.
+const TGA_END: &[u8] = b"TRUEVISION-XFILE.\0";
+
+/// The name of a format that is not read, and what to do about it.
+fn foreign_format(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    const KTX2: &str = "decode it to PNG: ktx extract --transcode rgba8 image.ktx2 image.png (of KTX-Software)";
+    const FOR_GPUS: &str = "it is packed for graphics cards; decode it to PNG: magick image.dds image.png (of ImageMagick)";
+    const OF_LIGHT: &str = "it holds more than the 8 bits that a surface's image has; convert it to PNG: oiiotool image.exr -d uint8 \
+                            -o image.png (of OpenImageIO), with --colorconvert linear sRGB after its name if it holds colours";
+    const OTHER: &str = "convert it to PNG or JPEG";
+    let begins: [(&[u8], _, _); 11] = [
+        (b"\xabKTX 20\xbb\r\n\x1a\n", "KTX2", KTX2),
+        (b"\xabKTX 11\xbb\r\n\x1a\n", "KTX", FOR_GPUS),
+        (b"DDS ", "DDS", FOR_GPUS),
+        (b"\x76\x2f\x31\x01", "OpenEXR", OF_LIGHT),
+        (b"#?", "Radiance HDR", OF_LIGHT),
+        (b"8BPS", "Photoshop", OTHER),
+        (b"gimp xcf", "GIMP", OTHER),
+        (b"\0\0\x01\0", "ICO", OTHER),
+        (b"\0\0\0\x0cJXL ", "JPEG XL", OTHER),
+        (b"\xff\x0a", "JPEG XL", OTHER),
+        (b"\0\0\0\x0cjP  ", "JPEG 2000", OTHER),
+    ];
+    if let Some((_, name, help)) = begins.into_iter().find(|(mark, ..)| bytes.starts_with(mark)) {
+        return Some((name, help));
+    }
+    if bytes.get(4..8) == Some(b"ftyp") {
+        return Some(("AVIF or HEIF", OTHER));
+    }
+    let text = String::from_utf8_lossy(bytes.get(..1024).unwrap_or(bytes));
+    text.contains("<svg").then_some(("SVG", "it is a drawing: render it to a PNG"))
+}
+
+/// A decoder that has read no more than the header, so that nothing is allocated for an image that is too large.
+fn decoder(format: image::ImageFormat, bytes: &[u8]) -> Result<impl ImageDecoder + '_, Error> {
+    if !declared::fits(format, bytes) {
+        return Err(Error::new(&codes::TEXTURE_UNREADABLE, "a part of it says that it is larger than the whole")
+            .help("export the image again"));
+    }
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    let mut limits = Limits::default();
+    (limits.max_image_width, limits.max_image_height) = (Some(MAX_SIDE), Some(MAX_SIDE));
+    limits.max_alloc = Some(MEMORY + MEMORY_PER_PIXEL * MAX_PIXELS);
+    reader.limits(limits.clone());
+    let mut decoder = reader.into_decoder().map_err(unreadable)?;
+    let (width, height) = decoder.dimensions();
+    let pixels = u64::from(width) * u64::from(height);
+    if width > MAX_SIDE || height > MAX_SIDE || pixels > MAX_PIXELS {
+        return Err(too_large(format!("it has {width} x {height} pixels")));
+    }
+    // A GIF's pictures may say that they are larger than the whole.
+    limits.max_alloc = Some(MEMORY + MEMORY_PER_PIXEL * pixels);
+    decoder.set_limits(limits).map_err(unreadable)?;
+    Ok(decoder)
+}
+
+/// How many components the pixels of a JPEG have, by its frame header (ITU T.81, B.2.2): 1 grey, 3 colours, 4 inks.
+fn jpeg_components(bytes: &[u8]) -> Option<u8> {
+    let mut at = 2;
+    loop {
+        match *bytes.get(at..at + 4)? {
+            [0xff, 0xff, ..] => at += 1,
+            [0xff, 0x01 | 0xd0..=0xd8, ..] => at += 2,
+            [0xff, 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf, ..] => return bytes.get(at + 9).copied(),
+            [0xff, _, high, low] => at += 2 + usize::from(u16::from_be_bytes([high, low])),
+            _ => return None,
+        }
+    }
+}
+
+fn is_transparent(image: &DynamicImage) -> bool {
+    match image {
+        DynamicImage::ImageRgba8(image) => image.pixels().any(|p| p.0[3] != u8::MAX),
+        DynamicImage::ImageLumaA8(image) => image.pixels().any(|p| p.0[1] != u8::MAX),
+        image if image.color().has_alpha() => image.to_rgba16().pixels().any(|p| p.0[3] != u16::MAX),
+        _ => false,
+    }
+}
+
+fn too_large(what: String) -> Error {
+    Error::new(&codes::TEXTURE_TOO_LARGE, what).help("scale it down")
+}
+
+#[allow(clippy::needless_pass_by_value)] // for map_err
+fn unreadable(error: image::ImageError) -> Error {
+    match error {
+        image::ImageError::Limits(error) => too_large(error.to_string()),
+        image::ImageError::Unsupported(error) => {
+            Error::new(&codes::TEXTURE_FORMAT, error.to_string()).help("convert it to an 8-bit PNG or JPEG")
+        }
+        error => Error::new(&codes::TEXTURE_UNREADABLE, error.to_string()).help("export the image again"),
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The mean of all pixels, linear with opacity: what stands in for a picture that cannot be placed. `None` if it can't be read.
+pub fn mean_color(texture: &Texture) -> Option<[f32; 4]> {
+    mean(texture, true)
+}
+
+/// The same for an image that holds no colours: the mean of its values as they are.
+pub(super) fn mean_data(texture: &Texture) -> Option<[f32; 4]> {
+    mean(texture, false)
+}
+
+/// Means by the hash of the image and whether its values are colours: many materials may have one image.
+type Means = HashMap<(String, bool), Option<[f32; 4]>>;
+
+fn mean(texture: &Texture, is_color: bool) -> Option<[f32; 4]> {
+    static MEANS: Mutex<Option<Means>> = Mutex::new(None);
+    let known = || MEANS.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (texture.sha256.clone(), is_color);
+    if let Some(mean) = known().as_ref().and_then(|means| means.get(&key)) {
+        return *mean;
+    }
+    let mean = with_memory_for(pixels(texture), || mean_of(&texture.bytes, is_color));
+    // A texture that was made by hand may have no hash.
+    if !key.0.is_empty() {
+        let mut known = known();
+        let means = known.get_or_insert_default();
+        if means.len() >= MAX_MEANS {
+            means.clear();
+        }
+        means.insert(key, mean);
+    }
+    mean
+}
+
+fn mean_of(bytes: &[u8], is_color: bool) -> Option<[f32; 4]> {
+    let decode = |value| if is_color { Material::linear(value) } else { value };
+    let image = image::load_from_memory(bytes).ok()?.into_rgba8();
+    let linear: [f64; 256] = std::array::from_fn(|value| decode(value as f64 / 255.0));
+    let mut sum = [0.0; 4];
+    for pixel in image.pixels() {
+        let [red, green, blue, alpha] = pixel.0;
+        for (sum, channel) in sum.iter_mut().zip([red, green, blue]) {
+            *sum += linear[usize::from(channel)];
+        }
+        sum[3] += f64::from(alpha) / 255.0;
+    }
+    let count = f64::from(image.width()) * f64::from(image.height());
+    (count > 0.0).then(|| sum.map(|sum| (sum / count) as f32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoded(image: &DynamicImage, format: image::ImageFormat) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        image.write_to(&mut Cursor::new(&mut bytes), format).unwrap();
+        bytes
+    }
+
+    fn from_bytes(path: &Path, bytes: &[u8], room: &mut u64) -> Result<Arc<Texture>, Error> {
+        texture_within(&File { path: path.to_owned(), bytes: bytes.into() }, room)
+    }
+
+    fn read(name: &str, bytes: &[u8]) -> Result<Arc<Texture>, &'static str> {
+        from_bytes(Path::new(name), bytes, &mut { MAX_PIXELS_TOGETHER }).map_err(|e| e.code.id)
+    }
+
+    fn rgba(alpha: u8) -> DynamicImage {
+        DynamicImage::ImageRgba8(image::RgbaImage::from_fn(3, 2, |x, y| image::Rgba([x as u8, y as u8, 7, alpha])))
+    }
+
+    #[test]
+    fn png_and_jpeg_are_kept_whatever_their_name() {
+        let png = encoded(&rgba(255), image::ImageFormat::Png);
+        let texture = read("dir/wood.jpg", &png).unwrap();
+        assert_eq!((texture.name.as_str(), texture.format, texture.has_alpha), ("wood", ImageFormat::Png, false));
+        assert_eq!(&*texture.bytes, png);
+        assert_eq!(texture.sha256.len(), 64);
+        let jpeg = encoded(&DynamicImage::ImageRgb8(rgba(255).into_rgb8()), image::ImageFormat::Jpeg);
+        assert_eq!(read("x", &jpeg).unwrap().format, ImageFormat::Jpeg);
+    }
+
+    #[test]
+    fn alpha_counts_where_something_is_transparent() {
+        assert!(read("a.png", &encoded(&rgba(254), image::ImageFormat::Png)).unwrap().has_alpha);
+        assert!(!read("a.png", &encoded(&rgba(255), image::ImageFormat::Png)).unwrap().has_alpha);
+    }
+
+    #[test]
+    fn other_formats_become_png() {
+        use image::ImageFormat::{Bmp, Gif, Tga, Tiff, WebP};
+        for (format, name) in [(Bmp, "a.bmp"), (Gif, "a.gif"), (Tga, "a.TGA"), (Tiff, "a.tif"), (WebP, "a.png")] {
+            let texture = read(name, &encoded(&rgba(255), format)).unwrap();
+            assert_eq!((texture.format, texture.has_alpha), (ImageFormat::Png, false), "{name}");
+            let image = image::load_from_memory(&texture.bytes).unwrap();
+            assert_eq!(image.to_rgba8(), rgba(255).to_rgba8(), "{name}");
+        }
+    }
+
+    /// A PNG that says what it is by its chunks; checksums are right.
+    fn png(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
+        let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
+        for (kind, data) in chunks {
+            bytes.extend((data.len() as u32).to_be_bytes());
+            bytes.extend(*kind);
+            bytes.extend(*data);
+            bytes.extend(crc(&[kind.as_slice(), *data].concat()).to_be_bytes());
+        }
+        bytes
+    }
+
+    fn crc(bytes: &[u8]) -> u32 {
+        !bytes.iter().fold(u32::MAX, |crc, &byte| {
+            (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+        })
+    }
+
+    fn ihdr(width: u32, height: u32, [depth, color, interlace]: [u8; 3]) -> Vec<u8> {
+        [&width.to_be_bytes()[..], &height.to_be_bytes(), &[depth, color, 0, 0, interlace]].concat()
+    }
+
+    #[test]
+    fn bad_images_are_refused() {
+        assert_eq!(read("a.png", b"neither"), Err("texture-format"));
+        assert_eq!(read("a.tga", b"neither"), Err("texture-unreadable"));
+        let png = encoded(&rgba(9), image::ImageFormat::Png);
+        assert_eq!(read("a.png", &png[..40]), Err("texture-unreadable"));
+        let mut tiff = encoded(&rgba(9), image::ImageFormat::Tiff);
+        // The number of values of the first field.
+        let directory = u32::from_le_bytes(*tiff[4..].first_chunk().unwrap()) as usize;
+        tiff[directory + 6..directory + 10].fill(0x0F);
+        assert_eq!(read("a.tif", &tiff), Err("texture-unreadable"));
+        // A picture of 65535 x 65535 in a GIF of 3 x 2, by the width and height after its image separator.
+        let mut gif = encoded(&rgba(255), image::ImageFormat::Gif);
+        let frame = gif.windows(9).position(|w| w == [0x2C, 0, 0, 0, 0, 3, 0, 2, 0]).unwrap();
+        gif[frame + 5..frame + 9].fill(0xFF);
+        assert_eq!(read("a.gif", &gif), Err("texture-too-large"));
+        assert_eq!(read("a.png", &vec![0; MAX_BYTES + 1]), Err("texture-too-large"));
+    }
+
+    #[test]
+    fn images_have_room_together() {
+        let png = encoded(&rgba(254), image::ImageFormat::Png);
+        let mut room = 17;
+        for left in [11, 5] {
+            let texture = from_bytes(Path::new("a.png"), &png, &mut room).unwrap();
+            assert_eq!((pixels(&texture), room), (6, left));
+        }
+        let error = from_bytes(Path::new("a.png"), &png, &mut room).unwrap_err();
+        assert_eq!((error.code.id, room), ("texture-too-many-pixels", 5));
+    }
+
+    #[test]
+    fn a_mean_is_looked_up_by_what_it_is_of() {
+        let image = DynamicImage::ImageRgb8(image::RgbImage::from_pixel(2, 2, image::Rgb([128, 0, 255])));
+        let texture = read("a.png", &encoded(&image, image::ImageFormat::Png)).unwrap();
+        for _ in 0..2 {
+            let ([red, ..], [value, ..]) = (mean_color(&texture).unwrap(), mean_data(&texture).unwrap());
+            assert!((red - 0.2158).abs() < 1e-3 && (value - 0.502).abs() < 1e-3, "{red} {value}");
+        }
+    }
+
+    #[test]
+    fn files_without_an_image_say_so() {
+        for (bytes, said) in [(&b""[..], "is empty"), (b"version https://git-lfs.github.com/spec/v1\noid sha256:0", "Git LFS")]
+        {
+            for path in ["a.png", "a.jpg", "a.tga"] {
+                let error = from_bytes(Path::new(path), bytes, &mut { MAX_PIXELS_TOGETHER }).unwrap_err();
+                assert_eq!(error.code.id, "texture-unreadable", "{path}");
+                assert!(error.to_string().contains(said), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn formats_that_are_not_read_are_named() {
+        for (bytes, name) in [
+            (&b"\xabKTX 20\xbb\r\n\x1a\n\0\0"[..], "KTX2"),
+            (b"\xabKTX 11\xbb\r\n\x1a\n\0\0", "KTX"),
+            (b"DDS |\0\0\0", "DDS"),
+            (b"\x76\x2f\x31\x01\x02", "OpenEXR"),
+            (b"#?RADIANCE\n", "Radiance HDR"),
+            (b"#?RGBE\n", "Radiance HDR"),
+            (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"),
+            (b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- by hand --><svg/>", "SVG"),
+            (b"8BPS\0\x01", "Photoshop"),
+            (b"\0\0\0\x20ftypavif", "AVIF or HEIF"),
+            (b"\0\0\0\x0cjP  \r\n", "JPEG 2000"),
+        ] {
+            for path in ["a.png", "a.tga"] {
+                let error = from_bytes(Path::new(path), bytes, &mut { MAX_PIXELS_TOGETHER }).unwrap_err();
+                assert_eq!(error.code.id, "texture-format", "{name}");
+                assert!(error.to_string().contains(name), "{error}");
+                assert!(error.help.contains("PNG"), "{}", error.help);
+            }
+        }
+    }
+
+    #[test]
+    fn what_says_to_be_large_is_refused_before_anything_is_allocated() {
+        let huge = |width, height| png(&[(b"IHDR", &ihdr(width, height, [16, 6, 0])), (b"IDAT", b"\x78\x9c"), (b"IEND", b"")]);
+        for (width, height) in [(MAX_SIDE + 1, 1), (1, MAX_SIDE + 1), (MAX_SIDE, 4097), (u32::MAX >> 1, u32::MAX >> 1)] {
+            assert_eq!(read("a.png", &huge(width, height)), Err("texture-too-large"), "{width} x {height}");
+        }
+        assert_eq!(read("a.png", &huge(8, 8)), Err("texture-unreadable"));
+        // A GIF, a BMP and a TGA of 65535 x 65535 in a few bytes.
+        let gif = b"GIF89a\xff\xff\xff\xff\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\xff\xff\xff\xff\0\x02\x02D\x01\0;";
+        assert_eq!(read("a.gif", gif), Err("texture-too-large"));
+        let mut bmp = encoded(&rgba(255), image::ImageFormat::Bmp);
+        bmp[18..22].copy_from_slice(&65535_u32.to_le_bytes());
+        bmp[22..26].copy_from_slice(&65535_u32.to_le_bytes());
+        assert_eq!(read("a.bmp", &bmp), Err("texture-too-large"));
+        let mut tga = encoded(&rgba(255), image::ImageFormat::Tga);
+        tga[12..16].copy_from_slice(&[0xff; 4]);
+        assert_eq!(read("a.tga", &tga), Err("texture-too-large"));
+        let mut jpeg = encoded(&DynamicImage::ImageRgb8(rgba(255).into_rgb8()), image::ImageFormat::Jpeg);
+        let frame = jpeg.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
+        jpeg[frame + 5..frame + 9].copy_from_slice(&[0xff; 4]);
+        assert_eq!(read("a.jpg", &jpeg), Err("texture-too-large"));
+    }
+
+    #[test]
+    fn sixteen_bits_become_eight() {
+        let grey = DynamicImage::ImageLuma16(image::ImageBuffer::from_pixel(2, 1, image::Luma([0x80_u16 * 257])));
+        let colour = image::ImageBuffer::from_pixel(2, 1, image::Rgb([0_u16, 0xffff, 257]));
+        let glass = image::ImageBuffer::from_pixel(2, 1, image::Rgba([0_u16, 0xffff, 257, 0x4040]));
+        let images =
+            [(grey, 1, false), (DynamicImage::ImageRgb16(colour), 3, false), (DynamicImage::ImageRgba16(glass), 4, true)];
+        for (image, channels, has_alpha) in images {
+            for (format, name) in [(image::ImageFormat::Png, "a.png"), (image::ImageFormat::Tiff, "a.tif")] {
+                let bytes = encoded(&image, format);
+                let texture = read(name, &bytes).unwrap();
+                assert_eq!((texture.format, texture.has_alpha), (ImageFormat::Png, has_alpha));
+                let eight = image::load_from_memory(&texture.bytes).unwrap();
+                assert_eq!((u32::from(eight.color().bits_per_pixel()), eight.to_rgba8()), (8 * channels, image.to_rgba8()));
+                assert!(is_deep(&File { path: name.into(), bytes: bytes.into() }));
+            }
+        }
+        assert!(!is_deep(&File { path: "a.png".into(), bytes: encoded(&rgba(9), image::ImageFormat::Png).into() }));
+        assert!(!is_deep(&File { path: "a.png".into(), bytes: Vec::new().into() }));
+    }
+
+    #[test]
+    fn maps_have_no_loss() {
+        let image = image::RgbaImage::from_fn(8, 8, |x, y| image::Rgba([20 * x as u8, 20 * y as u8, 200, 30 * x as u8]));
+        let image = DynamicImage::ImageRgba8(image);
+        let kept = read("a.png", &encoded(&image, image::ImageFormat::Png)).unwrap();
+        assert_eq!(map(&kept, Values::Channels).unwrap().bytes, kept.bytes);
+        let jpeg = read("a.jpg", &encoded(&DynamicImage::ImageRgb8(image.to_rgb8()), image::ImageFormat::Jpeg)).unwrap();
+        let plain = map(&jpeg, Values::Channels).unwrap();
+        assert_eq!((plain.format, plain.name.as_str()), (ImageFormat::Png, "a"));
+        let decoded = |texture: &Texture| image::load_from_memory(&texture.bytes).unwrap();
+        assert_eq!(decoded(&plain), decoded(&jpeg));
+        let value = |values| decoded(&map(&kept, values).unwrap()).into_luma8().get_pixel(3, 1).0[0];
+        assert_eq!([Values::Alpha, Values::OneMinusAlpha].map(value), [90, 165]);
+        let luminance = value(Values::Luminance);
+        assert!((40..46).contains(&luminance) && value(Values::OneMinusLuminance) == 255 - luminance, "{luminance}");
+        let broken = Texture { bytes: Vec::new().into(), ..Texture::clone(&jpeg) };
+        assert_eq!(map(&broken, Values::Channels), None);
+    }
+
+    #[test]
+    fn normals_are_told_from_heights() {
+        let normals = |bend: f32| {
+            let image = image::RgbImage::from_fn(16, 16, |x, _| {
+                let angle = bend * (x as f32 / 8.0 - 1.0);
+                image::Rgb([angle.sin(), 0.0, angle.cos()].map(|v| ((v + 1.0) * 127.5).round() as u8))
+            });
+            read("a.png", &encoded(&DynamicImage::ImageRgb8(image), image::ImageFormat::Png)).unwrap()
+        };
+        assert!(holds_normals(&normals(0.0)) && holds_normals(&normals(0.7)));
+        for grey in [0, 54, 128, 201, 255] {
+            let image = DynamicImage::ImageLuma8(image::GrayImage::from_pixel(4, 4, image::Luma([grey])));
+            assert!(!holds_normals(&read("a.png", &encoded(&image, image::ImageFormat::Png)).unwrap()), "{grey}");
+        }
+        let wood =
+            DynamicImage::ImageRgb8(image::RgbImage::from_fn(8, 8, |x, y| image::Rgb([150 + x as u8, 100 + y as u8, 60])));
+        assert!(!holds_normals(&read("a.png", &encoded(&wood, image::ImageFormat::Png)).unwrap()));
+    }
+
+    #[test]
+    fn any_png_is_kept() {
+        let deflated = |rows: &[u8]| {
+            // Stored, not compressed (RFC 1950, 1951).
+            let (mut a, mut b) = (1_u32, 0_u32);
+            for &byte in rows {
+                a = (a + u32::from(byte)) % 65521;
+                b = (b + a) % 65521;
+            }
+            let length = rows.len() as u16;
+            let mut data = vec![0x78, 0x01, 0x01];
+            data.extend(length.to_le_bytes().into_iter().chain((!length).to_le_bytes()));
+            data.extend(rows);
+            data.extend((b << 16 | a).to_be_bytes());
+            data
+        };
+        let kept = |chunks: &[(&[u8; 4], &[u8])]| {
+            let bytes = png(chunks);
+            let texture = read("a.png", &bytes).unwrap();
+            assert_eq!((texture.format, &*texture.bytes), (ImageFormat::Png, &*bytes));
+            texture.has_alpha
+        };
+        let interlaced = deflated(&[0, 1, 2, 3]);
+        assert!(!kept(&[(b"IHDR", &ihdr(1, 1, [8, 2, 1])), (b"IDAT", &interlaced), (b"IEND", b"")]), "interlaced");
+        let (palette, pixel) = ([0_u8, 0, 0, 255, 0, 0], deflated(&[0, 0x80]));
+        let header = ihdr(1, 1, [1, 3, 0]);
+        assert!(!kept(&[(b"IHDR", &header), (b"PLTE", &palette), (b"IDAT", &pixel), (b"IEND", b"")]), "a palette");
+        let transparent =
+            [(b"IHDR", &header[..]), (b"PLTE", &palette), (b"tRNS", &[255, 9]), (b"IDAT", &pixel), (b"IEND", b"")];
+        assert!(kept(&transparent), "a palette whose second colour is not opaque");
+        let control = [0; 8].map(|_: i32| 0_u8);
+        let one_frame = [&1_u32.to_be_bytes()[..], &0_u32.to_be_bytes()].concat();
+        let frame = [&[0; 4][..], &1_u32.to_be_bytes(), &1_u32.to_be_bytes(), &control, &[0, 1, 0, 1], &[0, 0]].concat();
+        let header = ihdr(1, 1, [8, 2, 0]);
+        let animated =
+            [(b"IHDR", &header[..]), (b"acTL", &one_frame), (b"fcTL", &frame), (b"IDAT", &interlaced), (b"IEND", b"")];
+        assert!(!kept(&animated), "an animated PNG");
+    }
+
+    #[test]
+    fn the_components_of_a_jpeg_are_those_of_its_frame() {
+        let jpeg = |image| encoded(&image, image::ImageFormat::Jpeg);
+        assert_eq!(jpeg_components(&jpeg(DynamicImage::ImageRgb8(rgba(255).into_rgb8()))), Some(3));
+        assert_eq!(jpeg_components(&jpeg(DynamicImage::ImageLuma8(rgba(255).into_luma8()))), Some(1));
+        // A fill byte, a restart marker, a comment, and a progressive frame of four components.
+        let inks = b"\xff\xd8\xff\xff\xd0\xff\xfe\0\x04hi\xff\xc2\0\x14\x08\0\x01\0\x01\x04";
+        assert_eq!(jpeg_components(inks), Some(4));
+        assert_eq!(jpeg_components(&inks[..20]), None);
+        assert_eq!(jpeg_components(b""), None);
+        assert_eq!(jpeg_components(b"\xff\xd8\xff\xfe\0\0\xff\xfe\0\0"), None);
+    }
+
+    #[test]
+    fn a_tga_without_its_name_is_known_by_its_end() {
+        let mut tga = encoded(&rgba(255), image::ImageFormat::Tga);
+        assert_eq!(read("a.png", &tga), Err("texture-format"));
+        tga.extend([0; 8]);
+        tga.extend(TGA_END);
+        assert_eq!(read("a.png", &tga).unwrap().format, ImageFormat::Png);
+    }
+
+    #[test]
+    fn what_becomes_the_same_png_is_the_same_texture() {
+        use image::ImageFormat::{Bmp, Tga, Tiff};
+        let hashes = [(Bmp, "b.bmp"), (Tga, "t.tga"), (Tiff, "dir/t.tiff")]
+            .map(|(format, name)| read(name, &encoded(&rgba(255), format)).unwrap().sha256.clone());
+        assert!(hashes.iter().all(|hash| *hash == hashes[0]));
+    }
+
+    #[test]
+    fn the_mean_is_linear() {
+        let mut image = image::RgbImage::from_pixel(2, 1, image::Rgb([255, 0, 0]));
+        image.put_pixel(0, 0, image::Rgb([0, 0, 0]));
+        let mut bytes = Vec::new();
+        image.write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png).unwrap();
+        let half = from_bytes(Path::new("half.png"), &bytes, &mut { MAX_PIXELS_TOGETHER }).unwrap();
+        assert_eq!(mean_color(&half), Some([0.5, 0.0, 0.0, 1.0]));
+    }
+}

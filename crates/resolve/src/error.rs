@@ -1,0 +1,36 @@
+//! Why a reference could not be opened.
+
+use std::fmt;
+
+use urdf_usd_diagnostic::{Code, Diagnostic, Place};
+
+/// Why a reference could not be opened: the code, what is wrong, and the remedy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// One of [`super::codes::ALL`].
+    pub code: &'static Code,
+    /// What is wrong, naming the reference and the file.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl Error {
+    pub(super) fn new(code: &'static Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { code, message: message.into(), help: help.into() }
+    }
+
+    /// The same as a diagnostic about the `place` that refers to the file.
+    pub fn at(&self, place: Place) -> Diagnostic {
+        Diagnostic::new(self.code, place, &*self.message).help(&*self.help)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if self.help.is_empty() { Ok(()) } else { write!(f, " ({})", self.help) }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,448 @@
+//! The hub: a robot as it is meant, free of any file format.
+//!
+//! Readers build a [`Robot`], writers empty it, tools look at it. Everything that a source left out has been settled by the
+//! reader: a writer never asks what an absent attribute means. Lengths are metres, angles radians, masses kilograms, frames are
+//! right-handed with x forward, y left, z up (REP 103). Colours are linear.
+//!
+//! This module must not know URDF, USD, glTF, files, ROS or HTTP.
+
+mod captured;
+pub mod invariants;
+pub mod kinematics;
+mod mass;
+mod material;
+mod mesh;
+pub mod names;
+mod roles;
+mod sensor;
+mod tree;
+
+use std::sync::Arc;
+
+pub use mass::{Mass, principal_axes};
+pub use material::{Channel, ImageFormat, Map, MapRole, Material, PLAIN_IOR, Texture};
+pub use mesh::{Corners, Mesh, Part, Tiers};
+use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
+pub use roles::Base;
+pub use roles::{Role, Roles};
+pub use sensor::{Camera, Captured, GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Sensor, SensorKind};
+pub use tree::Tree;
+
+use urdf_usd_diagnostic::Place;
+
+/// A rigid transform of a child frame in its parent: metres and a unit quaternion.
+pub type Pose = Isometry3<f64>;
+
+macro_rules! index {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub usize);
+    };
+}
+index!(/** An index into [`Robot::links`]. */ LinkId);
+index!(/** An index into [`Robot::joints`]. */ JointId);
+index!(/** An index into [`Robot::materials`]. */ MaterialId);
+index!(/** An index into [`Robot::meshes`]. */ MeshId);
+
+/// A robot: links joined by joints, with what hangs on them.
+#[derive(Clone, Debug)]
+pub struct Robot {
+    /// The name as the source gives it, or a stand-in if it gives none; never empty.
+    pub name: String,
+    /// Links in the source's order.
+    pub links: Vec<Link>,
+    /// Joints in the source's order. Every reference to a link or joint has been checked.
+    pub joints: Vec<Joint>,
+    /// How joints connect links: roots, parents, children, depth-first order.
+    pub tree: Tree,
+    /// Named and inline materials, each once.
+    pub materials: Vec<Material>,
+    /// Image files that materials refer to: the material, the reference as written, where it stands. Whoever loads them sets
+    /// [`Material::base_color_texture`].
+    pub textures: Vec<(MaterialId, String, Place)>,
+    /// Every mesh file that the robot refers to, once per distinct reference.
+    pub meshes: Vec<MeshSource>,
+    /// Sensors in the source's order.
+    pub sensors: Vec<Sensor>,
+    /// What the robot as a whole offers to ROS, beside `joint_states` and `robot_description`: what its controllers do.
+    pub interfaces: Vec<Interface>,
+    /// Files that say which controllers the robot has: the reference as written, where it stands. Whoever loads them adds to
+    /// [`Robot::interfaces`].
+    pub controller_files: Vec<(String, Place)>,
+    /// Pairs of links that need not be checked for collision, the first before the second in [`Robot::links`]; each once. Links
+    /// that a joint connects are not among them unless the source says so.
+    pub disabled_collisions: Vec<(LinkId, LinkId)>,
+    /// Named poses, in the sources' order; names may recur among groups.
+    pub named_poses: Vec<NamedPose>,
+    /// Attributes and elements of the robot element, kept as they were: transmissions, gazebo, ros2_control, sensors.
+    pub custom: Custom,
+    /// Where the robot element stands.
+    pub place: Place,
+}
+
+/// A rigid part of a robot, with its own frame.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The name as the source gives it; unique in the robot.
+    pub name: String,
+    /// Mass properties, if the source gives any.
+    pub inertial: Option<Inertial>,
+    /// What is seen.
+    pub visuals: Vec<Shape>,
+    /// What collides. `Shape::material` is unused.
+    pub collisions: Vec<Shape>,
+    /// What contact with it is like, if the source says.
+    pub contact: Option<Contact>,
+    /// What the hub has no word for.
+    pub custom: Custom,
+    /// Where the link stands.
+    pub place: Place,
+}
+
+/// Mass properties of a link.
+#[derive(Clone, Debug)]
+pub struct Inertial {
+    /// The inertial frame in the link frame: its origin is the centre of mass.
+    pub origin: Pose,
+    /// kg. As given: it may be zero or negative.
+    pub mass: f64,
+    /// kg·m² about the centre of mass, along the axes of the inertial frame. Symmetric, as given: it may be non-physical.
+    pub inertia: Matrix3<f64>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// What contact with a link is like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contact {
+    /// Coefficient of static friction; not negative.
+    pub static_friction: f64,
+    /// Coefficient of sliding friction; not negative, not above the static one.
+    pub dynamic_friction: f64,
+    /// From 0 (nothing bounces) to 1, if the source says.
+    pub restitution: Option<f64>,
+}
+
+impl Default for Contact {
+    /// What contact is like where the source doesn't say: rubber-like plastic on a hard floor.
+    fn default() -> Self {
+        Self { static_friction: 0.8, dynamic_friction: 0.6, restitution: Some(0.0) }
+    }
+}
+
+/// A piece of geometry on a link.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// The name, if it has one.
+    pub name: Option<String>,
+    /// The shape's frame in the link frame.
+    pub origin: Pose,
+    /// What it is.
+    pub geometry: Geometry,
+    /// The material of the source. A mesh's own materials take precedence over it.
+    pub material: Option<MaterialId>,
+    /// The reference to the mesh that could not be read and that this stands in for.
+    pub stand_in_for: Option<String>,
+    /// What the hub has no word for.
+    pub custom: Custom,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// The form of a shape, centred on the shape's frame.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Geometry {
+    /// Edge lengths along x, y, z in metres.
+    Box {
+        /// Metres.
+        size: Vector3<f64>,
+    },
+    /// Along z.
+    Cylinder {
+        /// Metres.
+        radius: f64,
+        /// Metres.
+        length: f64,
+    },
+    /// A ball.
+    Sphere {
+        /// Metres.
+        radius: f64,
+    },
+    /// Along z; `length` is that of the cylindrical part.
+    Capsule {
+        /// Metres.
+        radius: f64,
+        /// Metres.
+        length: f64,
+    },
+    /// A mesh with a scale per axis (1, 1, 1 if none was given; may be negative, never zero).
+    Mesh {
+        /// Which mesh.
+        mesh: MeshId,
+        /// Factors along the mesh's own axes.
+        scale: Vector3<f64>,
+    },
+}
+
+/// A mesh file that the robot refers to, and what was read from it.
+#[derive(Clone, Debug)]
+pub struct MeshSource {
+    /// The reference as written.
+    pub uri: String,
+    /// The first place that refers to it.
+    pub place: Place,
+    /// What the file holds; `None` until it is loaded and if it could not be.
+    pub mesh: Option<Arc<Mesh>>,
+    /// Its convex hull, if it collides and has one: closed, wound outwards, in the same coordinates.
+    pub hull: Option<Arc<Mesh>>,
+    /// Stand-ins with fewer triangles, if it is seen.
+    pub tiers: Tiers,
+}
+
+/// How one link moves in another.
+#[derive(Clone, Debug)]
+pub struct Joint {
+    /// The name as the source gives it; unique in the robot.
+    pub name: String,
+    /// What motion it allows.
+    pub kind: JointKind,
+    /// The link that it hangs on.
+    pub parent: LinkId,
+    /// The link that it moves.
+    pub child: LinkId,
+    /// The joint frame, which is the child's frame at zero, in the parent's frame.
+    pub origin: Pose,
+    /// The axis of motion in the joint frame, of unit length (the normal of a planar joint's plane).
+    pub axis: Unit<Vector3<f64>>,
+    /// Limits, if the source gives the element.
+    pub limit: Option<Limit>,
+    /// Passive behaviour, if the source gives the element.
+    pub dynamics: Option<Dynamics>,
+    /// The joint that this one follows.
+    pub mimic: Option<Mimic>,
+    /// Soft limits, if the source gives the element.
+    pub safety: Option<Safety>,
+    /// Reference positions, if the source gives the element.
+    pub calibration: Option<Calibration>,
+    /// How it is driven, if the source says that it is. Never on a joint that follows another.
+    pub drive: Option<Drive>,
+    /// Whether the joint closes a loop: its child already has a parent in the tree.
+    pub closes_loop: bool,
+    /// What the hub has no word for.
+    pub custom: Custom,
+    /// Where the joint stands.
+    pub place: Place,
+}
+
+impl Robot {
+    /// The root link that stands for the world, if there is one: named `world`, with geometry or with joints on it, whatever other
+    /// roots there are. It does not move, what hangs on it by a fixed joint is held, and its mass means nothing.
+    pub fn world_root(&self) -> Option<LinkId> {
+        let is_used = |root: LinkId| !self.links[root.0].is_empty() || !self.tree.child_joints[root.0].is_empty();
+        self.tree.roots.iter().copied().find(|root| self.links[root.0].name == "world" && is_used(*root))
+    }
+
+    /// Whether a link is no more than a frame: nothing physical is on it, or it is the world.
+    pub fn is_frame(&self, link: LinkId) -> bool {
+        self.world_root() == Some(link) || self.links.get(link.0).is_some_and(Link::is_empty)
+    }
+}
+
+impl Link {
+    /// Whether nothing physical is on it: no shape, no mass. It is a frame.
+    pub fn is_empty(&self) -> bool {
+        let weightless = self.inertial.as_ref().is_none_or(|i| i.mass == 0.0 && i.inertia.iter().all(|&v| v == 0.0));
+        weightless && self.visuals.is_empty() && self.collisions.is_empty()
+    }
+}
+
+impl Joint {
+    /// A joint of which nothing else is known: at its parent's origin, along x, without limits.
+    pub fn new(name: impl Into<String>, kind: JointKind, parent: LinkId, child: LinkId) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            parent,
+            child,
+            origin: Pose::identity(),
+            axis: Vector3::x_axis(),
+            limit: None,
+            dynamics: None,
+            mimic: None,
+            safety: None,
+            calibration: None,
+            drive: None,
+            closes_loop: false,
+            custom: Custom::default(),
+            place: Place::default(),
+        }
+    }
+
+    /// Lowest and highest position in radians or metres; infinite where there is no limit.
+    pub fn position_limits(&self) -> (f64, f64) {
+        match (self.kind, &self.limit) {
+            (JointKind::Revolute | JointKind::Prismatic, Some(limit)) => {
+                (limit.lower.unwrap_or(f64::NEG_INFINITY), limit.upper.unwrap_or(f64::INFINITY))
+            }
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+}
+
+/// The motion of a joint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JointKind {
+    /// No motion.
+    Fixed,
+    /// About the axis, within limits.
+    Revolute,
+    /// About the axis, without limits.
+    Continuous,
+    /// Along the axis, within limits.
+    Prismatic,
+    /// In the plane across the axis.
+    Planar,
+    /// Any motion.
+    Floating,
+}
+
+impl JointKind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Fixed, Self::Revolute, Self::Continuous, Self::Prismatic, Self::Planar, Self::Floating];
+
+    /// URDF's word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Revolute => "revolute",
+            Self::Continuous => "continuous",
+            Self::Prismatic => "prismatic",
+            Self::Planar => "planar",
+            Self::Floating => "floating",
+        }
+    }
+}
+
+/// Limits of a joint, in radians or metres and their rates. A side without a number is unlimited; lower is never above upper.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limit {
+    /// Lowest position, if given.
+    pub lower: Option<f64>,
+    /// Highest position, if given.
+    pub upper: Option<f64>,
+    /// Largest torque or force in N·m or N, if given.
+    pub effort: Option<f64>,
+    /// Largest speed in rad/s or m/s, if given.
+    pub velocity: Option<f64>,
+}
+
+/// Passive behaviour of a joint.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Dynamics {
+    /// N·m·s/rad or N·s/m, if given.
+    pub damping: Option<f64>,
+    /// N·m or N, if given.
+    pub friction: Option<f64>,
+}
+
+/// How a joint is driven.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drive {
+    /// What is commanded.
+    pub command: Command,
+    /// The position that it starts at in radians or metres, if the source says.
+    pub initial_position: Option<f64>,
+}
+
+/// What a driven joint takes as command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Command {
+    /// Torque or force.
+    Effort,
+    /// Speed.
+    Velocity,
+    /// Position.
+    Position,
+}
+
+/// `position = multiplier · position(joint) + offset`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mimic {
+    /// The joint that is followed. Never the joint itself, and never round in a circle.
+    pub joint: JointId,
+    /// Factor.
+    pub multiplier: f64,
+    /// Radians or metres.
+    pub offset: f64,
+}
+
+/// A pose of a robot, or of a group of its joints, that a source has a name for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedPose {
+    /// As the source gives it; not empty.
+    pub name: String,
+    /// The group of joints that it is about; `None`: the robot.
+    pub group: Option<String>,
+    /// The joints that it sets and their positions (radians or metres, as many as [`kinematics::position_count`] says), in the
+    /// robot's order, each joint once. Never a joint that follows another.
+    pub positions: Vec<(JointId, Vec<f64>)>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// The safety controller of a joint.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Safety {
+    /// Radians or metres, if given.
+    pub soft_lower_limit: Option<f64>,
+    /// Radians or metres, if given.
+    pub soft_upper_limit: Option<f64>,
+    /// Gain, if given.
+    pub k_position: Option<f64>,
+    /// Gain, if given.
+    pub k_velocity: Option<f64>,
+}
+
+/// Reference positions of a joint, in radians or metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Calibration {
+    /// At a rising edge, if given.
+    pub rising: Option<f64>,
+    /// At a falling edge, if given.
+    pub falling: Option<f64>,
+    /// The old `reference_position`, if given.
+    pub reference_position: Option<f64>,
+}
+
+/// What a source says in words that the hub does not have, kept as it was.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Custom {
+    /// Attributes, in the source's order, with their qualified names.
+    pub attributes: Vec<(String, String)>,
+    /// Elements, in the source's order.
+    pub elements: Vec<Element>,
+}
+
+impl Custom {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.attributes.is_empty() && self.elements.is_empty()
+    }
+}
+
+/// An element of a source, kept as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Element {
+    /// The qualified name.
+    pub name: String,
+    /// Attributes in the source's order, with their qualified names.
+    pub attributes: Vec<(String, String)>,
+    /// Text directly inside it, trimmed; empty if there is none.
+    pub text: String,
+    /// Elements inside it, in the source's order.
+    pub children: Vec<Element>,
+    /// Where it stands.
+    pub place: Place,
+}

@@ -1,0 +1,263 @@
+//! What the node wants to hear and say, whatever session it is in: subscriptions and publishers that are opened anew in each.
+
+use std::any::Any;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::dds::{Arrived, DdsTopic, Gid};
+use super::session::{Session, Speaking};
+use crate::faults::Recurring;
+use crate::msg::Message;
+use crate::threads::Task;
+use crate::{Durability, Qos, cdr, queue};
+use urdf_usd_diagnostic::Diagnostic;
+
+/// How long one write may take.
+const WRITE: Duration = Duration::from_secs(2);
+/// How long to wait before a latched message that could not be sent is sent again, at first and at most.
+const WRITE_AGAIN: Duration = Duration::from_millis(20);
+const WRITE_AGAIN_AT_MOST: Duration = Duration::from_secs(1);
+/// How many publishers of a topic are told apart.
+const MOST_PUBLISHERS: usize = 1024;
+
+/// Ends the part of an [`End`] that is in one session, when dropped.
+pub(super) type Opened = Box<dyn Any + Send>;
+
+/// Something that the node wants to have in every session.
+pub(super) trait End: Send + Sync {
+    /// What it is called, for people.
+    fn name(&self) -> &str;
+
+    /// Opens it in a session.
+    fn open(self: Arc<Self>, session: &Arc<Session>, handle: &Handle) -> Result<Opened, Diagnostic>;
+
+    /// The node has left: nothing comes any more.
+    fn close(&self);
+}
+
+/// Which messages of a topic were heard: those that arrive in two sessions are handed on once.
+#[derive(Default)]
+pub(super) struct Heard(HashMap<Gid, Window>);
+
+/// The last messages of one publisher.
+#[derive(Default)]
+struct Window {
+    /// The highest number.
+    last: i64,
+    /// A bit for each of the numbers from the last one downwards, set for those that were heard.
+    bits: u128,
+    /// The last number in each session: two at most.
+    lasts: Vec<(u64, i64)>,
+}
+
+impl Heard {
+    /// Notes a message that a session brings; whether it is new.
+    pub(super) fn is_new(&mut self, session: u64, writer: Gid, number: i64) -> bool {
+        if self.0.len() >= MOST_PUBLISHERS && !self.0.contains_key(&writer) {
+            // Most of them left long ago. The worst that can come of it is a message heard twice.
+            self.0.clear();
+        }
+        self.0.entry(writer).or_default().is_new(session, number)
+    }
+}
+
+impl Window {
+    fn is_new(&mut self, session: u64, number: i64) -> bool {
+        // Within a session numbers rise, or a publisher has begun anew under the same identity.
+        if self.lasts.iter().any(|(other, last)| *other == session && number <= *last) {
+            *self = Self::default();
+        }
+        self.lasts.retain(|(other, _)| *other != session && other.abs_diff(session) <= 1);
+        self.lasts.push((session, number));
+        let ahead = number.saturating_sub(self.last);
+        if ahead > 0 {
+            self.bits = if ahead < 128 { self.bits << ahead } else { 0 };
+            (self.last, self.bits) = (number, self.bits | 1);
+            return true;
+        }
+        let bit = if ahead > -128 { 1u128 << -ahead } else { 0 };
+        let is_new = bit != 0 && self.bits & bit == 0;
+        self.bits |= bit;
+        is_new
+    }
+}
+
+/// A topic that is heard.
+pub(super) struct Heeded {
+    pub topic: DdsTopic,
+    pub name: String,
+    pub qos: Qos,
+    pub hear: Box<dyn Fn(Arrived) + Send + Sync>,
+    /// Ends the queue that it fills.
+    pub close: Box<dyn Fn() + Send + Sync>,
+    pub heard: Mutex<Heard>,
+}
+
+impl End for Heeded {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn open(self: Arc<Self>, session: &Arc<Session>, handle: &Handle) -> Result<Opened, Diagnostic> {
+        let (reader, number) = (session.reader(&self.topic, self.qos)?, session.number);
+        let task = handle.spawn(async move {
+            let hear = |arrived: Arrived| {
+                let is_new =
+                    self.heard.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.number);
+                if is_new {
+                    (self.hear)(arrived);
+                }
+            };
+            reader.hear(&self.name, hear).await;
+        });
+        Ok(Box::new(Task(task.abort_handle())))
+    }
+
+    fn close(&self) {
+        (self.close)();
+    }
+}
+
+/// A topic that is published.
+pub(super) struct Said {
+    pub topic: DdsTopic,
+    pub name: String,
+    pub qos: Qos,
+    /// Where it is written to now.
+    pub writer: watch::Sender<Option<Arc<Speaking>>>,
+}
+
+impl End for Said {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn open(self: Arc<Self>, session: &Arc<Session>, _: &Handle) -> Result<Opened, Diagnostic> {
+        let writer = Arc::new(session.writer(&self.topic, self.qos)?);
+        self.writer.send_replace(Some(writer.clone()));
+        Ok(Box::new(writer))
+    }
+
+    fn close(&self) {}
+}
+
+/// Writes what comes out of `queue`, until that has ended. What is latched is written again in each session.
+pub(super) async fn say<M: Message>(said: Arc<Said>, mut queue: queue::Receiver<M>) {
+    let is_latched = said.qos.durability == Durability::TransientLocal;
+    let depth = said.qos.depth.max(1);
+    let mut writers = said.writer.subscribe();
+    let (mut kept, mut due): (VecDeque<Bytes>, VecDeque<Bytes>) = Default::default();
+    let (mut faults, mut wait) = (Recurring::default(), WRITE_AGAIN);
+    let take = |message: M, kept: &mut VecDeque<Bytes>, due: &mut VecDeque<Bytes>| {
+        let message: Bytes = match cdr::encode(&message) {
+            Ok(message) => message.into(),
+            Err(e) => return tracing::warn!("{}: a message can't be written: {e}", said.name),
+        };
+        for messages in [is_latched.then_some(kept), Some(due)].into_iter().flatten() {
+            if messages.len() >= depth {
+                messages.pop_front();
+            }
+            messages.push_back(message.clone());
+        }
+    };
+    loop {
+        while let Some(message) = queue.try_next() {
+            take(message, &mut kept, &mut due);
+        }
+        if writers.has_changed().unwrap_or(false) && writers.borrow_and_update().is_some() && is_latched {
+            due.clone_from(&kept);
+        }
+        let writer = writers.borrow().clone();
+        let (Some(writer), Some(message)) = (writer, due.front().cloned()) else {
+            tokio::select! {
+                message = queue.next() => match message {
+                    Some(message) => take(message, &mut kept, &mut due),
+                    None => {
+                        // It is dropped where it was opened.
+                        said.writer.send_replace(None);
+                        return;
+                    }
+                },
+                // The sender is beside it.
+                _ = writers.changed() => writers.mark_changed(),
+            }
+            continue;
+        };
+        let why = match tokio::time::timeout(WRITE, writer.writer.write(message, None, None)).await {
+            Ok(Ok(_)) => {
+                due.pop_front();
+                wait = WRITE_AGAIN;
+                continue;
+            }
+            Ok(Err(e)) => e.to_string(),
+            Err(_) => format!("it takes more than {WRITE:?}"),
+        };
+        faults.tell(|n| tracing::warn!("{}: {n} message(s) could not be sent at once; the last: {why}", said.name));
+        if is_latched {
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(WRITE_AGAIN_AT_MOST);
+        } else {
+            due.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const WRITER: Gid = Gid([7; 16]);
+
+    #[test]
+    fn what_two_sessions_hear_is_handed_on_once() {
+        let mut heard = Heard::default();
+        for number in [1, 2, 4] {
+            assert!(heard.is_new(0, WRITER, number));
+        }
+        // The second session gets the latched ones again, and one that the first has not brought yet.
+        let news: Vec<_> = [2, 3, 4, 5].into_iter().filter(|number| heard.is_new(1, WRITER, *number)).collect();
+        assert_eq!(news, [3, 5]);
+        assert!(!heard.is_new(0, WRITER, 5) && heard.is_new(0, Gid([8; 16]), 5));
+    }
+
+    #[test]
+    fn a_publisher_may_begin_anew() {
+        let mut heard = Heard::default();
+        assert!((1..1000).all(|number| heard.is_new(0, WRITER, number)));
+        assert!((1..10).all(|number| heard.is_new(0, WRITER, number)));
+        assert!(!heard.is_new(1, WRITER, 9) && heard.is_new(1, WRITER, 10));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_nothing_is_heard_twice(
+            brought in proptest::collection::vec((any::<bool>(), any::<bool>()), 1..120),
+            turns in proptest::collection::vec(0..2usize, 0..300),
+        ) {
+            // Two sessions bring the same numbers or some of them, each in order, and take turns.
+            let pick = |of: fn(&(bool, bool)) -> bool| {
+                (1i64..).zip(&brought).filter(|(_, brought)| of(brought)).map(|(number, _)| number).collect::<VecDeque<_>>()
+            };
+            let mut queues = [pick(|brought| brought.0), pick(|brought| brought.1)];
+            let mut all: Vec<i64> = queues.iter().flatten().copied().collect();
+            let (mut heard, mut handed) = (Heard::default(), Vec::new());
+            for turn in turns.into_iter().chain((0..240).map(|n| n % 2)) {
+                if let Some(number) = queues[turn].pop_front()
+                    && heard.is_new(turn as u64, WRITER, number)
+                {
+                    handed.push(number);
+                }
+            }
+            handed.sort_unstable();
+            all.sort_unstable();
+            all.dedup();
+            prop_assert_eq!(handed, all);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The ROS graph as one session sees it: what the node tells the others of itself, and what it hears of them.
+//!
+//! DDS discovery tells of readers and writers; which node they belong to is said on the topic `ros_discovery_info`, by every
+//! participant for its own nodes.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Notify, watch};
+
+use super::dds::{DdsTopic, Direction, End, Event, Gid, Prefix};
+use super::wire;
+use crate::graph::{EndQos, Graph as Told, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
+use crate::names::{self, NodeName};
+use crate::{Durability, PublisherId, Qos};
+
+/// `rmw_dds_common/msg/ParticipantEntitiesInfo`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ParticipantInfo {
+    participant: Gid,
+    nodes: Vec<NodeInfo>,
+}
+
+/// `rmw_dds_common/msg/NodeEntitiesInfo`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct NodeInfo {
+    namespace: String,
+    name: String,
+    readers: Vec<Gid>,
+    writers: Vec<Gid>,
+}
+
+/// The topic on which participants tell of their nodes.
+pub(super) fn discovery_topic() -> DdsTopic {
+    DdsTopic { name: "ros_discovery_info".to_owned(), kind: "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_".to_owned() }
+}
+
+/// How many participants may leave in one session: RustDDS 0.15 keeps what each has told of its ends, which is some 10 kB.
+const MOST_LEFT: u32 = 1000;
+
+#[derive(Default)]
+struct Known {
+    /// The node's own ends.
+    own: BTreeMap<Gid, End>,
+    /// Whether the node's own ends may still be told of.
+    has_left: bool,
+    /// The nodes of each participant.
+    nodes: HashMap<Gid, Vec<NodeInfo>>,
+    /// The writers of others.
+    writers: HashSet<Gid>,
+    /// The ends of others, as the library knew them last.
+    ends: Vec<End>,
+    /// Own ends and those of others that they are connected with.
+    matched: HashSet<(Gid, Gid)>,
+    /// Those of them that take what is written for news.
+    settled: HashSet<(Gid, Gid)>,
+    /// The participants that were given up because they were silent for too long.
+    given_up: HashSet<Prefix>,
+    /// How many participants have left, or were given up.
+    left: u32,
+    /// Why a new session is wanted.
+    worn: Option<&'static str>,
+}
+
+/// The node and its neighbours.
+pub(super) struct Graph {
+    node: NodeName,
+    known: Mutex<Known>,
+    pub(super) own_changed: Notify,
+    /// Discovery told something.
+    pub(super) others_changed: Notify,
+    changes: watch::Sender<()>,
+}
+
+impl Graph {
+    /// What changes ticks `changes`.
+    pub(super) fn new(node: NodeName, changes: watch::Sender<()>) -> Arc<Self> {
+        Arc::new(Self { node, known: Mutex::default(), own_changed: Notify::new(), others_changed: Notify::new(), changes })
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes an end of this node until the guard is dropped.
+    pub(super) fn own(self: &Arc<Self>, gid: Gid, direction: Direction, topic: DdsTopic, qos: Qos) -> OwnEnd {
+        let qos = EndQos { reliability: qos.reliability, durability: qos.durability, depth: Some(qos.depth) };
+        self.known().own.insert(gid, End { gid, direction, topic, qos });
+        self.own_changed();
+        OwnEnd { gid, is_latched: qos.durability == Durability::TransientLocal, graph: self.clone() }
+    }
+
+    fn own_changed(&self) {
+        self.own_changed.notify_one();
+        self.changes.send_replace(());
+    }
+
+    /// What the others are told of this node.
+    pub(super) fn info(&self, participant: Gid) -> ParticipantInfo {
+        let known = self.known();
+        let ends = |direction| {
+            let ends = known.own.values().filter(|end| end.direction == direction && wire::is_of_ros(&end.topic.name));
+            ends.map(|end| end.gid).collect()
+        };
+        let node = NodeInfo {
+            namespace: self.node.namespace.clone(),
+            name: self.node.name.clone(),
+            readers: ends(Direction::Reader),
+            writers: ends(Direction::Writer),
+        };
+        ParticipantInfo { participant, nodes: if known.has_left { Vec::new() } else { vec![node] } }
+    }
+
+    /// From now on the others are told that the node is not here any more.
+    pub(super) fn leave(&self) {
+        self.known().has_left = true;
+    }
+
+    /// Notes what a participant tells of its nodes.
+    pub(super) fn hear_nodes(&self, ParticipantInfo { participant, nodes }: ParticipantInfo) {
+        self.known().nodes.insert(participant, nodes);
+        self.changes.send_replace(());
+    }
+
+    /// Notes what discovery tells.
+    pub(super) fn hear(&self, event: Event) {
+        let mut known = self.known();
+        match event {
+            Event::Writer(writer) => {
+                known.writers.insert(writer);
+            }
+            Event::Reader => {}
+            Event::Participant(prefix) => {
+                if known.given_up.remove(&prefix) {
+                    known.worn = Some("a node is back that was silent for too long");
+                }
+            }
+            Event::EndLost(end) => {
+                known.writers.remove(&end);
+                known.matched.retain(|(_, other)| *other != end);
+                known.settled.retain(|(_, other)| *other != end);
+            }
+            Event::ParticipantLost { prefix, was_silent } => {
+                if was_silent {
+                    known.given_up.insert(prefix);
+                }
+                known.left += 1;
+                if known.left == MOST_LEFT {
+                    known.worn = Some("many nodes have left, of which the network's library keeps something");
+                }
+                known.nodes.retain(|participant, _| participant.prefix() != prefix);
+                known.writers.retain(|writer| writer.prefix() != prefix);
+                known.matched.retain(|(_, other)| other.prefix() != prefix);
+                known.settled.retain(|(_, other)| other.prefix() != prefix);
+            }
+            Event::Matched { own, other } => {
+                known.matched.insert((own, other));
+                // It may be connected anew, and know of nothing.
+                known.settled.remove(&(own, other));
+            }
+            Event::Incompatible { own, who, offered, requested } => {
+                let topic = known.own.get(&own).map_or("a topic", |end| end.topic.name.as_str());
+                let topic = topic.strip_prefix("rt").unwrap_or(topic);
+                tracing::warn!(
+                    "a {who} of {topic} can't be connected: what is offered ({offered}) is less than what is asked for \
+                     ({requested}); change the QoS of one of them"
+                );
+            }
+        }
+        drop(known);
+        self.others_changed.notify_one();
+        self.changes.send_replace(());
+    }
+
+    /// Why RustDDS wants a new session, if it does: a participant is back that it has given up, or too many have left. Asked twice, it
+    /// says so once.
+    pub(super) fn take_worn(&self) -> Option<&'static str> {
+        self.known().worn.take()
+    }
+
+    /// Notes all ends of others that the library knows.
+    pub(super) fn note_ends(&self, ends: Vec<End>) {
+        self.known().ends = ends;
+        self.changes.send_replace(());
+    }
+
+    /// Whether `own` is connected with `other`.
+    pub(super) fn has_matched(&self, own: Gid, other: Gid) -> bool {
+        self.known().matched.contains(&(own, other))
+    }
+
+    /// The ends of the participant `prefix` that `own` is connected with.
+    pub(super) fn matches(&self, own: Gid, prefix: Prefix) -> Vec<Gid> {
+        self.known().matched.iter().filter(|ends| ends.0 == own && ends.1.prefix() == prefix).map(|ends| ends.1).collect()
+    }
+
+    /// Whether all of `others` take what `own` writes for news.
+    pub(super) fn have_settled(&self, own: Gid, others: &[Gid]) -> bool {
+        let known = self.known();
+        others.iter().all(|other| known.settled.contains(&(own, *other)))
+    }
+
+    /// Notes that these do.
+    pub(super) fn note_settled(&self, own: Gid, others: &[Gid]) {
+        let mut known = self.known();
+        for other in others {
+            if known.matched.contains(&(own, *other)) {
+                known.settled.insert((own, *other));
+            }
+        }
+    }
+
+    /// Whether an own end is half of a service that this node calls or serves.
+    pub(super) fn is_server(&self, own: Gid) -> bool {
+        self.known().own.get(&own).is_some_and(|end| wire::service_of(&end.topic.name).is_some())
+    }
+
+    /// Whether one participant listens to `writer` and speaks to `reader`, both ends of ours: whether a service that they call is
+    /// there.
+    pub(super) fn has_server(&self, writer: Gid, reader: Gid) -> bool {
+        let known = self.known();
+        let others = |own: Gid| known.matched.iter().filter(move |ends| ends.0 == own).map(|ends| ends.1.prefix());
+        others(writer).any(|listens| others(reader).any(|speaks| listens == speaks))
+    }
+
+    /// Adds all that is known to `told`: `is_current` says whether the node's own ends are in this session.
+    pub(super) fn tell(&self, is_current: bool, told: &mut Union) {
+        let known = self.known();
+        let mut owners: HashMap<Gid, Arc<str>> = HashMap::new();
+        for (participant, nodes) in &known.nodes {
+            let is_new = !told.own.contains(&participant.prefix()) && told.participants.insert(*participant);
+            for node in nodes {
+                let name: Arc<str> = names::join(&node.namespace, &node.name).into();
+                owners.extend(node.readers.iter().chain(&node.writers).map(|gid| (*gid, name.clone())));
+                if is_new {
+                    told.graph.nodes.push(name.to_string());
+                }
+            }
+        }
+        for end in &known.ends {
+            if !told.own.contains(&end.gid.prefix()) && told.ends.insert(end.gid) {
+                tell_end(end, owners.get(&end.gid).map(|name| name.to_string()), &mut told.graph);
+            }
+        }
+        if is_current {
+            let this = self.node.fully_qualified();
+            for end in known.own.values() {
+                tell_end(end, Some(this.clone()), &mut told.graph);
+            }
+            told.graph.nodes.push(this);
+        }
+    }
+}
+
+/// What several sessions know together.
+#[derive(Default)]
+pub(super) struct Union {
+    own: HashSet<Prefix>,
+    participants: HashSet<Gid>,
+    ends: HashSet<Gid>,
+    graph: Told,
+}
+
+impl Union {
+    /// Of all but the node's own participants.
+    pub(super) fn without(own: impl Iterator<Item = Gid>) -> Self {
+        Self { own: own.map(Gid::prefix).collect(), ..Self::default() }
+    }
+
+    /// The graph, in the order that it promises.
+    pub(super) fn graph(self) -> Told {
+        let mut told = self.graph;
+        told.nodes.sort();
+        told.topics.sort_by(|a, b| (&a.topic, a.role, &a.node, a.id).cmp(&(&b.topic, b.role, &b.node, b.id)));
+        told.services.sort_by(|a, b| (&a.service, a.role, &a.node).cmp(&(&b.service, b.role, &b.node)));
+        told
+    }
+}
+
+/// Adds an end in ROS terms, if it has any.
+fn tell_end(end: &End, node: Option<String>, told: &mut Told) {
+    let is_writer = end.direction == Direction::Writer;
+    if let Some(topic) = wire::topic_of(&end.topic.name) {
+        told.topics.push(TopicEnd {
+            topic,
+            type_name: names::type_of_dds(&end.topic.kind, ""),
+            role: if is_writer { TopicRole::Publisher } else { TopicRole::Subscriber },
+            node,
+            id: is_writer.then_some(PublisherId(end.gid.0)),
+            qos: Some(end.qos),
+        });
+    } else if let Some(service) = wire::service_of(&end.topic.name) {
+        told.services.push(ServiceEnd {
+            service,
+            type_name: names::type_of_dds(&end.topic.kind, "_Request"),
+            role: if is_writer { ServiceRole::Client } else { ServiceRole::Server },
+            node,
+        });
+    }
+}
+
+/// An end of this node; the others are told of it until this is dropped.
+pub(super) struct OwnEnd {
+    pub gid: Gid,
+    is_latched: bool,
+    graph: Arc<Graph>,
+}
+
+impl OwnEnd {
+    /// Whether what `writer` said is worth hearing later: this end asks for latched messages, and the writer is still there.
+    pub(super) fn is_still_latched(&self, writer: Gid) -> bool {
+        self.is_latched && self.graph.known().writers.contains(&writer)
+    }
+}
+
+impl Drop for OwnEnd {
+    fn drop(&mut self) {
+        let mut known = self.graph.known();
+        known.own.remove(&self.gid);
+        known.matched.retain(|(own, _)| *own != self.gid);
+        known.settled.retain(|(own, _)| *own != self.gid);
+        drop(known);
+        self.graph.own_changed();
+    }
+}

@@ -1,0 +1,443 @@
+//! Services: requests into a queue, answers out of it, and calls to others, in the wire format of either family of DDS clients.
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures::StreamExt;
+use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::dds::{Arrived, DdsTopic, Gid, Related};
+use super::ends::{End, Heard, Opened};
+use super::network::ServiceWire;
+use super::session::{Session, Speaking};
+use super::{Inner, rtps, transport, wire};
+use crate::faults::{Recurring, Troubles, ended, no_answer};
+use crate::msg::{Payload, Service};
+use crate::threads::Task;
+use crate::{Qos, Request, Requests, Responder, cdr, queue};
+use urdf_usd_diagnostic::Diagnostic;
+
+/// How many calls to one service may wait.
+const DEPTH: usize = 128;
+/// How long an answer waits for the caller's reader to be discovered.
+const CALLER: Duration = Duration::from_secs(10);
+/// How long an answer waits for more readers of the caller's participant, where it has clients whose readers are not known yet.
+const ALL_READERS: Duration = Duration::from_secs(1);
+/// Answers with more bytes are not sent twice.
+const LONG: usize = 1 << 16;
+/// How long an answer waits to be acknowledged.
+const ACKNOWLEDGED: Duration = Duration::from_secs(2);
+/// How often to look after what nothing tells.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long a long answer waits to be acknowledged before it is sent again; then twice as long, and so on.
+const ANSWER_AGAIN: Duration = Duration::from_millis(20);
+/// How often a long answer is sent at most: for five seconds.
+const MOST_ANSWERS: u32 = 8;
+/// How many datagrams are sent without a pause, that a reader's buffer holds them.
+const DATAGRAMS_AT_ONCE: usize = 32;
+/// The pause.
+const BREATH: Duration = Duration::from_millis(1);
+
+/// Which call of whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Call {
+    /// An end of the caller's, for its participant.
+    caller: Gid,
+    /// What Cyclone calls the caller by.
+    client: u64,
+    sequence: i64,
+}
+
+/// How the halves of a service travel: one of the two families of DDS clients.
+trait Format: Send + Sync + 'static {
+    /// The number that a caller's first request carries.
+    const FIRST: i64;
+
+    /// Whether `answer` is of `call`, that was sent as the `sent`th message.
+    fn is_of(call: Call, sent: i64, answer: Call) -> bool;
+
+    /// A request or answer of the call.
+    fn pack<T: Payload>(call: Call, body: &T) -> Result<(Bytes, Option<Related>), String>;
+
+    /// What a request or answer says, and of which call.
+    fn unpack<T: Payload>(arrived: &Arrived) -> Result<(Call, T), String>;
+
+    /// Sends the answer of `call`.
+    fn answer(
+        end: &Answers,
+        call: Call,
+        answer: (Bytes, Option<Related>),
+    ) -> impl Future<Output = Result<(), Diagnostic>> + Send;
+}
+
+/// As `rmw_cyclonedds_cpp` does it: the caller's identity and number in front of the body.
+struct Cyclone;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(bound = "")]
+struct Framed<T: Payload> {
+    client: u64,
+    sequence: i64,
+    body: T,
+}
+
+/// The same to be written, of a body that is not given away.
+#[derive(Serialize)]
+struct Frame<'a, T> {
+    client: u64,
+    sequence: i64,
+    body: &'a T,
+}
+
+impl Format for Cyclone {
+    const FIRST: i64 = 1;
+
+    fn is_of(call: Call, _: i64, answer: Call) -> bool {
+        (answer.client, answer.sequence) == (call.client, call.sequence)
+    }
+
+    fn pack<T: Payload>(Call { client, sequence, .. }: Call, body: &T) -> Result<(Bytes, Option<Related>), String> {
+        Ok((cdr::encode(&Frame { client, sequence, body })?.into(), None))
+    }
+
+    fn unpack<T: Payload>(arrived: &Arrived) -> Result<(Call, T), String> {
+        let Framed { client, sequence, body } = cdr::decode(&arrived.payload)?;
+        Ok((Call { caller: arrived.writer, client, sequence }, body))
+    }
+
+    async fn answer(end: &Answers, _: Call, (answer, _): (Bytes, Option<Related>)) -> Result<(), Diagnostic> {
+        end.writer.writer.write(answer, None, None).await.map_err(unsent)?;
+        Ok(())
+    }
+}
+
+/// As `rmw_fastrtps_cpp` does it: the identity beside the body. A request names the reader that waits for the answer.
+struct FastDds;
+
+/// What a request says of its own number: that it is not known before it is sent.
+const UNKNOWN: i64 = -(1 << 32);
+
+impl Format for FastDds {
+    const FIRST: i64 = UNKNOWN;
+
+    fn is_of(call: Call, sent: i64, answer: Call) -> bool {
+        (answer.caller, answer.sequence) == (call.caller, sent)
+    }
+
+    fn pack<T: Payload>(Call { caller, sequence, .. }: Call, body: &T) -> Result<(Bytes, Option<Related>), String> {
+        Ok((cdr::encode(body)?.into(), Some(Related { writer: caller, number: sequence })))
+    }
+
+    fn unpack<T: Payload>(arrived: &Arrived) -> Result<(Call, T), String> {
+        let own = Related { writer: arrived.writer, number: arrived.number };
+        let mut id = arrived.related.unwrap_or(own);
+        if id.number == UNKNOWN {
+            id.number = own.number;
+        }
+        Ok((Call { caller: id.writer, client: 0, sequence: id.number }, cdr::decode(&arrived.payload)?))
+    }
+
+    async fn answer(end: &Answers, call: Call, (answer, related): (Bytes, Option<Related>)) -> Result<(), Diagnostic> {
+        let writer = &end.writer.writer;
+        // To that reader alone, where it is known: the others would keep it, each among its last ten.
+        let reader = Some(call.caller).filter(|reader| end.session.graph.has_matched(writer.gid(), *reader));
+        let number = writer.write(answer.clone(), related, reader).await.map_err(unsent)?;
+        let Some(reader) = reader.filter(|_| answer.len() > rtps::LONGEST_WHOLE) else { return Ok(()) };
+        let related = related.unwrap_or(Related { writer: writer.gid(), number });
+        let sample = rtps::Sample { writer: writer.gid(), reader, number, related, payload: &answer };
+        let session = end.session.clone();
+        let addresses = tokio::task::spawn_blocking(move || session.dds.addresses(reader)).await.map_err(unsent)?;
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(unsent)?;
+        for attempt in 0..MOST_ANSWERS {
+            for (n, datagram) in sample.datagrams().enumerate() {
+                for address in &addresses {
+                    // Of several addresses one is the right one; what is lost is sent again.
+                    let _ = socket.send_to(&datagram, address);
+                }
+                if n % DATAGRAMS_AT_ONCE == DATAGRAMS_AT_ONCE - 1 {
+                    tokio::time::sleep(BREATH).await;
+                }
+            }
+            tokio::time::sleep(ANSWER_AGAIN * (1 << attempt)).await;
+            if writer.is_acknowledged() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unsent(why: impl std::fmt::Debug) -> Diagnostic {
+    transport("an answer could not be sent", why)
+}
+
+/// A service that is offered.
+struct Served<F, S: Service> {
+    asked: DdsTopic,
+    answered: DdsTopic,
+    name: String,
+    sender: queue::Sender<Request<S>>,
+    heard: Mutex<Heard>,
+    /// Where answers go, in each session, the newest first.
+    answers: Mutex<Vec<Answers>>,
+    changes: watch::Sender<()>,
+    handle: Handle,
+    format: std::marker::PhantomData<F>,
+}
+
+/// The way of the answers in one session.
+#[derive(Clone)]
+struct Answers {
+    session: Arc<Session>,
+    reader: Gid,
+    writer: Arc<Speaking>,
+}
+
+impl Answers {
+    /// Whether the caller's reader is known here. Of Cyclone it is not told which one that is: of all that its participant has, there
+    /// have to be as many as there are writers of requests, unless that takes too long.
+    fn knows(&self, call: Call, is_late: bool) -> bool {
+        let (graph, writer) = (&self.session.graph, self.writer.writer.gid());
+        if graph.has_matched(writer, call.caller) {
+            return true;
+        }
+        let readers = graph.matches(writer, call.caller.prefix()).len();
+        readers > 0 && (is_late || readers >= graph.matches(self.reader, call.caller.prefix()).len())
+    }
+}
+
+impl<F: Format, S: Service> End for Served<F, S> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn open(self: Arc<Self>, session: &Arc<Session>, handle: &Handle) -> Result<Opened, Diagnostic> {
+        let reader = session.reader(&self.asked, Qos::reliable(DEPTH))?;
+        let writer = Arc::new(session.writer(&self.answered, Qos::reliable(DEPTH))?);
+        self.answers().insert(0, Answers { session: session.clone(), reader: reader.gid(), writer });
+        let number = session.number;
+        let closing = Closing { served: Arc::downgrade(&self), number };
+        let task = handle.spawn(async move {
+            let mut troubles = Troubles::new(self.name.clone());
+            let hear = |arrived: Arrived| {
+                let is_new =
+                    self.heard.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.number);
+                if is_new {
+                    self.hear(&arrived, &mut troubles);
+                }
+            };
+            reader.hear(&self.name, hear).await;
+        });
+        Ok(Box::new((Task(task.abort_handle()), closing)))
+    }
+
+    fn close(&self) {
+        self.sender.close();
+    }
+}
+
+/// Takes a session's way of answers out when that session ends.
+struct Closing<F, S: Service> {
+    served: Weak<Served<F, S>>,
+    number: u64,
+}
+
+impl<F, S: Service> Drop for Closing<F, S> {
+    fn drop(&mut self) {
+        if let Some(served) = self.served.upgrade() {
+            served.answers().retain(|answers| answers.session.number != self.number);
+        }
+    }
+}
+
+impl<F, S: Service> Served<F, S> {
+    fn answers(&self) -> MutexGuard<'_, Vec<Answers>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<F: Format, S: Service> Served<F, S> {
+    fn hear(self: &Arc<Self>, arrived: &Arrived, troubles: &mut Troubles) {
+        let (call, request) = match F::unpack(arrived) {
+            Ok(request) => request,
+            Err(e) => return troubles.unreadable(e),
+        };
+        let served = Arc::downgrade(self);
+        let responder = Responder::new(move |response| {
+            let served = served.upgrade().ok_or_else(ended)?;
+            served.handle.clone().spawn(served.answer(call, response));
+            Ok(())
+        });
+        troubles.queued(self.sender.push(Request { request, responder }));
+    }
+
+    /// Answers a call, in whichever session the caller is known, until it is acknowledged.
+    async fn answer(self: Arc<Self>, call: Call, response: S::Response) {
+        let packed = match F::pack(call, &response) {
+            Ok(packed) => packed,
+            Err(e) => return tracing::warn!("{}: an answer can't be written: {e}", self.name),
+        };
+        drop(response);
+        let (start, mut changes, mut faults) = (Instant::now(), self.changes.subscribe(), Recurring::default());
+        // The sessions in which it was sent. There it may be on its way, and comes or does not.
+        let mut sent: Vec<u64> = Vec::new();
+        loop {
+            let (is_late, is_over) = (start.elapsed() > ALL_READERS, start.elapsed() > CALLER);
+            let answers = self.answers().clone();
+            let mut unsent = answers.into_iter().filter(|answers| !sent.contains(&answers.session.number));
+            let found =
+                if is_over && sent.is_empty() { unsent.next() } else { unsent.find(|answers| answers.knows(call, is_late)) };
+            if let Some(answers) = found {
+                sent.push(answers.session.number);
+                match send::<F>(&answers, call, &packed).await {
+                    Ok(true) => return,
+                    Ok(false) => {}
+                    Err(e) => faults.tell(|_| tracing::warn!("{}: {e}", self.name)),
+                }
+            } else if is_over {
+                return tracing::debug!("{}: whether the caller has its answer is not known", self.name);
+            } else {
+                // Fails only where all waits end.
+                let _ = tokio::time::timeout(LOOK, changes.changed()).await;
+            }
+        }
+    }
+}
+
+/// Sends an answer in one session; whether it was acknowledged.
+///
+/// A reader under Cyclone takes all that was written before the first heartbeat it sees for history that is none of its business. So a
+/// caller that is not known to have seen one is answered twice, the second time after it has acknowledged something; it ignores an
+/// answer that it has. A long answer waits for that.
+async fn send<F: Format>(answers: &Answers, call: Call, packed: &(Bytes, Option<Related>)) -> Result<bool, Diagnostic> {
+    let (graph, writer) = (&answers.session.graph, &answers.writer.writer);
+    let acknowledged = || async { tokio::time::timeout(ACKNOWLEDGED, writer.acknowledged()).await.is_ok() };
+    let readers = graph.matches(writer.gid(), call.caller.prefix());
+    if !graph.have_settled(writer.gid(), &readers) {
+        let has_settled = if packed.0.len() > LONG {
+            tokio::time::timeout(ACKNOWLEDGED, writer.settle()).await.is_ok()
+        } else {
+            F::answer(answers, call, packed.clone()).await?;
+            acknowledged().await
+        };
+        // Where another reader holds it up, it is not known.
+        if has_settled {
+            graph.note_settled(writer.gid(), &readers);
+        }
+    }
+    F::answer(answers, call, packed.clone()).await?;
+    Ok(acknowledged().await)
+}
+
+impl Inner {
+    pub(super) fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
+        match self.network.services {
+            ServiceWire::Cyclone => self.serve_as::<Cyclone, S>(service),
+            ServiceWire::FastDds => self.serve_as::<FastDds, S>(service),
+        }
+    }
+
+    fn serve_as<F: Format, S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
+        self.check()?;
+        let name = self.own.names.service(service)?;
+        let (asked, answered) = wire::service(&name, S::TYPE);
+        let (sender, receiver) = queue::keep_last(DEPTH);
+        let served = Arc::new(Served::<F, S> {
+            asked,
+            answered,
+            name: name.clone(),
+            sender,
+            heard: Mutex::default(),
+            answers: Mutex::default(),
+            changes: self.changes.clone(),
+            handle: self.handle.clone(),
+            format: std::marker::PhantomData,
+        });
+        let registered = self.supervisor.open(&served);
+        Ok(Requests::new(name, receiver, Arc::new((registered, served))))
+    }
+
+    /// See [`Node::call`](crate::Node::call).
+    pub(super) async fn call<S: Service>(
+        self: &Arc<Self>,
+        service: &str,
+        request: S::Request,
+        patience: Duration,
+    ) -> Result<S::Response, Diagnostic> {
+        let name = self.own.names.service(service)?;
+        let (inner, service) = (self.clone(), name.clone());
+        let asked = async move {
+            match inner.network.services {
+                ServiceWire::Cyclone => inner.call_as::<Cyclone, S>(&service, request, patience).await,
+                ServiceWire::FastDds => inner.call_as::<FastDds, S>(&service, request, patience).await,
+            }
+        };
+        // On the node's own threads, so that it ends with the node; it also ends when nobody waits for it any more.
+        let mut answer = self.handle.spawn(tokio::time::timeout(patience, asked));
+        let _task = Task(answer.abort_handle());
+        match (&mut answer).await {
+            Ok(Ok(answered)) => answered,
+            Ok(Err(_)) => Err(no_answer(&name, patience, "its server is there, but silent")),
+            Err(_) => Err(ended()),
+        }
+    }
+
+    async fn call_as<F: Format, S: Service>(
+        &self,
+        service: &str,
+        request: S::Request,
+        patience: Duration,
+    ) -> Result<S::Response, Diagnostic> {
+        // A little less than what the caller waits, to tell a missing server from a silent one.
+        let deadline = Instant::now() + patience.mul_f64(0.95);
+        let mut changes = self.changes.subscribe();
+        let (session, writer, reader) = 'found: loop {
+            let session = self.supervisor.sessions.current()?;
+            let (asks, answers) = wire::service(service, S::TYPE);
+            // It may have to wait for the network's thread.
+            let opening = self.handle.spawn_blocking(move || {
+                let writer = session.writer(&asks, Qos::reliable(1))?;
+                let reader = session.reader(&answers, Qos::reliable(DEPTH))?;
+                Ok((session, writer, reader))
+            });
+            let (session, writer, reader) = opening.await.map_err(|_| ended())??;
+            // In another session everything is met anew.
+            while self.supervisor.sessions.current()?.number == session.number {
+                if session.graph.has_server(writer.writer.gid(), reader.gid()) {
+                    break 'found (session, writer, reader);
+                }
+                if Instant::now() > deadline {
+                    return Err(no_answer(service, patience, "nobody offers it"));
+                }
+                // Fails only where all waits end.
+                let _ = tokio::time::timeout(LOOK, changes.changed()).await;
+            }
+        };
+        let writer = &writer.writer;
+        writer.settle().await;
+        let call = Call { caller: reader.gid(), client: client(writer.gid()), sequence: F::FIRST };
+        let cannot = |e: String| transport(&format!("{service} can't be called"), e);
+        let (request, related) = F::pack(call, &request).map_err(cannot)?;
+        let sent = writer.write(request, related, None).await.map_err(|e| cannot(format!("{e:?}")))?;
+        let mut answers = std::pin::pin!(reader.stream());
+        while let Some(answer) = answers.next().await {
+            match answer.map_err(|e| format!("{e:?}")).and_then(|arrived| F::unpack(&arrived)) {
+                Ok((answered, response)) if F::is_of(call, sent, answered) => return Ok(response),
+                Ok(_) => {}
+                Err(e) => return Err(transport(&format!("the answer of {service} can't be read"), e)),
+            }
+        }
+        drop(session);
+        Err(ended())
+    }
+}
+
+/// What Cyclone may call a caller by: told from all others by both halves of its identity.
+fn client(gid: Gid) -> u64 {
+    let bytes = u128::from_le_bytes(gid.0);
+    (bytes >> 64) as u64 ^ bytes as u64
+}

@@ -1,0 +1,299 @@
+//! ROS names: what is allowed, how relative and private names become absolute, and remapping, all as `rcl` does it.
+
+use std::borrow::Cow;
+
+use super::codes;
+use urdf_usd_diagnostic::{Diagnostic, Place};
+
+/// The longest name ROS allows for a node or a topic.
+const LONGEST: usize = 255;
+
+/// Joins a namespace and a name with exactly one slash: `/` + `a` → `/a`, `/ns` + `a` → `/ns/a`.
+pub fn join(namespace: &str, name: &str) -> String {
+    format!("{}/{name}", namespace.trim_end_matches('/'))
+}
+
+fn invalid(kind: &str, name: &str, why: &str) -> Diagnostic {
+    Diagnostic::new(&codes::INVALID_NAME, Place::default(), format!("`{name}` is not a {kind}: {why}"))
+        .help("ROS names are letters, digits and `_`, in parts separated by single slashes, none beginning with a digit")
+}
+
+/// Why `token` can't be one part of a name, if so.
+fn token_fault(token: &str) -> Option<&'static str> {
+    if token.is_empty() {
+        return Some("a part between slashes is empty");
+    }
+    if token.starts_with(|c: char| c.is_ascii_digit()) {
+        return Some("a part begins with a digit");
+    }
+    if !token.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Some("only letters, digits and `_` are allowed");
+    }
+    None
+}
+
+/// Checks the name of a node, without its namespace.
+///
+/// # Errors
+/// [`codes::INVALID_NAME`].
+pub fn check_node_name(name: &str) -> Result<(), Diagnostic> {
+    match token_fault(name) {
+        Some(why) => Err(invalid("node name", name, why)),
+        None if name.len() > LONGEST => Err(invalid("node name", name, "it is longer than 255 characters")),
+        None => Ok(()),
+    }
+}
+
+/// Checks a namespace: absolute, `/` or `/a/b`.
+///
+/// # Errors
+/// [`codes::INVALID_NAME`].
+pub fn check_namespace(namespace: &str) -> Result<(), Diagnostic> {
+    if namespace == "/" { Ok(()) } else { check_absolute("namespace", namespace) }
+}
+
+/// Checks the namespace of a robot's interfaces, as options and parameters give it: `robot_1`, `fleet/robot_1`, `/fleet/robot_1`. One
+/// slash in front makes it absolute (REP-158 §2.1.1).
+///
+/// # Errors
+/// [`codes::INVALID_NAME`].
+pub fn check_robot_namespace(namespace: &str) -> Result<(), Diagnostic> {
+    let absolute = if namespace.starts_with('/') { Cow::Borrowed(namespace) } else { format!("/{namespace}").into() };
+    check_absolute("namespace", &absolute)
+        .map_err(|fault| if absolute == namespace { fault } else { said_as(fault, namespace) })
+}
+
+fn check_absolute(kind: &str, name: &str) -> Result<(), Diagnostic> {
+    let Some(parts) = name.strip_prefix('/') else {
+        return Err(invalid(kind, name, "it does not begin with a slash"));
+    };
+    if name.len() > LONGEST {
+        return Err(invalid(kind, name, "it is longer than 255 characters"));
+    }
+    parts.split('/').find_map(token_fault).map_or(Ok(()), |why| Err(invalid(kind, name, why)))
+}
+
+/// A node's name and namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeName {
+    /// The name alone: `urdf_usd`.
+    pub name: String,
+    /// Absolute: `/` or `/left_arm`.
+    pub namespace: String,
+}
+
+impl NodeName {
+    /// `/left_arm/urdf_usd`.
+    pub fn fully_qualified(&self) -> String {
+        join(&self.namespace, &self.name)
+    }
+}
+
+/// What a remap rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemapKind {
+    /// The node's name: `__node:=new`.
+    Node,
+    /// The node's namespace: `__ns:=/new`.
+    Namespace,
+    /// Topics: `rostopic://from:=to`.
+    Topic,
+    /// Services: `rosservice://from:=to`.
+    Service,
+    /// Topics and services: `from:=to`.
+    Any,
+}
+
+/// One remap rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remap {
+    /// Only for the node of this name.
+    pub node: Option<String>,
+    /// What it is about.
+    pub kind: RemapKind,
+    /// The name replaced; empty for [`RemapKind::Node`] and [`RemapKind::Namespace`].
+    pub from: String,
+    /// The new name.
+    pub to: String,
+}
+
+/// How the names of one node are resolved.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// The node, remapped.
+    pub node: NodeName,
+    remaps: Vec<Remap>,
+}
+
+impl Names {
+    /// The names of the node that calls itself `default_name`, under `remaps`; of several rules for one thing the first holds.
+    ///
+    /// # Errors
+    /// [`codes::INVALID_NAME`] if the node's name or namespace is not allowed.
+    pub fn new(default_name: &str, remaps: &[Remap]) -> Result<Self, Diagnostic> {
+        let first = |kind, of: &str| {
+            let meant = |rule: &&Remap| rule.kind == kind && rule.node.as_deref().is_none_or(|node| node == of);
+            remaps.iter().find(meant).map(|rule| rule.to.as_str())
+        };
+        let name = first(RemapKind::Node, default_name).unwrap_or(default_name);
+        // From here on the node goes by its new name, as with rcl.
+        let namespace = first(RemapKind::Namespace, name).unwrap_or("/");
+        let namespace = if namespace.starts_with('/') { namespace.to_owned() } else { format!("/{namespace}") };
+        check_node_name(name)?;
+        check_namespace(&namespace)?;
+        let remaps = remaps.iter().filter(|rule| rule.node.as_deref().is_none_or(|node| node == name)).cloned().collect();
+        Ok(Self { node: NodeName { name: name.to_owned(), namespace }, remaps })
+    }
+
+    /// The absolute topic that `name` means.
+    ///
+    /// # Errors
+    /// [`codes::INVALID_NAME`].
+    pub fn topic(&self, name: &str) -> Result<String, Diagnostic> {
+        self.resolve("topic name", RemapKind::Topic, name)
+    }
+
+    /// The absolute service that `name` means.
+    ///
+    /// # Errors
+    /// [`codes::INVALID_NAME`].
+    pub fn service(&self, name: &str) -> Result<String, Diagnostic> {
+        self.resolve("service name", RemapKind::Service, name)
+    }
+
+    fn resolve(&self, kind: &str, wanted: RemapKind, name: &str) -> Result<String, Diagnostic> {
+        let absolute = self.expand(kind, name)?;
+        for rule in self.remaps.iter().filter(|rule| rule.kind == wanted || rule.kind == RemapKind::Any) {
+            if self.expand(kind, &rule.from)? == absolute {
+                return self.expand(kind, &rule.to);
+            }
+        }
+        Ok(absolute)
+    }
+
+    /// Makes a name absolute: `~` is the node, `{node}`, `{ns}` and `{namespace}` stand for its parts, anything relative lies in its
+    /// namespace.
+    fn expand(&self, kind: &str, name: &str) -> Result<String, Diagnostic> {
+        let mut text = Cow::Borrowed(name);
+        if name.contains('{') {
+            let substitutions =
+                [("{node}", &self.node.name), ("{ns}", &self.node.namespace), ("{namespace}", &self.node.namespace)];
+            for (token, value) in substitutions {
+                text = Cow::Owned(text.replace(token, value));
+            }
+        }
+        let absolute = match text.strip_prefix('~') {
+            Some("") => self.node.fully_qualified(),
+            Some(rest) if rest.starts_with('/') => self.node.fully_qualified() + rest,
+            Some(_) => return Err(invalid(kind, name, "`~` must be followed by a slash")),
+            None if text.starts_with('/') => text.into_owned(),
+            None => join(&self.node.namespace, &text),
+        };
+        check_absolute(kind, &absolute).map_err(|fault| if absolute == name { fault } else { said_as(fault, name) })?;
+        Ok(absolute)
+    }
+}
+
+/// The same fault, naming what the person wrote too.
+fn said_as(mut fault: Diagnostic, name: &str) -> Diagnostic {
+    fault.message = format!("{} (from `{name}`)", fault.message);
+    fault
+}
+
+/// How DDS, and Zenoh too, calls a type or (`half`) a half of a service: `std_msgs/msg/String` → `std_msgs::msg::dds_::String_`.
+pub(super) fn dds_type(kind: &str, half: &str) -> String {
+    let (space, name) = kind.rsplit_once('/').unwrap_or(("", kind));
+    format!("{}::dds_::{name}{half}_", space.replace('/', "::"))
+}
+
+/// `std_msgs::msg::dds_::String_` → `std_msgs/msg/String`, and for a half of a service the service's type. What is not mangled so
+/// stays as it is.
+pub(super) fn type_of_dds(mangled: &str, half: &str) -> String {
+    let parts = mangled.rsplit_once("::dds_::");
+    let named = parts.and_then(|(space, name)| Some((space, name.strip_suffix('_')?.strip_suffix(half)?)));
+    named.map_or_else(|| mangled.to_owned(), |(space, name)| format!("{}/{name}", space.replace("::", "/")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(kind: RemapKind, from: &str, to: &str) -> Remap {
+        Remap { node: None, kind, from: from.into(), to: to.into() }
+    }
+
+    fn names(remaps: &[Remap]) -> Names {
+        Names::new("urdf_usd", remaps).expect("valid")
+    }
+
+    #[test]
+    fn names_become_absolute() {
+        let names = names(&[rule(RemapKind::Namespace, "", "/left")]);
+        for (name, absolute) in [
+            ("robot_description", "/left/robot_description"),
+            ("/tf", "/tf"),
+            ("~/asset", "/left/urdf_usd/asset"),
+            ("~", "/left/urdf_usd"),
+            ("a/b__c", "/left/a/b__c"),
+            ("{node}/x", "/left/urdf_usd/x"),
+            ("{ns}/x", "/left/x"),
+        ] {
+            assert_eq!(names.topic(name).as_deref(), Ok(absolute), "{name}");
+        }
+        for name in ["", "/", "a/", "a//b", "~a", "a b", "1a", "a/2b", "ü", "{nobody}/x", "a~", "-r"] {
+            let fault = names.topic(name).expect_err(name);
+            assert_eq!(fault.code, codes::INVALID_NAME.id);
+            assert!(fault.message.contains(name), "{}", fault.message);
+        }
+    }
+
+    #[test]
+    fn the_first_matching_remap_holds_and_both_sides_are_expanded() {
+        let names = names(&[
+            rule(RemapKind::Any, "robot_description", "/pr2/robot_description"),
+            rule(RemapKind::Any, "/robot_description", "/never"),
+            rule(RemapKind::Service, "convert", "~/convert"),
+            rule(RemapKind::Topic, "~/asset", "asset"),
+            Remap { node: Some("other".into()), ..rule(RemapKind::Any, "/tf", "/other_tf") },
+            Remap { node: Some("urdf_usd".into()), ..rule(RemapKind::Any, "/tf_static", "/mine") },
+        ]);
+        assert_eq!(names.topic("robot_description").as_deref(), Ok("/pr2/robot_description"));
+        assert_eq!(names.service("convert").as_deref(), Ok("/urdf_usd/convert"));
+        assert_eq!(names.topic("convert").as_deref(), Ok("/convert"));
+        assert_eq!(names.topic("~/asset").as_deref(), Ok("/asset"));
+        assert_eq!(names.service("~/asset").as_deref(), Ok("/urdf_usd/asset"));
+        assert_eq!(names.topic("/tf").as_deref(), Ok("/tf"));
+        assert_eq!(names.topic("/tf_static").as_deref(), Ok("/mine"));
+    }
+
+    #[test]
+    fn robots_have_namespaces_of_one_or_more_parts() {
+        for namespace in ["robot_1", "/robot_1", "fleet/robot_1", "/fleet/a/b_2"] {
+            assert_eq!(check_robot_namespace(namespace), Ok(()), "{namespace}");
+        }
+        let long = "a".repeat(LONGEST);
+        for namespace in ["", "/", "//a", "a/", "a//b", "a-b/c", "a/2b", "a/b c", "~/a", "{ns}", "ä/b", &long] {
+            let fault = check_robot_namespace(namespace).expect_err(namespace);
+            assert_eq!(fault.code, codes::INVALID_NAME.id);
+        }
+    }
+
+    #[test]
+    fn the_node_itself_is_remapped() {
+        let remaps = [
+            Remap { node: Some("nobody".into()), ..rule(RemapKind::Node, "", "wrong") },
+            Remap { node: Some("urdf_usd".into()), ..rule(RemapKind::Node, "", "twin") },
+            rule(RemapKind::Namespace, "", "cell_1"),
+        ];
+        assert_eq!(names(&remaps).node.fully_qualified(), "/cell_1/twin");
+        let of = |node: &str, kind, to| Remap { node: Some(node.into()), ..rule(kind, "", to) };
+        let new = [
+            of("urdf_usd", RemapKind::Node, "twin"),
+            of("urdf_usd", RemapKind::Namespace, "/a"),
+            of("twin", RemapKind::Namespace, "/b"),
+        ];
+        assert_eq!(names(&new).node.fully_qualified(), "/b/twin");
+        assert!(Names::new("urdf_usd", &[rule(RemapKind::Node, "", "a b")]).is_err());
+        assert!(Names::new("urdf_usd", &[rule(RemapKind::Namespace, "", "/a/")]).is_err());
+    }
+}

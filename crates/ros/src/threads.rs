@@ -1,0 +1,74 @@
+//! The threads that a client runs its tasks on, wherever it is itself started, used and dropped.
+
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::AbortHandle;
+
+use super::faults::transport;
+use urdf_usd_diagnostic::Diagnostic;
+
+/// How long tasks may take to end at shutdown.
+const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Two threads for the tasks of one node. When dropped, for instance because a start failed, they end without being waited for: who
+/// drops them may run asynchronous code, which must not wait.
+pub(super) struct Threads {
+    handle: Handle,
+    /// `None` after the end.
+    runtime: Option<Runtime>,
+}
+
+impl Threads {
+    /// Starts them.
+    ///
+    /// # Errors
+    /// [`super::codes::TRANSPORT`].
+    pub(super) fn new() -> Result<Self, Diagnostic> {
+        let runtime = Builder::new_multi_thread().worker_threads(2).thread_name("ros").enable_time().build();
+        let runtime = runtime.map_err(|error| transport("can't start threads", error))?;
+        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime) })
+    }
+
+    /// Where tasks are given to them.
+    pub(super) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Ends all tasks and waits for that, a moment. Not where asynchronous code runs.
+    pub(super) fn end(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(SHUTDOWN_PATIENCE);
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Aborts its task when dropped.
+pub(super) struct Task(pub(super) AbortHandle);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn they_may_be_dropped_where_asynchronous_code_runs() {
+        let threads = Threads::new().expect("threads");
+        let task = threads.handle().spawn(std::future::pending::<()>());
+        drop(threads);
+        assert!(task.await.expect_err("it never ends by itself").is_cancelled());
+    }
+}

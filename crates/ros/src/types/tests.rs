@@ -1,0 +1,128 @@
+//! Against the hashes that rosidl 4.6.5 (ROS 2 Jazzy) wrote beside the installed interfaces, `share/PACKAGE/{msg,srv}/NAME.json`, and
+//! its `rosidl_generator_type_description` for this package's own.
+
+use super::*;
+use crate::msg::{Message, Payload, Service};
+use crate::msg::{diagnostic_msgs, rcl_interfaces, rosgraph_msgs, sensor_msgs, std_msgs, tf2_msgs, urdf_usd};
+
+#[rustfmt::skip]
+const JAZZY: &[(&str, &str)] = &[
+    ("builtin_interfaces/msg/Time", "b106235e25a4c5ed35098aa0a61a3ee9c9b18d197f398b0e4206cea9acf9c197"),
+    ("diagnostic_msgs/msg/DiagnosticArray", "5a8a36efb05fb25070fa0fb3810290c0e6cd4862b54a8fb975a1ee8dc55a333e"),
+    ("diagnostic_msgs/msg/DiagnosticStatus", "b0e3e692ea2d54a8af2f4ef1930e81556a2db55216b771f8a7d2724ed47bf0e4"),
+    ("diagnostic_msgs/msg/KeyValue", "d68081eaa540288c5440753baecef0c4e16e81a5f78ad68902ded5100413bb42"),
+    ("geometry_msgs/msg/Quaternion", "8a765f66778c8ff7c8ab94afcc590a2ed5325a1d9a076ffff38fbce36f458684"),
+    ("geometry_msgs/msg/Transform", "beb83fbe698636351461f6f35d1abb20010c43d55374d81bd041f1ba2581fddc"),
+    ("geometry_msgs/msg/TransformStamped", "0a241f87d04668d94099cbb5ba11691d5ad32c2f29682e4eb5653424bd275206"),
+    ("geometry_msgs/msg/Vector3", "cc12fe83e4c02719f1ce8070bfd14aecd40f75a96696a67a2a1f37f7dbb0765d"),
+    ("rcl_interfaces/msg/FloatingPointRange", "e6af23a23c177fee5f3075c8b1e435162a9b63c863d78c06017460b49684262d"),
+    ("rcl_interfaces/msg/IntegerRange", "f7b7fdc0f65f07702e099218e13288c3963bcb9345bde78b560e6cd19800fc5a"),
+    ("rcl_interfaces/msg/ListParametersResult", "237ae3428413dcbcfb452b510c42355f3a2b021dc091afa3e18526d57022f1cd"),
+    ("rcl_interfaces/msg/Log", "e28ce254ca8abc06abf92773b74602cdbf116ed34fbaf294fb9f81da9f318eac"),
+    ("rcl_interfaces/msg/Parameter", "ddfe6442cffc462317adb5c92536a7b6dd55858c5c3e1e328165a6b73c2831af"),
+    ("rcl_interfaces/msg/ParameterDescriptor", "52175dbfda6c51153101d33d2a9da05743f66f02d5ab2ca9ec4709b46b73d704"),
+    ("rcl_interfaces/msg/ParameterEvent", "043e627780fcad87a22d225bc2a037361dba713fca6a6b9f4b869a5aa0393204"),
+    ("rcl_interfaces/msg/ParameterValue", "115fc089a387e23c7ecd3525c9189c379109119d6ab82e8dfbde0fdf6a7f9b68"),
+    ("rcl_interfaces/msg/SetParametersResult", "cfcc0fb0371ee5159b403960ef4300f8f9d2f1fd6117c8666b7f9654d528a9b1"),
+    ("rcl_interfaces/srv/DescribeParameters", "845b484d71eb0673dae682f2e3ba3c4851a65a3dcfb97bddd82c5b57e91e4cff"),
+    ("rcl_interfaces/srv/GetParameterTypes", "da199c878688b3e530bdfe3ca8f74cb9fa0c303101e980a9e8f260e25e1c80ca"),
+    ("rcl_interfaces/srv/GetParameters", "bf9803d5c74cf989a5de3e0c2e99444599a627c7ff75f97b8c05b01003675cbc"),
+    ("rcl_interfaces/srv/ListParameters", "3e6062bfbb27bfb8730d4cef2558221f51a11646d78e7bb30a1e83afac3aad9d"),
+    ("rcl_interfaces/srv/SetParameters", "56eed9a67e169f9cb6c1f987bc88f868c14a8fc9f743a263bc734c154015d7e0"),
+    ("rcl_interfaces/srv/SetParametersAtomically", "0e192ef259c07fc3c07a13191d27002222e65e00ccec653ca05e856f79285fcd"),
+    ("rmw_dds_common/msg/Gid", "ab6f21cfbb0a6dbb837161e1110c2051a2850ed9f9c53944d7115d9bcebedf71"),
+    ("rmw_dds_common/msg/NodeEntitiesInfo", "8ffef65ee2d088c63b1e8fcd31e800ba9fc8dbe0ee15ca60d1676de5218087a7"),
+    ("rmw_dds_common/msg/ParticipantEntitiesInfo", "91a0593bacdcc50ea9bdcf849a938b128412cc1ea821245c663bcd26f83c295e"),
+    ("rosgraph_msgs/msg/Clock", "692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564"),
+    ("sensor_msgs/msg/JointState", "a13ee3a330e346c9d87b5aa18d24e11690752bd33a0350f11c5882bc9179260e"),
+    ("service_msgs/msg/ServiceEventInfo", "41bcbbe07a75c9b52bc96bfd5c24d7f0fc0a08c0cb7921b3373c5732345a6f45"),
+    ("std_msgs/msg/Header", "f49fb3ae2cf070f793645ff749683ac6b06203e41c891e17701b1cb597ce6a01"),
+    ("std_msgs/msg/String", "df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"),
+    ("tf2_msgs/msg/TFMessage", "e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087"),
+    ("type_description_interfaces/msg/Field", "c0b01379cd4226281285ccaf6be46653968f855f7c5e41614ff5d7a854efef7c"),
+    ("type_description_interfaces/msg/FieldType", "a70b6dd919645a03a3586f7f821defbc886ea3e531a1d95cc0f380a3973ccaa6"),
+    ("type_description_interfaces/msg/IndividualTypeDescription", "55c827d86c3c141bdd318fe6c22e11190e4d3b37c8f4f9751a084aa05ce96560"),
+    ("type_description_interfaces/msg/KeyValue", "274fe56bf14f33c7512e34c646a37579ee36779f745f049a9760763e817f0c42"),
+    ("type_description_interfaces/msg/TypeDescription", "739f2508c9fa3a6f330913ff5b9d25fb74159a077da71e1087f51a60c12a080b"),
+    ("type_description_interfaces/msg/TypeSource", "faeaec7596c04ecf5b6e99ad225e4c7cbb997ad5435f793526fb3984d011aae5"),
+    ("type_description_interfaces/srv/GetTypeDescription", "69b9c19c1021405984cc60dbbb1edceb147a6538b411d812ba6afabeed962cd5"),
+    ("urdf_usd/msg/Asset", "5b3525babd1fe144cbfc43fef8c15a650e25eb2399059bfbf0d7d9c9fb6b3b4c"),
+    ("urdf_usd/msg/FrameVerdict", "73a061494e24092e4181d8ddc5d87f2e1e5f5d7861171637c24e467c47f1de95"),
+    ("urdf_usd/srv/CheckFrames", "4c65ec54f087bd5d220d4fb0e7fb8b615008fab05100150ad48a989aff15317f"),
+    ("urdf_usd/srv/Convert", "e8abb878cc9dc7eebb415ec9e911fa11a3f709cdbb8e1f4f5e37ec368c177226"),
+    ("urdf_usd/srv/Convert_Request", "88559a0408fc1c792a24dda34ee87fdb7d20c22a35602e76583288a31b77bd0b"),
+    ("urdf_usd/srv/Convert_Response", "9386eedee3f6d9502c062fb42f5ce980f902999b754ef97fddf35d8e632e769d"),
+    ("urdf_usd/srv/Convert_Event", "79233b64e94d33726406baaea31fc38d5b067e6b75723b76f1e4e4f813dbac89"),
+];
+
+#[test]
+fn hashes_are_those_of_rosidl() {
+    for (name, known) in JAZZY {
+        assert_eq!(hash(name), Some(format!("RIHS01_{known}")), "{name}");
+    }
+    let standard = STANDARD.matches("\n= ").count();
+    assert_eq!(JAZZY.iter().filter(|(name, _)| !name.starts_with("urdf_usd/")).count(), standard, "all are checked");
+    assert_eq!((hash("std_msgs/msg/Missing"), describe("")), (None, None));
+}
+
+#[test]
+fn lines_of_definitions_are_read_as_rosidl_reads_them() {
+    let read =
+        |line: &str| field(line, "p").map(|f| (f.name, f.kind.type_id, f.kind.capacity, f.kind.nested_type_name, f.default));
+    let plain =
+        |name: &str, id, capacity, default: &str| Some((name.to_owned(), id, capacity, String::new(), default.to_owned()));
+    assert_eq!(read("uint8[3]  data # three"), plain("data", 51, 3, ""));
+    assert_eq!(read("char[<=4] data"), plain("data", 99, 4, ""));
+    assert_eq!(read("float32 x 0.5"), plain("x", 10, 0, "0.5"));
+    assert_eq!(read("bool b true"), plain("b", 15, 0, "True"));
+    assert_eq!(read("Other[] o"), Some(("o".to_owned(), 145, 0, "p/msg/Other".to_owned(), String::new())));
+    assert_eq!(read("string<=10[] names").map(|f| f.1), Some(165));
+    assert_eq!(field("string<=10 name", "p").map(|f| (f.kind.type_id, f.kind.string_capacity)), Some((21, 10)));
+    for nothing in ["", "# a comment", "uint8 A=1", "uint8 A = 1", "string OK = \"ok\"  # text"] {
+        assert_eq!(read(nothing), None, "{nothing}");
+    }
+    let mut all = BTreeMap::new();
+    super::read("p/srv/Empty", "\n---\n", &mut all);
+    assert_eq!(all["p/srv/Empty_Request"].fields[0].name, "structure_needs_at_least_one_member");
+}
+
+/// The structs that travel have the fields of the definitions, in their order.
+#[test]
+fn structs_are_what_the_definitions_say() {
+    fn check<T: Payload>(name: &str) {
+        let text = format!("{:?}", T::default());
+        let fields: Vec<String> = ALL[name].fields.iter().map(|field| format!("{}: ", field.name)).collect();
+        let mut rest = text.as_str();
+        for field in fields {
+            let name = if field == "type: " { "type_: ".to_owned() } else { field };
+            rest = rest.split_once(&name).unwrap_or_else(|| panic!("no {name} in {text}")).1;
+        }
+    }
+    fn message<M: Message>() {
+        check::<M>(&M::TYPE.of_message());
+    }
+    fn service<S: Service>() {
+        check::<S::Request>(&(S::TYPE.of_service() + "_Request"));
+        check::<S::Response>(&(S::TYPE.of_service() + "_Response"));
+    }
+    message::<diagnostic_msgs::DiagnosticArray>();
+    message::<diagnostic_msgs::DiagnosticStatus>();
+    message::<rcl_interfaces::Log>();
+    message::<rcl_interfaces::ParameterEvent>();
+    check::<rcl_interfaces::ParameterDescriptor>("rcl_interfaces/msg/ParameterDescriptor");
+    check::<rcl_interfaces::ParameterValue>("rcl_interfaces/msg/ParameterValue");
+    message::<rosgraph_msgs::Clock>();
+    message::<sensor_msgs::JointState>();
+    message::<std_msgs::String>();
+    message::<tf2_msgs::TFMessage>();
+    message::<urdf_usd::Asset>();
+    message::<urdf_usd::FrameVerdict>();
+    service::<urdf_usd::CheckFrames>();
+    service::<urdf_usd::Convert>();
+    service::<rcl_interfaces::DescribeParameters>();
+    service::<rcl_interfaces::GetParameterTypes>();
+    service::<rcl_interfaces::GetParameters>();
+    service::<rcl_interfaces::ListParameters>();
+    service::<rcl_interfaces::SetParameters>();
+    service::<rcl_interfaces::SetParametersAtomically>();
+}

@@ -1,0 +1,116 @@
+//! The ROS graph, from the liveliness tokens that every node under `rmw_zenoh_cpp` has for itself and its ends.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::wire::{self, End, Kind, Told};
+use crate::graph::{Graph as All, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
+
+/// The nodes and their ends that there are.
+#[derive(Default)]
+pub(super) struct Graph {
+    known: Mutex<BTreeMap<String, Told>>,
+    changes: watch::Sender<()>,
+}
+
+impl Graph {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Told>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ticks after every change.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
+    /// A token that appeared, or vanished.
+    pub(super) fn hear(&self, token: &str, is_there: bool) {
+        if !is_there {
+            self.known().remove(token);
+        } else if let Some(told) = wire::read(token) {
+            self.known().insert(token.to_owned(), told);
+        } else {
+            return tracing::debug!("a liveliness token that can't be read: {token}");
+        }
+        self.changes.send_replace(());
+    }
+
+    /// The hash of a topic's type, from its ends.
+    pub(super) fn hash(&self, topic: &str, type_name: &str) -> Option<String> {
+        let known = self.known();
+        let mut ends = known.values().filter_map(|told| told.end.as_ref());
+        ends.find(|(end, _)| end.name == topic && end.type_name == type_name).map(|(end, _)| end.hash.clone())
+    }
+
+    /// Waits until somebody serves what the `client` calls, but not for longer than `patience`: then tells why not.
+    pub(super) async fn server(&self, client: &End, patience: Duration) -> Result<(), String> {
+        let mut changes = self.changes();
+        // Whether there is one with the same definition of the type; `None` without any.
+        let find = || {
+            let known = self.known();
+            let ends = known.values().filter_map(|told| told.end.as_ref()).map(|(end, _)| end);
+            let servers = ends.filter(|end| end.kind == Kind::Server && end.name == client.name);
+            servers.filter(|end| end.type_name == client.type_name).map(|end| end.hash == client.hash).max()
+        };
+        let wait = async { while find() != Some(true) && changes.changed().await.is_ok() {} };
+        match (tokio::time::timeout(patience, wait).await, find()) {
+            (Ok(()), _) => Ok(()),
+            (Err(_), None) => Err("nobody offers it".to_owned()),
+            (Err(_), Some(_)) => Err(format!("it is offered with another definition of {}", client.type_name)),
+        }
+    }
+
+    /// All that is known.
+    pub(super) fn all(&self) -> All {
+        let mut all = All::default();
+        for (token, Told { node, end }) in &*self.known() {
+            let Some((end, qos)) = end else {
+                all.nodes.push(node.clone());
+                continue;
+            };
+            let (name, type_name, node) = (end.name.clone(), end.type_name.clone(), Some(node.clone()));
+            let mut topic = |role, id| {
+                let (topic, type_name, node) = (name.clone(), type_name.clone(), node.clone());
+                all.topics.push(TopicEnd { topic, type_name, role, node, id, qos: Some(*qos) });
+            };
+            let service = |role| ServiceEnd { service: name.clone(), type_name: type_name.clone(), role, node: node.clone() };
+            match end.kind {
+                Kind::Publisher => topic(TopicRole::Publisher, Some(wire::identity(token))),
+                Kind::Subscriber => topic(TopicRole::Subscriber, None),
+                Kind::Server => all.services.push(service(ServiceRole::Server)),
+                Kind::Client => all.services.push(service(ServiceRole::Client)),
+            }
+        }
+        all.nodes.sort();
+        all.topics.sort_by(|a, b| (&a.topic, a.role, &a.node, a.id).cmp(&(&b.topic, b.role, &b.node, b.id)));
+        all.services.sort_by(|a, b| (&a.service, a.role, &a.node).cmp(&(&b.service, b.role, &b.node)));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_of_another_definition_is_none() {
+        let (graph, patience) = (Graph::default(), Duration::from_millis(50));
+        let hear = |hash| {
+            graph.hear(
+                &format!("@ros2_lv/2/8b2/0/1/SS/%/%/adder/%add/example_interfaces::srv::dds_::AddTwoInts_/{hash}/::,10:,:,:,,"),
+                true,
+            );
+        };
+        let type_name = "example_interfaces/srv/AddTwoInts".to_owned();
+        let client = End { kind: Kind::Client, name: "/add".to_owned(), type_name, hash: "RIHS01_ab".to_owned() };
+        assert_eq!(graph.server(&client, patience).await.expect_err("no server"), "nobody offers it");
+        hear("RIHS01_cd");
+        let other = graph.server(&client, patience).await.expect_err("another definition");
+        assert_eq!(other, "it is offered with another definition of example_interfaces/srv/AddTwoInts");
+        hear("RIHS01_ab");
+        assert_eq!(graph.server(&client, patience).await, Ok(()));
+    }
+}

@@ -1,0 +1,193 @@
+//! Two nodes of this process, and the router between them, over real Zenoh on loopback. With more than one thread, as a session needs
+//! that is closed where asynchronous code runs: here the router's.
+
+use std::net::TcpListener;
+
+use super::*;
+use crate::environment::Environment;
+use crate::graph::{EndQos, ServiceRole, TopicEnd, TopicRole};
+use crate::msg::builtin_interfaces::Time;
+use crate::msg::rcl_interfaces::{GetParameters, Names};
+use crate::msg::sensor_msgs::JointState;
+use crate::msg::std_msgs::{Header, String as Text};
+use crate::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
+use crate::{PublisherId, codes};
+
+/// How long anything may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A router, and the nodes that connect to it.
+struct Net {
+    address: String,
+    _router: Session,
+}
+
+impl Net {
+    fn new() -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+        let address = format!("tcp/127.0.0.1:{port}");
+        let mut config = ::zenoh::Config::default();
+        let listen = format!(r#"["{address}"]"#);
+        for (key, value) in [("mode", r#""router""#), ("listen/endpoints", &listen), ("scouting/multicast/enabled", "false")] {
+            config.insert_json5(key, value).expect("a setting");
+        }
+        let router = std::thread::spawn(|| ::zenoh::open(config).wait()).join().expect("no panic").expect("a router");
+        Self { address, _router: router }
+    }
+
+    fn node(&self, name: &str, line: &str) -> Zenoh {
+        let (args, _) = Args::parse(line.split_whitespace().map(str::to_owned)).expect("arguments");
+        let connect = format!(r#"connect/endpoints=["{}"];listen/endpoints=["tcp/127.0.0.1:0"]"#, self.address);
+        let variables = Environment::of(&[("ZENOH_CONFIG_OVERRIDE", &connect), ("ROS_DOMAIN_ID", "79")]);
+        Zenoh::start(name, &args, &Settings::from_variables(&variables).expect("settings")).expect("a node")
+    }
+}
+
+/// Waits until the graph is as `wanted`.
+async fn graph(node: &Zenoh, wanted: impl Fn(&crate::Graph) -> bool) -> crate::Graph {
+    let mut changes = node.graph_changes();
+    let seen = async {
+        loop {
+            let graph = node.graph();
+            if wanted(&graph) {
+                return graph;
+            }
+            changes.changed().await.expect("the node is there");
+        }
+    };
+    match tokio::time::timeout(PATIENCE, seen).await {
+        Ok(graph) => graph,
+        Err(_) => panic!("the graph stayed {:#?}", node.graph()),
+    }
+}
+
+async fn heard<M>(subscription: &mut Subscription<M>) -> Option<Sample<M>> {
+    tokio::time::timeout(PATIENCE, subscription.next()).await.expect("in time")
+}
+
+async fn said(subscription: &mut Subscription<Text>) -> Option<String> {
+    heard(subscription).await.map(|sample| sample.message.data)
+}
+
+fn text(data: impl Into<String>) -> Text {
+    Text { data: data.into() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn latched_messages_reach_early_and_late_listeners() {
+    let net = Net::new();
+    let speaker = net.node("speaker", "--ros-args -r __ns:=/a -r said:=/b/heard");
+    let listener = net.node("listener", "--ros-args -r __ns:=/b");
+    let mut early = listener.subscribe::<Text>("heard", Qos::latched(1)).expect("early");
+    let publisher = speaker.advertise::<Text>("said", Qos::latched(1)).expect("publisher");
+    assert_eq!((publisher.topic(), early.topic()), ("/b/heard", "/b/heard"));
+    let large = "é".repeat(1 << 20);
+    for message in ["one", &large] {
+        publisher.publish(text(message)).expect("said");
+        assert!(said(&mut early).await.as_deref() == Some(message));
+    }
+    let mut late = listener.subscribe::<Text>("/b/heard", Qos::latched(1)).expect("late");
+    assert!(said(&mut late).await == Some(large));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph() {
+    let net = Net::new();
+    let (one, other) = (net.node("one", ""), net.node("other", ""));
+    let mut left = one.subscribe::<Text>("/t", Qos::reliable(10)).expect("subscription");
+    let mut calls = one.serve::<Convert>("convert").expect("service");
+    let mut changes = one.changes();
+    let publisher = one.advertise::<Text>("/t", Qos::latched(10)).expect("publisher");
+    publisher.publish(text("bye")).expect("said");
+    graph(&other, |graph| graph.nodes == ["/one", "/other"] && graph.publishers("/t").count() == 1).await;
+    one.shutdown();
+    one.shutdown();
+    while said(&mut left).await.is_some() {}
+    assert!(calls.next().await.is_none() && changes.next().await.is_none());
+    for fault in [publisher.publish(text("late")).err(), one.subscribe::<Text>("/t", Qos::reliable(1)).err()] {
+        assert_eq!(fault.map(|fault| fault.code), Some(codes::TRANSPORT.id));
+    }
+    let graph = graph(&other, |graph| graph.nodes == ["/other"] && graph.publishers("/t").count() == 0).await;
+    assert!(graph.services.iter().all(|end| end.node.as_deref() == Some("/other")), "{graph:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_dropped_is_withdrawn() {
+    let net = Net::new();
+    let (one, other) = (net.node("one", ""), net.node("other", ""));
+    let publisher = one.advertise::<Text>("/t", Qos::reliable(1)).expect("publisher");
+    let (subscription, service) = (one.subscribe::<Text>("/t", Qos::reliable(1)), one.serve::<Convert>("convert"));
+    let ends = |graph: &crate::Graph| {
+        let topics = graph.topics.iter().filter(|end| end.topic == "/t").count();
+        (topics, graph.services.iter().filter(|end| end.service == "/convert").count())
+    };
+    graph(&other, |graph| ends(graph) == (2, 1)).await;
+    drop((publisher, subscription, service));
+    graph(&other, |graph| ends(graph) == (0, 0)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn services_are_called_and_answered() {
+    let net = Net::new();
+    let (server, caller) = (net.node("server", ""), net.node("caller", "--ros-args -p rate:=5"));
+    let no_server =
+        caller.call::<Convert>("/none", ConvertRequest::default(), Duration::from_millis(300)).await.expect_err("none");
+    assert!(no_server.code == codes::NO_ANSWER.id && no_server.message.contains("nobody offers it"), "{no_server}");
+    let mut calls = server.serve::<Convert>("~/convert").expect("service");
+    assert_eq!(calls.service(), "/server/convert");
+    let answering = tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Some(Request { request, responder }) = calls.next().await {
+            if request.urdf == "silence" {
+                held.push(responder);
+            } else {
+                let report = request.urdf.repeat(1000);
+                responder.send(ConvertResponse { success: true, report, ..Default::default() }).expect("sent");
+            }
+        }
+    });
+    let ask = |urdf: &str, patience| {
+        caller.call::<Convert>("/server/convert", ConvertRequest { urdf: urdf.to_owned(), ..Default::default() }, patience)
+    };
+    assert_eq!(ask("abc", PATIENCE).await.expect("an answer").report.len(), 3000);
+    let silent = ask("silence", Duration::from_millis(500)).await.expect_err("silence");
+    assert!(silent.code == codes::NO_ANSWER.id && silent.message.contains("silent"), "{silent}");
+    let many = futures::future::join_all((0..50).map(|n| ask(&format!("{n:02}"), PATIENCE))).await;
+    for (n, answer) in many.into_iter().enumerate() {
+        assert!(answer.expect("an answer").report.starts_with(&format!("{n:02}")), "{n}");
+    }
+    let names = Names { names: vec!["use_sim_time".to_owned(), "none".to_owned()] };
+    let values = server.call::<GetParameters>("/caller/get_parameters", names, PATIENCE).await.expect("values").values;
+    assert_eq!(values.iter().map(|value| value.type_).collect::<Vec<_>>(), [1, 0]);
+    answering.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn topics_of_any_type_are_observed_and_the_graph_tells_their_ends() {
+    let net = Net::new();
+    let (speaker, observer) = (net.node("speaker", "--ros-args -r __ns:=/left"), net.node("observer", ""));
+    let header = Header { stamp: Time { sec: 7, nanosec: 8 }, frame_id: "laser".to_owned() };
+    let publisher = speaker.advertise::<JointState>("scan", Qos::best_effort(5)).expect("publisher");
+    let mut seen = observer.observe("/left/scan", "sensor_msgs/msg/JointState", Qos::best_effort(10)).expect("subscription");
+    let is_matched = |graph: &crate::Graph| graph.topics.iter().filter(|end| end.topic == "/left/scan").count() == 2;
+    let told = graph(&observer, is_matched).await;
+    graph(&speaker, is_matched).await;
+    let Some(TopicEnd { type_name, role, node, id, qos, .. }) = told.publishers("/left/scan").next().cloned() else {
+        panic!("no publisher in {told:#?}");
+    };
+    assert_eq!(
+        (type_name.as_str(), role, node.as_deref()),
+        ("sensor_msgs/msg/JointState", TopicRole::Publisher, Some("/left/speaker"))
+    );
+    let offered = EndQos { reliability: Reliability::BestEffort, durability: Durability::Volatile, depth: Some(5) };
+    assert_eq!(qos, Some(offered));
+    publisher.publish(JointState { header: header.clone(), position: vec![1.0; 99], ..JointState::default() }).expect("said");
+    let sample = heard(&mut seen).await.expect("a sample");
+    assert_eq!((sample.message.header, Some(sample.publisher)), (Some(header), id));
+    assert_ne!(sample.publisher, PublisherId::default());
+    let served = told.services.iter().find(|end| end.service == "/left/speaker/get_parameters").expect("a service");
+    assert_eq!((served.type_name.as_str(), served.role), ("rcl_interfaces/srv/GetParameters", ServiceRole::Server));
+    // A type that nobody has told of can still be waited for.
+    let mut later = observer.observe("/odd", "odd_msgs/msg/Odd", Qos::latched(1)).expect("subscription");
+    assert!(later.try_next().is_none());
+}

@@ -1,0 +1,241 @@
+//! What URDF does not define, kept as it was written.
+
+use super::codes;
+use super::source::unbound_uri;
+use super::xml::{Node, Xml, elements, qualified_attribute, qualified_name};
+use urdf_usd_robot::{Custom, Element};
+
+/// How deep elements may be nested. What reads, writes and frees them goes down step by step, so this bounds the stack too.
+const MAX_DEPTH: usize = 64;
+/// How many elements and attributes are kept. Real robots have up to 2000; each becomes a prim or an attribute.
+pub(super) const MAX_KEPT: usize = 50_000;
+
+/// An element of URDF, with the parts of it that the hub has a place for. Everything else in it is custom.
+pub(super) struct Known {
+    name: &'static str,
+    attributes: &'static [&'static str],
+    children: &'static [Known],
+    kind: Kind,
+}
+
+/// How an element of URDF stands among its siblings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Once.
+    Single,
+    /// Any number of times.
+    Many,
+    /// Any number of times, each with custom data of its own in the hub.
+    Owner,
+}
+
+const fn single(name: &'static str, attributes: &'static [&'static str]) -> Known {
+    Known { name, attributes, children: &[], kind: Kind::Single }
+}
+
+const fn owner(name: &'static str) -> Known {
+    Known { name, attributes: &[], children: &[], kind: Kind::Owner }
+}
+
+const ORIGIN: Known = single("origin", &["xyz", "rpy", "quat_xyzw"]);
+const GEOMETRY: Known = Known {
+    name: "geometry",
+    attributes: &[],
+    children: &[
+        single("box", &["size"]),
+        single("cylinder", &["radius", "length"]),
+        single("sphere", &["radius"]),
+        single("capsule", &["radius", "length"]),
+        single("mesh", &["filename", "scale"]),
+    ],
+    kind: Kind::Single,
+};
+const MATERIAL_PARTS: &[Known] = &[single("color", &["rgba"]), single("texture", &["filename"])];
+
+pub(super) const ROBOT: Known = Known {
+    name: "robot",
+    attributes: &["name"],
+    children: &[
+        owner("link"),
+        owner("joint"),
+        Known { name: "material", attributes: &["name"], children: MATERIAL_PARTS, kind: Kind::Many },
+    ],
+    kind: Kind::Single,
+};
+pub(super) const LINK: Known = Known {
+    name: "link",
+    attributes: &["name"],
+    children: &[
+        Known {
+            name: "inertial",
+            attributes: &[],
+            children: &[ORIGIN, single("mass", &["value"]), single("inertia", &["ixx", "ixy", "ixz", "iyy", "iyz", "izz"])],
+            kind: Kind::Single,
+        },
+        owner("visual"),
+        owner("collision"),
+    ],
+    kind: Kind::Owner,
+};
+pub(super) const VISUAL: Known = Known {
+    name: "visual",
+    attributes: &["name"],
+    children: &[
+        ORIGIN,
+        GEOMETRY,
+        Known { name: "material", attributes: &["name"], children: MATERIAL_PARTS, kind: Kind::Single },
+    ],
+    kind: Kind::Owner,
+};
+pub(super) const COLLISION: Known =
+    Known { name: "collision", attributes: &["name"], children: &[ORIGIN, GEOMETRY], kind: Kind::Owner };
+pub(super) const JOINT: Known = Known {
+    name: "joint",
+    attributes: &["name", "type"],
+    children: &[
+        ORIGIN,
+        single("parent", &["link"]),
+        single("child", &["link"]),
+        single("axis", &["xyz"]),
+        single("limit", &["lower", "upper", "effort", "velocity"]),
+        single("dynamics", &["damping", "friction"]),
+        single("mimic", &["joint", "multiplier", "offset"]),
+        single("safety_controller", &["soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity"]),
+        single("calibration", &["rising", "falling", "reference_position"]),
+    ],
+    kind: Kind::Owner,
+};
+
+impl Xml<'_> {
+    /// What of `node`, a URDF element as in `known`, the hub has no place for. An element within it of which only a part is
+    /// custom is kept with that part (and its name, if it has one).
+    ///
+    /// To be asked after everything in `node` was read: elements that were left out are kept whole.
+    pub(super) fn custom(&mut self, node: Node<'_>, known: &Known) -> Custom {
+        self.report_stray(node);
+        let mut attributes = self.attributes(node);
+        attributes.retain(|(name, _)| !known.attributes.contains(&name.as_str()));
+        if !attributes.is_empty() && !self.keeps(node, attributes.len()) {
+            attributes.clear();
+        }
+        let mut custom = Custom { attributes, elements: Vec::new() };
+        let mut seen: Vec<&str> = Vec::new();
+        for child in elements(node) {
+            let name = qualified_name(child);
+            let repeated = seen.contains(&name);
+            match known.children.iter().find(|k| k.name == name).filter(|_| !self.is_left_out(child)) {
+                Some(Known { kind: Kind::Owner, .. }) => {}
+                Some(inner) if inner.kind == Kind::Many || !repeated => {
+                    seen.extend(Some(inner.name).filter(|_| !repeated));
+                    custom.elements.extend(self.remnant(child, inner));
+                }
+                _ => custom.elements.extend(self.element(child)),
+            }
+        }
+        custom
+    }
+
+    /// The custom part of an element that has no custom data of its own in the hub.
+    fn remnant(&mut self, node: Node<'_>, known: &Known) -> Option<Element> {
+        let Custom { mut attributes, elements } = self.custom(node, known);
+        if attributes.is_empty() && elements.is_empty() {
+            return None;
+        }
+        if known.attributes.contains(&"name")
+            && let Some(name) = node.attribute("name")
+        {
+            attributes.insert(0, ("name".to_owned(), name.to_owned()));
+        }
+        Some(Element {
+            name: known.name.to_owned(),
+            attributes,
+            text: String::new(),
+            children: elements,
+            place: self.place(node),
+        })
+    }
+
+    /// An element as it was written. None, reported, if it is nested too deep.
+    pub fn element(&mut self, node: Node<'_>) -> Option<Element> {
+        if node.ancestors().take(MAX_DEPTH + 2).count() > MAX_DEPTH + 1 {
+            let message = format!("elements are nested more than {MAX_DEPTH} deep here");
+            self.report(&codes::TOO_DEEP, node, message, "no robot needs that; correct the program that wrote it");
+            return None;
+        }
+        let attributes = self.attributes(node);
+        if !self.keeps(node, 1 + attributes.len()) {
+            return None;
+        }
+        self.report_instructions(node);
+        let children = elements(node).filter_map(|child| self.element(child)).collect();
+        let name = qualified_name(node).to_owned();
+        Some(Element { name, attributes, text: text_in(node), children, place: self.place(node) })
+    }
+
+    /// Whether there is room for `count` more custom elements and attributes; if not, that is reported at the first.
+    fn keeps(&mut self, node: Node<'_>, count: usize) -> bool {
+        let before = self.kept;
+        self.kept = before.saturating_add(count);
+        if before <= MAX_KEPT && self.kept > MAX_KEPT {
+            let message = format!(
+                "there are more than {MAX_KEPT} elements and attributes that URDF does not define or that repeat others; from here \
+                 on they are left out"
+            );
+            self.report_late(&codes::TOO_MANY_ELEMENTS, node, message, "remove what no program reads, or the repetitions");
+        }
+        self.kept <= MAX_KEPT
+    }
+
+    /// All attributes of `node` and the namespaces that it declares, by their names as written.
+    fn attributes(&self, node: Node<'_>) -> Vec<(String, String)> {
+        let declarations = declarations(node);
+        let written = node.attributes().map(|a| (qualified_attribute(node, a).to_owned(), a.value().to_owned()));
+        declarations.into_iter().chain(written).collect()
+    }
+
+    /// Reports what stands between elements in an element of URDF, which has nothing there.
+    fn report_stray(&mut self, node: Node<'_>) {
+        let text = text_in(node);
+        let is_stray = |child: &Node<'_>| child.text().is_some_and(|text| !text.trim().is_empty());
+        if let Some(first) = node.children().filter(Node::is_text).find(is_stray) {
+            let message = format!("the text \"{}\" stands between elements", super::xml::short(&text));
+            self.report_text(&codes::LEFT_OUT, first, message, "remove it, or make it a comment");
+        }
+        self.report_instructions(node);
+    }
+
+    /// Reports processing instructions, which nothing keeps.
+    fn report_instructions(&mut self, node: Node<'_>) {
+        for instruction in node.children().filter(|child| child.is_pi()) {
+            let target = instruction.pi().map_or("", |pi| pi.target);
+            let message = format!("the processing instruction <?{} …?> means nothing here", super::xml::short(target));
+            self.report(&codes::LEFT_OUT, instruction, message, "remove it");
+        }
+    }
+}
+
+/// The namespaces that `node` itself declares, as attributes. Those that were put in for the parser are none.
+fn declarations(node: Node<'_>) -> Vec<(String, String)> {
+    let range = node.range();
+    let end = node.first_child().map_or(range.end, |child| child.range().start);
+    // Asking the parser is slow; nearly always there is nothing to ask for.
+    if !node.document().input_text().get(range.start..end).is_some_and(|tag| tag.contains("xmlns")) {
+        return Vec::new();
+    }
+    let inherited = |prefix: Option<&str>, uri: &str| {
+        node.parent_element().is_some_and(|parent| parent.lookup_namespace_uri(prefix) == Some(uri))
+    };
+    let declared = node.namespaces().filter(|namespace| !inherited(namespace.name(), namespace.uri()));
+    let named = declared.filter_map(|namespace| match namespace.name() {
+        Some(prefix) if namespace.uri() == unbound_uri(prefix) => None,
+        Some(prefix) => Some((format!("xmlns:{prefix}"), namespace.uri().to_owned())),
+        None => Some(("xmlns".to_owned(), namespace.uri().to_owned())),
+    });
+    named.collect()
+}
+
+/// The text directly in `node`, each piece trimmed.
+fn text_in(node: Node<'_>) -> String {
+    let pieces = node.children().filter(|child| child.is_text()).filter_map(|child| child.text());
+    pieces.map(str::trim).filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,96 @@
+//! Controllers that can't be active at once, since they command the same joints (REP-158 §4.2.3).
+
+use std::collections::HashMap;
+
+use crate::codes;
+use crate::xml::short;
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_robot::Interface;
+
+/// How many joints a message lists.
+const MAX_NAMES: usize = 5;
+
+/// A controller and what it commands.
+struct Claim<'a> {
+    controller: String,
+    joints: Vec<&'a str>,
+    is_trajectory: bool,
+    place: Place,
+}
+
+/// The controllers of a robot, with the joints that each of them commands and the interfaces that it offers.
+#[derive(Default)]
+pub(super) struct Claims<'a> {
+    claims: Vec<Claim<'a>>,
+    /// Indices of interfaces, each with a controller that offers it.
+    offers: Vec<(usize, usize)>,
+}
+
+impl<'a> Claims<'a> {
+    /// Adds a controller, or joints to one of that name, and returns its index.
+    pub fn add(&mut self, controller: &str, joints: Vec<&'a str>, is_trajectory: bool, place: &Place) -> usize {
+        if let Some(known) = self.claims.iter().position(|claim| claim.controller == controller) {
+            self.claims[known].joints.extend(joints);
+            return known;
+        }
+        self.claims.push(Claim { controller: controller.to_owned(), joints, is_trajectory, place: place.clone() });
+        self.claims.len() - 1
+    }
+
+    /// Adds what a controller offers to `interfaces`, each once.
+    pub fn offer(&mut self, controller: usize, interface: Interface, interfaces: &mut Vec<Interface>) {
+        let known = interfaces.iter().position(|known| *known == interface);
+        self.offers.push((known.unwrap_or(interfaces.len()), controller));
+        if known.is_none() {
+            interfaces.push(interface);
+        }
+    }
+
+    /// Has `interfaces` start disabled where only controllers offer them that others keep from their joints, and says which those
+    /// controllers are. A trajectory controller comes first, since it holds the joints where they are until it is told to move them;
+    /// then the controller that was added first.
+    pub fn settle(self, interfaces: &mut [Interface]) -> Vec<Diagnostic> {
+        let mut ranked: Vec<usize> = (0..self.claims.len()).collect();
+        ranked.sort_by_key(|&index| !self.claims[index].is_trajectory);
+        let mut holders: HashMap<&str, usize> = HashMap::new();
+        let mut excluded: Vec<Option<Diagnostic>> = vec![None; self.claims.len()];
+        for index in ranked {
+            let claim = &self.claims[index];
+            let held: Vec<(&str, usize)> =
+                claim.joints.iter().filter_map(|joint| Some((*joint, *holders.get(joint)?))).collect();
+            match held.first() {
+                Some(&(_, holder)) => {
+                    let joints = held.iter().filter(|(_, other)| *other == holder).map(|(joint, _)| *joint).collect();
+                    excluded[index] = Some(diagnostic(claim, &self.claims[holder], joints));
+                }
+                None => holders.extend(claim.joints.iter().map(|joint| (*joint, index))),
+            }
+        }
+        let mut is_offered: HashMap<usize, bool> = HashMap::new();
+        for &(interface, controller) in &self.offers {
+            *is_offered.entry(interface).or_default() |= excluded[controller].is_none();
+        }
+        for (interface, is_offered) in is_offered {
+            interfaces[interface].starts_enabled = is_offered;
+        }
+        excluded.into_iter().flatten().collect()
+    }
+}
+
+fn diagnostic(claim: &Claim<'_>, holder: &Claim<'_>, joints: Vec<&str>) -> Diagnostic {
+    let names: Vec<String> = joints.iter().take(MAX_NAMES).map(|joint| short(joint)).collect();
+    let more = if joints.len() > MAX_NAMES { ", …" } else { "" };
+    let why = match (holder.is_trajectory, claim.is_trajectory) {
+        (true, false) => "is a trajectory controller",
+        _ => "is named first",
+    };
+    let message = format!(
+        "the controllers \"{}\" and \"{}\" command the same joints ({}{more}); \"{}\" starts disabled, since the other one {why}",
+        short(&holder.controller),
+        short(&claim.controller),
+        names.join(", "),
+        short(&claim.controller),
+    );
+    let help = "for another one, set starts_enabled on the interfaces of both in a layer over the asset";
+    Diagnostic::new(&codes::EXCLUSIVE_CONTROLLER, claim.place.clone(), message).help(help)
+}

@@ -1,0 +1,126 @@
+//! Contact: Gazebo's friction and restitution, and Bullet's.
+
+use std::collections::BTreeMap;
+
+use super::scope::{Scope, child, descend};
+use crate::codes;
+use urdf_usd_robot::{Contact, Element, LinkId};
+
+/// The coefficient of friction of a link of which only the restitution is known: Gazebo's default.
+pub(super) const DEFAULT_FRICTION: f64 = 1.0;
+
+/// What a source says about a link; what is said last counts, as in Gazebo.
+#[derive(Clone, Copy, Default)]
+struct Given {
+    first: Option<f64>,
+    second: Option<f64>,
+    restitution: Option<f64>,
+}
+
+impl Given {
+    fn says_nothing(self) -> bool {
+        self.first.or(self.second).or(self.restitution).is_none()
+    }
+
+    /// Takes what `later` says over what it said.
+    fn overlay(&mut self, later: Self) {
+        self.first = later.first.or(self.first);
+        self.second = later.second.or(self.second);
+        self.restitution = later.restitution.or(self.restitution);
+    }
+
+    /// Takes from `other` what it does not say itself.
+    fn complete(&mut self, other: Self) {
+        if self.first.or(self.second).is_none() {
+            (self.first, self.second) = (other.first, other.second);
+        }
+        self.restitution = self.restitution.or(other.restitution);
+    }
+}
+
+/// What contact with links is like, for those that the source says it of.
+pub(super) fn read(scope: &mut Scope<'_>) -> Vec<(LinkId, Contact)> {
+    let robot = scope.robot;
+    let mut links: BTreeMap<LinkId, Given> = BTreeMap::new();
+    for block in scope.elements("gazebo") {
+        let Some(reference) = super::reference(block) else { continue };
+        let mut given = Given::default();
+        gazebo(scope, block, &mut given);
+        if given.says_nothing() {
+            continue;
+        }
+        match scope.link(reference) {
+            Some(link) => links.entry(link).or_default().overlay(given),
+            // Gazebo takes it for what it means there: nothing.
+            None if scope.joint(reference).is_some() => {}
+            None => scope.report_unknown("link", reference, &block.place),
+        }
+    }
+    for (index, link) in robot.links.iter().enumerate() {
+        for element in link.custom.elements.iter().filter(|element| element.name == "contact") {
+            let mut given = Given::default();
+            bullet(scope, element, &mut given);
+            links.entry(LinkId(index)).or_default().complete(given);
+        }
+    }
+    links.into_iter().filter_map(|(link, given)| Some((link, contact(given)?))).collect()
+}
+
+fn contact(given: Given) -> Option<Contact> {
+    let (first, second) = match (given.first, given.second) {
+        (None, None) => (given.restitution.map(|_| DEFAULT_FRICTION)?, DEFAULT_FRICTION),
+        (first, second) => (first.or(second)?, second.or(first)?),
+    };
+    Some(Contact { static_friction: first.max(second), dynamic_friction: first.min(second), restitution: given.restitution })
+}
+
+fn gazebo(scope: &mut Scope<'_>, block: &Element, given: &mut Given) {
+    coefficients(scope, block, given);
+    for holder in [Some(block), child(block, "collision")].into_iter().flatten() {
+        if let Some(ode) = descend(holder, &["surface", "friction", "ode"]) {
+            coefficients(scope, ode, given);
+        }
+        if let Some(bounce) = descend(holder, &["surface", "bounce"]) {
+            coefficients(scope, bounce, given);
+        }
+    }
+}
+
+fn coefficients(scope: &mut Scope<'_>, element: &Element, given: &mut Given) {
+    given.first = coefficient(scope, element, &["mu", "mu1"]).or(given.first);
+    given.second = coefficient(scope, element, &["mu2"]).or(given.second);
+    given.restitution = restitution(scope, element, "restitution_coefficient").or(given.restitution);
+}
+
+/// Bullet's `<contact>` in a link.
+fn bullet(scope: &mut Scope<'_>, element: &Element, given: &mut Given) {
+    if let Some(friction) = coefficient(scope, element, &["lateral_friction"]) {
+        (given.first, given.second) = (Some(friction), Some(friction));
+    }
+    given.restitution = restitution(scope, element, "restitution").or(given.restitution);
+}
+
+/// A number that is not negative, of the last of the elements `names` that has one.
+fn coefficient(scope: &mut Scope<'_>, element: &Element, names: &[&str]) -> Option<f64> {
+    let mut last = None;
+    for node in element.children.iter().filter(|child| names.contains(&child.name.as_str())) {
+        match scope.own_number(node, "it is ignored") {
+            Some(value) if value < 0.0 => {
+                let message = format!("{} is {value}, but a coefficient can't be negative; it is ignored", node.name);
+                scope.report(&codes::BAD_SETTING, &node.place, message, "correct the value");
+            }
+            Some(value) => last = Some(value),
+            None => {}
+        }
+    }
+    last
+}
+
+fn restitution(scope: &mut Scope<'_>, element: &Element, name: &'static str) -> Option<f64> {
+    let value = coefficient(scope, element, &[name])?;
+    if value > 1.0 {
+        let message = format!("{name} is {value}, but nothing bounces higher than it fell; 1 is used");
+        scope.report(&codes::BAD_SETTING, &element.place, message, "give a number from 0 to 1");
+    }
+    Some(value.min(1.0))
+}

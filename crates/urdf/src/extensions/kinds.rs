@@ -1,0 +1,184 @@
+//! Which kinds of sensors there are, what they are called, and their defaults.
+
+use urdf_usd_robot::SensorKind;
+
+/// A kind of sensor, finer than the hub's: what it publishes depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Camera,
+    DepthCamera,
+    RgbdCamera,
+    /// Several cameras that take their pictures at the same time.
+    MultiCamera,
+    Lidar,
+    Imu,
+    Contact,
+    ForceTorque,
+    Gps,
+    Magnetometer,
+    Altimeter,
+    AirPressure,
+    Range,
+    LogicalCamera,
+}
+
+/// Every kind: its words (lower case, without separators), default rate in Hz, the last part of its default topic, and its
+/// messages. Cameras have several topics; theirs is the picture.
+const TABLE: &[(Kind, &[&str], f64, &str, &str)] = &[
+    (
+        Kind::Camera,
+        &["camera", "triggeredcamera", "prosilica", "wideanglecamera", "thermal", "thermalcamera"],
+        30.0,
+        "image_raw",
+        IMAGE,
+    ),
+    (Kind::DepthCamera, &["depth", "depthcamera", "opennikinect", "kinect"], 30.0, "image_raw", IMAGE),
+    (Kind::RgbdCamera, &["rgbd", "rgbdcamera"], 30.0, "image_raw", IMAGE),
+    (Kind::MultiCamera, &["multicamera", "stereo", "stereocamera"], 30.0, "image_raw", IMAGE),
+    (
+        Kind::Lidar,
+        &[
+            "ray",
+            "gpuray",
+            "lidar",
+            "gpulidar",
+            "laser",
+            "gpulaser",
+            "blocklaser",
+            "raysensor",
+            "gpuraysensor",
+            "laserscan",
+            "laserscanner",
+            "velodynelaser",
+            "velodynegpulaser",
+        ],
+        10.0,
+        "scan",
+        LASER_SCAN,
+    ),
+    (Kind::Imu, &["imu", "imusensor"], 100.0, "imu", "sensor_msgs/msg/Imu"),
+    (Kind::Contact, &["contact", "bumper", "contactsensor"], 100.0, "contacts", "ros_gz_interfaces/msg/Contacts"),
+    (
+        Kind::ForceTorque,
+        &["forcetorque", "ft", "ftsensor", "forcetorquesensor"],
+        100.0,
+        "wrench",
+        "geometry_msgs/msg/WrenchStamped",
+    ),
+    (Kind::Gps, &["gps", "navsat", "gpssensor", "gnss"], 10.0, "fix", "sensor_msgs/msg/NavSatFix"),
+    (Kind::Magnetometer, &["magnetometer", "magnetic"], 50.0, "magnetic_field", "sensor_msgs/msg/MagneticField"),
+    (Kind::Altimeter, &["altimeter"], 10.0, "altitude", "ros_gz_interfaces/msg/Altimeter"),
+    (Kind::AirPressure, &["airpressure", "barometer"], 10.0, "air_pressure", "sensor_msgs/msg/FluidPressure"),
+    (Kind::Range, &["sonar", "range", "ultrasonic"], 10.0, "range", RANGE),
+    (Kind::LogicalCamera, &["logicalcamera"], 10.0, "models", "ros_gz_interfaces/msg/LogicalCameraImage"),
+];
+
+pub(super) const IMAGE: &str = "sensor_msgs/msg/Image";
+pub(super) const CAMERA_INFO: &str = "sensor_msgs/msg/CameraInfo";
+pub(super) const POINT_CLOUD: &str = "sensor_msgs/msg/PointCloud2";
+pub(super) const LASER_SCAN: &str = "sensor_msgs/msg/LaserScan";
+pub(super) const RANGE: &str = "sensor_msgs/msg/Range";
+
+impl Kind {
+    /// The kind that a type is a word for, in any of its spellings: `gpu_ray`, `Camera`, `libgazebo_ros_imu_sensor.so`.
+    pub fn of_type(text: &str) -> Option<Self> {
+        let word = text.trim().to_ascii_lowercase();
+        let word = word.strip_prefix("lib").unwrap_or(&word);
+        let word = word.strip_suffix(".so").unwrap_or(word);
+        let word = word.strip_prefix("gazebo_ros_").unwrap_or(word);
+        let letters: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
+        TABLE.iter().find(|row| row.1.contains(&letters.as_str())).map(|row| row.0)
+    }
+
+    /// The kind whose data a plugin publishes, if its file's name tells: `libgazebo_ros_block_laser.so`.
+    pub fn of_plugin(filename: &str) -> Option<Self> {
+        let file = filename.rsplit('/').next().unwrap_or(filename);
+        let stem = file.strip_prefix("lib").unwrap_or(file).trim_end_matches(".so");
+        Self::of_type(file).or_else(|| stem.split(['_', '-', '.']).find_map(Self::of_type))
+    }
+
+    /// The kind of a sensor that is told only by what it has in it.
+    pub fn of_content<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<Self> {
+        names.find_map(Self::of_type)
+    }
+
+    pub fn is_camera(self) -> bool {
+        matches!(self, Self::Camera | Self::DepthCamera | Self::RgbdCamera | Self::MultiCamera)
+    }
+
+    /// Whether a plugin for `plugin` makes sense of a sensor of this kind.
+    pub fn fits(self, plugin: Self) -> bool {
+        self == plugin || self.is_camera() && plugin.is_camera() || (self, plugin) == (Self::Lidar, Self::Range)
+    }
+
+    /// The rate in Hz of a sensor that does not say.
+    pub fn default_rate(self) -> f64 {
+        self.row().2
+    }
+
+    /// The last part of the topic of a sensor that does not say.
+    pub fn default_topic(self) -> &'static str {
+        self.row().3
+    }
+
+    /// The type of its messages.
+    pub fn message(self) -> &'static str {
+        self.row().4
+    }
+
+    /// The hub's word for it; cameras have more to say.
+    pub fn in_hub(self) -> SensorKind {
+        match self {
+            Self::Lidar => SensorKind::Lidar,
+            Self::Imu => SensorKind::Imu,
+            Self::Contact => SensorKind::Contact,
+            Self::ForceTorque => SensorKind::ForceTorque,
+            Self::Gps => SensorKind::Gps,
+            _ => SensorKind::Other,
+        }
+    }
+
+    fn row(self) -> &'static (Self, &'static [&'static str], f64, &'static str, &'static str) {
+        // Every kind has its row; a test says so.
+        TABLE.iter().find(|row| row.0 == self).unwrap_or(&TABLE[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_have_many_spellings() {
+        for (text, kind) in [
+            ("camera", Some(Kind::Camera)),
+            ("Camera ", Some(Kind::Camera)),
+            ("wideanglecamera", Some(Kind::Camera)),
+            ("thermal_camera", Some(Kind::Camera)),
+            ("depth", Some(Kind::DepthCamera)),
+            ("rgbd_camera", Some(Kind::RgbdCamera)),
+            ("multicamera", Some(Kind::MultiCamera)),
+            ("gpu_ray", Some(Kind::Lidar)),
+            ("libgazebo_ros_gpu_laser", Some(Kind::Lidar)),
+            ("libgazebo_ros_imu_sensor.so", Some(Kind::Imu)),
+            ("force_torque", Some(Kind::ForceTorque)),
+            ("navsat", Some(Kind::Gps)),
+            ("segmentation", None),
+            ("", None),
+        ] {
+            assert_eq!(Kind::of_type(text), kind, "{text}");
+        }
+        for (file, kind) in [
+            ("libgazebo_ros_create_imu.so", Some(Kind::Imu)),
+            ("/opt/ros/lib/libgazebo_ros_openni_kinect.so", Some(Kind::DepthCamera)),
+            ("libhector_gazebo_ros_gps.so", Some(Kind::Gps)),
+            ("libgazebo_ros_velodyne_laser.so", Some(Kind::Lidar)),
+            ("libgazebo_ros_create_cliff_sensor.so", None),
+        ] {
+            assert_eq!(Kind::of_plugin(file), kind, "{file}");
+        }
+        for row in TABLE {
+            assert_eq!(row.0.row().1, row.1);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Group states → named poses. What their values mean is MoveIt's to say: a planar joint has x, y and an angle in the joint's xy
+//! plane, a floating one a position and a quaternion.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
+
+use super::{Names, codes};
+use crate::xml::{Node, Xml, children, name_of, short};
+use urdf_usd_robot::kinematics::{floating_positions, planar_basis};
+use urdf_usd_robot::{Joint, JointId, JointKind, NamedPose, Pose, Robot};
+
+/// The most group states that are read: writers give every joint a position in each.
+const MAX_STATES: usize = 1000;
+/// The most positions in all of them together.
+const MAX_POSITIONS: usize = 1_000_000;
+/// Metres or radians that are no difference.
+const TOLERANCE: f64 = 1e-6;
+
+/// Reads the group states of an SRDF. A later state of the same name and group takes the place of an earlier one.
+pub(super) fn poses(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<NamedPose> {
+    let mut known = Known::of(root, robot);
+    let mut poses: Vec<NamedPose> = Vec::new();
+    let mut places: HashMap<(Option<String>, String), usize> = HashMap::new();
+    let most = MAX_STATES.min(MAX_POSITIONS / robot.joints.len().max(1)).max(1);
+    for (count, node) in children(root, "group_state").enumerate() {
+        if count == most {
+            let message = format!("there are more than {most} group states; from here on none is read");
+            xml.report(&codes::TOO_MANY_STATES, node, message, "remove states that nobody uses");
+            break;
+        }
+        let Some(pose) = known.pose(xml, node) else { continue };
+        match places.entry((pose.group.clone(), pose.name.clone())) {
+            Entry::Vacant(place) => {
+                place.insert(poses.len());
+                poses.push(pose);
+            }
+            Entry::Occupied(place) => {
+                if let Some(first) = poses.get_mut(*place.get()) {
+                    let line = first.place.line;
+                    let message = format!("{} is there already, on line {line}; this one counts", xml.label(node));
+                    xml.report(&codes::REPEATED_STATE, node, message, "rename or remove one of them");
+                    *first = pose;
+                }
+            }
+        }
+    }
+    poses
+}
+
+/// What group states can refer to.
+struct Known<'a> {
+    robot: &'a Robot,
+    joints: Names<'a, JointId>,
+    groups: HashSet<&'a str>,
+    /// Joints of the SRDF itself, between the robot and the world.
+    virtual_joints: HashSet<&'a str>,
+}
+
+impl<'a> Known<'a> {
+    fn of(root: Node<'a>, robot: &'a Robot) -> Self {
+        let ids = robot.joints.iter().enumerate().map(|(id, joint)| (joint.name.as_str(), JointId(id))).collect();
+        let names = |element| children(root, element).filter_map(name_of).map(str::trim).collect();
+        let joints = Names { what: "joint", code: &codes::UNKNOWN_JOINT, ids, unknown: HashSet::new() };
+        Self { robot, joints, groups: names("group"), virtual_joints: names("virtual_joint") }
+    }
+
+    /// Reads a group state. None, reported, if it has no name or sets no joint.
+    fn pose(&mut self, xml: &mut Xml<'_>, node: Node<'_>) -> Option<NamedPose> {
+        let Some(name) = name_of(node).map(str::trim) else {
+            let message = format!("{} has no name", xml.label(node));
+            xml.report(&codes::UNNAMED_STATE, node, message, "add name=\"…\"");
+            return None;
+        };
+        let group = self.group(xml, node);
+        let mut positions = BTreeMap::new();
+        let mut followers = BTreeMap::new();
+        for joint in children(node, "joint") {
+            let Some((id, values)) = self.setting(xml, joint) else { continue };
+            if positions.contains_key(&id) || followers.contains_key(&id) {
+                let message = format!("{} is there already; the first counts", xml.label(joint));
+                xml.report(&codes::REPEATED_JOINT, joint, message, "remove one of them");
+            } else if self.robot.joints.get(id.0).is_some_and(|joint| joint.mimic.is_some()) {
+                followers.insert(id, (joint, values));
+            } else {
+                positions.insert(id, values);
+            }
+        }
+        for (id, (joint, values)) in followers {
+            self.report_follower(xml, joint, id, &values, &positions);
+        }
+        if positions.is_empty() {
+            let message = format!("{} sets no joint of the robot", xml.label(node));
+            xml.report(&codes::EMPTY_STATE, node, message, "add <joint name=\"…\" value=\"…\"/>, or remove the state");
+            return None;
+        }
+        Some(NamedPose { name: name.to_owned(), group, positions: positions.into_iter().collect(), place: xml.place(node) })
+    }
+
+    /// The group of a state, if it names one.
+    fn group(&self, xml: &mut Xml<'_>, node: Node<'_>) -> Option<String> {
+        let Some(group) = node.attribute("group").map(str::trim).filter(|group| !group.is_empty()) else {
+            let message = format!("{} does not say which group it is of", xml.label(node));
+            xml.report(&codes::STATE_WITHOUT_GROUP, node, message, "add group=\"…\"");
+            return None;
+        };
+        if !self.groups.contains(group) {
+            let message = format!("{} is of the group \"{}\", which the SRDF does not have", xml.label(node), short(group));
+            xml.report_at(&codes::UNKNOWN_GROUP, node, "group", message, "add the group, or correct its name");
+        }
+        Some(group.to_owned())
+    }
+
+    /// The joint of a state and its positions. None, reported, if it can have none.
+    fn setting(&mut self, xml: &mut Xml<'_>, node: Node<'_>) -> Option<(JointId, Vec<f64>)> {
+        let name = name_of(node).map(str::trim);
+        let (Some(name), true) = (name, node.has_attribute("value")) else {
+            let lacking = if name.is_none() { "name" } else { "value" };
+            let message = format!("{} has no {lacking}", xml.label(node));
+            xml.report(&codes::INCOMPLETE_JOINT, node, message, format!("add {lacking}=\"…\""));
+            return None;
+        };
+        if self.virtual_joints.contains(name) && !self.joints.ids.contains_key(name) {
+            let message = format!("{} is a virtual joint of the SRDF; the robot itself does not have it", xml.label(node));
+            let help = "nothing need be done: where the robot stands is not part of it";
+            xml.report_at(&codes::VIRTUAL_JOINT, node, "name", message, help);
+            return None;
+        }
+        let id = self.joints.find(xml, node, "name", name)?;
+        let joint = self.robot.joints.get(id.0)?;
+        if joint.kind == JointKind::Fixed {
+            let message = format!("{} is fixed: it has no position", xml.label(node));
+            xml.report_at(&codes::FIXED_JOINT, node, "name", message, "remove it from the state");
+            return None;
+        }
+        let values = xml.any_numbers(node, "value", "the state goes without the joint")?;
+        Some((id, positions(xml, node, joint, &values)?))
+    }
+
+    /// Says that the position of a joint that follows another is not part of a pose.
+    fn report_follower(
+        &self,
+        xml: &mut Xml<'_>,
+        node: Node<'_>,
+        id: JointId,
+        values: &[f64],
+        positions: &BTreeMap<JointId, Vec<f64>>,
+    ) {
+        let (driver, multiplier, offset) = driver(self.robot, id);
+        let name = self.robot.joints.get(driver.0).map_or_else(String::new, |joint| short(&joint.name));
+        let label = xml.label(node);
+        let Some(at) = positions.get(&driver).and_then(|at| at.first()) else {
+            let message = format!("{label} follows the joint \"{name}\", which the state does not set");
+            let help = format!("set \"{name}\" instead");
+            return xml.report_at(&codes::FOLLOWER_APART, node, "value", message, help);
+        };
+        let follows = multiplier * at + offset;
+        if values.first().is_some_and(|value| (value - follows).abs() > TOLERANCE) {
+            let message = format!("{label} follows the joint \"{name}\", which puts it at {follows}");
+            return xml.report_at(&codes::FOLLOWER_APART, node, "value", message, "leave it out of the state");
+        }
+        let message = format!("{label} follows the joint \"{name}\", so its position goes without saying");
+        xml.report_at(&codes::FOLLOWER, node, "name", message, "nothing need be done; it may be left out");
+    }
+}
+
+/// The joint that a joint follows in the end, and by which factor and offset.
+fn driver(robot: &Robot, follower: JointId) -> (JointId, f64, f64) {
+    let (mut id, mut multiplier, mut offset) = (follower, 1.0, 0.0);
+    // The hub's mimics are never circular, so this ends.
+    while let Some(mimic) = robot.joints.get(id.0).and_then(|joint| joint.mimic) {
+        offset += multiplier * mimic.offset;
+        multiplier *= mimic.multiplier;
+        id = mimic.joint;
+    }
+    (id, multiplier, offset)
+}
+
+/// The hub's positions for MoveIt's values. None, reported, if there are too many or too few, or they make no sense.
+fn positions(xml: &mut Xml<'_>, node: Node<'_>, joint: &Joint, values: &[f64]) -> Option<Vec<f64>> {
+    match (joint.kind, values) {
+        (JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic, &[value]) => {
+            let (lower, upper) = joint.position_limits();
+            if !(lower..=upper).contains(&value) {
+                let message = format!("{} is at {value}, outside its limits {lower} … {upper}", xml.label(node));
+                xml.report_at(&codes::OUTSIDE_LIMITS, node, "value", message, "correct the value, or the limits of the joint");
+            }
+            Some(vec![value])
+        }
+        (JointKind::Planar, &[x, y, angle]) => Some(planar(xml, node, joint, Vector3::new(x, y, 0.0), angle)),
+        (JointKind::Floating, &[x, y, z, qx, qy, qz, qw]) => {
+            floating(xml, node, Vector3::new(x, y, z), Quaternion::new(qw, qx, qy, qz))
+        }
+        (kind, _) => {
+            let takes = match kind {
+                JointKind::Planar => "three values: x y theta",
+                JointKind::Floating => "seven values: x y z, and a quaternion qx qy qz qw",
+                _ => "one value",
+            };
+            let message =
+                format!("{} has {} values, but a {} joint takes {takes}", xml.label(node), values.len(), kind.as_str());
+            xml.report_at(&codes::VALUE_COUNT, node, "value", message, "give as many values as the joint takes");
+            None
+        }
+    }
+}
+
+/// Where in its plane a planar joint is. MoveIt moves it in the joint's xy plane and turns it about z; URDF's joint moves across
+/// its axis and does not turn.
+fn planar(xml: &mut Xml<'_>, node: Node<'_>, joint: &Joint, shift: Vector3<f64>, angle: f64) -> Vec<f64> {
+    let out_of_plane = shift.dot(&joint.axis);
+    if angle.abs() > TOLERANCE || out_of_plane.abs() > TOLERANCE {
+        let lost = match angle.abs() > TOLERANCE {
+            true => format!("the angle {angle}: a planar joint of a URDF does not turn"),
+            false => format!("{out_of_plane} m along the joint's axis, across which it moves"),
+        };
+        let message = format!("of {} this can't be kept: {lost}", xml.label(node));
+        xml.report_at(&codes::VALUE_NOT_HELD, node, "value", message, "use a continuous joint beside it, or an axis along z");
+    }
+    let (u, v) = planar_basis(&joint.axis);
+    // Adding zero takes the sign off a zero.
+    vec![u.dot(&shift) + 0.0, v.dot(&shift) + 0.0]
+}
+
+/// The positions of a floating joint. None, reported, if the quaternion is no rotation.
+fn floating(xml: &mut Xml<'_>, node: Node<'_>, shift: Vector3<f64>, rotation: Quaternion<f64>) -> Option<Vec<f64>> {
+    let Some(rotation) = UnitQuaternion::try_new(rotation, TOLERANCE) else {
+        let message = format!("the quaternion of {} is zero, which is no rotation", xml.label(node));
+        xml.report_at(&codes::NO_ROTATION, node, "value", message, "write 0 0 0 1 for no rotation");
+        return None;
+    };
+    Some(floating_positions(&Pose::from_parts(Translation3::from(shift), rotation)).to_vec())
+}

@@ -1,0 +1,58 @@
+//! Which files a xacro file includes, as far as that can be read off: for when the program failed and lists none.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use urdf_usd_resolve::Resolver;
+
+/// No robot has more.
+const MAX_FILES: usize = 1000;
+/// No xacro file is larger.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// The files, there or not, that `file` and those it includes name in a way that needs no evaluation.
+pub(super) fn includes(file: &Path, resolver: &Resolver) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![file.to_owned()];
+    while let Some(file) = open.pop() {
+        let is_small = fs::metadata(&file).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
+        let Some(text) = is_small.then(|| fs::read(&file).ok()).flatten() else { continue };
+        let text = String::from_utf8_lossy(&text);
+        for name in names(&text) {
+            if let Some(path) = path(name, &file, resolver)
+                && found.len() < MAX_FILES
+                && found.insert(path.clone())
+            {
+                open.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// The values of `filename` in the `<xacro:include …/>` of a text.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split("<xacro:include").skip(1).filter_map(|element| {
+        let value = element.split('>').next()?.split_once("filename")?.1.trim_start().strip_prefix('=')?.trim_start();
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        value.get(1..)?.split(quote).next()
+    })
+}
+
+/// The file that a name means; `None` if that has to be evaluated.
+fn path(name: &str, of: &Path, resolver: &Resolver) -> Option<PathBuf> {
+    let folder = of.parent()?;
+    let name = match name.strip_prefix("$(").and_then(|rest| rest.split_once(')')) {
+        Some((call, rest)) => {
+            let start = match call.split_whitespace().collect::<Vec<_>>()[..] {
+                ["find", package] => resolver.package(package, Some(folder)).ok()?.folder,
+                ["dirname"] => folder.to_owned(),
+                _ => return None,
+            };
+            format!("{}{rest}", start.display())
+        }
+        None => name.to_owned(),
+    };
+    (!name.contains(['$', '*', '?', '[']) && !name.is_empty()).then(|| folder.join(name))
+}

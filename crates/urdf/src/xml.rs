@@ -1,0 +1,310 @@
+//! Reading elements and attributes with their positions, and telling what is wrong with them.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use roxmltree::{Attribute, Document, NodeId};
+
+use super::codes;
+use super::source::Source;
+use urdf_usd_diagnostic::{Code, Diagnostic, Place};
+
+/// An element of the text.
+pub(crate) type Node<'a> = roxmltree::Node<'a, 'a>;
+
+/// How many findings are reported.
+const MAX_FINDINGS: usize = 1000;
+/// How much of a name goes into a place.
+const MAX_LABEL: usize = 60;
+/// How many steps of an element's way down go into a place.
+const MAX_STEPS: usize = 64;
+/// Numbers beyond this are as good as infinite: writers have single precision.
+const MAX_MAGNITUDE: f64 = 1e30;
+
+/// What is the matter with the text of a number attribute.
+enum Trouble {
+    /// Not numbers, or not as many as needed.
+    Bad(String),
+    /// NaN, infinite, or as good as that.
+    NonFinite(String),
+}
+
+/// Reads a document.
+pub(crate) struct Xml<'a> {
+    source: &'a Source<'a>,
+    file: Option<Arc<Path>>,
+    /// The number of each element among siblings of its name, 0 for an only one; by node.
+    ordinals: HashMap<NodeId, u32>,
+    /// Elements that did not make it into the hub: the custom data keeps them whole.
+    left_out: HashSet<NodeId>,
+    /// How many custom elements and attributes were kept, or were too many.
+    pub(super) kept: usize,
+    diagnostics: Vec<Diagnostic>,
+    /// How many findings were not kept.
+    unreported: usize,
+}
+
+impl<'a> Xml<'a> {
+    pub(super) fn new(source: &'a Source<'a>, document: &Document<'_>, file: Option<Arc<Path>>) -> Self {
+        let (ordinals, left_out) = (ordinals(document), HashSet::new());
+        Self { source, file, ordinals, left_out, kept: 0, diagnostics: Vec::new(), unreported: 0 }
+    }
+
+    /// Everything that was reported.
+    pub fn into_diagnostics(mut self) -> Vec<Diagnostic> {
+        if self.unreported > 0 {
+            let place = Place { file: self.file, ..Place::default() };
+            let message = format!("there are {} more findings", self.unreported);
+            self.diagnostics.push(Diagnostic::new(&codes::MORE_FINDINGS, place, message).help("mend the ones above first"));
+        }
+        self.diagnostics
+    }
+
+    /// Where `node` stands.
+    pub fn place(&self, node: Node<'_>) -> Place {
+        self.place_at(node.range().start, self.label(node))
+    }
+
+    fn place_at(&self, offset: usize, element: String) -> Place {
+        let (line, column) = self.source.position(offset);
+        Place { file: self.file.clone(), line, column, element, ..Place::default() }
+    }
+
+    /// Reports about an element.
+    pub fn report(&mut self, code: &'static Code, node: Node<'_>, message: impl Into<String>, help: impl Into<String>) {
+        let place = self.place(node);
+        self.push(Diagnostic::new(code, place, message).help(help));
+    }
+
+    /// Reports about an element what must be told however many findings there are.
+    pub fn report_late(&mut self, code: &'static Code, node: Node<'_>, message: String, help: &str) {
+        let place = self.place(node);
+        self.diagnostics.push(Diagnostic::new(code, place, message).help(help));
+    }
+
+    /// Reports about a piece of text in an element: the place is that of its first character that is no white space.
+    pub fn report_text(&mut self, code: &'static Code, text: Node<'_>, message: String, help: &str) {
+        let range = text.range();
+        let written = text.document().input_text().get(range.clone()).unwrap_or_default();
+        let offset = range.start + (written.len() - written.trim_start().len());
+        let element = text.parent_element().map_or_else(String::new, |element| self.label(element));
+        self.push(Diagnostic::new(code, self.place_at(offset, element), message).help(help));
+    }
+
+    /// Reports about an attribute.
+    fn report_attribute(
+        &mut self,
+        code: &'static Code,
+        node: Node<'_>,
+        attribute: Attribute<'_, '_>,
+        message: String,
+        help: impl Into<String>,
+    ) {
+        let place = self.place_at(attribute.range().start, self.label(node));
+        self.push(Diagnostic::new(code, place, message).help(help));
+    }
+
+    /// Reports about the attribute `name` of an element, or about the element if it has none.
+    pub fn report_at(&mut self, code: &'static Code, node: Node<'_>, name: &str, message: String, help: impl Into<String>) {
+        match node.attribute_node(name) {
+            Some(attribute) => self.report_attribute(code, node, attribute, message, help),
+            None => self.report(code, node, message, help),
+        }
+    }
+
+    /// Reports about a place in the text as it was given, by its offset in bytes.
+    pub fn report_original(&mut self, code: &'static Code, offset: usize, message: String, help: impl Into<String>) {
+        let (line, column) = self.source.original_position(offset);
+        let place = Place { file: self.file.clone(), line, column, ..Place::default() };
+        self.push(Diagnostic::new(code, place, message).help(help));
+    }
+
+    /// Whether further findings are only counted.
+    pub fn is_full(&self) -> bool {
+        self.diagnostics.len() >= MAX_FINDINGS
+    }
+
+    /// Keeps a finding, or counts it.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        if self.is_full() {
+            self.unreported += 1;
+        } else {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Remembers that `node` did not make it into the hub, so that the custom data keeps it.
+    pub fn leave_out(&mut self, node: Node<'_>) {
+        self.left_out.insert(node.id());
+    }
+
+    pub fn is_left_out(&self, node: Node<'_>) -> bool {
+        self.left_out.contains(&node.id())
+    }
+
+    /// An element in a person's words: its way down from the robot.
+    pub fn label(&self, node: Node<'_>) -> String {
+        // The robot goes without saying, unless it is all there is.
+        let named = |n: &Node<'_>| n.is_element() && (n.parent_element().is_some() || *n == node);
+        let mut steps: Vec<String> = node.ancestors().filter(named).take(MAX_STEPS).map(|n| self.step(n)).collect();
+        steps.reverse();
+        steps.join(" / ")
+    }
+
+    fn step(&self, node: Node<'_>) -> String {
+        let name = short(qualified_name(node));
+        match (name_of(node).or_else(|| node.attribute("reference")), self.ordinals.get(&node.id())) {
+            (Some(label), _) => format!("{name} \"{}\"", short(label)),
+            (None, Some(ordinal)) => format!("{name} {ordinal}"),
+            (None, None) => name,
+        }
+    }
+
+    /// The one element `name` in `node`; more than one is reported.
+    pub fn child<'n>(&mut self, node: Node<'n>, name: &str) -> Option<Node<'n>> {
+        let mut found = children(node, name);
+        let first = found.next()?;
+        for more in found {
+            let (line, _) = self.source.position(first.range().start);
+            let message = format!("{} has another {name}; the one on line {line} counts", self.label(node));
+            self.report(&codes::REPEATED_ELEMENT, more, message, "remove one of them");
+        }
+        Some(first)
+    }
+
+    /// The numbers in the attribute `name`, `N` of them. None if there is no such attribute, or it is wrong: then that is
+    /// reported, and what is taken instead, `otherwise`.
+    pub fn numbers<const N: usize>(&mut self, node: Node<'_>, name: &str, otherwise: &str) -> Option<[f64; N]> {
+        let attribute = node.attribute_node(name)?;
+        match parse_numbers(attribute.value()) {
+            Ok(numbers) => {
+                let count = numbers.len();
+                let exact = <[f64; N]>::try_from(numbers).ok();
+                if exact.is_none() {
+                    let message = format!("{name} needs {}, but \"{}\" has {count}", count_of(N), short(attribute.value()));
+                    self.wrong_number(&codes::BAD_NUMBER, node, attribute, &message, otherwise);
+                }
+                exact
+            }
+            Err(trouble) => {
+                self.report_trouble(node, attribute, &trouble, otherwise);
+                None
+            }
+        }
+    }
+
+    /// The number in the attribute `name`, as [`Self::numbers`] reads it.
+    pub fn number(&mut self, node: Node<'_>, name: &str, otherwise: &str) -> Option<f64> {
+        self.numbers::<1>(node, name, otherwise).map(|[number]| number)
+    }
+
+    /// The numbers in the attribute `name`, however many; as [`Self::numbers`] otherwise.
+    pub fn any_numbers(&mut self, node: Node<'_>, name: &str, otherwise: &str) -> Option<Vec<f64>> {
+        let attribute = node.attribute_node(name)?;
+        parse_numbers(attribute.value()).map_err(|trouble| self.report_trouble(node, attribute, &trouble, otherwise)).ok()
+    }
+
+    /// A limit: infinite means that there is none, which is reported too.
+    pub fn limit(&mut self, node: Node<'_>, name: &str) -> Option<f64> {
+        let attribute = node.attribute_node(name)?;
+        if attribute.value().trim().parse::<f64>().is_ok_and(|number| number.abs() > MAX_MAGNITUDE) {
+            let message = format!("{name} is infinite (\"{}\"), so there is no such limit", short(attribute.value()));
+            self.report_attribute(
+                &codes::INFINITE_LIMIT,
+                node,
+                attribute,
+                message,
+                format!("leave {name} out, or give a number"),
+            );
+            return None;
+        }
+        self.number(node, name, "it counts as not given")
+    }
+
+    fn report_trouble(&mut self, node: Node<'_>, attribute: Attribute<'_, '_>, trouble: &Trouble, otherwise: &str) {
+        let name = attribute.name();
+        let (code, what) = match trouble {
+            Trouble::Bad(word) => (&codes::BAD_NUMBER, format!("{name} has \"{}\" where a number should be", short(word))),
+            Trouble::NonFinite(word) => {
+                (&codes::NON_FINITE_NUMBER, format!("{name} has \"{}\", not a finite number", short(word)))
+            }
+        };
+        self.wrong_number(code, node, attribute, &what, otherwise);
+    }
+
+    fn wrong_number(&mut self, code: &'static Code, node: Node<'_>, attribute: Attribute<'_, '_>, what: &str, otherwise: &str) {
+        let text = attribute.value();
+        let help = if text.contains("${") || text.contains("$(") {
+            "this is a xacro expression: run xacro first, as in: xacro robot.urdf.xacro > robot.urdf"
+        } else if text.contains(',') {
+            "write numbers with a decimal point and separate them by spaces, without commas"
+        } else {
+            "correct the number"
+        };
+        self.report_attribute(code, node, attribute, format!("{what}; {otherwise}"), help);
+    }
+}
+
+/// The elements in `node`.
+pub(crate) fn elements(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    node.children().filter(|child| child.is_element())
+}
+
+/// The elements `name` in `node`, by the name as written: `x:link` is no `link`.
+pub(crate) fn children<'n>(node: Node<'n>, name: &str) -> impl Iterator<Item = Node<'n>> {
+    elements(node).filter(move |child| qualified_name(*child) == name)
+}
+
+/// The name attribute, if there is something in it.
+pub(crate) fn name_of<'n>(node: Node<'n>) -> Option<&'n str> {
+    node.attribute("name").filter(|name| !name.trim().is_empty())
+}
+
+/// The name of an element as written, with its prefix.
+pub(crate) fn qualified_name<'n>(node: Node<'n>) -> &'n str {
+    let tag = node.document().input_text().get(node.range()).and_then(|text| text.strip_prefix('<'));
+    let name = tag.and_then(|tag| tag.split(|c: char| c.is_whitespace() || matches!(c, '/' | '>')).next());
+    name.filter(|name| !name.is_empty()).unwrap_or(node.tag_name().name())
+}
+
+/// The name of an attribute as written, with its prefix.
+pub(crate) fn qualified_attribute<'n>(node: Node<'n>, attribute: Attribute<'n, 'n>) -> &'n str {
+    node.document().input_text().get(attribute.range_qname()).unwrap_or(attribute.name())
+}
+
+/// `text`, or its beginning if it is long.
+pub(crate) fn short(text: &str) -> String {
+    match text.char_indices().nth(MAX_LABEL) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn count_of(count: usize) -> String {
+    if count == 1 { "one number".to_owned() } else { format!("{count} numbers") }
+}
+
+fn parse_numbers(text: &str) -> Result<Vec<f64>, Trouble> {
+    let number = |word: &str| match word.parse::<f64>() {
+        Ok(number) if number.abs() <= MAX_MAGNITUDE => Ok(number),
+        Ok(_) => Err(Trouble::NonFinite(word.to_owned())),
+        Err(_) => Err(Trouble::Bad(word.to_owned())),
+    };
+    text.split_whitespace().map(number).collect()
+}
+
+/// Numbers for the elements that have siblings of the same name, and no name of their own to be told apart by.
+fn ordinals(document: &Document<'_>) -> HashMap<NodeId, u32> {
+    let mut ordinals = HashMap::new();
+    for parent in document.descendants().filter(|node| node.first_element_child().is_some()) {
+        let mut groups: HashMap<&str, Vec<NodeId>> = HashMap::new();
+        for child in parent.children().filter(|child| child.is_element()) {
+            groups.entry(child.tag_name().name()).or_default().push(child.id());
+        }
+        for group in groups.into_values().filter(|group| group.len() > 1) {
+            ordinals.extend(group.into_iter().zip(1..));
+        }
+    }
+    ordinals
+}

@@ -1,0 +1,184 @@
+//! `modifiers`: frames that are added to the robot, and which frame is its root.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
+
+use super::codes;
+use super::reader::{Findings, below, optional};
+use crate::xml::short;
+use urdf_usd_diagnostic::Place;
+use urdf_usd_robot::{Custom, Joint, JointKind, Link, LinkId, Pose, Robot, Tree};
+use urdf_usd_yaml::{Mark, Yaml};
+
+/// The most frames that are added.
+const MAX_FRAMES: usize = 1000;
+/// How far a quaternion may be from unit length without a word: figures in files are rounded.
+const UNIT_TOLERANCE: f64 = 1e-3;
+/// How many names a message lists.
+const MAX_NAMES: usize = 5;
+
+/// A name and where it stands.
+pub(super) type Name<'a> = (Mark, &'a str);
+
+/// What the modifiers say.
+#[derive(Default)]
+pub(super) struct Modifiers<'a> {
+    frames: Vec<Frame<'a>>,
+    /// The frames that are to be the root.
+    pub bases: Vec<Name<'a>>,
+}
+
+/// A frame to add.
+struct Frame<'a> {
+    at: Mark,
+    name: Name<'a>,
+    parent: Name<'a>,
+    joint: Name<'a>,
+    pose: Pose,
+}
+
+/// Reads the section.
+pub(super) fn read<'a>(findings: &mut Findings, section: &'a Yaml) -> Modifiers<'a> {
+    let mut modifiers = Modifiers::default();
+    for item in findings.items(section, "modifiers") {
+        for (key, value) in findings.fields(item, "modifiers", &["add_frame", "set_base_frame"]) {
+            let element = below("modifiers", &key.text);
+            if key.text == "set_base_frame" {
+                modifiers.bases.extend(findings.name(value, &element).map(|name| (value.at, name)));
+            } else if modifiers.frames.len() == MAX_FRAMES {
+                let message = format!("there are more than {MAX_FRAMES} frames; from here on none is added");
+                findings.report(&codes::TOO_MANY_FRAMES, key.at, &element, message, "put the frames into the URDF");
+                return modifiers;
+            } else {
+                modifiers.frames.extend(frame(findings, key.at, value, &element));
+            }
+        }
+    }
+    modifiers
+}
+
+fn frame<'a>(findings: &mut Findings, at: Mark, value: &'a Yaml, element: &str) -> Option<Frame<'a>> {
+    const FIELDS: &[&str] = &["frame_name", "parent_frame_name", "joint_name", "joint_type", "fixed_transform"];
+    let fields = findings.fields(value, element, FIELDS);
+    let mut name = |field: &str| {
+        let value = findings.required(&fields, field, at, element)?;
+        Some((value.at, findings.name(value, &below(element, field))?))
+    };
+    let (name, parent, joint) = (name("frame_name"), name("parent_frame_name"), name("joint_name"));
+    if let Some(kind) = optional(&fields, "joint_type")
+        && !kind.text().is_some_and(|kind| kind.eq_ignore_ascii_case("fixed"))
+    {
+        let message = "the joint of an added frame can only be FIXED, and is";
+        findings.report(&codes::BAD_VALUE, kind.at, &below(element, "joint_type"), message, "write FIXED, or leave it out");
+    }
+    let pose = findings
+        .required(&fields, "fixed_transform", at, element)
+        .and_then(|value| pose(findings, value, &below(element, "fixed_transform")));
+    Some(Frame { at, name: name?, parent: parent?, joint: joint?, pose: pose? })
+}
+
+fn pose(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Pose> {
+    let fields = findings.fields(value, element, &["position", "orientation"]);
+    let position = findings
+        .required(&fields, "position", value.at, element)
+        .and_then(|value| findings.three_numbers(value, &below(element, "position")));
+    let orientation = findings
+        .required(&fields, "orientation", value.at, element)
+        .and_then(|value| rotation(findings, value, &below(element, "orientation")));
+    Some(Pose::from_parts(Translation3::from(Vector3::from(position?)), orientation?))
+}
+
+fn rotation(findings: &mut Findings, value: &Yaml, element: &str) -> Option<UnitQuaternion<f64>> {
+    let fields = findings.fields(value, element, &["w", "xyz"]);
+    let w = findings.required(&fields, "w", value.at, element).and_then(|w| findings.number(w, &below(element, "w")));
+    let xyz = findings
+        .required(&fields, "xyz", value.at, element)
+        .and_then(|xyz| findings.three_numbers(xyz, &below(element, "xyz")));
+    let [x, y, z] = xyz?;
+    let quaternion = Quaternion::new(w?, x, y, z);
+    let length = quaternion.norm();
+    if (length - 1.0).abs() > UNIT_TOLERANCE {
+        let message = format!("the quaternion has the length {length:.4}, not 1");
+        findings.report(&codes::BAD_VALUE, value.at, element, message, "give a quaternion of unit length");
+    }
+    UnitQuaternion::try_new(quaternion, f64::MIN_POSITIVE)
+}
+
+impl Modifiers<'_> {
+    /// Adds the frames to the robot, whatever their order; those that can't be are reported. Gives the names of those that were.
+    pub fn add_frames(&self, findings: &mut Findings, robot: &mut Robot) -> Vec<String> {
+        let mut links: HashMap<String, LinkId> =
+            robot.links.iter().enumerate().map(|(id, link)| (link.name.clone(), LinkId(id))).collect();
+        let mut joints: HashSet<String> = robot.joints.iter().map(|joint| joint.name.clone()).collect();
+        // Frames that wait for their parent, and those whose parent is there.
+        let mut waiting: HashMap<&str, Vec<&Frame<'_>>> = HashMap::new();
+        let mut ready: VecDeque<&Frame<'_>> = VecDeque::new();
+        for frame in &self.frames {
+            match links.contains_key(frame.parent.1) {
+                true => ready.push_back(frame),
+                false => waiting.entry(frame.parent.1).or_default().push(frame),
+            }
+        }
+        let mut added = Vec::new();
+        while let Some(frame) = ready.pop_front() {
+            let taken = [
+                ("frame", frame.name, links.contains_key(frame.name.1)),
+                ("joint", frame.joint, joints.contains(frame.joint.1)),
+            ];
+            if let Some((what, (at, name), _)) = taken.into_iter().find(|(.., is_taken)| *is_taken) {
+                let message = format!("there is a {} \"{}\" already", if what == "frame" { "link" } else { what }, short(name));
+                let element = format!("modifiers / add_frame / {what}_name");
+                findings.report(&codes::NAME_TAKEN, at, &element, message, "give it a name of its own");
+                continue;
+            }
+            let Some(&parent) = links.get(frame.parent.1) else { continue };
+            let child = LinkId(robot.links.len());
+            let place = findings.place(frame.at, "modifiers / add_frame");
+            robot.links.push(link(frame, place.clone()));
+            robot.joints.push(joint(frame, parent, child, place));
+            links.insert(frame.name.1.to_owned(), child);
+            joints.insert(frame.joint.1.to_owned());
+            added.push(frame.name.1.to_owned());
+            ready.extend(waiting.remove(frame.name.1).into_iter().flatten());
+        }
+        // In the order of the text, not of the map.
+        for frame in self.frames.iter().filter(|frame| waiting.contains_key(frame.parent.1)) {
+            let message = format!("there is no frame \"{}\" to add \"{}\" to", short(frame.parent.1), short(frame.name.1));
+            let help = "name a link of the robot, or a frame that is added to one";
+            findings.report(&codes::UNKNOWN_FRAME, frame.parent.0, "modifiers / add_frame / parent_frame_name", message, help);
+        }
+        if !added.is_empty() {
+            robot.tree = Tree::build(robot.links.len(), &mut robot.joints);
+        }
+        added
+    }
+}
+
+/// Says which frames were added.
+pub(super) fn report_added(findings: &mut Findings, at: Mark, added: &[String]) {
+    if added.is_empty() {
+        return;
+    }
+    let names: Vec<String> = added.iter().take(MAX_NAMES).map(|name| format!("\"{}\"", short(name))).collect();
+    let more = if added.len() > MAX_NAMES { ", …" } else { "" };
+    let message = format!("{} frames were added to the robot: {}{more}", added.len(), names.join(", "));
+    let help = "publish their transforms, or put them into the URDF, if ROS is to know them";
+    findings.report(&codes::FRAMES_ADDED, at, "modifiers", message, help);
+}
+
+fn link(frame: &Frame<'_>, place: Place) -> Link {
+    Link {
+        name: frame.name.1.to_owned(),
+        inertial: None,
+        visuals: Vec::new(),
+        collisions: Vec::new(),
+        contact: None,
+        custom: Custom::default(),
+        place,
+    }
+}
+
+fn joint(frame: &Frame<'_>, parent: LinkId, child: LinkId, place: Place) -> Joint {
+    Joint { origin: frame.pose, place, ..Joint::new(frame.joint.1, JointKind::Fixed, parent, child) }
+}

@@ -1,0 +1,304 @@
+//! Values and names of an XRDF, each checked, and what is wrong with them.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::codes;
+use crate::xml::short;
+use urdf_usd_diagnostic::near::nearest;
+use urdf_usd_diagnostic::{Code, Diagnostic, Place};
+use urdf_usd_robot::kinematics::position_count;
+use urdf_usd_robot::{Joint, JointId, LinkId, Robot};
+use urdf_usd_yaml::{Content, Key, Mark, Yaml};
+
+/// How many findings are reported.
+const MAX_FINDINGS: usize = 1000;
+/// Names are looked for among all others at most this often: it takes long in large robots.
+const MAX_NEAREST: usize = 20;
+/// Numbers beyond this are as good as infinite: writers have single precision.
+const MAX_MAGNITUDE: f64 = 1e30;
+
+/// What is reported.
+pub(super) struct Findings {
+    file: Option<Arc<Path>>,
+    list: Vec<Diagnostic>,
+    /// How many were not kept.
+    unreported: usize,
+}
+
+impl Findings {
+    pub fn new(file: Option<&Path>) -> Self {
+        Self { file: file.map(Arc::from), list: Vec::new(), unreported: 0 }
+    }
+
+    pub fn place(&self, at: Mark, element: &str) -> Place {
+        Place { file: self.file.clone(), line: at.line, column: at.column, element: element.to_owned(), ..Place::default() }
+    }
+
+    pub fn report(
+        &mut self,
+        code: &'static Code,
+        at: Mark,
+        element: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        if self.list.len() >= MAX_FINDINGS {
+            self.unreported += 1;
+            return;
+        }
+        let place = self.place(at, element);
+        self.list.push(Diagnostic::new(code, place, message).help(help));
+    }
+
+    pub fn into_diagnostics(mut self) -> Vec<Diagnostic> {
+        if self.unreported > 0 {
+            let place = Place { file: self.file, ..Place::default() };
+            let message = format!("there are {} more findings", self.unreported);
+            self.list.push(Diagnostic::new(&codes::MORE_FINDINGS, place, message).help("mend the ones above first"));
+        }
+        self.list
+    }
+
+    fn wrong_form(&mut self, value: &Yaml, element: &str, needed: &str) {
+        let found = match &value.content {
+            Content::Scalar { text, quoted: false } if text.is_empty() => "nothing".to_owned(),
+            Content::Scalar { text, .. } => format!("\"{}\"", short(text)),
+            Content::List(_) => "a list".to_owned(),
+            Content::Map(_) => "a map".to_owned(),
+        };
+        let message = format!("{element} needs {needed}, but has {found}");
+        self.report(&codes::WRONG_FORM, value.at, element, message, format!("write {needed}"));
+    }
+
+    /// The entries of a map, each name once.
+    pub fn entries<'a>(&mut self, value: &'a Yaml, element: &str) -> Vec<&'a (Key, Yaml)> {
+        let Content::Map(entries) = &value.content else {
+            self.wrong_form(value, element, "a map");
+            return Vec::new();
+        };
+        self.distinct(entries.iter(), element, |(key, _)| (key.at, key.text.as_str()))
+    }
+
+    /// The entries of a map of which only the names in `known` mean anything.
+    pub fn fields<'a>(&mut self, value: &'a Yaml, element: &str, known: &[&str]) -> Vec<&'a (Key, Yaml)> {
+        let whole = if element.is_empty() { "an XRDF" } else { element };
+        let mut entries = self.entries(value, element);
+        entries.retain(|(key, _)| {
+            let is_known = known.contains(&key.text.as_str());
+            if !is_known {
+                let help = match nearest(&key.text, known.iter().copied()).first() {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => format!("{whole} has {}", known.join(", ")),
+                };
+                let message = format!("XRDF does not have \"{}\" there; it is not read", short(&key.text));
+                self.report(&codes::UNKNOWN_KEY, key.at, &below(element, &key.text), message, help);
+            }
+            is_known
+        });
+        entries
+    }
+
+    /// Each of `items` whose name did not stand there before.
+    fn distinct<'a, T: 'a>(
+        &mut self,
+        items: impl Iterator<Item = &'a T>,
+        element: &str,
+        name: impl Fn(&'a T) -> (Mark, &'a str),
+    ) -> Vec<&'a T> {
+        let mut seen = HashSet::new();
+        let mut distinct = Vec::new();
+        for item in items {
+            let (at, name) = name(item);
+            if seen.insert(name) {
+                distinct.push(item);
+            } else {
+                let message = format!("\"{}\" is there already; the first counts", short(name));
+                self.report(&codes::REPEATED, at, element, message, "remove one of them");
+            }
+        }
+        distinct
+    }
+
+    /// The value of `name` among `fields`, which belong to what begins at `at`. None, reported, if it is not there.
+    pub fn required<'a>(&mut self, fields: &[&'a (Key, Yaml)], name: &str, at: Mark, element: &str) -> Option<&'a Yaml> {
+        let value = optional(fields, name);
+        if value.is_none() {
+            let whole = if element.is_empty() { "the XRDF" } else { element };
+            self.report(&codes::MISSING, at, element, format!("{whole} has no {name}"), format!("add {name}: …"));
+        }
+        value
+    }
+
+    pub fn items<'a>(&mut self, value: &'a Yaml, element: &str) -> &'a [Yaml] {
+        match &value.content {
+            Content::List(items) => items,
+            _ => {
+                self.wrong_form(value, element, "a list");
+                &[]
+            }
+        }
+    }
+
+    pub fn name<'a>(&mut self, value: &'a Yaml, element: &str) -> Option<&'a str> {
+        let text = value.text();
+        if text.is_none() {
+            self.wrong_form(value, element, "a name");
+        }
+        text
+    }
+
+    /// Names of a list, each once, and where they stand.
+    pub fn names<'a>(&mut self, value: &'a Yaml, element: &str) -> Vec<(Mark, &'a str)> {
+        let items = self.items(value, element);
+        let names: Vec<(Mark, &str)> = items.iter().filter_map(|item| Some((item.at, self.name(item, element)?))).collect();
+        // The copies end the borrow of what was collected.
+        self.distinct(names.iter(), element, |&(at, name)| (at, name)).into_iter().copied().collect()
+    }
+
+    pub fn number(&mut self, value: &Yaml, element: &str) -> Option<f64> {
+        let number = match &value.content {
+            Content::Scalar { text, quoted: false } => text.parse::<f64>().ok().filter(|number| number.abs() <= MAX_MAGNITUDE),
+            _ => None,
+        };
+        if number.is_none() {
+            self.wrong_form(value, element, "a number");
+        }
+        number
+    }
+
+    pub fn three_numbers(&mut self, value: &Yaml, element: &str) -> Option<[f64; 3]> {
+        let numbers = match &value.content {
+            Content::List(items) if items.len() == 3 => items,
+            _ => {
+                self.wrong_form(value, element, "a list of three numbers");
+                return None;
+            }
+        };
+        let numbers: Option<Vec<f64>> = numbers.iter().map(|item| self.number(item, element)).collect();
+        <[f64; 3]>::try_from(numbers?).ok()
+    }
+}
+
+/// The value of `name` among `fields`.
+pub(super) fn optional<'a>(fields: &[&'a (Key, Yaml)], name: &str) -> Option<&'a Yaml> {
+    fields.iter().find(|(key, _)| key.text == name).map(|(_, value)| value)
+}
+
+/// What a part of an element is called.
+pub(super) fn below(element: &str, name: &str) -> String {
+    if element.is_empty() { short(name) } else { format!("{element} / {}", short(name)) }
+}
+
+/// Names of one kind, and those that were looked for in vain, each of which is reported once.
+struct Names<Id> {
+    ids: HashMap<String, Id>,
+    unknown: HashSet<String>,
+}
+
+impl<Id: Copy + Eq + Hash> Names<Id> {
+    fn of<'a>(names: impl Iterator<Item = (&'a String, Id)>) -> Self {
+        Self { ids: names.map(|(name, id)| (name.clone(), id)).collect(), unknown: HashSet::new() }
+    }
+
+    fn find(
+        &mut self,
+        findings: &mut Findings,
+        (at, name): (Mark, &str),
+        element: &str,
+        (code, what): (&'static Code, &str),
+    ) -> Option<Id> {
+        let found = self.ids.get(name).copied();
+        if found.is_none() && self.unknown.insert(name.to_owned()) {
+            let is_few = self.unknown.len() <= MAX_NEAREST;
+            let near = if is_few { nearest(name, self.ids.keys().map(String::as_str)) } else { Vec::new() };
+            let near: Vec<String> = near.iter().map(|name| format!("\"{}\"", short(name))).collect();
+            let help = match near.is_empty() {
+                true => "correct the name, or give the XRDF of this robot".to_owned(),
+                false => format!("did you mean {}?", near.join(" or ")),
+            };
+            findings.report(code, at, element, format!("the robot has no {what} \"{}\"", short(name)), help);
+        }
+        found
+    }
+}
+
+/// The links and joints of a robot, by name.
+pub(super) struct Known<'a> {
+    robot: &'a Robot,
+    frames: Names<LinkId>,
+    joints: Names<JointId>,
+    /// Which links remain below the root that the XRDF sets, by number.
+    remaining: Vec<bool>,
+}
+
+impl<'a> Known<'a> {
+    pub fn of(robot: &'a Robot) -> Self {
+        let links = robot.links.iter().enumerate().map(|(id, link)| (&link.name, LinkId(id)));
+        let joints = robot.joints.iter().enumerate().map(|(id, joint)| (&joint.name, JointId(id)));
+        Self { robot, frames: Names::of(links), joints: Names::of(joints), remaining: vec![true; robot.links.len()] }
+    }
+
+    /// The robot that they are of.
+    pub fn robot(&self) -> &'a Robot {
+        self.robot
+    }
+
+    /// Takes all but what is below `base` for gone, as far as names are concerned.
+    pub fn set_base(&mut self, base: LinkId) {
+        let mut below = vec![false; self.robot.links.len()];
+        let mut stack = vec![base];
+        while let Some(link) = stack.pop() {
+            if let Some(mark) = below.get_mut(link.0) {
+                *mark = true;
+            }
+            let joints = self.robot.tree.child_joints.get(link.0).into_iter().flatten();
+            stack.extend(joints.filter_map(|joint| self.robot.joints.get(joint.0)).map(|joint| joint.child));
+        }
+        self.remaining.iter_mut().zip(below).for_each(|(remains, below)| *remains &= below);
+    }
+
+    fn is_gone(&self, link: LinkId) -> bool {
+        self.remaining.get(link.0).is_some_and(|remains| !remains)
+    }
+
+    /// The link that `name` is. None, reported, if there is none.
+    pub fn frame(&mut self, findings: &mut Findings, (at, name): (Mark, &str), element: &str) -> Option<LinkId> {
+        let id = self.frames.find(findings, (at, name), element, (&codes::UNKNOWN_FRAME, "link or added frame"))?;
+        if self.is_gone(id) {
+            let message = format!("the frame \"{}\" is not below the root that set_base_frame sets", short(name));
+            findings.report(&codes::ABOVE_BASE, at, element, message, "remove the name, or set another root");
+        }
+        Some(id)
+    }
+
+    /// The joint that `name` is, which moves by itself and has one position. None, reported, if there is none such.
+    pub fn moving_joint(
+        &mut self,
+        findings: &mut Findings,
+        (at, name): (Mark, &str),
+        element: &str,
+    ) -> Option<(JointId, &'a Joint)> {
+        let id = self.joints.find(findings, (at, name), element, (&codes::UNKNOWN_JOINT, "joint"))?;
+        let joint = self.robot.joints.get(id.0)?;
+        if position_count(joint.kind) != 1 {
+            let message = format!("the joint \"{}\" is {}, so it has no single position", short(name), joint.kind.as_str());
+            let help = "name only revolute, continuous and prismatic joints";
+            findings.report(&codes::JOINT_KIND, at, element, message, help);
+            return None;
+        }
+        if let Some(mimic) = joint.mimic {
+            let leader = self.robot.joints.get(mimic.joint.0).map_or_else(String::new, |leader| short(&leader.name));
+            let message = format!("the joint \"{}\" follows the joint \"{leader}\"; it can't be set", short(name));
+            findings.report(&codes::MIMIC_JOINT, at, element, message, format!("remove it; \"{leader}\" moves it"));
+            return None;
+        }
+        if self.is_gone(joint.parent) {
+            let message = format!("the joint \"{}\" is not below the root that set_base_frame sets", short(name));
+            findings.report(&codes::ABOVE_BASE, at, element, message, "remove the name, or set another root");
+        }
+        Some((id, joint))
+    }
+}

@@ -1,0 +1,294 @@
+use super::apply;
+use crate::read;
+use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_robot::{JointId, LinkId, Robot, kinematics};
+
+/// `base` and, hung on it in turn, a link `…_link` for each joint, all of them balls; `finger` follows `turn`, and `far` can't be at
+/// zero.
+fn robot() -> Robot {
+    const BALL: &str = "<collision><geometry><sphere radius='1'/></geometry></collision>";
+    let mut parent = "base".to_owned();
+    let mut text = format!("<robot name='r'><link name='base'>{BALL}</link>");
+    for (name, kind, inside) in [
+        ("still", "fixed", ""),
+        ("turn", "revolute", "<limit lower='-1' upper='2' effort='1' velocity='1'/>"),
+        ("roll", "continuous", ""),
+        ("far", "prismatic", "<limit lower='0.1' upper='0.3' effort='1' velocity='1'/>"),
+        ("finger", "continuous", "<mimic joint='turn'/>"),
+        ("plane", "planar", ""),
+        ("drone", "floating", ""),
+    ] {
+        text += &format!(
+            "<link name='{name}_link'>{BALL}</link><joint name='{name}' type='{kind}'><parent link='{parent}'/><child link='{name}_link'/>{inside}</joint>"
+        );
+        parent = format!("{name}_link");
+    }
+    read(&(text + "</robot>"), None).robot.unwrap()
+}
+
+/// What an XRDF needs, six lines.
+const HEAD: &str = "format: xrdf
+format_version: 1.0
+cspace:
+  joint_names: [turn, roll]
+  acceleration_limits: [1, 2.5]
+  jerk_limits: [500, 1e3]
+";
+
+fn applied(text: &str) -> (Robot, Vec<Diagnostic>) {
+    let mut robot = robot();
+    let diagnostics = apply(text, None, &mut robot);
+    (robot, diagnostics)
+}
+
+/// What is reported: code, line, column; not that parts were only checked, which is always so.
+fn findings(text: &str) -> Vec<(&'static str, u32, u32)> {
+    let found = applied(text).1.into_iter().filter(|d| d.code != "xrdf-not-used");
+    found.map(|d| (d.code, d.place.line, d.place.column)).collect()
+}
+
+/// The names of the pairs of links that need no check.
+fn pairs(robot: &Robot) -> Vec<(&str, &str)> {
+    let name = |id: LinkId| robot.links[id.0].name.as_str();
+    robot.disabled_collisions.iter().map(|&(a, b)| (name(a), name(b))).collect()
+}
+
+#[test]
+fn default_positions_are_a_pose_of_the_whole_robot() {
+    let (robot, findings) = applied(&format!("{HEAD}default_joint_positions:\n  \"turn\": -0.5\n"));
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    let [pose] = &robot.named_poses[..] else { panic!("{:?}", robot.named_poses) };
+    assert_eq!((pose.name.as_str(), &pose.group, pose.place.line), ("default", &None, 8));
+    // Not given: zero, or the limit next to it.
+    assert_eq!(pose.positions, [(JointId(1), vec![-0.5]), (JointId(2), vec![0.0]), (JointId(3), vec![0.1])]);
+    assert_eq!(applied(HEAD).0.named_poses, []);
+}
+
+#[test]
+fn ignored_pairs_join_those_that_are_there() {
+    let text = format!(
+        "{HEAD}geometry:\n  g:\n    spheres: {{}}\nself_collision:\n  geometry: g\n  ignore:\n    turn_link: [base, roll_link]\n    roll_link: [turn_link]\n    base: [still_link]\n"
+    );
+    let mut robot = robot();
+    robot.disabled_collisions = vec![(LinkId(0), LinkId(2)), (LinkId(3), LinkId(4))];
+    assert_eq!(apply(&text, None, &mut robot).len(), 1);
+    let expected = [("base", "still_link"), ("base", "turn_link"), ("turn_link", "roll_link"), ("roll_link", "far_link")];
+    assert_eq!(pairs(&robot), expected);
+}
+
+/// A frame to add, in one line from column 5 on.
+fn frame(name: &str, parent: &str, joint: &str) -> String {
+    let pose = "{position: [1, 2, 3], orientation: {w: 0.5, xyz: [-0.5, 0.5, 0.5]}}";
+    format!(
+        "  - {{add_frame: {{frame_name: {name}, parent_frame_name: {parent}, joint_name: {joint}, fixed_transform: {pose}}}}}\n"
+    )
+}
+
+#[test]
+fn frames_are_added_in_whatever_order() {
+    let text = format!(
+        "{HEAD}modifiers:\n{}{}tool_frames: [tip]\nself_collision: {{geometry: g, ignore: {{tip: [base]}}}}\ngeometry: {{g: {{spheres: {{tip: [{{center: [0, 0, 1], radius: -0.01}}]}}}}}}\n",
+        frame("tip", "\"turn_link\"", "tip_joint"),
+        frame("turn_link_2", "tip", "other"),
+    );
+    let backwards = text.replace("turn_link_2", "late").replace("frame_name: tip, parent_frame_name: \"turn_link\"", "X");
+    let backwards =
+        backwards.replace("frame_name: late, parent_frame_name: tip", "frame_name: tip, parent_frame_name: turn_link");
+    let backwards = backwards.replace('X', "frame_name: late, parent_frame_name: tip");
+    for text in [text, backwards] {
+        let (robot, findings) = applied(&text);
+        let codes: Vec<_> = findings.iter().map(|d| (d.code, d.place.line)).collect();
+        let expected = [("xrdf-frames-added", 8), ("xrdf-frame-in-pair", 11), ("xrdf-not-used", 1)];
+        assert_eq!(codes, expected, "{findings:?}");
+        assert_eq!((robot.links.len(), robot.joints.len(), robot.tree.order.len()), (10, 9, 10));
+        let tip = robot.links.iter().position(|link| link.name == "tip").unwrap();
+        let above = robot.tree.parent_joint[tip].unwrap();
+        assert_eq!(robot.links[robot.joints[above.0].parent.0].name, "turn_link");
+        let poses = kinematics::Model::of(&robot).poses(&[]);
+        // w 0.5, xyz (-0.5, 0.5, 0.5) takes x to -z... computed by hand: R·(1, 0, 0) = (0, 0, -1).
+        let x = poses[tip] * nalgebra::Point3::new(1.0, 0.0, 0.0);
+        assert!((x - nalgebra::Point3::new(1.0, 2.0, 2.0)).norm() < 1e-12, "{x}");
+        assert_eq!(pairs(&robot), []);
+    }
+}
+
+#[test]
+fn what_is_no_xrdf_changes_nothing() {
+    let long = format!("{HEAD}{}", " ".repeat(super::MAX_TEXT));
+    for (text, code, line, column) in [
+        ("", "xrdf-not-xrdf", 1, 1),
+        ("- a", "xrdf-not-xrdf", 1, 1),
+        ("a: 1\nformat: urdf", "xrdf-not-xrdf", 2, 9),
+        ("<robot name='r'/>", "xrdf-not-xrdf", 1, 1),
+        ("format: xrdf\ncspace: [", "xrdf-malformed-yaml", 2, 9),
+        ("format: xrdf\na: &x 1\nb: *x", "xrdf-malformed-yaml", 3, 4),
+        (long.as_str(), "xrdf-malformed-yaml", 1, 1),
+    ] {
+        let (robot, found) = applied(text);
+        let found: Vec<_> = found.iter().map(|d| (d.code, d.place.line, d.place.column)).collect();
+        assert_eq!(found, [(code, line, column)], "{:.60}", text);
+        assert!(robot.named_poses.is_empty() && robot.disabled_collisions.is_empty());
+    }
+}
+
+#[test]
+fn heads_are_checked() {
+    for (from, to, expected) in [
+        ("format_version: 1.0\n", "", ("xrdf-version", 1, 1)),
+        ("1.0", "0.9", ("xrdf-version", 2, 17)),
+        ("1.0", "[1]", ("xrdf-version", 2, 17)),
+        ("cspace", "cspaces", ("xrdf-unknown-key", 3, 1)),
+        ("joint_names: [turn, roll]", "joints: []", ("xrdf-unknown-key", 4, 3)),
+        ("  jerk_limits: [500, 1e3]\n", "", ("xrdf-missing", 4, 3)),
+        ("[500, 1e3]", "[500]", ("xrdf-unequal-lengths", 6, 16)),
+        ("[500, 1e3]", "[500, fast]", ("xrdf-wrong-form", 6, 22)),
+        ("[500, 1e3]", "[500, \"1\"]", ("xrdf-wrong-form", 6, 22)),
+        ("[500, 1e3]", "[500, .inf]", ("xrdf-wrong-form", 6, 22)),
+        ("[500, 1e3]", "500", ("xrdf-wrong-form", 6, 16)),
+        ("[1, 2.5]", "[-1, 2.5]", ("xrdf-bad-value", 5, 25)),
+        ("[turn, roll]", "[turn, rol]", ("xrdf-unknown-joint", 4, 23)),
+        ("[turn, roll]", "[turn, still]", ("xrdf-joint-type", 4, 23)),
+        ("[turn, roll]", "[turn, plane]", ("xrdf-joint-type", 4, 23)),
+        ("[turn, roll]", "[turn, drone]", ("xrdf-joint-type", 4, 23)),
+        ("[turn, roll]", "[turn, finger]", ("xrdf-mimic-joint", 4, 23)),
+        ("[turn, roll]", "[turn, turn]", ("xrdf-repeated", 4, 23)),
+        ("[turn, roll]", "[turn, [roll]]", ("xrdf-wrong-form", 4, 23)),
+    ] {
+        let text = HEAD.replacen(from, to, 1);
+        assert_eq!(findings(&text).first(), Some(&expected), "{text}");
+    }
+    assert_eq!(findings(&HEAD.replace("1.0", "2.0")), []);
+    assert_eq!(findings("format: xrdf\nformat_version: 1.0\n"), [("xrdf-missing", 1, 1)]);
+}
+
+#[test]
+fn sections_are_checked() {
+    let spheres = |inside: &str| format!("geometry:\n  g:\n    spheres:\n{inside}\n");
+    for (text, expected) in [
+        ("default_joint_positions:\n  turn: 2.5\n", vec![("xrdf-outside-limits", 8, 9)]),
+        ("default_joint_positions:\n  turn: high\n", vec![("xrdf-wrong-form", 8, 9)]),
+        ("default_joint_positions:\n  turm: 1\n", vec![("xrdf-unknown-joint", 8, 3)]),
+        ("default_joint_positions:\n  still: 0\n", vec![("xrdf-joint-type", 8, 3)]),
+        ("default_joint_positions:\n  finger: 0\n", vec![("xrdf-mimic-joint", 8, 3)]),
+        ("default_joint_positions:\n  turn: 0\n  turn: 1\n", vec![("xrdf-repeated", 9, 3)]),
+        ("default_joint_positions: 1\n", vec![("xrdf-wrong-form", 7, 26)]),
+        ("tool_frames: [base, tool]\n", vec![("xrdf-unknown-frame", 7, 21)]),
+        ("tool_frames: [base, base]\n", vec![("xrdf-repeated", 7, 21)]),
+        ("extra: 1\n", vec![("xrdf-unknown-key", 7, 1)]),
+        ("collision: {}\n", vec![("xrdf-missing", 7, 12)]),
+        ("collision: {geometry: h}\n", vec![("xrdf-unknown-geometry", 7, 23)]),
+        ("world_collision: {geometry: h}\n", vec![("xrdf-unknown-geometry", 7, 29)]),
+        (
+            "collision: {geometry: a}\nself_collision: {geometry: b}\ngeometry: {a: {spheres: {}}, b: {spheres: {}}}\n",
+            vec![("xrdf-two-geometries", 8, 28)],
+        ),
+        (
+            "geometry: {a: {spheres: {}}}\nself_collision:\n  geometry: a\n  buffer_distance: {base: 0.1, hand: x}\n  ignore: {base: [base]}\n",
+            vec![("xrdf-unknown-frame", 10, 32), ("xrdf-wrong-form", 10, 38), ("xrdf-same-frame", 11, 19)],
+        ),
+        ("geometry: {a: {boxes: {}}}\n", vec![("xrdf-unknown-key", 7, 16), ("xrdf-missing", 7, 15)]),
+        (&spheres("      hand: []"), vec![("xrdf-unknown-frame", 10, 7)]),
+        (&spheres("      base: [{radius: 1}]"), vec![("xrdf-missing", 10, 14)]),
+        (&spheres("      base: [{radius: r, center: [0, 0]}]"), vec![("xrdf-wrong-form", 10, 34), ("xrdf-wrong-form", 10, 23)]),
+        ("---\na: 1\n", vec![("xrdf-repeated", 8, 1)]),
+        ("modifiers:\n  - set_base_frame: nowhere\n", vec![("xrdf-unknown-frame", 8, 21)]),
+        (
+            "modifiers:\n  - set_base_frame: roll_link\ntool_frames: [base, drone_link]\n",
+            vec![("xrdf-above-base", 4, 17), ("xrdf-above-base", 4, 23), ("xrdf-above-base", 9, 15)],
+        ),
+        ("modifiers:\n  - {move_frame: 1}\n", vec![("xrdf-unknown-key", 8, 6)]),
+        ("modifiers:\n  - add_frame: {frame_name: a}\n", vec![("xrdf-missing", 8, 5); 3]),
+        (&format!("modifiers:\n{}", frame("base", "turn_link", "j")), vec![("xrdf-name-taken", 8, 30)]),
+        (&format!("modifiers:\n{}", frame("tip", "turn_link", "turn")), vec![("xrdf-name-taken", 8, 77)]),
+        (&format!("modifiers:\n{}", frame("tip", "tip", "j")), vec![("xrdf-unknown-frame", 8, 54)]),
+        (
+            &format!("modifiers:\n{}", frame("tip", "base", "j").replace("w: 0.5", "w: 0.6")),
+            vec![("xrdf-bad-value", 8, 127), ("xrdf-frames-added", 8, 3)],
+        ),
+        (
+            &format!("modifiers:\n{}", frame("tip", "base", "j, joint_type: REVOLUTE")),
+            vec![("xrdf-bad-value", 8, 87), ("xrdf-frames-added", 8, 3)],
+        ),
+    ] {
+        assert_eq!(findings(&format!("{HEAD}{text}")), expected, "{text}");
+    }
+    let two = "collision: {geometry: a}\nself_collision: {geometry: b}\ngeometry: {a: {spheres: {}}, b: {spheres: {}}}\n";
+    assert_eq!(
+        findings(&format!(
+            "{}{two}",
+            HEAD.replace("1.0", "2.0").replace("collision: {geometry: a}", "world_collision: {geometry: a}")
+        )),
+        []
+    );
+}
+
+#[test]
+fn what_is_only_checked_is_said_once() {
+    let text = format!(
+        "{HEAD}modifiers:\n  - set_base_frame: base\ntool_frames: [base]\ngeometry: {{a: {{spheres: {{}}}}}}\nself_collision: {{geometry: a, ignore: {{}}}}\n"
+    );
+    let (_, found) = applied(&text);
+    let [only] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((only.code, only.place.line, only.place.column), ("xrdf-not-used", 1, 1));
+    assert!(
+        only.message.ends_with(": modifiers.set_base_frame, cspace, tool_frames, geometry, self_collision.geometry"),
+        "{only:?}"
+    );
+}
+
+#[test]
+fn there_are_bounds() {
+    let frames: String = (0..1001).map(|k| frame(&format!("f{k}"), "base", &format!("j{k}"))).collect();
+    let (robot, found) = applied(&format!("{HEAD}modifiers:\n{frames}"));
+    assert_eq!(robot.links.len(), 8 + 1000);
+    assert_eq!((found[0].code, found[0].place.line, found[0].place.column), ("xrdf-too-many-frames", 1008, 6));
+
+    let names: String = (0..1005).map(|k| format!("hand{k}, ")).collect();
+    let (_, found) = applied(&format!("{HEAD}tool_frames: [{names}]"));
+    let last = found.last().unwrap();
+    assert_eq!((found.len(), last.code, last.message.as_str()), (1001, "xrdf-more-findings", "there are 6 more findings"));
+}
+
+/// Whatever is done to a text, reading it ends and keeps what the hub promises.
+#[test]
+fn damaged_texts_are_read_or_refused() {
+    let text = format!(
+        "{HEAD}modifiers:\n{}  - set_base_frame: base\ndefault_joint_positions: {{turn: 1}}\ntool_frames: [tip]\ncollision: {{geometry: g, buffer_distance: {{tip: 1}}}}\nself_collision:\n  geometry: g\n  ignore:\n    tip: [base]\ngeometry:\n  g:\n    spheres:\n      tip:\n      - center: [0, 0, 1]\n        radius: 1\n",
+        frame("tip", "turn_link", "tip_joint")
+    );
+    let whole = robot();
+    for at in 0..text.len() {
+        let (head, tail) = text.split_at(at);
+        for damaged in [
+            head.to_owned(),
+            format!("{head}{}", &tail[1..]),
+            format!("{head}-{tail}"),
+            format!("{head}[{tail}"),
+            format!("{head}\n{tail}"),
+        ] {
+            let mut robot = whole.clone();
+            apply(&damaged, None, &mut robot);
+            assert_eq!(robot.tree.order.len(), robot.links.len());
+            for pose in &robot.named_poses {
+                assert!(pose.positions.is_sorted_by(|a, b| a.0 < b.0), "{damaged}");
+                assert!(pose.positions.iter().all(|(id, at)| at.len() == 1 && at[0].is_finite() && id.0 < robot.joints.len()));
+            }
+            assert!(robot.disabled_collisions.iter().all(|(a, b)| a < b && b.0 < robot.links.len()));
+        }
+    }
+}
+
+#[test]
+fn pairs_of_frames_are_told_once() {
+    let (mut robot, frame) = (robot(), LinkId(3));
+    robot.links[frame.0].collisions.clear();
+    let name = robot.links[frame.0].name.clone();
+    let text = format!(
+        "{HEAD}self_collision:\n  geometry: g\n  ignore:\n    base: [turn_link,\n     {name}]\n    {name}: [still_link]\n"
+    );
+    let found: Vec<_> = apply(&text, None, &mut robot).into_iter().filter(|d| d.code == "xrdf-frame-in-pair").collect();
+    let [finding] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((finding.place.line, finding.place.column), (11, 6), "{finding}");
+    assert!(finding.message.contains(&name), "{finding}");
+    assert_eq!(pairs(&robot), [("base", "turn_link")]);
+}

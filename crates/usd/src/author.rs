@@ -1,0 +1,727 @@
+//! A layer under construction: prims, attributes, relationships and metadata by path, kept as `openusd` layer data.
+//!
+//! A call never fails: a path that USD cannot hold is remembered ([`Layer::check`]) and what hangs on it is left out, so that
+//! the code that writes a layer reads like the layer. Names are expected to be encoded already
+//! ([`urdf_usd_robot::names::identifiers`]). This module knows no robot, no schema and no file format.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use openusd::gf;
+use openusd::sdf::{
+    self, AssetPath, ChildrenKey, FieldKey, Payload, PayloadListOp, Reference, ReferenceListOp, SpecData, SpecType, Specifier,
+    StringListOp, TokenListOp, Variability,
+};
+use openusd::tf::Token;
+
+use urdf_usd_robot::names::is_identifier;
+
+/// A value of metadata or of a dictionary.
+pub use openusd::sdf::Value;
+
+/// A path (or name) that USD cannot hold, or that holds something else already.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{path}` cannot be authored: {reason}")]
+pub struct Error {
+    /// What was asked for.
+    pub path: String,
+    /// Why it cannot be.
+    pub reason: String,
+}
+
+fn error(path: impl Into<String>, reason: impl Into<String>) -> Error {
+    Error { path: path.into(), reason: reason.into() }
+}
+
+/// A dictionary (`assetInfo`, `customData`) from its entries: [`string`], [`Value::Bool`], a nested [`dictionary`] …
+pub fn dictionary<K: Into<String>>(entries: impl IntoIterator<Item = (K, Value)>) -> Value {
+    Value::Dictionary(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
+}
+
+/// A string, for metadata and dictionaries.
+pub fn string(text: impl Into<String>) -> Value {
+    Value::String(text.into())
+}
+
+/// A token, for metadata and dictionaries.
+pub fn token(text: impl Into<Token>) -> Value {
+    Value::Token(text.into())
+}
+
+/// An attribute: its type, and with it a value, flags, metadata and connections.
+///
+/// There is a constructor per type; [`Attribute::declared`] makes one without a value.
+#[derive(Clone, Debug)]
+pub struct Attribute {
+    type_name: Cow<'static, str>,
+    value: Option<Value>,
+    uniform: bool,
+    custom: bool,
+    metadata: Vec<(&'static str, Value)>,
+    connections: Vec<String>,
+}
+
+/// One constructor per type whose values convert into the payload of a [`Value`].
+macro_rules! attribute_types {
+    ($($name:ident($input:ty) -> $type_name:literal $variant:ident;)*) => {
+        $(
+            #[doc = concat!("`", $type_name, "`.")]
+            pub fn $name(value: impl Into<$input>) -> Self {
+                Self::new($type_name, Value::$variant(value.into()))
+            }
+        )*
+    };
+}
+
+/// One constructor per array type, from whatever yields its elements.
+macro_rules! attribute_array_types {
+    ($($name:ident($input:ty) -> $type_name:literal $variant:ident;)*) => {
+        $(
+            #[doc = concat!("`", $type_name, "`.")]
+            pub fn $name<T: Into<$input>>(values: impl IntoIterator<Item = T>) -> Self {
+                Self::new($type_name, Value::$variant(values.into_iter().map(Into::into).collect()))
+            }
+        )*
+    };
+}
+
+impl Attribute {
+    attribute_types! {
+        bool(bool) -> "bool" Bool;
+        int(i32) -> "int" Int;
+        int64(i64) -> "int64" Int64;
+        float(f32) -> "float" Float;
+        double(f64) -> "double" Double;
+        token(Token) -> "token" Token;
+        string(String) -> "string" String;
+        asset(AssetPath) -> "asset" AssetPath;
+        float2(gf::Vec2f) -> "float2" Vec2f;
+        float3(gf::Vec3f) -> "float3" Vec3f;
+        float4(gf::Vec4f) -> "float4" Vec4f;
+        double3(gf::Vec3d) -> "double3" Vec3d;
+        point3f(gf::Vec3f) -> "point3f" Vec3f;
+        vector3f(gf::Vec3f) -> "vector3f" Vec3f;
+        normal3f(gf::Vec3f) -> "normal3f" Vec3f;
+        color3f(gf::Vec3f) -> "color3f" Vec3f;
+        tex_coord2f(gf::Vec2f) -> "texCoord2f" Vec2f;
+        quatf(gf::Quatf) -> "quatf" Quatf;
+        quatd(gf::Quatd) -> "quatd" Quatd;
+        matrix4d(gf::Matrix4d) -> "matrix4d" Matrix4d;
+    }
+
+    attribute_array_types! {
+        bool_array(bool) -> "bool[]" BoolVec;
+        int_array(i32) -> "int[]" IntVec;
+        float_array(f32) -> "float[]" FloatVec;
+        double_array(f64) -> "double[]" DoubleVec;
+        token_array(Token) -> "token[]" TokenVec;
+        string_array(String) -> "string[]" StringVec;
+        asset_array(AssetPath) -> "asset[]" AssetPathVec;
+        float2_array(gf::Vec2f) -> "float2[]" Vec2fVec;
+        float3_array(gf::Vec3f) -> "float3[]" Vec3fVec;
+        double3_array(gf::Vec3d) -> "double3[]" Vec3dVec;
+        point3f_array(gf::Vec3f) -> "point3f[]" Vec3fVec;
+        vector3f_array(gf::Vec3f) -> "vector3f[]" Vec3fVec;
+        normal3f_array(gf::Vec3f) -> "normal3f[]" Vec3fVec;
+        color3f_array(gf::Vec3f) -> "color3f[]" Vec3fVec;
+        tex_coord2f_array(gf::Vec2f) -> "texCoord2f[]" Vec2fVec;
+        quatf_array(gf::Quatf) -> "quatf[]" QuatfVec;
+        matrix4d_array(gf::Matrix4d) -> "matrix4d[]" Matrix4dVec;
+    }
+
+    /// An attribute of any type, for those without a constructor of their own. `value` must be of the type `type_name` names.
+    pub fn new(type_name: impl Into<Cow<'static, str>>, value: Value) -> Self {
+        Self { value: Some(value), ..Self::declared(type_name) }
+    }
+
+    /// An attribute without a value: `token outputs:surface`.
+    pub fn declared(type_name: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            type_name: type_name.into(),
+            value: None,
+            uniform: false,
+            custom: false,
+            metadata: Vec::new(),
+            connections: Vec::new(),
+        }
+    }
+
+    /// An attribute that takes its value from another: `color3f inputs:diffuseColor.connect = </…>`.
+    pub fn connected(type_name: impl Into<Cow<'static, str>>, source: impl Into<String>) -> Self {
+        Self::declared(type_name).connect(source)
+    }
+
+    /// The same, not varying over time.
+    #[must_use]
+    pub fn uniform(mut self) -> Self {
+        self.uniform = true;
+        self
+    }
+
+    /// The same, in no schema.
+    #[must_use]
+    pub fn custom(mut self) -> Self {
+        self.custom = true;
+        self
+    }
+
+    /// The same with the metadata `field` (`interpolation`, `displayName`, `allowedTokens`, …).
+    #[must_use]
+    pub fn metadata(mut self, field: &'static str, value: Value) -> Self {
+        self.metadata.push((field, value));
+        self
+    }
+
+    /// The same as a primvar of this interpolation: `constant`, `uniform`, `vertex`, `faceVarying`.
+    #[must_use]
+    pub fn interpolation(self, interpolation: &'static str) -> Self {
+        self.metadata("interpolation", Value::Token(Token::new(interpolation)))
+    }
+
+    /// The same, connected to the attribute at `source` too.
+    #[must_use]
+    pub fn connect(mut self, source: impl Into<String>) -> Self {
+        self.connections.push(source.into());
+        self
+    }
+}
+
+/// A relationship: its targets, and with them flags and metadata.
+#[derive(Clone, Debug)]
+pub struct Relationship {
+    targets: Vec<String>,
+    prepend: bool,
+    custom: bool,
+    metadata: Vec<(&'static str, Value)>,
+}
+
+impl Relationship {
+    /// A relationship to exactly these prims or properties: `rel material:binding = </…>`.
+    pub fn to<T: Into<String>>(targets: impl IntoIterator<Item = T>) -> Self {
+        Self { targets: targets.into_iter().map(Into::into).collect(), prepend: false, custom: false, metadata: Vec::new() }
+    }
+
+    /// A relationship to these besides those of weaker layers: `prepend rel …`.
+    pub fn prepend<T: Into<String>>(targets: impl IntoIterator<Item = T>) -> Self {
+        Self { prepend: true, ..Self::to(targets) }
+    }
+
+    /// The same, in no schema.
+    #[must_use]
+    pub fn custom(mut self) -> Self {
+        self.custom = true;
+        self
+    }
+
+    /// The same with the metadata `field` (`bindMaterialAs`, …).
+    #[must_use]
+    pub fn metadata(mut self, field: &'static str, value: Value) -> Self {
+        self.metadata.push((field, value));
+        self
+    }
+}
+
+/// A layer under construction.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    data: sdf::Data,
+    error: Option<Error>,
+}
+
+impl Layer {
+    /// An empty layer with REP-158's stage metadata: metres, kilograms, Z up, one time code a second. What is empty of `doc` and
+    /// `default_prim` is left out.
+    pub fn new(doc: &str, default_prim: &str) -> Self {
+        let mut data = sdf::Data::new();
+        let root = data.create_spec(sdf::Path::abs_root(), SpecType::PseudoRoot);
+        if !default_prim.is_empty() {
+            root.add(FieldKey::DefaultPrim, token(default_prim));
+        }
+        if !doc.is_empty() {
+            root.add(FieldKey::Documentation, string(doc));
+        }
+        root.add("kilogramsPerUnit", Value::Double(1.0));
+        root.add("metersPerUnit", Value::Double(1.0));
+        root.add(FieldKey::TimeCodesPerSecond, Value::Double(1.0));
+        root.add("upAxis", Value::Token(Token::new("Z")));
+        Self { data, error: None }
+    }
+
+    /// The layers below this one, strongest first.
+    pub fn sublayers<T: Into<String>>(&mut self, paths: impl IntoIterator<Item = T>) -> &mut Self {
+        let paths: Vec<String> = paths.into_iter().map(Into::into).collect();
+        let offsets = vec![sdf::LayerOffset::IDENTITY; paths.len()];
+        self.metadata(FieldKey::SubLayers.as_str(), Value::StringVec(paths));
+        self.metadata(FieldKey::SubLayerOffsets.as_str(), Value::LayerOffsetVec(offsets))
+    }
+
+    /// Metadata of the layer itself.
+    pub fn metadata(&mut self, field: &str, value: Value) -> &mut Self {
+        if let Some(root) = self.data.spec_mut(&sdf::Path::abs_root()) {
+            root.add(field, value);
+        }
+        self
+    }
+
+    /// Defines the prim at `path`, a prim path that may go through variants: `/a/visual{set=variant}visual_0`. An empty
+    /// `type_name` leaves it typeless. Ancestors that do not exist are made as overs.
+    pub fn def(&mut self, path: &str, type_name: &str) -> Prim<'_> {
+        self.specify(path, Specifier::Def, type_name)
+    }
+
+    /// Defines an abstract prim at `path`, to be inherited.
+    pub fn class(&mut self, path: &str, type_name: &str) -> Prim<'_> {
+        self.specify(path, Specifier::Class, type_name)
+    }
+
+    /// The prim at `path`, made as an over if it is not there yet. A path that ends in a variant (`/a{set=variant}`) gives the
+    /// variant, whose metadata and properties can be set as a prim's.
+    pub fn over(&mut self, path: &str) -> Prim<'_> {
+        let path = self.ensure(path);
+        Prim { layer: self, path }
+    }
+
+    /// The layer's data.
+    ///
+    /// # Errors
+    /// The first thing asked for that could not be authored.
+    pub fn data(&self) -> Result<&sdf::Data, Error> {
+        self.check().map(|()| &self.data)
+    }
+
+    /// Whether everything asked for could be authored.
+    ///
+    /// # Errors
+    /// The first that could not.
+    pub fn check(&self) -> Result<(), Error> {
+        self.error.clone().map_or(Ok(()), Err)
+    }
+
+    fn specify(&mut self, path: &str, specifier: Specifier, type_name: &str) -> Prim<'_> {
+        let mut prim = self.over(path);
+        prim.edit(|spec| {
+            if spec.ty == SpecType::Prim {
+                spec.add(FieldKey::Specifier, Value::Specifier(specifier));
+                if !type_name.is_empty() {
+                    spec.add(FieldKey::TypeName, token(type_name));
+                }
+            }
+        });
+        prim
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.error.get_or_insert(error);
+    }
+
+    /// The spec of the prim or variant at `path`, with all it stands in.
+    fn ensure(&mut self, path: &str) -> Option<sdf::Path> {
+        match prim_path(path).and_then(|path| self.create(&path).map(|()| path)) {
+            Ok(path) => Some(path),
+            Err(error) => {
+                self.fail(error);
+                None
+            }
+        }
+    }
+
+    /// Creates the spec at `path` and those of its ancestors, each entered in its parent's list of children. The lists are
+    /// appended to in place: a spec that does not exist yet cannot be in one.
+    fn create(&mut self, path: &sdf::Path) -> Result<(), Error> {
+        let mut missing = Vec::new();
+        for ancestor in path.ancestors() {
+            if self.data.spec(&ancestor).is_some() {
+                break;
+            }
+            missing.push(ancestor);
+        }
+        for path in missing.iter().rev() {
+            let parent = path.parent().ok_or_else(|| error(path.as_str(), "it has no parent"))?;
+            match path.last_element() {
+                Some(sdf::PathElement::Variant { set, selection }) => {
+                    let set_path = parent.append_variant_selection(set, "").map_err(|e| error(path.as_str(), e.reason))?;
+                    if self.data.spec(&set_path).is_none() {
+                        self.enter(&parent, ChildrenKey::VariantSetChildren, set);
+                        self.data.create_spec(set_path.clone(), SpecType::VariantSet);
+                    }
+                    self.enter(&set_path, ChildrenKey::VariantChildren, selection);
+                    self.data.create_spec(path.clone(), SpecType::Variant);
+                }
+                Some(sdf::PathElement::Prim(name)) => {
+                    self.enter(&parent, ChildrenKey::PrimChildren, name);
+                    let spec = self.data.create_spec(path.clone(), SpecType::Prim);
+                    spec.add(FieldKey::Specifier, Value::Specifier(Specifier::Over));
+                }
+                _ => return Err(error(path.as_str(), "it is no prim path")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Enters `name` at the end of the list `key` of the spec at `parent`.
+    fn enter(&mut self, parent: &sdf::Path, key: ChildrenKey, name: &str) {
+        let Some(spec) = self.data.spec_mut(parent) else { return };
+        match spec.get_mut(key.as_str()) {
+            Some(Value::TokenVec(names)) => names.push(Token::from(name)),
+            _ => spec.add(key, Value::TokenVec(vec![Token::from(name)])),
+        }
+    }
+
+    /// A fresh property spec; one of the same name is replaced.
+    fn property(&mut self, prim: &sdf::Path, name: &str, spec: SpecData) -> Result<(), Error> {
+        let whole = || format!("{prim}.{name}");
+        if !name.split(':').all(is_identifier) {
+            return Err(error(whole(), "the name is no namespaced identifier"));
+        }
+        let path = prim.append_property(name).map_err(|e| error(whole(), e.reason))?;
+        if self.data.spec(&path).is_none() {
+            self.enter(prim, ChildrenKey::PropertyChildren, name);
+        }
+        let ty = spec.ty;
+        *self.data.create_spec(path, ty) = spec;
+        Ok(())
+    }
+}
+
+/// A prim (or a variant) of a layer under construction. What is set twice holds what was set last; lists grow.
+#[derive(Debug)]
+pub struct Prim<'a> {
+    layer: &'a mut Layer,
+    /// `None` if USD cannot hold the path; then nothing is authored.
+    path: Option<sdf::Path>,
+}
+
+impl Prim<'_> {
+    /// The prim's path; empty if USD cannot hold it.
+    pub fn path(&self) -> &str {
+        self.path.as_ref().map_or("", sdf::Path::as_str)
+    }
+
+    /// Defines a prim below this one.
+    pub fn def(&mut self, name: &str, type_name: &str) -> Prim<'_> {
+        let path = self.below(name);
+        self.layer.def(&path, type_name)
+    }
+
+    /// An over below this prim.
+    pub fn over(&mut self, name: &str) -> Prim<'_> {
+        let path = self.below(name);
+        self.layer.over(&path)
+    }
+
+    fn below(&self, name: &str) -> String {
+        let separator = if self.path().ends_with('}') { "" } else { "/" };
+        format!("{}{separator}{name}", self.path())
+    }
+
+    /// Sets an attribute.
+    pub fn attribute(&mut self, name: &str, attribute: Attribute) -> &mut Self {
+        let result = attribute_spec(attribute).and_then(|spec| self.property(name, spec));
+        self.note(result)
+    }
+
+    /// Sets a relationship.
+    pub fn relationship(&mut self, name: &str, relationship: Relationship) -> &mut Self {
+        let result = relationship_spec(relationship).and_then(|spec| self.property(name, spec));
+        self.note(result)
+    }
+
+    /// Metadata of any kind, by the name of its field in OpenUSD.
+    pub fn metadata(&mut self, field: &str, value: Value) -> &mut Self {
+        self.edit(|spec| spec.add(field, value))
+    }
+
+    /// Applies API schemas: `prepend apiSchemas = […]`. Those applied already are not repeated.
+    pub fn apply<T: Into<Token>>(&mut self, schemas: impl IntoIterator<Item = T>) -> &mut Self {
+        let schemas: Vec<Token> = schemas.into_iter().map(Into::into).collect();
+        self.edit(|spec| match spec.get_mut(FieldKey::ApiSchemas.as_str()) {
+            Some(Value::TokenListOp(op)) => extend(&mut op.prepended_items, schemas),
+            _ => spec.add(FieldKey::ApiSchemas, Value::TokenListOp(TokenListOp::prepended(schemas))),
+        })
+    }
+
+    /// Adds a reference, weaker than those added before, to the prim `prim` (empty: its default prim) of the layer `asset` (empty: this layer).
+    pub fn reference(&mut self, asset: &str, prim: &str) -> &mut Self {
+        let Some(prim_path) = self.arc_target(prim) else { return self };
+        let reference = Reference { asset_path: asset.to_owned(), prim_path, ..Reference::default() };
+        self.edit(|spec| match spec.get_mut(FieldKey::References.as_str()) {
+            Some(Value::ReferenceListOp(op)) => extend(&mut op.prepended_items, [reference]),
+            _ => spec.add(FieldKey::References, Value::ReferenceListOp(ReferenceListOp::prepended([reference]))),
+        })
+    }
+
+    /// Adds a payload, weaker than those added before: the prim `prim` (empty: its default prim) of the layer `asset` (empty: this layer).
+    pub fn payload(&mut self, asset: &str, prim: &str) -> &mut Self {
+        let Some(prim_path) = self.arc_target(prim) else { return self };
+        let payload = Payload { asset_path: asset.to_owned(), prim_path, ..Payload::default() };
+        self.edit(|spec| match spec.get_mut(FieldKey::Payload.as_str()) {
+            Some(Value::PayloadListOp(op)) => extend(&mut op.prepended_items, [payload]),
+            _ => spec.add(FieldKey::Payload, Value::PayloadListOp(PayloadListOp::prepended([payload]))),
+        })
+    }
+
+    /// Adds an inherit, weaker than those added before, of the class at `class`.
+    pub fn inherit(&mut self, class: &str) -> &mut Self {
+        let Some(class) = self.arc_target(class) else { return self };
+        self.edit(|spec| match spec.get_mut(FieldKey::InheritPaths.as_str()) {
+            Some(Value::PathListOp(op)) => extend(&mut op.prepended_items, [class]),
+            _ => spec.add(FieldKey::InheritPaths, Value::PathListOp(sdf::PathListOp::prepended([class]))),
+        })
+    }
+
+    /// Declares a variant set and selects one of its variants (none if `selection` is empty). The variants themselves are made
+    /// by authoring prims below `{set=variant}`.
+    pub fn variant_set(&mut self, set: &str, selection: &str) -> &mut Self {
+        if !is_identifier(set) {
+            let result = Err(error(format!("{}{{{set}=}}", self.path()), "the name of the set is no identifier"));
+            return self.note(result);
+        }
+        let name = set.to_owned();
+        self.edit(|spec| match spec.get_mut(FieldKey::VariantSetNames.as_str()) {
+            Some(Value::StringListOp(op)) => extend(&mut op.prepended_items, [name]),
+            _ => spec.add(FieldKey::VariantSetNames, Value::StringListOp(StringListOp::prepended([name]))),
+        });
+        if selection.is_empty() { self } else { self.select(set, selection) }
+    }
+
+    /// Selects a variant.
+    pub fn select(&mut self, set: &str, selection: &str) -> &mut Self {
+        let (set, selection) = (set.to_owned(), selection.to_owned());
+        self.edit(|spec| match spec.get_mut(FieldKey::VariantSelection.as_str()) {
+            Some(Value::VariantSelectionMap(map)) => {
+                map.insert(set, selection);
+            }
+            _ => spec.add(FieldKey::VariantSelection, Value::VariantSelectionMap(HashMap::from([(set, selection)]))),
+        })
+    }
+
+    /// `kind`: `component`, `assembly`, `subcomponent` …
+    pub fn kind(&mut self, kind: &str) -> &mut Self {
+        self.metadata(FieldKey::Kind.as_str(), token(kind))
+    }
+
+    /// Whether what the prim composes may be shared with equal prims.
+    pub fn instanceable(&mut self, instanceable: bool) -> &mut Self {
+        self.metadata(FieldKey::Instanceable.as_str(), Value::Bool(instanceable))
+    }
+
+    /// The name people see.
+    pub fn display_name(&mut self, name: &str) -> &mut Self {
+        self.metadata(FieldKey::DisplayName.as_str(), string(name))
+    }
+
+    /// Documentation.
+    pub fn doc(&mut self, text: &str) -> &mut Self {
+        self.metadata(FieldKey::Documentation.as_str(), string(text))
+    }
+
+    /// Whether browsers hide the prim.
+    pub fn hidden(&mut self, hidden: bool) -> &mut Self {
+        self.metadata(FieldKey::Hidden.as_str(), Value::Bool(hidden))
+    }
+
+    /// What identifies the asset; see [`dictionary`].
+    pub fn asset_info<K: Into<String>>(&mut self, entries: impl IntoIterator<Item = (K, Value)>) -> &mut Self {
+        self.metadata(FieldKey::AssetInfo.as_str(), dictionary(entries))
+    }
+
+    /// Data of the author's own; see [`dictionary`].
+    pub fn custom_data<K: Into<String>>(&mut self, entries: impl IntoIterator<Item = (K, Value)>) -> &mut Self {
+        self.metadata(FieldKey::CustomData.as_str(), dictionary(entries))
+    }
+
+    fn edit(&mut self, change: impl FnOnce(&mut SpecData)) -> &mut Self {
+        if let Some(spec) = self.path.as_ref().and_then(|path| self.layer.data.spec_mut(path)) {
+            change(spec);
+        }
+        self
+    }
+
+    fn property(&mut self, name: &str, spec: SpecData) -> Result<(), Error> {
+        match &self.path {
+            Some(path) => self.layer.property(path, name, spec),
+            None => Ok(()),
+        }
+    }
+
+    fn note(&mut self, result: Result<(), Error>) -> &mut Self {
+        if let Err(error) = result {
+            self.layer.fail(error);
+        }
+        self
+    }
+
+    /// The prim an arc leads to; `""` stands for the default prim.
+    fn arc_target(&mut self, path: &str) -> Option<sdf::Path> {
+        if path.is_empty() {
+            return Some(sdf::Path::default());
+        }
+        match prim_path(path) {
+            Ok(path) if !path.contains_prim_variant_selection() => Some(path),
+            Ok(path) => {
+                self.layer.fail(error(path.as_str(), "an arc cannot lead into a variant"));
+                None
+            }
+            Err(error) => {
+                self.layer.fail(error);
+                None
+            }
+        }
+    }
+}
+
+/// Appends those of `items` that `list` has not got.
+fn extend<T: PartialEq>(list: &mut Vec<T>, items: impl IntoIterator<Item = T>) {
+    for item in items {
+        if !list.contains(&item) {
+            list.push(item);
+        }
+    }
+}
+
+/// An absolute path to a prim or a variant whose every name OpenUSD accepts.
+fn prim_path(text: &str) -> Result<sdf::Path, Error> {
+    let path = sdf::Path::new(text).map_err(|e| error(text, e.reason))?;
+    if !path.is_abs() || path.is_abs_root() || path.is_property_path() {
+        return Err(error(text, "it is no absolute prim path"));
+    }
+    check_names(&path)?;
+    Ok(path)
+}
+
+/// An absolute path to a prim or a property whose every name OpenUSD accepts.
+fn target_path(text: &str) -> Result<sdf::Path, Error> {
+    let path = sdf::Path::new(text).map_err(|e| error(text, e.reason))?;
+    if !path.is_abs() || path.is_abs_root() || path.contains_prim_variant_selection() {
+        return Err(error(text, "it is no absolute path outside variants"));
+    }
+    check_names(&path)?;
+    if let Some((_, property)) = path.split_property()
+        && !property.split(':').all(is_identifier)
+    {
+        return Err(error(text, "the name of the property is no namespaced identifier"));
+    }
+    Ok(path)
+}
+
+/// `openusd` takes any non-ASCII character for a letter, OpenUSD goes by Unicode's identifiers.
+fn check_names(path: &sdf::Path) -> Result<(), Error> {
+    for component in path.components() {
+        let fits = match component {
+            sdf::PathComponent::Prim(name) => is_identifier(name),
+            sdf::PathComponent::Variant { set, selection } => is_identifier(set) && is_variant_name(selection),
+        };
+        if !fits {
+            return Err(error(path.as_str(), "a name in it is no identifier"));
+        }
+    }
+    Ok(())
+}
+
+/// A variant's name: the characters of an identifier in any order, `|` and `-`, after one dot at most.
+fn is_variant_name(name: &str) -> bool {
+    let name = name.strip_prefix('.').unwrap_or(name);
+    !name.is_empty() && name.chars().all(|c| c == '|' || c == '-' || unicode_ident::is_xid_continue(c))
+}
+
+fn attribute_spec(attribute: Attribute) -> Result<SpecData, Error> {
+    let mut spec = SpecData::new(SpecType::Attribute);
+    spec.add(FieldKey::TypeName, token(attribute.type_name.as_ref()));
+    if attribute.uniform {
+        spec.add(FieldKey::Variability, Value::Variability(Variability::Uniform));
+    }
+    if attribute.custom {
+        spec.add(FieldKey::Custom, Value::Bool(true));
+    }
+    if let Some(value) = attribute.value {
+        spec.add(FieldKey::Default, value);
+    }
+    if !attribute.connections.is_empty() {
+        let sources = attribute.connections.iter().map(|path| target_path(path)).collect::<Result<Vec<_>, _>>()?;
+        spec.add(FieldKey::ConnectionPaths, Value::PathListOp(sdf::PathListOp::explicit(sources)));
+    }
+    for (field, value) in attribute.metadata {
+        spec.add(field, value);
+    }
+    Ok(spec)
+}
+
+fn relationship_spec(relationship: Relationship) -> Result<SpecData, Error> {
+    let mut spec = SpecData::new(SpecType::Relationship);
+    // A plain `rel` is uniform; a missing field would mean a varying one.
+    spec.add(FieldKey::Variability, Value::Variability(Variability::Uniform));
+    if relationship.custom {
+        spec.add(FieldKey::Custom, Value::Bool(true));
+    }
+    let targets = relationship.targets.iter().map(|path| target_path(path)).collect::<Result<Vec<_>, _>>()?;
+    let list = if relationship.prepend { sdf::PathListOp::prepended(targets) } else { sdf::PathListOp::explicit(targets) };
+    spec.add(FieldKey::TargetPaths, Value::PathListOp(list));
+    for (field, value) in relationship.metadata {
+        spec.add(field, value);
+    }
+    Ok(spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use openusd::sdf::{Path, SpecType, Value};
+
+    use super::{Attribute, Layer, Relationship};
+
+    fn names(layer: &Layer, path: &str, field: &str) -> Vec<String> {
+        let spec = layer.data().unwrap().spec(&Path::new(path).unwrap()).unwrap();
+        match spec.get(field) {
+            Some(Value::TokenVec(names)) => names.iter().map(|name| name.as_str().to_owned()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn parents_and_variants_come_with_their_children() {
+        let mut layer = Layer::new("", "a");
+        layer.def("/a/b{set=one}c", "Xform").def("d", "Cube");
+        layer.def("/a/b{set=two}c", "Xform");
+        layer.over("/a/b").over("e");
+        assert_eq!(names(&layer, "/", "primChildren"), ["a"]);
+        assert_eq!(names(&layer, "/a/b", "variantSetChildren"), ["set"]);
+        assert_eq!(names(&layer, "/a/b", "primChildren"), ["e"]);
+        assert_eq!(names(&layer, "/a/b{set=}", "variantChildren"), ["one", "two"]);
+        assert_eq!(names(&layer, "/a/b{set=one}c", "primChildren"), ["d"]);
+        let spec = |path: &str| layer.data().unwrap().spec(&Path::new(path).unwrap()).unwrap().ty;
+        assert_eq!((spec("/a/b{set=}"), spec("/a/b{set=one}")), (SpecType::VariantSet, SpecType::Variant));
+    }
+
+    #[test]
+    fn what_is_set_twice_is_there_once() {
+        let mut layer = Layer::new("", "a");
+        layer.over("/a").attribute("x", Attribute::int(1)).apply(["A", "B"]);
+        layer.def("/a", "Xform").attribute("x", Attribute::double(2.0).custom()).apply(["B", "C"]);
+        layer.over("/a").relationship("x:y", Relationship::to(["/a"]));
+        assert_eq!(names(&layer, "/a", "propertyChildren"), ["x", "x:y"]);
+        let text = crate::text::write(layer.data().unwrap()).unwrap();
+        assert!(text.contains("def Xform \"a\" (\n    prepend apiSchemas = [\"A\", \"B\", \"C\"]\n)"), "{text}");
+        assert!(text.contains("    custom double x = 2\n    rel x:y = </a>\n"), "{text}");
+    }
+
+    #[test]
+    fn what_usd_cannot_hold_is_remembered() {
+        for path in ["a", "/", "", "/a b", "/0", "/a.b", "/a{x=}b", "/a{x y=z}b", "/☃", "/a//b", "/a{x=a.b}c"] {
+            let mut layer = Layer::new("", "a");
+            layer.def(path, "Xform").attribute("x", Attribute::int(1)).def("child", "").kind("component");
+            assert!(layer.check().is_err(), "{path}");
+        }
+        for name in ["", "a b", ":a", "a:", "0", "a.b", "a:0"] {
+            let mut layer = Layer::new("", "a");
+            layer.def("/a", "").attribute(name, Attribute::int(1));
+            assert_eq!(layer.data().unwrap_err().path, format!("/a.{name}"));
+        }
+        for target in ["", "a", "/a b", "/a{x=y}b", "/a.0"] {
+            let mut layer = Layer::new("", "a");
+            layer.def("/a", "").relationship("r", Relationship::to([target]));
+            assert!(layer.check().is_err(), "{target}");
+        }
+        let mut layer = Layer::new("", "a");
+        layer.def("/größe_1/日本{x=.a|b-1}c", "Xform").relationship("r", Relationship::to(["/größe_1.α:β"]));
+        assert_eq!(layer.check(), Ok(()));
+    }
+}

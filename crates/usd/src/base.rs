@@ -1,0 +1,114 @@
+//! `base.usda`: links as Xforms, frames, and the scopes of visuals and colliders with their payloads (REP-158 §1.2, §1.3.2).
+
+use super::Scene;
+use super::author::{Attribute, Layer, Relationship, string};
+use super::instances::author_primitive;
+use super::library::{Collider, ColliderForm, DEFAULT_TIER, Look, TIERS, Visual};
+use super::numbers::place;
+use super::sensors;
+use urdf_usd_robot::{LinkId, Role};
+
+pub(super) fn layer(scene: &Scene<'_>) -> Layer {
+    let (mut layer, root) = super::layer(scene, "Links as Xforms, frames, visual and collision scopes");
+    layer.def(&root, "Xform");
+    for &link in &scene.robot.tree.order {
+        if scene.is_over("base.usda") {
+            return layer;
+        }
+        author_link(scene, &mut layer, link);
+    }
+    sensors::author(scene, &mut layer);
+    if !scene.library.materials.is_empty() {
+        layer.def(&format!("{root}/Materials"), "Scope").reference("./materials.usda", "/Materials");
+    }
+    layer
+}
+
+fn author_link(scene: &Scene<'_>, layer: &mut Layer, link: LinkId) {
+    let plan = &scene.plan.links[link.0];
+    if plan.role != Role::World {
+        let name = &scene.robot.links[link.0].name;
+        let mut prim = layer.def(&plan.path, "Xform");
+        if !plan.path.ends_with(&format!("/{name}")) {
+            prim.display_name(name);
+        }
+        place(&mut prim, &plan.local, None);
+    }
+    let visuals = &scene.library.visuals[link.0];
+    if !visuals.is_empty() {
+        author_visuals(scene, layer, &format!("{}/visual", plan.path), visuals);
+    }
+    let colliders = &scene.library.colliders[link.0];
+    if !colliders.is_empty() {
+        author_colliders(scene, layer, &format!("{}/collision", plan.path), colliders);
+    }
+}
+
+/// The visuals of a link. One that looks other from tier to tier stands in the variants, under the same name in each.
+fn author_visuals(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visuals: &[Visual]) {
+    layer.def(scope, "Scope");
+    if visuals.iter().any(Visual::has_tiers) {
+        layer.over(scope).variant_set("visual_representation", TIERS[DEFAULT_TIER]);
+    }
+    for visual in visuals {
+        if !visual.has_tiers() {
+            author_visual(scene, layer, &format!("{scope}/{}", visual.name), visual, visual.looks[DEFAULT_TIER]);
+            continue;
+        }
+        for (tier, look) in TIERS.into_iter().zip(visual.looks) {
+            let path = format!("{scope}{{visual_representation={tier}}}{}", visual.name);
+            author_visual(scene, layer, &path, visual, look);
+        }
+    }
+}
+
+fn author_visual(scene: &Scene<'_>, layer: &mut Layer, path: &str, visual: &Visual, look: Look) {
+    let instance = &scene.library.instances[look.instance];
+    let material = &scene.library.materials[look.material].name;
+    let mut prim = layer.def(path, "Xform");
+    prim.apply(["MaterialBindingAPI"]).payload("./instances.usda", &format!("/Instances/{}", instance.name));
+    if instance.uses > 1 {
+        prim.instanceable(true);
+    }
+    if let Some(name) = &visual.display_name {
+        prim.display_name(name);
+    }
+    if let Some(mesh) = &visual.stand_in_for {
+        prim.custom_data([("standInFor", string(mesh))]);
+    }
+    prim.relationship("material:binding", Relationship::to([format!("{}/Materials/{material}", scene.plan.root())]));
+    place(&mut prim, &visual.pose, visual.scale.as_ref());
+}
+
+fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, scope: &str, colliders: &[Collider]) {
+    layer.def(scope, "Scope");
+    let is_mesh = |collider: &&Collider| matches!(collider.form, ColliderForm::Mesh { .. });
+    if colliders.iter().any(|c| is_mesh(&c)) {
+        layer.over(scope).variant_set("collision_fidelity", "convex_hull");
+    }
+    for collider in colliders {
+        match &collider.form {
+            ColliderForm::Primitive(geometry) => {
+                let mut prim = layer.def(&format!("{scope}/{}", collider.name), "");
+                let shape_scale = author_primitive(&mut prim, geometry);
+                finish_collider(&mut prim, collider, shape_scale.as_ref());
+            }
+            ColliderForm::Mesh { convex_hull, trimesh } => {
+                for (variant, mesh) in [("convex_hull", convex_hull), ("trimesh", trimesh)] {
+                    let path = format!("{scope}{{collision_fidelity={variant}}}{}", collider.name);
+                    let mut prim = layer.def(&path, "Mesh");
+                    prim.payload("./geometries.usdc", &format!("/Geometries/{}", scene.library.meshes[*mesh].name));
+                    finish_collider(&mut prim, collider, collider.scale.as_ref());
+                }
+            }
+        }
+    }
+}
+
+fn finish_collider(prim: &mut super::author::Prim<'_>, collider: &Collider, scale: Option<&nalgebra::Vector3<f64>>) {
+    prim.attribute("purpose", Attribute::token("guide").uniform());
+    if let Some(name) = &collider.display_name {
+        prim.display_name(name);
+    }
+    place(prim, &collider.pose, scale);
+}

@@ -1,0 +1,347 @@
+//! [`Robot`] → the layers of an OpenUSD asset (REP-158), and what the rest of the program reads back from a written asset.
+//!
+//! One file of code per layer; `plan` decides what becomes of links and joints, `library` what is shared. This module knows no
+//! URDF text and no file system but the one that `openusd` reads an asset from; it must not know ROS or HTTP.
+
+pub mod author;
+mod base;
+pub mod codes;
+mod crate_file;
+mod drives;
+mod entry;
+mod extended_physics;
+mod extents;
+mod frames;
+mod geometries;
+mod instances;
+mod library;
+mod materials;
+mod newton;
+mod numbers;
+mod openpbr;
+mod physics;
+mod plan;
+mod read;
+mod ros;
+mod schema;
+mod sensors;
+pub mod text;
+mod urdf;
+mod usdz;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use author::Layer;
+pub use frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
+use library::Library;
+use plan::{Flattened, Plan};
+pub use read::{InterfaceSummary, ReadError, Summary, inspect, read_frames};
+pub use ros::default_namespace;
+pub use ros::interfaces;
+pub use schema::SCHEMA_FILES;
+
+use urdf_usd_diagnostic::{Code, Diagnostic, Place};
+pub use urdf_usd_robot::Base;
+use urdf_usd_robot::{JointKind, LinkId, Robot, Role, names};
+use urdf_usd_store::Store;
+use urdf_usd_time_limit::TimeLimit;
+
+/// How the prims of bodies are nested.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bodies {
+    /// Each in its parent link's.
+    #[default]
+    Nested,
+    /// All in the default prim, for engines that need it.
+    Flat,
+}
+
+/// A layer of one program's or renderer's own words, stronger than the asset, with an entry of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Overlay {
+    /// The Newton physics engine: what joints do that UsdPhysics cannot say.
+    Newton,
+    /// MaterialX OpenPBR beside UsdPreviewSurface.
+    OpenPbr,
+}
+
+impl Overlay {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Newton, Self::OpenPbr];
+
+    /// Its name in options and files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Newton => "newton",
+            Self::OpenPbr => "openpbr",
+        }
+    }
+}
+
+/// Whether a layer of an asset may have this name (without its ending), so that the entry cannot. Some file systems take upper
+/// and lower case for the same.
+pub fn is_layer(name: &str) -> bool {
+    let layers = entry::ORDER.into_iter().chain(["instances.usda", "materials.usda"]);
+    let names = layers.filter_map(|layer| layer.strip_suffix(".usda")).chain(Overlay::ALL.map(Overlay::as_str));
+    names.into_iter().any(|layer| layer.eq_ignore_ascii_case(name))
+}
+
+/// How an asset is written.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The entry layer's name without its ending.
+    pub entry: String,
+    /// `assetInfo:identifier`.
+    pub identifier: String,
+    /// `assetInfo:ros:package_uri`, if the source lies in a package.
+    pub package_uri: Option<String>,
+    /// `assetInfo:version`.
+    pub version: String,
+    /// `ros:context:namespace`; `None`: [`default_namespace`] (REP-158 §2.1.1).
+    pub namespace: Option<String>,
+    /// Whether the base is held to the world.
+    pub base: Base,
+    /// How bodies are nested.
+    pub bodies: Bodies,
+    /// Which overlays to write beside the asset.
+    pub overlays: Vec<Overlay>,
+    /// Whether to pack the asset, without its overlays, into `<entry>.usdz` too.
+    pub usdz: bool,
+    /// How long it may take; when that is over, what was written so far is returned.
+    pub limit: TimeLimit,
+}
+
+/// What an asset came to consist of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Written {
+    /// Distinct materials.
+    pub materials: usize,
+    /// Rigid bodies.
+    pub bodies: usize,
+    /// kg, of all bodies.
+    pub mass: f64,
+}
+
+/// An asset's files.
+#[derive(Debug)]
+pub struct Asset {
+    /// Contents by path relative to the asset's directory.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// The package of the same files without the overlays', if asked for.
+    pub usdz: Option<Vec<u8>>,
+    /// What is in them.
+    pub written: Written,
+    /// What was found on the way.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Everything that the layers are written from.
+struct Scene<'a> {
+    robot: &'a Robot,
+    options: &'a Options,
+    plan: Plan,
+    library: Library,
+}
+
+impl Scene<'_> {
+    /// Whether the time is up; `layer` is what is being written.
+    fn is_over(&self, layer: &str) -> bool {
+        self.options.limit.is_over(|| format!("writing {layer}"))
+    }
+}
+
+/// Writes the asset of a robot: the layers of REP-158 §1.2.1 with the entry `<entry>.usda`, and its textures.
+///
+/// The same robot and options give the same bytes, whatever is in `store`.
+pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
+    let plan = Plan::new(robot, options.base, options.bodies);
+    let scene = Scene { robot, options, plan, library: Library::new(robot) };
+    let mut diagnostics = findings(&scene);
+    let mut layers = vec![
+        ("base.usda".to_owned(), base::layer(&scene)),
+        ("physics.usda".to_owned(), physics::layer(&scene, &mut diagnostics)),
+        ("ros.usda".to_owned(), ros::layer(&scene)),
+        ("urdf.usda".to_owned(), urdf::layer(&scene)),
+    ];
+    // Layers that nothing would pull in are not written.
+    if !scene.library.instances.is_empty() {
+        layers.push(("instances.usda".to_owned(), instances::layer(&scene)));
+    }
+    if !scene.library.materials.is_empty() {
+        layers.push(("materials.usda".to_owned(), materials::layer(&scene)));
+    }
+    layers.extend(extended_physics::layer(&scene).map(|layer| ("extended_physics.usda".to_owned(), layer)));
+    let sublayers: Vec<&str> =
+        entry::ORDER.iter().copied().filter(|name| layers.iter().any(|(path, _)| path == name)).collect();
+    layers.push((format!("{}.usda", options.entry), entry::layer(&scene, &sublayers)));
+    let mut of_overlays = BTreeSet::new();
+    for &overlay in &options.overlays {
+        let layer = match overlay {
+            Overlay::Newton => newton::layer(&scene, &mut diagnostics),
+            Overlay::OpenPbr => openpbr::layer(&scene),
+        };
+        let (path, entry) = (format!("{}.usda", overlay.as_str()), format!("{}.{}.usda", options.entry, overlay.as_str()));
+        of_overlays.extend([path.clone(), entry.clone()]);
+        layers.push((path, layer));
+        layers.push((entry, entry::overlay(&scene, overlay)));
+    }
+
+    let mut files = BTreeMap::new();
+    for (path, layer) in layers {
+        if scene.is_over(&path) {
+            break;
+        }
+        match layer.data().and_then(text::write) {
+            Ok(text) => {
+                files.insert(path, text.into_bytes());
+            }
+            Err(error) => diagnostics.push(internal(&scene, &path, &error)),
+        }
+    }
+    if !scene.library.meshes.is_empty() && !scene.is_over("geometries.usdc") {
+        match geometries::bytes(&scene, store) {
+            Ok(bytes) => {
+                files.insert("geometries.usdc".to_owned(), bytes);
+            }
+            Err(error) => diagnostics.push(internal(&scene, "geometries.usdc", &error)),
+        }
+    }
+    for (path, texture) in &scene.library.textures {
+        files.insert(path.clone(), texture.bytes.to_vec());
+    }
+    let usdz = (options.usdz && !scene.is_over("the package")).then(|| {
+        let packed = files.iter().filter(|(path, _)| !of_overlays.contains(*path));
+        usdz::package(&format!("{}.usda", options.entry), packed.map(|(path, bytes)| (path.as_str(), bytes.as_slice())))
+    });
+    let usdz = usdz.and_then(|package| {
+        package.map_err(|error| diagnostics.push(internal(&scene, &format!("{}.usdz", options.entry), &error))).ok()
+    });
+    Asset { files, usdz, written: written(&scene), diagnostics }
+}
+
+fn written(scene: &Scene<'_>) -> Written {
+    let links = (0..scene.robot.links.len()).map(LinkId);
+    let masses: Vec<f64> = links.filter_map(|link| physics::mass_of(scene, link)).map(|mass| mass.mass).collect();
+    Written { materials: scene.library.materials.len(), bodies: masses.len(), mass: masses.iter().sum() }
+}
+
+fn internal(scene: &Scene<'_>, path: &str, error: &impl std::fmt::Display) -> Diagnostic {
+    Diagnostic::new(&codes::INTERNAL, scene.robot.place.clone(), format!("{path}: {error}")).help("please report this")
+}
+
+/// What is worth saying about the plan.
+fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let mut note = |code: &'static Code, place: &Place, message: String, help: &str| {
+        found.push(Diagnostic::new(code, place.clone(), message).help(help));
+    };
+    let (depth, most) = (scene.plan.depth, plan::MAX_NESTED);
+    let nested = if depth > most { format!("{depth} deep (at most {most})") } else { "under very long names".to_owned() };
+    let flattened = match scene.plan.flattened {
+        Flattened::Nothing => None,
+        Flattened::Bodies => Some((&codes::BODIES_FLAT, "bodies stand side by side in the default prim")),
+        Flattened::Frames => Some((&codes::FRAMES_FLAT, "bodies stand in the default prim, and frames in their bodies")),
+    };
+    if let Some((code, outcome)) = flattened {
+        let message = format!("links are nested {nested}; {outcome}");
+        note(code, &scene.robot.place, message, "nothing need be done, unless a program relies on links that are nested");
+    }
+    for (joint, plan) in scene.robot.joints.iter().zip(&scene.plan.joints) {
+        let moves = !matches!(joint.kind, JointKind::Fixed | JointKind::Floating);
+        if joint.closes_loop && moves && plan.is_none() {
+            let message = format!("joint {:?} closes a loop between links of one rigid body: it cannot move", joint.name);
+            note(&codes::RIGID_LOOP, &joint.place, message, "let it connect links that move against each other, or remove it");
+        }
+    }
+    for (link, plan) in scene.robot.links.iter().zip(&scene.plan.links) {
+        let prim = plan.path.rsplit('/').next().unwrap_or_default();
+        let is_encoded = plan.role == Role::Body && prim != link.name;
+        if plan.role != Role::World && !is_encoded && !names::is_ros_name(&link.name) {
+            let message = format!("the TF frame {:?} has a name that ROS does not allow", link.name);
+            let help = "rename the link: letters, digits and underscores, no digit in front; slashes may separate parts";
+            note(&codes::FRAME_ID, &link.place, message, help);
+        }
+        if plan.role != Role::Body {
+            continue;
+        }
+        if is_encoded {
+            let why = match &link.name {
+                name if name.len() > names::MAX_IDENTIFIER => "is too long for a prim's name",
+                name if names::is_identifier(name) => "is taken by a sibling",
+                _ => "cannot be a prim's name",
+            };
+            let message =
+                format!("link {:?} {why}; its prim is {prim:?}, and simulators will publish that as its TF frame", link.name);
+            note(&codes::NAME_ENCODED, &link.place, message, "rename the link if its TF frame matters");
+        }
+        if plan.mass_missing {
+            let content = &scene.robot.links[plan.content.0];
+            let message = match &content.inertial {
+                None => format!("link {:?} has no inertial", content.name),
+                Some(inertial) => format!("link {:?} has the mass {}", content.name, inertial.mass),
+            };
+            let place = content.inertial.as_ref().map_or(&content.place, |i| &i.place);
+            note(&codes::MASS_MISSING, place, message, "give the link an inertial with its true mass and inertia");
+        }
+    }
+    found
+}
+
+/// A layer of this asset, with the default prim's path.
+fn layer(scene: &Scene<'_>, doc: &str) -> (Layer, String) {
+    (Layer::new(doc, &scene.plan.name), scene.plan.root())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `inside` a robot is written as: the text of a layer by its path, and what is reported.
+    fn written(inside: &str) -> (BTreeMap<String, Vec<u8>>, Vec<Diagnostic>) {
+        let robot = urdf_usd_urdf::read(&format!("<robot name=\"r\">{inside}</robot>"), None).robot.unwrap();
+        let Asset { files, diagnostics, .. } =
+            write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
+        (files, diagnostics)
+    }
+
+    const BALL: &str = "<geometry><sphere radius=\"1\"/></geometry>";
+
+    #[test]
+    fn frames_that_ros_cannot_name_are_reported() {
+        let links =
+            [("base", true), ("tool-0", false), ("arm/tool", false), ("größe", true), ("left-arm", true), ("2nd", false)];
+        let inside: String = links
+            .iter()
+            .enumerate()
+            .map(|(index, (name, is_body))| {
+                let visual = if *is_body { format!("<visual>{BALL}</visual>") } else { String::new() };
+                let joint = match index {
+                    0 => String::new(),
+                    _ => format!(
+                        "<joint name=\"j{index}\" type=\"fixed\"><parent link=\"base\"/><child link=\"{name}\"/></joint>"
+                    ),
+                };
+                format!("<link name=\"{name}\">{visual}</link>\n{joint}")
+            })
+            .collect();
+        let (files, diagnostics) = written(&inside);
+        let told = |code: &str| -> Vec<u32> { diagnostics.iter().filter(|d| d.code == code).map(|d| d.place.line).collect() };
+        assert_eq!(told("usd-frame-id"), [2, 4, 6], "{diagnostics:?}");
+        assert_eq!(told("usd-name-encoded"), [5], "a body's prim has another name, which is told instead");
+        // Nothing is renamed.
+        assert!(String::from_utf8_lossy(&files["ros.usda"]).contains("ros:frame:id = \"tool-0\""));
+    }
+
+    #[test]
+    fn materials_without_a_name_are_called_after_their_element() {
+        let visual = |red: &str| format!("<visual>{BALL}<material name=\"\"><color rgba=\"{red} 0 0 1\"/></material></visual>");
+        let (files, _) = written(&format!("<link name=\"a\">{}{}</link>", visual("0.25"), visual("0.75")));
+        let text = String::from_utf8_lossy(&files["materials.usda"]).into_owned();
+        let names: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("def Material \""))
+            .filter_map(|rest| rest.split('"').next())
+            .collect();
+        assert_eq!(names, ["material", "material_1"], "{text}");
+    }
+}

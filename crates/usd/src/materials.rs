@@ -1,0 +1,354 @@
+//! `materials.usda`: every distinct material once, as UsdPreviewSurface (REP-158 §3.1) in linear colour.
+//!
+//! What shows the colours of a mesh's corners reads the mesh's primvars `displayColor` and `displayOpacity`: by itself a renderer
+//! shows them only where no material is bound.
+
+use super::Scene;
+use super::author::{Attribute, Layer, Prim};
+use super::library::MaterialEntry;
+use urdf_usd_robot::{Channel, MapRole, PLAIN_IOR};
+
+pub(super) fn layer(scene: &Scene<'_>) -> Layer {
+    let mut layer = Layer::new("Every distinct material once", "Materials");
+    layer.def("/Materials", "Scope");
+    for entry in &scene.library.materials {
+        author_material(&mut layer, entry);
+    }
+    layer
+}
+
+fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
+    let path = format!("/Materials/{}", entry.name);
+    let material = &entry.material;
+    let mut prim = layer.def(&path, "Material");
+    if !material.name.is_empty() && material.name != entry.name {
+        prim.display_name(&material.name);
+    }
+    prim.attribute("outputs:surface", Attribute::connected("token", format!("{path}/PreviewSurface.outputs:surface")));
+    let [red, green, blue, opacity] = material.base_color;
+    let mut surface = layer.def(&format!("{path}/PreviewSurface"), "Shader");
+    surface
+        .attribute("info:id", Attribute::token("UsdPreviewSurface").uniform())
+        .attribute("inputs:metallic", Attribute::float(material.metallic))
+        .attribute("inputs:roughness", Attribute::float(material.roughness))
+        .attribute("outputs:surface", Attribute::declared("token"));
+    if material.emissive != [0.0; 3] {
+        surface.attribute("inputs:emissiveColor", Attribute::color3f(material.emissive));
+    }
+    if material.ior != PLAIN_IOR {
+        surface.attribute("inputs:ior", Attribute::float(material.ior));
+    }
+    let from_corners = entry.from_corners;
+    match &material.base_color_texture {
+        Some(_) => {
+            surface.attribute("inputs:diffuseColor", Attribute::connected("color3f", format!("{path}/Texture.outputs:rgb")));
+        }
+        None if from_corners.color => {
+            let source = format!("{path}/CornerColor.outputs:result");
+            surface.attribute("inputs:diffuseColor", Attribute::connected("color3f", source));
+        }
+        None => {
+            surface.attribute("inputs:diffuseColor", Attribute::color3f([red, green, blue]));
+        }
+    }
+    match &material.base_color_texture {
+        _ if material.maps.contains_key(&MapRole::Opacity) => {}
+        Some(texture) if texture.has_alpha => {
+            surface.attribute("inputs:opacity", Attribute::connected("float", format!("{path}/Texture.outputs:a")));
+        }
+        _ if from_corners.opacity => {
+            let source = format!("{path}/CornerOpacity.outputs:result");
+            surface.attribute("inputs:opacity", Attribute::connected("float", source));
+        }
+        _ if opacity < 1.0 => {
+            surface.attribute("inputs:opacity", Attribute::float(opacity));
+        }
+        _ => {}
+    }
+    if from_corners.color {
+        author_primvar_reader(layer, &format!("{path}/CornerColor"), "float3", "displayColor");
+    }
+    if from_corners.opacity {
+        author_primvar_reader(layer, &format!("{path}/CornerOpacity"), "float", "displayOpacity");
+    }
+    if !material.has_textures() {
+        return;
+    }
+    if let Some(texture) = &material.base_color_texture {
+        let mut shader = author_image(layer, &path, "Texture", entry.file(texture), true);
+        shader
+            .attribute("inputs:fallback", Attribute::float4([red, green, blue, opacity]))
+            .attribute("outputs:rgb", Attribute::declared("float3"));
+        if texture.has_alpha && !material.maps.contains_key(&MapRole::Opacity) {
+            shader.attribute("outputs:a", Attribute::declared("float"));
+        }
+    }
+    if let Some(map) = material.maps.get(&MapRole::Normal) {
+        // From 0 to 1 to -1 to 1.
+        let (s, file) = (map.strength, entry.file(&map.texture));
+        author_image(layer, &path, "NormalTexture", file, false)
+            .attribute("inputs:bias", Attribute::float4([-s, -s, -1.0, 0.0]))
+            .attribute("inputs:fallback", Attribute::float4([0.0, 0.0, 1.0, 1.0]))
+            .attribute("inputs:scale", Attribute::float4([2.0 * s, 2.0 * s, 2.0, 1.0]))
+            .attribute("outputs:rgb", Attribute::declared("float3"));
+        let source = format!("{path}/NormalTexture.outputs:rgb");
+        author_surface(layer, &path, "inputs:normal", Attribute::connected("normal3f", source));
+    }
+    if let Some(map) = material.maps.get(&MapRole::Emissive) {
+        let [red, green, blue] = material.emissive;
+        let file = entry.file(&map.texture);
+        let mut shader = author_image(layer, &path, "EmissiveTexture", file, true);
+        shader
+            .attribute("inputs:fallback", Attribute::float4([0.0, 0.0, 0.0, 1.0]))
+            .attribute("outputs:rgb", Attribute::declared("float3"));
+        if material.emissive != [1.0; 3] {
+            shader.attribute("inputs:scale", Attribute::float4([red, green, blue, 1.0]));
+        }
+        let source = format!("{path}/EmissiveTexture.outputs:rgb");
+        author_surface(layer, &path, "inputs:emissiveColor", Attribute::connected("color3f", source));
+    }
+    author_scalars(layer, &path, entry);
+    author_primvar_reader(layer, &format!("{path}/TexCoord"), "float2", "st");
+}
+
+/// Roughness, metalness, occlusion and opacity: an image that gives several of them is one shader.
+fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
+    let material = &entry.material;
+    let mut done: Vec<MapRole> = Vec::new();
+    for role in SCALARS {
+        let Some(map) = material.maps.get(&role).filter(|_| !done.contains(&role)) else { continue };
+        let mut roles = vec![role];
+        for other in SCALARS.into_iter().filter(|other| *other != role && !done.contains(other)) {
+            let shares = |known: &MapRole| material.maps[known].channel == material.maps[&other].channel;
+            if material.maps.get(&other).is_some_and(|of| of.texture.sha256 == map.texture.sha256) && !roles.iter().any(shares)
+            {
+                roles.push(other);
+            }
+        }
+        let name = format!("{}Texture", roles.iter().map(|role| word(*role)).collect::<String>());
+        let (mut scale, mut bias, mut fallback) = ([1.0_f32; 4], [0.0_f32; 4], [0.0, 0.0, 0.0, 1.0_f32]);
+        for role in &roles {
+            let map = &material.maps[role];
+            let (factor, least) = match role {
+                MapRole::Roughness => (material.roughness, 0.0),
+                MapRole::Metallic => (material.metallic, 0.0),
+                MapRole::Opacity => (material.base_color[3], 0.0),
+                _ => (map.strength, 1.0 - map.strength),
+            };
+            let k = number(map.channel);
+            (scale[k], bias[k], fallback[k]) = (factor, least, factor + least);
+        }
+        let mut shader = author_image(layer, path, &name, entry.file(&map.texture), false);
+        shader.attribute("inputs:fallback", Attribute::float4(fallback));
+        if scale != [1.0; 4] {
+            shader.attribute("inputs:scale", Attribute::float4(scale));
+        }
+        if bias != [0.0; 4] {
+            shader.attribute("inputs:bias", Attribute::float4(bias));
+        }
+        for role in &roles {
+            let output = ["r", "g", "b", "a"][number(material.maps[role].channel)];
+            layer.over(&format!("{path}/{name}")).attribute(&format!("outputs:{output}"), Attribute::declared("float"));
+            let source = format!("{path}/{name}.outputs:{output}");
+            author_surface(layer, path, input(*role), Attribute::connected("float", source));
+        }
+        done.extend(roles);
+    }
+}
+
+/// Those of one channel.
+const SCALARS: [MapRole; 4] = [MapRole::Occlusion, MapRole::Roughness, MapRole::Metallic, MapRole::Opacity];
+
+/// What a shader with the map is called by.
+fn word(role: MapRole) -> &'static str {
+    match role {
+        MapRole::Normal => "Normal",
+        MapRole::Occlusion => "Occlusion",
+        MapRole::Roughness => "Roughness",
+        MapRole::Metallic => "Metallic",
+        MapRole::Opacity => "Opacity",
+        MapRole::Emissive => "Emissive",
+    }
+}
+
+/// The input of UsdPreviewSurface that a map is for.
+fn input(role: MapRole) -> &'static str {
+    match role {
+        MapRole::Normal => "inputs:normal",
+        MapRole::Occlusion => "inputs:occlusion",
+        MapRole::Roughness => "inputs:roughness",
+        MapRole::Metallic => "inputs:metallic",
+        MapRole::Opacity => "inputs:opacity",
+        MapRole::Emissive => "inputs:emissiveColor",
+    }
+}
+
+fn number(channel: Channel) -> usize {
+    Channel::ALL.iter().position(|other| *other == channel).unwrap_or_default()
+}
+
+/// Authors an input of the surface, in the place of a number that it may have.
+fn author_surface(layer: &mut Layer, path: &str, name: &str, attribute: Attribute) {
+    layer.over(&format!("{path}/PreviewSurface")).attribute(name, attribute);
+}
+
+/// A shader that shows an image of colours or of numbers.
+fn author_image<'a>(layer: &'a mut Layer, path: &str, name: &str, file: &str, is_color: bool) -> Prim<'a> {
+    let mut shader = layer.def(&format!("{path}/{name}"), "Shader");
+    shader
+        .attribute("info:id", Attribute::token("UsdUVTexture").uniform())
+        .attribute("inputs:file", Attribute::asset(format!("./{file}")))
+        .attribute("inputs:sourceColorSpace", Attribute::token(if is_color { "sRGB" } else { "raw" }))
+        .attribute("inputs:st", Attribute::connected("float2", format!("{path}/TexCoord.outputs:result")))
+        .attribute("inputs:wrapS", Attribute::token("repeat"))
+        .attribute("inputs:wrapT", Attribute::token("repeat"));
+    shader
+}
+
+/// A shader that gives the primvar `name`.
+fn author_primvar_reader(layer: &mut Layer, path: &str, type_name: &'static str, name: &str) {
+    layer
+        .def(path, "Shader")
+        .attribute("info:id", Attribute::token(format!("UsdPrimvarReader_{type_name}")).uniform())
+        .attribute("inputs:varname", Attribute::string(name))
+        .attribute("outputs:result", Attribute::declared(type_name));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::{Options, Overlay, write};
+    use urdf_usd_robot::{Corners, ImageFormat, Material, Mesh, Part, Texture};
+
+    /// Two triangles; the first has no material of its own, the second has `own`.
+    fn sheet(colors: Option<[[f32; 4]; 2]>, own: Material) -> Mesh {
+        Mesh {
+            points: vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 2.0, 0.0], [0.0, 2.0, 0.0]],
+            triangles: vec![[0, 1, 2], [0, 2, 3]],
+            normals: Corners { values: vec![[0.0, 0.0, 1.0]], indices: vec![[0; 3]; 2] },
+            uvs: Some(Corners { values: vec![[0.0; 2]], indices: vec![[0; 3]; 2] }),
+            colors: colors.map(|values| Corners { values: values.to_vec(), indices: vec![[0, 1, 1], [0; 3]] }),
+            parts: vec![Part { triangles: 0..1, material: None }, Part { triangles: 1..2, material: Some(0) }],
+            materials: vec![own],
+            digest: [0; 32],
+        }
+    }
+
+    /// The layers of a robot with one visual that shows `mesh`, by name.
+    fn layers(mesh: Mesh, material: &str) -> impl Fn(&str) -> String {
+        let urdf = format!(
+            "<robot name='r'><link name='a'><visual><geometry><mesh filename='sheet.obj'/></geometry>{material}</visual></link></robot>"
+        );
+        let mut robot = urdf_usd_urdf::read(&urdf, None).robot.unwrap();
+        robot.meshes[0].mesh = Some(Arc::new(mesh));
+        let options = Options { entry: "r".into(), overlays: vec![Overlay::OpenPbr], ..Options::default() };
+        let asset = write(&robot, &options, &urdf_usd_store::Store::none());
+        move |name| String::from_utf8(asset.files[name].clone()).unwrap()
+    }
+
+    const OPAQUE: [[f32; 4]; 2] = [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]];
+    const TRANSLUCENT: [[f32; 4]; 2] = [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.5]];
+
+    #[test]
+    fn the_colours_of_corners_are_read_where_they_show() {
+        let green = || Material::plain("green", [0.0, 1.0, 0.0, 1.0]);
+        let readers = |text: &str| ["UsdPrimvarReader_float3", "UsdPrimvarReader_float\""].map(|id| text.matches(id).count());
+        let shown = |colors, own, material| readers(&layers(sheet(colors, own), material)("materials.usda"));
+        assert_eq!(shown(None, green(), ""), [0, 0]);
+        assert_eq!(shown(Some(OPAQUE), green(), ""), [1, 0]);
+        assert_eq!(shown(Some(TRANSLUCENT), green(), ""), [1, 1]);
+        let red = "<material name='red'><color rgba='1 0 0 1'/></material>";
+        assert_eq!(shown(Some(TRANSLUCENT), green(), red), [0, 0], "the robot's material covers them");
+        let own = || Material { roughness: 0.25, ..Material::of_corners("own") };
+        assert_eq!(shown(Some(OPAQUE), own(), red), [1, 0], "the mesh's own shows them");
+        assert_eq!(shown(None, own(), red), [0, 0], "there are none to show");
+        let layer = layers(sheet(Some(TRANSLUCENT), own()), "");
+        let text = layer("materials.usda");
+        assert_eq!(readers(&text), [2, 2]);
+        assert!(text.contains(r#"def Material "own""#) && text.contains(r#"def Material "corner_colors""#), "{text}");
+        assert!(text.contains("color3f inputs:diffuseColor.connect = </Materials/own/CornerColor.outputs:result>"), "{text}");
+        assert!(text.contains("float inputs:opacity.connect = </Materials/own/CornerOpacity.outputs:result>"), "{text}");
+        assert!(text.contains("float inputs:roughness = 0.25"), "{text}");
+        let overlay = layer("openpbr.usda");
+        // The mesh's own twice: it is overlaid where the instance has it too.
+        assert_eq!(overlay.matches("ND_geompropvalue_color3").count(), 3, "{overlay}");
+        assert_eq!(overlay.matches("ND_geompropvalue_float").count(), 3, "{overlay}");
+    }
+
+    #[test]
+    fn a_texture_shows_alone() {
+        let reads = |has_alpha, colors| {
+            let texture = Texture {
+                name: "wood".into(),
+                format: ImageFormat::Png,
+                bytes: Arc::from(*b"image"),
+                sha256: "0".into(),
+                has_alpha,
+            };
+            let own = Material { base_color_texture: Some(Arc::new(texture)), ..Material::of_corners("own") };
+            let red = "<material name='red'><color rgba='1 0 0 1'/></material>";
+            let text = layers(sheet(Some(colors), own), red)("materials.usda");
+            assert!(text.contains("color3f inputs:diffuseColor.connect = </Materials/own/Texture.outputs:rgb>"), "{text}");
+            (text.contains("CornerColor"), text.contains("CornerOpacity"), text.contains("Texture.outputs:a>"))
+        };
+        assert_eq!(reads(false, OPAQUE), (false, false, false));
+        assert_eq!(reads(false, TRANSLUCENT), (false, true, false), "what the texture does not say the corners do");
+        assert_eq!(reads(true, TRANSLUCENT), (false, false, true));
+    }
+
+    #[test]
+    fn maps_are_read_by_channel() {
+        use urdf_usd_robot::{Channel, Map, MapRole};
+        let texture = |name: &str| {
+            Arc::new(Texture {
+                name: name.into(),
+                format: ImageFormat::Png,
+                bytes: Arc::from(name.as_bytes()),
+                sha256: name.into(),
+                has_alpha: false,
+            })
+        };
+        let orm = texture("orm");
+        let map = |channel, strength| Map { texture: orm.clone(), channel, strength };
+        let mut own =
+            Material { roughness: 0.5, ior: 1.25, emissive: [1.0, 2.0, 0.0], ..Material::plain("own", [0.0, 1.0, 0.0, 0.5]) };
+        own.maps = [
+            (MapRole::Occlusion, map(Channel::Red, 0.25)),
+            (MapRole::Roughness, map(Channel::Green, 1.0)),
+            (MapRole::Metallic, Map::of(texture("metal"), Channel::Blue)),
+            (MapRole::Opacity, Map::of(texture("hole"), Channel::Red)),
+            (MapRole::Normal, Map { strength: 0.5, ..Map::of(texture("normals"), Channel::Red) }),
+            (MapRole::Emissive, Map::of(texture("glow"), Channel::Red)),
+        ]
+        .into();
+        own.metallic = 1.0;
+        let layer = layers(sheet(None, own), "");
+        let text = layer("materials.usda");
+        let own = text.split("def Material ").find(|text| text.starts_with("\"own\"")).unwrap();
+        for line in [
+            "float inputs:occlusion.connect = </Materials/own/OcclusionRoughnessTexture.outputs:r>",
+            "float inputs:roughness.connect = </Materials/own/OcclusionRoughnessTexture.outputs:g>",
+            "float4 inputs:scale = (0.25, 0.5, 1, 1)",
+            "float4 inputs:bias = (0.75, 0, 0, 0)",
+            "float inputs:metallic.connect = </Materials/own/MetallicTexture.outputs:b>",
+            "float inputs:opacity.connect = </Materials/own/OpacityTexture.outputs:r>",
+            "float4 inputs:scale = (0.5, 1, 1, 1)",
+            "normal3f inputs:normal.connect = </Materials/own/NormalTexture.outputs:rgb>",
+            "float4 inputs:scale = (1, 1, 2, 1)",
+            "float4 inputs:bias = (-0.5, -0.5, -1, 0)",
+            "color3f inputs:emissiveColor.connect = </Materials/own/EmissiveTexture.outputs:rgb>",
+            "float4 inputs:scale = (1, 2, 0, 1)",
+            "float inputs:ior = 1.25",
+            "asset inputs:file = @./textures/normals.png@",
+        ] {
+            assert_eq!(own.matches(line).count(), 1, "{line}: {own}");
+        }
+        assert_eq!((own.matches("\"raw\"").count(), own.matches("\"sRGB\"").count()), (4, 1), "{own}");
+        assert_eq!(own.matches("def Shader \"TexCoord\"").count(), 1);
+        let overlay = layer("openpbr.usda");
+        for node in ["ND_normalmap_float", "ND_multiply_color3", "specular_ior = 1.25"] {
+            assert!(overlay.contains(node), "{node}: {overlay}");
+        }
+    }
+}

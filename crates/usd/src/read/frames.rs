@@ -1,0 +1,400 @@
+//! Which TF frames an asset declares, by its schemas alone (REP-158 §2.1, §2.7, §2.10): wherever its bodies, joints and contexts stand.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::Path;
+
+use nalgebra::{Translation3, Vector3};
+use openusd::sdf;
+
+use super::{Node, Opened, ReadError, opened, unit};
+use crate::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
+use urdf_usd_robot::{JointKind, Pose};
+
+/// The TF frames that a written asset declares, what moves them, and their ROS context.
+///
+/// Frames are the rigid bodies that joints connect, and the prims with RosFrameAPI. A body inside another that no joint connects to
+/// it is free, and no frame of the robot's tree. Of several robots in one stage, each in a context of its own, the first counts.
+///
+/// # Errors
+/// If the asset can't be opened, does not compose, or has no default prim.
+pub fn read_frames(entry: &Path) -> Result<AssetFrames, ReadError> {
+    opened(entry, |asset| Reader::new(asset).read())
+}
+
+/// How a body is held.
+#[derive(Clone, Copy)]
+struct Link {
+    /// The joint.
+    joint: usize,
+    /// The body that it hangs on; `None`: the world.
+    parent: Option<usize>,
+    /// Whether the joint names the moved body first.
+    reversed: bool,
+}
+
+/// A joint's end: the body that it is on (`None`: the world), and the joint's frame in it.
+type End = (Option<usize>, Pose);
+
+struct Reader<'a> {
+    asset: &'a Opened,
+    /// The outermost context, if there is one.
+    context: Option<usize>,
+    /// The joints among the prims, and their numbers.
+    joints: Vec<usize>,
+    numbers: HashMap<usize, usize>,
+    /// The body that each prim is rigid in.
+    bodies: Vec<Option<usize>>,
+    /// How each body is held that is.
+    links: HashMap<usize, Link>,
+    /// Prims that belong to other robots, or to nobody's tree.
+    others: HashSet<usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(asset: &'a Opened) -> Self {
+        let mut bodies: Vec<Option<usize>> = Vec::with_capacity(asset.nodes.len());
+        for (index, node) in asset.nodes.iter().enumerate() {
+            let above = node.parent.and_then(|parent| bodies[parent]);
+            bodies.push(if node.frame_kind() == Some(FrameKind::Body) { Some(index) } else { above });
+        }
+        let is_joint = |node: &Node| node.type_name.starts_with("Physics") && node.type_name.ends_with("Joint");
+        let joints: Vec<usize> = (0..asset.nodes.len()).filter(|&index| is_joint(&asset.nodes[index])).collect();
+        let numbers = joints.iter().enumerate().map(|(number, &joint)| (joint, number)).collect();
+        let context = (0..asset.nodes.len()).find(|&index| asset.nodes[index].has("RosContextAPI"));
+        let mut reader = Self { asset, context, joints, numbers, bodies, links: HashMap::new(), others: HashSet::new() };
+        let trees = reader.connect();
+        reader.sort_out(&trees);
+        reader
+    }
+
+    fn node(&self, index: usize) -> &'a Node {
+        &self.asset.nodes[index]
+    }
+
+    fn pose(&self, index: Option<usize>) -> Pose {
+        index.map_or(Pose::identity(), |index| self.node(index).pose)
+    }
+
+    /// Both ends of a joint: what its targets are rigid in, and its frames there.
+    fn ends(&self, joint: usize) -> [End; 2] {
+        let node = self.node(joint);
+        ["0", "1"].map(|end| {
+            let target = self.asset.node(node.target(&format!("physics:body{end}")));
+            let body = target.and_then(|target| self.bodies[target]);
+            let at = vector(node, &format!("physics:localPos{end}"));
+            let turn = match node.prim.attribute(format!("physics:localRot{end}").as_str()).get::<sdf::Value>() {
+                Ok(Some(sdf::Value::Quatf(q))) => unit([q.w, q.x, q.y, q.z].map(f64::from)),
+                Ok(Some(sdf::Value::Quatd(q))) => unit([q.w, q.x, q.y, q.z]),
+                _ => nalgebra::UnitQuaternion::identity(),
+            };
+            let local = Pose::from_parts(Translation3::from(at), turn);
+            (body, self.pose(body).inverse() * self.pose(target) * local)
+        })
+    }
+
+    /// Finds how every body is held, from the roots outwards, and tells the bodies of every tree, its root first. Joints that close
+    /// loops hold nothing.
+    fn connect(&mut self) -> Vec<Vec<usize>> {
+        let holds = |node: &Node| {
+            node.flag("physics:excludeFromArticulation") != Some(true) && node.flag("physics:jointEnabled") != Some(false)
+        };
+        let mut neighbours: HashMap<usize, Vec<(usize, usize, bool)>> = HashMap::new();
+        let (mut held, mut moved) = (Vec::new(), HashSet::new());
+        for &joint in self.joints.iter().filter(|&&joint| holds(self.node(joint))) {
+            match self.ends(joint).map(|(body, _)| body) {
+                [Some(body0), Some(body1)] if body0 != body1 => {
+                    neighbours.entry(body0).or_default().push((joint, body1, false));
+                    neighbours.entry(body1).or_default().push((joint, body0, true));
+                    moved.insert(body1);
+                }
+                [None, Some(body)] => held.push((body, Link { joint, parent: None, reversed: false })),
+                [Some(body), None] => held.push((body, Link { joint, parent: None, reversed: true })),
+                _ => {}
+            }
+        }
+        let is_body = |&index: &usize| self.bodies[index] == Some(index);
+        let bodies: Vec<usize> = (0..self.asset.nodes.len()).filter(is_body).collect();
+        let is_base = |&&body: &&usize| {
+            let node = self.node(body);
+            node.has("PhysicsArticulationRootAPI") || self.context == Some(body)
+        };
+        // What is held, what says that it is the base, what no joint moves; and in a ring the first.
+        let starts = held.iter().map(|(body, _)| *body);
+        let starts = starts.chain(bodies.iter().filter(is_base).copied());
+        let starts = starts.chain(bodies.iter().filter(|body| !moved.contains(*body)).copied()).chain(bodies.iter().copied());
+        let starts: Vec<usize> = starts.collect();
+        for (body, link) in held {
+            self.links.entry(body).or_insert(link);
+        }
+        let (mut trees, mut seen): (Vec<Vec<usize>>, HashSet<usize>) = (Vec::new(), HashSet::new());
+        for start in starts {
+            if !seen.insert(start) {
+                continue;
+            }
+            let (mut tree, mut next) = (vec![start], VecDeque::from([start]));
+            while let Some(body) = next.pop_front() {
+                for &(joint, other, reversed) in neighbours.get(&body).map_or(&[][..], Vec::as_slice) {
+                    // A body that is held to the world already hangs there.
+                    if !self.links.contains_key(&other) && seen.insert(other) {
+                        self.links.insert(other, Link { joint, parent: Some(body), reversed });
+                        tree.push(other);
+                        next.push_back(other);
+                    }
+                }
+            }
+            trees.push(tree);
+        }
+        trees
+    }
+
+    /// Finds what is no part of the robot: other robots, bodies that lie in the robot's bodies and are free, and, if the context is
+    /// one of its bodies, what no joint connects to it.
+    fn sort_out(&mut self, trees: &[Vec<usize>]) {
+        let outermost = |index: usize| {
+            let mut found = None;
+            let mut at = Some(index);
+            while let Some(node) = at {
+                found = if self.node(node).has("RosContextAPI") { Some(node) } else { found };
+                at = self.node(node).parent;
+            }
+            found
+        };
+        let is_foreign = |index: &usize| outermost(*index).is_some_and(|context| Some(context) != self.context);
+        let foreign: HashSet<usize> = (0..self.asset.nodes.len()).filter(is_foreign).collect();
+        let mut others = HashSet::new();
+        for tree in trees {
+            let Some(&root) = tree.first() else { continue };
+            let lies_in_a_body =
+                self.asset.frame_above(root).is_some_and(|above| self.node(above).frame_kind() == Some(FrameKind::Body));
+            let is_free = !self.links.contains_key(&root) && lies_in_a_body;
+            let is_inside = |body: &usize| self.context.is_none_or(|context| self.is_within(*body, context));
+            let is_foreign = tree.iter().all(|body| foreign.contains(body));
+            if is_free || is_foreign || !tree.iter().any(is_inside) {
+                others.extend(tree.iter().copied());
+            }
+        }
+        others.extend(foreign.into_iter().filter(|&index| self.node(index).frame_kind() == Some(FrameKind::Frame)));
+        self.others = others;
+    }
+
+    fn is_within(&self, index: usize, ancestor: usize) -> bool {
+        let mut at = Some(index);
+        while let Some(node) = at {
+            if node == ancestor {
+                return true;
+            }
+            at = self.node(node).parent;
+        }
+        false
+    }
+
+    fn read(&self) -> AssetFrames {
+        let context = self.ros_context();
+        let mut joints: Vec<AssetJoint> = self.joints.iter().map(|&joint| self.joint(joint)).collect();
+        let mut frames = Vec::new();
+        let keeps_words =
+            self.asset.nodes.iter().any(|node| node.has("UrdfJointAPI") || node.string("urdf:joint:name").is_some());
+        for (index, node) in self.asset.nodes.iter().enumerate() {
+            let Some(kind) = node.frame_kind().filter(|_| !self.others.contains(&index)) else { continue };
+            let link = self.links.get(&index).filter(|_| kind == FrameKind::Body);
+            let above = self.asset.frame_above(index);
+            // The frame that it lies in, if that is rigid in the body that it hangs on; bodies may stand anywhere.
+            let (parent, is_apart) = match link {
+                Some(link) => {
+                    let within = above.filter(|&above| self.bodies[above] == link.parent);
+                    (within.or(link.parent), within.is_none() && link.parent.is_some())
+                }
+                None => (above, false),
+            };
+            let mut frame = AssetFrame {
+                id: node.frame_id(),
+                display_name: node.display_name(),
+                parent: parent.map(|parent| self.node(parent).frame_id()),
+                is_static: true,
+                pose: self.pose(parent).inverse() * node.pose,
+                kind,
+                // Links of the robot have the words of their joints, where the asset keeps such.
+                from_sensor: kind == FrameKind::Frame
+                    && node.string("urdf:joint:name").is_none()
+                    && (node.parent.is_some_and(|parent| self.node(parent).type_name == "Camera")
+                        || keeps_words && above.is_some() && node.has("RosTopicAPI")),
+                is_root: false,
+                is_apart,
+                joint: None,
+            };
+            if parent.is_none() {
+                frame.parent.clone_from(&context.parent_frame);
+                frame.is_root = frame.parent.is_none() || kind == FrameKind::Body && link.is_none();
+            }
+            match (kind, link) {
+                (FrameKind::Frame, _) => frame.is_static = node.flag("ros:frame:static") != Some(false),
+                (FrameKind::Body, Some(link)) => {
+                    let number = self.numbers[&link.joint];
+                    let joint = &mut joints[number];
+                    self.place(joint, link, parent);
+                    frame.is_static = joint.kind == JointKind::Fixed;
+                    frame.joint = (!frame.is_static).then_some(number);
+                }
+                (FrameKind::Body, None) => {}
+            }
+            frames.push(frame);
+        }
+        AssetFrames { context, frames, joints }
+    }
+
+    /// What a joint is, wherever its bodies are.
+    fn joint(&self, joint: usize) -> AssetJoint {
+        let node = self.node(joint);
+        let (kind, axis) = kind_and_axis(node);
+        AssetJoint {
+            name: ros_name(node),
+            kind,
+            origin: Pose::identity(),
+            tail: Pose::identity(),
+            axis: match axis {
+                0 => Vector3::x_axis(),
+                1 => Vector3::y_axis(),
+                _ => Vector3::z_axis(),
+            },
+            mimic: self.mimic(node, kind),
+        }
+    }
+
+    /// Places a joint between the frame that it hangs on and the one that it moves.
+    fn place(&self, joint: &mut AssetJoint, link: &Link, parent: Option<usize>) {
+        let [(_, local0), (_, local1)] = self.ends(link.joint);
+        let (near, far) = if link.reversed { (local1, local0) } else { (local0, local1) };
+        joint.origin = self.pose(parent).inverse() * self.pose(link.parent) * near;
+        joint.tail = far.inverse();
+        if link.reversed {
+            joint.axis = -joint.axis;
+        }
+    }
+
+    /// ExtendedPhysicsMimicAPI, in degrees where positions are angles.
+    fn mimic(&self, node: &Node, kind: JointKind) -> Option<AssetMimic> {
+        let leader = self.asset.node(node.target("ext_physics:mimic:joint"))?;
+        let unit = |kind| if kind == JointKind::Revolute { 1.0_f64.to_radians() } else { 1.0 };
+        let (follower, led_by) = (unit(kind), unit(kind_and_axis(self.node(leader)).0));
+        let number = |name: &str| node.number(&format!("ext_physics:mimic:{name}"));
+        Some(AssetMimic {
+            joint: *self.numbers.get(&leader)?,
+            multiplier: number("multiplier").unwrap_or(1.0) * follower / led_by,
+            offset: number("offset").unwrap_or(0.0) * follower,
+        })
+    }
+
+    fn ros_context(&self) -> RosContext {
+        let Some(index) = self.context else {
+            return RosContext { namespace: "/".to_owned(), joint_states: self.joint_states(), ..RosContext::default() };
+        };
+        let node = self.node(index);
+        let is_authored = |name: &str| node.prim.attribute(name).has_authored_value().unwrap_or(false);
+        let parent_frame = node.string("ros:context:parent_frame").filter(|_| is_authored("ros:context:parent_frame"));
+        RosContext {
+            namespace: self.namespace(index),
+            parent_frame: parent_frame.filter(|frame| !frame.is_empty()),
+            domain_id: node.prim.attribute("ros:context:domain_id").get::<i32>().ok().flatten(),
+            root: node.frame_kind().is_none().then(|| node.frame_id()),
+            joint_states: self.joint_states(),
+        }
+    }
+
+    /// The effective namespace at a prim (§2.1.1): from the outermost context down to it, begun anew by an absolute one.
+    fn namespace(&self, index: usize) -> String {
+        let mut segments: Vec<String> = Vec::new();
+        let mut at = Some(index);
+        while let Some(node) = at.map(|at| self.node(at)) {
+            let segment = node.string("ros:context:namespace").filter(|_| node.has("RosContextAPI")).unwrap_or_default();
+            let name = segment.trim_matches('/');
+            if !name.is_empty() {
+                segments.push(name.to_owned());
+            }
+            at = if segment.starts_with('/') { None } else { node.parent };
+        }
+        segments.reverse();
+        format!("/{}", segments.join("/"))
+    }
+
+    /// The topic of the robot's joint states.
+    fn joint_states(&self) -> Option<String> {
+        let is_it = |node: &Node| {
+            let says = |attribute: &str, value: &str| node.string(attribute).as_deref() == Some(value);
+            node.has("RosTopicAPI")
+                && says("ros:topic:role", "publisher")
+                && says("ros:topic:type", "sensor_msgs/msg/JointState")
+        };
+        let index = self.asset.nodes.iter().position(is_it)?;
+        let name = self.node(index).string("ros:topic:name").filter(|name| !name.is_empty())?;
+        let namespace = self.namespace(index);
+        Some(if name.starts_with('/') { name } else { format!("{}/{name}", namespace.trim_end_matches('/')) })
+    }
+}
+
+/// The name that ROS knows a joint by (§2.10).
+fn ros_name(node: &Node) -> String {
+    node.string("ros:joint:name").filter(|name| !name.is_empty()).unwrap_or_else(|| node.name.clone())
+}
+
+fn vector(node: &Node, attribute: &str) -> Vector3<f64> {
+    match node.prim.attribute(attribute).get::<sdf::Value>() {
+        Ok(Some(sdf::Value::Vec3f(v))) => Vector3::new(v.x, v.y, v.z).map(f64::from),
+        Ok(Some(sdf::Value::Vec3d(v))) => Vector3::new(v.x, v.y, v.z),
+        _ => Vector3::zeros(),
+    }
+}
+
+/// What motion a joint allows, and about or along which of its axes (0 to 2).
+fn kind_and_axis(node: &Node) -> (JointKind, usize) {
+    let axis = match node.string("physics:axis").as_deref() {
+        Some("Y") => 1,
+        Some("Z") => 2,
+        _ => 0,
+    };
+    match node.type_name.as_str() {
+        "PhysicsFixedJoint" => (JointKind::Fixed, axis),
+        "PhysicsRevoluteJoint" => (JointKind::Revolute, axis),
+        "PhysicsPrismaticJoint" => (JointKind::Prismatic, axis),
+        "PhysicsJoint" => six_axes(node),
+        _ => (JointKind::Floating, axis),
+    }
+}
+
+/// A joint of six axes, of which those are locked whose low limit is above the high one.
+fn six_axes(node: &Node) -> (JointKind, usize) {
+    let is_free = |kind: &str, letter: &str| {
+        let limit = |side: &str| {
+            let name = format!("limit:{kind}{letter}:physics:{side}");
+            match node.prim.attribute(name.as_str()).get::<sdf::Value>() {
+                Ok(Some(sdf::Value::Float(limit))) => f64::from(limit),
+                Ok(Some(sdf::Value::Double(limit))) => limit,
+                _ => {
+                    if side == "low" {
+                        f64::NEG_INFINITY
+                    } else {
+                        f64::INFINITY
+                    }
+                }
+            }
+        };
+        !node.has(&format!("PhysicsLimitAPI:{kind}{letter}")) || limit("low") <= limit("high")
+    };
+    let free = |kind: &str| ["X", "Y", "Z"].map(|letter| is_free(kind, letter));
+    let only = |free: [bool; 3]| free.iter().position(|&free| free).unwrap_or(0);
+    let (slides, turns) = (free("trans"), free("rot"));
+    let count = |free: [bool; 3]| free.iter().filter(|&&free| free).count();
+    match (count(slides), count(turns)) {
+        (0, 0) => (JointKind::Fixed, 0),
+        (0, 1) => (JointKind::Revolute, only(turns)),
+        (1, 0) => (JointKind::Prismatic, only(slides)),
+        (2, turning) => {
+            let normal = only(slides.map(|free| !free));
+            let is_flat = turning == 0 || turning == 1 && turns[normal];
+            (if is_flat { JointKind::Planar } else { JointKind::Floating }, normal)
+        }
+        _ => (JointKind::Floating, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests;

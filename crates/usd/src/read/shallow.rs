@@ -1,0 +1,237 @@
+//! Opening layers of strangers without running out of stack.
+//!
+//! `openusd` goes down a layer's text, and the paths in it, by recursion, and composing a prim takes time with the cube of its depth.
+//! So nothing deep reaches it: [`Shallow`] refuses text that is nested beyond [`DEEPEST`], and [`on_large_stack`] gives what is
+//! allowed the stack that it can need, wherever it is called from.
+
+use std::borrow::Cow;
+use std::io;
+use std::thread;
+use std::time::SystemTime;
+
+use openusd::ar::{self, Asset, AssetInfo, DefaultResolver, ResolvedPath, Resolver};
+
+/// The deepest nesting of prims, and of brackets in the text of a layer. What this program writes has less than 80.
+pub(super) const DEEPEST: usize = 256;
+
+/// The stack for reading an asset: hundreds of KiB for each level. Only what is used is ever taken.
+const STACK: usize = 256 << 20;
+
+/// The largest layer that is read, in bytes.
+const MAX_BYTES: u64 = 4 << 30;
+
+/// Does `work` on a thread with a stack for layers as deep as [`DEEPEST`] allows. A panic goes on in the caller.
+pub(super) fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name("usd reader".to_owned()).stack_size(STACK).spawn_scoped(scope, work)?;
+        thread.join().map_or_else(|panic| std::panic::resume_unwind(panic), Ok)
+    })
+}
+
+/// Resolves as OpenUSD does by default, and opens regular files only, text only if it is not nested too deeply.
+#[derive(Default)]
+pub(super) struct Shallow(DefaultResolver);
+
+impl Resolver for Shallow {
+    fn create_identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
+        self.0.create_identifier(asset_path, anchor)
+    }
+
+    fn resolve(&self, asset_path: &str) -> Option<ResolvedPath> {
+        self.0.resolve(asset_path)
+    }
+
+    fn resolve_for_new_asset(&self, asset_path: &str) -> Option<ResolvedPath> {
+        self.0.resolve_for_new_asset(asset_path)
+    }
+
+    fn open_asset(&self, resolved_path: &ResolvedPath) -> io::Result<Box<dyn Asset>> {
+        let path = resolved_path.to_string_lossy();
+        let file = ar::split_package_relative_path_outer(&path).map_or_else(|| path.to_string(), |(package, _)| package);
+        // Asked before it is opened: opening a pipe would wait for its other end, and a device has no end.
+        let meta = std::fs::metadata(&file)?;
+        if !meta.is_file() {
+            return Err(refusal(format!("{file} is no regular file")));
+        }
+        if meta.len() > MAX_BYTES {
+            return Err(refusal(format!("{file} is larger than {} GiB", MAX_BYTES >> 30)));
+        }
+        let bytes = self.0.open_asset(resolved_path)?.into_buffer()?;
+        let is_binary = bytes.starts_with(b"PXR-USDC") || bytes.starts_with(b"PK");
+        if !is_binary && nesting(&bytes) > DEEPEST {
+            return Err(refusal(format!("{path} is nested more than {DEEPEST} deep")));
+        }
+        Ok(Box::new(io::Cursor::new(bytes.to_vec())))
+    }
+
+    fn get_extension<'a>(&self, asset_path: &'a str) -> &'a str {
+        self.0.get_extension(asset_path)
+    }
+
+    fn is_context_dependent_path(&self, asset_path: &str) -> bool {
+        self.0.is_context_dependent_path(asset_path)
+    }
+
+    fn in_memory_identifier<'a>(&self, asset_path: &'a str) -> Cow<'a, str> {
+        self.0.in_memory_identifier(asset_path)
+    }
+
+    fn get_asset_info(&self, asset_path: &str, resolved_path: &ResolvedPath) -> AssetInfo {
+        self.0.get_asset_info(asset_path, resolved_path)
+    }
+
+    fn get_modification_timestamp(&self, asset_path: &str, resolved_path: &ResolvedPath) -> Option<SystemTime> {
+        self.0.get_modification_timestamp(asset_path, resolved_path)
+    }
+
+    fn identity(&self) -> String {
+        self.0.identity()
+    }
+
+    fn cache_id(&self) -> Option<u64> {
+        self.0.cache_id()
+    }
+}
+
+fn refusal(reason: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+/// How deeply brackets are nested in the text of a layer, up to where it stops being one. What is in strings, references and comments is
+/// none, by the rules of `openusd`'s lexer: a part that it takes for text must not hide brackets here.
+fn nesting(text: &[u8]) -> usize {
+    let (mut at, mut depth, mut deepest) = (0, 0_usize, 0);
+    while let Some(&byte) = text.get(at) {
+        let rest = &text[at..];
+        let length = match byte {
+            b'{' | b'[' | b'(' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+                Some(1)
+            }
+            b'}' | b']' | b')' => {
+                depth = depth.saturating_sub(1);
+                Some(1)
+            }
+            b'"' | b'\'' => string(rest, byte),
+            b'@' => reference(rest),
+            b'<' => find(rest, b">").map(|end| end + 1),
+            b'#' => Some(rest.iter().position(|b| matches!(b, b'\r' | b'\n')).unwrap_or(rest.len())),
+            b'/' if rest.get(1) == Some(&b'*') => find(&rest[2..], b"*/").map(|end| end + 4),
+            _ => Some(1),
+        };
+        // What is not closed is an error for the lexer, beyond which nothing is read.
+        let Some(length) = length else { break };
+        at += length.max(1);
+    }
+    deepest
+}
+
+/// The length of the string that `text` begins with, in one or three of `quote`.
+fn string(text: &[u8], quote: u8) -> Option<usize> {
+    let three = [quote; 3];
+    if let Some(end) = text.strip_prefix(&three).and_then(|inside| find(inside, &three)) {
+        return Some(end + 6);
+    }
+    let mut at = 1;
+    loop {
+        match text.get(at)? {
+            b'\\' => at += 2,
+            &byte if byte == quote => return Some(at + 1),
+            _ => at += 1,
+        }
+    }
+}
+
+/// The length of the reference that `text` begins with, in one or three `@`.
+fn reference(text: &[u8]) -> Option<usize> {
+    if let Some(end) = text.strip_prefix(b"@@@").and_then(|inside| find(inside, b"@@@")) {
+        return Some(end + 6);
+    }
+    find(&text[1..], b"@").map(|end| end + 2)
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    let first = *what.first()?;
+    let mut at = 0;
+    loop {
+        at += text.get(at..)?.iter().position(|&byte| byte == first)?;
+        if text[at..].starts_with(what) {
+            return Some(at);
+        }
+        at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_count_where_they_are_brackets() {
+        for (text, depth) in [
+            ("def \"a\" ( x = [(1, 2)] ) { def \"b\" {} }", 3),
+            ("\"{{{\" 'a\\'{{' \"\"\" \"{{ \"\"\" ''' {{' ''' @a{{@ @@@ @{ @@@ </a{b=c}d> # {{{\n {", 1),
+            ("/* {{ * { */ { /**/ }", 1),
+            ("\"\" { ''{ @@ {", 3),
+            ("{ \"open {{{{", 1),
+            ("", 0),
+            ("}}}{", 1),
+        ] {
+            assert_eq!(nesting(text.as_bytes()), depth, "{text}");
+        }
+    }
+
+    #[test]
+    fn work_has_a_large_stack_and_its_panics_go_on() {
+        fn down(levels: usize) -> usize {
+            let frame = std::hint::black_box([levels; 1024]);
+            if levels == 0 { 0 } else { down(levels - 1) + usize::from(frame[levels % 1024] == levels) }
+        }
+        // 80 MiB at least: no thread has that by default.
+        assert_eq!(on_large_stack(|| down(10_000)).unwrap(), 10_000);
+        let panic = std::panic::catch_unwind(|| on_large_stack(|| panic!("so"))).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"so"));
+    }
+
+    /// Reads `text` as the entry of an asset, on a thread with the stack that tokio gives to its own.
+    fn inspected(text: String) -> Result<crate::Summary, String> {
+        let thread = thread::Builder::new().stack_size(2 << 20).spawn(move || {
+            let folder = tempfile::tempdir().unwrap();
+            let entry = folder.path().join("a.usda");
+            std::fs::write(&entry, text).unwrap();
+            crate::inspect(&entry).map_err(|error| error.to_string())
+        });
+        thread.unwrap().join().unwrap()
+    }
+
+    #[test]
+    fn deep_layers_are_read_or_refused_whatever_the_stack() {
+        let layer = |inside: &str| format!("#usda 1.0\n(\n    defaultPrim = \"a\"\n)\n{inside}\n");
+        let prims = |depth: usize| {
+            let open: String = (0..depth).map(|_| "def Xform \"a\"\n{\n").collect();
+            layer(&format!("{open}{}", "}\n".repeat(depth)))
+        };
+        let dictionaries = |depth: usize| {
+            let (open, close) = ("dictionary d = {\n".repeat(depth), "}\n".repeat(depth));
+            layer(&format!("def Xform \"a\" (\n customData = {{\n{open}{close}}}\n)\n{{\n}}\n"))
+        };
+        assert_eq!(inspected(prims(40)).unwrap().name, "a");
+        assert_eq!(inspected(dictionaries(DEEPEST - 2)).unwrap().name, "a");
+        for text in [prims(DEEPEST + 1), prims(1500), prims(100_000), dictionaries(DEEPEST - 1), dictionaries(50_000)] {
+            let error = inspected(text).unwrap_err();
+            assert!(error.contains("nested more than 256 deep"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [std::path::Path::new("/dev/zero"), folder.path()] {
+            let entry = folder.path().join("a.usda");
+            std::os::unix::fs::symlink(path, &entry).unwrap();
+            assert!(crate::inspect(&entry).is_err(), "{}", path.display());
+            std::fs::remove_file(&entry).unwrap();
+        }
+    }
+}

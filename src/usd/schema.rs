@@ -1,9 +1,0 @@
-//! The codeless schemas of what the layers apply beyond OpenUSD's own: Ros*API, ExtendedPhysics*API and UrdfJointAPI.
-//!
-//! They are data, written by hand in `schema/`: OpenUSD loads them from a directory named in `PXR_PLUGINPATH_NAME`.
-
-/// The files of the schema plugin by name; they belong into one directory.
-pub const SCHEMA_FILES: [(&str, &str); 2] = [
-    ("generatedSchema.usda", include_str!("../../schema/generatedSchema.usda")),
-    ("plugInfo.json", include_str!("../../schema/plugInfo.json")),
-];
