@@ -372,7 +372,7 @@ mod tests {
         );
         assert_eq!(
             args.log_filter("n"),
-            "warn,rustdds=error,rustdds::network::udp_listener=off,mio=error,zenoh=error,urdf_usd::frames=debug,urdf_usd_frames=debug,rustdds=info"
+            "warn,rustdds=error,rustdds::network::udp_listener=off,mio=error,zenoh=error,urdf_usd::frames=debug,rustdds=info"
         );
         assert_eq!((args.stdout_logs, args.rosout_logs, args.file_logs), (Some(true), Some(false), Some(false)));
         assert_eq!(args.log_file_name.as_deref(), Some("x"));
