@@ -13,8 +13,8 @@ use urdf_usd_diagnostic::Severity;
 use urdf_usd_gltf as gltf;
 use urdf_usd_resolve::{Files, Options, Resolver};
 use urdf_usd_robot::{
-    Calibration, Channel, Custom, Dynamics, Element, Geometry, Joint, JointId, JointKind, Limit, MapRole, Material, Mesh,
-    Mimic, NamedPose, Pose, Robot, Safety, Shape, kinematics,
+    Bounds, Calibration, Channel, Custom, Dynamics, Element, Geometry, Joint, JointId, JointKind, Limit, MapRole, Material,
+    Mesh, Mimic, NamedPose, Pose, Robot, Safety, Shape, kinematics,
 };
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::TimeLimit;
@@ -318,13 +318,12 @@ fn joints(a: &Robot, b: &Robot, name: &str) {
 /// What of a limit a file can say: an infinite one is none, and a continuous joint has no bounds.
 fn limit(joint: &Joint) -> Limit {
     let limit = joint.limit.unwrap_or_default();
-    let bound = |bound: Option<f64>| bound.filter(|bound| bound.is_finite());
+    let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
     let is_bounded = joint.kind != JointKind::Continuous || joint.closes_loop;
     Limit {
-        lower: bound(limit.lower).filter(|_| is_bounded),
-        upper: bound(limit.upper).filter(|_| is_bounded),
-        effort: bound(limit.effort),
-        velocity: bound(limit.velocity),
+        bounds: if is_bounded { limit.bounds } else { Bounds::NONE },
+        effort: finite(limit.effort),
+        velocity: finite(limit.velocity),
     }
 }
 

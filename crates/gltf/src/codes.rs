@@ -18,14 +18,6 @@ pub const MIMIC_LEFT_OUT: Code = Code {
     outcome: "The joint is written without `mimic`, so that it can be set on its own.",
 };
 
-/// Limits that contradict each other.
-pub const LIMITS_REVERSED: Code = Code {
-    id: "gltf-limits-reversed",
-    severity: Severity::Warning,
-    meaning: "A joint's lower limit is above its upper limit, which EXT_robot_kinematics forbids.",
-    outcome: "The joint is written without `lower` and `upper`.",
-};
-
 /// A texture on a mesh that does not say where it goes.
 pub const TEXTURE_WITHOUT_UVS: Code = Code {
     id: "gltf-texture-without-coordinates",
@@ -51,5 +43,4 @@ pub const TOO_LARGE: Code = Code {
 };
 
 /// All of them.
-pub const ALL: &[&Code] =
-    &[&LOOP_JOINT, &MIMIC_LEFT_OUT, &LIMITS_REVERSED, &TEXTURE_WITHOUT_UVS, &TEXTURES_LEFT_OUT, &TOO_LARGE];
+pub const ALL: &[&Code] = &[&LOOP_JOINT, &MIMIC_LEFT_OUT, &TEXTURE_WITHOUT_UVS, &TEXTURES_LEFT_OUT, &TOO_LARGE];

@@ -22,8 +22,10 @@ pub fn build(robot: &Robot, nodes: &Nodes, options: &Options, diagnostics: &mut 
     for (index, &(id, _)) in present.iter().enumerate() {
         number[id] = Some(index);
     }
-    let mimics: Vec<Option<Mimic>> = present.iter().map(|&(id, _)| mimic(robot, JointId(id), &number, diagnostics)).collect();
-    let limits: Vec<Option<Limit>> = present.iter().map(|&(id, _)| limit(&robot.joints[id], diagnostics)).collect();
+    let kinematics = kinematics::Model::of(robot);
+    let mimics: Vec<Option<Mimic>> =
+        present.iter().map(|&(id, _)| mimic(robot, &kinematics, JointId(id), &number, diagnostics)).collect();
+    let limits: Vec<Option<Limit>> = present.iter().map(|&(id, _)| limit(&robot.joints[id])).collect();
     let home = home(&limits, &mimics);
     let mut joints = Vec::with_capacity(present.len());
     for (((&(id, nodes), mimic), limit), home) in present.iter().zip(mimics).zip(limits).zip(home) {
@@ -102,30 +104,15 @@ fn dofs(joint: &robot::Joint, limit: Option<Limit>, default: f64) -> Vec<Dof> {
 impl Limit {
     /// All that is finite of `limit`.
     pub fn of(limit: &robot::Limit) -> Self {
-        Self {
-            lower: finite(limit.lower),
-            upper: finite(limit.upper),
-            velocity: finite(limit.velocity),
-            effort: finite(limit.effort),
-        }
+        let (lower, upper) = limit.bounds.sides();
+        Self { lower, upper, velocity: finite(limit.velocity), effort: finite(limit.effort) }
     }
 }
 
 /// The limits of each of a joint's degrees of freedom.
-fn limit(joint: &robot::Joint, diagnostics: &mut Vec<Diagnostic>) -> Option<Limit> {
-    let mut limit = Limit::of(joint.limit.as_ref().filter(|_| limits_its_dofs(joint.kind))?);
-    let reversed = limit.lower.zip(limit.upper).filter(|(lower, upper)| lower > upper);
-    if let Some((lower, upper)) = reversed.filter(|_| joint.kind != JointKind::Continuous) {
-        let message = format!("joint \"{}\": the lower limit {lower} is above the upper limit {upper}", joint.name);
-        diagnostics.push(
-            Diagnostic::new(&codes::LIMITS_REVERSED, joint.place.clone(), message)
-                .help("swap `lower` and `upper` in the joint's limit"),
-        );
-    }
-    if joint.kind == JointKind::Continuous || reversed.is_some() {
-        (limit.lower, limit.upper) = (None, None);
-    }
-    Some(limit).filter(|limit| *limit != Limit::default())
+fn limit(joint: &robot::Joint) -> Option<Limit> {
+    let limit = joint.limit.filter(|_| limits_its_dofs(joint.kind))?;
+    Some(Limit::of(&robot::Limit { bounds: joint.bounds(), ..limit })).filter(|limit| *limit != Limit::default())
 }
 
 /// Whether URDF's one limit of a joint holds for each of its degrees of freedom: those of a floating joint have different units.
@@ -138,22 +125,18 @@ fn has_one_position(joint: &robot::Joint) -> bool {
 }
 
 /// The joint that sets joint `id` in the end, and how: chains are resolved, since a loader follows one step only.
-fn mimic(robot: &Robot, id: JointId, number: &[Option<usize>], diagnostics: &mut Vec<Diagnostic>) -> Option<Mimic> {
+fn mimic(
+    robot: &Robot,
+    kinematics: &kinematics::Model,
+    id: JointId,
+    number: &[Option<usize>],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Mimic> {
     let follower = &robot.joints[id.0];
-    follower.mimic?;
-    let (mut multiplier, mut offset, mut leader) = (1.0, 0.0, id);
-    // The hub's mimics are never circular; the bound is for a hub that was made by hand.
-    for _ in 0..robot.joints.len() {
-        let Some(mimic) = robot.joints.get(leader.0).and_then(|joint| joint.mimic) else { break };
-        offset += multiplier * mimic.offset;
-        multiplier *= mimic.multiplier;
-        leader = mimic.joint;
-    }
-    let driver = robot.joints.get(leader.0)?;
-    match number.get(leader.0).copied().flatten() {
-        Some(joint) if leader != id && has_one_position(follower) && has_one_position(driver) => {
-            Some(Mimic { joint, multiplier, offset })
-        }
+    let (leader, multiplier, offset) = kinematics.driver(id.0)?;
+    let driver = robot.joints.get(leader)?;
+    match number.get(leader).copied().flatten() {
+        Some(joint) if has_one_position(follower) && has_one_position(driver) => Some(Mimic { joint, multiplier, offset }),
         _ => {
             let message = format!(
                 "joint \"{}\" ({}) can't follow joint \"{}\" ({}) in the GLB",

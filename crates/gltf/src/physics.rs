@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use nalgebra::{Unit, UnitQuaternion, Vector3};
 use serde::Serialize;
 
+use super::axes;
 use super::document::{Index, Node};
 use super::extras::NodeExtras;
 use super::nodes::{Nodes, placed};
-use super::{axes, finite};
 use urdf_usd_robot::{Base, Contact, Geometry, Joint, JointKind, Link, LinkId, Mass, Pose, Robot, Role, Roles};
 
 /// The object of `KHR_implicit_shapes` at the document's root.
@@ -348,9 +348,8 @@ fn limits(joint: &Joint) -> Option<Vec<PhysicsLimit>> {
     let angular =
         |axes: &[u8], min, max| PhysicsLimit { angular_axes: Some(axes.to_vec()), min, max, ..PhysicsLimit::default() };
     let none = Some(0.0);
-    let (lower, upper) = joint.position_limits();
-    let (lower, upper) = (finite(Some(lower)), finite(Some(upper)));
-    let is_limited = lower.or(upper).is_some() && lower.zip(upper).is_none_or(|(lower, upper)| lower <= upper);
+    let (lower, upper) = joint.bounds().sides();
+    let is_limited = lower.or(upper).is_some();
     let mut limits = match joint.kind {
         JointKind::Revolute | JointKind::Continuous => vec![linear(&[0, 1, 2], none, none), angular(&[1, 2], none, none)],
         JointKind::Prismatic => vec![linear(&[1, 2], none, none), angular(&[0, 1, 2], none, none)],

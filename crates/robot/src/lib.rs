@@ -280,13 +280,12 @@ impl Joint {
         }
     }
 
-    /// Lowest and highest position in radians or metres; infinite where there is no limit.
-    pub fn position_limits(&self) -> (f64, f64) {
+    /// The positions that it can take, in radians or metres. Of a planar joint along each direction; a continuous, fixed or floating
+    /// joint has no bounds, whatever its source says.
+    pub fn bounds(&self) -> Bounds {
         match (self.kind, &self.limit) {
-            (JointKind::Revolute | JointKind::Prismatic, Some(limit)) => {
-                (limit.lower.unwrap_or(f64::NEG_INFINITY), limit.upper.unwrap_or(f64::INFINITY))
-            }
-            _ => (f64::NEG_INFINITY, f64::INFINITY),
+            (JointKind::Revolute | JointKind::Prismatic | JointKind::Planar, Some(limit)) => limit.bounds,
+            _ => Bounds::NONE,
         }
     }
 }
@@ -325,13 +324,61 @@ impl JointKind {
     }
 }
 
-/// Limits of a joint, in radians or metres and their rates. A side without a number is unlimited; lower is never above upper.
+/// A range of positions, in radians or metres: the lower is never above the upper, and neither is NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    lower: f64,
+    upper: f64,
+}
+
+impl Bounds {
+    /// All positions.
+    pub const NONE: Self = Self { lower: f64::NEG_INFINITY, upper: f64::INFINITY };
+
+    /// The range between two positions, in whichever order they are given. A side that is not given, or is no number, is unlimited.
+    pub fn between(lower: Option<f64>, upper: Option<f64>) -> Self {
+        let side = |side: Option<f64>, none: f64| side.filter(|side| !side.is_nan()).unwrap_or(none);
+        let (a, b) = (side(lower, f64::NEG_INFINITY), side(upper, f64::INFINITY));
+        Self { lower: a.min(b), upper: a.max(b) }
+    }
+
+    /// The lowest position; minus infinity if there is none.
+    pub fn lower(self) -> f64 {
+        self.lower
+    }
+
+    /// The highest position; infinity if there is none.
+    pub fn upper(self) -> f64 {
+        self.upper
+    }
+
+    /// The lowest and the highest position, as far as there are any.
+    pub fn sides(self) -> (Option<f64>, Option<f64>) {
+        (Some(self.lower).filter(|side| side.is_finite()), Some(self.upper).filter(|side| side.is_finite()))
+    }
+
+    /// Whether a position is in the range.
+    pub fn contains(self, position: f64) -> bool {
+        (self.lower..=self.upper).contains(&position)
+    }
+
+    /// The position in the range that is nearest to `position`.
+    pub fn nearest(self, position: f64) -> f64 {
+        position.max(self.lower).min(self.upper)
+    }
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+/// Limits of a joint, in radians or metres and their rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limit {
-    /// Lowest position, if given.
-    pub lower: Option<f64>,
-    /// Highest position, if given.
-    pub upper: Option<f64>,
+    /// The positions that the source names. Whether the joint is held to them follows from its kind: ask [`Joint::bounds`].
+    pub bounds: Bounds,
     /// Largest torque or force in N·m or N, if given.
     pub effort: Option<f64>,
     /// Largest speed in rad/s or m/s, if given.

@@ -7,7 +7,7 @@ use nalgebra::{Unit, Vector3};
 use super::codes;
 use super::links::origin;
 use super::xml::{Node, Xml, children, name_of, short};
-use urdf_usd_robot::{Calibration, Custom, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety};
+use urdf_usd_robot::{Bounds, Calibration, Custom, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety};
 
 /// The most steps from a joint through those that it follows to the one that follows none. Whatever asks for the last goes through
 /// all of them.
@@ -265,49 +265,41 @@ fn axis(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Unit<Vector3<f64
     Unit::new_normalize(axis / largest)
 }
 
-/// Limits. Those of a revolute or prismatic joint are settled: a side without a number is unlimited.
+/// Limits. A side of a revolute or prismatic joint's range that is missing has URDF's default.
 fn limit(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Option<Limit> {
     let node = xml.child(joint, "limit");
-    let mut limit = node.map(|node| {
-        required(xml, node, &["effort", "velocity"]);
-        Limit {
-            lower: xml.limit(node, "lower"),
-            upper: xml.limit(node, "upper"),
-            effort: xml.limit(node, "effort").map(|value| magnitude(xml, node, "effort", value)),
-            velocity: xml.limit(node, "velocity").map(|value| magnitude(xml, node, "velocity", value)),
-        }
-    });
-    if matches!(kind, JointKind::Revolute | JointKind::Prismatic) {
-        let given = |name: &str| node.is_some_and(|node| node.has_attribute(name));
-        match (node, &mut limit) {
-            (Some(node), Some(limit)) if given("lower") || given("upper") => settle(xml, node, limit),
-            _ => {
-                let message = format!("{} has no lower and upper limit; it is unlimited", xml.label(joint));
-                let help =
-                    "add <limit lower=\"…\" upper=\"…\" effort=\"…\" velocity=\"…\"/>, or make a revolute joint continuous";
-                xml.report(&codes::NO_LIMIT, node.unwrap_or(joint), message, help);
-            }
-        }
+    let given = |name: &str| node.is_some_and(|node| node.has_attribute(name));
+    let has_range = matches!(kind, JointKind::Revolute | JointKind::Prismatic);
+    if has_range && !given("lower") && !given("upper") {
+        let message = format!("{} has no lower and upper limit; it is unlimited", xml.label(joint));
+        let help = "add <limit lower=\"…\" upper=\"…\" effort=\"…\" velocity=\"…\"/>, or make a revolute joint continuous";
+        let limit = node.map(|node| limit_of(xml, node, false));
+        xml.report(&codes::NO_LIMIT, node.unwrap_or(joint), message, help);
+        return limit;
     }
-    limit
+    node.map(|node| limit_of(xml, node, has_range))
 }
 
-/// Gives a missing side of a range URDF's default and puts the sides in order.
-fn settle(xml: &mut Xml<'_>, node: Node<'_>, limit: &mut Limit) {
-    for (name, side) in [("lower", &mut limit.lower), ("upper", &mut limit.upper)] {
-        if !node.has_attribute(name) {
+/// What a limit element says; `is_range`: a missing side of the range is 0.
+fn limit_of(xml: &mut Xml<'_>, node: Node<'_>, is_range: bool) -> Limit {
+    required(xml, node, &["effort", "velocity"]);
+    let [mut lower, mut upper] = ["lower", "upper"].map(|name| xml.limit(node, name));
+    let effort = xml.limit(node, "effort").map(|value| magnitude(xml, node, "effort", value));
+    let velocity = xml.limit(node, "velocity").map(|value| magnitude(xml, node, "velocity", value));
+    for (name, side) in [("lower", &mut lower), ("upper", &mut upper)] {
+        if is_range && !node.has_attribute(name) {
             *side = Some(0.0);
             let message = format!("{} has no {name}; it is 0, URDF's default", xml.label(node));
             xml.report(&codes::HALF_LIMIT, node, message, format!("add {name}=\"…\""));
         }
     }
-    if let (Some(lower), Some(upper)) = (limit.lower, limit.upper)
+    if let (Some(lower), Some(upper)) = (lower, upper)
         && lower > upper
     {
-        (limit.lower, limit.upper) = (Some(upper), Some(lower));
         let message = format!("the lower limit {lower} is above the upper limit {upper}; they are exchanged");
         xml.report_at(&codes::LIMITS_SWAPPED, node, "lower", message, "exchange them, or correct a sign");
     }
+    Limit { bounds: Bounds::between(lower, upper), effort, velocity }
 }
 
 fn magnitude(xml: &mut Xml<'_>, node: Node<'_>, name: &str, value: f64) -> f64 {

@@ -162,16 +162,16 @@ fn author_joint(scene: &Scene<'_>, carried: &Carried, layer: &mut Layer, id: Joi
     }
     match joint.kind {
         JointKind::Revolute | JointKind::Continuous => {
-            let (lower, upper) = joint.position_limits();
+            let bounds = joint.bounds();
             prim.attribute("physics:axis", Attribute::token(axis).uniform())
-                .attribute("physics:lowerLimit", Attribute::float(degrees(lower)))
-                .attribute("physics:upperLimit", Attribute::float(degrees(upper)));
+                .attribute("physics:lowerLimit", Attribute::float(degrees(bounds.lower())))
+                .attribute("physics:upperLimit", Attribute::float(degrees(bounds.upper())));
         }
         JointKind::Prismatic => {
-            let (lower, upper) = joint.position_limits();
+            let bounds = joint.bounds();
             prim.attribute("physics:axis", Attribute::token(axis).uniform())
-                .attribute("physics:lowerLimit", Attribute::float(lower as f32))
-                .attribute("physics:upperLimit", Attribute::float(upper as f32));
+                .attribute("physics:lowerLimit", Attribute::float(bounds.lower() as f32))
+                .attribute("physics:upperLimit", Attribute::float(bounds.upper() as f32));
         }
         JointKind::Planar => free_the_plane(&mut prim, axis),
         JointKind::Fixed | JointKind::Floating => {}

@@ -83,9 +83,10 @@ impl Writer<'_> {
                 prim.attribute(&format!("{prefix}:{name}"), finish(Attribute::float(value as f32)));
             }
         }
+        let (lower, upper) = limit.bounds.sides();
         // Where UsdPhysics has them they are the joint's limits; a joint that has none keeps what was said all the same.
         if !matches!(joint.kind, JointKind::Revolute | JointKind::Prismatic) {
-            for (name, value) in [("limit:lower", limit.lower), ("limit:upper", limit.upper)] {
+            for (name, value) in [("limit:lower", lower), ("limit:upper", upper)] {
                 if let Some(value) = value {
                     prim.attribute(&format!("{prefix}:{name}"), Attribute::float(value as f32).custom());
                 }

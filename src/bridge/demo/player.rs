@@ -93,8 +93,8 @@ fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
 }
 
 fn swing(joint: &Joint, index: usize, seconds: f64) -> f64 {
-    let limit = joint.limit.unwrap_or_default();
-    let (lower, upper) = (limit.lower.unwrap_or(0.0), limit.upper.unwrap_or(0.0));
+    let (lower, upper) = joint.bounds().sides();
+    let (lower, upper) = (lower.unwrap_or(0.0), upper.unwrap_or(0.0));
     #[allow(clippy::cast_precision_loss)] // a few joints
     let phase = index as f64;
     let pace = 0.6 + 0.1 * (phase % 5.0);
@@ -152,10 +152,8 @@ mod tests {
         for tick in 0..2000 {
             let positions = positions(&robot, f64::from(tick) * 0.05);
             for (joint, at) in robot.joints.iter().zip(&positions) {
-                if let (JointKind::Revolute | JointKind::Prismatic, None, Some(limit), [at]) =
-                    (joint.kind, joint.mimic, joint.limit, &at[..])
-                {
-                    assert!(limit.lower.unwrap() <= *at && *at <= limit.upper.unwrap(), "{} at {at}", joint.name);
+                if let (JointKind::Revolute | JointKind::Prismatic, None, [at]) = (joint.kind, joint.mimic, &at[..]) {
+                    assert!(joint.bounds().sides().0.is_some() && joint.bounds().contains(*at), "{} at {at}", joint.name);
                 }
                 if let (Some(mimic), [at]) = (joint.mimic, &at[..]) {
                     let leader = positions[mimic.joint.0][0];

@@ -17,8 +17,6 @@ pub struct Expected {
     model: Model,
     /// Names without a leading slash.
     index: HashMap<String, usize>,
-    /// The joint that each joint follows through all others, with factor and offset.
-    leaders: Vec<Option<(usize, f64, f64)>>,
     /// Since when it holds: moving frames that were heard before were those of an older description.
     since: Instant,
     previous: Option<Arc<Self>>,
@@ -32,18 +30,7 @@ impl Expected {
     pub fn new(asset: AssetFrames, since: Instant) -> Result<Self, ModelError> {
         let model = asset.model()?;
         let index = asset.frames.iter().enumerate().rev().map(|(index, frame)| (plain(&frame.id).to_owned(), index)).collect();
-        let leader = |joint: &AssetJoint| {
-            let mut at = joint.mimic?;
-            // Joints that follow each other in a circle are no model.
-            while let Some(next) = asset.joints[at.joint].mimic {
-                at.offset += at.multiplier * next.offset;
-                at.multiplier *= next.multiplier;
-                at.joint = next.joint;
-            }
-            Some((at.joint, at.multiplier, at.offset))
-        };
-        let leaders = asset.joints.iter().map(leader).collect();
-        Ok(Self { model, index, leaders, since, previous: None, asset })
+        Ok(Self { model, index, since, previous: None, asset })
     }
 
     /// The same, with what the revision before it said, by which a robot is recognised that still runs with the older description.
@@ -79,7 +66,7 @@ impl Expected {
 
     /// The joint that a joint follows through all others, the factor and the offset.
     pub(super) fn leader(&self, joint: usize) -> Option<(&AssetJoint, f64, f64)> {
-        let (leader, multiplier, offset) = self.leaders.get(joint).copied().flatten()?;
+        let (leader, multiplier, offset) = self.model.driver(joint)?;
         Some((&self.asset.joints[leader], multiplier, offset))
     }
 

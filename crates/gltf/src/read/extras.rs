@@ -5,7 +5,7 @@ use nalgebra::{Matrix3, Vector3};
 use super::json::{Entry, Findings, Json};
 use super::placement::to_rotation;
 use crate::axes;
-use urdf_usd_robot::{Custom, Element, Geometry, Inertial, Limit, Pose};
+use urdf_usd_robot::{Bounds, Custom, Element, Geometry, Inertial, Limit, Pose};
 
 /// How deep elements may be nested.
 const MAX_DEPTH: usize = 64;
@@ -62,16 +62,15 @@ pub fn inertial(link: &Entry<'_>, findings: &mut Findings) -> Option<Inertial> {
 /// The limits in the member `limit`, magnitudes of effort and velocity; `None` if there are none.
 pub fn limit(owner: &Entry<'_>, findings: &mut Findings) -> Option<Limit> {
     let entry = owner.get("limit")?;
+    let [lower, upper] = ["lower", "upper"].map(|key| entry.number(key, findings));
     let mut limit = Limit {
-        lower: entry.number("lower", findings),
-        upper: entry.number("upper", findings),
+        bounds: Bounds::between(lower, upper),
         effort: entry.number("effort", findings),
         velocity: entry.number("velocity", findings),
     };
-    if let (Some(lower), Some(upper)) = (limit.lower, limit.upper)
+    if let (Some(lower), Some(upper)) = (lower, upper)
         && lower > upper
     {
-        (limit.lower, limit.upper) = (Some(upper), Some(lower));
         let message = format!("the lower limit {lower} is above the upper limit {upper}; they are exchanged");
         findings.report(&super::codes::LIMITS_SWAPPED, &entry.at, message, "exchange them, or correct a sign");
     }

@@ -218,7 +218,7 @@ fn kind(entry: &Entry<'_>, dofs: &[Dof], findings: &mut Findings) -> JointKind {
     if let Some(kind) = said.filter(|kind| motions(*kind) == found) {
         return kind;
     }
-    let is_limited = dofs.iter().any(|dof| dof.limit.is_some_and(|limit| limit.lower.is_some() && limit.upper.is_some()));
+    let is_limited = dofs.iter().any(|dof| dof.limit.is_some_and(|limit| matches!(limit.bounds.sides(), (Some(_), Some(_)))));
     let about = if is_limited { Revolute } else { Continuous };
     let inferred = [Fixed, about, Prismatic, Planar, Floating].into_iter().find(|kind| motions(*kind) == found);
     let kind = if said == Some(Fixed) { Fixed } else { inferred.unwrap_or(Fixed) };

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::codes;
 use super::joints::Draft;
 use super::json::{Entry, Findings, Json};
-use urdf_usd_robot::{JointId, JointKind, NamedPose, Robot, kinematics};
+use urdf_usd_robot::{JointId, NamedPose, Robot, kinematics};
 
 /// What the writer calls the pose that it gives every robot.
 const HOME: &str = "home";
@@ -153,12 +153,8 @@ fn positions(entry: &Entry<'_>, counts: &[usize]) -> Option<Vec<Option<Vec<f64>>
 
 /// For each joint the position nearest to zero that its limits allow, followers where their leaders put them.
 fn home(robot: &Robot) -> Vec<f64> {
-    let nearest = |joint: &urdf_usd_robot::Joint| {
-        let limit = joint.limit.filter(|_| joint.kind != JointKind::Continuous).unwrap_or_default();
-        0_f64.max(limit.lower.unwrap_or(0.0)).min(limit.upper.unwrap_or(f64::INFINITY))
-    };
     let model = kinematics::Model::of(robot);
-    let mut positions = model.flat(&robot.joints.iter().map(|joint| [nearest(joint)]).collect::<Vec<_>>());
+    let mut positions = model.flat(&robot.joints.iter().map(|joint| [joint.bounds().nearest(0.0)]).collect::<Vec<_>>());
     model.follow(&mut positions);
     let first = |joint: usize| positions.get(model.range(joint)).and_then(|positions| positions.first()).copied();
     (0..robot.joints.len()).map(|joint| first(joint).unwrap_or(0.0)).collect()

@@ -138,7 +138,7 @@ impl RobotSummary {
         let joint = |joint: &Joint| {
             let Pose { rotation, translation } = joint.origin;
             let limit = joint.limit.unwrap_or_default();
-            let (lower, upper) = joint.position_limits();
+            let (lower, upper) = (joint.bounds().lower(), joint.bounds().upper());
             let has_axis = !matches!(joint.kind.as_str(), "fixed" | "floating");
             JointSummary {
                 name: joint.name.clone(),

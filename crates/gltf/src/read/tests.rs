@@ -75,7 +75,7 @@ fn the_documents_own_example() {
     assert!(close(joint.origin.translation.vector, [0.0, 0.0, 0.1]));
     assert_eq!(joint.axis, Vector3::x_axis());
     let limit = joint.limit.unwrap();
-    assert_eq!((limit.lower, limit.upper, limit.velocity, limit.effort), (Some(-1.57), Some(1.57), Some(2.0), Some(50.0)));
+    assert_eq!((limit.bounds.sides(), limit.velocity, limit.effort), ((Some(-1.57), Some(1.57)), Some(2.0), Some(50.0)));
     assert!(robot.links[0].visuals.is_empty() && robot.named_poses.is_empty());
     let mesh = robot.meshes[0].mesh.as_ref().unwrap();
     assert_eq!(mesh.points, [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]);
@@ -146,8 +146,8 @@ fn the_limit_of_a_planar_joint_is_that_of_both_directions() {
     };
     let one = json!({"lower": -1, "upper": 2, "velocity": 3});
     assert_eq!(
-        limits(one.clone(), one.clone()).map(|limit| (limit.lower, limit.upper, limit.velocity)),
-        Some((Some(-1.0), Some(2.0), Some(3.0)))
+        limits(one.clone(), one.clone()).map(|limit| (limit.bounds.sides(), limit.velocity)),
+        Some(((Some(-1.0), Some(2.0)), Some(3.0)))
     );
     assert_eq!(limits(one, json!({"lower": -2, "upper": 2})), None, "the hub has one limit for both");
 }
@@ -329,8 +329,8 @@ fn what_is_broken_is_a_finding_and_the_rest_is_read() {
     ];
     assert_eq!(kinds, expected);
     assert_eq!(
-        robot.joints[0].limit.map(|limit| (limit.lower, limit.upper, limit.effort)),
-        Some((Some(-1.0), Some(1.0), Some(3.0)))
+        robot.joints[0].limit.map(|limit| (limit.bounds.sides(), limit.effort)),
+        Some(((Some(-1.0), Some(1.0)), Some(3.0)))
     );
     assert_eq!(robot.joints.iter().filter(|joint| joint.mimic.is_some()).count(), 1, "the circle is cut");
     codes.sort_unstable();

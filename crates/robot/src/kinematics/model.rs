@@ -57,6 +57,7 @@ struct Placed {
 
 #[derive(Clone, Copy, Debug)]
 struct Leader {
+    joint: usize,
     /// `None`: the joint followed has no position, which counts as zero.
     position: Option<usize>,
     multiplier: f64,
@@ -144,7 +145,7 @@ impl Model {
         for (index, follows) in leaders.iter().enumerate() {
             let Some((leader, multiplier, offset)) = *follows else { continue };
             let position = (position_count(joints[leader].kind) > 0).then_some(placed[leader].first);
-            placed[index].leader = Some(Leader { position, multiplier, offset });
+            placed[index].leader = Some(Leader { joint: leader, position, multiplier, offset });
         }
         let mut depth = vec![0; frames.len()];
         for &frame in &order {
@@ -168,6 +169,12 @@ impl Model {
         self.joints.get(joint).map_or(0..0, |joint| joint.first..joint.first + position_count(joint.kind))
     }
 
+    /// The joint that `joint` follows in the end, through all that follow others, with factor and offset: `None` if it follows none.
+    pub fn driver(&self, joint: usize) -> Option<(usize, f64, f64)> {
+        let leader = self.joints.get(joint)?.leader.as_ref()?;
+        Some((leader.joint, leader.multiplier, leader.offset))
+    }
+
     /// The joint's positions as one array, from those of each joint.
     pub fn flat<P: AsRef<[f64]>>(&self, positions: &[P]) -> Vec<f64> {
         let mut flat = vec![0.0; self.positions];
@@ -183,7 +190,7 @@ impl Model {
     /// zero.
     pub fn follow(&self, positions: &mut [f64]) {
         for joint in &self.joints {
-            let Some(Leader { position, multiplier, offset }) = joint.leader else { continue };
+            let Some(Leader { position, multiplier, offset, .. }) = joint.leader else { continue };
             let led_by = position.and_then(|position| positions.get(position)).copied().unwrap_or(0.0);
             for k in 0..position_count(joint.kind) {
                 if let Some(at) = positions.get_mut(joint.first + k) {

@@ -91,8 +91,7 @@ fn initial_position(scope: &mut Scope<'_>, node: &Element, id: JointId) -> Optio
         return None;
     }
     let value = scope.parse(&param.text, "initial_value", &param.place, "it counts as not given")?;
-    let (lower, upper) = scope.joint_of(id)?.position_limits();
-    let held = value.max(lower).min(upper);
+    let held = scope.joint_of(id)?.bounds().nearest(value);
     if held != value {
         let otherwise = format!("{held} is used");
         scope.report_setting("initial_value", &param.text, &param.place, "beyond the joint's limits", &otherwise);

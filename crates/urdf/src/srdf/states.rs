@@ -8,7 +8,7 @@ use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
 
 use super::{Names, codes};
 use crate::xml::{Node, Xml, children, name_of, short};
-use urdf_usd_robot::kinematics::{floating_positions, planar_basis};
+use urdf_usd_robot::kinematics::{Model, floating_positions, planar_basis};
 use urdf_usd_robot::{Joint, JointId, JointKind, NamedPose, Pose, Robot};
 
 /// The most group states that are read: writers give every joint a position in each.
@@ -52,6 +52,7 @@ pub(super) fn poses(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<Nam
 /// What group states can refer to.
 struct Known<'a> {
     robot: &'a Robot,
+    model: Model,
     joints: Names<'a, JointId>,
     groups: HashSet<&'a str>,
     /// Joints of the SRDF itself, between the robot and the world.
@@ -63,7 +64,7 @@ impl<'a> Known<'a> {
         let ids = robot.joints.iter().enumerate().map(|(id, joint)| (joint.name.as_str(), JointId(id))).collect();
         let names = |element| children(root, element).filter_map(name_of).map(str::trim).collect();
         let joints = Names { what: "joint", code: &codes::UNKNOWN_JOINT, ids, unknown: HashSet::new() };
-        Self { robot, joints, groups: names("group"), virtual_joints: names("virtual_joint") }
+        Self { robot, model: Model::of(robot), joints, groups: names("group"), virtual_joints: names("virtual_joint") }
     }
 
     /// Reads a group state. None, reported, if it has no name or sets no joint.
@@ -147,7 +148,8 @@ impl<'a> Known<'a> {
         values: &[f64],
         positions: &BTreeMap<JointId, Vec<f64>>,
     ) {
-        let (driver, multiplier, offset) = driver(self.robot, id);
+        let Some((driver, multiplier, offset)) = self.model.driver(id.0) else { return };
+        let driver = JointId(driver);
         let name = self.robot.joints.get(driver.0).map_or_else(String::new, |joint| short(&joint.name));
         let label = xml.label(node);
         let Some(at) = positions.get(&driver).and_then(|at| at.first()) else {
@@ -165,25 +167,14 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The joint that a joint follows in the end, and by which factor and offset.
-fn driver(robot: &Robot, follower: JointId) -> (JointId, f64, f64) {
-    let (mut id, mut multiplier, mut offset) = (follower, 1.0, 0.0);
-    // The hub's mimics are never circular, so this ends.
-    while let Some(mimic) = robot.joints.get(id.0).and_then(|joint| joint.mimic) {
-        offset += multiplier * mimic.offset;
-        multiplier *= mimic.multiplier;
-        id = mimic.joint;
-    }
-    (id, multiplier, offset)
-}
-
 /// The hub's positions for MoveIt's values. None, reported, if there are too many or too few, or they make no sense.
 fn positions(xml: &mut Xml<'_>, node: Node<'_>, joint: &Joint, values: &[f64]) -> Option<Vec<f64>> {
     match (joint.kind, values) {
         (JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic, &[value]) => {
-            let (lower, upper) = joint.position_limits();
-            if !(lower..=upper).contains(&value) {
-                let message = format!("{} is at {value}, outside its limits {lower} … {upper}", xml.label(node));
+            let bounds = joint.bounds();
+            if !bounds.contains(value) {
+                let message =
+                    format!("{} is at {value}, outside its limits {} … {}", xml.label(node), bounds.lower(), bounds.upper());
                 xml.report_at(&codes::OUTSIDE_LIMITS, node, "value", message, "correct the value, or the limits of the joint");
             }
             Some(vec![value])

@@ -289,11 +289,11 @@ fn axes_and_limits() {
         robot.joints[0].limit.unwrap()
     };
     let half = limits("upper='2'", "urdf-half-limit", 1);
-    assert_eq!((half.lower, half.upper), (Some(0.0), Some(2.0)));
+    assert_eq!(half.bounds.sides(), (Some(0.0), Some(2.0)));
     let open = limits("lower='-inf' upper='2'", "urdf-infinite-limit", 8);
-    assert_eq!((open.lower, open.upper), (None, Some(2.0)));
+    assert_eq!(open.bounds.sides(), (None, Some(2.0)));
     let swapped = limits("upper='-2' lower='1'", "urdf-limits-swapped", 19);
-    assert_eq!((swapped.lower, swapped.upper), (Some(-2.0), Some(1.0)));
+    assert_eq!(swapped.bounds.sides(), (Some(-2.0), Some(1.0)));
     let negative = limits("upper='2' lower='1' effort='-3'", "urdf-negative-limit", 28);
     assert_eq!(negative.effort, Some(3.0));
     limits("upper='2' lower='x'", "urdf-bad-number", 18);

@@ -4,7 +4,7 @@ use nalgebra::{Point3, Vector3};
 
 use super::super::read;
 use super::{clean, text};
-use urdf_usd_robot::{Calibration, Dynamics, Geometry, JointKind, Limit, Safety};
+use urdf_usd_robot::{Bounds, Calibration, Dynamics, Geometry, JointKind, Limit, Safety};
 
 #[test]
 fn everything_that_urdf_defines_has_its_place() {
@@ -64,7 +64,10 @@ fn everything_that_urdf_defines_has_its_place() {
             < 1e-15
     );
     assert!((joint.axis.into_inner() - Vector3::new(0.0, 0.6, 0.8)).norm() < 1e-15);
-    assert_eq!(joint.limit, Some(Limit { lower: Some(-1.0), upper: Some(2.0), effort: Some(3.0), velocity: Some(4.0) }));
+    assert_eq!(
+        joint.limit,
+        Some(Limit { bounds: Bounds::between(Some(-1.0), Some(2.0)), effort: Some(3.0), velocity: Some(4.0) })
+    );
     assert_eq!(joint.dynamics, Some(Dynamics { damping: Some(0.5), friction: Some(0.25) }));
     let safety =
         Safety { soft_lower_limit: Some(-0.9), soft_upper_limit: Some(1.9), k_position: Some(10.0), k_velocity: Some(20.0) };

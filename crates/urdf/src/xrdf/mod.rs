@@ -145,8 +145,9 @@ fn default_positions(
         let element = below("default_joint_positions", &key.text);
         let Some((id, joint)) = known.moving_joint(findings, (key.at, &key.text), &element) else { continue };
         let Some(position) = findings.number(value, &element) else { continue };
-        let (lower, upper) = joint.position_limits();
-        if !(lower..=upper).contains(&position) {
+        let bounds = joint.bounds();
+        if !bounds.contains(position) {
+            let (lower, upper) = (bounds.lower(), bounds.upper());
             let message = format!("\"{}\" is at {position}, outside its limits {lower} … {upper}", short(&key.text));
             let help = "correct the position, or the limits of the joint";
             findings.report(&codes::OUTSIDE_LIMITS, value.at, &element, message, help);
@@ -156,8 +157,7 @@ fn default_positions(
     let moving = robot.joints.iter().enumerate().filter(|(_, joint)| position_count(joint.kind) == 1 && joint.mimic.is_none());
     moving
         .map(|(id, joint)| {
-            let (lower, upper) = joint.position_limits();
-            let position = given.get(&JointId(id)).copied().unwrap_or_else(|| 0.0_f64.max(lower).min(upper) + 0.0);
+            let position = given.get(&JointId(id)).copied().unwrap_or_else(|| joint.bounds().nearest(0.0) + 0.0);
             (JointId(id), vec![position])
         })
         .collect()
