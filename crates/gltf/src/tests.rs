@@ -259,7 +259,7 @@ fn the_model_says_what_the_robot_says() {
     // The infinite velocity is none, and a continuous joint has no bounds.
     assert_eq!(named("j1")["dofs"][0]["limit"], serde_json::json!({"lower": 0.5, "upper": 1.5, "effort": 5.0}));
     assert_eq!(named("j2")["dofs"][0]["limit"], serde_json::json!({"effort": 5.0}));
-    assert_eq!(named("j3")["dofs"][0]["limit"], serde_json::json!({"effort": 5.0}));
+    assert_eq!(named("j3")["dofs"][0]["limit"], serde_json::json!({"lower": -2.0, "upper": 2.0, "effort": 5.0}), "in order");
     // One limit of a planar joint holds in both directions; that of a floating joint for none of its degrees of freedom.
     let allowed = serde_json::json!({"lower": 0.25, "upper": 0.75, "effort": 5.0});
     for dof in glb.list(&named("j4")["dofs"]) {
