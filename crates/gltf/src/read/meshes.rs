@@ -8,11 +8,12 @@ use std::sync::Arc;
 use nalgebra::Matrix3;
 
 use super::Draft;
-use super::json::{Findings, Json};
+use super::findings::Findings;
 use super::placement::Placement;
 use super::shapes::{self, Form};
 use crate::axes;
 use crate::drawings::UNPAINTED;
+use crate::extension::Json;
 use urdf_usd_mesh::gltf::{Meshes, Wanted, WantedPrimitive};
 use urdf_usd_mesh::{self as mesh, digest};
 use urdf_usd_resolve::{File, Files};

@@ -8,6 +8,7 @@ use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
 
 use super::{Names, codes};
 use crate::xml::{Node, Xml, children, name_of, short};
+use urdf_usd_diagnostic::Suggestions;
 use urdf_usd_robot::kinematics::{Model, floating_positions, planar_basis};
 use urdf_usd_robot::{Joint, JointId, JointKind, NamedPose, Pose, Robot};
 
@@ -63,7 +64,13 @@ impl<'a> Known<'a> {
     fn of(root: Node<'a>, robot: &'a Robot) -> Self {
         let ids = robot.joints.iter().enumerate().map(|(id, joint)| (joint.name.as_str(), JointId(id))).collect();
         let names = |element| children(root, element).filter_map(name_of).map(str::trim).collect();
-        let joints = Names { what: "joint", code: &codes::UNKNOWN_JOINT, ids, unknown: HashSet::new() };
+        let joints = Names {
+            what: "joint",
+            code: &codes::UNKNOWN_JOINT,
+            ids,
+            unknown: HashSet::new(),
+            suggestions: Suggestions::default(),
+        };
         Self { robot, model: Model::of(robot), joints, groups: names("group"), virtual_joints: names("virtual_joint") }
     }
 
