@@ -10,7 +10,6 @@ pub mod convert;
 pub mod diagnostic;
 pub mod gltf;
 pub mod mesh;
-mod near;
 pub mod picture;
 pub mod resolve;
 pub mod robot;

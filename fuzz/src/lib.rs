@@ -12,8 +12,6 @@ pub mod diagnostic;
 pub mod invariants;
 #[path = "../../src/mesh/mod.rs"]
 pub mod mesh;
-#[path = "../../src/near.rs"]
-mod near;
 #[path = "../../src/resolve/mod.rs"]
 pub mod resolve;
 #[path = "../../src/robot/mod.rs"]

@@ -1,43 +1,39 @@
 //! The findings of the node itself.
 
-use crate::diagnostic::{Code, Severity};
-
-macro_rules! codes {
-    ($($name:ident = $id:literal, $severity:ident, $meaning:literal, $outcome:literal;)+) => {
-        $(#[doc = $meaning] pub const $name: Code =
-            Code { id: $id, severity: Severity::$severity, meaning: $meaning, outcome: $outcome };)+
-        /// All of them.
-        pub const ALL: &[&Code] = &[$(&$name),+];
-    };
-}
+use crate::diagnostic::codes;
 
 codes! {
-    OUTPUT_DIR = "bridge-output-dir", Error, "The output directory cannot be used, or another node uses it.", "The node does not start.";
-    DESCRIPTION_TOO_LARGE = "bridge-description-too-large", Error, "A robot description of more than 16 MiB.",
+    OUTPUT_DIR Error "bridge-output-dir": "The output directory cannot be used, or another node uses it.",
+        "The node does not start.";
+    DESCRIPTION_TOO_LARGE Error "bridge-description-too-large": "A robot description of more than 16 MiB.",
         "It is not converted; the last asset stays.";
-    REQUEST = "bridge-request", Error, "A call of a service that asks for what is not allowed or not there.",
+    REQUEST Error "bridge-request": "A call of a service that asks for what is not allowed or not there.",
         "The call is answered with the reason; nothing is written.";
-    DEFECT = "bridge-defect", Error, "A conversion ended in a defect of urdf_usd.",
-        "The robot is set aside until its description, a file of it or a parameter changes; the last asset stays; the node goes on.";
-    TIME_LIMIT = "bridge-time-limit", Error, "A conversion took longer than the parameter time_limit, and did not end.",
-        "It is given up and the robot set aside until its description, a file of it or a parameter changes; the last asset stays.";
-    ENDED = "bridge-ended", Error, "A part of the node ended that it would be deaf or dumb without.",
+    DEFECT Error "bridge-defect": "A conversion ended in a defect of urdf_usd.",
+        "The robot is set aside until its description, a file of it or a parameter changes; the last asset stays; the node goes \
+         on.";
+    TIME_LIMIT Error "bridge-time-limit": "A conversion took longer than the parameter time_limit, and did not end.",
+        "It is given up and the robot set aside until its description, a file of it or a parameter changes; the last asset \
+         stays.";
+    ENDED Error "bridge-ended": "A part of the node ended that it would be deaf or dumb without.",
         "The node ends with exit code 1, so that it can be started again.";
-    DESCRIPTORS = "bridge-descriptors", Warning, "The system lets the process open too few files for all robots.",
+    DESCRIPTORS Warning "bridge-descriptors": "The system lets the process open too few files for all robots.",
         "The node goes on with as many robots as it can hold; the others are taken in when there is room.";
-    TOO_MANY_ASSETS = "bridge-too-many-assets", Error, "A robot of a new name where output_dir holds as many assets as max_assets allows.",
+    TOO_MANY_ASSETS Error "bridge-too-many-assets":
+        "A robot of a new name where output_dir holds as many assets as max_assets allows.",
         "It is not converted; robots whose assets are there go on.";
-    WATCH = "bridge-watch", Warning, "A folder cannot be watched for changes.",
+    WATCH Warning "bridge-watch": "A folder cannot be watched for changes.",
         "The files in it are looked at every few seconds instead.";
-    DEMO = "bridge-demo", Error, "The demo could not show what it is for.", "It ends with exit code 1.";
-    SYSTEM = "bridge-system", Error, "The system refuses threads or signals.", "The node does not start.";
-    ARGUMENT = "bridge-argument", Error, "An argument that is none of the node's.", "The node does not start.";
-    FRAME_MISSING = "frame-missing", Warning, "A frame that the asset declares is on no TF topic.", "`check --live` fails.";
-    FRAME_PARENT = "frame-wrong-parent", Error, "A frame hangs on another frame in TF than in the asset.", "`check --live` fails.";
-    FRAME_TOPIC = "frame-wrong-topic", Error, "A frame is on /tf where the asset says /tf_static, or the other way round.",
+    DEMO Error "bridge-demo": "The demo could not show what it is for.", "It ends with exit code 1.";
+    SYSTEM Error "bridge-system": "The system refuses threads or signals.", "The node does not start.";
+    ARGUMENT Error "bridge-argument": "An argument that is none of the node's.", "The node does not start.";
+    FRAME_MISSING Warning "frame-missing": "A frame that the asset declares is on no TF topic.", "`check --live` fails.";
+    FRAME_PARENT Error "frame-wrong-parent": "A frame hangs on another frame in TF than in the asset.", "`check --live` fails.";
+    FRAME_TOPIC Error "frame-wrong-topic": "A frame is on /tf where the asset says /tf_static, or the other way round.",
         "`check --live` fails.";
-    FRAME_OFF = "frame-off", Error, "A frame is not where the asset, or the joint state of the same moment, puts it.",
+    FRAME_OFF Error "frame-off": "A frame is not where the asset, or the joint state of the same moment, puts it.",
         "`check --live` fails.";
-    FRAME_STALE = "frame-stale", Warning, "A frame that moves was not heard for longer than the timeout.", "`check --live` fails.";
-    FRAME_EXTRA = "frame-extra", Info, "A frame under the robot in TF that the asset does not declare.", "It is told, and fails nothing.";
+    FRAME_STALE Warning "frame-stale": "A frame that moves was not heard for longer than the timeout.", "`check --live` fails.";
+    FRAME_EXTRA Info "frame-extra": "A frame under the robot in TF that the asset does not declare.",
+        "It is told, and fails nothing.";
 }

@@ -2,13 +2,20 @@
 //!
 //! Every module reports through [`Diagnostic`]; none prints. This module knows no file format and no module that reports.
 
+mod code;
+mod collector;
 mod escape;
+mod suggest;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use crate::diagnostic_codes as codes;
+pub use code::Code;
+pub use collector::{Collector, Most, Omitted};
 pub use escape::{Escaped, acts_on_a_terminal, escape_controls, escape_controls_in_json, escape_controls_in_list};
+pub use suggest::{Suggestions, did_you_mean, nearest};
 
 use serde::{Deserialize, Serialize};
 
@@ -32,21 +39,6 @@ impl fmt::Display for Severity {
             Self::Error => "error",
         })
     }
-}
-
-/// A kind of finding. Codes are part of the contract: once published they keep their meaning.
-///
-/// Every module lists its own as constants, with the documentation that `docs/diagnostics.md` is made from.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Code {
-    /// Kebab-case, unique in the project: `urdf-unknown-link`.
-    pub id: &'static str,
-    /// The severity it is reported with.
-    pub severity: Severity,
-    /// What it means, in a sentence.
-    pub meaning: &'static str,
-    /// What the conversion does about it: how it goes on, or that it stops.
-    pub outcome: &'static str,
 }
 
 /// Where in the input a finding belongs: a file, a position in it, an element.

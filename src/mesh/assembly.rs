@@ -453,7 +453,7 @@ mod tests {
         let mesh = assembly.finish(&mut source, Shading::Smooth).unwrap();
         assert_eq!(mesh.triangles, [[0, 1, 2]]);
         assert_eq!(mesh.points.len(), 3);
-        let found: Vec<_> = source.diagnostics.iter().map(|d| (d.code, d.message.chars().find(char::is_ascii_digit))).collect();
+        let found: Vec<_> = source.finish().iter().map(|d| (d.code, d.message.chars().find(char::is_ascii_digit))).collect();
         assert_eq!(found, [("mesh-bad-values", Some('2')), ("mesh-degenerate-triangles", Some('3'))]);
     }
 

@@ -42,7 +42,7 @@ pub use self::kept::{Hull, kept_hull, kept_tiers, load};
 pub use self::simplify::tiers;
 pub use self::texture::{MAX_PIXELS_TOGETHER, is_deep, mean_color, pixels, texture, texture_within};
 pub(crate) use self::texture::{is_grey, made, with_memory_for};
-use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::diagnostic::{Code, Collector, Diagnostic, Most, Place};
 use crate::resolve::{File, Files};
 use crate::robot::{Mesh, Texture};
 
@@ -209,9 +209,7 @@ struct Source<'a> {
     file: &'a File,
     files: &'a Files,
     options: Options,
-    diagnostics: Vec<Diagnostic>,
-    /// Findings that were only counted.
-    more: Vec<(&'static Code, usize)>,
+    findings: Collector,
     /// By reference; `None` if the image can't be used, which has been reported.
     textures: HashMap<String, Option<Arc<Texture>>>,
     /// Images as maps have them, each made once; `None` if one can't be read.
@@ -230,8 +228,7 @@ impl<'a> Source<'a> {
             file,
             files,
             options,
-            diagnostics: Vec::new(),
-            more: Vec::new(),
+            findings: Collector::new(Most::OfEachCode(FINDINGS_PER_CODE)),
             textures: HashMap::new(),
             maps: HashMap::new(),
             with_normals: HashMap::new(),
@@ -247,30 +244,24 @@ impl<'a> Source<'a> {
 
     /// Whether further findings with this code are only counted.
     fn has_many(&self, code: &'static Code) -> bool {
-        self.diagnostics.iter().filter(|d| d.code == code.id).count() >= FINDINGS_PER_CODE
+        self.findings.is_full(code.id)
     }
 
     /// Reports a finding at a line, 0 if there is none.
     fn report_at(&mut self, code: &'static Code, line: u32, message: impl Into<String>, help: &str) {
-        if self.has_many(code) {
-            match self.more.iter_mut().find(|(c, _)| *c == code) {
-                Some((_, n)) => *n += 1,
-                None => self.more.push((code, 1)),
-            }
-            return;
-        }
         let place = Place { line, ..Place::file(&self.file.path) };
         let message = format!("{}: {}", file_name(&self.file.path), message.into());
-        self.diagnostics.push(Diagnostic::new(code, place, message).help(help));
+        self.findings.push(Diagnostic::new(code, place, message).help(help));
     }
 
     /// All findings.
-    fn finish(mut self) -> Vec<Diagnostic> {
-        for (code, n) in std::mem::take(&mut self.more) {
-            let message = format!("{}: {n} more findings of this kind", file_name(&self.file.path));
-            self.diagnostics.push(Diagnostic::new(code, Place::file(&self.file.path), message));
-        }
-        self.diagnostics
+    fn finish(self) -> Vec<Diagnostic> {
+        let (mut findings, omitted) = self.findings.finish();
+        let name = file_name(&self.file.path);
+        findings.extend(omitted.into_iter().map(|more| {
+            more.summary(Place::file(&self.file.path), format!("{name}: {} more findings of this kind", more.count))
+        }));
+        findings
     }
 
     /// The folder that relative references start from.

@@ -14,6 +14,7 @@ use super::roots::Roots;
 use super::states::{Seen, States, stamp};
 use super::uri::{Reference, join_inside, normalised, parse};
 use super::{Error, Package, Resolver, codes};
+use crate::diagnostic::did_you_mean;
 
 /// The largest file that is read: 1 GiB.
 pub const MAX_BYTES: u64 = 1 << 30;
@@ -323,9 +324,8 @@ fn missing(uri: &str, path: &Path) -> Error {
         let what = if gap == path { "file" } else { "folder" };
         let name = name.to_string_lossy();
         message.push_str(&format!("there is no {what} \"{name}\" in {}", folder.display()));
-        let near: Vec<String> = near_names(folder, &name).into_iter().map(|name| format!("\"{name}\"")).collect();
-        if !near.is_empty() {
-            help = format!("did you mean {}?", near.join(" or "));
+        if let Some(question) = did_you_mean(near_names(folder, &name)) {
+            help = question;
         } else if uri.contains('\\') {
             "write / between folders, not \\".clone_into(&mut help);
         }

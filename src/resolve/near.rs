@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::near::nearest;
+use crate::diagnostic::nearest;
 
 /// How many entries of a folder are looked through.
 const MAX_ENTRIES: usize = 10_000;

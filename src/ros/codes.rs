@@ -1,32 +1,26 @@
 //! The findings of this module.
 
-use crate::diagnostic::{Code, Severity};
-
-macro_rules! codes {
-    ($($name:ident = $severity:ident $id:literal, $meaning:literal, $outcome:literal;)+) => {
-        $(#[doc = $meaning] pub const $name: Code =
-            Code { id: $id, severity: Severity::$severity, meaning: $meaning, outcome: $outcome };)+
-        /// All of them.
-        pub const ALL: &[&Code] = &[$(&$name),+];
-    };
-}
+use crate::diagnostic::codes;
 
 codes! {
-    INVALID_NAME = Error "ros-invalid-name", "A node, namespace, topic or service name that ROS 2 does not allow.",
+    INVALID_NAME Error "ros-invalid-name": "A node, namespace, topic or service name that ROS 2 does not allow.",
         "The node does not start.";
-    ARGUMENT = Error "ros-argument", "An argument after `--ros-args` that can't be understood.", "The node does not start.";
-    PARAMETER_FILE = Error "ros-parameter-file", "A parameter file that can't be read or is not laid out as ROS 2 lays them out.",
+    ARGUMENT Error "ros-argument": "An argument after `--ros-args` that can't be understood.", "The node does not start.";
+    PARAMETER_FILE Error "ros-parameter-file": "A parameter file that can't be read or is not laid out as ROS 2 lays them out.",
         "The node does not start.";
-    PARAMETER_TYPE = Error "ros-parameter-type", "A value whose type is not the parameter's.",
+    PARAMETER_TYPE Error "ros-parameter-type": "A value whose type is not the parameter's.",
         "At start: the node does not start. Later: the change is refused.";
-    PARAMETER_VALUE = Error "ros-parameter-value", "A value that the parameter's range or rule does not allow.",
+    PARAMETER_VALUE Error "ros-parameter-value": "A value that the parameter's range or rule does not allow.",
         "At start: the node does not start. Later: the change is refused.";
-    UNKNOWN_PARAMETER = Warning "ros-unknown-parameter", "A value for a parameter that this node does not have.", "The value is ignored.";
-    WITHOUT_EFFECT = Warning "ros-without-effect", "An argument or environment variable of ROS 2 that changes nothing in this node.",
+    UNKNOWN_PARAMETER Warning "ros-unknown-parameter": "A value for a parameter that this node does not have.",
+        "The value is ignored.";
+    WITHOUT_EFFECT Warning "ros-without-effect":
+        "An argument or environment variable of ROS 2 that changes nothing in this node.",
         "It is ignored.";
-    ENVIRONMENT = Error "ros-environment", "An environment variable of ROS 2 whose value can't be honoured.", "The node does not start.";
-    TRANSPORT = Error "ros-transport", "The network, or the ROS client, refused an operation.",
+    ENVIRONMENT Error "ros-environment": "An environment variable of ROS 2 whose value can't be honoured.",
+        "The node does not start.";
+    TRANSPORT Error "ros-transport": "The network, or the ROS client, refused an operation.",
         "At start: the node does not start. Later: that message or answer is lost.";
-    NO_ANSWER = Error "ros-no-answer", "A service of another node that is not there, or does not answer in time.",
+    NO_ANSWER Error "ros-no-answer": "A service of another node that is not there, or does not answer in time.",
         "What was asked stays unknown; the message says what follows.";
 }

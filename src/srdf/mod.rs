@@ -9,8 +9,7 @@ mod states;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use crate::diagnostic::{Code, Diagnostic};
-use crate::near::nearest;
+use crate::diagnostic::{Code, Diagnostic, Suggestions, did_you_mean};
 use crate::robot::{LinkId, Robot};
 use crate::urdf::xml::{Node, Xml, children, name_of, short};
 use crate::urdf::{Form, is_robot, read_xml};
@@ -18,8 +17,6 @@ use crate::urdf::{Form, is_robot, read_xml};
 const SRDF: Form = Form { name: "SRDF", run_xacro: "run xacro first: xacro robot.srdf.xacro > robot.srdf", needs: None };
 /// The most pairs that `disable_default_collisions` may lead to.
 const MAX_PAIRS: usize = 1_000_000;
-/// Names are looked for among all others at most this often: it takes long in large robots.
-const MAX_NEAREST: usize = 20;
 
 /// A pair of links, the one that the robot has first in front.
 type Pair = (LinkId, LinkId);
@@ -54,7 +51,8 @@ fn report_other_robot(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) {
 
 fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
     let ids = robot.links.iter().enumerate().map(|(id, link)| (link.name.as_str(), LinkId(id))).collect();
-    let names = Names { what: "link", code: &codes::UNKNOWN_LINK, ids, unknown: HashSet::new() };
+    let names =
+        Names { what: "link", code: &codes::UNKNOWN_LINK, ids, unknown: HashSet::new(), suggestions: Suggestions::default() };
     let mut links = Links { names, robot, frames: HashSet::new() };
     let mut pairs = default_pairs(xml, root, &mut links);
     for node in children(root, "enable_collisions") {
@@ -147,6 +145,7 @@ struct Names<'a, Id> {
     ids: HashMap<&'a str, Id>,
     /// Names that were looked for in vain: each is reported once.
     unknown: HashSet<String>,
+    suggestions: Suggestions,
 }
 
 impl<Id: Copy> Names<'_, Id> {
@@ -154,13 +153,9 @@ impl<Id: Copy> Names<'_, Id> {
     fn find(&mut self, xml: &mut Xml<'_>, node: Node<'_>, attribute: &str, name: &str) -> Option<Id> {
         let found = self.ids.get(name).copied();
         if found.is_none() && self.unknown.insert(name.to_owned()) {
-            let is_few = self.unknown.len() <= MAX_NEAREST;
-            let near = if is_few { nearest(name, self.ids.keys().copied()) } else { Vec::new() };
-            let near: Vec<String> = near.iter().map(|name| format!("\"{}\"", short(name))).collect();
-            let help = match near.is_empty() {
-                true => "correct the name, or give the SRDF of this robot".to_owned(),
-                false => format!("did you mean {}?", near.join(" or ")),
-            };
+            let near = self.suggestions.nearest(name, self.ids.keys().copied());
+            let help = did_you_mean(near.iter().map(|name| short(name)))
+                .unwrap_or_else(|| "correct the name, or give the SRDF of this robot".to_owned());
             let message = format!("the robot has no {} \"{}\"", self.what, short(name));
             xml.report_at(self.code, node, attribute, message, help);
         }

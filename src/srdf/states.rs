@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
 
 use super::{Names, codes};
+use crate::diagnostic::Suggestions;
 use crate::robot::kinematics::{floating_positions, planar_basis};
 use crate::robot::{Joint, JointId, JointKind, NamedPose, Pose, Robot};
 use crate::urdf::xml::{Node, Xml, children, name_of, short};
@@ -62,7 +63,13 @@ impl<'a> Known<'a> {
     fn of(root: Node<'a>, robot: &'a Robot) -> Self {
         let ids = robot.joints.iter().enumerate().map(|(id, joint)| (joint.name.as_str(), JointId(id))).collect();
         let names = |element| children(root, element).filter_map(name_of).map(str::trim).collect();
-        let joints = Names { what: "joint", code: &codes::UNKNOWN_JOINT, ids, unknown: HashSet::new() };
+        let joints = Names {
+            what: "joint",
+            code: &codes::UNKNOWN_JOINT,
+            ids,
+            unknown: HashSet::new(),
+            suggestions: Suggestions::default(),
+        };
         Self { robot, joints, groups: names("group"), virtual_joints: names("virtual_joint") }
     }
 

@@ -1,17 +1,6 @@
 //! The codes of everything that can be wrong with a URDF.
 
-use crate::diagnostic::{Code, Severity};
-
-macro_rules! codes {
-    ($($name:ident $severity:ident $id:literal: $meaning:literal, $outcome:literal;)*) => {
-        $(
-            #[doc = $meaning]
-            pub const $name: Code = Code { id: $id, severity: Severity::$severity, meaning: $meaning, outcome: $outcome };
-        )*
-        /// All of them.
-        pub const ALL: &[&Code] = &[$(&$name),*];
-    };
-}
+use crate::diagnostic::codes;
 
 codes! {
     // The text as a whole.

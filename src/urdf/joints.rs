@@ -7,6 +7,7 @@ use nalgebra::{Unit, Vector3};
 use super::codes;
 use super::links::origin;
 use super::xml::{Node, Xml, children, name_of, short};
+use crate::diagnostic::did_you_mean;
 use crate::robot::{Calibration, Custom, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety};
 
 /// The most steps from a joint through those that it follows to the one that follows none. Whatever asks for the last goes through
@@ -156,11 +157,8 @@ fn end(xml: &mut Xml<'_>, joint: Node<'_>, which: &str, links: &HashMap<String, 
         let message = format!("{} has the {which} link \"{}\", which the robot does not have", xml.label(joint), short(name));
         let alike = |known: &&String| known.trim().eq_ignore_ascii_case(name.trim());
         // Looking at every link for every joint is worth it only for findings that are shown.
-        let near = if xml.is_full() { None } else { links.keys().filter(alike).min() };
-        let help = near.map_or_else(
-            || "correct the name, or add the link".to_owned(),
-            |near| format!("did you mean \"{}\"?", short(near)),
-        );
+        let near = if xml.is_full(&codes::UNKNOWN_LINK) { None } else { links.keys().filter(alike).min() };
+        let help = did_you_mean(near.map(|near| short(near))).unwrap_or_else(|| "correct the name, or add the link".to_owned());
         xml.report_at(&codes::UNKNOWN_LINK, node, "link", message, help);
     }
     link

@@ -8,7 +8,7 @@ use roxmltree::{Attribute, Document, NodeId};
 
 use super::codes;
 use super::source::Source;
-use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::diagnostic::{Code, Collector, Diagnostic, Most, Place};
 
 /// An element of the text.
 pub(crate) type Node<'a> = roxmltree::Node<'a, 'a>;
@@ -40,25 +40,18 @@ pub(crate) struct Xml<'a> {
     left_out: HashSet<NodeId>,
     /// How many custom elements and attributes were kept, or were too many.
     pub(super) kept: usize,
-    diagnostics: Vec<Diagnostic>,
-    /// How many findings were not kept.
-    unreported: usize,
+    findings: Collector,
 }
 
 impl<'a> Xml<'a> {
     pub(super) fn new(source: &'a Source<'a>, document: &Document<'_>, file: Option<Arc<Path>>) -> Self {
         let (ordinals, left_out) = (ordinals(document), HashSet::new());
-        Self { source, file, ordinals, left_out, kept: 0, diagnostics: Vec::new(), unreported: 0 }
+        Self { source, file, ordinals, left_out, kept: 0, findings: Collector::new(Most::Together(MAX_FINDINGS)) }
     }
 
     /// Everything that was reported.
-    pub fn into_diagnostics(mut self) -> Vec<Diagnostic> {
-        if self.unreported > 0 {
-            let place = Place { file: self.file, ..Place::default() };
-            let message = format!("there are {} more findings", self.unreported);
-            self.diagnostics.push(Diagnostic::new(&codes::MORE_FINDINGS, place, message).help("mend the ones above first"));
-        }
-        self.diagnostics
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.findings.finish_with(&codes::MORE_FINDINGS, Place { file: self.file, ..Place::default() })
     }
 
     /// Where `node` stands.
@@ -80,7 +73,7 @@ impl<'a> Xml<'a> {
     /// Reports about an element what must be told however many findings there are.
     pub fn report_late(&mut self, code: &'static Code, node: Node<'_>, message: String, help: &str) {
         let place = self.place(node);
-        self.diagnostics.push(Diagnostic::new(code, place, message).help(help));
+        self.findings.keep(Diagnostic::new(code, place, message).help(help));
     }
 
     /// Reports about a piece of text in an element: the place is that of its first character that is no white space.
@@ -120,18 +113,14 @@ impl<'a> Xml<'a> {
         self.push(Diagnostic::new(code, place, message).help(help));
     }
 
-    /// Whether further findings are only counted.
-    pub fn is_full(&self) -> bool {
-        self.diagnostics.len() >= MAX_FINDINGS
+    /// Whether further findings with this code are only counted.
+    pub fn is_full(&self, code: &'static Code) -> bool {
+        self.findings.is_full(code.id)
     }
 
     /// Keeps a finding, or counts it.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        if self.is_full() {
-            self.unreported += 1;
-        } else {
-            self.diagnostics.push(diagnostic);
-        }
+        self.findings.push(diagnostic);
     }
 
     /// Remembers that `node` did not make it into the hub, so that the custom data keeps it.

@@ -1,86 +1,54 @@
 //! The codes of what can be wrong with an XRDF.
 
-use crate::diagnostic::{Code, Severity};
-
-macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident $severity:ident $id:literal: $meaning:literal, $outcome:literal;)*) => {
-        $($(#[$doc])* pub const $name: Code = Code { id: $id, severity: Severity::$severity, meaning: $meaning, outcome: $outcome };)*
-        /// All codes of this module.
-        pub const ALL: &[&Code] = &[$(&$name),*];
-    };
-}
+use crate::diagnostic::codes;
 
 codes! {
-    /// It can't be read.
     MALFORMED Error "xrdf-malformed-yaml": "The text of an XRDF is not YAML, uses aliases, or is too long.",
         "Goes on without the XRDF.";
-    /// It is something else.
     NOT_XRDF Error "xrdf-not-xrdf": "The text does not say that it is an XRDF (`format: xrdf`).",
         "Goes on without the XRDF.";
-    /// Of which version it is.
     VERSION Warning "xrdf-version": "An XRDF does not say its version (`format_version`), or one that is not known.",
         "Goes on; it is read as version 1.0 or 2.0, which differ in names only.";
-    /// Something must be there.
     MISSING Warning "xrdf-missing": "Something that every XRDF must have, or every part of this kind, is missing.",
         "Goes on without the part that lacks it.";
-    /// A list where there should be a number.
     WRONG_FORM Warning "xrdf-wrong-form": "A value is of another form than it should be: a number, a name, a list or a map.",
         "Goes on without the value.";
-    /// A number that can't be.
     BAD_VALUE Warning "xrdf-bad-value": "A number is not one that can stand there: a limit that is not positive, a quaternion that is no rotation.",
         "Goes on without the part that it is in; a quaternion that is not of unit length is made so.";
-    /// A key of the specification's maps that it does not have.
     UNKNOWN_KEY Info "xrdf-unknown-key": "An XRDF has an entry that its specification does not know.",
         "Goes on without the entry.";
-    /// Twice the same.
     REPEATED Warning "xrdf-repeated": "Something stands twice where it may stand once: an entry, a name in a list, a document.",
         "Goes on with the first.";
-    /// A joint that is not there.
     UNKNOWN_JOINT Warning "xrdf-unknown-joint": "An XRDF names a joint that the robot does not have. Each is reported once.",
         "Goes on without what is said of the joint.";
-    /// A joint without a position.
     JOINT_KIND Warning "xrdf-joint-type": "A joint that is fixed, planar or floating stands where only one can that has a single position.",
         "Goes on without what is said of the joint.";
-    /// A joint that follows another.
     MIMIC_JOINT Warning "xrdf-mimic-joint": "A joint that follows another stands where only one can that moves by itself.",
         "Goes on without what is said of the joint, which follows all the same.";
-    /// A position beyond the limits.
     OUTSIDE_LIMITS Warning "xrdf-outside-limits": "The default position of a joint is outside its limits.",
         "Goes on with the position as it is.";
-    /// Lists that belong together.
     UNEQUAL_LENGTHS Warning "xrdf-unequal-lengths": "The configuration space has not one limit for each of its joints.",
         "Goes on.";
-    /// A frame that is not there.
     UNKNOWN_FRAME Warning "xrdf-unknown-frame": "An XRDF names a frame that is neither a link nor a frame that it adds. Each is reported once.",
         "Goes on without what is said of the frame.";
-    /// A geometry group that is not there.
     UNKNOWN_GEOMETRY Warning "xrdf-unknown-geometry": "A collision section names a geometry group that the XRDF does not have.",
         "Goes on.";
-    /// Two geometry groups in use.
     TWO_GEOMETRIES Warning "xrdf-two-geometries": "Self-collision and collision use different geometry groups, which version 1.0 does not allow.",
         "Goes on.";
-    /// A pair of one frame.
     SAME_FRAME Warning "xrdf-same-frame": "A frame is told to ignore collisions with itself.",
         "Goes on without the pair.";
-    /// A pair of something that has no collisions.
     FRAME_IN_PAIR Info "xrdf-frame-in-pair": "A pair of frames whose collisions are to be ignored names a link without mass and geometry, an added frame or the world: it is no body and collides with nothing. Each is reported once.",
         "Goes on without the pair.";
-    /// A new name that is not new.
     NAME_TAKEN Warning "xrdf-name-taken": "A frame that is to be added, or its joint, has a name that is taken.",
         "Goes on without the frame.";
-    /// More than anyone could need.
     TOO_MANY_FRAMES Error "xrdf-too-many-frames": "An XRDF adds more than a thousand frames.",
         "Goes on with those up to there.";
-    /// Something above the new root.
     ABOVE_BASE Warning "xrdf-above-base": "An XRDF makes a frame the root, and yet names a frame or joint that is not below it.",
         "Goes on as if it were; the root is left as it is.";
-    /// What was added.
     FRAMES_ADDED Info "xrdf-frames-added": "Frames of an XRDF (`add_frame`) are part of the asset, each a link with a fixed joint.",
         "Goes on. Their transforms are not on /tf unless something publishes them: robot_state_publisher only knows the URDF.";
-    /// What was only checked.
     NOT_USED Info "xrdf-not-used": "Parts of an XRDF were checked, but no output has them.",
         "Goes on.";
-    /// No end of it.
     MORE_FINDINGS Info "xrdf-more-findings": "There are more findings than are reported (1000).",
         "Goes on.";
 }

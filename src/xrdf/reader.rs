@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::codes;
-use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::near::nearest;
+use crate::diagnostic::{Code, Collector, Diagnostic, Most, Place, Suggestions, did_you_mean, nearest};
 use crate::robot::kinematics::position_count;
 use crate::robot::{Joint, JointId, LinkId, Robot};
 use crate::urdf::xml::short;
@@ -15,22 +14,18 @@ use crate::yaml::{Content, Key, Mark, Yaml};
 
 /// How many findings are reported.
 const MAX_FINDINGS: usize = 1000;
-/// Names are looked for among all others at most this often: it takes long in large robots.
-const MAX_NEAREST: usize = 20;
 /// Numbers beyond this are as good as infinite: writers have single precision.
 const MAX_MAGNITUDE: f64 = 1e30;
 
 /// What is reported.
 pub(super) struct Findings {
     file: Option<Arc<Path>>,
-    list: Vec<Diagnostic>,
-    /// How many were not kept.
-    unreported: usize,
+    list: Collector,
 }
 
 impl Findings {
     pub fn new(file: Option<&Path>) -> Self {
-        Self { file: file.map(Arc::from), list: Vec::new(), unreported: 0 }
+        Self { file: file.map(Arc::from), list: Collector::new(Most::Together(MAX_FINDINGS)) }
     }
 
     pub fn place(&self, at: Mark, element: &str) -> Place {
@@ -45,21 +40,12 @@ impl Findings {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        if self.list.len() >= MAX_FINDINGS {
-            self.unreported += 1;
-            return;
-        }
         let place = self.place(at, element);
         self.list.push(Diagnostic::new(code, place, message).help(help));
     }
 
-    pub fn into_diagnostics(mut self) -> Vec<Diagnostic> {
-        if self.unreported > 0 {
-            let place = Place { file: self.file, ..Place::default() };
-            let message = format!("there are {} more findings", self.unreported);
-            self.list.push(Diagnostic::new(&codes::MORE_FINDINGS, place, message).help("mend the ones above first"));
-        }
-        self.list
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.list.finish_with(&codes::MORE_FINDINGS, Place { file: self.file, ..Place::default() })
     }
 
     fn wrong_form(&mut self, value: &Yaml, element: &str, needed: &str) {
@@ -196,11 +182,16 @@ pub(super) fn below(element: &str, name: &str) -> String {
 struct Names<Id> {
     ids: HashMap<String, Id>,
     unknown: HashSet<String>,
+    suggestions: Suggestions,
 }
 
 impl<Id: Copy + Eq + Hash> Names<Id> {
     fn of<'a>(names: impl Iterator<Item = (&'a String, Id)>) -> Self {
-        Self { ids: names.map(|(name, id)| (name.clone(), id)).collect(), unknown: HashSet::new() }
+        Self {
+            ids: names.map(|(name, id)| (name.clone(), id)).collect(),
+            unknown: HashSet::new(),
+            suggestions: Suggestions::default(),
+        }
     }
 
     fn find(
@@ -212,13 +203,9 @@ impl<Id: Copy + Eq + Hash> Names<Id> {
     ) -> Option<Id> {
         let found = self.ids.get(name).copied();
         if found.is_none() && self.unknown.insert(name.to_owned()) {
-            let is_few = self.unknown.len() <= MAX_NEAREST;
-            let near = if is_few { nearest(name, self.ids.keys().map(String::as_str)) } else { Vec::new() };
-            let near: Vec<String> = near.iter().map(|name| format!("\"{}\"", short(name))).collect();
-            let help = match near.is_empty() {
-                true => "correct the name, or give the XRDF of this robot".to_owned(),
-                false => format!("did you mean {}?", near.join(" or ")),
-            };
+            let near = self.suggestions.nearest(name, self.ids.keys().map(String::as_str));
+            let help = did_you_mean(near.iter().map(|name| short(name)))
+                .unwrap_or_else(|| "correct the name, or give the XRDF of this robot".to_owned());
             findings.report(code, at, element, format!("the robot has no {what} \"{}\"", short(name)), help);
         }
         found

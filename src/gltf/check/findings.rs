@@ -1,12 +1,12 @@
 //! Findings as the rules make them, by JSON pointer, and as people and programs get them, by place.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::positions;
-use crate::diagnostic::{Code, Diagnostic, Place, Severity};
+use crate::diagnostic::{Code, Collector, Diagnostic, Most, Place, Severity};
 
 /// How many findings of one code are told apart; of the others, only how many there are.
 pub const MOST_PER_CODE: usize = 100;
@@ -15,19 +15,16 @@ pub const MOST_PER_CODE: usize = 100;
 const MOST_QUOTED: usize = 80;
 
 /// What the rules found.
-#[derive(Default)]
 pub struct Findings {
-    list: Vec<Finding>,
-    count: BTreeMap<&'static str, usize>,
+    list: Collector,
     /// Where a rule has said what is wrong, so that the schema need not.
     covered: HashSet<String>,
 }
 
-struct Finding {
-    code: &'static Code,
-    pointer: String,
-    message: String,
-    help: Cow<'static, str>,
+impl Default for Findings {
+    fn default() -> Self {
+        Self { list: Collector::new(Most::OfEachCode(MOST_PER_CODE)), covered: HashSet::new() }
+    }
 }
 
 impl Findings {
@@ -37,18 +34,13 @@ impl Findings {
         code: &'static Code,
         pointer: impl Into<String>,
         message: impl Into<String>,
-        help: impl Into<Cow<'static, str>>,
+        help: impl Into<String>,
     ) {
-        let count = self.count.entry(code.id).or_default();
-        *count += 1;
-        if *count > MOST_PER_CODE {
-            return;
-        }
         let pointer = pointer.into();
-        if code.severity == Severity::Error {
-            self.covered.insert(pointer.clone());
+        let place = Place { element: pointer.clone(), ..Place::default() };
+        if self.list.push(Diagnostic::new(code, place, message).help(help)) && code.severity == Severity::Error {
+            self.covered.insert(pointer);
         }
-        self.list.push(Finding { code, pointer, message: message.into(), help: help.into() });
     }
 
     /// Says that what is at `pointer` has been dealt with.
@@ -66,23 +58,19 @@ impl Findings {
     /// All of them with their places; `text` is that of the .gltf, if the file is one.
     pub fn into_diagnostics(self, text: Option<&str>, file: Option<&Path>) -> Vec<Diagnostic> {
         let file: Option<Arc<Path>> = file.map(Into::into);
-        let pointers: Vec<&str> = self.list.iter().map(|finding| finding.pointer.as_str()).collect();
-        let positions = text.map_or_else(Vec::new, |text| positions::of(text, &pointers));
-        let mut positions = positions.into_iter();
-        let mut diagnostics = Vec::with_capacity(self.list.len());
-        let mut last = BTreeMap::new();
-        for finding in self.list {
-            let (line, column) = positions.next().unwrap_or_default();
-            let place = Place { file: file.clone(), line, column, element: finding.pointer, ..Place::default() };
-            last.insert(finding.code.id, (finding.code, place.clone()));
-            diagnostics.push(Diagnostic::new(finding.code, place, finding.message).help(finding.help));
+        let (mut diagnostics, mut omitted) = self.list.finish();
+        let pointers: Vec<&str> = diagnostics.iter().map(|finding| finding.place.element.as_str()).collect();
+        let mut positions = text.map_or_else(Vec::new, |text| positions::of(text, &pointers)).into_iter();
+        for Diagnostic { place, .. } in &mut diagnostics {
+            place.file.clone_from(&file);
+            (place.line, place.column) = positions.next().unwrap_or_default();
         }
-        for (id, (code, place)) in last {
-            let more = self.count.get(id).copied().unwrap_or_default().saturating_sub(MOST_PER_CODE);
-            if more > 0 {
-                let message = format!("there are {more} more findings of this kind");
-                diagnostics.push(Diagnostic::new(code, place, message).help("mend those that are listed and check again"));
-            }
+        omitted.sort_by_key(|more| more.code);
+        for more in omitted {
+            let last = diagnostics.iter().rfind(|finding| finding.code == more.code);
+            let place = last.map(|finding| finding.place.clone()).unwrap_or_default();
+            let message = format!("there are {} more findings of this kind", more.count);
+            diagnostics.push(more.summary(place, message).help("mend those that are listed and check again"));
         }
         diagnostics
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::codes;
-use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::diagnostic::{Code, Collector, Diagnostic, Most, Place};
 
 /// Findings with one code beyond this many are counted only.
 const FINDINGS_PER_CODE: usize = 20;
@@ -120,14 +120,12 @@ impl<'de> Deserialize<'de> for Json {
 /// What was found in a file.
 pub struct Findings {
     file: Option<Arc<Path>>,
-    list: Vec<Diagnostic>,
-    /// How many there were of each code.
-    counts: Vec<(&'static Code, usize)>,
+    list: Collector,
 }
 
 impl Findings {
     pub fn new(file: Option<&Path>) -> Self {
-        Self { file: file.map(Arc::from), list: Vec::new(), counts: Vec::new() }
+        Self { file: file.map(Arc::from), list: Collector::new(Most::OfEachCode(FINDINGS_PER_CODE)) }
     }
 
     /// The place of the value that the JSON pointer `at` names.
@@ -137,20 +135,7 @@ impl Findings {
 
     /// Reports a finding about the value at the JSON pointer `at`.
     pub fn report(&mut self, code: &'static Code, at: &str, message: impl Into<String>, help: &str) {
-        let count = match self.counts.iter_mut().find(|(known, _)| *known == code) {
-            Some((_, count)) => count,
-            None => {
-                self.counts.push((code, 0));
-                match self.counts.last_mut() {
-                    Some((_, count)) => count,
-                    None => return,
-                }
-            }
-        };
-        *count += 1;
-        if *count <= FINDINGS_PER_CODE {
-            self.list.push(Diagnostic::new(code, self.place(at), message).help(help));
-        }
+        self.list.push(Diagnostic::new(code, self.place(at), message).help(help));
     }
 
     /// Reports that the value at `at` is not what it should be.
@@ -159,13 +144,14 @@ impl Findings {
     }
 
     /// All of them.
-    pub fn finish(mut self) -> Vec<Diagnostic> {
-        for (code, count) in std::mem::take(&mut self.counts) {
-            if let Some(more) = count.checked_sub(FINDINGS_PER_CODE).filter(|more| *more > 0) {
-                self.list.push(Diagnostic::new(code, self.place(""), format!("{more} more findings of this kind")));
-            }
-        }
-        self.list
+    pub fn finish(self) -> Vec<Diagnostic> {
+        let place = self.place("");
+        let (mut list, mut omitted) = self.list.finish();
+        omitted.sort_by_key(|more| list.iter().position(|finding| finding.code == more.code));
+        list.extend(
+            omitted.iter().map(|more| more.summary(place.clone(), format!("{} more findings of this kind", more.count))),
+        );
+        list
     }
 }
 

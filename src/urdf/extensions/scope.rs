@@ -5,14 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use nalgebra::{Translation3, UnitQuaternion};
 
-use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::near::nearest;
+use crate::diagnostic::{Code, Diagnostic, Place, Suggestions, did_you_mean};
 use crate::robot::{Element, Joint, JointId, LinkId, Pose, Robot, kinematics};
 use crate::urdf::codes;
 use crate::urdf::xml::short;
 
-/// Names are looked for among all others at most this often: it takes long in large robots.
-const MAX_NEAREST: usize = 20;
 /// Numbers beyond this are as good as infinite.
 const MAX_MAGNITUDE: f64 = 1e30;
 
@@ -25,7 +22,7 @@ pub(super) struct Scope<'a> {
     links: HashMap<&'a str, LinkId>,
     joints: HashMap<&'a str, JointId>,
     rest: OnceCell<Rest>,
-    searches: usize,
+    suggestions: Suggestions,
     /// Plugins that have been reported as unknown.
     pub unknown_plugins: HashSet<String>,
     /// Frames that sensors bring with them.
@@ -40,7 +37,7 @@ impl<'a> Scope<'a> {
             links: robot.links.iter().enumerate().map(|(id, link)| (link.name.as_str(), LinkId(id))).collect(),
             joints: robot.joints.iter().enumerate().map(|(id, joint)| (joint.name.as_str(), JointId(id))).collect(),
             rest: OnceCell::new(),
-            searches: 0,
+            suggestions: Suggestions::default(),
             unknown_plugins: HashSet::new(),
             sensor_frames: HashSet::new(),
             diagnostics: Vec::new(),
@@ -94,20 +91,12 @@ impl<'a> Scope<'a> {
     /// Reports that the robot has no `what` (link or joint) called `name`.
     pub fn report_unknown(&mut self, what: &str, name: &str, place: &Place) {
         let message = format!("{} names the {what} \"{}\", which the robot does not have", place.element, short(name));
-        let near = if self.searches < MAX_NEAREST { self.near(what, name) } else { Vec::new() };
-        self.searches += 1;
-        let near: Vec<String> = near.iter().map(|name| format!("\"{}\"", short(name))).collect();
-        let help = match near.is_empty() {
-            true => format!("correct the name, or add the {what}"),
-            false => format!("did you mean {}?", near.join(" or ")),
-        };
-        self.report(&codes::UNKNOWN_REFERENCE, place, message, help);
-    }
-
-    fn near(&self, what: &str, name: &str) -> Vec<String> {
         let links = self.links.keys().copied().filter(|_| what != "joint");
         let joints = self.joints.keys().copied().filter(|_| what != "link");
-        nearest(name, links.chain(joints))
+        let near = self.suggestions.nearest(name, links.chain(joints));
+        let help =
+            did_you_mean(near.iter().map(|name| short(name))).unwrap_or_else(|| format!("correct the name, or add the {what}"));
+        self.report(&codes::UNKNOWN_REFERENCE, place, message, help);
     }
 
     /// The number in the element `name` in `element`, as its text or its value attribute. None if there is none, or (reported)

@@ -1,7 +1,11 @@
 //! Names like the one that is missing: what somebody probably meant.
 
+use std::fmt::{Display, Write};
+
 /// How many names are worth showing.
 const MAX_NAMES: usize = 3;
+/// How often [`Suggestions`] looks through all names.
+const MAX_SEARCHES: usize = 20;
 /// How many characters of a name are compared.
 const MAX_LENGTH: usize = 256;
 
@@ -12,6 +16,32 @@ pub fn nearest(wanted: &str, names: impl IntoIterator<Item = impl Into<String> +
     near.sort();
     near.truncate(MAX_NAMES);
     near.into_iter().map(|(_, name)| name).collect()
+}
+
+/// `did you mean "arm" or "arm_link"?`; `None` without a name.
+pub fn did_you_mean(names: impl IntoIterator<Item = impl Display>) -> Option<String> {
+    let mut question = String::new();
+    for name in names {
+        let _ = write!(question, "{} \"{name}\"", if question.is_empty() { "did you mean" } else { " or" });
+    }
+    (!question.is_empty()).then(|| question + "?")
+}
+
+/// What [`nearest`] finds, a limited number of times: among the names of a large robot it takes long.
+#[derive(Clone, Debug, Default)]
+pub struct Suggestions {
+    searches: usize,
+}
+
+impl Suggestions {
+    /// The names that `wanted` was probably meant to be, the likeliest first; none after so many searches.
+    pub fn nearest(&mut self, wanted: &str, names: impl IntoIterator<Item = impl Into<String> + AsRef<str>>) -> Vec<String> {
+        if self.searches >= MAX_SEARCHES {
+            return Vec::new();
+        }
+        self.searches += 1;
+        nearest(wanted, names)
+    }
 }
 
 /// How far apart two names are: case only, then ending only (of a file's name), then a few letters; `None` if they have little
@@ -65,5 +95,18 @@ mod tests {
         assert_eq!(nearest("wheel.stl", names), [""; 0]);
         assert_eq!(nearest("", ["a", "b"]), [""; 0]);
         assert_eq!(edits("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn a_question_names_them_all() {
+        assert_eq!(did_you_mean(["a", "b"]).as_deref(), Some("did you mean \"a\" or \"b\"?"));
+        assert_eq!(did_you_mean([""; 0]), None);
+    }
+
+    #[test]
+    fn searches_end() {
+        let mut suggestions = Suggestions::default();
+        let found = (0..30).filter(|_| !suggestions.nearest("Arm", ["arm"]).is_empty()).count();
+        assert_eq!(found, MAX_SEARCHES);
     }
 }
