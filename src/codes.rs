@@ -20,6 +20,15 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("HTTP", crate::serve::codes::ALL),
 ];
 
+/// What a code means, in Markdown for people: the rule that reports it, or what is known of it. `None` if there is no such code.
+pub fn explain(id: &str) -> Option<String> {
+    if let Some(rule) = crate::gltf::check::RULES.iter().find(|rule| rule.code.id == id) {
+        return Some(rule.to_string());
+    }
+    let Code { id, severity, meaning, outcome } = find(id)?;
+    Some(format!("{id} ({severity})\n\nWhat is wrong: {meaning}\n\nWhat happens: {outcome}\n"))
+}
+
 /// The code with this id.
 pub fn find(id: &str) -> Option<&'static Code> {
     GROUPS.iter().flat_map(|(_, codes)| *codes).find(|code| code.id == id).copied()
@@ -27,7 +36,7 @@ pub fn find(id: &str) -> Option<&'static Code> {
 
 #[cfg(test)]
 mod tests {
-    use super::GROUPS;
+    use super::{GROUPS, explain};
     use std::collections::HashSet;
     use std::fmt::Write as _;
 
@@ -56,12 +65,46 @@ mod tests {
                 let _ = writeln!(text, "| `{}` | {} | {} | {} |", code.id, code.severity, code.meaning, code.outcome);
             }
         }
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/diagnostics.md");
+        assert_page("diagnostics.md", &text);
+    }
+
+    /// Writes a page of `docs` if that is asked for, and looks whether it is what is written.
+    fn assert_page(name: &str, text: &str) {
+        let path = format!("{}/docs/{name}", env!("CARGO_MANIFEST_DIR"));
         if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::create_dir_all(concat!(env!("CARGO_MANIFEST_DIR"), "/docs")).unwrap();
-            std::fs::write(path, &text).unwrap();
+            std::fs::write(&path, text).unwrap();
         }
         let written = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(written == text, "docs/diagnostics.md is out of date: run with UPDATE_DOCS=1");
+        assert!(written == text, "docs/{name} is out of date: run with UPDATE_DOCS=1");
+    }
+
+    /// `docs/rules.md` has the rules as the source has them. `UPDATE_DOCS=1 cargo test` writes it anew.
+    #[test]
+    fn the_documentation_explains_every_rule() {
+        let mut text = String::from(
+            "# Rules\n\nWhat `urdf_usd check` looks at in a glTF file with \
+            [EXT_robot_kinematics](EXT_robot_kinematics/README.md): for each rule the sentence of the specification, what is wrong \
+            where it is broken and what comes of that, and an example. `urdf_usd check --explain CODE` prints the same.\n\nThe places \
+            in the examples are JSON pointers into [sampler.gltf](EXT_robot_kinematics/test/sampler.gltf), which follows all rules; \
+            those that do not begin with `/` are below `/extensions/EXT_robot_kinematics/`.\n\nThis page is made from the source: \
+            `UPDATE_DOCS=1 cargo test --ignore-rust-version --lib codes`.\n",
+        );
+        for rule in crate::gltf::check::RULES {
+            let (_, rest) = rule.to_string().split_once("\n").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+            let (title, anchor) = rule.section;
+            let rest = rest.replacen(&format!("\"{title}\""), &format!("[{title}](EXT_robot_kinematics/README.md{anchor})"), 1);
+            let _ = write!(text, "\n## {}\n\n*{}*\n{rest}", rule.code.id, rule.code.severity);
+        }
+        assert_page("rules.md", &text);
+    }
+
+    #[test]
+    fn every_code_is_explained() {
+        for code in GROUPS.iter().flat_map(|(_, codes)| *codes) {
+            let text = explain(code.id).unwrap();
+            assert!(text.contains(code.id) && text.contains(code.meaning) && text.contains(code.outcome), "{text}");
+        }
+        assert!(explain("kinematics-axis-zero").unwrap().contains("This breaks the rule"));
+        assert_eq!(explain("none-such"), None);
     }
 }

@@ -418,3 +418,15 @@ def test_the_loader_in_the_specification_works(file):
         for node, (position, quaternion) in enumerate(json.loads(done.stdout)):
             assert np.allclose(position, expected[node][0], rtol=0, atol=1e-12), node
             assert np.allclose(quaternion, expected[node][1], rtol=0, atol=1e-12), node
+
+
+def test_codes_are_explained(written):
+    """`--explain` says what a code means; programs that read standard output get nothing else there."""
+    done = run("check", "--explain", "kinematics-axis-zero")
+    assert done.returncode == 0 and done.stderr == ""
+    assert "An axis MUST NOT be zero." in done.stdout and "This breaks the rule:" in done.stdout, done.stdout
+    assert "Nothing is published" in run("check", "--explain", "convert-timed-out").stdout
+    unknown = run("check", "--explain", "kinematics-axis-zer")
+    assert unknown.returncode == 2 and 'did you mean "kinematics-axis-zero"' in unknown.stderr, unknown.stderr
+    with_asset = run("check", str(written(SAMPLER)), "--format", "json", "--explain", "kinematics-axis-zero")
+    assert json.loads(with_asset.stdout)["diagnostics"] == [] and "MUST NOT be zero" in with_asset.stderr

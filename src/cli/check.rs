@@ -12,9 +12,10 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::{failed, plural, print_json, sarif, show_diagnostics};
+use super::{failed, plural, print_json, sarif, show_diagnostics, wrong};
 use crate::bridge::frames::Limits;
-use crate::diagnostic::{Diagnostic, Severity, escape_controls};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Severity, did_you_mean, escape_controls, nearest};
 use crate::gltf;
 
 /// A GLB can't be larger, and a .gltf need not be.
@@ -27,7 +28,11 @@ const MAX_LINE: usize = 240;
 #[derive(Args)]
 pub struct Check {
     /// The .glb or .gltf file; with --live the entry file of an OpenUSD asset, or its folder
-    asset: PathBuf,
+    #[arg(required_unless_present = "explain")]
+    asset: Option<PathBuf>,
+    /// Say what a code means: what the rule demands, what comes of breaking it, and an example
+    #[arg(long, value_name = "CODE")]
+    explain: Option<String>,
     /// Hold the frames of an OpenUSD asset against the TF and joint states of the robot that runs
     #[arg(long)]
     live: bool,
@@ -104,7 +109,15 @@ struct Findings<'a> {
 
 /// Checks, prints, and says by the exit code whether there is an error.
 pub fn run(arguments: &Check) -> ExitCode {
-    let asset = &arguments.asset;
+    if let Some(code) = &arguments.explain {
+        let Some(text) = codes::explain(code) else { return unknown_code(code) };
+        match &arguments.asset {
+            // What programs read is on standard output alone.
+            Some(_) => eprintln!("{text}"),
+            None => print!("{text}"),
+        }
+    }
+    let Some(asset) = &arguments.asset else { return ExitCode::SUCCESS };
     if arguments.live {
         let limits = Limits {
             position: arguments.position_tolerance,
@@ -132,6 +145,13 @@ pub fn run(arguments: &Check) -> ExitCode {
         Format::Sarif => print_json(&sarif::log(&diagnostics)),
     };
     if counts.error > 0 { ExitCode::FAILURE } else { printed }
+}
+
+/// Says that there is no such code: the command line is wrong.
+fn unknown_code(code: &str) -> ExitCode {
+    let all = codes::GROUPS.iter().flat_map(|(_, codes)| *codes).map(|code| code.id);
+    let help = did_you_mean(nearest(code, all)).unwrap_or_else(|| "docs/diagnostics.md lists all codes".to_owned());
+    wrong(&format!("there is no code \"{code}\": {help}"))
 }
 
 fn positive(text: &str) -> Result<f64, String> {

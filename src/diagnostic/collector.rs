@@ -45,6 +45,11 @@ impl Collector {
         Self { most, kept: Vec::new(), counts: Vec::new(), omitted: Vec::new() }
     }
 
+    /// Whether there is a finding of this code.
+    pub fn has(&self, code: &str) -> bool {
+        self.counts.iter().any(|(known, _)| *known == code)
+    }
+
     /// Whether a further finding of this code is counted only.
     pub fn is_full(&self, code: &str) -> bool {
         match self.most {
@@ -114,6 +119,8 @@ mod tests {
         for code in [&A, &B, &B, &B, &A, &A, &B] {
             assert_eq!(findings.is_full(code.id), !findings.push(finding(code)));
         }
+        let known: Vec<&str> = ALL.iter().map(|code| code.id).filter(|id| findings.has(id)).collect();
+        assert_eq!(known, [A.id, B.id]);
         let (kept, omitted) = findings.finish();
         assert_eq!(kept.iter().map(|d| d.code).collect::<Vec<_>>(), ["test-a", "test-b", "test-b", "test-a"]);
         assert_eq!(

@@ -5,6 +5,7 @@
 mod code;
 mod collector;
 mod escape;
+mod rule;
 mod suggest;
 
 use std::fmt;
@@ -15,6 +16,7 @@ pub use crate::diagnostic_codes as codes;
 pub use code::Code;
 pub use collector::{Collector, Most, Omitted};
 pub use escape::{Escaped, acts_on_a_terminal, escape_controls, escape_controls_in_json, escape_controls_in_list};
+pub use rule::{Example, Rule, Turn, run_rules};
 pub use suggest::{Suggestions, did_you_mean, nearest};
 
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,8 @@ use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 use super::binary::Binary;
 use super::document::{Animation, Channel, ChannelTarget, Sampler};
-use super::extension::{Dof, Joint, Motion};
+use super::extension::{JointType, Motion};
+use super::kinematics::{Dof, Joint};
 
 /// How long a preview takes, in seconds.
 const DURATION: f64 = 3.0;
@@ -33,12 +34,12 @@ pub fn previews(joints: &[Joint], binary: &mut Binary) -> Vec<Animation> {
 }
 
 /// Between which positions a joint is shown; `None` if it can't be told, or does not move.
-fn range(dof: &Dof, kind: &str) -> Option<(f64, f64)> {
+fn range(dof: &Dof, kind: JointType) -> Option<(f64, f64)> {
     let limits = dof.limit.and_then(|limit| limit.lower.zip(limit.upper));
     let (lower, upper) = match (limits, dof.motion) {
         (Some((lower, upper)), Motion::Translation) => (lower, upper),
         (Some((lower, upper)), Motion::Rotation) => (lower.max(dof.default - FARTHEST), upper.min(dof.default + FARTHEST)),
-        (None, Motion::Rotation) if kind == "continuous" => (-PI, PI),
+        (None, Motion::Rotation) if kind == JointType::Continuous => (-PI, PI),
         (None, _) => return None,
     };
     (lower < upper).then_some((lower, upper))
@@ -82,14 +83,14 @@ fn turned(axis: [f64; 3], angle: f64) -> [f32; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gltf::extension::{Limit, Mimic};
+    use crate::gltf::kinematics::{Limit, Mimic};
 
     fn joint(lower: f64, upper: f64, default: f64, mimic: Option<Mimic>) -> Joint {
         let limit = Some(Limit { lower: Some(lower), upper: Some(upper), ..Limit::default() });
         let motion = if mimic.is_none() { Motion::Rotation } else { Motion::Translation };
         Joint {
             name: "j".into(),
-            kind: "revolute",
+            kind: JointType::Revolute,
             parent_link: 0,
             child_link: 1,
             origin_node: 0,
@@ -112,7 +113,7 @@ mod tests {
             ((5.0, 50.0, 5.0), Some((5.0, 5.0 + TAU))),
             ((1.0, 1.0, 1.0), None),
         ] {
-            assert_eq!(range(&joint(lower, upper, default, None).dofs[0], "revolute"), expected);
+            assert_eq!(range(&joint(lower, upper, default, None).dofs[0], JointType::Revolute), expected);
         }
     }
 

@@ -5,8 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::extension::Kinematics;
+use super::extension::Motion;
 use super::extras::NodeExtras;
+use super::kinematics::Kinematics;
 use super::physics::{RigidBodies, RigidBody, Shapes};
 
 /// An index into one of the document's lists.
@@ -358,7 +359,7 @@ pub struct Channel {
 pub struct ChannelTarget {
     pub node: Index,
     /// `rotation` or `translation`.
-    pub path: super::extension::Motion,
+    pub path: Motion,
 }
 
 /// Values over times, linear between them.

@@ -3,7 +3,7 @@
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::extension::Limit;
+use super::kinematics::Limit;
 use super::model::limits_its_dofs;
 use super::{axes, finite};
 use crate::robot;

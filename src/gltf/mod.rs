@@ -18,6 +18,8 @@ mod extension;
 mod extras;
 mod glb;
 mod images;
+mod kinds;
+mod kinematics;
 mod model;
 mod nodes;
 mod paint;
@@ -31,8 +33,8 @@ mod tests;
 
 pub use compact::Compression;
 use document::{Document, MaterialExtensions, RootExtensions, Scene};
-use extension::Kinematics;
-pub use extension::Source;
+use kinematics::Kinematics;
+pub use kinematics::Source;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 pub use read::read;
 

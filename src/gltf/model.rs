@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use nalgebra::Vector3;
 
-use super::extension::{
-    Calibration, Configuration, Dof, Dynamics, Joint, Limit, Link, Mimic, Model, Motion, Positions, Safety,
-};
+use super::extension::{JointType, Motion};
 use super::extras::{ConfigurationExtras, Custom, JointExtras, LinkExtras, Loop, ModelExtras, Placement};
+use super::kinematics::{Calibration, Configuration, Dof, Dynamics, Joint, Limit, Link, Mimic, Model, Positions, Safety};
 use super::nodes::{JointNodes, Nodes};
 use super::{Options, axes, codes, finite};
 use crate::diagnostic::Diagnostic;
@@ -64,7 +63,7 @@ fn joint_entry(joint: &robot::Joint, nodes: &JointNodes, dofs: Vec<Dof>, mimic: 
     let calibration = joint.calibration.map(|c| Calibration { rising: finite(c.rising), falling: finite(c.falling) });
     Joint {
         name: joint.name.clone(),
-        kind: joint.kind.as_str(),
+        kind: joint.kind.into(),
         parent_link: joint.parent.0,
         child_link: joint.child.0,
         origin_node: nodes.origin,
@@ -81,22 +80,17 @@ fn joint_entry(joint: &robot::Joint, nodes: &JointNodes, dofs: Vec<Dof>, mimic: 
 /// The degrees of freedom, in the order in which their nodes are chained. `limit` and `default` are those of each of them; a floating
 /// joint has none.
 fn dofs(joint: &robot::Joint, limit: Option<Limit>, default: f64) -> Vec<Dof> {
-    use Motion::{Rotation, Translation};
-    let dof = |motion, axis: Vector3<f64>, limit, default| Dof { motion, axis: axes::vector(&axis), limit, default };
-    let axis = joint.axis.into_inner();
-    match joint.kind {
-        JointKind::Fixed => Vec::new(),
-        JointKind::Revolute | JointKind::Continuous => vec![dof(Rotation, axis, limit, default)],
-        JointKind::Prismatic => vec![dof(Translation, axis, limit, default)],
+    let (limit, default) = if joint.kind == JointKind::Floating { (None, 0.0) } else { (limit, default) };
+    let along = match joint.kind {
         JointKind::Planar => {
             let (u, v) = kinematics::planar_basis(&joint.axis);
-            [u, v].map(|axis| dof(Translation, axis.into_inner(), limit, default)).into()
+            vec![u.into_inner(), v.into_inner()]
         }
-        JointKind::Floating => [Translation, Rotation]
-            .into_iter()
-            .flat_map(|motion| [Vector3::x(), Vector3::y(), Vector3::z()].map(|axis| dof(motion, axis, None, 0.0)))
-            .collect(),
-    }
+        JointKind::Floating => [Vector3::x(), Vector3::y(), Vector3::z()].repeat(2),
+        _ => vec![joint.axis.into_inner()],
+    };
+    let dof = |(&motion, axis): (&Motion, Vector3<f64>)| Dof { motion, axis: axes::vector(&axis), limit, default };
+    JointType::from(joint.kind).motions().iter().zip(along).map(dof).collect()
 }
 
 impl Limit {

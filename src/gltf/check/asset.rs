@@ -1,30 +1,34 @@
-//! The extension's JSON as the rules look at it: what is of the wrong type or refers to nothing is absent, and has been reported.
+//! The models of an asset as the rules look at them: what is of the wrong type or refers to nothing is absent.
+
+use std::collections::BTreeMap;
 
 use nalgebra::Vector3;
-use serde_json::Value;
 
-use super::findings::{Findings, short};
-use super::{EXTENSION, codes};
-use crate::robot::{JointKind, kinematics};
+use super::findings::short;
+use crate::gltf::extension::{self, Extension, JointType, Json, Motion};
 
 /// The asset: its nodes and the models on them.
 pub struct Asset<'a> {
-    pub nodes: &'a [Value],
+    pub nodes: &'a [Json],
     pub models: Vec<Model<'a>>,
 }
 
 /// A kinematic model.
 pub struct Model<'a> {
+    /// As the file has it.
+    pub read: extension::Model<'a>,
     pub index: usize,
     pub name: &'a str,
     pub root: Option<usize>,
     pub links: Vec<Link<'a>>,
     pub joints: Vec<Joint<'a>>,
-    pub configurations: Vec<(&'a str, &'a Value)>,
+    pub configurations: BTreeMap<&'a str, extension::Configuration<'a>>,
 }
 
 /// A link.
 pub struct Link<'a> {
+    /// As the file has it.
+    pub read: extension::Link<'a>,
     pub model: usize,
     pub index: usize,
     pub name: &'a str,
@@ -36,10 +40,11 @@ pub struct Link<'a> {
 
 /// A joint.
 pub struct Joint<'a> {
-    pub model: usize,
+    /// As the file has it.
+    pub read: extension::Joint<'a>,
     pub index: usize,
     pub name: &'a str,
-    pub kind: Option<JointKind>,
+    pub kind: Option<JointType>,
     pub parent: Option<usize>,
     pub child: Option<usize>,
     pub origin: Option<usize>,
@@ -58,109 +63,90 @@ pub struct Dof {
     pub default: f64,
 }
 
-/// Which channel a degree of freedom drives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Motion {
-    Rotation,
-    Translation,
-}
-
 /// What a joint follows, if that is a joint of the model.
 pub struct Mimic {
     pub joint: Option<usize>,
 }
 
-impl Motion {
-    /// The extension's word, which is also the name of the channel.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rotation => "rotation",
-            Self::Translation => "translation",
-        }
-    }
-
-    fn read(text: &str) -> Option<Self> {
-        [Self::Rotation, Self::Translation].into_iter().find(|motion| motion.as_str() == text)
-    }
-
-    /// Of each degree of freedom of a joint.
-    pub fn of(kind: JointKind) -> &'static [Self] {
-        use Motion::{Rotation, Translation};
-        match kind {
-            JointKind::Fixed => &[],
-            JointKind::Revolute | JointKind::Continuous => &[Rotation],
-            JointKind::Prismatic => &[Translation],
-            JointKind::Planar => &[Translation; 2],
-            JointKind::Floating => &[Translation, Translation, Translation, Rotation, Rotation, Rotation],
-        }
-    }
-}
-
 impl<'a> Asset<'a> {
-    /// Reads `extension`, which is the one in `json`. Indices that lead nowhere are reported.
-    pub fn of(json: &'a Value, extension: &'a Value, findings: &mut Findings) -> Self {
-        let nodes = list(json, "nodes");
-        let models = list(extension, "models").iter().enumerate();
-        Self { models: models.map(|(index, model)| Model::of(index, model, nodes.len(), findings)).collect(), nodes }
+    /// That of the document `root`.
+    pub fn of(root: &'a Json, extension: Option<&Extension<'a>>) -> Self {
+        let nodes = root.list("nodes");
+        let models = extension.and_then(|extension| extension.models().value()).unwrap_or_default();
+        let models = models.into_iter().enumerate();
+        Self { models: models.map(|(index, read)| Model::of(index, read, nodes.len())).collect(), nodes }
+    }
+
+    /// All links of all models.
+    pub fn links(&self) -> impl Iterator<Item = &Link<'a>> {
+        self.models.iter().flat_map(|model| &model.links)
+    }
+
+    /// All joints of all models.
+    pub fn joints(&self) -> impl Iterator<Item = &Joint<'a>> {
+        self.models.iter().flat_map(|model| &model.joints)
     }
 }
 
 impl<'a> Model<'a> {
-    fn of(at: usize, json: &'a Value, nodes: usize, findings: &mut Findings) -> Self {
-        let joint_count = list(json, "joints").len();
-        let mut model = Model {
-            index: at,
-            name: text(json, "name"),
-            root: None,
-            links: Vec::new(),
-            joints: Vec::new(),
-            configurations: object(json, "configurations").map(|(name, value)| (name.as_str(), value)).collect(),
-        };
-        model.root =
-            NodeReferences { title: model.title(), count: nodes, findings }.property(json, "rootNode", &model.pointer());
-        let links = list(json, "links").iter().enumerate();
-        model.links = links.map(|(index, link)| Link::of(at, index, link, nodes, findings)).collect();
-        let counts = Counts { nodes, links: model.links.len(), joints: joint_count };
-        let joints = list(json, "joints").iter().enumerate();
-        model.joints = joints.map(|(index, joint)| Joint::of(at, index, joint, &counts, findings)).collect();
-        model
-    }
-
-    /// Where it is.
-    pub fn pointer(&self) -> String {
-        format!("/extensions/{EXTENSION}/models/{}", self.index)
+    fn of(index: usize, read: extension::Model<'a>, nodes: usize) -> Self {
+        let links = read.links().value().unwrap_or_default().into_iter().enumerate();
+        let links: Vec<Link<'_>> = links.map(|(at, link)| Link::of(index, at, link, nodes)).collect();
+        let joints = read.joints().value().unwrap_or_default();
+        let (link_count, joint_count) = (links.len(), joints.len());
+        let joint = |(at, joint)| Joint::of(at, joint, nodes, link_count, joint_count);
+        Model {
+            index,
+            name: read.name().value().unwrap_or_default(),
+            root: below(nodes, read.root_node().value()),
+            joints: joints.into_iter().enumerate().map(joint).collect(),
+            links,
+            configurations: read.configurations().into_iter().collect(),
+            read,
+        }
     }
 
     /// What messages call it.
     pub fn title(&self) -> String {
         title("model", self.name, self.index)
     }
-}
 
-/// How long the lists are that indices refer to.
-struct Counts {
-    nodes: usize,
-    links: usize,
-    joints: usize,
+    /// The first joint that each link is the child of.
+    pub fn parent_joints(&self) -> Vec<Option<usize>> {
+        let mut parents = vec![None; self.links.len()];
+        for joint in &self.joints {
+            if let Some(slot @ None) = joint.child.and_then(|child| parents.get_mut(child)) {
+                *slot = Some(joint.index);
+            }
+        }
+        parents
+    }
+
+    /// What messages call a link, if it is there.
+    pub fn link_title(&self, link: Option<usize>) -> String {
+        link.and_then(|link| self.links.get(link)).map(Link::title).unwrap_or_default()
+    }
 }
 
 impl<'a> Link<'a> {
-    fn of(model: usize, at: usize, json: &'a Value, nodes: usize, findings: &mut Findings) -> Self {
-        let mut link =
-            Link { model, index: at, name: text(json, "name"), node: None, visuals: Vec::new(), collisions: Vec::new() };
-        let pointer = link.pointer();
-        let mut references = NodeReferences { title: link.title(), count: nodes, findings };
-        link.node = references.property(json, "node", &pointer);
-        let there =
-            |nodes: Vec<Option<usize>>| nodes.into_iter().enumerate().filter_map(|(n, node)| Some((n, node?))).collect();
-        link.visuals = there(references.list(json, "visualNodes", &pointer));
-        link.collisions = there(references.list(json, "collisionNodes", &pointer));
-        link
+    fn of(model: usize, index: usize, read: extension::Link<'a>, nodes: usize) -> Self {
+        let there = |list: Vec<Option<usize>>| {
+            list.into_iter().enumerate().filter_map(|(entry, node)| Some((entry, below(nodes, node)?))).collect()
+        };
+        Link {
+            model,
+            index,
+            name: read.name().value().unwrap_or_default(),
+            node: below(nodes, read.node().value()),
+            visuals: there(read.each_visual_node()),
+            collisions: there(read.each_collision_node()),
+            read,
+        }
     }
 
     /// Where it is.
-    pub fn pointer(&self) -> String {
-        format!("/extensions/{EXTENSION}/models/{}/links/{}", self.model, self.index)
+    pub fn pointer(&self) -> &str {
+        &self.read.entry.at
     }
 
     /// What messages call it.
@@ -170,54 +156,25 @@ impl<'a> Link<'a> {
 }
 
 impl<'a> Joint<'a> {
-    fn of(model: usize, at: usize, json: &'a Value, counts: &Counts, findings: &mut Findings) -> Self {
-        let mut joint = Joint {
-            model,
-            index: at,
-            name: text(json, "name"),
-            kind: kind(text(json, "type")),
-            parent: None,
-            child: None,
-            origin: None,
-            dof_nodes: Vec::new(),
-            dofs: list(json, "dofs").iter().map(Dof::of).collect(),
-            mimic: None,
-        };
-        let (pointer, title) = (joint.pointer(), joint.title());
-        let mut link = |what: &str| {
-            let link = json.get(what).and_then(index)?;
-            if link >= counts.links {
-                let message = format!("{title}: {what} is {link}, and the model has {}", plural(counts.links, "link"));
-                findings.report(
-                    &codes::LINK_INDEX,
-                    format!("{pointer}/{what}"),
-                    message,
-                    "give the link's place in `links`, from 0",
-                );
-            }
-            Some(link).filter(|&link| link < counts.links)
-        };
-        joint.parent = link("parentLink");
-        joint.child = link("childLink");
-        let mut references = NodeReferences { title: title.clone(), count: counts.nodes, findings };
-        joint.origin = references.property(json, "originNode", &pointer);
-        joint.dof_nodes = references.list(json, "dofNodes", &pointer);
-        joint.mimic = json.get("mimic").filter(|mimic| mimic.is_object()).map(|mimic| {
-            let driver = mimic.get("joint").and_then(index);
-            if let Some(driver) = driver.filter(|&driver| driver >= counts.joints) {
-                let message =
-                    format!("{title}: it follows joint {driver}, and the model has {}", plural(counts.joints, "joint"));
-                let help = "give the driver's place in `joints`, from 0";
-                findings.report(&codes::JOINT_INDEX, format!("{pointer}/mimic/joint"), message, help);
-            }
-            Mimic { joint: driver.filter(|&driver| driver < counts.joints) }
-        });
-        joint
+    fn of(index: usize, read: extension::Joint<'a>, nodes: usize, links: usize, joints: usize) -> Self {
+        let mimic = read.mimic().filter(|mimic| mimic.entry.json.is_object());
+        Joint {
+            index,
+            name: read.name().value().unwrap_or_default(),
+            kind: read.kind(),
+            parent: below(links, read.parent_link().value()),
+            child: below(links, read.child_link().value()),
+            origin: below(nodes, read.origin_node().value()),
+            dof_nodes: read.each_dof_node().into_iter().map(|node| below(nodes, node)).collect(),
+            dofs: read.dofs().value().unwrap_or_default().iter().map(Dof::of).collect(),
+            mimic: mimic.map(|mimic| Mimic { joint: below(joints, mimic.joint().value()) }),
+            read,
+        }
     }
 
     /// Where it is.
-    pub fn pointer(&self) -> String {
-        format!("/extensions/{EXTENSION}/models/{}/joints/{}", self.model, self.index)
+    pub fn pointer(&self) -> &str {
+        &self.read.entry.at
     }
 
     /// What messages call it.
@@ -227,7 +184,7 @@ impl<'a> Joint<'a> {
 
     /// How many degrees of freedom its type has; as many as it lists if the type is none.
     pub fn dof_count(&self) -> usize {
-        self.kind.map_or(self.dofs.len(), kinematics::position_count)
+        self.kind.map_or(self.dofs.len(), |kind| kind.motions().len())
     }
 
     /// The degrees of freedom with their nodes, where both are there.
@@ -238,15 +195,20 @@ impl<'a> Joint<'a> {
 }
 
 impl Dof {
-    fn of(json: &Value) -> Self {
-        let limit = |name: &str| json.get("limit").and_then(|limit| limit.get(name)).and_then(Value::as_f64);
+    fn of(read: &extension::Dof<'_>) -> Self {
+        let limit = read.limit();
         Self {
-            motion: Motion::read(text(json, "motion")),
-            axis: numbers::<3>(json.get("axis")).map(Vector3::from),
-            lower: limit("lower"),
-            upper: limit("upper"),
-            default: json.get("default").and_then(Value::as_f64).unwrap_or(0.0),
+            motion: read.motion(),
+            axis: read.axis().value().map(Vector3::from),
+            lower: limit.as_ref().and_then(|limit| limit.lower().value()),
+            upper: limit.as_ref().and_then(|limit| limit.upper().value()),
+            default: read.default().value().unwrap_or(0.0),
         }
+    }
+
+    /// Whether the lower limit is above the upper one, and which they are.
+    pub fn reversed_limits(&self) -> Option<(f64, f64)> {
+        self.lower.zip(self.upper).filter(|(lower, upper)| lower > upper)
     }
 
     /// The range in words if `position` is outside of it, but for rounding; `None` too if there is no range to be in.
@@ -255,51 +217,18 @@ impl Dof {
         let is_inside = self.lower.is_none_or(|lower| position >= lower - rounding)
             && self.upper.is_none_or(|upper| position <= upper + rounding);
         let bound = |bound: Option<f64>, none: &str| bound.map_or_else(|| none.to_owned(), |bound| bound.to_string());
-        let is_range = !matches!((self.lower, self.upper), (Some(lower), Some(upper)) if lower > upper);
+        let is_range = self.reversed_limits().is_none();
         (is_range && !is_inside).then(|| format!("{} to {}", bound(self.lower, "-∞"), bound(self.upper, "∞")))
     }
 }
 
-fn kind(text: &str) -> Option<JointKind> {
-    use JointKind::{Continuous, Fixed, Floating, Planar, Prismatic, Revolute};
-    [Fixed, Revolute, Continuous, Prismatic, Planar, Floating].into_iter().find(|kind| kind.as_str() == text)
+/// An index, if it is one into a list of `count`.
+fn below(count: usize, index: Option<usize>) -> Option<usize> {
+    index.filter(|&index| index < count)
 }
 
 fn title(what: &str, name: &str, index: usize) -> String {
     if name.is_empty() { format!("{what} {index}") } else { format!("{what} \"{}\"", short(name)) }
-}
-
-/// References to nodes, from one part of a model.
-struct NodeReferences<'f> {
-    /// What messages call that part.
-    title: String,
-    /// How many nodes there are.
-    count: usize,
-    findings: &'f mut Findings,
-}
-
-impl NodeReferences<'_> {
-    /// The node that `value` names in the property `what` at `pointer`.
-    fn node(&mut self, value: &Value, what: &str, pointer: String) -> Option<usize> {
-        let node = index(value)?;
-        if node < self.count {
-            return Some(node);
-        }
-        let message = format!("{}: {what} names node {node}, and the asset has {}", self.title, plural(self.count, "node"));
-        self.findings.report(&codes::NODE_INDEX, pointer, message, "give the node's place in the asset's `nodes`, from 0");
-        None
-    }
-
-    /// The node in the property `what` of `json`, which is at `pointer`.
-    fn property(&mut self, json: &Value, what: &str, pointer: &str) -> Option<usize> {
-        self.node(json.get(what)?, what, format!("{pointer}/{what}"))
-    }
-
-    /// Those in the list `what` of `json`, which is at `pointer`.
-    fn list(&mut self, json: &Value, what: &str, pointer: &str) -> Vec<Option<usize>> {
-        let entries = list(json, what).iter().enumerate();
-        entries.map(|(n, value)| self.node(value, what, format!("{pointer}/{what}/{n}"))).collect()
-    }
 }
 
 /// `1 node`, `2 nodes`.
@@ -308,39 +237,7 @@ pub fn plural(count: usize, noun: &str) -> String {
 }
 
 /// What messages call a node.
-pub fn node_title(nodes: &[Value], node: usize) -> String {
-    let name = nodes.get(node).map_or("", |node| text(node, "name"));
+pub fn node_title(nodes: &[Json], node: usize) -> String {
+    let name = nodes.get(node).and_then(|node| node.get("name")?.text()).unwrap_or_default();
     if name.is_empty() { format!("node {node}") } else { format!("node {node} (\"{}\")", short(name)) }
-}
-
-/// The list `name` of `json`; empty if there is none.
-pub fn list<'a>(json: &'a Value, name: &str) -> &'a [Value] {
-    json.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// The properties of the object `name` of `json`; none if there is none.
-pub fn object<'a>(json: &'a Value, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
-    json.get(name).and_then(Value::as_object).into_iter().flatten()
-}
-
-/// The text `name` of `json`; empty if there is none.
-pub fn text<'a>(json: &'a Value, name: &str) -> &'a str {
-    json.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// A whole number from 0, also if it is written as 3.0.
-pub fn index(value: &Value) -> Option<usize> {
-    let number = value.as_u64().or_else(|| {
-        let number = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
-        // Beyond this no list is as long, and the cast saturates.
-        Some(number as u64)
-    })?;
-    Some(usize::try_from(number).unwrap_or(usize::MAX))
-}
-
-/// Exactly `N` numbers.
-pub fn numbers<const N: usize>(value: Option<&Value>) -> Option<[f64; N]> {
-    let list = value?.as_array()?;
-    let numbers: Option<Vec<f64>> = list.iter().take(N + 1).map(Value::as_f64).collect();
-    numbers?.try_into().ok()
 }

@@ -43,6 +43,11 @@ impl Findings {
         }
     }
 
+    /// Whether there is a finding of this code.
+    pub fn has(&self, code: &Code) -> bool {
+        self.list.has(code.id)
+    }
+
     /// Says that what is at `pointer` has been dealt with.
     pub fn cover(&mut self, pointer: String) {
         if self.covered.len() < MOST_PER_CODE * MOST_PER_CODE {
@@ -82,9 +87,4 @@ pub fn short(text: &str) -> Cow<'_, str> {
         Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
         None => Cow::Borrowed(text),
     }
-}
-
-/// `segment` as a JSON pointer has it (RFC 6901).
-pub fn escaped(segment: &str) -> String {
-    segment.replace('~', "~0").replace('/', "~1")
 }

@@ -1,8 +1,6 @@
 //! The tree of the asset's nodes, made so that every question about it takes the same short time.
 
-use serde_json::Value;
-
-use super::asset::{index, list};
+use crate::gltf::extension::Json;
 
 /// Which node is below which. Of several parents the first counts; nodes in a cycle are below nothing.
 pub struct Hierarchy {
@@ -19,12 +17,12 @@ pub struct Hierarchy {
 
 impl Hierarchy {
     /// That of the asset's `nodes`.
-    pub fn of(nodes: &[Value]) -> Self {
+    pub fn of(nodes: &[Json]) -> Self {
         let mut parents = vec![None; nodes.len()];
         let mut further_parents = Vec::new();
         for (parent, node) in nodes.iter().enumerate() {
-            for (entry, child) in list(node, "children").iter().enumerate() {
-                let Some(child) = index(child) else { continue };
+            for (entry, child) in node.list("children").iter().enumerate() {
+                let Some(child) = child.index() else { continue };
                 match parents.get_mut(child) {
                     Some(slot @ None) => *slot = Some(parent),
                     Some(Some(_)) => further_parents.push((parent, entry, child)),
@@ -108,12 +106,12 @@ impl Hierarchy {
 
 #[cfg(test)]
 mod tests {
-    use super::Hierarchy;
-    use serde_json::{Value, json};
+    use super::{Hierarchy, Json};
 
     fn of(children: &[&[usize]]) -> Hierarchy {
-        let nodes: Vec<Value> = children.iter().map(|children| json!({ "children": children })).collect();
-        Hierarchy::of(&nodes)
+        let numbers = |children: &[usize]| Json::List(children.iter().map(|&child| Json::Number(child as f64)).collect());
+        let node = |children: &&[usize]| Json::Object(vec![("children".to_owned(), numbers(children))]);
+        Hierarchy::of(&children.iter().map(node).collect::<Vec<_>>())
     }
 
     #[test]

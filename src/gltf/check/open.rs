@@ -1,6 +1,6 @@
 //! The JSON of a glTF file, out of either container.
 
-use serde_json::Value;
+use crate::gltf::extension::Json;
 
 /// More JSON than this is not read.
 const MAX_JSON: usize = 512 << 20;
@@ -11,7 +11,7 @@ const CHUNK_HEADER: usize = 8;
 /// The document of a file.
 pub struct Opened<'a> {
     pub text: &'a str,
-    pub json: Value,
+    pub json: Json,
     /// Whether the file is the text itself, so that lines and columns mean something.
     pub is_text: bool,
 }
@@ -25,9 +25,9 @@ pub fn open(bytes: &[u8]) -> Result<Opened<'_>, String> {
     }
     let text = std::str::from_utf8(json_bytes)
         .map_err(|error| format!("this is no glTF file: neither a GLB nor UTF-8 text (byte {} is not)", error.valid_up_to()))?;
-    let json: Value =
+    let json: Json =
         serde_json::from_str(text).map_err(|error| format!("this is no glTF file: its JSON is broken: {error}"))?;
-    let version = json.pointer("/asset/version").and_then(Value::as_str);
+    let version = json.at(&["asset", "version"]).and_then(Json::text);
     match version {
         Some(version) if version.split('.').next() == Some("2") => Ok(Opened { text, json, is_text }),
         Some(version) => Err(format!("this is glTF {:?}, not 2.0", super::findings::short(version))),

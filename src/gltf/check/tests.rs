@@ -1,12 +1,14 @@
-//! That nothing in a file makes the checker panic, and that the specification lists what it reports. What each rule finds, the
-//! tests in Python say, over `docs/EXT_robot_kinematics/test/broken.json`.
+//! That rules find what breaks them and not what keeps them, that nothing in a file makes the checker panic, and that the
+//! specification lists the rules. More of what each rule finds, the tests in Python say, over
+//! `docs/EXT_robot_kinematics/test/broken.json`.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{check, codes, findings::MOST_PER_CODE};
+use super::{RULES, check, codes, findings::MOST_PER_CODE};
+use crate::diagnostic::Example;
 use crate::gltf::glb;
 
 const SAMPLER: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/EXT_robot_kinematics/test/sampler.gltf"));
@@ -25,10 +27,46 @@ fn the_specification_lists_every_code_and_no_other() {
     for row in SPECIFICATION.lines().filter(|line| line.contains("| `kinematics-")) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         assert_eq!(cells[1], (listed.len() + 1).to_string(), "numbers go up by one");
-        listed.push((cells[2].trim_matches('`').to_owned(), cells[3].to_owned()));
+        listed.push([cells[2].trim_matches('`'), cells[3], cells[4], cells[5]].map(str::to_owned));
     }
-    let known: Vec<_> = codes::ALL.iter().map(|code| (code.id.to_owned(), code.severity.to_string())).collect();
-    assert_eq!(listed, known);
+    let row = |rule: &&super::Rule| {
+        let (title, anchor) = rule.section;
+        let section = format!("[{title}]({anchor})");
+        [rule.code.id.to_owned(), rule.code.severity.to_string(), rule.demand.to_owned(), section]
+    };
+    assert_eq!(listed, RULES.iter().map(row).collect::<Vec<_>>());
+}
+
+/// The sampler with what an example has in its places.
+fn with(example: Example) -> Vec<u8> {
+    let mut document: Value = serde_json::from_str(SAMPLER).unwrap();
+    for (place, text) in example {
+        let pointer = match place.strip_prefix('/') {
+            Some(_) => (*place).to_owned(),
+            None => format!("/extensions/EXT_robot_kinematics/{place}"),
+        };
+        let value = text.map(|text| serde_json::from_str(text).unwrap());
+        let (above, last) = pointer.rsplit_once('/').unwrap();
+        match (document.pointer_mut(above).unwrap(), value) {
+            (Value::Object(object), Some(value)) => drop(object.insert(last.to_owned(), value)),
+            (Value::Object(object), None) => drop(object.remove(last)),
+            (Value::Array(list), Some(value)) if last == list.len().to_string() => list.push(value),
+            (Value::Array(list), Some(value)) => list[last.parse::<usize>().unwrap()] = value,
+            other => panic!("{place}: {other:?}"),
+        }
+    }
+    serde_json::to_vec(&document).unwrap()
+}
+
+#[test]
+fn examples_break_and_keep_their_rules() {
+    for rule in RULES {
+        let found = check(&with(rule.breaks), None);
+        assert!(found.iter().any(|finding| finding.code == rule.code.id), "{}: {found:?}", rule.code.id);
+        assert_eq!(check(&with(rule.keeps), None), [], "{}", rule.code.id);
+        let places = |example: Example| example.iter().map(|(place, _)| *place).collect::<BTreeSet<_>>();
+        assert!(places(rule.keeps).is_subset(&places(rule.breaks)), "{}: the same places", rule.code.id);
+    }
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! A node's own transform.
 
 use nalgebra::{Matrix3, Quaternion, Rotation3, UnitQuaternion, Vector3};
-use serde_json::Value;
 
-use super::asset::numbers;
+use crate::gltf::extension::Json;
 
 /// Metres and radians that may be rounding.
 const NOTHING: f64 = 1e-6;
@@ -21,15 +20,15 @@ pub struct Transform {
 
 impl Transform {
     /// That of a glTF node; what is absent or of another form is identity.
-    pub fn of(node: &Value) -> Self {
-        if let Some(matrix) = numbers::<16>(node.get("matrix")) {
+    pub fn of(node: &Json) -> Self {
+        if let Some(matrix) = node.get("matrix").and_then(Json::numbers::<16>) {
             return Self::of_matrix(&matrix);
         }
-        let [x, y, z, w] = numbers(node.get("rotation")).unwrap_or([0.0, 0.0, 0.0, 1.0]);
+        let [x, y, z, w] = node.get("rotation").and_then(Json::numbers).unwrap_or([0.0, 0.0, 0.0, 1.0]);
         Self {
-            translation: numbers(node.get("translation")).unwrap_or_default().into(),
+            translation: node.get("translation").and_then(Json::numbers::<3>).unwrap_or_default().into(),
             rotation: UnitQuaternion::try_new(Quaternion::new(w, x, y, z), f64::MIN_POSITIVE).unwrap_or_default(),
-            scale: numbers(node.get("scale")).unwrap_or([1.0; 3]).into(),
+            scale: node.get("scale").and_then(Json::numbers).unwrap_or([1.0; 3]).into(),
             is_sheared: false,
         }
     }
@@ -98,18 +97,21 @@ pub fn round(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Transform, round};
-    use serde_json::json;
+    use super::{Json, Transform, round};
+
+    fn of(text: &str) -> Transform {
+        Transform::of(&serde_json::from_str::<Json>(text).unwrap())
+    }
 
     #[test]
     fn matrices_are_taken_apart() {
-        let turned = Transform::of(&json!({"matrix": [0, 1, 0, 0, -1, 0, 0, 0, 0, 0, 1, 0, 1, 2, 3, 1]}));
+        let turned = of(r#"{"matrix": [0, 1, 0, 0, -1, 0, 0, 0, 0, 0, 1, 0, 1, 2, 3, 1]}"#);
         assert!(turned.is_rigid() && turned.moves());
         assert!((turned.rotation.angle().to_degrees() - 90.0).abs() < 1e-9);
-        let mirrored = Transform::of(&json!({"matrix": [-1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]}));
+        let mirrored = of(r#"{"matrix": [-1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]}"#);
         assert!(!mirrored.is_rigid() && mirrored.scale.x == -1.0 && !mirrored.turns());
-        assert!(!Transform::of(&json!({"matrix": [1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]})).is_rigid());
-        assert!(!Transform::of(&json!({"matrix": [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]})).is_rigid());
+        assert!(!of(r#"{"matrix": [1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]}"#).is_rigid());
+        assert!(!of(r#"{"matrix": [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}"#).is_rigid());
     }
 
     #[test]

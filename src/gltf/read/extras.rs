@@ -2,9 +2,10 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::json::{Entry, Findings, Json};
+use super::findings::Findings;
 use super::placement::to_rotation;
 use crate::gltf::axes;
+use crate::gltf::extension::{self, Entry, Json, Misfits};
 use crate::robot::{Custom, Element, Geometry, Inertial, Limit, Pose};
 
 /// How deep elements may be nested.
@@ -27,30 +28,30 @@ fn elements(owner: &Entry<'_>, key: &str, depth: usize, findings: &mut Findings)
     }
     let element = |entry: Entry<'_>| {
         Some(Element {
-            name: entry.text("name", findings)?.to_owned(),
+            name: entry.text("name").or_report(findings)?.to_owned(),
             attributes: attributes(&entry),
-            text: entry.text("text", findings).unwrap_or_default().to_owned(),
+            text: entry.text("text").or_report(findings).unwrap_or_default().to_owned(),
             children: elements(&entry, "children", depth + 1, findings),
             place: findings.place(&entry.at),
         })
     };
-    let entries = owner.list(key, &mut Findings::new(None));
+    let entries = owner.list(key).value().unwrap_or_default();
     entries.into_iter().filter_map(element).collect()
 }
 
 /// The rigid transform in the member `key`; identity if it is not there.
 pub fn placement(owner: &Entry<'_>, key: &str, findings: &mut Findings) -> Pose {
     let Some(entry) = owner.get(key) else { return Pose::identity() };
-    let translation = entry.numbers("translation", findings).map(axes::to_vector).unwrap_or_default();
-    let rotation = entry.numbers("rotation", findings).and_then(to_rotation).unwrap_or_default();
+    let translation = entry.numbers("translation").or_report(findings).map(axes::to_vector).unwrap_or_default();
+    let rotation = entry.numbers("rotation").or_report(findings).and_then(to_rotation).unwrap_or_default();
     Pose::from_parts(translation.into(), rotation)
 }
 
 /// The mass properties in the extras of a link.
 pub fn inertial(link: &Entry<'_>, findings: &mut Findings) -> Option<Inertial> {
     let entry = link.get("extras")?.get("inertial")?;
-    let mass = entry.number("mass", findings)?;
-    let [yy, yz, xy, zz, xz, xx] = entry.numbers("inertia", findings).unwrap_or_default();
+    let mass = entry.number("mass").or_report(findings)?;
+    let [yy, yz, xy, zz, xz, xx] = entry.numbers("inertia").or_report(findings).unwrap_or_default();
     Some(Inertial {
         origin: placement(&entry, "origin", findings),
         mass,
@@ -59,14 +60,14 @@ pub fn inertial(link: &Entry<'_>, findings: &mut Findings) -> Option<Inertial> {
     })
 }
 
-/// The limits in the member `limit`, magnitudes of effort and velocity; `None` if there are none.
-pub fn limit(owner: &Entry<'_>, findings: &mut Findings) -> Option<Limit> {
-    let entry = owner.get("limit")?;
+/// Limits, magnitudes of effort and velocity.
+pub fn limit(limit: &extension::Limit<'_>, findings: &mut Findings) -> Limit {
+    let entry = &limit.entry;
     let mut limit = Limit {
-        lower: entry.number("lower", findings),
-        upper: entry.number("upper", findings),
-        effort: entry.number("effort", findings),
-        velocity: entry.number("velocity", findings),
+        lower: limit.lower().or_report(findings),
+        upper: limit.upper().or_report(findings),
+        effort: limit.effort().or_report(findings),
+        velocity: limit.velocity().or_report(findings),
     };
     if let (Some(lower), Some(upper)) = (limit.lower, limit.upper)
         && lower > upper
@@ -82,16 +83,21 @@ pub fn limit(owner: &Entry<'_>, findings: &mut Findings) -> Option<Limit> {
             *side = side.map(f64::abs);
         }
     }
-    Some(limit)
+    limit
+}
+
+/// The limits that the writer kept in the extras of a joint, or with one in those of the model.
+pub fn kept_limit(owner: &Entry<'_>, findings: &mut Findings) -> Option<Limit> {
+    Some(limit(&owner.get("limit")?.into(), findings))
 }
 
 /// The solid that a shape's node says it is; `None` for a mesh, or if it does not say.
 pub fn solid(node: &Entry<'_>, findings: &mut Findings) -> Option<Geometry> {
     let form = node.get("extras")?.get("geometry")?;
     let mut length = |key: &str| {
-        let length = form.number(key, findings)?;
+        let length = form.number(key).or_report(findings)?;
         if length < 0.0 {
-            findings.bad_value(&form.below(key), "a length");
+            findings.misfit(&form.below(key), "a length");
         }
         Some(length).filter(|length| *length >= 0.0)
     };
@@ -100,10 +106,10 @@ pub fn solid(node: &Entry<'_>, findings: &mut Findings) -> Option<Geometry> {
         "sphere" => Some(Geometry::Sphere { radius: length("radius")? }),
         "capsule" => Some(Geometry::Capsule { radius: length("radius")?, length: length("length")? }),
         "box" => {
-            let size: Vector3<f64> = axes::to_vector(form.numbers("size", findings)?);
+            let size: Vector3<f64> = axes::to_vector(form.numbers("size").or_report(findings)?);
             let is_size = size.iter().all(|edge| *edge >= 0.0);
             if !is_size {
-                findings.bad_value(&form.below("size"), "three lengths");
+                findings.misfit(&form.below("size"), "three lengths");
             }
             is_size.then_some(Geometry::Box { size })
         }

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use nalgebra::UnitQuaternion;
 
 use super::codes;
-use super::joints::{Draft, label, motions};
-use super::json::Findings;
+use super::findings::Findings;
+use super::joints::Draft;
 use super::placement::Placement;
 use super::scene::{Base, Scene, is_one};
 use crate::gltf::extension::Motion;
-use crate::robot::Tree;
+use crate::robot::{JointKind, Tree};
 
 /// Finds the frame of every link, and sets the origins of the joints. `nodes`: the links' own nodes.
 pub fn place(
@@ -79,7 +79,7 @@ fn frames(
     if origin_node.is_none() {
         draft.report("has no origin node", findings);
     }
-    if motions(draft.joint.kind).is_empty() {
+    if draft.joint.kind == JointKind::Fixed {
         let target = node.or(origin_node);
         if let (Some(node), Some(origin)) = (node, origin_node)
             && !scene.is_below(node, origin)
@@ -120,30 +120,30 @@ fn frames(
 
 impl Draft<'_> {
     fn report(&self, what: &str, findings: &mut Findings) {
-        let message = format!("joint {} {what}", label(&self.entry));
+        let message = format!("joint {} {what}", self.label());
         let help = "let its origin node be a child of the parent link's node, the dof nodes a chain below, and the child link's node at its end";
-        findings.report(&codes::JOINT_NODES, &self.entry.at, message, help);
+        findings.report(&codes::JOINT_NODES, self.at(), message, help);
     }
 
     /// Reports a joint of the model itself that closes a loop.
     pub fn report_loop(&self, findings: &mut Findings) {
         // One of the model's extras is there because it does.
-        let is_extra = self.entry.at.contains("/extras/");
+        let is_extra = self.at().contains("/extras/");
         if self.joint.closes_loop && !is_extra {
-            let message = format!("joint {} closes a loop: its child link has a joint above it already", label(&self.entry));
+            let message = format!("joint {} closes a loop: its child link has a joint above it already", self.label());
             let help = "if the loop is not meant, correct the joint's parentLink or childLink";
-            findings.report(&codes::LOOP, &self.entry.at, message, help);
+            findings.report(&codes::LOOP, self.at(), message, help);
         }
     }
 
     fn set_origin(&mut self, origin: &Placement, findings: &mut Findings) {
         self.joint.origin = origin.pose;
         if origin.is_sheared {
-            let message = format!("the frame of joint {} is sheared", label(&self.entry));
-            findings.report(&codes::SHEAR, &self.entry.at, message, "scale meshes, not frames");
+            let message = format!("the frame of joint {} is sheared", self.label());
+            findings.report(&codes::SHEAR, self.at(), message, "scale meshes, not frames");
         } else if !is_one(&origin.scale) {
-            let message = format!("the frame of joint {} is scaled", label(&self.entry));
-            findings.report(&codes::SCALED_FRAME, &self.entry.at, message, "scale meshes, not frames");
+            let message = format!("the frame of joint {} is scaled", self.label());
+            findings.report(&codes::SCALED_FRAME, self.at(), message, "scale meshes, not frames");
         }
     }
 
@@ -164,7 +164,7 @@ impl Draft<'_> {
                 Motion::Translation => at.translation.vector.norm(),
             };
             if set > 1e-6 && still > 1e-6 {
-                let message = format!("node {node}, a dof of joint {}, is not at its default position", label(&self.entry));
+                let message = format!("node {node}, a dof of joint {}, is not at its default position", self.label());
                 let help = "give the origin node what is fixed, and let the dof node have no transform";
                 findings.report(&codes::REST, &entry.at, message, help);
             }

@@ -6,10 +6,10 @@ use nalgebra::{Unit, UnitQuaternion, Vector3};
 
 use super::codes;
 use super::extras;
-use super::json::{Entry, Findings, Json};
+use super::findings::Findings;
 use super::names::Names;
 use crate::gltf::axes;
-use crate::gltf::extension::Motion;
+use crate::gltf::extension::{self, Entry, JointType, Misfits, Model, Motion};
 use crate::robot::{Calibration, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety, kinematics};
 
 /// How far an axis may be from unit length without a word: figures in files are rounded.
@@ -21,7 +21,8 @@ const UNIT: f64 = 1e-12;
 pub struct Draft<'a> {
     pub joint: Joint,
     pub dofs: Vec<Dof>,
-    pub entry: Entry<'a>,
+    /// As the file has it.
+    read: extension::Joint<'a>,
     pub origin_node: Option<usize>,
     pub dof_nodes: Vec<usize>,
 }
@@ -36,49 +37,42 @@ pub struct Dof {
 }
 
 /// The channels of nodes that the joints of a model set.
-pub fn driven(model: &Json, driven: &mut HashSet<(usize, Motion)>) {
-    for joint in model.get("joints").map_or(&[][..], Json::items) {
-        let [nodes, dofs] = ["dofNodes", "dofs"].map(|key| joint.get(key).map_or(&[][..], Json::items));
-        driven.extend(nodes.iter().zip(dofs).filter_map(|(node, dof)| Some((node.index()?, motion(dof.get("motion")?)?))));
-    }
-}
-
-fn motion(word: &Json) -> Option<Motion> {
-    match word.text()? {
-        "rotation" => Some(Motion::Rotation),
-        "translation" => Some(Motion::Translation),
-        _ => None,
+pub fn driven(model: &Model<'_>, driven: &mut HashSet<(usize, Motion)>) {
+    for joint in model.joints().value().unwrap_or_default() {
+        let dofs = joint.dofs().value().unwrap_or_default();
+        driven.extend(joint.each_dof_node().into_iter().zip(dofs).filter_map(|(node, dof)| Some((node?, dof.motion()?))));
     }
 }
 
 /// Reads the joints of a model with `links` links, and for each entry of the model which joint it became. Where their nodes are
 /// plays no part yet.
-pub fn drafts<'a>(model: &Entry<'a>, links: usize, findings: &mut Findings) -> (Vec<Draft<'a>>, Vec<Option<JointId>>) {
+pub fn drafts<'a>(model: &Model<'a>, links: usize, findings: &mut Findings) -> (Vec<Draft<'a>>, Vec<Option<JointId>>) {
     let mut drafts = Vec::new();
     let mut ids = Vec::new();
-    let entries = model.list("joints", findings);
-    let mut names = Names::of("joint", &entries);
-    for entry in entries {
-        let ends = ends(&entry, links, findings);
+    let joints = model.joints().or_report(findings).unwrap_or_default();
+    let mut names = Names::of("joint", joints.iter().map(|joint| joint.name().value()));
+    for joint in joints {
+        let ends = ends(&joint, links, findings);
         ids.push(ends.map(|_| JointId(drafts.len())));
         if let Some((parent, child)) = ends {
-            let name = names.give(&entry, None, findings);
-            drafts.push(draft(entry, name, parent, child, findings));
+            let name = names.give(&joint.entry.at, joint.name(), None, findings);
+            drafts.push(draft(joint, name, parent, child, findings));
         }
     }
-    let of_loops = model.get("extras").map(|extras| extras.list("loops", findings)).unwrap_or_default();
-    for entry in of_loops {
-        if let Some((parent, child)) = ends(&entry, links, findings) {
-            let name = names.give(&entry, None, findings);
-            drafts.push(of_loop(entry, name, parent, child, findings));
+    let extras = model.entry.get("extras");
+    let of_loops = extras.and_then(|extras| extras.list("loops").or_report(findings)).unwrap_or_default();
+    for joint in of_loops.into_iter().map(extension::Joint::from) {
+        if let Some((parent, child)) = ends(&joint, links, findings) {
+            let name = names.give(&joint.entry.at, joint.name(), None, findings);
+            drafts.push(of_loop(joint, name, parent, child, findings));
         }
     }
     (drafts, ids)
 }
 
 /// The links that a joint joins. None, reported, if they are not there.
-fn ends(entry: &Entry<'_>, links: usize, findings: &mut Findings) -> Option<(LinkId, LinkId)> {
-    let [parent, child] = ["parentLink", "childLink"].map(|key| entry.index(key, findings));
+fn ends(joint: &extension::Joint<'_>, links: usize, findings: &mut Findings) -> Option<(LinkId, LinkId)> {
+    let (parent, child) = (joint.parent_link().or_report(findings), joint.child_link().or_report(findings));
     let why = match (parent, child) {
         (Some(parent), Some(child)) if parent == child => "joins a link to itself",
         (Some(parent), Some(child)) if parent < links && child < links => return Some((LinkId(parent), LinkId(child))),
@@ -87,53 +81,56 @@ fn ends(entry: &Entry<'_>, links: usize, findings: &mut Findings) -> Option<(Lin
     };
     findings.report(
         &codes::JOINT_LINKS,
-        &entry.at,
-        format!("joint {} {why}", label(entry)),
+        &joint.entry.at,
+        format!("joint {} {why}", label(joint)),
         "correct parentLink and childLink",
     );
     None
 }
 
 /// What a joint is called in a message.
-pub fn label(entry: &Entry<'_>) -> String {
-    match entry.json.get("name").and_then(Json::text) {
+fn label(joint: &extension::Joint<'_>) -> String {
+    match joint.name().value() {
         Some(name) => format!("\"{}\"", name.chars().take(100).collect::<String>()),
-        None => entry.at.clone(),
+        None => joint.entry.at.clone(),
     }
 }
 
-fn draft<'a>(entry: Entry<'a>, name: String, parent: LinkId, child: LinkId, findings: &mut Findings) -> Draft<'a> {
-    let dofs: Vec<Dof> = entry.list("dofs", findings).iter().filter_map(|dof| self::dof(dof, findings)).collect();
-    let kind = kind(&entry, &dofs, findings);
+fn draft<'a>(read: extension::Joint<'a>, name: String, parent: LinkId, child: LinkId, findings: &mut Findings) -> Draft<'a> {
+    let entry = &read.entry;
+    let dofs = read.dofs().or_report(findings).unwrap_or_default();
+    let dofs: Vec<Dof> = dofs.iter().filter_map(|dof| self::dof(dof, findings)).collect();
+    let kind = kind(&read, &dofs, findings);
     let limit = match kinematics::position_count(kind) {
         1 => dofs.first().and_then(|dof| dof.limit),
         // The hub's one limit of a planar joint holds in both directions.
         2 if dofs.iter().any(|dof| dof.limit.is_some()) => {
             dofs.first().and_then(|dof| dof.limit).filter(|limit| dofs.iter().all(|dof| dof.limit == Some(*limit)))
         }
-        _ => entry.get("extras").and_then(|extras| extras::limit(&extras, findings)),
+        _ => entry.get("extras").and_then(|extras| extras::kept_limit(&extras, findings)),
     };
-    let dynamics = entry
-        .get("dynamics")
-        .map(|entry| Dynamics { damping: entry.number("damping", findings), friction: entry.number("friction", findings) });
-    let safety = entry.get("safety").map(|entry| Safety {
-        soft_lower_limit: entry.number("softLowerLimit", findings),
-        soft_upper_limit: entry.number("softUpperLimit", findings),
-        k_position: entry.number("kPosition", findings),
-        k_velocity: entry.number("kVelocity", findings),
+    let dynamics = read.dynamics().map(|entry| Dynamics {
+        damping: entry.number("damping").or_report(findings),
+        friction: entry.number("friction").or_report(findings),
+    });
+    let safety = read.safety().map(|entry| Safety {
+        soft_lower_limit: entry.number("softLowerLimit").or_report(findings),
+        soft_upper_limit: entry.number("softUpperLimit").or_report(findings),
+        k_position: entry.number("kPosition").or_report(findings),
+        k_velocity: entry.number("kVelocity").or_report(findings),
     });
     let joint = Joint {
-        axis: axis(kind, &dofs, &entry, findings),
+        axis: axis(kind, &dofs, &read, findings),
         limit,
         dynamics,
         safety,
-        calibration: calibration(&entry, findings),
-        custom: extras::custom(&entry, findings),
-        ..plain(name, kind, parent, child, &entry, findings)
+        calibration: calibration(&read, findings),
+        custom: extras::custom(entry, findings),
+        ..plain(name, kind, parent, child, entry, findings)
     };
-    let origin_node = entry.index("originNode", findings);
-    let dof_nodes = entry.indices("dofNodes", findings);
-    Draft { joint, dofs, entry, origin_node, dof_nodes }
+    let origin_node = read.origin_node().or_report(findings);
+    let dof_nodes = read.dof_nodes().or_report(findings).unwrap_or_default();
+    Draft { joint, dofs, read, origin_node, dof_nodes }
 }
 
 fn plain(name: String, kind: JointKind, parent: LinkId, child: LinkId, entry: &Entry<'_>, findings: &Findings) -> Joint {
@@ -141,39 +138,41 @@ fn plain(name: String, kind: JointKind, parent: LinkId, child: LinkId, entry: &E
 }
 
 /// A joint that the writer kept in the model's extras, since no node stands for it.
-fn of_loop<'a>(entry: Entry<'a>, name: String, parent: LinkId, child: LinkId, findings: &mut Findings) -> Draft<'a> {
-    let kind = entry.text("type", findings).and_then(kind_of).unwrap_or(JointKind::Fixed);
+fn of_loop<'a>(read: extension::Joint<'a>, name: String, parent: LinkId, child: LinkId, findings: &mut Findings) -> Draft<'a> {
+    let kind = read.type_word().or_report(findings).and_then(JointType::of).map_or(JointKind::Fixed, JointKind::from);
     let joint = Joint {
-        origin: extras::placement(&entry, "origin", findings),
-        axis: unit(&entry, findings),
-        limit: extras::limit(&entry, findings),
-        ..plain(name, kind, parent, child, &entry, findings)
+        origin: extras::placement(&read.entry, "origin", findings),
+        axis: unit(&read.entry, findings),
+        limit: extras::kept_limit(&read.entry, findings),
+        ..plain(name, kind, parent, child, &read.entry, findings)
     };
-    Draft { joint, dofs: Vec::new(), entry, origin_node: None, dof_nodes: Vec::new() }
+    Draft { joint, dofs: Vec::new(), read, origin_node: None, dof_nodes: Vec::new() }
 }
 
-fn calibration(entry: &Entry<'_>, findings: &mut Findings) -> Option<Calibration> {
-    let reference_position = entry.get("extras").and_then(|extras| extras.number("referencePosition", findings));
-    let given = entry.get("calibration");
+fn calibration(joint: &extension::Joint<'_>, findings: &mut Findings) -> Option<Calibration> {
+    let reference_position =
+        joint.entry.get("extras").and_then(|extras| extras.number("referencePosition").or_report(findings));
+    let given = joint.calibration();
     (given.is_some() || reference_position.is_some()).then(|| Calibration {
-        rising: given.as_ref().and_then(|entry| entry.number("rising", findings)),
-        falling: given.as_ref().and_then(|entry| entry.number("falling", findings)),
+        rising: given.as_ref().and_then(|entry| entry.number("rising").or_report(findings)),
+        falling: given.as_ref().and_then(|entry| entry.number("falling").or_report(findings)),
         reference_position,
     })
 }
 
-fn dof(entry: &Entry<'_>, findings: &mut Findings) -> Option<Dof> {
-    let Some(motion) = entry.json.get("motion").and_then(motion) else {
-        findings.bad_value(&entry.below("motion"), "\"rotation\" or \"translation\"");
+fn dof(dof: &extension::Dof<'_>, findings: &mut Findings) -> Option<Dof> {
+    let Some(motion) = dof.motion() else {
+        findings.misfit(&dof.entry.below("motion"), "\"rotation\" or \"translation\"");
         return None;
     };
-    let default = entry.number("default", findings).unwrap_or(0.0);
-    Some(Dof { motion, axis: unit(entry, findings), limit: extras::limit(entry, findings), default })
+    let default = dof.default().or_report(findings).unwrap_or(0.0);
+    let axis = unit(&dof.entry, findings);
+    Some(Dof { motion, axis, limit: dof.limit().map(|limit| extras::limit(&limit, findings)), default })
 }
 
 /// The axis in `entry`.
 fn unit(entry: &Entry<'_>, findings: &mut Findings) -> Unit<Vector3<f64>> {
-    let axis: Vector3<f64> = entry.numbers("axis", findings).map(axes::to_vector).unwrap_or_default();
+    let axis: Vector3<f64> = entry.numbers("axis").or_report(findings).map(axes::to_vector).unwrap_or_default();
     if (axis.norm_squared() - 1.0).abs() < UNIT {
         return Unit::new_unchecked(axis);
     }
@@ -192,56 +191,38 @@ fn unit(entry: &Entry<'_>, findings: &mut Findings) -> Unit<Vector3<f64>> {
     Unit::new_normalize(axis / largest)
 }
 
-fn kind_of(word: &str) -> Option<JointKind> {
-    use JointKind::{Continuous, Fixed, Floating, Planar, Prismatic, Revolute};
-    [Fixed, Revolute, Continuous, Prismatic, Planar, Floating].into_iter().find(|kind| kind.as_str() == word)
-}
-
-/// The degrees of freedom of a joint of this kind.
-pub fn motions(kind: JointKind) -> &'static [Motion] {
-    use Motion::{Rotation, Translation};
-    match kind {
-        JointKind::Fixed => &[],
-        JointKind::Revolute | JointKind::Continuous => &[Rotation],
-        JointKind::Prismatic => &[Translation],
-        JointKind::Planar => &[Translation, Translation],
-        JointKind::Floating => &[Translation, Translation, Translation, Rotation, Rotation, Rotation],
-    }
-}
-
 /// What a joint is by its type and its degrees of freedom.
-fn kind(entry: &Entry<'_>, dofs: &[Dof], findings: &mut Findings) -> JointKind {
-    use JointKind::{Continuous, Fixed, Floating, Planar, Prismatic, Revolute};
+fn kind(joint: &extension::Joint<'_>, dofs: &[Dof], findings: &mut Findings) -> JointKind {
+    use JointType::{Continuous, Fixed, Floating, Planar, Prismatic, Revolute};
     let found: Vec<Motion> = dofs.iter().map(|dof| dof.motion).collect();
-    let word = entry.json.get("type").and_then(Json::text);
-    let said = word.and_then(kind_of);
-    if let Some(kind) = said.filter(|kind| motions(*kind) == found) {
-        return kind;
+    let said = joint.kind();
+    if let Some(kind) = said.filter(|kind| kind.motions() == found) {
+        return kind.into();
     }
     let is_limited = dofs.iter().any(|dof| dof.limit.is_some_and(|limit| limit.lower.is_some() && limit.upper.is_some()));
     let about = if is_limited { Revolute } else { Continuous };
-    let inferred = [Fixed, about, Prismatic, Planar, Floating].into_iter().find(|kind| motions(*kind) == found);
+    let inferred = [Fixed, about, Prismatic, Planar, Floating].into_iter().find(|kind| kind.motions() == found);
     let kind = if said == Some(Fixed) { Fixed } else { inferred.unwrap_or(Fixed) };
-    let what = match (word, said) {
+    let what = match (joint.type_word().value(), said) {
         (Some(_), Some(said)) => format!("has not the degrees of freedom of its type, {}", said.as_str()),
         (Some(word), None) => format!("has the unknown type \"{}\"", word.chars().take(100).collect::<String>()),
         (None, _) => "has no type".to_owned(),
     };
-    let message = format!("joint {} {what}; it is {}", label(entry), kind.as_str());
+    let message = format!("joint {} {what}; it is {}", label(joint), kind.as_str());
     let help = "use fixed, revolute, continuous, prismatic, planar or floating, with as many dofs as that has";
-    findings.report(&codes::JOINT_TYPE, &entry.at, message, help);
-    kind
+    findings.report(&codes::JOINT_TYPE, &joint.entry.at, message, help);
+    kind.into()
 }
 
 /// The axis of a joint: of its one degree of freedom, or the normal of a plane.
-fn axis(kind: JointKind, dofs: &[Dof], entry: &Entry<'_>, findings: &mut Findings) -> Unit<Vector3<f64>> {
+fn axis(kind: JointKind, dofs: &[Dof], joint: &extension::Joint<'_>, findings: &mut Findings) -> Unit<Vector3<f64>> {
     match (kind, dofs) {
         (JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic, [dof, ..]) => dof.axis,
         (JointKind::Planar, [u, v, ..]) => {
             let normal = u.axis.cross(&v.axis);
             let Some(unit) = Unit::try_new(normal, 1e-6) else {
-                let message = format!("the two axes of joint {} are the same", label(entry));
-                findings.report(&codes::AXIS, &entry.below("dofs"), message, "give two directions in the plane");
+                let message = format!("the two axes of joint {} are the same", label(joint));
+                findings.report(&codes::AXIS, &joint.entry.below("dofs"), message, "give two directions in the plane");
                 return Vector3::x_axis();
             };
             // Whichever has exactly these directions in its plane, if one has.
@@ -254,6 +235,16 @@ fn axis(kind: JointKind, dofs: &[Dof], entry: &Entry<'_>, findings: &mut Finding
 }
 
 impl Draft<'_> {
+    /// What messages call it.
+    pub fn label(&self) -> String {
+        label(&self.read)
+    }
+
+    /// Where it is in the file, as a JSON pointer.
+    pub fn at(&self) -> &str {
+        &self.read.entry.at
+    }
+
     /// The positions that the hub has for this joint where the file has `positions`: its planes and free bodies may have other
     /// axes.
     pub fn positions(&self, positions: &[f64]) -> Vec<f64> {
@@ -302,9 +293,9 @@ pub fn follow(drafts: &mut [Draft<'_>], ids: &[Option<JointId>], findings: &mut 
         }
         // Met again in the same walk, by following a mimic: a circle.
         if met[at] == Some(start) && drafts[at].joint.mimic.take().is_some() {
-            let entry = drafts[at].entry.clone();
-            let message = format!("joint {} follows itself through the joints that it follows", label(&entry));
-            findings.report(&codes::MIMIC, &entry.below("mimic"), message, "remove one of the mimics of the circle");
+            let read = &drafts[at].read;
+            let message = format!("joint {} follows itself through the joints that it follows", label(read));
+            findings.report(&codes::MIMIC, &read.entry.below("mimic"), message, "remove one of the mimics of the circle");
         }
     }
 }
@@ -312,19 +303,19 @@ pub fn follow(drafts: &mut [Draft<'_>], ids: &[Option<JointId>], findings: &mut 
 /// What joint `index` follows.
 fn mimic(index: usize, drafts: &[Draft<'_>], ids: &[Option<JointId>], findings: &mut Findings) -> Option<Mimic> {
     let follower = drafts.get(index)?;
-    let entry = follower.entry.get("mimic")?;
-    let leader = entry.index("joint", findings).and_then(|number| *ids.get(number)?);
+    let read = follower.read.mimic()?;
+    let leader = read.joint().or_report(findings).and_then(|number| *ids.get(number)?);
     let mimic = Mimic {
         joint: leader.unwrap_or(JointId(index)),
-        multiplier: entry.number("multiplier", findings).unwrap_or(1.0),
-        offset: entry.number("offset", findings).unwrap_or(0.0),
+        multiplier: read.multiplier().or_report(findings).unwrap_or(1.0),
+        offset: read.offset().or_report(findings).unwrap_or(0.0),
     };
     let has_position = |draft: &Draft<'_>| kinematics::position_count(draft.joint.kind) == 1;
     let can_lead = leader.and_then(|leader| drafts.get(leader.0)).is_some_and(has_position);
     if mimic.joint.0 != index && can_lead && has_position(follower) {
         return Some(mimic);
     }
-    let message = format!("joint {} can't follow the joint that its mimic names", label(&follower.entry));
-    findings.report(&codes::MIMIC, &entry.at, message, "name another joint of one degree of freedom");
+    let message = format!("joint {} can't follow the joint that its mimic names", follower.label());
+    findings.report(&codes::MIMIC, &read.entry.at, message, "name another joint of one degree of freedom");
     None
 }

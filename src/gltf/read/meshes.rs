@@ -8,11 +8,12 @@ use std::sync::Arc;
 use nalgebra::Matrix3;
 
 use super::Draft;
-use super::json::{Findings, Json};
+use super::findings::Findings;
 use super::placement::Placement;
 use super::shapes::{self, Form};
 use crate::gltf::axes;
 use crate::gltf::drawings::UNPAINTED;
+use crate::gltf::extension::Json;
 use crate::mesh::gltf::{Meshes, Wanted, WantedPrimitive};
 use crate::mesh::{self, digest};
 use crate::resolve::{File, Files};

@@ -15,9 +15,9 @@
 
 pub mod codes;
 mod extras;
+mod findings;
 mod frames;
 mod joints;
-mod json;
 mod meshes;
 mod names;
 mod placement;
@@ -31,20 +31,19 @@ mod tests;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use json::{Entry, Findings, Json};
+use findings::Findings;
 use names::Names;
 use placement::Placement;
 use scene::{Base, Scene};
 pub use summary::{ConfigurationSummary, JointSummary, LinkSummary, RobotSummary, Summary};
 
 use super::Source;
+use super::extension::{self, Entry, Extension, Json};
 use crate::diagnostic::Diagnostic;
 use crate::mesh;
 use crate::resolve::{File, Files};
 use crate::robot::{Joint, Link, Robot, Tree};
 
-/// The extension.
-const EXTENSION: &str = "EXT_robot_kinematics";
 /// So many models are read at most.
 const MAX_MODELS: usize = 64;
 
@@ -117,10 +116,10 @@ fn document(bytes: &[u8], findings: &mut Findings) -> Option<Json> {
 }
 
 fn models(root: &Json, file: Option<&Path>, findings: &mut Findings) -> Vec<Draft> {
-    let extension = Entry { json: root, at: String::new() }.get("extensions").and_then(|all| all.get(EXTENSION));
-    let mut entries = extension.map(|extension| extension.list("models", findings)).unwrap_or_default();
+    let extension = Extension::of(root);
+    let mut entries = extension.and_then(|extension| extension.models().or_report(findings)).unwrap_or_default();
     if entries.is_empty() {
-        let message = format!("the file has no {EXTENSION} with a model, so it says nothing about links and joints");
+        let message = format!("the file has no {} with a model, so it says nothing about links and joints", extension::NAME);
         let help = "write it with `urdf_usd convert`, or refer to it as a mesh from a URDF";
         findings.report(&codes::NO_KINEMATICS, "/extensions", message, help);
     }
@@ -130,34 +129,35 @@ fn models(root: &Json, file: Option<&Path>, findings: &mut Findings) -> Vec<Draf
         entries.truncate(MAX_MODELS);
     }
     let mut driven = HashSet::new();
-    entries.iter().for_each(|entry| joints::driven(entry.json, &mut driven));
+    entries.iter().for_each(|model| joints::driven(model, &mut driven));
     let scene = Scene::new(root, &driven, findings);
     let meshes = root.get("meshes").map_or(0, |meshes| meshes.items().len());
     let mut taken = HashSet::new();
-    entries.iter().filter_map(|entry| model(entry, &scene, file, meshes, &mut taken, findings)).collect()
+    entries.iter().filter_map(|read| model(read, &scene, file, meshes, &mut taken, findings)).collect()
 }
 
 fn model(
-    entry: &Entry<'_>,
+    read: &extension::Model<'_>,
     scene: &Scene<'_>,
     file: Option<&Path>,
     meshes: usize,
     taken: &mut HashSet<usize>,
     findings: &mut Findings,
 ) -> Option<Draft> {
-    let links = entry.list("links", findings);
+    let entry = &read.entry;
+    let links = read.links().or_report(findings).unwrap_or_default();
     if links.is_empty() {
         findings.report(&codes::NO_LINKS, &entry.at, format!("{} has no link", entry.at), "a robot needs at least one link");
         return None;
     }
     let nodes = link_nodes(&links, scene, findings);
-    let mut names = Names::of("link", &links);
+    let mut names = Names::of("link", links.iter().map(|link| link.name().value()));
     let named: Vec<String> = links
         .iter()
         .zip(&nodes)
-        .map(|(link, node)| names.give(link, node.and_then(|node| scene.name(node)), findings))
+        .map(|(link, node)| names.give(&link.entry.at, link.name(), node.and_then(|node| scene.name(node)), findings))
         .collect();
-    let (mut drafts, ids) = joints::drafts(entry, links.len(), findings);
+    let (mut drafts, ids) = joints::drafts(read, links.len(), findings);
     let mut bare: Vec<Joint> = drafts.iter().map(|draft| draft.joint.clone()).collect();
     let tree = Tree::build(links.len(), &mut bare);
     for (draft, joint) in drafts.iter_mut().zip(bare) {
@@ -166,16 +166,15 @@ fn model(
     }
     joints::follow(&mut drafts, &ids, findings);
     let bases = frames::place(scene, &mut drafts, &tree, &nodes, findings);
-    let read = links.iter().zip(named).enumerate();
-    let read = read.map(|(index, (entry, name))| {
+    let named = links.iter().zip(named).enumerate().map(|(index, (read, name))| {
         let frame = nodes.get(index).copied().flatten().zip(bases.get(index).copied().flatten());
-        link(entry, name, frame, scene, findings)
+        link(&read.entry, name, frame, scene, findings)
     });
-    let read: Vec<Link> = read.collect();
+    let named: Vec<Link> = named.collect();
     let shapes = shapes::Lists::of(&links, &nodes, &bases, findings).shapes(scene, meshes, taken, findings);
     let mut robot = Robot {
-        name: robot_name(entry, scene, file, findings),
-        links: read,
+        name: robot_name(read, scene, file, findings),
+        links: named,
         joints: drafts.iter().map(|draft| draft.joint.clone()).collect(),
         tree,
         materials: Vec::new(),
@@ -189,24 +188,25 @@ fn model(
         custom: extras::custom(entry, findings),
         place: findings.place(&entry.at),
     };
-    robot.named_poses = poses::read(entry, &drafts, &ids, &robot, findings);
-    let configurations = entry.json.get("configurations").map_or(&[][..], Json::members);
-    let configurations = configurations.iter().map(|(name, _)| name.clone()).collect();
-    Some(Draft { robot, source: source(entry, findings), configurations, shapes })
+    robot.named_poses = poses::read(read, &drafts, &ids, &robot, findings);
+    let configurations = read.configurations().into_iter().map(|(name, _)| name.to_owned()).collect();
+    let source = read.source().and_then(|read| source(&read, findings));
+    Some(Draft { robot, source, configurations, shapes })
 }
 
 /// The node of each link. None, reported, if it has none of its own.
-fn link_nodes(links: &[Entry<'_>], scene: &Scene<'_>, findings: &mut Findings) -> Vec<Option<usize>> {
+fn link_nodes(links: &[extension::Link<'_>], scene: &Scene<'_>, findings: &mut Findings) -> Vec<Option<usize>> {
     let mut owned = HashSet::new();
-    let mut node = |link: &Entry<'_>| {
-        let node = link.index("node", findings);
+    let mut node = |link: &extension::Link<'_>| {
+        let node = link.node().or_report(findings);
         let why = match node {
             Some(node) if node < scene.len() && owned.insert(node) => return Some(node),
             Some(node) if node < scene.len() => format!("has the node {node}, which is another link's"),
             Some(node) => format!("has the node {node}, which does not exist"),
             None => "has no node".to_owned(),
         };
-        findings.report(&codes::LINK_NODE, &link.at, format!("{} {why}", link.at), "give every link a node of its own");
+        let at = &link.entry.at;
+        findings.report(&codes::LINK_NODE, at, format!("{at} {why}"), "give every link a node of its own");
         None
     };
     links.iter().map(&mut node).collect()
@@ -244,20 +244,21 @@ fn link(entry: &Entry<'_>, name: String, frame: Option<(usize, Base)>, scene: &S
 }
 
 /// The model's name, or that of its root node or of the file.
-fn robot_name(entry: &Entry<'_>, scene: &Scene<'_>, file: Option<&Path>, findings: &mut Findings) -> String {
-    if let Some(name) = entry.text("name", findings).filter(|name| !name.is_empty()) {
+fn robot_name(read: &extension::Model<'_>, scene: &Scene<'_>, file: Option<&Path>, findings: &mut Findings) -> String {
+    if let Some(name) = read.name().or_report(findings).filter(|name| !name.is_empty()) {
         return name.to_owned();
     }
-    let of_node = entry.index("rootNode", findings).and_then(|node| scene.name(node)).map(str::to_owned);
+    let of_node = read.root_node().or_report(findings).and_then(|node| scene.name(node)).map(str::to_owned);
     let stem = || file.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     let name = of_node.or_else(stem).filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "robot".to_owned());
     let message = format!("the model has no name; it is called \"{}\"", name.chars().take(100).collect::<String>());
-    findings.report(&codes::NO_NAME, &entry.at, message, "give it a name");
+    findings.report(&codes::NO_NAME, &read.entry.at, message, "give it a name");
     name
 }
 
-fn source(entry: &Entry<'_>, findings: &mut Findings) -> Option<Source> {
-    let source = entry.get("source")?;
-    let mut text = |key: &str| source.text(key, findings).map(str::to_owned);
-    Some(Source { format: text("format")?, uri: text("uri"), hash: text("hash"), resolved_at: text("resolvedAt") })
+fn source(read: &extension::Source<'_>, findings: &mut Findings) -> Option<Source> {
+    let format = read.format().or_report(findings)?.to_owned();
+    let [uri, hash, resolved_at] =
+        [read.uri(), read.hash(), read.resolved_at()].map(|text| text.or_report(findings).map(str::to_owned));
+    Some(Source { format, uri, hash, resolved_at })
 }

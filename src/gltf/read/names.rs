@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::codes;
-use super::json::{Entry, Findings};
+use super::findings::Findings;
+use crate::gltf::extension::Field;
 
 /// The names of the links, or of the joints, of a model.
 pub struct Names<'a> {
@@ -17,16 +18,16 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// For `entries`, which are all there are.
-    pub fn of(what: &'static str, entries: &[Entry<'a>]) -> Self {
-        let written = entries.iter().filter_map(|entry| entry.json.get("name")?.text()).collect();
-        Self { what, taken: HashSet::new(), written, last: HashMap::new() }
+    /// For those that have the names `written`, which are all there are.
+    pub fn of(what: &'static str, written: impl Iterator<Item = Option<&'a str>>) -> Self {
+        Self { what, taken: HashSet::new(), written: written.flatten().collect(), last: HashMap::new() }
     }
 
-    /// The name of an entry: its own, or a reported other one if it has none (`node`: that of its node) or that is taken.
-    pub fn give(&mut self, entry: &Entry<'a>, node: Option<&str>, findings: &mut Findings) -> String {
+    /// The name of what is at `at`: its own (`name`), or a reported other one if it has none (`node`: that of its node) or that is
+    /// taken.
+    pub fn give(&mut self, at: &str, name: Field<'_, 'a, &'a str>, node: Option<&str>, findings: &mut Findings) -> String {
         let what = self.what;
-        let own = entry.text("name", findings).filter(|name| !name.trim().is_empty());
+        let own = name.or_report(findings).filter(|name| !name.trim().is_empty());
         let name = match own.or(node.filter(|name| !self.written.contains(name))) {
             Some(name) if !self.taken.contains(name) => name.to_owned(),
             Some(name) => {
@@ -35,14 +36,14 @@ impl<'a> Names<'a> {
                     let short = |name: &str| name.chars().take(100).collect::<String>();
                     let message = format!("there is another {what} \"{}\"; this one becomes \"{}\"", short(name), short(&new));
                     let help = format!("give every {what} a name of its own");
-                    findings.report(&codes::DUPLICATE_NAME, &entry.at, message, &help);
+                    findings.report(&codes::DUPLICATE_NAME, at, message, &help);
                 }
                 new
             }
             None => self.numbered(&format!("unnamed_{what}")),
         };
         if own.is_none() {
-            findings.report(&codes::NO_NAME, &entry.at, format!("a {what} has no name; it becomes \"{name}\""), "give it one");
+            findings.report(&codes::NO_NAME, at, format!("a {what} has no name; it becomes \"{name}\""), "give it one");
         }
         self.taken.insert(name.clone());
         name

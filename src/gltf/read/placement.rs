@@ -3,8 +3,9 @@
 use nalgebra::{Matrix3, Matrix4, Rotation3, Translation3, UnitQuaternion, Vector3};
 
 use super::codes;
-use super::json::{Entry, Findings};
+use super::findings::Findings;
 use crate::gltf::axes;
+use crate::gltf::extension::{Entry, Misfits};
 use crate::robot::Pose;
 
 /// How far a rotation's norm may be from one to be taken as it is: what is written in double precision.
@@ -41,7 +42,7 @@ impl Placement {
 
     /// That of a node, reported where it is broken.
     pub fn of_node(node: &Entry<'_>, findings: &mut Findings) -> Self {
-        if let Some(matrix) = node.numbers::<16>("matrix", findings) {
+        if let Some(matrix) = node.numbers::<16>("matrix").or_report(findings) {
             let column = |k: usize| [matrix[4 * k], matrix[4 * k + 1], matrix[4 * k + 2]];
             let linear = axes::to_linear([0, 1, 2].map(column));
             let placement = Self::of_linear(&linear, axes::to_vector(column(3)));
@@ -51,15 +52,15 @@ impl Placement {
             }
             return placement.checked(node, findings);
         }
-        let translation = node.numbers("translation", findings).map(axes::to_vector).unwrap_or_default();
-        let rotation = node.numbers("rotation", findings).and_then(|numbers| {
+        let translation = node.numbers("translation").or_report(findings).map(axes::to_vector).unwrap_or_default();
+        let rotation = node.numbers("rotation").or_report(findings).and_then(|numbers| {
             let rotation = to_rotation(numbers);
             if rotation.is_none() {
-                findings.bad_value(&node.below("rotation"), "a rotation: it has no length");
+                findings.misfit(&node.below("rotation"), "a rotation: it has no length");
             }
             rotation
         });
-        let scale = node.numbers("scale", findings).map_or(Vector3::repeat(1.0), axes::to_vector);
+        let scale = node.numbers("scale").or_report(findings).map_or(Vector3::repeat(1.0), axes::to_vector);
         let pose = Pose::from_parts(translation.into(), rotation.unwrap_or_default());
         Self { pose, scale, is_sheared: false }.checked(node, findings)
     }
@@ -153,7 +154,7 @@ pub fn to_rotation(numbers: [f64; 4]) -> Option<UnitQuaternion<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gltf::read::json::Json;
+    use crate::gltf::extension::Json;
 
     fn placement(scale: [f64; 3]) -> Placement {
         let rotation = UnitQuaternion::from_euler_angles(0.3, -0.8, 1.2);

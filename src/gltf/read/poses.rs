@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::codes;
+use super::findings::Findings;
 use super::joints::Draft;
-use super::json::{Entry, Findings, Json};
+use crate::gltf::extension::{Configuration, Json, Model};
 use crate::robot::{JointId, JointKind, NamedPose, Robot, kinematics};
 
 /// What the writer calls the pose that it gives every robot.
@@ -20,13 +21,13 @@ const SAME: f64 = 1e-9;
 /// every robot gets, and no pose of its own. Where there is no configuration, the defaults of the degrees of freedom make one, if
 /// they are elsewhere.
 pub fn read(
-    model: &Entry<'_>,
+    model: &Model<'_>,
     drafts: &[Draft<'_>],
     ids: &[Option<JointId>],
     robot: &Robot,
     findings: &mut Findings,
 ) -> Vec<NamedPose> {
-    let configurations = model.get("configurations");
+    let configurations = model.configurations();
     let mut poses = Vec::new();
     let at_home = home(robot);
     let is_home = |pose: &NamedPose| {
@@ -36,28 +37,26 @@ pub fn read(
         };
         pose.name == HOME && pose.group.is_none() && pose.positions.iter().all(same)
     };
-    let members = configurations.as_ref().map_or(&[][..], |all| all.json.members());
-    if members.len() > MAX_CONFIGURATIONS {
-        let message = format!("the model has {} configurations; {MAX_CONFIGURATIONS} are read", members.len());
-        findings.report(&codes::CONFIGURATION, &model.below("configurations"), message, "leave out what nobody needs");
+    if configurations.len() > MAX_CONFIGURATIONS {
+        let message = format!("the model has {} configurations; {MAX_CONFIGURATIONS} are read", configurations.len());
+        findings.report(&codes::CONFIGURATION, &model.entry.below("configurations"), message, "leave out what nobody needs");
     }
-    for (name, json) in members.iter().take(MAX_CONFIGURATIONS) {
-        let at = configurations.as_ref().map(|all| all.below(name)).unwrap_or_default();
-        poses.extend(configuration(name, &Entry { json, at }, drafts, ids, findings));
+    for (name, read) in configurations.iter().take(MAX_CONFIGURATIONS) {
+        poses.extend(configuration(name, read, drafts, ids, findings));
     }
-    if let ([pose], [(_, json)]) = (&poses[..], members)
-        && json.get("extras").is_none()
+    if let ([pose], [(_, read)]) = (&poses[..], &configurations[..])
+        && read.entry.get("extras").is_none()
         && is_home(pose)
     {
         poses.clear();
     }
     without_groups(&mut poses);
-    if members.is_empty() {
+    if configurations.is_empty() {
         let positions = drafts.iter().enumerate().filter(|(_, draft)| is_free(draft));
         let positions = positions.map(|(index, draft)| {
             (JointId(index), draft.positions(&draft.dofs.iter().map(|dof| dof.default).collect::<Vec<_>>()))
         });
-        let place = findings.place(&model.at);
+        let place = findings.place(&model.entry.at);
         let pose = NamedPose { name: HOME.to_owned(), group: None, positions: positions.collect(), place };
         if !is_home(&pose) {
             poses.push(pose);
@@ -92,11 +91,12 @@ fn is_free(draft: &Draft<'_>) -> bool {
 
 fn configuration(
     name: &str,
-    entry: &Entry<'_>,
+    read: &Configuration<'_>,
     drafts: &[Draft<'_>],
     ids: &[Option<JointId>],
     findings: &mut Findings,
 ) -> Option<NamedPose> {
+    let entry = &read.entry;
     let mut report = |message: String| {
         let help = "give one entry for each joint: a number for one degree of freedom, a list for any other count";
         findings.report(&codes::CONFIGURATION, &entry.at, message, help);
@@ -104,7 +104,7 @@ fn configuration(
     let shown = name.chars().take(100).collect::<String>();
     let counts: Vec<usize> =
         ids.iter().map(|id| id.and_then(|id| drafts.get(id.0)).map_or(0, |draft| draft.dofs.len())).collect();
-    let Some(given) = positions(entry, &counts) else {
+    let Some(given) = positions(read, &counts) else {
         report(format!("configuration \"{shown}\" has not one entry for each of {} joints", ids.len()));
         return None;
     };
@@ -136,8 +136,8 @@ fn configuration(
 }
 
 /// The positions of each joint, `None` for what is no position: an entry for each joint, or all degrees of freedom in a row.
-fn positions(entry: &Entry<'_>, counts: &[usize]) -> Option<Vec<Option<Vec<f64>>>> {
-    let items = entry.json.get("jointPositions")?.items();
+fn positions(read: &Configuration<'_>, counts: &[usize]) -> Option<Vec<Option<Vec<f64>>>> {
+    let items = read.joint_positions()?.items();
     let of = |item: &Json| match item {
         Json::Number(number) => Some(vec![*number]),
         Json::List(items) => items.iter().map(Json::number).collect(),

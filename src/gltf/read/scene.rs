@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use nalgebra::Vector3;
 
 use super::codes;
-use super::json::{Entry, Findings, Json};
+use super::findings::Findings;
 use super::placement::Placement;
-use crate::gltf::extension::Motion;
+use crate::gltf::extension::{Entry, Json, Motion};
 
 /// The longest way from a node up to another that is gone step by step; beyond it, where both are in the root decides.
 const MAX_STEPS: usize = 256;
@@ -58,7 +58,7 @@ impl<'a> Scene<'a> {
                 local.pose.translation = Default::default();
             }
             scene.local.push(local);
-            for child in entry.indices("children", findings) {
+            for child in entry.indices("children").or_report(findings).unwrap_or_default() {
                 match scene.parents.get(child) {
                     Some(None) if child != node => {
                         scene.parents[child] = Some(node);

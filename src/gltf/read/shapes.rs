@@ -6,9 +6,10 @@ use nalgebra::Vector3;
 
 use super::codes;
 use super::extras;
-use super::json::{Entry, Findings, Json};
+use super::findings::Findings;
 use super::placement::Placement;
 use super::scene::{Base, Scene, is_one};
+use crate::gltf::extension::{Entry, Field, Json, Link};
 use crate::robot::{Custom, Geometry, Pose};
 
 /// A shape whose mesh has still to be read.
@@ -53,7 +54,7 @@ enum Listed {
 
 /// The links of a model, and which nodes its lists name.
 pub struct Lists<'a> {
-    links: &'a [Entry<'a>],
+    links: &'a [Link<'a>],
     nodes: &'a [Option<usize>],
     bases: &'a [Option<Base>],
     /// Which link what is at or below a node belongs to.
@@ -62,7 +63,7 @@ pub struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    pub fn of(links: &'a [Entry<'a>], nodes: &'a [Option<usize>], bases: &'a [Option<Base>], findings: &mut Findings) -> Self {
+    pub fn of(links: &'a [Link<'a>], nodes: &'a [Option<usize>], bases: &'a [Option<Base>], findings: &mut Findings) -> Self {
         let mut owners = HashMap::new();
         let starts = bases.iter().enumerate().filter_map(|(link, base)| Some((base.as_ref()?.node, link)));
         let own = nodes.iter().enumerate().filter_map(|(link, node)| Some(((*node)?, link)));
@@ -70,12 +71,12 @@ impl<'a> Lists<'a> {
             owners.entry(node).or_insert(link);
         }
         let mut listed = HashMap::new();
-        for (key, list) in [("visualNodes", Listed::Visual), ("collisionNodes", Listed::Collision)] {
-            for link in links {
-                // What is said to collide must not be shown.
-                listed.extend(link.indices(key, findings).into_iter().map(|node| (node, list)));
-            }
-        }
+        let mut list = |nodes: Field<'_, '_, Vec<usize>>, list: Listed| {
+            listed.extend(nodes.or_report(findings).unwrap_or_default().into_iter().map(|node| (node, list)));
+        };
+        links.iter().for_each(|link| list(link.visual_nodes(), Listed::Visual));
+        // What is said to collide must not be shown.
+        links.iter().for_each(|link| list(link.collision_nodes(), Listed::Collision));
         Self { links, nodes, bases, owners, listed }
     }
 
@@ -85,11 +86,12 @@ impl<'a> Lists<'a> {
         let mut reader = Reader { lists: self, scene, meshes, taken, met: &mut met, findings };
         let shapes = (0..self.links.len()).map(|link| reader.link(link)).collect();
         for link in self.links {
-            for key in ["visualNodes", "collisionNodes"] {
-                for node in link.indices(key, &mut Findings::new(None)) {
+            for nodes in [link.visual_nodes(), link.collision_nodes()] {
+                let (key, at) = (nodes.key, nodes.at());
+                for node in nodes.value().unwrap_or_default() {
                     if !met.contains(&node) {
-                        let message = format!("node {node} is among the {key} of {}, but not on it", link.at);
-                        findings.report(&codes::SHAPE, &link.below(key), message, "let it be below the link's node");
+                        let message = format!("node {node} is among the {key} of {}, but not on it", link.entry.at);
+                        findings.report(&codes::SHAPE, &at, message, "let it be below the link's node");
                     }
                 }
             }
@@ -201,7 +203,7 @@ impl Reader<'_, '_> {
 
     /// The mesh of a node, if it has one that exists.
     fn mesh(&mut self, entry: &Entry<'_>) -> Option<usize> {
-        let mesh = entry.index("mesh", self.findings)?;
+        let mesh = entry.index("mesh").or_report(self.findings)?;
         if mesh >= self.meshes {
             let message = format!("{} has the mesh {mesh}, which does not exist", entry.at);
             self.findings.report(&codes::SHAPE, &entry.below("mesh"), message, "correct the index");

@@ -1,4 +1,4 @@
-//! The JSON schema of the extension, as `docs/EXT_robot_kinematics/schema` has it.
+//! That the JSON is as the schema has it.
 
 use std::sync::LazyLock;
 
@@ -6,9 +6,26 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Registry, ValidationError, Validator};
 use serde_json::Value;
 
-use super::asset::Asset;
-use super::findings::{Findings, MOST_PER_CODE, short};
-use super::{EXTENSION, codes};
+use super::super::asset::Asset;
+use super::super::findings::{Findings, MOST_PER_CODE, short};
+use super::super::{Rule, Subject};
+use crate::diagnostic::{Code, Severity, Turn};
+use crate::gltf::extension::NAME;
+
+pub const RULE: Rule = Rule {
+    code: Code {
+        id: "kinematics-schema",
+        severity: Severity::Error,
+        meaning: "The extension's JSON does not follow its schema: a property is missing, unknown or of another type.",
+        outcome: "Loaders may fail, or ignore what they do not understand.",
+    },
+    demand: "The extension's object MUST follow the JSON schema.",
+    section: ("glTF schema", "#gltf-schema"),
+    breaks: &[("models/0/joints/0/parentLink", Some(r#""base""#))],
+    keeps: &[("models/0/joints/0/parentLink", Some("0"))],
+    turn: Turn::Last,
+    check,
+};
 
 macro_rules! schema {
     ($name:literal) => {
@@ -51,18 +68,20 @@ fn build() -> Result<Validator, Box<dyn std::error::Error>> {
     Ok(jsonschema::options().with_base_uri(BASE).with_registry(&registry).build(&root)?)
 }
 
-/// What of `extension` the schema refuses, but for what other rules have found already.
-pub fn check(extension: &Value, asset: &Asset<'_>, findings: &mut Findings) {
+/// What the schema refuses, but for what other rules have found already.
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let Some(extension) = &subject.extension else { return };
     let validator = match &*VALIDATOR {
         Ok(validator) => validator,
         Err(error) => {
             let message = format!("the schema can't be used: {error}");
-            findings.report(&codes::SCHEMA, "", message, "this is a defect of urdf_usd: please report it");
+            findings.report(&RULE.code, "", message, "this is a defect of urdf_usd: please report it");
             return;
         }
     };
-    let root = format!("/extensions/{EXTENSION}");
-    for error in validator.iter_errors(extension).take(MOST_PER_CODE * MOST_PER_CODE) {
+    let root = &extension.entry.at;
+    let value = extension.entry.json.to_value();
+    for error in validator.iter_errors(&value).take(MOST_PER_CODE * MOST_PER_CODE) {
         let pointer = format!("{root}{}", error.instance_path());
         let Some((what, help)) = in_words(&error) else { continue };
         let missing = match error.kind() {
@@ -72,12 +91,12 @@ pub fn check(extension: &Value, asset: &Asset<'_>, findings: &mut Findings) {
         if findings.is_covered(&pointer) || findings.is_covered(&missing) {
             continue;
         }
-        let (subject, rest) = subject(asset, error.instance_path().as_str());
+        let (title, rest) = title(&subject.asset, error.instance_path().as_str());
         let at = match rest.strip_prefix('/') {
-            Some(rest) => format!("{subject}, {rest}"),
-            None => subject,
+            Some(rest) => format!("{title}, {rest}"),
+            None => title,
         };
-        findings.report(&codes::SCHEMA, pointer, format!("{at}: {what}"), help);
+        findings.report(&RULE.code, pointer, format!("{at}: {what}"), help);
     }
 }
 
@@ -112,8 +131,8 @@ fn in_words(error: &ValidationError<'_>) -> Option<(String, String)> {
 }
 
 /// The link, joint or model that a pointer into the extension leads into, and the rest of the way.
-fn subject<'p>(asset: &Asset<'_>, pointer: &'p str) -> (String, &'p str) {
-    let whole = || (EXTENSION.to_owned(), pointer);
+fn title<'p>(asset: &Asset<'_>, pointer: &'p str) -> (String, &'p str) {
+    let whole = || (NAME.to_owned(), pointer);
     let Some(("models", index, in_model)) = two_steps(pointer) else { return whole() };
     let Some(model) = asset.models.get(index) else { return whole() };
     let found = two_steps(in_model).and_then(|(list, index, rest)| match list {

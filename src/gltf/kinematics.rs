@@ -1,8 +1,9 @@
-//! The JSON of EXT_robot_kinematics (its document's section 3). Only shapes: nothing here decides anything.
+//! The JSON of EXT_robot_kinematics (its document's section 3), as this project writes it. Only shapes: nothing here decides anything.
 
 use serde::Serialize;
 
 use super::document::Index;
+use super::extension::{JointType, Motion};
 use super::extras::{ConfigurationExtras, JointExtras, LinkExtras, ModelExtras, as_object};
 
 /// The extension's object at the document's root.
@@ -48,7 +49,7 @@ pub struct Link {
 pub struct Joint {
     pub name: String,
     #[serde(rename = "type")]
-    pub kind: &'static str,
+    pub kind: JointType,
     pub parent_link: usize,
     pub child_link: usize,
     pub origin_node: Index,
@@ -75,16 +76,6 @@ pub struct Dof {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
     pub default: f64,
-}
-
-/// Which channel of its node a degree of freedom drives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Motion {
-    /// Radians about the axis.
-    Rotation,
-    /// Metres along the axis.
-    Translation,
 }
 
 /// Bounds in radians or metres, and of rate and load.

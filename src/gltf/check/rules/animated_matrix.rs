@@ -1,0 +1,40 @@
+//! That animations set what nodes have.
+
+use super::super::animations;
+use super::super::findings::Findings;
+use super::super::animations::Part;
+use super::super::{Rule, Subject};
+use crate::diagnostic::{Code, Severity, Turn};
+
+pub const RULE: Rule = Rule {
+    code: Code {
+        id: "kinematics-animated-matrix",
+        severity: Severity::Error,
+        meaning: "An animated node of the robot has a matrix.",
+        outcome: "The file is no valid glTF; the animation can't be played.",
+    },
+    demand: "Animated nodes of the robot MUST NOT have a `matrix` (core glTF).",
+    section: ("Animations", "#animations"),
+    breaks: &[
+        ("/animations/0/channels/0/target", Some(r#"{"node": 2, "path": "rotation"}"#)),
+        ("/nodes/2/matrix", Some("[1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]")),
+    ],
+    keeps: &[("/animations/0/channels/0/target", Some(r#"{"node": 5, "path": "rotation"}"#)), ("/nodes/2/matrix", None)],
+    turn: Turn::Usual,
+    check,
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let roots: Vec<usize> = subject.asset.models.iter().filter_map(|model| model.root).collect();
+    for channel in animations::channels(subject) {
+        let node = channel.node;
+        let is_robots = || roots.iter().any(|&root| node == root || subject.hierarchy.is_below(node, root));
+        let has_matrix = subject.asset.nodes.get(node).is_some_and(|node| node.member("matrix").is_some());
+        // That a dof node has a matrix is another rule's.
+        if has_matrix && !matches!(channel.part, Some(Part::Dof(..))) && is_robots() {
+            let message = format!("{}, which has a matrix", channel.subject);
+            let help = "write translation, rotation and scale instead of the matrix";
+            findings.report(&RULE.code, format!("/nodes/{node}/matrix"), message, help);
+        }
+    }
+}

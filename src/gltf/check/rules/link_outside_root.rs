@@ -1,0 +1,35 @@
+//! That the root has all of the robot below it.
+
+use super::super::asset::node_title;
+use super::super::findings::Findings;
+use super::super::{Rule, Subject};
+use crate::diagnostic::{Code, Severity, Turn};
+
+pub const RULE: Rule = Rule {
+    code: Code {
+        id: "kinematics-link-outside-root",
+        severity: Severity::Error,
+        meaning: "A link's node is not below the model's rootNode.",
+        outcome: "Moving or hiding the robot by its root leaves the link behind.",
+    },
+    demand: "The nodes of all links MUST be at or below `rootNode`.",
+    section: ("Node organization", "#node-organization"),
+    breaks: &[("models/0/rootNode", Some("6"))],
+    keeps: &[("models/0/rootNode", Some("0"))],
+    turn: Turn::Usual,
+    check,
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for model in &subject.asset.models {
+        let Some(root) = model.root else { continue };
+        for link in &model.links {
+            let is_outside = |&node: &usize| node != root && !subject.hierarchy.is_below(node, root);
+            let Some(node) = link.node.filter(is_outside) else { continue };
+            let node = node_title(subject.asset.nodes, node);
+            let message = format!("{}: {node} is not below the model's rootNode {root}", link.title());
+            let help = "hang the root link's node on rootNode, or let rootNode name a node above all links";
+            findings.report(&RULE.code, link.read.node().at(), message, help);
+        }
+    }
+}

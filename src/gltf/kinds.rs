@@ -1,0 +1,41 @@
+//! The extension's types of joints as the hub has them.
+
+use super::extension::JointType;
+use crate::robot::JointKind;
+
+macro_rules! same {
+    ($($kind:ident),*) => {
+        impl From<JointKind> for JointType {
+            fn from(kind: JointKind) -> Self {
+                match kind {
+                    $(JointKind::$kind => Self::$kind,)*
+                }
+            }
+        }
+
+        impl From<JointType> for JointKind {
+            fn from(kind: JointType) -> Self {
+                match kind {
+                    $(JointType::$kind => Self::$kind,)*
+                }
+            }
+        }
+    };
+}
+
+same!(Fixed, Revolute, Continuous, Prismatic, Planar, Floating);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn degrees_of_freedom_are_positions() {
+        for word in ["fixed", "revolute", "continuous", "prismatic", "planar", "floating"] {
+            let kind = JointType::of(word).unwrap();
+            let hub = JointKind::from(kind);
+            assert_eq!((hub.as_str(), JointType::from(hub)), (word, kind));
+            assert_eq!(crate::robot::kinematics::position_count(hub), kind.motions().len());
+        }
+    }
+}
