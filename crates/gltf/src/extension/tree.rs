@@ -196,11 +196,6 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// The whole document.
-    pub fn root(json: &'a Json) -> Self {
-        Self { json, at: String::new() }
-    }
-
     /// The member `key`; `None` if it is not there or null.
     pub fn get(&self, key: &str) -> Option<Entry<'a>> {
         Some(Entry { json: self.json.get(key)?, at: self.below(key) })
@@ -295,7 +290,7 @@ mod tests {
     #[test]
     fn a_value_of_the_wrong_kind_is_told_at_its_place() {
         let tree: Json = serde_json::from_str(r#"{"a/b": {"n": "x", "l": [1, "y"], "z": null}}"#).unwrap();
-        let entry = Entry::root(&tree).get("a/b").unwrap();
+        let entry = Entry { json: &tree, at: String::new() }.get("a/b").unwrap();
         let mut misfits = Vec::new();
         assert_eq!(entry.number("n").value(), None);
         assert_eq!(entry.number("n").or_report(&mut misfits), None);
