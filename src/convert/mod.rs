@@ -452,7 +452,8 @@ fn publish(
                 .help("choose another output directory, or make this one writable"),
         ]
     };
-    let slot = publish::Slot::lock(&parent, &report.name).map_err(failed)?;
+    let listed = |directory: &Path| Previous::read(&directory.join(REPORT)).files.into_iter().chain([REPORT.to_owned()]).collect();
+    let slot = publish::Slot::lock(&parent, &report.name, listed).map_err(failed)?;
     let paths: Vec<PathBuf> =
         outputs.keys().map(String::as_str).chain([REPORT]).map(|path| slot.directory().join(path)).collect();
     let previous = Previous::read(&slot.directory().join(REPORT));

@@ -3,14 +3,28 @@
 //! A revision is staged in a directory of its own beside the asset's and takes its place in one step of the file system
 //! (`renameat2` with exchange). A kill at any instant leaves the last whole revision; what it may leave beside it is cleared away
 //! by the next publication. Files whose content did not change are hard links to the last revision's, so they keep their
-//! modification time. This module knows files and bytes, nothing of what is in them.
+//! modification time. Where there can be no hard links they are copied.
+//!
+//! What people put into the directory is in the new one before that takes its place. What they saved meanwhile follows: the last
+//! revision's directory is emptied entry by entry, and nothing that is not known to be in the new one is removed. This module knows
+//! files and bytes, nothing of what is in them.
 
-use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, File};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::{self, File, FileTimes, FileType, Metadata, Permissions};
 use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, RenameFlags, XattrFlags, getxattr, listxattr, removexattr, renameat_with, setxattr};
+
+use super::REPORT;
+
+/// How often the last revision's directory is emptied once more because something was saved into it meanwhile.
+const PASSES: usize = 10;
+/// How many bytes all names of a file's extended attributes have at most in Linux, and each value.
+const MOST_XATTR: usize = 64 << 10;
+/// What the owner needs to work in a folder.
+const WORKABLE: u32 = 0o700;
 
 /// The files of a revision: relative paths with forward slashes, and contents.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
@@ -32,17 +46,64 @@ fn at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Err
     move |source| Error { action, path: path.to_owned(), source }
 }
 
+/// What belongs to an asset, by relative path. Everything else in its directory was put there by people.
+struct Ours<'a> {
+    files: HashSet<&'a Path>,
+    folders: HashSet<&'a Path>,
+}
+
+impl<'a> Ours<'a> {
+    fn new(files: impl Iterator<Item = &'a str>) -> Self {
+        let files: HashSet<&Path> = files.map(Path::new).collect();
+        let folders = files.iter().flat_map(|file| file.ancestors().skip(1)).collect();
+        Self { files, folders }
+    }
+}
+
+/// What people put into the last revision's directory that is in the new one too, by relative path.
+#[derive(Default)]
+struct Kept {
+    files: HashMap<PathBuf, Stamp>,
+    folders: HashSet<PathBuf>,
+}
+
+/// Tells a file from another one, and from itself when it was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    inode: u64,
+    bytes: u64,
+    /// Seconds and nanoseconds.
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    /// Of what stands at `path`; `None` if nothing does.
+    fn of(path: &Path) -> Result<Option<Self>, Error> {
+        match fs::symlink_metadata(path) {
+            Ok(meta) => {
+                let modified = (meta.mtime(), meta.mtime_nsec());
+                Ok(Some(Self { inode: meta.ino(), bytes: meta.len(), modified }))
+            }
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(at("read", path)(error)),
+        }
+    }
+}
+
 /// The place of one robot's asset, locked against other writers until dropped.
 pub(super) struct Slot {
     parent: PathBuf,
     name: String,
+    /// Makes a hard link.
+    link: fn(&Path, &Path) -> io::Result<()>,
     // Held for its lock; the file itself is never removed, or two writers could hold locks on two files of one name.
     _lock: File,
 }
 
 impl Slot {
-    /// Makes `parent` if need be, waits until no other process writes this asset, and clears away what a killed one left.
-    pub(super) fn lock(parent: &Path, name: &str) -> Result<Self, Error> {
+    /// Makes `parent` if need be, waits until no other process writes this asset, and clears away what a killed one left. `listed`: the
+    /// files of the revision in a directory, by its report.
+    pub(super) fn lock(parent: &Path, name: &str, listed: impl Fn(&Path) -> Vec<String>) -> Result<Self, Error> {
         // A file where the directory should be: the operating system's word for it, "file exists", helps nobody.
         let blocking = parent.ancestors().find(|path| path.exists()).filter(|path| !path.is_dir());
         if let Some(file) = blocking {
@@ -52,9 +113,18 @@ impl Slot {
         let path = parent.join(format!(".{name}.lock"));
         let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(at("write", &path))?;
         lock.lock().map_err(at("lock", &path))?;
-        let slot = Self { parent: parent.to_owned(), name: name.to_owned(), _lock: lock };
-        for leftover in [slot.staging(), slot.retired()] {
-            remove(&leftover)?;
+        let slot =
+            Self { parent: parent.to_owned(), name: name.to_owned(), link: |from, to| fs::hard_link(from, to), _lock: lock };
+        remove(&slot.staging())?;
+        let retired = slot.retired();
+        if Stamp::of(&retired)?.is_some() {
+            if Stamp::of(&slot.directory())?.is_none() {
+                // It was killed before the new one was in place.
+                fs::rename(&retired, slot.directory()).map_err(at("restore", &retired))?;
+            } else {
+                let listed = listed(&retired);
+                slot.retire(&Ours::new(listed.iter().map(String::as_str)), &Kept::default())?;
+            }
         }
         Ok(slot)
     }
@@ -82,37 +152,243 @@ impl Slot {
     /// Publishes `files` as the asset. `previous` names the files of the last revision: those that are not in `files` go;
     /// everything else that stands in the directory was put there by people and stays.
     pub(super) fn publish(&self, files: &Files, previous: &[String]) -> Result<(), Error> {
+        let ours = Ours::new(previous.iter().map(String::as_str).chain(files.keys().map(String::as_str)));
+        let kept = self.stage(files, &ours)?;
+        if self.take_over()? { self.retire(&ours, &kept) } else { Ok(()) }
+    }
+
+    /// Makes the new revision beside the last one.
+    fn stage(&self, files: &Files, ours: &Ours<'_>) -> Result<Kept, Error> {
         let (directory, staging) = (self.directory(), self.staging());
-        fs::create_dir(&staging).map_err(at("create", &staging))?;
-        let ours: HashSet<&str> = previous.iter().map(String::as_str).chain(files.keys().map(String::as_str)).collect();
-        keep_others(&directory, &staging, &ours)?;
+        let mut made = Vec::new();
+        self.make_folder(Path::new(""), &mut made)?;
+        let kept = self.keep_others(ours, &mut made)?;
         for (path, bytes) in files {
             let (old, new) = (directory.join(path), staging.join(path));
-            if let Some(folder) = new.parent() {
-                fs::create_dir_all(folder).map_err(at("create", folder))?;
-            }
-            if same(&old, bytes) && fs::hard_link(&old, &new).is_ok() {
+            self.make_folder(Path::new(path).parent().unwrap_or(Path::new("")), &mut made)?;
+            if same(&old, bytes) && self.keep(&old, &new) {
                 continue;
             }
             fs::write(&new, bytes).map_err(at("write", &new))?;
         }
-        self.take_over()
+        // The innermost first, since the owner may take the right to write from themselves.
+        for folder in made.iter().rev() {
+            if let Ok(meta) = fs::metadata(directory.join(folder))
+                && meta.mode() & WORKABLE != WORKABLE
+            {
+                let _ = fs::set_permissions(staging.join(folder), meta.permissions());
+            }
+        }
+        Ok(kept)
     }
 
-    fn take_over(&self) -> Result<(), Error> {
+    /// Makes a folder of the new revision and those above it. Each is like the last revision's: its mode, its owner as far as that is
+    /// allowed, its access control lists and other extended attributes.
+    fn make_folder(&self, relative: &Path, made: &mut Vec<PathBuf>) -> Result<(), Error> {
         let (directory, staging) = (self.directory(), self.staging());
+        let above: Vec<&Path> = relative.ancestors().collect();
+        for folder in above.into_iter().rev() {
+            let path = staging.join(folder);
+            match fs::create_dir(&path) {
+                Ok(()) => {
+                    let old = directory.join(folder);
+                    if let Ok(meta) = fs::metadata(&old) {
+                        take_attributes(&old, &meta, &path);
+                        let _ = fs::set_permissions(&path, Permissions::from_mode(meta.mode() | WORKABLE));
+                    }
+                    made.push(folder.to_owned());
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(at("create", &path)(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts what stands in the directory and is not ours, however deep, into the new revision.
+    fn keep_others(&self, ours: &Ours<'_>, made: &mut Vec<PathBuf>) -> Result<Kept, Error> {
+        let (directory, staging) = (self.directory(), self.staging());
+        let mut kept = Kept::default();
+        for (relative, kind) in entries(&directory, false)? {
+            if kind.is_dir() {
+                // An empty one of ours is no longer needed.
+                if !ours.folders.contains(&*relative) && !ours.files.contains(&*relative) {
+                    self.make_folder(&relative, made)?;
+                    kept.folders.insert(relative);
+                }
+            } else if !ours.files.contains(&*relative) {
+                let (from, to) = (directory.join(&relative), staging.join(&relative));
+                self.make_folder(relative.parent().unwrap_or(Path::new("")), made)?;
+                // What can't be copied either, a socket or somebody else's secret, is moved when the new revision is in place.
+                if self.keep(&from, &to)
+                    && let Some(stamp) = Stamp::of(&to)?
+                {
+                    kept.files.insert(relative, stamp);
+                }
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Puts a file at `to` too: the same one, or a copy where the file system or its rules allow no second link. Whether it is there.
+    fn keep(&self, from: &Path, to: &Path) -> bool {
+        (self.link)(from, to).is_ok() || copy(from, to).inspect_err(|_| drop(fs::remove_file(to))).is_ok()
+    }
+
+    /// Puts the new revision in place. Whether there was one before, which is retired now.
+    fn take_over(&self) -> Result<bool, Error> {
+        let (directory, staging, retired) = (self.directory(), self.staging(), self.retired());
         match renameat_with(CWD, &staging, CWD, &directory, RenameFlags::EXCHANGE) {
-            Ok(()) => return remove(&staging),
-            Err(rustix::io::Errno::NOENT) => return fs::rename(&staging, &directory).map_err(at("create", &directory)),
+            Ok(()) => fs::rename(&staging, &retired).map_err(at("replace", &staging))?,
+            Err(rustix::io::Errno::NOENT) => {
+                fs::rename(&staging, &directory).map_err(at("create", &directory))?;
+                return Ok(false);
+            }
             // Not every file system can exchange: there, a reader may for an instant find no asset.
-            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {}
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {
+                fs::rename(&directory, &retired).map_err(at("replace", &directory))?;
+                if let Err(error) = fs::rename(&staging, &directory) {
+                    let _ = fs::rename(&retired, &directory);
+                    return Err(at("replace", &directory)(error));
+                }
+            }
             Err(error) => return Err(at("replace", &directory)(error.into())),
         }
-        let retired = self.retired();
-        fs::rename(&directory, &retired).map_err(at("replace", &directory))?;
-        fs::rename(&staging, &directory).map_err(at("replace", &directory))?;
-        remove(&retired)
+        Ok(true)
     }
+
+    /// Moves what people saved into the retired revision to the one that took its place, and removes the rest.
+    fn retire(&self, ours: &Ours<'_>, kept: &Kept) -> Result<(), Error> {
+        let retired = self.retired();
+        if fs::symlink_metadata(&retired).is_ok_and(|meta| meta.is_symlink()) {
+            // The directory that somebody named here stays as it is.
+            return fs::remove_file(&retired).map_err(at("remove", &retired));
+        }
+        for _ in 0..PASSES {
+            let folders = self.empty(ours, kept)?;
+            if remove_folders(&folders)? {
+                return Ok(());
+            }
+        }
+        // The next publication goes on.
+        Ok(())
+    }
+
+    /// Empties the retired revision once. Its folders, those above others first.
+    fn empty(&self, ours: &Ours<'_>, kept: &Kept) -> Result<Vec<PathBuf>, Error> {
+        let (directory, retired) = (self.directory(), self.retired());
+        let (mut folders, mut old) = (vec![retired.clone()], Vec::new());
+        for (relative, kind) in entries(&retired, true)? {
+            let (from, to) = (retired.join(&relative), directory.join(&relative));
+            if kind.is_dir() {
+                let is_known = ours.folders.contains(&*relative) || kept.folders.contains(&relative);
+                if is_known || !move_unless_there(&from, &to)? {
+                    // What is in it goes into the one that is there.
+                    if to.is_dir() {
+                        folders.push(from);
+                    } else {
+                        move_unless_there(&from, &free_name(&to))?;
+                    }
+                }
+            } else if ours.files.contains(&*relative) {
+                old.push(relative);
+            } else {
+                follow(&from, &to, kept.files.get(&relative))?;
+            }
+        }
+        // The report says which files are ours, so it goes last.
+        old.sort_by_key(|relative| relative == Path::new(REPORT));
+        for relative in old {
+            remove_file(&retired.join(relative))?;
+        }
+        Ok(folders)
+    }
+}
+
+/// Brings a file of people from the retired revision to its place in the new one, unless what stands there came later. `kept`: what
+/// was put there before.
+fn follow(from: &Path, to: &Path, kept: Option<&Stamp>) -> Result<(), Error> {
+    let Some(now) = Stamp::of(from)? else { return Ok(()) };
+    match (Stamp::of(to)?, kept) {
+        // One more link to the same file.
+        (Some(there), _) if there.inode == now.inode => remove_file(from),
+        (Some(_), _) if to.is_dir() => move_unless_there(from, &free_name(to)).map(drop),
+        // An older one, or a copy.
+        (Some(there), Some(kept)) if there == *kept => fs::rename(from, to).map_err(at("keep", from)),
+        (Some(there), None) if there.modified < now.modified => fs::rename(from, to).map_err(at("keep", from)),
+        // What somebody saved here, or removed from here, since the new revision is in place.
+        (Some(_), _) | (None, Some(_)) => remove_file(from),
+        (None, None) => move_unless_there(from, to).map(drop),
+    }
+}
+
+/// A name beside `path` that is not taken.
+fn free_name(path: &Path) -> PathBuf {
+    let mut free = path.with_added_extension("saved");
+    while fs::symlink_metadata(&free).is_ok() {
+        free.add_extension("saved");
+    }
+    free
+}
+
+/// Moves a file or folder to where nothing stands. Whether it did, or found nothing to move.
+fn move_unless_there(from: &Path, to: &Path) -> Result<bool, Error> {
+    use rustix::io::Errno;
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).map_err(at("create", folder))?;
+    }
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) | Err(Errno::NOENT) => Ok(true),
+        Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if Stamp::of(to)?.is_some() => Ok(false),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => fs::rename(from, to).map(|()| true).map_err(at("keep", from)),
+        Err(error) => Err(at("keep", from)(error.into())),
+    }
+}
+
+/// Copies a file or link with its times, mode and extended attributes, and its owner as far as that is allowed.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let meta = fs::symlink_metadata(from)?;
+    if meta.is_symlink() {
+        return symlink(fs::read_link(from)?, to);
+    }
+    if !meta.is_file() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    fs::copy(from, to)?;
+    take_attributes(from, &meta, to);
+    let times = FileTimes::new().set_accessed(meta.accessed()?).set_modified(meta.modified()?);
+    File::open(to)?.set_times(times)?;
+    fs::set_permissions(to, meta.permissions())
+}
+
+/// Takes over the owner and the extended attributes, access control lists among them, as far as the system allows it.
+fn take_attributes(from: &Path, meta: &Metadata, to: &Path) {
+    let is_own = fs::metadata(to).is_ok_and(|to| (to.uid(), to.gid()) == (meta.uid(), meta.gid()));
+    // Who may not give it away may still give it to another group of theirs.
+    if !is_own && chown(to, Some(meta.uid()), Some(meta.gid())).is_err() {
+        let _ = chown(to, None, Some(meta.gid()));
+    }
+    let (old, new) = (xattrs(from), xattrs(to));
+    for name in new.iter().filter(|name| !old.contains(name)) {
+        let _ = removexattr(to, name.as_slice());
+    }
+    let mut value = vec![0; if old.is_empty() { 0 } else { MOST_XATTR }];
+    for name in old {
+        if let Ok(length) = getxattr(from, name.as_slice(), value.as_mut_slice())
+            && let Some(value) = value.get(..length)
+        {
+            let _ = setxattr(to, name.as_slice(), value, XattrFlags::empty());
+        }
+    }
+}
+
+/// The names of the extended attributes.
+fn xattrs(path: &Path) -> Vec<Vec<u8>> {
+    let mut names = vec![0; MOST_XATTR];
+    let length = listxattr(path, names.as_mut_slice()).unwrap_or(0);
+    let names = names.get(..length).unwrap_or_default();
+    names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect()
 }
 
 /// Whether the file holds exactly these bytes.
@@ -121,34 +397,67 @@ fn same(path: &Path, bytes: &[u8]) -> bool {
         && fs::read(path).is_ok_and(|old| old == bytes)
 }
 
-/// Hard-links into `staging` whatever stands in `directory` and is not ours, however deep.
-fn keep_others(directory: &Path, staging: &Path, ours: &HashSet<&str>) -> Result<(), Error> {
-    let mut folders = vec![(directory.to_owned(), String::new())];
-    while let Some((folder, prefix)) = folders.pop() {
+/// Whatever stands in a directory, however deep, by relative path; folders before what is in them. Nothing if there is none. Where
+/// `unlock` is set the folders are made such that they can be emptied.
+fn entries(root: &Path, unlock: bool) -> Result<Vec<(PathBuf, FileType)>, Error> {
+    let (mut all, mut open) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(relative) = open.pop() {
+        let folder = root.join(&relative);
+        if unlock
+            && let Ok(meta) = fs::symlink_metadata(&folder)
+            && meta.is_dir()
+            && meta.mode() & WORKABLE != WORKABLE
+        {
+            let _ = fs::set_permissions(&folder, Permissions::from_mode(meta.mode() | WORKABLE));
+        }
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) if is_absent(&error) => continue,
             Err(error) => return Err(at("read", &folder)(error)),
         };
         for entry in entries {
             let entry = entry.map_err(at("read", &folder))?;
-            let relative = format!("{prefix}{}", entry.file_name().to_string_lossy());
-            let (from, to) = (entry.path(), staging.join(&relative));
-            let kind = entry.file_type().map_err(at("read", &from))?;
+            let kind = match entry.file_type() {
+                Ok(kind) => kind,
+                Err(error) if is_absent(&error) => continue,
+                Err(error) => return Err(at("read", &entry.path())(error)),
+            };
+            let relative = relative.join(entry.file_name());
             if kind.is_dir() {
-                folders.push((from, format!("{relative}/")));
-            } else if !ours.contains(relative.as_str()) {
-                if let Some(folder) = to.parent() {
-                    fs::create_dir_all(folder).map_err(at("create", folder))?;
-                }
-                fs::hard_link(&from, &to).map_err(at("keep", &from))?;
+                open.push(relative.clone());
             }
+            all.push((relative, kind));
         }
     }
-    Ok(())
+    Ok(all)
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn remove_file(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if !is_absent(&error) => Err(at("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes folders that are empty; those in others come after them. Whether all are gone.
+fn remove_folders(folders: &[PathBuf]) -> Result<bool, Error> {
+    let mut are_gone = true;
+    for folder in folders.iter().rev() {
+        match fs::remove_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => are_gone = false,
+            Err(error) if !is_absent(&error) => return Err(at("remove", folder)(error)),
+            _ => {}
+        }
+    }
+    Ok(are_gone)
 }
 
 fn remove(directory: &Path) -> Result<(), Error> {
+    entries(directory, true)?;
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at("remove", directory)(error)),
         _ => Ok(()),
@@ -157,17 +466,37 @@ fn remove(directory: &Path) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Files, Slot};
+    use super::{Files, Ours, Slot, remove_folders, take_attributes};
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    use std::ffi::OsString;
     use std::fs;
+    use std::io;
+    use std::os::unix::ffi::OsStringExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::path::Path;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, SystemTime};
 
     fn files(entries: &[(&str, &str)]) -> Files {
         entries.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
     }
 
+    fn lock(parent: &Path) -> Slot {
+        Slot::lock(parent, "arm", |_| vec!["arm.usda".to_owned(), "report.json".to_owned()]).unwrap()
+    }
+
+    fn read(path: &Path) -> String {
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    fn no_links(_: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+
     #[test]
     fn a_revision_replaces_the_last_and_keeps_what_is_not_ours() {
         let parent = tempfile::tempdir().unwrap();
-        let slot = Slot::lock(parent.path(), "arm").unwrap();
+        let slot = lock(parent.path());
         let first = files(&[("arm.usda", "one"), ("textures/a.png", "same"), ("gone.usda", "x")]);
         slot.publish(&first, &[]).unwrap();
         let texture = slot.directory().join("textures/a.png");
@@ -179,21 +508,266 @@ mod tests {
         let second = files(&[("arm.usda", "two"), ("textures/a.png", "same")]);
         assert!(!slot.holds(&second, &previous));
         slot.publish(&second, &previous).unwrap();
-        assert_eq!(fs::read_to_string(slot.directory().join("arm.usda")).unwrap(), "two");
+        assert_eq!(read(&slot.directory().join("arm.usda")), "two");
         assert_eq!(fs::metadata(&texture).unwrap().modified().unwrap(), written);
         assert!(!slot.directory().join("gone.usda").exists());
-        assert_eq!(fs::read_to_string(slot.directory().join("notes.txt")).unwrap(), "mine");
+        assert_eq!(read(&slot.directory().join("notes.txt")), "mine");
+        assert!(!slot.staging().exists() && !slot.retired().exists());
+        // A folder of ours that is needed no more is none of people's.
+        let previous: Vec<String> = second.keys().cloned().collect();
+        slot.publish(&files(&[("arm.usda", "three")]), &previous).unwrap();
+        assert!(!slot.directory().join("textures").exists());
     }
 
     #[test]
     fn what_a_killed_writer_left_is_cleared_away() {
         let parent = tempfile::tempdir().unwrap();
-        let left = Slot::lock(parent.path(), "arm").unwrap().staging();
+        let left = lock(parent.path()).staging();
         fs::create_dir(&left).unwrap();
         fs::write(left.join("half"), "…").unwrap();
-        let slot = Slot::lock(parent.path(), "arm").unwrap();
+        let slot = lock(parent.path());
         assert!(!left.exists());
         slot.publish(&files(&[("arm.usda", "one")]), &[]).unwrap();
         assert_eq!(fs::read_dir(slot.directory()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_people_saved_is_still_there_after_a_kill() {
+        let parent = tempfile::tempdir().unwrap();
+        let (directory, retired) = (lock(parent.path()).directory(), lock(parent.path()).retired());
+        // Where nothing can be exchanged: killed before the new revision was in place …
+        fs::create_dir(&retired).unwrap();
+        fs::write(retired.join("arm.usda"), "one").unwrap();
+        fs::write(retired.join("notes.txt"), "mine").unwrap();
+        drop(lock(parent.path()));
+        assert_eq!((read(&directory.join("arm.usda")), read(&directory.join("notes.txt"))), ("one".into(), "mine".into()));
+        // … and killed before the last one was emptied.
+        fs::create_dir_all(retired.join("sub")).unwrap();
+        for (path, text) in [("arm.usda", "old"), ("report.json", "{}"), ("saved.txt", "late"), ("sub/saved.txt", "late too")] {
+            fs::write(retired.join(path), text).unwrap();
+        }
+        fs::hard_link(directory.join("notes.txt"), retired.join("notes.txt")).unwrap();
+        drop(lock(parent.path()));
+        assert!(!retired.exists() && !directory.join("report.json").exists());
+        for (path, text) in [("arm.usda", "one"), ("notes.txt", "mine"), ("saved.txt", "late"), ("sub/saved.txt", "late too")] {
+            assert_eq!(read(&directory.join(path)), text);
+        }
+    }
+
+    /// With links and without.
+    #[test]
+    fn what_people_save_while_a_revision_is_written_stays() {
+        let with_links: fn(&Path, &Path) -> io::Result<()> = |from, to| fs::hard_link(from, to);
+        for link in [with_links, no_links] {
+            let parent = tempfile::tempdir().unwrap();
+            let slot = Slot { link, ..lock(parent.path()) };
+            let there = |path: &str| slot.directory().join(path);
+            let first = files(&[("arm.usda", "one"), ("textures/a.png", "same"), ("report.json", "1")]);
+            slot.publish(&first, &[]).unwrap();
+            for path in ["written.txt", "replaced.txt", "gone.txt", "moved.txt", "becomes a folder"] {
+                fs::write(there(path), "before").unwrap();
+            }
+            fs::create_dir_all(there("folder/empty")).unwrap();
+
+            let second = files(&[("arm.usda", "two"), ("report.json", "2")]);
+            let ours = Ours::new(first.keys().map(String::as_str));
+            let kept = slot.stage(&second, &ours).unwrap();
+            fs::write(there("new.txt"), "after").unwrap();
+            fs::write(there("written.txt"), "after").unwrap();
+            // As an editor does it, and as `cp -p` of an old file does.
+            fs::write(there(".replaced.tmp"), "after").unwrap();
+            let old = SystemTime::now() - Duration::from_secs(3600);
+            fs::File::open(there(".replaced.tmp")).unwrap().set_modified(old).unwrap();
+            fs::rename(there(".replaced.tmp"), there("replaced.txt")).unwrap();
+            fs::rename(there("moved.txt"), there("folder/moved.txt")).unwrap();
+            fs::write(there("textures/mine.png"), "after").unwrap();
+            fs::create_dir_all(there("textures/also empty")).unwrap();
+            fs::create_dir_all(there("new folder/empty")).unwrap();
+            fs::write(there("new folder/new.txt"), "after").unwrap();
+            fs::remove_file(there("becomes a folder")).unwrap();
+            fs::create_dir(there("becomes a folder")).unwrap();
+            fs::write(there("becomes a folder/new.txt"), "after").unwrap();
+            // What is ours is ours.
+            fs::write(there("arm.usda"), "modified").unwrap();
+
+            assert!(slot.take_over().unwrap());
+            // What people do in the new one counts more than what they did in the old one.
+            fs::remove_file(there("gone.txt")).unwrap();
+            slot.retire(&ours, &kept).unwrap();
+            assert!(!slot.retired().exists());
+            for (path, text) in [
+                ("arm.usda", "two"),
+                ("report.json", "2"),
+                ("new.txt", "after"),
+                ("written.txt", "after"),
+                ("replaced.txt", "after"),
+                ("folder/moved.txt", "before"),
+                ("textures/mine.png", "after"),
+                ("new folder/new.txt", "after"),
+                ("becomes a folder", "before"),
+                ("becomes a folder.saved/new.txt", "after"),
+            ] {
+                assert_eq!(read(&there(path)), text, "{path}");
+            }
+            assert!(!there("gone.txt").exists() && !there("textures/a.png").exists());
+            for folder in ["folder/empty", "textures/also empty", "new folder/empty"] {
+                assert!(there(folder).is_dir(), "{folder}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_people_save_while_the_last_revision_is_removed_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let slot = lock(parent.path());
+        let first = files(&[("arm.usda", "one"), ("report.json", "1")]);
+        slot.publish(&first, &[]).unwrap();
+        fs::create_dir(slot.directory().join("sub")).unwrap();
+        let ours = Ours::new(first.keys().map(String::as_str));
+        let kept = slot.stage(&files(&[("arm.usda", "two"), ("report.json", "2")]), &ours).unwrap();
+        assert!(slot.take_over().unwrap());
+        let folders = slot.empty(&ours, &kept).unwrap();
+        // By a shell that is in there.
+        fs::write(slot.retired().join("sub/late.txt"), "late").unwrap();
+        assert!(!remove_folders(&folders).unwrap());
+        slot.retire(&ours, &kept).unwrap();
+        assert_eq!(read(&slot.directory().join("sub/late.txt")), "late");
+        assert!(!slot.retired().exists());
+    }
+
+    #[test]
+    fn no_file_is_lost_among_many_revisions() {
+        let parent = tempfile::tempdir().unwrap();
+        let slot = lock(parent.path());
+        let revision = |n: usize| -> Files {
+            (0..20)
+                .map(|file| (format!("{file}.usda"), vec![b'x'; n + 1]))
+                .chain([("report.json".into(), vec![b'0'; n])])
+                .collect()
+        };
+        let previous: Vec<String> = revision(0).into_keys().collect();
+        slot.publish(&revision(0), &[]).unwrap();
+        let (directory, is_over) = (slot.directory(), AtomicBool::new(false));
+        let saved = std::thread::scope(|scope| {
+            let saving = scope.spawn(|| {
+                let mut saved = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    // The folder that it was on its way to may just be gone; then it is told so.
+                    saved += usize::from(fs::write(directory.join(format!("saved {saved}.txt")), "mine").is_ok());
+                }
+                saved
+            });
+            for n in 1..60 {
+                slot.publish(&revision(n), &previous).unwrap();
+            }
+            is_over.store(true, Ordering::Relaxed);
+            saving.join().unwrap()
+        });
+        let lost: Vec<usize> = (0..saved).filter(|n| !directory.join(format!("saved {n}.txt")).exists()).collect();
+        assert!(saved > 0 && lost.is_empty(), "of {saved}: {lost:?}");
+    }
+
+    #[test]
+    fn names_that_are_no_unicode_stay_as_they_are() {
+        let parent = tempfile::tempdir().unwrap();
+        let slot = lock(parent.path());
+        let first = files(&[("arm.usda", "one")]);
+        slot.publish(&first, &[]).unwrap();
+        let name = |last: u8| OsString::from_vec(vec![b'a', 0xff, last]);
+        for last in [0xfe, 0xfd] {
+            fs::write(slot.directory().join(name(last)), [last]).unwrap();
+            fs::create_dir_all(slot.directory().join("sub").join(name(last))).unwrap();
+        }
+        slot.publish(&files(&[("arm.usda", "two")]), &["arm.usda".to_owned()]).unwrap();
+        for last in [0xfe, 0xfd] {
+            assert_eq!(fs::read(slot.directory().join(name(last))).unwrap(), [last]);
+            assert!(slot.directory().join("sub").join(name(last)).is_dir());
+        }
+        assert_eq!(fs::read_dir(slot.directory()).unwrap().count(), 4);
+    }
+
+    #[test]
+    fn without_links_files_are_copied_with_all_that_they_have() {
+        let parent = tempfile::tempdir().unwrap();
+        let slot = Slot { link: no_links, ..lock(parent.path()) };
+        let there = |path: &str| slot.directory().join(path);
+        let first = files(&[("arm.usda", "one"), ("same.usda", "same")]);
+        slot.publish(&first, &[]).unwrap();
+        let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        fs::write(there("run.sh"), "mine").unwrap();
+        symlink("nowhere", there("link")).unwrap();
+        setxattr(there("run.sh"), "user.tag", b"red", XattrFlags::empty()).unwrap();
+        fs::set_permissions(there("run.sh"), fs::Permissions::from_mode(0o550)).unwrap();
+        for path in ["run.sh", "same.usda"] {
+            fs::File::open(there(path)).unwrap().set_modified(old).unwrap();
+        }
+        let previous: Vec<String> = first.keys().cloned().collect();
+        let ours = Ours::new(first.keys().map(String::as_str));
+        let is_whole = |folder: &Path| {
+            let meta = fs::metadata(folder.join("run.sh")).unwrap();
+            let mut tag = [0; 8];
+            let length = getxattr(folder.join("run.sh"), "user.tag", tag.as_mut_slice()).unwrap();
+            assert_eq!((meta.mode() & 0o7777, meta.modified().unwrap(), &tag[..length]), (0o550, old, &b"red"[..]));
+            assert_eq!(fs::metadata(folder.join("same.usda")).unwrap().modified().unwrap(), old);
+            assert_eq!(fs::read_link(folder.join("link")).unwrap(), Path::new("nowhere"));
+        };
+        slot.stage(&files(&[("arm.usda", "two"), ("same.usda", "same")]), &ours).unwrap();
+        is_whole(&slot.staging());
+        fs::remove_dir_all(slot.staging()).unwrap();
+        for n in ["three", "four"] {
+            slot.publish(&files(&[("arm.usda", n), ("same.usda", "same")]), &previous).unwrap();
+            is_whole(&slot.directory());
+            assert_eq!(read(&there("run.sh")), "mine");
+        }
+    }
+
+    #[test]
+    fn folders_keep_mode_owner_and_access_control() {
+        let parent = tempfile::tempdir().unwrap();
+        let slot = lock(parent.path());
+        let first = files(&[("arm.usda", "one"), ("textures/a.png", "x")]);
+        slot.publish(&first, &[]).unwrap();
+        let folders =
+            [(slot.directory(), 0o2750), (slot.directory().join("textures"), 0o775), (slot.directory().join("mine"), 0o500)];
+        // A default access control list: user::rwx, user:1234:rwx, group::r-x, mask::rwx, other::---.
+        let entry =
+            |tag: u16, rights: u16, id: u32| [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat();
+        let list = [
+            2u32.to_le_bytes().to_vec(),
+            entry(1, 7, u32::MAX),
+            entry(2, 7, 1234),
+            entry(4, 5, u32::MAX),
+            entry(0x10, 7, u32::MAX),
+            entry(0x20, 0, u32::MAX),
+        ]
+        .concat();
+        fs::create_dir(slot.directory().join("mine")).unwrap();
+        let mut had = Vec::new();
+        for (folder, mode) in &folders {
+            setxattr(folder, "user.tag", b"red", XattrFlags::empty()).unwrap();
+            let lists = setxattr(folder, "system.posix_acl_default", &list, XattrFlags::empty()).is_ok();
+            // Only root may.
+            let _ = std::os::unix::fs::chown(folder, Some(1234), Some(1234));
+            fs::set_permissions(folder, fs::Permissions::from_mode(*mode)).unwrap();
+            let meta = fs::metadata(folder).unwrap();
+            had.push((lists, meta.uid(), meta.gid(), meta.mode()));
+        }
+        let previous: Vec<String> = first.keys().cloned().collect();
+        slot.publish(&files(&[("arm.usda", "two"), ("textures/a.png", "y")]), &previous).unwrap();
+        for ((folder, _), (lists, uid, gid, mode)) in folders.iter().zip(had) {
+            let (meta, mut value) = (fs::metadata(folder).unwrap(), vec![0; 1000]);
+            assert_eq!((meta.uid(), meta.gid(), meta.mode()), (uid, gid, mode), "{}", folder.display());
+            let length = getxattr(folder, "user.tag", value.as_mut_slice()).unwrap();
+            assert_eq!(&value[..length], b"red");
+            if lists {
+                let length = getxattr(folder, "system.posix_acl_default", value.as_mut_slice()).unwrap();
+                assert_eq!(&value[..length], list);
+            }
+        }
+        // What the old one does not have, the new one does not get from the folder above.
+        let (bare, with) = (parent.path().join("bare"), folders[0].0.clone());
+        fs::create_dir(&bare).unwrap();
+        take_attributes(&bare, &fs::metadata(&bare).unwrap(), &with);
+        assert!(getxattr(&with, "user.tag", [0; 8].as_mut_slice()).is_err());
     }
 }

@@ -149,10 +149,7 @@ impl Session {
         loop {
             self.graph.own_changed.notified().await;
             tokio::time::sleep(TOGETHER).await;
-            while let Err(e) = self.infos.write(self.info(), None, None).await {
-                faults.tell(|n| tracing::warn!("{n} time(s) the others could not be told what this node offers: {e}"));
-                tokio::time::sleep(TELL_AGAIN).await;
-            }
+            until_told(&mut faults, || self.infos.write(self.info(), None, None)).await;
         }
     }
 
@@ -282,8 +279,43 @@ pub(super) struct Speaking {
     _end: OwnEnd,
 }
 
+/// Writes until it succeeds. What fails is tried again after [`TELL_AGAIN`] at the earliest, and logged less and less often.
+async fn until_told<W: Future<Output = Result<i64, E>>, E: std::fmt::Display>(faults: &mut Recurring, write: impl Fn() -> W) {
+    while let Err(e) = write().await {
+        faults.tell(|n| tracing::warn!("{n} time(s) the others could not be told what this node offers: {e}"));
+        tokio::time::sleep(TELL_AGAIN).await;
+    }
+}
+
 impl Drop for Session {
     fn drop(&mut self) {
         tracing::debug!("session {} has ended", self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_write_that_fails_is_not_tried_again_at_once() {
+        let (tries, mut faults) = (AtomicU32::new(0), Recurring::default());
+        let fail = || async {
+            tries.fetch_add(1, Ordering::SeqCst);
+            Err("the network is down")
+        };
+        let told = tokio::time::timeout(Duration::from_millis(200), until_told(&mut faults, fail)).await;
+        assert!(told.is_err() && tries.load(Ordering::SeqCst) == 1, "{tries:?}");
+    }
+
+    #[test]
+    fn what_fails_without_end_is_logged_less_and_less_often() {
+        let (mut faults, mut logged) = (Recurring::default(), Vec::new());
+        for _ in 0..6000 {
+            faults.tell(|n| logged.push(n));
+        }
+        assert_eq!((logged.len(), logged.last()), (13, Some(&4096)));
     }
 }
