@@ -282,8 +282,10 @@ impl Slot {
             let (from, to) = (retired.join(&relative), directory.join(&relative));
             if kind.is_dir() {
                 let is_known = ours.folders.contains(&*relative) || kept.folders.contains(&relative);
-                if is_known || !move_unless_there(&from, &to)? {
-                    // What is in it goes into the one that is there.
+                if is_known {
+                    folders.push(from);
+                } else if !move_unless_there(&from, &to)? {
+                    // What is in it goes into the one that is there, unless that is a file.
                     if to.is_dir() {
                         folders.push(from);
                     } else {
@@ -474,7 +476,6 @@ mod tests {
     use std::os::unix::ffi::OsStringExt;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::Path;
-    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::{Duration, SystemTime};
 
     fn files(entries: &[(&str, &str)]) -> Files {
@@ -534,7 +535,9 @@ mod tests {
     #[test]
     fn what_people_saved_is_still_there_after_a_kill() {
         let parent = tempfile::tempdir().unwrap();
-        let (directory, retired) = (lock(parent.path()).directory(), lock(parent.path()).retired());
+        let slot = lock(parent.path());
+        let (directory, retired) = (slot.directory(), slot.retired());
+        drop(slot);
         // Where nothing can be exchanged: killed before the new revision was in place …
         fs::create_dir(&retired).unwrap();
         fs::write(retired.join("arm.usda"), "one").unwrap();
@@ -647,20 +650,22 @@ mod tests {
         };
         let previous: Vec<String> = revision(0).into_keys().collect();
         slot.publish(&revision(0), &[]).unwrap();
-        let (directory, is_over) = (slot.directory(), AtomicBool::new(false));
+        let directory = slot.directory();
         let saved = std::thread::scope(|scope| {
             let saving = scope.spawn(|| {
                 let mut saved = 0;
-                while !is_over.load(Ordering::Relaxed) {
+                for _ in 0..300 {
                     // The folder that it was on its way to may just be gone; then it is told so.
                     saved += usize::from(fs::write(directory.join(format!("saved {saved}.txt")), "mine").is_ok());
+                    std::thread::sleep(Duration::from_micros(500));
                 }
                 saved
             });
-            for n in 1..60 {
+            let mut n = 0;
+            while !saving.is_finished() {
+                n += 1;
                 slot.publish(&revision(n), &previous).unwrap();
             }
-            is_over.store(true, Ordering::Relaxed);
             saving.join().unwrap()
         });
         let lost: Vec<usize> = (0..saved).filter(|n| !directory.join(format!("saved {n}.txt")).exists()).collect();
