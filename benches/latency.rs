@@ -48,7 +48,7 @@ fn measure(urdf: &Path) {
     let mut times: Vec<Duration> = Vec::new();
     let mut timings: Vec<Timings> = Vec::new();
     for number in 0..=DESCRIPTIONS {
-        let source = Source::Text { text: changed(&text, number), file: Some(urdf.to_owned()) };
+        let source = Source::Text { text: changed(&text, number).into(), file: Some(urdf.to_owned()) };
         let resolve = resolve::Options { allowed_roots: vec!["/".into()], ..resolve::Options::default() };
         let job = Job { resolve, ..Job::new(source, folder.path()) };
         let started = Instant::now();

@@ -460,11 +460,11 @@ fn standard_input() -> Result<Source, String> {
     }
     let text = crate::urdf::decode(&bytes).map_err(|diagnostic| diagnostic.to_string())?;
     let directory = std::env::current_dir().map_err(|error| format!("cannot tell the working directory: {error}"))?;
-    Ok(Source::Text { text, file: Some(directory.join("-")) })
+    Ok(Source::Text { text: text.into(), file: Some(directory.join("-")) })
 }
 
 fn inspect(arguments: &Inspect) -> ExitCode {
-    let entry = match entry_of(&arguments.asset) {
+    let entry = match convert::entry(&arguments.asset, &["usda", "glb", "gltf"]) {
         Ok(entry) => entry,
         Err(message) => return failed(&message),
     };
@@ -514,18 +514,6 @@ fn schema(directory: &Path) -> ExitCode {
     let directory = directory.to_string_lossy();
     let _ = writeln!(std::io::stderr(), "wrote {0}: export PXR_PLUGINPATH_NAME={0}", escape_controls(&directory));
     ExitCode::SUCCESS
-}
-
-/// The entry layer of what people call the asset: the layer itself, or its directory.
-fn entry_of(asset: &Path) -> Result<PathBuf, String> {
-    if !asset.is_dir() {
-        return if asset.exists() { Ok(asset.to_owned()) } else { Err(format!("{} does not exist", asset.display())) };
-    }
-    let directory = asset.canonicalize().map_err(|error| format!("cannot open {}: {error}", asset.display()))?;
-    let name = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let endings = ["usda", "glb", "gltf"].into_iter().map(|ending| asset.join(format!("{name}.{ending}")));
-    let entry = endings.into_iter().find(|entry| entry.exists());
-    entry.ok_or_else(|| format!("{} holds no {name}.usda", asset.display()))
 }
 
 fn print_json(value: &impl serde::Serialize) -> ExitCode {

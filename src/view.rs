@@ -17,11 +17,11 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use crate::bridge::launch::{self, Interrupted};
 use crate::bridge::watch::{Event, Watch};
-use crate::convert::{Counts, REPORT, file_name};
+use crate::convert::{FileInfo, REPORT, Report, file_name, named};
 use crate::diagnostic::{Diagnostic, Place, Severity, escape_controls};
-use crate::serve::{FileView, FindingView, Presence, RobotState, RobotView, Server, Site, codes, hash, is_servable};
+use crate::serve::{Presence, RobotState, RobotView, Server, Site, codes, hash, is_servable};
 
-/// The largest report, or text of a glTF, that is read.
+/// The largest text of a glTF that is read.
 const MAX_JSON: u64 = 512 << 20;
 
 /// The port unless one is named.
@@ -142,7 +142,7 @@ fn failed(shown: &RobotView, diagnostic: &Diagnostic) -> RobotView {
     RobotView {
         state: RobotState::Error,
         message: diagnostic.message.clone(),
-        diagnostics: vec![diagnostic.into()],
+        diagnostics: vec![diagnostic.clone()],
         ..shown.clone()
     }
 }
@@ -158,18 +158,6 @@ enum Subject {
     Asset { directory: PathBuf, key: String },
     /// A glTF file, with the files that it refers to; nothing else of its folder is served.
     Alone { directory: PathBuf, file: String },
-}
-
-/// What `report.json` has for the viewer.
-#[derive(Deserialize)]
-struct Report {
-    robot: String,
-    revision: u64,
-    #[serde(default)]
-    files: Vec<FileView>,
-    counts: Option<Counts>,
-    #[serde(default)]
-    diagnostics: Vec<FindingView>,
 }
 
 impl Subject {
@@ -192,12 +180,9 @@ impl Subject {
                     let key = text(directory.file_name());
                     Self::Asset { directory, key }
                 } else {
-                    let file = ["glb", "gltf"]
-                        .map(|ending| format!("{name}.{ending}"))
-                        .into_iter()
-                        .find(|f| directory.join(f).is_file());
+                    let file = named(&directory, name.as_ref(), &["glb", "gltf"]);
                     let file = file.ok_or_else(|| no_drawable(&directory, &name))?;
-                    Self::Alone { directory, file }
+                    Self::Alone { directory, file: text(file.file_name()) }
                 }
             }
             _ => {
@@ -269,10 +254,9 @@ fn asset(directory: &Path, key: &str) -> Result<RobotView, Diagnostic> {
     let unreadable = |error: &dyn std::fmt::Display| {
         fault(&path, format!("{} cannot be read: {error}", path.display())).help("convert the robot again")
     };
-    let bytes = read(&path).map_err(|error| unreadable(&error))?;
-    let report: Report = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
+    let report = Report::read(directory).map_err(|error| unreadable(&error))?;
     let is_drawable =
-        |file: &FileView| !file.path.contains('/') && [".glb", ".gltf"].iter().any(|end| file.path.ends_with(end));
+        |file: &FileInfo| !file.path.contains('/') && [".glb", ".gltf"].iter().any(|end| file.path.ends_with(end));
     if !report.files.iter().any(is_drawable) {
         return Err(no_drawable(directory, &file_name(&report.robot)));
     }
@@ -295,7 +279,7 @@ fn asset(directory: &Path, key: &str) -> Result<RobotView, Diagnostic> {
         time: written(&path),
         directory: Some(directory.to_owned()),
         files: report.files,
-        counts: report.counts,
+        counts: Some(report.counts),
         diagnostics: report.diagnostics,
         frames: None,
         namespace: "/".to_owned(),
@@ -378,7 +362,7 @@ impl Model {
     }
 }
 
-fn file_view(directory: &Path, path: &str) -> std::io::Result<FileView> {
+fn file_view(directory: &Path, path: &str) -> std::io::Result<FileInfo> {
     let path_on_disk = directory.join(path);
     // Opening a pipe would wait for its writer.
     if !fs::metadata(&path_on_disk)?.is_file() {
@@ -386,7 +370,7 @@ fn file_view(directory: &Path, path: &str) -> std::io::Result<FileView> {
     }
     let file = fs::File::open(path_on_disk)?;
     let (bytes, sha256) = (file.metadata()?.len(), hash(&file)?);
-    Ok(FileView { path: path.to_owned(), bytes, sha256 })
+    Ok(FileInfo { path: path.to_owned(), bytes, sha256 })
 }
 
 /// Seconds since 1970 when a file was written.

@@ -1,8 +1,10 @@
 """The command line as people meet it: what it prints where, its exit codes, and one clear message for every mistake."""
 
 import json
+import math
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -319,6 +321,34 @@ def test_inspect(asset):
     assert done.returncode == 0, done.stderr
     for word in ("base_link", "upper_arm_link", "tool0", "shoulder_pan_joint", "joint_states", "left_finger_joint"):
         assert word in done.stdout, f"{word} is not in:\n{done.stdout}"
+
+
+def test_inspect_says_the_unit_of_limits(asset):
+    """In OpenUSD they are in degrees, in glTF in radians."""
+    limits = {}
+    for path in (asset, asset.with_suffix(".glb")):
+        summary = json.loads(run("inspect", "--json", path).stdout)
+        joints = summary["joints"] if "joints" in summary else summary["robots"][0]["joints"]
+        limits[path.suffix] = {joint["name"]: (joint["upper"], joint["unit"]) for joint in joints if "upper" in joint}
+        text = run("inspect", path).stdout
+        for name, (_, unit) in limits[path.suffix].items():
+            assert re.search(rf"^  {name}  .* \.\. \S+ {unit}$|^  {name}  .* \.\. \S+ {unit}  ", text, re.M), f"{name}: {text}"
+    usd, glb = limits[".usda"], limits[".glb"]
+    assert set(usd) == set(glb) and {unit for _, unit in usd.values()} == {"deg", "m"}
+    for name, (upper, unit) in usd.items():
+        assert glb[name] == (pytest.approx(math.radians(upper) if unit == "deg" else upper, rel=1e-6), {"deg": "rad", "m": "m"}[unit])
+
+
+def test_an_asset_is_opened_by_its_folder(asset, tmp_path):
+    """By every command alike, also where the folder has another name than the asset."""
+    copy = shutil.copytree(asset.parent, tmp_path / "copy of arm")
+    for folder, file in ((asset.parent, asset), (copy, copy / asset.name)):
+        assert run("inspect", folder).stdout == run("inspect", file).stdout != ""
+        checked = [json.loads(run("check", "--format", "json", path).stdout) for path in (folder, file.with_suffix(".glb"))]
+        assert checked[0] == checked[1]
+    (copy / "report.json").unlink()
+    message(run("inspect", copy), 1, "holds no copy of arm.usda")
+    message(run("check", copy), 1, "holds no copy of arm.glb")
 
 
 def test_inspect_nothing(tmp_path):

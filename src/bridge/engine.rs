@@ -11,7 +11,7 @@ mod running;
 mod settle;
 mod verdicts;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ use self::graph::Nodes;
 use self::holding::Holding;
 use self::running::{Caller, Running, Task};
 use super::descriptors::Room;
-use super::frames::{Expected, Judgement, Limits};
+use super::frames::{Expected, Limits};
 use super::name::robot_name;
 use super::origin::{Home, Origin};
 use super::parameters::Parameters;
@@ -122,8 +122,8 @@ pub(super) struct Engine<N> {
     reading: Schedule<Arc<Report>>,
     running: Running,
     calls: usize,
+    /// The robots by key, each with all that is kept for it.
     robots: BTreeMap<String, Robot>,
-    judgements: BTreeMap<String, Judgement>,
     /// Robots whose frames are to be held against TF, one after the other.
     to_judge: VecDeque<String>,
     newest: Option<String>,
@@ -132,8 +132,6 @@ pub(super) struct Engine<N> {
     waiting_checks: Vec<Request<interfaces::CheckFrames>>,
     descriptions: Descriptions,
     speakers: Speakers,
-    /// Robots that several sources describe differently, with what was told of them.
-    contested: BTreeMap<String, BTreeSet<String>>,
     /// Nodes whose parameter may be asked for.
     nodes: Nodes,
     urdf_file: Option<UrdfFile>,
@@ -141,9 +139,8 @@ pub(super) struct Engine<N> {
     capture: Capture,
     convert_calls: Requests<interfaces::Convert>,
     check_calls: Requests<interfaces::CheckFrames>,
-    /// One per robot, each keeping its last message, so that late subscribers get the last of every robot.
-    announcers: HashMap<String, Publisher<Asset>>,
-    /// Stands for the topic until the first robot takes it.
+    /// Stands for the topic until the first robot takes it. Each robot has one, which keeps its last message, so that late subscribers
+    /// get the last of every robot.
     first_announcer: Option<Publisher<Asset>>,
     diagnostics: Publisher<DiagnosticArray>,
     period: Interval,
@@ -152,8 +149,6 @@ pub(super) struct Engine<N> {
     graph_changes: watch::Receiver<()>,
     /// How many robots the system has room for.
     holding: Holding,
-    /// Robots whose conversion lacked descriptors: how often in a row, and when to try again.
-    starved: BTreeMap<String, (u32, Instant)>,
     /// When was looked which assets there are.
     counted_assets: Option<Instant>,
     /// What ended that the node can't do without.
@@ -199,13 +194,11 @@ impl<N: Node> Engine<N> {
             places,
             descriptions,
             speakers: Speakers::default(),
-            contested: BTreeMap::new(),
             nodes: Nodes::default(),
             urdf_file: None,
             capture: Capture::default(),
             convert_calls: node.serve("convert")?,
             check_calls: node.serve("~/check_frames")?,
-            announcers: HashMap::new(),
             first_announcer: Some(node.advertise("~/asset", Qos::latched(1))?),
             diagnostics: node.advertise("/diagnostics", Qos::reliable(10))?,
             period: period(parameters.diagnostics_period),
@@ -215,14 +208,12 @@ impl<N: Node> Engine<N> {
             running: Running::default(),
             calls: 0,
             robots: BTreeMap::new(),
-            judgements: BTreeMap::new(),
             to_judge: VecDeque::new(),
             newest: None,
             heard: None,
             waiting_checks: Vec::new(),
             graph_changes: node.graph_changes(),
             holding: Holding::new(room),
-            starved: BTreeMap::new(),
             counted_assets: None,
             ended,
             graph_due: Gathered::default(),
@@ -337,7 +328,7 @@ impl<N: Node> Engine<N> {
         while let Some((key, report)) = self.reading.next(now) {
             let task = Task::Frames { key: key.clone(), report: report.clone() };
             self.running.begin(task, move |_| {
-                let entry = robots::entry(&report).unwrap_or_default();
+                let entry = report.file(robots::ENTRY).unwrap_or_default();
                 Done::Frames { key, frames: work::read_frames(&entry), report }
             });
         }

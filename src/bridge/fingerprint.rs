@@ -42,7 +42,7 @@ mod tests {
     use crate::convert::Source;
 
     fn job(text: &str) -> Job {
-        Job::new(Source::Text { text: text.to_owned(), file: None }, "/out")
+        Job::new(Source::Text { text: text.into(), file: None }, "/out")
     }
 
     fn age(path: &Path, seconds: u64) {

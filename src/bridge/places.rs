@@ -4,7 +4,7 @@
 //! `NAMESPACE.ns`, and where a robot is called like a folder of assets, its asset is in `NAME.robot/NAME`. What lay there before the
 //! node started counts too, so that the answers stay the same from one start to the next.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 
@@ -25,8 +25,8 @@ pub(super) struct Places {
     /// What is taken; whether an asset was written there, or it is only meant to be.
     assets: BTreeMap<String, bool>,
     given: HashMap<(Home, String), String>,
-    /// The places in `given`.
-    taken: HashSet<String>,
+    /// The places in `given`, and for whom.
+    taken: HashMap<String, (Home, String)>,
     /// How many answers there were when they were cleared up.
     kept: usize,
     /// How many assets were written.
@@ -65,7 +65,7 @@ impl Places {
         let taken = &self.taken;
         self.assets.retain(|key, is_written| {
             *is_written = there.contains(key);
-            *is_written || taken.contains(key)
+            *is_written || taken.contains_key(key)
         });
         self.written = self.assets.values().filter(|is_written| **is_written).count();
     }
@@ -79,10 +79,26 @@ impl Places {
     /// an asset was written stays taken.
     pub(super) fn keep(&mut self, is_needed: impl Fn(&str) -> bool) {
         self.given.retain(|_, key| is_needed(key));
-        self.taken = self.given.values().cloned().collect();
+        self.taken = self.given.iter().map(|(wanted, key)| (key.clone(), wanted.clone())).collect();
         self.kept = self.given.len();
         let taken = &self.taken;
-        self.assets.retain(|key, is_written| *is_written || taken.contains(key));
+        self.assets.retain(|key, is_written| *is_written || taken.contains_key(key));
+    }
+
+    /// Forgets the place that was given to one robot. Where an asset was written stays taken.
+    pub(super) fn release(&mut self, key: &str) {
+        if let Some(wanted) = self.taken.remove(key) {
+            self.given.remove(&wanted);
+        }
+        if !self.is_written(key) {
+            self.assets.remove(key);
+        }
+    }
+
+    /// How many places were given, and how many of them have no asset.
+    #[cfg(test)]
+    pub(super) fn sizes(&self) -> [usize; 3] {
+        [self.given.len(), self.taken.len(), self.assets.len() - self.written]
     }
 
     /// The place of the robot of this name in its home: the same whenever it is asked for.
@@ -97,7 +113,7 @@ impl Places {
             parent = free(&parent, segment, ".ns", |key| !self.assets.contains_key(key));
         }
         let mut key = below(&parent, &wanted.1);
-        if self.taken.contains(&key) {
+        if self.taken.contains_key(&key) {
             // The root namespace, which is not the node's own, has no folder that would keep them apart.
             parent = free(&parent, "root.ns", "+", |key| !self.assets.contains_key(key));
             key = below(&parent, &wanted.1);
@@ -107,7 +123,7 @@ impl Places {
             key = below(&parent, &wanted.1);
         }
         self.assets.entry(key.clone()).or_default();
-        self.taken.insert(key.clone());
+        self.taken.insert(key.clone(), wanted.clone());
         self.given.insert(wanted, key.clone());
         key
     }

@@ -56,7 +56,7 @@ pub(super) fn job(
         }
         (false, true) => {
             below = folder;
-            Source::Text { text: request.urdf.clone(), file: None }
+            Source::Text { text: request.urdf.as_str().into(), file: None }
         }
         (true, false) => Source::File(file(request.uri.trim(), parameters)?),
         (true, true) => {

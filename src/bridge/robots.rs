@@ -1,9 +1,11 @@
 //! What the node knows of each robot, and how that reads: as a diagnostic status, as a message, as a view for the page.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::capture::Differing;
 use super::fingerprint::Fingerprint;
 use super::frames::tf::{self, Topic, Tree};
 use super::frames::{Expected, Finding, Judgement, Verdict};
@@ -11,21 +13,20 @@ use super::origin::{Home, Origin};
 use super::{codes, request};
 use crate::convert::{Job, Report};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::ros::PublisherId;
 use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticStatus, KeyValue};
 use crate::ros::msg::std_msgs::Header;
 use crate::ros::msg::urdf_usd::Asset;
-use crate::serve::{
-    AssetFrameView, FileView, FindingView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView,
-};
-use crate::usd::AssetFrame;
+use crate::ros::{Publisher, PublisherId};
+use crate::serve::{AssetFrameView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView};
+use crate::usd::{AssetFrame, InterfaceSummary};
 
+/// The ending of the USD entry layer.
+pub(super) const ENTRY: &str = "usda";
 /// How many robots are named where there may be many.
 pub(super) const MOST_NAMED: usize = 20;
 
-/// What the node knows of a robot.
-#[derive(Debug)]
+/// All that the node knows of a robot, and keeps for it: who drops this forgets the robot.
 pub(super) struct Robot {
     /// The name of the robot.
     pub name: String,
@@ -53,6 +54,18 @@ pub(super) struct Robot {
     pub used: Vec<PathBuf>,
     /// The last asset that was written.
     pub asset: Option<Written>,
+    /// How its frames stood in TF when they were last looked at.
+    pub judgement: Option<Judgement>,
+    /// Announces its asset, and keeps the announcement for late subscribers.
+    pub announcer: Option<Publisher<Asset>>,
+    /// What a revision of its asset declares …
+    pub declared: Option<(u64, Arc<[InterfaceSummary]>)>,
+    /// … and where the running robot differs from it.
+    pub differing: Option<Vec<Differing>>,
+    /// What was told of several sources that describe it differently.
+    pub contested: BTreeSet<String>,
+    /// If its conversion lacked descriptors: how often in a row, and when to try again.
+    pub starved: Option<(u32, Instant)>,
 }
 
 /// An asset as it was written.
@@ -76,6 +89,31 @@ pub(super) enum Frames {
 }
 
 impl Robot {
+    /// A robot of which nothing was tried yet.
+    pub(super) fn new(name: String, job: Arc<Job>, home: Home, origin: Origin, heard_from: Option<PublisherId>) -> Self {
+        Self {
+            name,
+            home,
+            origin,
+            gone: None,
+            job,
+            attempt: 0,
+            fingerprint: None,
+            outcome: Ok(()),
+            time: Time::default(),
+            took: Duration::ZERO,
+            heard_from,
+            used: Vec::new(),
+            asset: None,
+            judgement: None,
+            announcer: None,
+            declared: None,
+            differing: None,
+            contested: BTreeSet::new(),
+            starved: None,
+        }
+    }
+
     /// What the newest attempt found.
     pub(super) fn diagnostics(&self) -> &[Diagnostic] {
         match (&self.outcome, &self.asset) {
@@ -146,7 +184,7 @@ impl Robot {
         if let Some(Written { report, .. }) = &self.asset {
             values.push(pair("revision", report.revision));
             values.push(pair("directory", report.directory.display()));
-            if let Some(entry) = entry(report) {
+            if let Some(entry) = report.file(ENTRY) {
                 values.push(pair("entry", entry.display()));
             }
             values.push(pair("links", report.counts.links));
@@ -185,11 +223,6 @@ impl Robot {
     /// What the page shows. `own`: the node's namespace; `output_dir`: where it lies on this machine is nobody else's business.
     pub(super) fn view(&self, key: &str, own: &str, frames: Option<FramesView>, output_dir: &Path) -> RobotView {
         let report = self.asset.as_ref().map(|asset| &asset.report);
-        let file = |file: &crate::convert::FileInfo| FileView {
-            path: file.path.clone(),
-            bytes: file.bytes,
-            sha256: file.sha256.clone(),
-        };
         RobotView {
             name: self.name.clone(),
             key: key.to_owned(),
@@ -203,7 +236,7 @@ impl Robot {
             revision: report.map(|report| report.revision),
             time: self.time.seconds(),
             directory: report.map(|report| report.directory.clone()),
-            files: report.into_iter().flat_map(|report| &report.files).map(file).collect(),
+            files: report.map_or_else(Vec::new, |report| report.files.clone()),
             counts: report.map(|report| report.counts),
             diagnostics: self.diagnostics().iter().map(|diagnostic| finding(diagnostic, output_dir)).collect(),
             frames,
@@ -220,8 +253,8 @@ pub(super) fn without(output_dir: &Path, text: String) -> String {
     }
 }
 
-fn finding(diagnostic: &Diagnostic, output_dir: &Path) -> FindingView {
-    let mut finding = FindingView::from(diagnostic);
+fn finding(diagnostic: &Diagnostic, output_dir: &Path) -> Diagnostic {
+    let mut finding = diagnostic.clone();
     finding.message = without(output_dir, finding.message);
     finding.help = without(output_dir, finding.help);
     if let Some(below) = finding.place.file.as_deref().and_then(|file| file.strip_prefix(output_dir).ok()) {
@@ -241,8 +274,8 @@ pub(super) fn announcement(report: &Report, stamp: Time) -> Asset {
         ros_namespace: report.namespace.trim_matches('/').to_owned(),
         revision: report.revision,
         directory: report.directory.to_string_lossy().into_owned(),
-        entry: path(entry(report)),
-        glb: path(file(report, ".glb")),
+        entry: path(report.file(ENTRY)),
+        glb: path(report.file("glb")),
         files: report.files.iter().map(|file| file.path.clone()).collect(),
         sha256: report.files.iter().map(|file| file.sha256.clone()).collect(),
         links: small(report.counts.links),
@@ -254,17 +287,6 @@ pub(super) fn announcement(report: &Report, stamp: Time) -> Asset {
         errors: count(Severity::Error),
         report: serde_json::to_string(report).unwrap_or_default(),
     }
-}
-
-/// The asset's file with the asset's name and this ending.
-fn file(report: &Report, ending: &str) -> Option<PathBuf> {
-    let name = format!("{}{ending}", report.name);
-    report.files.iter().any(|file| file.path == name).then(|| report.directory.join(name))
-}
-
-/// The USD entry layer, if there is one.
-pub(super) fn entry(report: &Report) -> Option<PathBuf> {
-    file(report, ".usda")
 }
 
 fn source(job: &Job) -> String {

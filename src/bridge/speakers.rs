@@ -113,6 +113,12 @@ impl Speakers {
         self.by_key.get(key).copied().unwrap_or_default()
     }
 
+    /// How many there are, and how many robots and topics they speak of.
+    #[cfg(test)]
+    pub(super) fn sizes(&self) -> [usize; 3] {
+        [self.speakers.len(), self.by_key.len(), self.by_topic.len()]
+    }
+
     /// Whether some may yet turn out to be gone.
     pub(super) fn is_waiting(&self) -> bool {
         self.unseen > 0

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::{failed, plural, print_json, sarif, show_diagnostics};
 use crate::bridge::frames::Limits;
+use crate::convert;
 use crate::diagnostic::{Diagnostic, Severity, escape_controls};
 use crate::gltf;
 
@@ -26,7 +27,7 @@ const MAX_LINE: usize = 240;
 /// The command's arguments.
 #[derive(Args)]
 pub struct Check {
-    /// The .glb or .gltf file; with --live the entry file of an OpenUSD asset, or its folder
+    /// The .glb or .gltf file, or an asset's folder; with --live the entry file of an OpenUSD asset, or its folder
     asset: PathBuf,
     /// Hold the frames of an OpenUSD asset against the TF and joint states of the robot that runs
     #[arg(long)]
@@ -115,17 +116,18 @@ pub fn run(arguments: &Check) -> ExitCode {
         let Check { format, timeout, .. } = *arguments;
         return live::run(live::Listen { asset, format, timeout, limits, ros_args: &arguments.ros_args });
     }
-    let bytes = match read(asset) {
-        Ok(bytes) => bytes,
-        Err(message) => return failed(&message),
+    let opened = convert::entry(asset, &["glb", "gltf"]).and_then(|file| Ok((read(&file)?, file)));
+    let (bytes, asset) = match &opened {
+        Ok((bytes, file)) => (bytes, file),
+        Err(message) => return failed(message),
     };
-    let mut diagnostics = gltf::check::check(&bytes, Some(asset));
+    let mut diagnostics = gltf::check::check(bytes, Some(asset));
     let counts = Counts::of(&diagnostics);
     let least = arguments.severity.into();
     diagnostics.retain(|diagnostic| diagnostic.severity >= least);
     let printed = match arguments.format {
         Format::Text => {
-            print_text(asset, &bytes, diagnostics, counts);
+            print_text(asset, bytes, diagnostics, counts);
             ExitCode::SUCCESS
         }
         Format::Json => print_json(&Findings { asset, diagnostics: &diagnostics, counts }),
@@ -150,9 +152,6 @@ fn read(asset: &Path) -> Result<Vec<u8>, String> {
     let cannot = |error: std::io::Error| format!("cannot read {shown}: {error}");
     // Asked before it is opened: opening a pipe would wait for its other end, and a device has no end.
     let metadata = std::fs::metadata(asset).map_err(cannot)?;
-    if metadata.is_dir() {
-        return Err(format!("{shown} is a directory; give the .glb or .gltf file in it"));
-    }
     if !metadata.is_file() {
         return Err(format!("{shown} is no regular file; give a .glb or .gltf file"));
     }

@@ -83,7 +83,7 @@ mod tests {
         assert_eq!((loose.uri.as_deref(), loose.package_uri()), (Some("robot.urdf"), None));
 
         let file = at("arm_description/urdf/arm.urdf");
-        let text = Source::Text { text: String::new(), file: Some(file.clone()) };
+        let text = Source::Text { text: "".into(), file: Some(file.clone()) };
         assert_eq!(Identity::of(&text, Some(&file), "my arm").identifier, "my arm");
         let xacro = |arguments| Source::Xacro { file: file.clone(), arguments };
         assert_eq!(Identity::of(&xacro(Vec::new()), Some(&file), "my arm").identifier, uri);

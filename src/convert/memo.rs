@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::Job;
-use super::report::{Counts, FileInfo, Report, SourceInfo, Timings};
-use crate::diagnostic::{Diagnostic, Place};
+use super::report::{Report, Timings};
+use super::{Job, Source};
 use crate::resolve::{COARSE, States};
 use crate::store::{Key, Store};
 
@@ -20,13 +19,8 @@ pub(super) const MARGIN: Duration = if cfg!(test) { Duration::from_millis(50) } 
 struct Memo {
     read: States,
     written: States,
-    robot: String,
-    uri: Option<String>,
-    sha256: String,
-    revision: u64,
-    files: Vec<(String, u64, String)>,
-    counts: Counts,
-    diagnostics: Vec<(String, String, Place, String)>,
+    report: Report,
+    // What is in no `report.json`.
     directory: PathBuf,
     name: String,
     root: String,
@@ -34,79 +28,44 @@ struct Memo {
     used: Vec<PathBuf>,
 }
 
-/// The outcome of `job`, if nothing changed since it was converted last. `made`: the hash of what xacro made of its source.
-pub(super) fn recall(job: &Job, made: Option<&str>, store: &Store, start: Instant) -> Option<Report> {
-    let memo: Memo = store.get(&key(job, made, store)?, |bytes| serde_json::from_slice(bytes).ok())?;
+/// The outcome of `job`, if nothing changed since it was converted last. `hash`: of the text of its
+/// source, where that is in the job or xacro made it.
+pub(super) fn recall(job: &Job, hash: Option<&str>, store: &Store, start: Instant) -> Option<Report> {
+    let memo: Memo = store.get(&key(job, hash, store)?, |bytes| serde_json::from_slice(bytes).ok())?;
     if !(memo.read.hold() && memo.written.hold()) {
         return None;
     }
-    let mut report = memo.report(job.source.kind())?;
-    report.timings_ms = Timings { total: super::milliseconds(start.elapsed()), ..Timings::default() };
-    Some(report)
+    let Memo { report, directory, name, root, namespace, used, .. } = memo;
+    let timings_ms = Timings { total: super::milliseconds(start.elapsed()), ..Timings::default() };
+    Some(Report { timings_ms, directory, name, root, namespace, used, ..report })
 }
 
 /// Keeps the outcome of `job`: what it was made from, and what was left of it.
-pub(super) fn remember(job: &Job, made: Option<&str>, store: &Store, report: &Report, read: States, written: States) {
-    if let Some(key) = key(job, made, store).filter(|_| read.are_sure()) {
-        store.put(&key, || serde_json::to_vec(&Memo::of(report, read, written)).unwrap_or_default());
+pub(super) fn remember(job: &Job, hash: Option<&str>, store: &Store, report: &Report, read: States, written: States) {
+    if let Some(key) = key(job, hash, store).filter(|_| read.are_sure()) {
+        let report = report.clone();
+        let (directory, name, root) = (report.directory.clone(), report.name.clone(), report.root.clone());
+        let (namespace, used) = (report.namespace.clone(), report.used.clone());
+        let memo = Memo { read, written, report, directory, name, root, namespace, used };
+        store.put(&key, || serde_json::to_vec(&memo).unwrap_or_default());
     }
 }
 
 /// `None` if nothing is kept, or the outcome depends on more than the job and files: on the date.
-fn key(job: &Job, made: Option<&str>, store: &Store) -> Option<Key> {
+fn key(job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> {
     if !store.keeps() || job.simready.is_some() || job.dated {
         return None;
     }
     // How long it may take changes nothing of what comes out.
-    let job = &Job { time_limit: None, ..job.clone() };
+    let mut job = Job { time_limit: None, ..job.clone() };
+    if let Source::Text { text, .. } = &mut job.source {
+        // Its hash stands for it.
+        *text = "".into();
+    }
     // Relative paths of the job start from it.
     let folder = std::env::current_dir().ok()?;
     let key = Key::of("conversion").and(folder.as_os_str().as_encoded_bytes()).and(format!("{job:?}").as_bytes());
-    Some(key.and(made.unwrap_or_default().as_bytes()).key())
-}
-
-impl Memo {
-    fn of(report: &Report, read: States, written: States) -> Self {
-        let report = report.clone();
-        Self {
-            read,
-            written,
-            robot: report.robot,
-            uri: report.source.uri,
-            sha256: report.source.sha256,
-            revision: report.revision,
-            files: report.files.into_iter().map(|file| (file.path, file.bytes, file.sha256)).collect(),
-            counts: report.counts,
-            diagnostics: report.diagnostics.into_iter().map(|d| (d.code.to_owned(), d.message, d.place, d.help)).collect(),
-            directory: report.directory,
-            name: report.name,
-            root: report.root,
-            namespace: report.namespace,
-            used: report.used,
-        }
-    }
-
-    fn report(self, kind: &'static str) -> Option<Report> {
-        let diagnostic = |(code, message, place, help): (String, String, Place, String)| {
-            let code = crate::codes::find(&code)?;
-            Some(Diagnostic::new(code, place, message).help(help))
-        };
-        Some(Report {
-            robot: self.robot,
-            source: SourceInfo { kind, uri: self.uri, sha256: self.sha256 },
-            revision: self.revision,
-            files: self.files.into_iter().map(|(path, bytes, sha256)| FileInfo { path, bytes, sha256 }).collect(),
-            counts: self.counts,
-            timings_ms: Timings::default(),
-            diagnostics: self.diagnostics.into_iter().map(diagnostic).collect::<Option<_>>()?,
-            directory: self.directory,
-            name: self.name,
-            root: self.root,
-            namespace: self.namespace,
-            changed: false,
-            used: self.used,
-        })
-    }
+    Some(key.and(hash.unwrap_or_default().as_bytes()).key())
 }
 
 #[cfg(test)]
@@ -115,7 +74,8 @@ mod tests {
     use std::path::Path;
 
     use crate::convert::{Context, Job, Report, Source, convert};
-    use crate::resolve;
+    use crate::diagnostic::{Code, Diagnostic, Place, Severity};
+    use crate::resolve::{self, States};
     use crate::store::Store;
 
     const STL: &str = "solid\nfacet vertex 0 0 0 vertex 1 0 0 vertex 0 1 0 endfacet\nendsolid\n";
@@ -175,5 +135,22 @@ mod tests {
         write(&urdf, &text.replace("'a'>", "'b'>"), false);
         let young = convert(&job(&root));
         assert!(young.changed && !is_recalled(&convert(&job(&root))));
+    }
+
+    #[test]
+    fn a_conversion_is_recalled_whatever_was_found() {
+        const UNLISTED: Code = Code { id: "in-no-list", severity: Severity::Warning, meaning: "", outcome: "" };
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        write(&root.join("r.urdf"), "<robot name='r'><link name='a'/></robot>", true);
+        let (job, store) = (job(&root), Store::in_memory(1 << 20));
+        let made = convert(&job, &Context::default()).unwrap();
+        let found = Diagnostic::new(&UNLISTED, Place { line: 3, ..Place::file("a.urdf") }, "odd").help("look at it");
+        let made = Report { diagnostics: vec![found], ..made };
+        let states = || States::now(&made.used);
+        super::remember(&job, None, &store, &made, states(), states());
+        let recalled = super::recall(&job, None, &store, std::time::Instant::now()).unwrap();
+        assert_eq!((&recalled.diagnostics, &recalled.source), (&made.diagnostics, &made.source));
+        assert_eq!((&recalled.used, &recalled.directory, recalled.changed), (&made.used, &made.directory, false));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! This module knows the order of things and every reader and writer; it knows neither ROS nor HTTP, nor what is in a layer.
 
+mod asset;
 pub mod codes;
 mod context;
 mod identity;
@@ -25,11 +26,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+pub use asset::{entry, named};
 pub use context::{Context, Progress, Show, Step};
 use identity::Identity;
 pub use publish::Error as PublishError;
 use rayon::prelude::*;
-pub use report::{Counts, FileInfo, Report, SourceInfo, Timings};
+pub use report::{Counts, FileInfo, REPORT, Report, SourceInfo, Timings};
 use sha2::{Digest, Sha256};
 pub use simready::Simready;
 
@@ -38,12 +40,6 @@ use crate::robot::{Captured, Robot};
 use crate::store::Store;
 use crate::time_limit::{Ended, TimeLimit};
 use crate::{gltf, mesh, resolve, urdf, usd, xacro};
-
-/// The name of the report in an asset's directory.
-pub const REPORT: &str = "report.json";
-
-/// The largest report that is read back, in bytes.
-const MAX_REPORT: u64 = 256 << 20;
 
 /// Where a robot's description comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,8 +55,8 @@ pub enum Source {
     },
     /// URDF text, with the file that relative references start from if there is one.
     Text {
-        /// The description.
-        text: String,
+        /// The description. However many hold it, it is in memory once.
+        text: Arc<str>,
         /// Where it would be if it were a file.
         file: Option<PathBuf>,
     },
@@ -261,12 +257,16 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     // What xacro makes depends on more than files, so it is made anew every time; what came of the same text may be known.
     let expanded = job.source.xacro().map(|(file, arguments)| expand(file, arguments, &files, context, &limit)).transpose();
     let expanded = expanded.map_err(|stop| Failure { diagnostics: vec![*stop], used: files.used() })?;
-    let made = expanded.as_ref().map(|source| source.sha256.clone());
-    if let Some(report) = memo::recall(job, made.as_deref(), &context.store, start) {
+    // A text is hashed once, for the report and for the memory of conversions.
+    let hash = match &job.source {
+        Source::Text { text, .. } => Some(sha256(text.as_bytes())),
+        Source::File(_) | Source::Xacro { .. } => expanded.as_ref().map(|source| source.sha256.clone()),
+    };
+    if let Some(report) = memo::recall(job, hash.as_deref(), &context.store, start) {
         return Ok(report);
     }
     // Whoever watches the files that were used tries again when one changes, whatever it was about them.
-    let result = catch_unwind(AssertUnwindSafe(|| run(job, expanded, &files, context, (start, &limit))))
+    let result = catch_unwind(AssertUnwindSafe(|| run(job, (expanded, hash.as_deref()), &files, context, (start, &limit))))
         .unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
     let used = files.used();
     let result = match result {
@@ -274,7 +274,7 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
             let report = Report { used, ..report };
             // What lacked descriptors may have them the next time.
             if let Some(read) = files.states(started - memo::MARGIN).filter(|_| !is_out_of_files(&report.diagnostics)) {
-                memo::remember(job, made.as_deref(), &context.store, &report, read, written);
+                memo::remember(job, hash.as_deref(), &context.store, &report, read, written);
             }
             Ok(report)
         }
@@ -303,12 +303,12 @@ fn defect(panic: &(dyn std::any::Any + Send)) -> Diagnostic {
 
 fn run(
     job: &Job,
-    expanded: Option<SourceText>,
+    (expanded, hash): (Option<SourceText>, Option<&str>),
     files: &resolve::Files,
     context: &Context,
     (start, limit): (Instant, &TimeLimit),
 ) -> Result<(Report, resolve::States), Vec<Diagnostic>> {
-    let source = expanded.map_or_else(|| read_source(job, files), Ok).map_err(|d| vec![d])?;
+    let source = expanded.map_or_else(|| read_source(job, hash, files), Ok).map_err(|d| vec![d])?;
     let urdf::Outcome { robot, mut diagnostics } = urdf::read(&source.text, source.file.as_deref());
     let Some(mut robot) = robot else { return Err(source.told(diagnostics)) };
     let read = start.elapsed();
@@ -377,7 +377,7 @@ fn run(
     };
     let mut report = Report {
         robot: robot.name.clone(),
-        source: SourceInfo { kind: job.source.kind(), uri: identity.uri, sha256: source.sha256 },
+        source: SourceInfo { kind: job.source.kind().into(), uri: identity.uri, sha256: source.sha256 },
         revision: 0,
         // A quarter of the time of a small change is hashing.
         files: outputs
@@ -452,13 +452,13 @@ fn publish(
                 .help("choose another output directory, or make this one writable"),
         ]
     };
-    let listed = |directory: &Path| Previous::read(&directory.join(REPORT)).files.into_iter().chain([REPORT.to_owned()]).collect();
+    let listed = |directory: &Path| previous(directory).1.into_iter().chain([REPORT.to_owned()]).collect();
     let slot = publish::Slot::lock(&parent, &report.name, listed).map_err(failed)?;
     let paths: Vec<PathBuf> =
         outputs.keys().map(String::as_str).chain([REPORT]).map(|path| slot.directory().join(path)).collect();
-    let previous = Previous::read(&slot.directory().join(REPORT));
-    report.changed = !(previous.revision > 0 && slot.holds(&outputs, &previous.files));
-    report.revision = previous.revision + u64::from(report.changed);
+    let (last, mut ours) = previous(&slot.directory());
+    report.changed = !(last > 0 && slot.holds(&outputs, &ours));
+    report.revision = last + u64::from(report.changed);
     if !report.changed {
         report.timings_ms.total = ms(start.elapsed());
         return Ok(resolve::States::now(&paths));
@@ -470,36 +470,22 @@ fn publish(
         vec![Diagnostic::new(&codes::INTERNAL, Place::default(), format!("the report cannot be written: {error}"))]
     })?;
     outputs.insert(REPORT.to_owned(), text);
-    let mut ours = previous.files;
     ours.push(REPORT.to_owned());
     slot.publish(&outputs, &ours).map_err(failed)?;
     // While the lock is held: after it, these may be another writer's.
     Ok(resolve::States::now(&paths))
 }
 
-/// What the last revision's report says of it.
-#[derive(Default)]
-struct Previous {
-    revision: u64,
-    files: Vec<String>,
-}
-
-impl Previous {
-    /// Nothing, if there is no report or it can't be understood: then everything is written anew.
-    fn read(path: &Path) -> Self {
-        // Whoever put a pipe or a mountain there gets it replaced.
-        let is_ours = std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_REPORT);
-        let read = || serde_json::from_slice::<serde_json::Value>(&std::fs::read(path).ok()?).ok();
-        let Some(json) = is_ours.then(read).flatten() else { return Self::default() };
-        let files =
-            json["files"].as_array().into_iter().flatten().filter_map(|f| f["path"].as_str().map(str::to_owned)).collect();
-        Self { revision: json["revision"].as_u64().unwrap_or(0), files }
-    }
+/// The number of the revision in a directory, and its files; 0 and none if there is no report, or it can't be understood: then everything
+/// is written anew.
+fn previous(directory: &Path) -> (u64, Vec<String>) {
+    let files = |report: Report| report.files.into_iter().map(|file| file.path).collect();
+    Report::read(directory).map_or_else(|_| (0, Vec::new()), |report| (report.revision, files(report)))
 }
 
 /// A source's text and what is known of it.
 struct SourceText {
-    text: String,
+    text: Arc<str>,
     file: Option<PathBuf>,
     sha256: String,
     /// What xacro warned of, if it made the text of the file.
@@ -532,16 +518,18 @@ fn expand(
     included.iter().for_each(|included| files.rely_on(included));
     let xacro::Expanded { text, warnings } = expanded?;
     context.expanded.iter().for_each(|tell| tell(&text));
-    Ok(SourceText { sha256: sha256(text.as_bytes()), text, file: Some(file), expanded: Some(warnings) })
+    Ok(SourceText { sha256: sha256(text.as_bytes()), text: text.into(), file: Some(file), expanded: Some(warnings) })
 }
 
-fn read_source(job: &Job, files: &resolve::Files) -> Result<SourceText, Diagnostic> {
+/// Reads the source. `hash`: of its text, if that is in the job.
+fn read_source(job: &Job, hash: Option<&str>, files: &resolve::Files) -> Result<SourceText, Diagnostic> {
     match &job.source {
         Source::Text { text, file } => {
             if let Some(folder) = file.as_deref().and_then(Path::parent) {
                 files.allow(folder);
             }
-            Ok(SourceText { sha256: sha256(text.as_bytes()), text: text.clone(), file: file.clone(), expanded: None })
+            let sha256 = hash.map_or_else(|| sha256(text.as_bytes()), str::to_owned);
+            Ok(SourceText { sha256, text: text.clone(), file: file.clone(), expanded: None })
         }
         Source::File(path) | Source::Xacro { file: path, .. } => {
             refuse_other_kinds(path)?;
@@ -551,7 +539,7 @@ fn read_source(job: &Job, files: &resolve::Files) -> Result<SourceText, Diagnost
                 d.place.file = Some(path.clone().into());
                 d
             })?;
-            Ok(SourceText { text, sha256: sha256(&file.bytes), file: Some(path), expanded: None })
+            Ok(SourceText { text: text.into(), sha256: sha256(&file.bytes), file: Some(path), expanded: None })
         }
     }
 }

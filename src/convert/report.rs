@@ -1,27 +1,40 @@
 //! What a conversion tells programs: `report.json` (the contract is in the README).
 
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Diagnostic, Severity};
 
+/// The name of the report in an asset's directory.
+pub const REPORT: &str = "report.json";
+
+/// The largest report that is read back, in bytes.
+const MAX_REPORT: u64 = 256 << 20;
+
 /// The outcome of a conversion that wrote an asset, or found the written one current.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// The robot's name as its source gives it.
     pub robot: String,
     /// What was converted.
+    #[serde(default)]
     pub source: SourceInfo,
     /// Counts the different contents of this asset, from 1.
     pub revision: u64,
     /// Every file of the asset but `report.json` itself.
+    #[serde(default)]
     pub files: Vec<FileInfo>,
     /// What the robot consists of.
+    #[serde(default)]
     pub counts: Counts,
     /// Milliseconds per phase.
+    #[serde(default)]
     pub timings_ms: Timings,
     /// What was found on the way, in the order of the phases.
+    #[serde(default)]
     pub diagnostics: Vec<Diagnostic>,
     /// The asset's directory.
     #[serde(skip)]
@@ -44,6 +57,25 @@ pub struct Report {
 }
 
 impl Report {
+    /// Reads the report of the asset in `directory`, which may be of another version of this program. It has what `report.json` has,
+    /// the directory and the asset's name.
+    ///
+    /// # Errors
+    /// If there is no report, or it can't be read or understood.
+    pub fn read(directory: &Path) -> io::Result<Self> {
+        let path = directory.join(REPORT);
+        let meta = fs::metadata(&path)?;
+        // Opening a pipe would wait for its other end, and a device has no end.
+        let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        match meta.is_file() {
+            true if meta.len() <= MAX_REPORT => {}
+            true => return refused("it is larger than 256 MiB"),
+            false => return refused("it is no regular file"),
+        }
+        let report: Self = serde_json::from_slice(&fs::read(&path)?)?;
+        Ok(Self { name: super::file_name(&report.robot), directory: directory.to_owned(), ..report })
+    }
+
     /// How many findings have this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.diagnostics.iter().filter(|d| d.severity == severity).count()
@@ -51,19 +83,19 @@ impl Report {
 }
 
 /// What was converted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceInfo {
     /// `urdf` or `xacro`.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// The file, `package://` where it lies in a package; absent for text.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
     /// Of the bytes, or of the text that xacro made; lower-case hex.
     pub sha256: String,
 }
 
 /// A file of an asset.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileInfo {
     /// Relative to the asset's directory, with forward slashes.
     pub path: String,

@@ -3,6 +3,7 @@
 //! Every module reports through [`Diagnostic`]; none prints. This module knows no file format and no module that reports.
 
 mod escape;
+mod id;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -101,20 +102,21 @@ impl fmt::Display for Place {
     }
 }
 
-/// One finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// One finding. It is written to JSON and read from there as it is in `report.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
     /// The stable code, [`Code::id`].
-    pub code: &'static str,
+    #[serde(deserialize_with = "id::deserialize")]
+    pub code: id::Id,
     /// What is wrong, naming the thing.
     pub message: String,
     /// Where.
-    #[serde(rename = "where")]
+    #[serde(rename = "where", default)]
     pub place: Place,
     /// What to do about it.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub help: String,
 }
 

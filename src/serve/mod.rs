@@ -32,9 +32,7 @@ use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use crate::diagnostic::{Diagnostic, Place};
 pub(crate) use assets::is_servable;
-pub use site::{
-    AssetFrameView, Event, FileView, FindingView, FrameView, FramesView, Presence, RobotState, RobotView, Site, TransformView,
-};
+pub use site::{AssetFrameView, Event, FrameView, FramesView, Presence, RobotState, RobotView, Site, TransformView};
 use tags::Tags;
 pub(crate) use tags::hash;
 use viewer::Page;

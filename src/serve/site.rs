@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
 use super::joints::{AllStates, States};
-use crate::convert::Counts;
-use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::convert::{Counts, FileInfo};
+use crate::diagnostic::Diagnostic;
 
 /// How many events a slow reader may be behind before it is told to read everything anew.
 const BACKLOG: usize = 256;
@@ -60,51 +60,16 @@ pub struct RobotView {
     #[serde(skip)]
     pub directory: Option<PathBuf>,
     /// Its files.
-    pub files: Vec<FileView>,
+    pub files: Vec<FileInfo>,
     /// What the robot consists of.
     pub counts: Option<Counts>,
     /// What the last conversion found.
-    pub diagnostics: Vec<FindingView>,
+    pub diagnostics: Vec<Diagnostic>,
     /// Its frames against TF, once they were checked.
     pub frames: Option<FramesView>,
     /// Whether no other file of the directory than `files` is served.
     #[serde(skip)]
     pub only_listed: bool,
-}
-
-/// A finding, as in `report.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FindingView {
-    /// How bad it is.
-    pub severity: Severity,
-    /// The stable code.
-    pub code: String,
-    /// What is wrong, naming the thing.
-    pub message: String,
-    /// Where.
-    #[serde(rename = "where", default)]
-    pub place: Place,
-    /// What to do about it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub help: String,
-}
-
-impl From<&Diagnostic> for FindingView {
-    fn from(diagnostic: &Diagnostic) -> Self {
-        let Diagnostic { severity, code, message, place, help } = diagnostic.clone();
-        Self { severity, code: code.to_owned(), message, place, help }
-    }
-}
-
-/// A file of an asset.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileView {
-    /// Relative to the asset's directory, with forward slashes.
-    pub path: String,
-    /// Length.
-    pub bytes: u64,
-    /// Of the content, lower-case hex.
-    pub sha256: String,
 }
 
 /// The verdicts on a robot's frames.

@@ -14,7 +14,8 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::viewer::Page;
-use super::{AssetFrameView, FileView, MOST_CLIENTS, RobotState, RobotView, Server, Site, TransformView};
+use super::{AssetFrameView, MOST_CLIENTS, RobotState, RobotView, Server, Site, TransformView};
+use crate::convert::FileInfo;
 
 /// Any free port.
 const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -130,7 +131,7 @@ fn arm(folder: &Path) -> Arc<Site> {
     fs::write(folder.join("arm.glb"), (0..10).collect::<Vec<u8>>()).unwrap();
     fs::write(folder.join("arm.usda"), "#usda 1.0\n".repeat(1000)).unwrap();
     let site = Arc::new(Site::default());
-    let file = FileView { path: "arm.glb".to_owned(), bytes: 10, sha256: String::new() };
+    let file = FileInfo { path: "arm.glb".to_owned(), bytes: 10, sha256: String::new() };
     site.show(RobotView { files: vec![file], ..robot("arm", folder) }, Vec::new());
     site
 }
@@ -223,7 +224,7 @@ async fn nothing_outside_an_asset_is_served() {
     std::os::unix::fs::symlink("arm.glb", inside.join("same.glb")).unwrap();
     let site = arm(&inside);
     // A robot whose folder must not be served beyond what it lists.
-    let file = FileView { path: "arm.glb".to_owned(), bytes: 10, sha256: String::new() };
+    let file = FileInfo { path: "arm.glb".to_owned(), bytes: 10, sha256: String::new() };
     site.show(RobotView { files: vec![file], only_listed: true, ..robot("alone", &inside) }, Vec::new());
     let address = start(site).await;
     for path in [

@@ -255,6 +255,9 @@ pub struct JointSummary {
     /// Degrees or metres; infinities are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upper: Option<f64>,
+    /// What the limits are in: `deg` or `m`; `None` without limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<&'static str>,
     /// The joint that it follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mimics: Option<String>,
@@ -342,14 +345,17 @@ fn summary(asset: &Opened) -> Summary {
     for node in ordered {
         let frame = |relationship: &str| asset.node(node.target(relationship)).map(|body| asset.nodes[body].frame_id());
         let finite = |attribute: &str| node.number(attribute).filter(|limit| limit.is_finite());
+        let (lower, upper) = (finite("physics:lowerLimit"), finite("physics:upperLimit"));
+        let unit = if node.type_name == "PhysicsPrismaticJoint" { "m" } else { "deg" };
         joints.push(JointSummary {
             name: ros_name(node),
             path: node.path.clone(),
             kind: node.string("urdf:type").unwrap_or_else(|| node.type_name.clone()),
             parent: frame("physics:body0"),
             child: frame("physics:body1"),
-            lower: finite("physics:lowerLimit"),
-            upper: finite("physics:upperLimit"),
+            lower,
+            upper,
+            unit: lower.or(upper).map(|_| unit),
             mimics: asset.node(node.target("ext_physics:mimic:joint")).map(|leader| ros_name(&asset.nodes[leader])),
         });
     }
@@ -396,8 +402,9 @@ impl fmt::Display for Summary {
             let [name, kind] = [&joint.name, &joint.kind].map(|text| Escaped(text));
             let parent = Escaped(joint.parent.as_deref().unwrap_or("(world)"));
             write!(f, "  {name}  {kind}  {parent} -> {}", Escaped(joint.child.as_deref().unwrap_or("?")))?;
-            if let (Some(lower), Some(upper)) = (joint.lower, joint.upper) {
-                write!(f, "  {lower} .. {upper}")?;
+            if let Some(unit) = joint.unit {
+                let side = |limit: Option<f64>| limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
+                write!(f, "  {} .. {} {unit}", side(joint.lower), side(joint.upper))?;
             }
             if let Some(leader) = &joint.mimics {
                 write!(f, "  mimics {}", Escaped(leader))?;

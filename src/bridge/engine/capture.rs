@@ -1,6 +1,6 @@
 //! What running robots offer to ROS: taken into their assets, and assets held against it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -20,9 +20,6 @@ use crate::usd::InterfaceSummary;
 #[derive(Default)]
 pub(super) struct Capture {
     seen: Option<watch::Receiver<Arc<Seen>>>,
-    /// What the revisions of assets declare, by robot.
-    declared: HashMap<String, (u64, Arc<[InterfaceSummary]>)>,
-    differing: BTreeMap<String, Vec<Differing>>,
 }
 
 impl Capture {
@@ -33,12 +30,6 @@ impl Capture {
             None => std::future::pending().await,
         }
     }
-
-    /// Forgets a robot.
-    pub(super) fn forget(&mut self, key: &str) {
-        self.declared.remove(key);
-        self.differing.remove(key);
-    }
 }
 
 impl<N: Node> Engine<N> {
@@ -46,6 +37,9 @@ impl<N: Node> Engine<N> {
     pub(super) fn set_capture(&mut self) {
         // Who listens ends when nobody wants to know.
         self.capture = Capture::default();
+        for robot in self.robots.values_mut() {
+            (robot.declared, robot.differing) = (None, None);
+        }
         if self.parameters.capture_interfaces {
             let (sender, seen) = watch::channel(Arc::default());
             // Its end is noticed by that of what it tells.
@@ -110,10 +104,10 @@ impl<N: Node> Engine<N> {
 
     /// Has the interfaces of a robot's asset read back, if they are wanted.
     pub(super) fn read_interfaces(&mut self, key: &str) {
-        let report = self.robots.get(key).and_then(|robot| robot.asset.as_ref()).map(|asset| asset.report.clone());
-        let Some(report) = report.filter(|_| self.capture.seen.is_some()) else { return };
-        let Some(entry) = robots::entry(&report) else { return };
-        if self.capture.declared.get(key).is_none_or(|(revision, _)| *revision != report.revision) {
+        let Some(robot) = self.robots.get(key).filter(|_| self.capture.seen.is_some()) else { return };
+        let Some(report) = robot.asset.as_ref().map(|asset| &asset.report) else { return };
+        let Some(entry) = report.file(robots::ENTRY) else { return };
+        if robot.declared.as_ref().is_none_or(|(revision, _)| *revision != report.revision) {
             let (key, revision) = (key.to_owned(), report.revision);
             let task = Task::Interfaces { key: key.clone(), revision };
             self.running.begin(task, move |_| Done::Interfaces { key, revision, declared: work::read_interfaces(&entry) });
@@ -124,7 +118,9 @@ impl<N: Node> Engine<N> {
     pub(super) fn take_interfaces(&mut self, key: String, revision: u64, declared: Result<Arc<[InterfaceSummary]>, String>) {
         match declared {
             Ok(declared) if self.capture.seen.is_some() => {
-                self.capture.declared.insert(key.clone(), (revision, declared));
+                // It may have been forgotten meanwhile.
+                let Some(robot) = self.robots.get_mut(&key) else { return };
+                robot.declared = Some((revision, declared));
                 self.hold_interfaces(&key);
             }
             Ok(_) => {}
@@ -136,26 +132,28 @@ impl<N: Node> Engine<N> {
     fn hold_interfaces(&mut self, key: &str) {
         let (Some(seen), Some(robot)) = (&self.capture.seen, self.robots.get(key)) else { return };
         let seen = seen.borrow().clone();
-        let Some((_, declared)) = self.capture.declared.get(key).filter(|_| robot.runs()) else { return };
+        let Some((_, declared)) = robot.declared.as_ref().filter(|_| robot.runs()) else { return };
         if seen.is_empty() {
             return;
         }
         let node = self.node.fully_qualified_name();
         let differing = capture::compare(declared, &seen, self.namespace(&robot.home), &node);
-        if self.capture.differing.get(key) == Some(&differing) {
+        if robot.differing.as_ref() == Some(&differing) {
             return;
         }
         for Differing { what, detail, .. } in &differing {
             tracing::warn!("{key:?}: the asset declares the {what}, but {detail}");
         }
-        self.capture.differing.insert(key.to_owned(), differing);
+        if let Some(robot) = self.robots.get_mut(key) {
+            robot.differing = Some(differing);
+        }
         self.publish_status(key);
     }
 
     /// How a robot's interfaces stand, for `/diagnostics`.
     pub(super) fn interfaces_status(&self, key: &str, robot: &Robot) -> Option<DiagnosticStatus> {
-        let differing = self.capture.differing.get(key).filter(|_| robot.runs())?;
-        let declared = self.capture.declared.get(key).map_or(0, |(_, declared)| declared.len());
+        let differing = robot.differing.as_ref().filter(|_| robot.runs())?;
+        let declared = robot.declared.as_ref().map_or(0, |(_, declared)| declared.len());
         Some(capture::status(self.node.name(), key, robot, declared, differing))
     }
 }

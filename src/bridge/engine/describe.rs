@@ -184,7 +184,7 @@ impl<N: Node> Engine<N> {
             return;
         }
         self.warn_of_rivals(&key, &origin, &text);
-        let job = self.job(Source::Text { text, file: None }, &home, &key);
+        let job = self.job(Source::Text { text: text.into(), file: None }, &home, &key);
         self.heard = Some(request::Heard { job: job.clone(), home: home.clone(), key: key.clone() });
         let order = Order::Source(Work { job, home, origin, heard_from: publisher });
         if self.schedule.replace(key.clone(), order, Instant::now()).is_some() {
@@ -224,8 +224,8 @@ impl<N: Node> Engine<N> {
 
     /// Two who describe one robot differently take its asset from each other.
     fn warn_of_rivals(&mut self, key: &str, origin: &Origin, text: &str) {
-        let Some(robot) = self.robots.get(key).filter(|robot| robot.gone.is_none()) else { return };
-        let is_same = matches!(&robot.job.source, Source::Text { text: other, .. } if other == text);
+        let Some(robot) = self.robots.get_mut(key).filter(|robot| robot.gone.is_none()) else { return };
+        let is_same = matches!(&robot.job.source, Source::Text { text: other, .. } if **other == *text);
         let rivals = match (&robot.origin, origin) {
             (Origin::Call, _) => return,
             (Origin::Topic(before), Origin::Topic(now)) if before == now => {
@@ -246,8 +246,7 @@ impl<N: Node> Engine<N> {
             return;
         }
         // Each in its own right: a third one who joins is news, the same two again are none.
-        let told = self.contested.entry(key.to_owned()).or_default();
-        if told.len() < MOST_TOLD && told.insert(rivals.clone()) {
+        if robot.contested.len() < MOST_TOLD && robot.contested.insert(rivals.clone()) {
             tracing::warn!(
                 "{rivals} a robot {:?}, and differently: the last one heard counts; give them different names or namespaces",
                 robot.name

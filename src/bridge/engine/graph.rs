@@ -191,10 +191,10 @@ impl<N: Node> Engine<N> {
 
     /// Whether a robot of the node's own is there, and no frame of it is heard where it should be.
     pub(super) fn is_any_lost(&self) -> bool {
-        self.robots.iter().any(|(key, robot)| {
+        self.robots.values().any(|robot| {
             let has_frames =
                 matches!(robot.asset.as_ref().map(|asset| &asset.frames), Some(Frames::Read(Ok(frames))) if !frames.is_empty());
-            let is_heard = || self.judgements.get(key).is_some_and(|j| j.findings.iter().any(|f| f.actual_topic.is_some()));
+            let is_heard = || robot.judgement.as_ref().is_some_and(|j| j.findings.iter().any(|f| f.actual_topic.is_some()));
             robot.home == Home::Own && robot.runs() && has_frames && !is_heard()
         })
     }

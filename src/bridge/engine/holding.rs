@@ -135,30 +135,30 @@ impl<N: Node> Engine<N> {
 
     /// A conversion lacked descriptors, or did not: then the next time is the first again.
     pub(super) fn note_starved(&mut self, key: &str, diagnostics: &[Diagnostic]) {
+        let Some(robot) = self.robots.get_mut(key) else { return };
         if !crate::convert::is_out_of_files(diagnostics) {
-            self.starved.remove(key);
+            robot.starved = None;
             return;
         }
-        let times = self.starved.get(key).map_or(0, |(times, _)| (times + 1).min(MOST_DOUBLED));
-        self.starved.insert(key.to_owned(), (times, Instant::now() + Duration::from_secs(1 << times)));
-        if let Some(robot) = self.robots.get_mut(key) {
-            // What it found holds for that moment only.
-            robot.fingerprint = None;
-        }
+        let times = robot.starved.map_or(0, |(times, _)| (times + 1).min(MOST_DOUBLED));
+        robot.starved = Some((times, Instant::now() + Duration::from_secs(1 << times)));
+        // What it found holds for that moment only.
+        robot.fingerprint = None;
     }
 
     /// Converts what lacked descriptors once more.
     pub(super) fn try_starved_again(&mut self) {
         let now = Instant::now();
-        let due: Vec<String> = self.starved.iter().filter(|(_, (_, due))| *due <= now).map(|(key, _)| key.clone()).collect();
-        for key in due {
-            if let Some((times, due)) = self.starved.get_mut(&key).filter(|_| self.robots.contains_key(&key)) {
-                *due = now + Duration::from_secs(1 << *times);
-                tracing::info!("{key:?} lacked descriptors: it is converted again");
-                self.convert_again(&key);
-            } else {
-                self.starved.remove(&key);
+        let mut due = Vec::new();
+        for (key, robot) in &mut self.robots {
+            if let Some((times, at)) = robot.starved.as_mut().filter(|(_, at)| *at <= now) {
+                *at = now + Duration::from_secs(1 << *times);
+                due.push(key.clone());
             }
+        }
+        for key in due {
+            tracing::info!("{key:?} lacked descriptors: it is converted again");
+            self.convert_again(&key);
         }
     }
 }

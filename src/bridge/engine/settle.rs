@@ -1,7 +1,7 @@
 //! What becomes of a conversion: a robot's new state, told to everyone; and robots that leave and come back.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::{Engine, Outcome, asset_key, log, request, tell, work};
 use crate::bridge::origin::{Home, Origin};
@@ -10,7 +10,8 @@ use crate::bridge::work::Attempt;
 use crate::convert::{Report, Source};
 use crate::diagnostic::Diagnostic;
 use crate::ros::msg::builtin_interfaces::Time;
-use crate::ros::{Node, PublisherId, Qos};
+use crate::ros::msg::urdf_usd::Asset;
+use crate::ros::{Node, Publisher, PublisherId, Qos};
 
 /// How many robots that are gone, or that nobody but a call described, are remembered …
 const MOST_GONE: usize = 256;
@@ -60,8 +61,8 @@ impl<N: Node> Engine<N> {
     ) {
         let Ok(report) = attempt.result else { return };
         self.places.note(&key);
-        let before = self.robots.get(&key);
-        if let Some(other) = before.filter(|robot| robot.name != report.robot && robot.asset.is_some()) {
+        let before = self.robots.remove(&key);
+        if let Some(other) = before.as_ref().filter(|robot| robot.name != report.robot && robot.asset.is_some()) {
             let directory = report.directory.display();
             tracing::warn!(
                 "{:?} takes the place of {:?} in {directory}: give robots different names",
@@ -69,49 +70,37 @@ impl<N: Node> Engine<N> {
                 other.name
             );
         }
-        let known = before.and_then(|robot| robot.asset.as_ref()).filter(|asset| asset.report.revision == report.revision);
+        let new = || Robot::new(report.robot.clone(), attempt.job.clone(), home.clone(), origin.clone(), heard_from);
+        let mut robot = before.unwrap_or_else(new);
+        let known = robot.asset.as_ref().filter(|asset| asset.report.revision == report.revision);
         let frames = match known {
             Some(asset) => {
                 tracing::debug!("{}", request::summary(&report));
                 asset.frames.clone()
             }
             None => {
-                self.announce(&key, &report);
-                self.begin_reading(&key, &report)
+                self.announce(&key, &mut robot, &report);
+                self.begin_reading(&key, robot.asset.as_ref(), &report)
             }
         };
-        // One that left while it was converted is still gone: hearing of it again is what brings it back.
-        let mut whose = (home, origin, heard_from, self.robots.get(&key).and_then(|robot| robot.gone));
-        if let Some(mut robot) = self.robots.remove(&key) {
-            if robot.attempt > number {
-                // A newer source was there first, and now this older one is on disk.
-                (robot.asset, robot.fingerprint) = (Some(Written { report, frames }), None);
-                self.settle(key.clone(), robot);
-                self.convert_again(&key);
-                return;
-            }
-            if whose.1 == Origin::Call {
-                // Whoever asks for the asset of a robot that is described elsewhere changes nothing about where that is.
-                whose = (robot.home, robot.origin, robot.heard_from, robot.gone);
-            }
+        robot.asset = Some(Written { report: report.clone(), frames });
+        if robot.attempt > number {
+            // A newer source was there first, and now this older one is on disk.
+            robot.fingerprint = None;
+            self.settle(key.clone(), robot);
+            self.convert_again(&key);
+            return;
         }
-        let (home, origin, heard_from, gone) = whose;
-        self.forget_renamed(&key, &origin, heard_from);
-        let robot = Robot {
-            name: report.robot.clone(),
-            home,
-            origin,
-            gone,
-            job: attempt.job,
-            attempt: number,
-            fingerprint: Some(attempt.fingerprint),
-            outcome: Ok(()),
-            time: self.node.now(),
-            took: attempt.took,
-            heard_from,
-            used: report.used.clone(),
-            asset: Some(Written { report, frames }),
-        };
+        // Whoever asks for the asset of a robot that is described elsewhere changes nothing about where that is. One that left while it
+        // was converted is still gone: hearing of it again is what brings it back.
+        if origin != Origin::Call {
+            (robot.home, robot.origin, robot.heard_from) = (home, origin, heard_from);
+        }
+        self.forget_renamed(&key, &robot.origin, robot.heard_from);
+        report.robot.clone_into(&mut robot.name);
+        report.used.clone_into(&mut robot.used);
+        (robot.job, robot.attempt, robot.fingerprint) = (attempt.job, number, Some(attempt.fingerprint));
+        (robot.outcome, robot.time, robot.took) = (Ok(()), self.node.now(), attempt.took);
         // A call converts without what was captured, and more may have been seen meanwhile.
         let is_behind = robot.gone.is_none()
             && self.captured(&robot.home, &robot.origin).is_some_and(|captured| captured != robot.job.captured);
@@ -142,27 +131,16 @@ impl<N: Node> Engine<N> {
             self.robots.extend(before.map(|robot| (key, robot)));
             return;
         }
-        let (name, asset, gone) =
-            before.map_or_else(|| (key.clone(), None, None), |robot| (robot.name, robot.asset, robot.gone));
-        let stays = asset.as_ref().map_or(String::new(), |asset| format!("; revision {} stays", asset.report.revision));
-        tracing::error!("{name:?} was not converted{stays}");
+        let new = || Robot::new(key.clone(), attempt.job.clone(), home.clone(), origin.clone(), heard_from);
+        let mut robot = before.unwrap_or_else(new);
+        let stays = robot.asset.as_ref().map_or(String::new(), |asset| format!("; revision {} stays", asset.report.revision));
+        tracing::error!("{:?} was not converted{stays}", robot.name);
         log(&failure.diagnostics);
         self.forget_renamed(&key, &origin, heard_from);
-        let robot = Robot {
-            name,
-            home,
-            origin,
-            gone,
-            job: attempt.job,
-            attempt: number,
-            fingerprint: Some(attempt.fingerprint),
-            outcome: Err(failure.diagnostics),
-            time: self.node.now(),
-            took: attempt.took,
-            heard_from,
-            used: failure.used,
-            asset,
-        };
+        (robot.home, robot.origin, robot.heard_from) = (home, origin, heard_from);
+        (robot.job, robot.attempt, robot.fingerprint) = (attempt.job, number, Some(attempt.fingerprint));
+        (robot.outcome, robot.time, robot.took) = (Err(failure.diagnostics), self.node.now(), attempt.took);
+        robot.used = failure.used;
         self.settle(key, robot);
     }
 
@@ -176,20 +154,9 @@ impl<N: Node> Engine<N> {
         diagnostic: Diagnostic,
     ) {
         tracing::error!("{key:?}: {diagnostic}");
-        let mut robot = self.robots.remove(&key).unwrap_or_else(|| Robot {
-            name: key.clone(),
-            job: self.job(Source::Text { text: String::new(), file: None }, &home, &key),
-            home,
-            origin,
-            gone: None,
-            attempt: 0,
-            fingerprint: None,
-            outcome: Ok(()),
-            time: self.node.now(),
-            took: Duration::ZERO,
-            heard_from: publisher,
-            used: Vec::new(),
-            asset: None,
+        let mut robot = self.robots.remove(&key).unwrap_or_else(|| {
+            let job = self.job(Source::Text { text: "".into(), file: None }, &home, &key);
+            Robot::new(key.clone(), job, home, origin, publisher)
         });
         // The last good description is taken again if it is published again.
         (robot.fingerprint, robot.outcome, robot.time) = (None, Err(vec![diagnostic]), self.node.now());
@@ -211,9 +178,8 @@ impl<N: Node> Engine<N> {
 
     /// Takes a robot's new state, and tells everyone.
     fn settle(&mut self, key: String, robot: Robot) {
-        if self.robots.insert(key.clone(), robot).is_none() {
-            self.look_soon();
-        }
+        self.robots.insert(key.clone(), robot);
+        self.look_soon();
         self.judge(&key);
         self.tell_state(&key);
         self.answer_waiting_checks();
@@ -242,10 +208,10 @@ impl<N: Node> Engine<N> {
         let Some(robot) = self.robots.get_mut(key) else { return };
         robot.gone = Some(now);
         tracing::info!("{key:?} is gone: {}", robot.why_gone());
-        if self.judgements.remove(key).is_some() {
+        robot.contested.clear();
+        if robot.judgement.take().is_some() {
             self.site.tell("frames", &serde_json::json!({ "key": key, "ok": 0, "total": 0 }));
         }
-        self.contested.remove(key);
         self.site.forget_joints(key);
         self.tell_state(key);
         self.forget_longest_gone();
@@ -273,14 +239,15 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Forgets a robot: everything that is kept for one is let go of here.
+    /// Forgets a robot: all that is kept for it goes with it, and its place is free unless an asset lies there.
     fn forget(&mut self, key: &str) {
         self.robots.remove(key);
-        self.judgements.remove(key);
-        self.announcers.remove(key);
-        self.capture.forget(key);
-        self.contested.remove(key);
-        self.starved.remove(key);
+        if self.urdf_file.as_ref().is_none_or(|file| file.key != key) {
+            self.places.release(key);
+        }
+        if self.newest.as_deref() == Some(key) {
+            self.newest = None;
+        }
         self.site.forget_joints(key);
         self.site.hide(key);
     }
@@ -291,9 +258,9 @@ impl<N: Node> Engine<N> {
         robot.gone = None;
         tracing::info!("{key:?} is back");
         let report = robot.asset.as_ref().map(|asset| asset.report.clone());
-        if let Some(report) = report.filter(|_| !self.announcers.contains_key(key)) {
+        if let Some(report) = report.filter(|_| robot.announcer.is_none()) {
             // It was withdrawn to make room.
-            self.publish_asset(key, &report);
+            publish_asset(&*self.node, &mut self.first_announcer, robot, &report);
         }
         self.judge(key);
         self.tell_state(key);
@@ -301,12 +268,12 @@ impl<N: Node> Engine<N> {
     }
 
     /// Has the frames of a new revision read back.
-    fn begin_reading(&mut self, key: &str, report: &Arc<Report>) -> Frames {
-        if robots::entry(report).is_none() {
+    fn begin_reading(&mut self, key: &str, before: Option<&Written>, report: &Arc<Report>) -> Frames {
+        if report.file(robots::ENTRY).is_none() {
             return Frames::None;
         }
         self.reading.replace(key.to_owned(), report.clone(), Instant::now());
-        Frames::Pending(match self.robots.get(key).and_then(|robot| robot.asset.as_ref()).map(|asset| &asset.frames) {
+        Frames::Pending(match before.map(|asset| &asset.frames) {
             Some(Frames::Read(Ok(frames))) => Some(frames.clone()),
             Some(Frames::Pending(previous)) => previous.clone(),
             _ => None,
@@ -314,31 +281,31 @@ impl<N: Node> Engine<N> {
     }
 
     /// Publishes a new revision.
-    fn announce(&mut self, key: &str, report: &Report) {
+    fn announce(&mut self, key: &str, robot: &mut Robot, report: &Report) {
         tracing::info!("{}", request::summary(report));
         log(&report.diagnostics);
-        self.publish_asset(key, report);
+        publish_asset(&*self.node, &mut self.first_announcer, robot, report);
         let event = serde_json::json!({ "robot": report.robot, "key": key, "revision": report.revision });
         self.site.tell("revision", &event);
     }
 
     /// What is announced of robots that are gone makes room for robots that are there. It is announced again when they come back.
     pub(super) fn withdraw_gone(&mut self) {
-        let Self { announcers, robots, .. } = self;
-        announcers.retain(|key, _| robots.get(key).is_some_and(|robot| robot.gone.is_none()));
+        for robot in self.robots.values_mut().filter(|robot| robot.gone.is_some()) {
+            robot.announcer = None;
+        }
     }
+}
 
-    fn publish_asset(&mut self, key: &str, report: &Report) {
-        let announcer = match self.announcers.get(key) {
-            Some(announcer) => announcer.clone(),
-            None => {
-                let first = self.first_announcer.take().map_or_else(|| self.node.advertise("~/asset", Qos::latched(1)), Ok);
-                match first {
-                    Ok(announcer) => self.announcers.entry(key.to_owned()).or_insert(announcer).clone(),
-                    Err(error) => return tracing::error!("{error}"),
-                }
-            }
-        };
-        tell(announcer.publish(robots::announcement(report, self.node.now())));
-    }
+/// Publishes a robot's asset. `first`: what stands for the topic until the first robot takes it.
+fn publish_asset(node: &impl Node, first: &mut Option<Publisher<Asset>>, robot: &mut Robot, report: &Report) {
+    let announcer = match robot.announcer.take() {
+        Some(announcer) => announcer,
+        None => match first.take().map_or_else(|| node.advertise("~/asset", Qos::latched(1)), Ok) {
+            Ok(announcer) => announcer,
+            Err(error) => return tracing::error!("{error}"),
+        },
+    };
+    tell(announcer.publish(robots::announcement(report, node.now())));
+    robot.announcer = Some(announcer);
 }

@@ -64,7 +64,7 @@ impl Converter {
     fn convert(&self, job: &Job) -> Result<Report, Failure> {
         self.count.fetch_add(1, Ordering::SeqCst);
         let text = match &job.source {
-            Source::Text { text, .. } => text.clone(),
+            Source::Text { text, .. } => text.to_string(),
             Source::File(path) | Source::Xacro { file: path, .. } => {
                 fs::read_to_string(path).unwrap_or_else(|_| "broken".to_owned())
             }
@@ -106,7 +106,7 @@ impl Converter {
         *entry = (entry.0 + u64::from(changed), now);
         Ok(Report {
             robot,
-            source: SourceInfo { kind: "urdf", uri: None, sha256: String::new() },
+            source: SourceInfo { kind: "urdf".into(), uri: None, sha256: String::new() },
             revision: entry.0,
             files: vec![FileInfo { path: format!("{name}.glb"), bytes: 3, sha256: "00".to_owned() }],
             counts: Counts::default(),

@@ -57,7 +57,7 @@ impl<N: Node> Engine<N> {
 
     pub(super) fn show(&self, key: &str) {
         if let Some(robot) = self.robots.get(key) {
-            let judgement = self.judgements.get(key);
+            let judgement = robot.judgement.as_ref();
             let frames = match robot.asset.as_ref().map(|asset| &asset.frames) {
                 Some(Frames::Read(Ok(frames))) => robots::all_frames(frames, judgement.map(|j| &*j.findings)),
                 _ => Vec::new(),
@@ -70,25 +70,24 @@ impl<N: Node> Engine<N> {
 
     /// Holds a robot's frames against TF, if its asset has any and it runs.
     pub(super) fn judge(&mut self, key: &str) -> News {
-        let gone = |before: Option<Judgement>| if before.is_some() { News::Verdicts } else { News::None };
-        let robot = self.robots.get(key).filter(|robot| robot.runs());
-        let frames = robot.and_then(|robot| robot.asset.as_ref()).map(|asset| &asset.frames);
-        let (Some(robot), Some(Frames::Read(Ok(frames)))) = (robot, frames) else {
-            return gone(self.judgements.remove(key));
-        };
         let limits = self.limits();
+        let Some(robot) = self.robots.get_mut(key) else { return News::None };
+        let frames = robot.asset.as_ref().map(|asset| &asset.frames).filter(|_| robot.runs());
+        let Some(Frames::Read(Ok(frames))) = frames else {
+            return if robot.judgement.take().is_some() { News::Verdicts } else { News::None };
+        };
         let judgement = self.scopes.with(&robot.home, |heard| {
             let is_silent = heard.transforms.tree().is_empty() && heard.elsewhere.iter().all(|live| live.tree().is_empty());
             (!is_silent).then(|| judge(frames, &[], heard, &limits, Instant::now()))
         });
         let Some(judgement) = judgement else { return News::None };
         let verdicts = |j: &Judgement| j.findings.iter().map(|f| (f.frame.clone(), f.verdict)).collect::<Vec<_>>();
-        let news = match self.judgements.get(key) {
+        let news = match &robot.judgement {
             Some(before) if *before == judgement => News::None,
             Some(before) if verdicts(before) == verdicts(&judgement) => News::Details,
             _ => News::Verdicts,
         };
-        self.judgements.insert(key.to_owned(), judgement);
+        robot.judgement = Some(judgement);
         news
     }
 
@@ -99,7 +98,8 @@ impl<N: Node> Engine<N> {
             self.show(key);
         }
         if news == News::Verdicts {
-            let findings = self.judgements.get(key).map_or(&[][..], |judgement| &judgement.findings);
+            let judgement = self.robots.get(key).and_then(|robot| robot.judgement.as_ref());
+            let findings = judgement.map_or(&[][..], |judgement| &judgement.findings);
             let ok = findings.iter().filter(|f| f.verdict == Verdict::Ok).count();
             self.site.tell("frames", &serde_json::json!({ "key": key, "ok": ok, "total": findings.len() }));
             self.publish_status(key);
@@ -171,7 +171,7 @@ impl<N: Node> Engine<N> {
         let node = self.node.name();
         let mut statuses = vec![robot.conversion_status(node, key)];
         let frames = robot.asset.as_ref().map(|asset| &asset.frames).filter(|_| robot.runs());
-        statuses.extend(match (frames, self.judgements.get(key)) {
+        statuses.extend(match (frames, &robot.judgement) {
             (Some(Frames::Read(Ok(_))), Some(judgement)) => Some(robots::frames_status(node, key, robot, judgement)),
             (Some(Frames::Read(Ok(_))), None) => {
                 let message = format!("nothing heard on {} yet", self.scopes.topics(&robot.home));

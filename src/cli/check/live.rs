@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use crate::bridge::codes;
 use crate::bridge::frames::{Expected, Finding, Limits, Verdict};
 use crate::bridge::launch::{Interrupted, fail, runtime};
 use crate::cli::{failed, plural, print_json, wrong};
+use crate::convert;
 use crate::diagnostic::{Diagnostic, Place, escape_controls};
 use crate::ros::msg::urdf_usd::FrameVerdict;
 use crate::ros::{self, Args, Node};
@@ -35,7 +36,7 @@ pub(super) struct Listen<'a> {
 
 /// Listens, prints, and says by the exit code whether all frames are as the asset says.
 pub(super) fn run(listen: Listen<'_>) -> ExitCode {
-    let entry = match entry(listen.asset) {
+    let entry = match convert::entry(listen.asset, &["usda", "usd", "usdc"]) {
         Ok(entry) => entry,
         Err(message) => return failed(&message),
     };
@@ -87,20 +88,6 @@ fn listen_to(args: &Args, expected: &Expected, listen: &Listen<'_>) -> Result<Op
     });
     runtime.shutdown_timeout(Duration::from_millis(500));
     outcome
-}
-
-/// The entry layer: the file itself, or of the folder of an asset the one of its name.
-fn entry(asset: &Path) -> Result<PathBuf, String> {
-    if !asset.is_dir() {
-        return Ok(asset.to_owned());
-    }
-    let folder = asset.canonicalize().map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
-    let name = folder.file_name().unwrap_or_default();
-    let entry = ["usda", "usd", "usdc"].map(|ending| folder.join(name).with_added_extension(ending));
-    entry
-        .into_iter()
-        .find(|entry| entry.is_file())
-        .ok_or_else(|| format!("{} holds no {}.usda: give the asset's entry file", asset.display(), name.to_string_lossy()))
 }
 
 fn print(asset: &Path, outcome: &Outcome, format: Format) -> ExitCode {

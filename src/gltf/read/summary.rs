@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Model, Outcome};
 use crate::diagnostic::{Diagnostic, Escaped};
-use crate::robot::{Geometry, Joint, MeshId, Pose, Robot, Shape};
+use crate::robot::{Geometry, Joint, JointKind, MeshId, Pose, Robot, Shape};
 
 /// What a glTF file holds.
 #[derive(Clone, Debug, Serialize)]
@@ -80,6 +80,9 @@ pub struct JointSummary {
     /// Radians or metres, if limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upper: Option<f64>,
+    /// What the limits are in: `rad` or `m`; `None` without limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<&'static str>,
     /// rad/s or m/s, if limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub velocity: Option<f64>,
@@ -139,6 +142,8 @@ impl RobotSummary {
             let Pose { rotation, translation } = joint.origin;
             let limit = joint.limit.unwrap_or_default();
             let (lower, upper) = joint.position_limits();
+            let is_limited = lower.is_finite() || upper.is_finite();
+            let unit = if joint.kind == JointKind::Prismatic { "m" } else { "rad" };
             let has_axis = !matches!(joint.kind.as_str(), "fixed" | "floating");
             JointSummary {
                 name: joint.name.clone(),
@@ -150,6 +155,7 @@ impl RobotSummary {
                 axis: has_axis.then(|| joint.axis.into_inner().into()),
                 lower: Some(lower).filter(|limit| limit.is_finite()),
                 upper: Some(upper).filter(|limit| limit.is_finite()),
+                unit: is_limited.then_some(unit),
                 velocity: limit.velocity,
                 effort: limit.effort,
                 mimics: joint.mimic.and_then(|mimic| robot.joints.get(mimic.joint.0)).map(|joint| joint.name.clone()),
@@ -228,9 +234,9 @@ impl fmt::Display for RobotSummary {
         for joint in &self.joints {
             let [name, parent, child] = [&joint.name, &joint.parent, &joint.child].map(|text| Escaped(text));
             write!(f, "  {name}  {}  {parent} -> {child}", joint.kind)?;
-            if joint.lower.is_some() || joint.upper.is_some() {
+            if let Some(unit) = joint.unit {
                 let side = |limit: Option<f64>| limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
-                write!(f, "  {} .. {}", side(joint.lower), side(joint.upper))?;
+                write!(f, "  {} .. {} {unit}", side(joint.lower), side(joint.upper))?;
             }
             if let Some(leader) = &joint.mimics {
                 write!(f, "  mimics {}", Escaped(leader))?;

@@ -288,3 +288,67 @@ async fn where_assets_lie_on_this_machine_is_not_told_to_the_page() {
         assert!(!event.data.contains(own.to_str().unwrap()), "{}", event.data);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_grows_with_robots_that_are_gone() {
+    const BATCH: u16 = 100;
+    let folder = tempfile::tempdir().unwrap();
+    let (node, site) = (Arc::new(Fake::default()), Arc::new(Site::default()));
+    let converter = Arc::new(Converter::default());
+    let convert: Arc<Convert> = Arc::new(move |job: &Job| converter.convert(job));
+    let mut parameters = fake::parameters(folder.path());
+    (parameters.max_assets, parameters.settle_time) = (usize::MAX, Duration::ZERO);
+    let (changes, room) = (node.changes(), Room::with(1 << 20, || 0));
+    let mut engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), Places::default(), room).unwrap();
+    let topic: Arc<str> = "/robot_description".into();
+    let mut sizes = Vec::new();
+    for batch in 0..20 {
+        let publishers: Vec<u16> = (0..BATCH).map(|n| batch * BATCH + n).collect();
+        let id = |who: u16| PublisherId([who.to_le_bytes(); 8].concat().try_into().unwrap());
+        let end = |who: &u16| TopicEnd {
+            topic: topic.to_string(),
+            type_name: STRING.to_owned(),
+            role: TopicRole::Publisher,
+            node: None,
+            id: Some(id(*who)),
+            qos: None,
+        };
+        // Another end, without which the graph would count as unknown.
+        let other = TopicEnd { topic: "/other".to_owned(), ..end(&0) };
+        let with =
+            |ends: Vec<TopicEnd>| Graph { topics: ends.into_iter().chain([other.clone()]).collect(), ..Graph::default() };
+        node.set_graph(with(publishers.iter().map(end).collect()));
+        // They come, fail under one name and go on under another, which makes an asset …
+        for (name, text) in [("a", "broken"), ("b", "fine")] {
+            for &who in &publishers {
+                engine.hear(super::super::describe::Described {
+                    home: super::super::Home::Own,
+                    origin: super::super::Origin::Topic(topic.clone()),
+                    publisher: Some(id(who)),
+                    text: format!("<robot name='{name}{who}'>{text}</robot>"),
+                });
+            }
+            within(async {
+                loop {
+                    engine.start_due();
+                    if engine.running.tasks.is_empty() && engine.schedule.weight() == 0 {
+                        break;
+                    }
+                    let back = engine.running.tasks.join_next().await.unwrap();
+                    engine.take_back(back).unwrap();
+                }
+            })
+            .await;
+        }
+        assert!(publishers.iter().all(|who| !engine.robots.contains_key(&format!("a{who}"))));
+        assert!(publishers.iter().all(|who| engine.robots[&format!("b{who}")].announcer.is_some()));
+        engine.look_at_graph();
+        // … and go.
+        node.set_graph(with(Vec::new()));
+        engine.look_at_graph();
+        assert!(engine.robots.values().all(|robot| robot.gone.is_some()));
+        sizes.push((engine.robots.len(), site.robots().len(), engine.places.sizes(), engine.speakers.sizes()));
+    }
+    assert_eq!(sizes.last(), Some(&(256, 256, [256, 256, 0], [0, 0, 0])), "{sizes:?}");
+    assert!(engine.running.tasks.is_empty() && engine.to_judge.is_empty() && engine.reading.weight() == 0);
+}

@@ -1,0 +1,66 @@
+//! Identifiers of codes that are read from files.
+//!
+//! There are few of them, and most are those of this program. Each is kept once for as long as the process runs, so that a finding that
+//! was read is like one that was made, and this module need not know who reports what.
+
+use std::collections::HashSet;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+
+/// [`super::Code::id`].
+pub type Id = &'static str;
+
+/// How many different identifiers are read in one process …
+const MOST: usize = 4096;
+/// … and how many bytes each may have.
+const LONGEST: usize = 128;
+
+static KNOWN: LazyLock<Mutex<HashSet<Id>>> = LazyLock::new(Mutex::default);
+
+/// Reads an identifier.
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Id, D::Error> {
+    let read = String::deserialize(from)?;
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(id) = known.get(read.as_str()) {
+        return Ok(id);
+    }
+    if read.len() > LONGEST || known.len() >= MOST {
+        return Err(D::Error::custom("this is no code of a diagnostic"));
+    }
+    let id: Id = read.leak();
+    known.insert(id);
+    Ok(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::{Code, Diagnostic, Place, Severity};
+
+    const UNLISTED: Code = Code { id: "unlisted-code", severity: Severity::Warning, meaning: "", outcome: "" };
+
+    #[test]
+    fn a_diagnostic_is_read_as_it_was_written() {
+        let place = Place { line: 3, column: 7, element: "link \"a\"".to_owned(), ..Place::file("/a.urdf") };
+        for diagnostic in [
+            Diagnostic::new(&UNLISTED, place, "something is wrong").help("mend it"),
+            Diagnostic::new(&UNLISTED, Place::default(), "é"),
+        ] {
+            let text = serde_json::to_string(&diagnostic).unwrap();
+            let read: Diagnostic = serde_json::from_str(&text).unwrap();
+            let again: Diagnostic = serde_json::from_str(&text).unwrap();
+            assert_eq!((&read, serde_json::to_string(&read).unwrap()), (&diagnostic, text));
+            // Kept once.
+            assert!(std::ptr::eq(read.code, again.code));
+        }
+    }
+
+    #[test]
+    fn what_is_no_code_is_refused() {
+        let text = |code: &str| format!(r#"{{"severity": "error", "code": "{code}", "message": ""}}"#);
+        assert_eq!(serde_json::from_str::<Diagnostic>(&text("a-b")).unwrap().code, "a-b");
+        let error = serde_json::from_str::<Diagnostic>(&text(&"x".repeat(1000))).unwrap_err().to_string();
+        assert!(error.contains("no code of a diagnostic"), "{error}");
+    }
+}
