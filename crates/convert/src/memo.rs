@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::report::{Report, Timings};
-use super::{Job, Source};
+use super::{Job, Options, Source};
 use urdf_usd_resolve::{COARSE, States};
 use urdf_usd_store::{Key, Store};
 
@@ -53,11 +53,11 @@ pub(super) fn remember(job: &Job, hash: Option<&str>, store: &Store, report: &Re
 
 /// `None` if nothing is kept, or the outcome depends on more than the job and files: on the date.
 fn key(job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> {
-    if !store.keeps() || job.simready.is_some() || job.dated {
+    if !store.keeps() || job.options.simready || job.options.dated {
         return None;
     }
     // How long it may take changes nothing of what comes out.
-    let mut job = Job { time_limit: None, ..job.clone() };
+    let mut job = Job { options: Options { time_limit: None, ..job.options.clone() }, ..job.clone() };
     if let Source::Text { text, .. } = &mut job.source {
         // Its hash stands for it.
         *text = "".into();
@@ -73,7 +73,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use crate::{Context, Job, Report, Source, convert};
+    use crate::{Context, Job, Options, Report, Source, convert};
     use urdf_usd_diagnostic::{Code, Diagnostic, Place, Severity};
     use urdf_usd_resolve::{self as resolve, States};
     use urdf_usd_store::Store;
@@ -89,11 +89,10 @@ mod tests {
     }
 
     fn job(root: &Path) -> Job {
+        let resolve =
+            resolve::Options { package_paths: vec![root.join("first"), root.join("second")], ..resolve::Options::default() };
         Job {
-            resolve: resolve::Options {
-                package_paths: vec![root.join("first"), root.join("second")],
-                ..resolve::Options::default()
-            },
+            options: Options { resolve, ..Options::default() },
             ..Job::new(Source::File(root.join("r.urdf")), root.join("out"))
         }
     }
@@ -116,7 +115,8 @@ mod tests {
         assert_eq!((&again.files, again.revision, &again.diagnostics), (&first.files, 1, &first.diagnostics));
         assert_eq!((again.counts, &again.directory, &again.root), (first.counts, &first.directory, &first.root));
 
-        let other_job = convert(&Job { bodies: urdf_usd_usd::Bodies::Flat, ..job(&root) });
+        let other_job =
+            convert(&Job { options: Options { bodies: urdf_usd_usd::Bodies::Flat, ..job(&root).options }, ..job(&root) });
         assert!(!is_recalled(&other_job));
         // An asset that somebody touched is looked at again.
         convert(&job(&root));

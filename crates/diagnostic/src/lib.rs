@@ -5,9 +5,9 @@
 mod code;
 mod collector;
 mod escape;
+mod id;
 mod rule;
 mod suggest;
-mod id;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
