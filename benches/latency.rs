@@ -50,7 +50,8 @@ fn measure(urdf: &Path) {
     for number in 0..=DESCRIPTIONS {
         let source = Source::Text { text: changed(&text, number), file: Some(urdf.to_owned()) };
         let resolve = resolve::Options { allowed_roots: vec!["/".into()], ..resolve::Options::default() };
-        let job = Job { resolve, ..Job::new(source, folder.path()) };
+        let options = convert::Options { resolve, ..Default::default() };
+        let job = Job { options, ..Job::new(source, folder.path()) };
         let started = Instant::now();
         let report = convert::convert(&job, &context).expect("a robot");
         // The first is cold.

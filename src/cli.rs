@@ -4,6 +4,9 @@
 //! messages for people go to standard error. This module decides nothing about robots.
 
 mod check;
+mod conversion;
+#[cfg(test)]
+mod documentation;
 mod excerpt;
 mod sarif;
 
@@ -15,15 +18,16 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic};
 
+use self::conversion::Conversion;
 use self::excerpt::Excerpt;
-use crate::convert::{self, Formats, Job, Report, Source};
+use crate::convert::{self, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Severity, escape_controls, escape_controls_in_json, escape_controls_in_list};
 use crate::store::Store;
-use crate::{bridge, gltf, mesh, resolve, store, usd, view, xacro};
+use crate::{bridge, gltf, resolve, store, usd, view, xacro};
 
 /// How many diagnostics come with an excerpt of the source; each costs as much time as the source is long.
 const MAX_EXCERPTS: usize = 100;
@@ -82,116 +86,16 @@ struct Convert {
     #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
     xacro_args: Vec<xacro::Argument>,
     /// The directory for the asset's own directory
-    #[arg(short = 'o', long = "output", value_name = "DIR", default_value = ".")]
+    #[arg(short = 'o', long = "output-dir", alias = "output", value_name = "DIR", default_value = ".")]
     output: PathBuf,
-    /// What to write, separated by commas: usd, glb, usdz, gltf (text with its .bin)
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "usd,glb")]
-    formats: Vec<String>,
-    /// Which overlays to write beside the layers, separated by commas: newton, openpbr; each with an entry of its own
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    overlays: Vec<String>,
-    /// Add what SimReady asks for to the layers: a picture of the robot, and metadata in NAME.json
-    #[arg(long)]
-    simready: bool,
-    /// What that metadata says beside or instead of what the URDF's package says (may be given several times): author,
-    /// asset_license, category, qcode
-    #[arg(long = "simready-metadata", value_name = "KEY=VALUE", requires = "simready")]
-    simready_metadata: Vec<String>,
-    /// Where a ROS package is (may be given several times; comes before everything else)
-    #[arg(long = "package", value_name = "NAME=DIR", value_parser = package)]
-    packages: Vec<(String, PathBuf)>,
-    /// A directory that holds ROS packages (may be given several times; comes before AMENT_PREFIX_PATH)
-    #[arg(long = "package-path", value_name = "DIR")]
-    package_paths: Vec<PathBuf>,
-    /// Another directory that meshes and textures may be read from (may be given several times)
-    #[arg(long = "allow", value_name = "DIR")]
-    allowed_roots: Vec<PathBuf>,
-    /// Whether the base is held to the world; auto: if the URDF has a root link named `world`
-    #[arg(long, value_enum, default_value_t)]
-    base: Base,
-    /// Whether the prims of bodies stand in each other, or all in the root
-    #[arg(long, value_enum, default_value_t)]
-    bodies: Bodies,
-    /// Whether the up_axis of Collada meshes turns them, or is ignored as RViz does
-    #[arg(long, value_enum, default_value_t)]
-    up_axis: UpAxis,
-    /// The ROS namespace of the asset, of one part or more: robot_1, fleet/robot_1 [default: the robot's name]
-    #[arg(long, value_name = "NS", value_parser = namespace)]
-    namespace: Option<String>,
-    /// Whether simplified meshes are written beside the source's, or the source's alone
-    #[arg(long, value_enum, default_value_t)]
-    tiers: Tiers,
-    /// An SRDF file: which pairs of links need no check for collision, and named poses
-    #[arg(long, value_name = "FILE")]
-    srdf: Option<PathBuf>,
-    /// An XRDF file: the same, and frames that it adds
-    #[arg(long, value_name = "FILE")]
-    xrdf: Option<PathBuf>,
-    /// Write nothing and fail if there is any warning
-    #[arg(long)]
-    strict: bool,
-    /// Show a box in place of a visual mesh that can't be read: around the link's colliders, or with its mass and inertia
-    #[arg(long)]
-    stand_ins: bool,
-    /// An animation per joint in the glTF, from its lower to its upper limit
-    #[arg(long)]
-    gltf_animations: bool,
-    /// What engines need in the glTF: KHR_implicit_shapes and KHR_physics_rigid_bodies
-    #[arg(long)]
-    gltf_physics: bool,
-    /// How the glTF stores triangles: in single precision; in 8 and 16 bits (KHR_mesh_quantization); that, compressed
-    /// (EXT_meshopt_compression)
-    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
-    gltf_compression: Compression,
-    /// Say in the glTF when it was made, so that the same input no longer gives the same bytes
-    #[arg(long)]
-    gltf_date: bool,
-    /// How long the conversion may take, in s; then nothing is written [default: as long as it needs]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    time_limit: Option<Duration>,
+    #[command(flatten)]
+    conversion: Conversion,
     /// Neither use nor keep what earlier conversions made of the same meshes (in $XDG_CACHE_HOME/urdf_usd, at most URDF_USD_CACHE_MB MiB)
     #[arg(long)]
     no_cache: bool,
     /// Print the report as JSON to standard output
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Base {
-    #[default]
-    Auto,
-    Fixed,
-    Floating,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Bodies {
-    #[default]
-    Nested,
-    Flat,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum UpAxis {
-    #[default]
-    Ignore,
-    Honor,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Tiers {
-    #[default]
-    All,
-    High,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Compression {
-    #[default]
-    None,
-    Quantize,
-    Meshopt,
 }
 
 #[derive(Args)]
@@ -208,26 +112,6 @@ struct Schema {
     /// The directory for plugInfo.json and generatedSchema.usda; name it in PXR_PLUGINPATH_NAME
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     output: PathBuf,
-}
-
-fn package(text: &str) -> Result<(String, PathBuf), String> {
-    match text.split_once('=') {
-        Some((name, directory)) if !name.is_empty() && !directory.is_empty() => Ok((name.to_owned(), directory.into())),
-        _ => Err("expected NAME=DIR, such as my_robot_description=/home/me/my_robot_description".to_owned()),
-    }
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds: &f64| *seconds > 0.0);
-    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    duration.ok_or_else(|| "it is no number of seconds above 0, such as 60".to_owned())
-}
-
-fn namespace(text: &str) -> Result<String, String> {
-    match crate::ros::names::check_robot_namespace(text) {
-        Ok(()) => Ok(text.to_owned()),
-        Err(fault) => Err(format!("{}; {}", fault.message, fault.help)),
-    }
 }
 
 /// Runs the command line `arguments`, the first of which is the program's name.
@@ -252,36 +136,25 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn convert(arguments: &Convert) -> ExitCode {
-    let formats = match Formats::parse(&arguments.formats) {
-        Ok(formats) => formats,
-        Err(message) => return wrong(&format!("--formats: {message}")),
-    };
-    let overlays = match convert::overlays(&arguments.overlays) {
-        Ok(overlays) => overlays,
-        Err(message) => return wrong(&format!("--overlays: {message}")),
-    };
-    let simready = match convert::Simready::parse(&arguments.simready_metadata) {
-        Ok(simready) => arguments.simready.then_some(simready),
-        Err(message) => return wrong(&format!("--simready-metadata: {message}")),
-    };
-    let asks_for_gltf = arguments.gltf_animations
-        || arguments.gltf_physics
-        || arguments.gltf_date
-        || !matches!(arguments.gltf_compression, Compression::None);
-    if asks_for_gltf && !(formats.glb || formats.gltf) {
+    let options = &arguments.conversion.0;
+    let (formats, extent) = (options.formats, options.gltf);
+    if (options.dated || extent != gltf::Extent::default()) && !(formats.glb || formats.gltf) {
         return wrong("--gltf-… options are about the glTF; name \"glb\" or \"gltf\" among --formats");
     }
-    for (option, is_given) in [("--overlays", !overlays.is_empty()), ("--simready", simready.is_some())] {
+    if options.simready_metadata != convert::Simready::default() && !options.simready {
+        return wrong("--simready-metadata says what the metadata of --simready is; give --simready, too");
+    }
+    for (option, is_given) in [("--overlays", !options.overlays.is_empty()), ("--simready", options.simready)] {
         if is_given && !formats.usd {
             return wrong(&format!("{option} adds to the OpenUSD layers; name \"usd\" among --formats"));
         }
     }
-    for (option, directory) in arguments
-        .packages
+    let resolve::Options { packages, package_paths, allowed_roots, .. } = &options.resolve;
+    for (option, directory) in packages
         .iter()
         .map(|(name, directory)| (format!("--package {name}"), directory))
-        .chain(arguments.package_paths.iter().map(|d| ("--package-path".to_owned(), d)))
-        .chain(arguments.allowed_roots.iter().map(|d| ("--allow".to_owned(), d)))
+        .chain(package_paths.iter().map(|d| ("--package-path".to_owned(), d)))
+        .chain(allowed_roots.iter().map(|d| ("--allowed-root".to_owned(), d)))
     {
         if !directory.is_dir() {
             return wrong(&format!("{option}: {} is not a directory", directory.display()));
@@ -302,56 +175,7 @@ fn convert(arguments: &Convert) -> ExitCode {
     } else {
         Source::Xacro { file: arguments.input.clone(), arguments: xacro_arguments }
     };
-    let environment = resolve::Options::from_environment();
-    let job = Job {
-        source,
-        output_dir: arguments.output.clone(),
-        formats,
-        resolve: resolve::Options {
-            packages: arguments.packages.clone(),
-            package_paths: arguments.package_paths.clone(),
-            allowed_roots: arguments.allowed_roots.clone(),
-            ..environment
-        },
-        namespace: arguments.namespace.clone(),
-        base: match arguments.base {
-            Base::Auto => usd::Base::Auto,
-            Base::Fixed => usd::Base::Fixed,
-            Base::Floating => usd::Base::Floating,
-        },
-        bodies: match arguments.bodies {
-            Bodies::Nested => usd::Bodies::Nested,
-            Bodies::Flat => usd::Bodies::Flat,
-        },
-        overlays,
-        srdf: arguments.srdf.clone(),
-        xrdf: arguments.xrdf.clone(),
-        simready,
-        meshes: mesh::Options {
-            up_axis: match arguments.up_axis {
-                UpAxis::Ignore => mesh::UpAxis::Ignore,
-                UpAxis::Honor => mesh::UpAxis::Honor,
-            },
-        },
-        tiers: match arguments.tiers {
-            Tiers::All => convert::Tiers::All,
-            Tiers::High => convert::Tiers::High,
-        },
-        stand_ins: arguments.stand_ins,
-        gltf: gltf::Extent {
-            animations: arguments.gltf_animations,
-            physics: arguments.gltf_physics,
-            compression: match arguments.gltf_compression {
-                Compression::None => gltf::Compression::None,
-                Compression::Quantize => gltf::Compression::Quantize,
-                Compression::Meshopt => gltf::Compression::Meshopt,
-            },
-        },
-        dated: arguments.gltf_date,
-        strict: arguments.strict,
-        captured: Vec::new(),
-        time_limit: arguments.time_limit,
-    };
+    let job = Job { options: options.clone(), ..Job::new(source, &arguments.output) };
     let bar = Bar::default();
     let store = match kept(arguments.no_cache) {
         Ok(store) => store,

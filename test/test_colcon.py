@@ -5,11 +5,13 @@ The programs are those built already, so that nothing is compiled twice. The nod
 which `colcon test` runs in a whole ROS 2.
 """
 
-import ast
+import json
 import os
 import re
+import runpy
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -144,7 +146,7 @@ def test_what_is_installed(workspace):
         idl = (share / f"{interface}.idl").read_text()
         assert f"module {interface.split('/')[0]}" in idl
         assert (share / f"{interface}.{interface.split('/')[0]}").is_file()
-    assert (share / "launch/bridge.launch.py").is_file() and (share / "config/bridge.yaml").is_file()
+    assert (share / "launch/bridge.launch.py").is_file() and (share / "config/bridge.yaml").is_file() and (share / "config/parameters.json").is_file()
     assert (share / "schema/plugInfo.json").is_file() and (share / "package.xml").is_file()
     index = install / "share/ament_index/resource_index"
     assert (index / "packages/urdf_usd").is_file()
@@ -193,21 +195,114 @@ def test_the_choice_of_the_ros_client(workspace, tmp_path, client, succeeds, par
     assert (code == 0) == succeeds and part in " ".join(said.split()), said[-3000:]
 
 
-def test_the_launch_file_speaks_of_real_parameters():
-    text = (conftest.ROOT / "launch/bridge.launch.py").read_text()
-    values = {
-        node.targets[0].id: node.value for node in ast.parse(text).body if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-    }
-    named = {row.elts[1].value for row in values["PARAMETERS"].elts} - {"use_sim_time"}
+class Launch:
+    """The launch file, run with stand-ins for what it imports of ROS: what it declares, and the node that it starts."""
 
+    def __init__(self, *command_line, **included):
+        names = ["ament_index_python.packages", "launch", "launch.actions", "launch.substitutions", "launch_ros.actions"]
+        modules = {name: types.ModuleType(name) for name in [*names, "launch_ros.parameter_descriptions"]}
+        modules["ament_index_python.packages"].get_package_share_directory = lambda _: str(conftest.ROOT)
+        modules["launch"].LaunchDescription = lambda entities: entities
+        action = lambda kind: lambda *one, **named: types.SimpleNamespace(kind=kind, one=one, name=one[0] if one else named.get("name"), named=named)
+        for kind in ("DeclareLaunchArgument", "LogInfo", "OpaqueFunction", "UnsetLaunchConfiguration"):
+            setattr(modules["launch.actions"], kind, action(kind))
+        self.context = types.SimpleNamespace(
+            launch_configurations=dict(text.split(":=", 1) for text in command_line) | included, argv=list(command_line)
+        )
+        modules["launch.substitutions"].LaunchConfiguration = lambda name: types.SimpleNamespace(
+            perform=lambda context: context.launch_configurations[name]
+        )
+        modules["launch_ros.actions"].Node = action("Node")
+        modules["launch_ros.parameter_descriptions"].ParameterValue = lambda value, value_type: value_type(value)
+        before = {name: sys.modules.get(name) for name in modules}
+        sys.modules.update(modules)
+        try:
+            self.entities = runpy.run_path(str(conftest.ROOT / "launch/bridge.launch.py"))["generate_launch_description"]()
+        finally:
+            for name, module in before.items():
+                sys.modules.pop(name) if module is None else sys.modules.update({name: module})
+        self.arguments = {entity.name: entity.named for entity in self.entities if entity.kind == "DeclareLaunchArgument"}
+
+    def start(self):
+        """The node, and what was said."""
+        said = []
+        for entity in self.entities:
+            if entity.kind == "DeclareLaunchArgument":
+                self.context.launch_configurations.setdefault(entity.name, entity.named["default_value"])
+                continue
+            for made in entity.named["function"](self.context):
+                if made.kind == "Node":
+                    self.node = made.named
+                elif made.kind == "UnsetLaunchConfiguration":
+                    del self.context.launch_configurations[made.name]
+                else:
+                    said.append(made.named["msg"])
+        self.given = {name: value for one in self.node["parameters"] if isinstance(one, dict) for name, value in one.items()}
+        return said
+
+
+def test_every_parameter_is_a_launch_argument():
     def flat(tree, prefix=""):
         for key, value in tree.items():
-            yield from flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [prefix + key]
+            yield from flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [(prefix + key, value)]
 
-    known = {*flat(yaml.safe_load((conftest.ROOT / "config/bridge.yaml").read_text())["/**"]["ros__parameters"])}
-    assert len(named) > 2 and named <= known
+    in_file = dict(flat(yaml.safe_load((conftest.ROOT / "config/bridge.yaml").read_text())["/**"]["ros__parameters"]))
+    described = {row["name"]: row for row in json.loads((conftest.ROOT / "config/parameters.json").read_text())}
+    assert len(described) > 40 and in_file == {name: row["default"] for name, row in described.items() if row["default"] != []}
+    arguments = Launch().arguments
+    assert {*described} | {"use_sim_time", "name", "namespace"} <= {*arguments}
     # An argument of this name is a setting of launch_ros, which moves every node there.
-    assert "ros_namespace" not in {row.elts[0].value for row in values["PARAMETERS"].elts}
+    assert "ros_namespace" not in arguments
+    for name, row in described.items():
+        assert row["description"] in arguments[name]["description"] and (arguments[name]["choices"] or []) == row["choices"], name
+        assert Launch(f"{name}:={arguments[name]['default_value'] or repr('')}").start() == []
+
+
+def test_what_is_given_to_the_launch_file_reaches_the_node():
+    launch = Launch()
+    assert launch.start() == [] and launch.given == {} and launch.node["parameters"] == [str(conftest.ROOT / "config/bridge.yaml")]
+    launch = Launch(
+        "discover:=true", "capture_interfaces:=True", "gltf.physics:=yes", "formats:=[usd, usdz]", "packages:=a=/b", "settle_time:=1",
+        "workers:=3", "asset_namespace:=no", "frames.ignore:=[1, yes]", "description_from:=''", "http_port:=8700", "base:=auto", "name:=twin",
+    )  # fmt: skip
+    assert launch.start() == ["[bridge.launch.py] the argument http_port is now called http.port"]
+    assert launch.given == {
+        "discover": True, "capture_interfaces": True, "gltf.physics": True, "formats": ["usd", "usdz"], "packages": ["a=/b"],
+        "settle_time": 1.0, "workers": 3, "asset_namespace": "no", "frames.ignore": ["1", "yes"], "description_from": "", "http.port": 8700,
+        "base": "auto",
+    }  # fmt: skip
+    assert isinstance(launch.given["settle_time"], float) and launch.node["name"] == "twin"
+    # Included again, it does not take the defaults of the first time for what was given.
+    launch.context.launch_configurations["name"] = "second"
+    launch.start()
+    assert launch.node["name"] == "second" and "strict" not in launch.given
+    launch = Launch("viewer:=false", "params_file:=/my.yaml")
+    launch.start()
+    assert launch.node["parameters"][1:] == ["/my.yaml", {"http.port": 0}]
+
+
+@pytest.mark.parametrize(
+    ("argument", "part"),
+    [
+        ("discovr:=true", "no argument discovr. Did you mean discover?"),
+        ("nonsense:=true", "--show-args"),
+        ("discover:=maybe", "type bool"),
+        ("workers:=many", "type integer"),
+        ("workers:=1.5", "type integer"),
+        ("settle_time:=soon", "type double"),
+        ("formats:=[[usd]]", "a list of texts"),
+        ("formats:=[]", "empty list"),
+    ],
+)
+def test_what_the_launch_file_refuses(argument, part):
+    with pytest.raises(RuntimeError, match=re.escape(part)):
+        Launch(argument).start()
+
+
+def test_another_launch_file_may_have_arguments_of_its_own():
+    launch = Launch("robot:=arm", camera="c", discovr="true")
+    assert launch.start() == ["[bridge.launch.py] warning: bridge.launch.py has no argument discovr. Did you mean discover?"]
+    assert launch.given == {}
 
 
 GENERATOR = """

@@ -152,7 +152,8 @@ def test_a_time_limit(tmp_path):
     assert done.returncode == 1 and "convert-timed-out" in done.stderr and "--time-limit" in done.stderr, done.stderr
     assert not (tmp_path / "out").exists()
     assert convert(chain(3), tmp_path, "--time-limit", "3600").returncode == 0
-    for wrong in ("0", "-1", "nan", "soon"):
+    assert convert(chain(3), tmp_path, "--time-limit", "0").returncode == 0, "no limit, as the parameter has it"
+    for wrong in ("-1", "nan", "soon", "86401"):
         assert convert(chain(3), tmp_path, f"--time-limit={wrong}").returncode == 2, wrong
 
 

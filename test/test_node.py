@@ -589,6 +589,20 @@ def test_parameters_over_services(start, peer, assets):
     for name, value, word in [("output_dir", "/elsewhere", "read-only"), ("formats", ["stl"], "stl"), ("settle_time", -1.0, "0.0")]:
         result = put(name, value)
         assert not result.successful and word in result.reason, result
+    assert put("ros_namespace", "left").successful and get("asset_namespace") == get("ros_namespace") == "left"
+    refused = put("strickt", True)
+    assert not refused.successful and refused.reason == "there is no parameter `strickt`; did you mean `strict`?"
+
+
+def test_parameters_that_it_does_not_have_are_told(start, tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("/**:\n  ros__parameters:\n    strickt: true\n    ros_namespace: left\n    camera: front\n")
+    node = start("--params-file", path, "-p", "nonsense:=1")
+    told = [line for line in node.log.splitlines() if "[WARN]" in line]
+    for words in (["strickt", "did you mean `strict`?", "params.yaml:3"], ["`ros_namespace` is now called `asset_namespace`"], ["nonsense"]):
+        assert any(all(word in line for word in words) for line in told), told
+    # It may be a parameter of another node.
+    assert not any("camera" in line for line in told)
 
 
 def test_the_parameter_file_of_the_package_works(start, peer, assets, tmp_path):

@@ -133,6 +133,31 @@ def test_wrong_arguments_are_refused():
         assert ended.returncode == 2 and part in ended.stderr, ended.stderr
 
 
+def launch(*arguments):
+    """What `ros2 launch` says of these arguments; it goes on with those that are right until it is interrupted."""
+    command = ["ros2", "launch", "urdf_usd", "bridge.launch.py", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+
+
+def test_launch_arguments(peer, tmp_path):
+    shown = launch("--show-args").communicate(timeout=PATIENCE)[0]
+    assert all(f"'{name}'" in shown for name in ("discover", "gltf.physics", "http.port", "asset_namespace", "frames.ignore")), shown
+    for argument, part in [("discovr:=true", "Did you mean discover"), ("workers:=many", "integer"), ("base:=glued", "floating")]:
+        refused = launch(argument)
+        assert part in refused.communicate(timeout=PATIENCE)[0] and refused.returncode != 0, argument
+    started = launch(
+        "name:=launched", f"output_dir:={tmp_path}", "http.port:=0", "discover:=true", "gltf.physics:=true", "formats:=[glb]", "settle_time:=0.1"
+    )
+    try:
+        names = ["discover", "gltf.physics", "formats", "settle_time", "strict"]
+        values = peer.call(GetParameters, "/launched/get_parameters", names=names).values
+        assert [v.bool_value for v in values[:2]] == [True, True] and values[2].string_array_value == ["glb"]
+        assert values[3].double_value == 0.1 and not values[4].bool_value
+    finally:
+        os.killpg(started.pid, signal.SIGINT)
+        started.communicate(timeout=PATIENCE)
+
+
 def test_it_ends_when_interrupted(bridge, peer):
     bridge.send_signal(signal.SIGINT)
     assert bridge.wait(PATIENCE) == 0

@@ -6,6 +6,7 @@ mod player;
 mod sample;
 
 use std::io::Write;
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -66,11 +67,12 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     let node = Arc::new(Embedded::start(launch::NAME, &Args::default(), &network)?);
     let (changes, mut parameters) = (node.changes(), Parameters::declare(&*node)?);
     parameters.output_dir.clone_from(&options.output);
-    parameters.packages.push((sample.package.to_owned(), sample.folder.clone()));
-    parameters.srdf_file = Some(sample.srdf.clone());
+    parameters.conversion.resolve.packages.push((sample.package.to_owned(), sample.folder.clone()));
+    parameters.conversion.srdf = Some(sample.srdf.clone());
     // A demo has no use for one port rather than another.
-    if let Some(address) = parameters.http.as_mut().filter(|address| std::net::TcpListener::bind(**address).is_err()) {
-        address.set_port(0);
+    if let Some(address) = parameters.http().filter(|address| TcpListener::bind(*address).is_err()) {
+        let free = TcpListener::bind((address.ip(), 0)).and_then(|listener| listener.local_addr());
+        parameters.http_port = free.map_or(0, |free| free.port());
     }
     let site: Arc<Site> = Arc::default();
     let events = site.events();

@@ -397,7 +397,9 @@ impl<N: Node> Engine<N> {
     fn change(&mut self, change: &Change) {
         tracing::debug!("{} is now {}", change.name, change.value);
         let before = self.parameters.clone();
-        self.parameters.apply(change);
+        if let Err(why) = self.parameters.apply(change) {
+            tracing::error!("the parameter {} can't be {}: {why}", change.name, change.value);
+        }
         self.schedule.set_settle(self.parameters.settle_time);
         if self.parameters.diagnostics_period != before.diagnostics_period {
             self.period = period(self.parameters.diagnostics_period);
@@ -408,7 +410,7 @@ impl<N: Node> Engine<N> {
         if self.parameters.capture_interfaces != before.capture_interfaces {
             self.set_capture();
         }
-        if self.parameters.ros_namespace != before.ros_namespace {
+        if self.parameters.conversion.namespace != before.conversion.namespace {
             self.scopes.set_own_namespace(own_namespace(&*self.node, &self.descriptions, &self.parameters));
         }
         if self.parameters.description_from != before.description_from {
@@ -558,7 +560,7 @@ fn own_namespace<N: Node>(node: &N, descriptions: &Descriptions, parameters: &Pa
         Some(Home::Namespace(namespace)) => namespace,
         _ => node.namespace().into(),
     };
-    let declared = || Some(format!("/{}", parameters.ros_namespace.as_deref()?.trim_matches('/')).into());
+    let declared = || Some(format!("/{}", parameters.conversion.namespace.as_deref()?.trim_matches('/')).into());
     Some(described).filter(|namespace| **namespace != *"/").or_else(declared)
 }
 

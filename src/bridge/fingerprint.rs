@@ -60,7 +60,8 @@ mod tests {
         let print = take();
         assert!(print.holds(&job("a")));
         assert!(!print.holds(&job("b")));
-        assert!(!print.holds(&Job { strict: true, ..job("a") }));
+        let options = crate::convert::Options { strict: true, ..Default::default() };
+        assert!(!print.holds(&Job { options, ..job("a") }));
 
         fs::create_dir(folder.path().join("sub")).unwrap();
         assert!(print.holds(&job("a")));

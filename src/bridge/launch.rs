@@ -40,7 +40,7 @@ The ROS 2 node of urdf_usd: hears robot descriptions and keeps their OpenUSD and
 
 Usage: bridge [--ros-args [-r FROM:=TO] [-p NAME:=VALUE] [--params-file FILE] [--log-level LEVEL] ...]
 
-Its parameters, topics and services are in the README, and in config/bridge.yaml.
+Its topics and services are in the README, its parameters in docs/parameters.md and config/bridge.yaml.
 ";
 
 /// Runs the node with `arguments` (without the program's name) until it is interrupted.
@@ -209,7 +209,7 @@ impl<N: Node> Ready<N> {
         let output = OutputDir::claim(&parameters.output_dir, &node.fully_qualified_name())?;
         output.path().clone_into(&mut parameters.output_dir);
         let connections = descriptors::for_http(limit);
-        let server = match parameters.http {
+        let server = match parameters.http() {
             Some(address) => Some(Server::bind(address).await?.at_most(connections)),
             None => None,
         };

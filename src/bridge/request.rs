@@ -45,7 +45,7 @@ pub(super) fn job(
 ) -> Result<Arc<Job>, Diagnostic> {
     let asked_dir = output_dir(&request.output_dir, parameters)?;
     let formats = if request.formats.is_empty() {
-        parameters.formats
+        parameters.conversion.formats
     } else {
         Formats::parse(&request.formats).map_err(|message| refuse(message, ""))?
     };
@@ -66,7 +66,8 @@ pub(super) fn job(
             heard.job.source.clone()
         }
     };
-    let job = Job { formats, ..work::job(parameters, source, home, below) };
+    let mut job = work::job(parameters, source, home, below);
+    job.options.formats = formats;
     Ok(Arc::new(match asked_dir {
         Some(output_dir) => Job { output_dir, ..job },
         None => job,
@@ -75,7 +76,7 @@ pub(super) fn job(
 
 /// The file that a URI means, if it may be read.
 fn file(uri: &str, parameters: &Parameters) -> Result<PathBuf, Diagnostic> {
-    let mut options = parameters.resolve();
+    let mut options = parameters.conversion.resolve.clone();
     // Expanding xacro runs what is written in it, so that it has to be in a place that is trusted.
     if !parameters.restrict_calls && !xacro::is_xacro(Path::new(uri)) {
         // The file itself may be anywhere. What it refers to is held to the same roots as always.
@@ -224,7 +225,7 @@ mod tests {
         fs::write(base.join("robots/arm.urdf"), "<robot name='arm'/>").unwrap();
         fs::write(base.join("secret.urdf"), "<robot name='secret'/>").unwrap();
         let mut parameters = super::super::fake::parameters(&own);
-        parameters.allowed_roots = vec![base.join("robots")];
+        parameters.conversion.resolve.allowed_roots = vec![base.join("robots")];
         Bed { _folder: folder, own, parameters }
     }
 
@@ -236,14 +237,14 @@ mod tests {
     fn each_form_becomes_a_job() {
         let bed = bed();
         let text = ask(&bed, &ConvertRequest { urdf: "<robot/>".into(), ..Default::default() }).unwrap();
-        assert_eq!((&text.output_dir, text.formats), (&bed.own, Formats::default()));
+        assert_eq!((&text.output_dir, text.options.formats), (&bed.own, Formats::default()));
         let uri = bed.own.with_file_name("robots").join("arm.urdf");
         for form in [uri.display().to_string(), format!("file://{}", uri.display())] {
             let request =
                 ConvertRequest { uri: form, output_dir: "a/b".into(), formats: vec!["glb".into()], ..Default::default() };
             let file = ask(&bed, &request).unwrap();
             assert_eq!(file.source, Source::File(uri.clone()));
-            assert_eq!((file.output_dir.clone(), file.formats.usd), (bed.own.join("a/b"), false));
+            assert_eq!((file.output_dir.clone(), file.options.formats.usd), (bed.own.join("a/b"), false));
         }
         let text = Source::Text { text: "<robot name='heard'/>".into(), file: None };
         let home = Home::Namespace("/r1".into());
@@ -251,10 +252,10 @@ mod tests {
         let heard = Heard { job: heard_job.clone(), home, key: "r1/heard".into() };
         let last = job(&ConvertRequest::default(), &bed.parameters, Some(&heard), "", "/robot_description").unwrap();
         assert_eq!(last, heard_job);
-        assert_eq!((last.output_dir.clone(), last.namespace.as_deref()), (bed.own.join("r1"), Some("r1")));
+        assert_eq!((last.output_dir.clone(), last.options.namespace.as_deref()), (bed.own.join("r1"), Some("r1")));
         let elsewhere = ConvertRequest { output_dir: "sub".into(), ..Default::default() };
         let last = job(&elsewhere, &bed.parameters, Some(&heard), "", "/robot_description").unwrap();
-        assert_eq!((last.output_dir.clone(), last.namespace.as_deref()), (bed.own.join("sub"), Some("r1")));
+        assert_eq!((last.output_dir.clone(), last.options.namespace.as_deref()), (bed.own.join("sub"), Some("r1")));
     }
 
     #[test]
@@ -267,7 +268,7 @@ mod tests {
         let request = ConvertRequest { uri: secret.display().to_string(), output_dir, ..Default::default() };
         let job = ask(&bed, &request).unwrap();
         assert_eq!((&job.source, &job.output_dir), (&Source::File(secret), &elsewhere));
-        assert_eq!(job.resolve.allowed_roots, bed.parameters.allowed_roots);
+        assert_eq!(job.options.resolve.allowed_roots, bed.parameters.conversion.resolve.allowed_roots);
     }
 
     #[test]
@@ -330,14 +331,14 @@ mod tests {
     fn a_path_into_a_package_is_as_good_as_its_uri() {
         let mut bed = bed();
         let (above, robots) = (bed.own.parent().unwrap().to_owned(), bed.own.with_file_name("robots"));
-        bed.parameters.allowed_roots.clear();
+        bed.parameters.conversion.resolve.allowed_roots.clear();
         let path = robots.join("arm.urdf");
         let request = ConvertRequest { uri: path.display().to_string(), ..Default::default() };
         ask(&bed, &request).expect_err("nothing is allowed");
-        bed.parameters.packages = vec![("my_robots".to_owned(), robots.clone())];
+        bed.parameters.conversion.resolve.packages = vec![("my_robots".to_owned(), robots.clone())];
         assert_eq!(ask(&bed, &request).unwrap().source, Source::File(path.clone()));
-        bed.parameters.packages.clear();
-        bed.parameters.package_paths = vec![robots];
+        bed.parameters.conversion.resolve.packages.clear();
+        bed.parameters.conversion.resolve.package_paths = vec![robots];
         assert_eq!(ask(&bed, &request).unwrap().source, Source::File(path));
         let outside = ConvertRequest { uri: above.join("secret.urdf").display().to_string(), ..Default::default() };
         ask(&bed, &outside).expect_err("beside the package");

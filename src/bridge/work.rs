@@ -12,7 +12,6 @@ use super::origin::Home;
 use super::parameters::Parameters;
 use crate::convert::{self, Failure, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::mesh;
 use crate::usd::{self, InterfaceSummary};
 use crate::xacro;
 
@@ -28,30 +27,15 @@ pub(super) fn file(path: &Path, parameters: &Parameters) -> Source {
 /// The job for a source of a home under the node's parameters. `folder`: below the output directory.
 pub(super) fn job(parameters: &Parameters, source: Source, home: &Home, folder: &str) -> Job {
     let namespace = match home {
-        Home::Own => parameters.ros_namespace.clone().or_else(|| parameters.node_namespace.clone()),
+        Home::Own => parameters.conversion.namespace.clone().or_else(|| parameters.node_namespace.clone()),
         // Each robot has to have a namespace of its own (REP-158 §2.1.1).
         Home::Namespace(_) => home.namespace().map(str::to_owned),
     };
     Job {
         source,
         output_dir: parameters.output_dir.join(folder),
-        formats: parameters.formats,
-        resolve: parameters.resolve(),
-        namespace,
-        base: parameters.base,
-        bodies: parameters.bodies,
-        overlays: parameters.overlays.clone(),
-        srdf: parameters.srdf_file.clone(),
-        xrdf: parameters.xrdf_file.clone(),
-        simready: parameters.simready.then(|| parameters.simready_metadata.clone()),
-        meshes: mesh::Options { up_axis: parameters.mesh_up_axis },
-        tiers: parameters.tiers,
-        stand_ins: parameters.stand_ins,
-        gltf: parameters.gltf,
-        dated: false,
-        strict: parameters.strict,
+        options: convert::Options { namespace, ..parameters.conversion.clone() },
         captured: Vec::new(),
-        time_limit: parameters.time_limit,
     }
 }
 

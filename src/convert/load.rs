@@ -38,13 +38,13 @@ pub(super) fn load(
     base: Option<&Path>,
 ) -> Result<Vec<Diagnostic>, Diagnostic> {
     let mut distinct = Distinct::default();
-    let mut diagnostics = meshes(robot, files, (job.meshes, limit), context, base, &mut distinct)?;
+    let mut diagnostics = meshes(robot, files, (job.options.meshes, limit), context, base, &mut distinct)?;
     let mut pixels = mesh::MAX_PIXELS_TOGETHER;
     diagnostics.extend(bound_pixels(robot, &mut pixels));
-    if job.stand_ins {
+    if job.options.stand_ins {
         stand_in::add(robot, &mut diagnostics);
     }
-    diagnostics.extend(derived(robot, (job.tiers, limit), context, &mut distinct));
+    diagnostics.extend(derived(robot, (job.options.tiers, limit), context, &mut distinct));
     diagnostics.extend(textures(robot, files, base, (limit, pixels)));
     diagnostics.extend(untextured(robot));
     diagnostics.extend(controllers(robot, files, base));
@@ -438,7 +438,7 @@ fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>, (limit, mut p
 mod tests {
     use std::fs;
 
-    use crate::convert::{Context, Failure, Job, Report, Source, convert};
+    use crate::convert::{Context, Failure, Job, Options, Report, Source, convert};
 
     const URDF: &str = r#"<robot name="r">
         <link name="a"/><link name="b"/>
@@ -449,11 +449,8 @@ mod tests {
 
     /// Converts the robot in `folder`, with its SRDF and its XRDF.
     fn run(folder: &std::path::Path) -> Result<Report, Box<Failure>> {
-        let job = Job {
-            srdf: Some(folder.join("r.srdf")),
-            xrdf: Some(folder.join("r.xrdf")),
-            ..Job::new(Source::File(folder.join("r.urdf")), folder.join("out"))
-        };
+        let options = Options { srdf: Some(folder.join("r.srdf")), xrdf: Some(folder.join("r.xrdf")), ..Options::default() };
+        let job = Job { options, ..Job::new(Source::File(folder.join("r.urdf")), folder.join("out")) };
         convert(&job, &Context::default()).map_err(Box::new)
     }
 
@@ -462,7 +459,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("r.urdf"), URDF).unwrap();
         let out = folder.path().join("out");
-        let job = |time_limit| Job { time_limit, ..Job::new(Source::File(folder.path().join("r.urdf")), &out) };
+        let job = |time_limit| Job {
+            options: Options { time_limit, ..Options::default() },
+            ..Job::new(Source::File(folder.path().join("r.urdf")), &out)
+        };
         let late = convert(&job(Some(std::time::Duration::ZERO)), &Context::default()).unwrap_err();
         let [found] = &late.diagnostics[..] else { panic!("{late:?}") };
         assert_eq!(found.code, "convert-timed-out");

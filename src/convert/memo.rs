@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::Job;
 use super::report::{Counts, FileInfo, Report, SourceInfo, Timings};
+use super::{Job, Options};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::resolve::{COARSE, States};
 use crate::store::{Key, Store};
@@ -54,11 +54,11 @@ pub(super) fn remember(job: &Job, made: Option<&str>, store: &Store, report: &Re
 
 /// `None` if nothing is kept, or the outcome depends on more than the job and files: on the date.
 fn key(job: &Job, made: Option<&str>, store: &Store) -> Option<Key> {
-    if !store.keeps() || job.simready.is_some() || job.dated {
+    if !store.keeps() || job.options.simready || job.options.dated {
         return None;
     }
     // How long it may take changes nothing of what comes out.
-    let job = &Job { time_limit: None, ..job.clone() };
+    let job = &Job { options: Options { time_limit: None, ..job.options.clone() }, ..job.clone() };
     // Relative paths of the job start from it.
     let folder = std::env::current_dir().ok()?;
     let key = Key::of("conversion").and(folder.as_os_str().as_encoded_bytes()).and(format!("{job:?}").as_bytes());
@@ -114,7 +114,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use crate::convert::{Context, Job, Report, Source, convert};
+    use crate::convert::{Context, Job, Options, Report, Source, convert};
     use crate::resolve;
     use crate::store::Store;
 
@@ -129,11 +129,10 @@ mod tests {
     }
 
     fn job(root: &Path) -> Job {
+        let resolve =
+            resolve::Options { package_paths: vec![root.join("first"), root.join("second")], ..resolve::Options::default() };
         Job {
-            resolve: resolve::Options {
-                package_paths: vec![root.join("first"), root.join("second")],
-                ..resolve::Options::default()
-            },
+            options: Options { resolve, ..Options::default() },
             ..Job::new(Source::File(root.join("r.urdf")), root.join("out"))
         }
     }
@@ -156,7 +155,8 @@ mod tests {
         assert_eq!((&again.files, again.revision, &again.diagnostics), (&first.files, 1, &first.diagnostics));
         assert_eq!((again.counts, &again.directory, &again.root), (first.counts, &first.directory, &first.root));
 
-        let other_job = convert(&Job { bodies: crate::usd::Bodies::Flat, ..job(&root) });
+        let other_job =
+            convert(&Job { options: Options { bodies: crate::usd::Bodies::Flat, ..job(&root).options }, ..job(&root) });
         assert!(!is_recalled(&other_job));
         // An asset that somebody touched is looked at again.
         convert(&job(&root));

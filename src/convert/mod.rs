@@ -7,6 +7,8 @@ mod context;
 mod identity;
 mod load;
 mod memo;
+pub mod option;
+pub mod options;
 mod publish;
 mod report;
 #[cfg(test)]
@@ -22,11 +24,13 @@ use std::collections::HashSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 pub use context::{Context, Progress, Show, Step};
 use identity::Identity;
+pub use options::Options;
 pub use publish::Error as PublishError;
 use rayon::prelude::*;
 pub use report::{Counts, FileInfo, Report, SourceInfo, Timings};
@@ -37,7 +41,7 @@ use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::robot::{Captured, Robot};
 use crate::store::Store;
 use crate::time_limit::{Ended, TimeLimit};
-use crate::{gltf, mesh, resolve, urdf, usd, xacro};
+use crate::{gltf, resolve, urdf, usd, xacro};
 
 /// The name of the report in an asset's directory.
 pub const REPORT: &str = "report.json";
@@ -100,6 +104,14 @@ impl Formats {
     const NONE: Self = Self { usd: false, glb: false, usdz: false, gltf: false };
     /// What there is, in words.
     const KNOWN: &str = "formats are \"usd\", \"glb\", \"usdz\" and \"gltf\"";
+    /// How people write them.
+    pub const NAMES: [&str; 4] = ["usd", "glb", "usdz", "gltf"];
+
+    /// The names of those that are written.
+    pub fn names(self) -> Vec<&'static str> {
+        let chosen = [self.usd, self.glb, self.usdz, self.gltf];
+        Self::NAMES.into_iter().zip(chosen).filter(|(_, is_chosen)| *is_chosen).map(|(name, _)| name).collect()
+    }
 
     /// Reads names as people write them: `usd`, `glb`, `usdz`, `gltf`.
     ///
@@ -159,6 +171,34 @@ pub enum Tiers {
     High,
 }
 
+impl Tiers {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::All, Self::High];
+
+    /// How people write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::High => "high",
+        }
+    }
+}
+
+impl fmt::Display for Tiers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Tiers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
+        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+    }
+}
+
 /// One conversion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
@@ -166,66 +206,16 @@ pub struct Job {
     pub source: Source,
     /// Where the asset's directory is to be; made if need be.
     pub output_dir: PathBuf,
-    /// What to write.
-    pub formats: Formats,
-    /// How references to files are resolved.
-    pub resolve: resolve::Options,
-    /// `ros:context:namespace`; `None`: the robot's name.
-    pub namespace: Option<String>,
-    /// Whether the base is held to the world.
-    pub base: usd::Base,
-    /// How bodies are nested.
-    pub bodies: usd::Bodies,
-    /// Which overlays to write beside the layers; none without [`Formats::usd`].
-    pub overlays: Vec<usd::Overlay>,
-    /// An SRDF file: which pairs of links need no collision check, and named poses.
-    pub srdf: Option<PathBuf>,
-    /// An XRDF file: the same, and frames beside the links.
-    pub xrdf: Option<PathBuf>,
-    /// Whether to add what SimReady asks for, and what people say of the asset; nothing is added without [`Formats::usd`].
-    pub simready: Option<Simready>,
-    /// How mesh files are understood.
-    pub meshes: mesh::Options,
-    /// Which tiers of visuals are written.
-    pub tiers: Tiers,
-    /// Whether a box shows in place of a visual mesh that can't be read.
-    pub stand_ins: bool,
-    /// What is in the glTF beside the robot, and how.
-    pub gltf: gltf::Extent,
-    /// Whether the glTF says when it was made, so that the same input no longer gives the same bytes.
-    pub dated: bool,
-    /// Publish nothing if there is any warning.
-    pub strict: bool,
+    /// How.
+    pub options: Options,
     /// What the running robot was seen to offer to ROS. It counts more than what the source says or every robot has.
     pub captured: Vec<Captured>,
-    /// How long the conversion may take; then it ends with `convert-timed-out`. `None`: as long as it needs.
-    pub time_limit: Option<Duration>,
 }
 
 impl Job {
     /// The conversion of `source` into a directory below `output_dir`, with everything else as it is by default.
     pub fn new(source: Source, output_dir: impl Into<PathBuf>) -> Self {
-        Self {
-            source,
-            output_dir: output_dir.into(),
-            formats: Formats::default(),
-            resolve: resolve::Options::default(),
-            namespace: None,
-            base: usd::Base::default(),
-            bodies: usd::Bodies::default(),
-            overlays: Vec::new(),
-            srdf: None,
-            xrdf: None,
-            simready: None,
-            meshes: mesh::Options::default(),
-            tiers: Tiers::default(),
-            stand_ins: false,
-            gltf: gltf::Extent::default(),
-            dated: false,
-            strict: false,
-            captured: Vec::new(),
-            time_limit: None,
-        }
+        Self { source, output_dir: output_dir.into(), options: Options::default(), captured: Vec::new() }
     }
 }
 
@@ -253,11 +243,11 @@ impl std::error::Error for Failure {}
 ///
 /// # Errors
 /// If nothing could be published: see [`Failure::diagnostics`]. A broken part of the robot is no failure (unless
-/// [`Job::strict`]): it is a diagnostic of the report.
+/// [`Options::strict`]): it is a diagnostic of the report.
 pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     let (start, started) = (Instant::now(), SystemTime::now());
-    let limit = TimeLimit::new(job.time_limit, context.cancelled.clone());
-    let files = resolve::Files::new(Arc::new(resolve::Resolver::new(job.resolve.clone())));
+    let limit = TimeLimit::new(job.options.time_limit, context.cancelled.clone());
+    let files = resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone())));
     // What xacro makes depends on more than files, so it is made anew every time; what came of the same text may be known.
     let expanded = job.source.xacro().map(|(file, arguments)| expand(file, arguments, &files, context, &limit)).transpose();
     let expanded = expanded.map_err(|stop| Failure { diagnostics: vec![*stop], used: files.used() })?;
@@ -319,8 +309,8 @@ fn run(
         Ok(found) => diagnostics.extend(found),
         Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
     }
-    let srdf = job.srdf.as_ref().map(|path| load::srdf(&mut robot, path, files));
-    let xrdf = job.xrdf.as_ref().map(|path| load::xrdf(&mut robot, path, files));
+    let srdf = job.options.srdf.as_ref().map(|path| load::srdf(&mut robot, path, files));
+    let xrdf = job.options.xrdf.as_ref().map(|path| load::xrdf(&mut robot, path, files));
     for found in srdf.into_iter().chain(xrdf) {
         match found {
             Ok(found) => diagnostics.extend(found),
@@ -328,7 +318,7 @@ fn run(
         }
     }
     robot.take_captured(&job.captured);
-    if job.formats.usd || job.formats.usdz {
+    if job.options.formats.usd || job.options.formats.usdz {
         diagnostics.extend(types::missing(&robot, files));
     }
     let meshes = start.elapsed();
@@ -340,7 +330,7 @@ fn run(
     let (mut outputs, written) =
         write((job, limit), &robot, &name, &identity, &source.sha256, &context.store, &mut diagnostics);
     in_time(limit, "finishing the files")?;
-    if let Some(simready) = job.simready.as_ref().filter(|_| job.formats.usd) {
+    if let Some(simready) = job.options.simready.then_some(&job.options.simready_metadata).filter(|_| job.options.formats.usd) {
         let provenance = match &job.source {
             Source::File(_) | Source::Xacro { .. } => {
                 source.file.as_deref().map(|file| simready::Provenance::of(file, files)).unwrap_or_default()
@@ -355,7 +345,7 @@ fn run(
     let write = start.elapsed();
     diagnostics = source.told(diagnostics);
 
-    if job.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
+    if job.options.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
         return Err(diagnostics);
     }
     let distinct: HashSet<*const crate::robot::Mesh> =
@@ -395,7 +385,7 @@ fn run(
             .and_then(|root| robot.links.get(root.0))
             .map(|link| link.name.clone())
             .unwrap_or_default(),
-        namespace: job.namespace.clone().unwrap_or_else(|| usd::default_namespace(&robot.name)),
+        namespace: job.options.namespace.clone().unwrap_or_else(|| usd::default_namespace(&robot.name)),
         name,
         changed: false,
         used: Vec::new(),
@@ -593,11 +583,11 @@ fn write(
         identifier: identity.identifier.clone(),
         package_uri: identity.package_uri().map(str::to_owned),
         version: identity.version.clone(),
-        namespace: job.namespace.clone(),
-        base: job.base,
-        bodies: job.bodies,
-        overlays: job.overlays.clone(),
-        usdz: job.formats.usdz,
+        namespace: job.options.namespace.clone(),
+        base: job.options.base,
+        bodies: job.options.bodies,
+        overlays: job.options.overlays.clone(),
+        usdz: job.options.formats.usdz,
         limit: limit.clone(),
     };
     let gltf_options = gltf::Options {
@@ -605,31 +595,31 @@ fn write(
             format: "urdf".to_owned(),
             uri: identity.uri.clone(),
             hash: Some(format!("sha256:{sha256}")),
-            resolved_at: job.dated.then(|| time::rfc3339(time::now())),
+            resolved_at: job.options.dated.then(|| time::rfc3339(time::now())),
         }),
-        extent: job.gltf,
-        base: job.base,
+        extent: job.options.gltf,
+        base: job.options.base,
         limit: limit.clone(),
     };
     let (asset, gltf) = rayon::join(
         || usd::write(robot, &usd_options, store),
-        || (job.formats.glb || job.formats.gltf).then(|| gltf::write(robot, &gltf_options, store)),
+        || (job.options.formats.glb || job.options.formats.gltf).then(|| gltf::write(robot, &gltf_options, store)),
     );
     diagnostics.extend(asset.diagnostics);
     let mut files = publish::Files::new();
     files.extend(asset.usdz.map(|package| (format!("{name}.usdz"), package)));
-    if job.formats.usd {
+    if job.options.formats.usd {
         files.extend(asset.files);
     }
     if let Some(mut gltf) = gltf {
         diagnostics.append(&mut gltf.diagnostics);
-        if job.formats.glb {
+        if job.options.formats.glb {
             match gltf.glb() {
                 Ok(glb) => files.extend([(format!("{name}.glb"), glb)]),
                 Err(diagnostic) => diagnostics.push(diagnostic),
             }
         }
-        if job.formats.gltf {
+        if job.options.formats.gltf {
             let binary = format!("{name}.bin");
             let (document, bytes) = gltf.gltf(&binary);
             files.insert(format!("{name}.gltf"), document);

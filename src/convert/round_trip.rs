@@ -50,7 +50,10 @@ fn loaded(urdf: &Path, packages: &Path) -> Robot {
     let files = Files::new(Arc::new(Resolver::new(Options { package_paths: vec![packages.to_owned()], ..Options::default() })));
     let file = files.input(urdf).unwrap();
     let mut robot = urdf::read(&urdf::decode(&file.bytes).unwrap(), Some(urdf)).robot.unwrap();
-    let job = Job { tiers: Tiers::High, ..Job::new(Source::File(urdf.to_owned()), "") };
+    let job = Job {
+        options: crate::convert::Options { tiers: Tiers::High, ..Default::default() },
+        ..Job::new(Source::File(urdf.to_owned()), "")
+    };
     load::load(&mut robot, &files, (&job, &TimeLimit::default()), &Context::default(), urdf.parent()).unwrap();
     robot
 }

@@ -49,6 +49,11 @@ impl Simready {
         }
         Ok(Self { given })
     }
+
+    /// The `KEY=VALUE` texts.
+    pub fn texts(&self) -> Vec<String> {
+        self.given.iter().map(|(key, value)| format!("{key}={value}")).collect()
+    }
 }
 
 fn is_number(text: &str) -> bool {

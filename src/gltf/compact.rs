@@ -1,6 +1,9 @@
 //! Surfaces in fewer bytes: numbers of 8 and 16 bits (`KHR_mesh_quantization`), in streams of meshoptimizer's codec
 //! (`EXT_meshopt_compression`). Knows numbers and streams, not where they go.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use super::document::{StreamFilter, StreamMode};
@@ -17,6 +20,35 @@ pub enum Compression {
     Quantize,
     /// The same, compressed (`EXT_meshopt_compression`): readers must know that extension.
     Meshopt,
+}
+
+impl Compression {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::None, Self::Quantize, Self::Meshopt];
+
+    /// How people write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Quantize => "quantize",
+            Self::Meshopt => "meshopt",
+        }
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Compression {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
+        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+    }
 }
 
 /// Steps along each side of a grid.

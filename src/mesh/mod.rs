@@ -33,7 +33,9 @@ mod texture;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
 pub use self::hull::{convex_hull, thick_hull};
@@ -107,6 +109,34 @@ pub enum UpAxis {
     /// `up_axis` in the specification, 1.4.1, chapter 5): with y up (x, y, z) becomes (x, -z, y), with x up (-y, -z, x). A file
     /// that does not say has y up.
     Honor,
+}
+
+impl UpAxis {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Ignore, Self::Honor];
+
+    /// How people write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ignore => "ignore",
+            Self::Honor => "honor",
+        }
+    }
+}
+
+impl fmt::Display for UpAxis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for UpAxis {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
+        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+    }
 }
 
 /// Reads a mesh file, whatever its name says it is, and what it refers to: images, material libraries, buffers.

@@ -1,5 +1,8 @@
 //! Which links are rigid bodies to an engine and which are frames (REP-158 §1.3, §2.7).
 
+use std::fmt;
+use std::str::FromStr;
+
 use super::{Joint, JointKind, LinkId, Robot};
 
 /// Whether the base is held to the world.
@@ -12,6 +15,35 @@ pub enum Base {
     Fixed,
     /// Free.
     Floating,
+}
+
+impl Base {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Fixed, Self::Floating];
+
+    /// How people write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Fixed => "fixed",
+            Self::Floating => "floating",
+        }
+    }
+}
+
+impl fmt::Display for Base {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Base {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
+        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+    }
 }
 
 /// What a link is to an engine.

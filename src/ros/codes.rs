@@ -22,6 +22,8 @@ codes! {
     PARAMETER_VALUE = Error "ros-parameter-value", "A value that the parameter's range or rule does not allow.",
         "At start: the node does not start. Later: the change is refused.";
     UNKNOWN_PARAMETER = Warning "ros-unknown-parameter", "A value for a parameter that this node does not have.", "The value is ignored.";
+    RENAMED_PARAMETER = Warning "ros-renamed-parameter", "A value for a parameter by the name that it had before.",
+        "The value is used, unless one is given under the name that the parameter has now.";
     WITHOUT_EFFECT = Warning "ros-without-effect", "An argument or environment variable of ROS 2 that changes nothing in this node.",
         "It is ignored.";
     ENVIRONMENT = Error "ros-environment", "An environment variable of ROS 2 whose value can't be honoured.", "The node does not start.";

@@ -52,17 +52,6 @@ pub fn check_namespace(namespace: &str) -> Result<(), Diagnostic> {
     if namespace == "/" { Ok(()) } else { check_absolute("namespace", namespace) }
 }
 
-/// Checks the namespace of a robot's interfaces, as options and parameters give it: `robot_1`, `fleet/robot_1`, `/fleet/robot_1`. One
-/// slash in front makes it absolute (REP-158 §2.1.1).
-///
-/// # Errors
-/// [`codes::INVALID_NAME`].
-pub fn check_robot_namespace(namespace: &str) -> Result<(), Diagnostic> {
-    let absolute = if namespace.starts_with('/') { Cow::Borrowed(namespace) } else { format!("/{namespace}").into() };
-    check_absolute("namespace", &absolute)
-        .map_err(|fault| if absolute == namespace { fault } else { said_as(fault, namespace) })
-}
-
 fn check_absolute(kind: &str, name: &str) -> Result<(), Diagnostic> {
     let Some(parts) = name.strip_prefix('/') else {
         return Err(invalid(kind, name, "it does not begin with a slash"));
@@ -264,18 +253,6 @@ mod tests {
         assert_eq!(names.service("~/asset").as_deref(), Ok("/urdf_usd/asset"));
         assert_eq!(names.topic("/tf").as_deref(), Ok("/tf"));
         assert_eq!(names.topic("/tf_static").as_deref(), Ok("/mine"));
-    }
-
-    #[test]
-    fn robots_have_namespaces_of_one_or_more_parts() {
-        for namespace in ["robot_1", "/robot_1", "fleet/robot_1", "/fleet/a/b_2"] {
-            assert_eq!(check_robot_namespace(namespace), Ok(()), "{namespace}");
-        }
-        let long = "a".repeat(LONGEST);
-        for namespace in ["", "/", "//a", "a/", "a//b", "a-b/c", "a/2b", "a/b c", "~/a", "{ns}", "ä/b", &long] {
-            let fault = check_robot_namespace(namespace).expect_err(namespace);
-            assert_eq!(fault.code, codes::INVALID_NAME.id);
-        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::overrides::{Given, Override};
 use super::{codes, queue};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::near;
 
 /// The type of a parameter, numbered as in `rcl_interfaces/msg/ParameterType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -181,6 +182,8 @@ pub struct Declaration {
     pub range: Option<Range>,
     /// Its own rule.
     pub check: Option<Check>,
+    /// Names that it had before. They are still understood, with a warning.
+    pub old_names: Vec<String>,
 }
 
 impl Declaration {
@@ -194,6 +197,7 @@ impl Declaration {
             read_only: false,
             range: None,
             check: None,
+            old_names: Vec::new(),
         }
     }
 
@@ -201,6 +205,13 @@ impl Declaration {
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.read_only = true;
+        self
+    }
+
+    /// The same with names that it had before.
+    #[must_use]
+    pub fn once(mut self, old_names: &[&str]) -> Self {
+        self.old_names = old_names.iter().map(|&name| name.to_owned()).collect();
         self
     }
 
@@ -301,12 +312,14 @@ impl Declaration {
 pub struct Store {
     parameters: BTreeMap<String, (Declaration, Value)>,
     overrides: BTreeMap<String, Override>,
+    /// Earlier names of parameters, and what they are called now.
+    renamed: BTreeMap<String, String>,
 }
 
 impl Store {
     /// A store that takes first values from `overrides`, by parameter name.
     pub fn new(overrides: BTreeMap<String, Override>) -> Self {
-        Self { parameters: BTreeMap::new(), overrides }
+        Self { overrides, ..Self::default() }
     }
 
     /// Declares a parameter and returns its value. Declared again, it keeps its value and its first declaration.
@@ -317,19 +330,33 @@ impl Store {
         if let Some((_, value)) = self.parameters.get(&declaration.name) {
             return Ok(value.clone());
         }
-        let value = match self.overrides.get(&declaration.name) {
+        let names = std::iter::once(&declaration.name).chain(&declaration.old_names);
+        let value = match names.filter_map(|name| self.overrides.get(name)).next() {
             None => declaration.default.clone(),
             Some(given) => declaration.first_value(&given.value).map_err(|Misfit { code, why, help }| {
                 Diagnostic::new(code, given.place.clone(), format!("parameter {why}")).help(help)
             })?,
         };
+        self.renamed.extend(declaration.old_names.iter().map(|old| (old.clone(), declaration.name.clone())));
         self.parameters.insert(declaration.name.clone(), (declaration, value.clone()));
         Ok(value)
     }
 
-    /// A parameter's declaration and value.
+    /// A parameter's declaration and value, by its name or an earlier one.
     pub fn get(&self, name: &str) -> Option<(&Declaration, &Value)> {
+        let name = self.renamed.get(name).map_or(name, String::as_str);
         self.parameters.get(name).map(|(declaration, value)| (declaration, value))
+    }
+
+    /// What a parameter is called now that was called `name` before.
+    pub fn new_name(&self, name: &str) -> Option<&str> {
+        self.renamed.get(name).map(String::as_str)
+    }
+
+    /// The names of parameters that `name` was probably meant to be, in words; empty if it is like none.
+    pub fn meant(&self, name: &str) -> String {
+        let near = near::nearest(name, self.parameters.keys().map(String::as_str));
+        if near.is_empty() { String::new() } else { format!("did you mean `{}`?", near.join("`, `")) }
     }
 
     /// Changes parameters, all or none, and returns what was changed. An empty list of whatever type becomes one of the parameter's:
@@ -339,7 +366,11 @@ impl Store {
     /// The reason why not, in words for the person who tried.
     pub fn set(&mut self, mut changes: Vec<Change>) -> Result<Vec<Change>, String> {
         for Change { name, value } in &mut changes {
-            let Some((declaration, _)) = self.get(name) else { return Err(format!("there is no parameter `{name}`")) };
+            let Some((declaration, _)) = self.get(name) else {
+                let meant = self.meant(name);
+                let meant = if meant.is_empty() { meant } else { format!("; {meant}") };
+                return Err(format!("there is no parameter `{name}`{meant}"));
+            };
             if declaration.read_only {
                 return Err(format!("`{name}` is read-only: set it when the node is started"));
             }
@@ -349,6 +380,8 @@ impl Store {
                 *value = empty;
             }
             declaration.admit(value).map_err(|Misfit { why, help, .. }| format!("{why} ({help})"))?;
+            let name_now = declaration.name.clone();
+            *name = name_now;
         }
         for Change { name, value } in &changes {
             if let Some((_, current)) = self.parameters.get_mut(name) {
@@ -374,9 +407,21 @@ impl Store {
         (names, groups)
     }
 
-    /// Overrides that name this very node and no declared parameter: misspelt, most likely.
+    /// Overrides that no declared parameter has taken. Those of a file for many nodes count only where the name is like one of this
+    /// node's: it may be a parameter of another.
     pub fn unused(&self) -> impl Iterator<Item = &Override> {
-        self.overrides.values().filter(|o| o.nodes.is_exact() && !self.parameters.contains_key(&o.parameter))
+        self.overrides.values().filter(|o| {
+            let is_for_this_node = o.nodes.is_exact() || o.place.file.is_none();
+            self.get(&o.parameter).is_none() && (is_for_this_node || !self.meant(&o.parameter).is_empty())
+        })
+    }
+
+    /// Overrides under an earlier name of a parameter, with its name now, and whether it counts: not beside one under the name now.
+    pub fn outdated(&self) -> impl Iterator<Item = (&Override, &str, bool)> {
+        self.overrides.values().filter_map(|o| {
+            let name = self.new_name(&o.parameter)?;
+            Some((o, name, !self.overrides.contains_key(name)))
+        })
     }
 }
 
@@ -501,5 +546,39 @@ mod tests {
         assert_eq!(list(&["a"], 2).0, ["a.x"]);
         let unused: Vec<_> = store.unused().map(|o| o.parameter.as_str()).collect();
         assert_eq!(unused, ["a.y", "rat"]);
+    }
+
+    #[test]
+    fn a_name_that_is_like_none_is_told_of_unless_it_may_be_of_another_node() {
+        let text = "/**:\n  ros__parameters: {rates: 1.0, camera: 1}\n";
+        let read = read_str(text, "f.yaml").expect("valid");
+        let mut store = Store::new(read.into_iter().map(|o| (o.parameter.clone(), o)).collect());
+        store.declare(rate()).expect("declared");
+        assert_eq!(store.unused().map(|o| o.parameter.as_str()).collect::<Vec<_>>(), ["rates"]);
+        let reason = store.set(vec![change("raet", Value::Double(1.0))]).expect_err("unknown");
+        assert_eq!(reason, "there is no parameter `raet`");
+        let reason = store.set(vec![change("rates", Value::Double(1.0))]).expect_err("unknown");
+        assert_eq!(reason, "there is no parameter `rates`; did you mean `rate`?");
+    }
+
+    #[test]
+    fn earlier_names_are_understood() {
+        let renamed = || rate().once(&["speed", "pace"]);
+        let mut given = store("pace: 2.0");
+        assert_eq!(given.declare(renamed()), Ok(Value::Double(2.0)));
+        assert_eq!(
+            given.outdated().map(|(o, name, counts)| (o.parameter.as_str(), name, counts)).collect::<Vec<_>>(),
+            [("pace", "rate", true)]
+        );
+        assert_eq!(given.unused().count(), 0);
+        assert_eq!(given.list(&[], 0).0, ["rate"]);
+        assert_eq!(given.set(vec![change("speed", Value::Double(3.0))]), Ok(vec![change("rate", Value::Double(3.0))]));
+        assert_eq!(given.get("pace").map(|(_, value)| value.clone()), Some(Value::Double(3.0)));
+        let refused = given.set(vec![change("speed", Value::Double(99.0))]).expect_err("range");
+        assert!(refused.contains("`rate` can't be 99.0"), "{refused}");
+
+        let mut both = store("rate: 1.0, pace: 2.0");
+        assert_eq!(both.declare(renamed()), Ok(Value::Double(1.0)));
+        assert!(both.outdated().all(|(_, _, counts)| !counts) && both.outdated().count() == 1);
     }
 }

@@ -30,14 +30,16 @@ mod urdf;
 mod usdz;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
 
 use author::Layer;
 pub use frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use library::Library;
 use plan::{Flattened, Plan};
 pub use read::{InterfaceSummary, ReadError, Summary, inspect, read_frames};
-pub use ros::default_namespace;
 pub(crate) use ros::interfaces;
+pub use ros::{check_namespace, default_namespace};
 pub use schema::SCHEMA_FILES;
 
 use crate::diagnostic::{Code, Diagnostic, Place};
@@ -54,6 +56,34 @@ pub enum Bodies {
     Nested,
     /// All in the default prim, for engines that need it.
     Flat,
+}
+
+impl Bodies {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Nested, Self::Flat];
+
+    /// How people write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Nested => "nested",
+            Self::Flat => "flat",
+        }
+    }
+}
+
+impl fmt::Display for Bodies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Bodies {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
+        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+    }
 }
 
 /// A layer of one program's or renderer's own words, stronger than the asset, with an entry of its own.
@@ -75,6 +105,21 @@ impl Overlay {
             Self::Newton => "newton",
             Self::OpenPbr => "openpbr",
         }
+    }
+}
+
+impl fmt::Display for Overlay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Overlay {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
+        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
     }
 }
 
@@ -225,7 +270,7 @@ fn written(scene: &Scene<'_>) -> Written {
     Written { materials: scene.library.materials.len(), bodies: masses.len(), mass: masses.iter().sum() }
 }
 
-fn internal(scene: &Scene<'_>, path: &str, error: &impl std::fmt::Display) -> Diagnostic {
+fn internal(scene: &Scene<'_>, path: &str, error: &impl fmt::Display) -> Diagnostic {
     Diagnostic::new(&codes::INTERNAL, scene.robot.place.clone(), format!("{path}: {error}")).help("please report this")
 }
 

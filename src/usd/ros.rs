@@ -10,6 +10,8 @@ use crate::robot::{GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Robot, Role, na
 
 /// How many messages of a sensor wait to be sent: as ROS has it for sensor data.
 const SENSOR_QUEUE: i32 = 5;
+/// The longest name ROS allows, the slash in front included.
+const LONGEST_NAME: usize = 255;
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let (mut layer, root) = super::layer(scene, "Ros*API: context, frames, joint names, interfaces");
@@ -206,6 +208,25 @@ pub fn default_namespace(robot: &str) -> String {
     names::ros_part(robot, "robot")
 }
 
+/// Checks the namespace of a robot's interfaces as a person gives it: `robot_1`, `fleet/robot_1`, `/fleet/robot_1`. One slash in front
+/// makes it absolute (§2.1.1).
+///
+/// # Errors
+/// Why it is none, in words.
+pub fn check_namespace(namespace: &str) -> Result<(), String> {
+    let parts = namespace.strip_prefix('/').unwrap_or(namespace);
+    let why = if parts.split('/').any(str::is_empty) {
+        "a part between slashes is empty"
+    } else if !parts.split('/').all(|part| ros_name(part) == part) {
+        "each part consists of letters, digits and `_`, and begins with no digit"
+    } else if parts.len() >= LONGEST_NAME {
+        "it is longer than 255 characters"
+    } else {
+        return Ok(());
+    };
+    Err(format!("`{namespace}` is no namespace: {why}"))
+}
+
 /// The nearest part of a name that ROS allows: letters, digits and underscores of ASCII, no digit in front. Whoever asks tells apart
 /// what comes to the same.
 pub(super) fn ros_name(name: &str) -> String {
@@ -214,4 +235,20 @@ pub(super) fn ros_name(name: &str) -> String {
         out.insert(0, '_');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_NAME, check_namespace};
+
+    #[test]
+    fn robots_have_namespaces_of_one_or_more_parts() {
+        for namespace in ["robot_1", "/robot_1", "fleet/robot_1", "/fleet/a/b_2", &"a".repeat(LONGEST_NAME - 1)] {
+            assert_eq!(check_namespace(namespace), Ok(()), "{namespace}");
+        }
+        let long = "a".repeat(LONGEST_NAME);
+        for namespace in ["", "/", "//a", "a/", "a//b", "a-b/c", "a/2b", "a/b c", "~/a", "{ns}", "ä/b", &long] {
+            assert!(check_namespace(namespace).is_err(), "{namespace}");
+        }
+    }
 }

@@ -113,7 +113,7 @@ impl<N: Node> Engine<N> {
 
     /// Gives up what has been worked on for too long. `Err`: why the node has to end.
     pub(super) fn give_up(&mut self) -> Result<(), Diagnostic> {
-        let Some(most) = self.parameters.time_limit.map(|limit| limit + GRACE) else { return Ok(()) };
+        let Some(most) = self.parameters.conversion.time_limit.map(|limit| limit + GRACE) else { return Ok(()) };
         let late = |(number, (_, since)): (&u64, &(Task, Instant))| (since.elapsed() > most).then_some(*number);
         let late: Vec<u64> = self.running.begun.iter().filter_map(late).collect();
         for number in late {

@@ -113,7 +113,7 @@ impl Converter {
             timings_ms: Timings::default(),
             diagnostics: Vec::new(),
             root: "base".to_owned(),
-            namespace: job.namespace.clone().unwrap_or_default(),
+            namespace: job.options.namespace.clone().unwrap_or_default(),
             directory,
             name,
             changed,
@@ -147,7 +147,7 @@ fn real_bed(set: impl FnOnce(&mut Parameters)) -> Bed {
         Fake::default(),
         Some(Arc::new(|job: &Job| crate::convert::convert(job, &crate::convert::Context::default()))),
         |parameters| {
-            parameters.formats = crate::convert::Formats::parse(&["usd".to_owned()]).unwrap();
+            parameters.conversion.formats = crate::convert::Formats::parse(&["usd".to_owned()]).unwrap();
             set(parameters);
         },
     )
@@ -162,7 +162,7 @@ fn bed_in(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Param
     let own = folder.path().canonicalize().unwrap().join("out");
     fs::create_dir(&own).unwrap();
     let mut parameters = fake::parameters(&own);
-    parameters.allowed_roots = vec![folder.path().canonicalize().unwrap()];
+    parameters.conversion.resolve.allowed_roots = vec![folder.path().canonicalize().unwrap()];
     set(&mut parameters);
     let (node, converter, site) = (Arc::new(node), Arc::new(Converter::default()), Arc::new(Site::default()));
     let (assets, diagnostics) = (node.listen("/urdf_usd/asset"), node.listen("/diagnostics"));
@@ -439,7 +439,7 @@ async fn a_changed_parameter_holds_from_the_next_conversion() {
     let mut bed = bed();
     // Refused by the parameter's rule before it came here; a value that does not fit changes nothing.
     bed.node.set("formats", Value::StringArray(vec!["stl".into()]));
-    bed.node.set("ros_namespace", Value::String("left".into()));
+    bed.node.set("asset_namespace", Value::String("left".into()));
     bed.node.set("diagnostics_period", Value::Double(0.1));
     // A description may overtake the change.
     for n in 0.. {
@@ -563,7 +563,7 @@ async fn equal_robots_in_namespaces_are_robots_of_their_own() {
     let mut bed = bed_with(|parameters| {
         parameters.discover = true;
         // It is for the node's own robot: no two robots may have one namespace.
-        parameters.ros_namespace = Some("own".to_owned());
+        parameters.conversion.namespace = Some("own".to_owned());
     });
     let (r1, r2) = ("/r1/robot_description", "/fleet/r2/robot_description");
     bed.node.set_graph(graph(&[
@@ -891,7 +891,7 @@ impl Bed {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn frames_are_heard_in_the_namespace_that_the_asset_declares() {
-    let mut bed = real_bed(|parameters| parameters.ros_namespace = Some("left".to_owned()));
+    let mut bed = real_bed(|parameters| parameters.conversion.namespace = Some("left".to_owned()));
     let tf = |namespace: &str| graph(&[("/robot_description", STRING, 1), (&format!("{namespace}/tf_static"), TF, 7)]);
     bed.node.set_graph(tf("/left"));
     bed.describe(REAL);
@@ -899,7 +899,7 @@ async fn frames_are_heard_in_the_namespace_that_the_asset_declares() {
     let status = bed.with_tool_on("/left", |status| status.level == DiagnosticStatus::OK).await;
     assert!(!status.message.contains("heard on"), "{}", status.message);
     // At run time too.
-    bed.node.set("ros_namespace", Value::String("right".into()));
+    bed.node.set("asset_namespace", Value::String("right".into()));
     bed.node.set_graph(tf("/right"));
     bed.unheard("/left/tf_static").await;
     bed.describe(&REAL.replace("'arm'", "'brm'").replace("'brm'", "'arm' version='2'"));

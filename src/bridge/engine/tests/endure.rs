@@ -13,7 +13,7 @@ fn large(name: &str, bytes: usize) -> String {
 async fn a_conversion_that_never_comes_back_is_given_up_and_others_go_on() {
     let mut bed = bed_with(|parameters| {
         parameters.workers = 1;
-        parameters.time_limit = Some(Duration::from_millis(200));
+        parameters.conversion.time_limit = Some(Duration::from_millis(200));
     });
     bed.converter.only_slow.store(true, Ordering::SeqCst);
     bed.describe("<robot name='good'/>");
@@ -42,7 +42,7 @@ async fn a_conversion_that_never_comes_back_is_given_up_and_others_go_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_whose_conversion_is_given_up_gets_an_answer_and_too_many_end_the_node() {
-    let bed = bed_with(|parameters| parameters.time_limit = Some(Duration::from_millis(100)));
+    let bed = bed_with(|parameters| parameters.conversion.time_limit = Some(Duration::from_millis(100)));
     bed.converter.only_slow.store(true, Ordering::SeqCst);
     bed.converter.hold(true);
     let calls: Vec<_> = (0..=super::super::running::MOST_GIVEN_UP)

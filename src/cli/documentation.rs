@@ -1,0 +1,83 @@
+//! `docs/cli.md`, made from the command line itself: a test holds it against that, and writes it anew with `UPDATE_DOCS=1`.
+
+use std::fmt::Write as _;
+
+use clap::{Arg, Command, CommandFactory as _};
+
+use super::Cli;
+
+/// Text for a table or a paragraph of Markdown.
+fn plain(text: impl ToString) -> String {
+    text.to_string().replace('|', "\\|").replace('*', "\\*").replace('<', "\\<")
+}
+
+/// How an argument is written: `-o`, `--output-dir DIR`.
+fn spelling(argument: &Arg) -> String {
+    let values: Vec<String> = argument.get_value_names().into_iter().flatten().map(ToString::to_string).collect();
+    let values = if argument.get_action().takes_values() { values.join(" ") } else { String::new() };
+    let short = argument.get_short().map(|short| format!("`-{short}`"));
+    let long = argument.get_long().map(|long| format!("`{}`", format!("--{long} {values}").trim()));
+    let named: Vec<String> = short.into_iter().chain(long).collect();
+    if named.is_empty() { format!("`{values}`") } else { named.join(", ") }
+}
+
+fn rows(command: &Command) -> String {
+    let mut text = String::new();
+    let shown = |argument: &&Arg| !argument.is_hide_set() && !["help", "version"].contains(&argument.get_id().as_str());
+    for argument in command.get_arguments().filter(shown) {
+        let defaults = argument.get_default_values().iter().map(|value| value.to_string_lossy().into_owned());
+        let default = if argument.get_action().takes_values() { defaults.collect::<Vec<_>>().join(",") } else { String::new() };
+        let default = if default.is_empty() { default } else { format!("`{default}`") };
+        let names: Vec<String> = argument
+            .get_possible_values()
+            .iter()
+            .filter(|_| argument.get_action().takes_values())
+            .map(|v| format!("`{}`", v.get_name()))
+            .collect();
+        let help = argument.get_help().map(plain).unwrap_or_default();
+        let help = if names.is_empty() { help } else { format!("{help}: {}", names.join(", ")) };
+        let _ = writeln!(text, "| {} | {default} | {help} |", spelling(argument));
+    }
+    text
+}
+
+fn page() -> String {
+    let mut text = String::from(
+        "# The command line\n\n\
+         `urdf_usd COMMAND --help` shows the same. Exit code 0: done, with warnings or without. 1: not done; the messages say why. 2: the\n\
+         command line was wrong. Results go to standard output, messages for people to standard error.\n\n\
+         Options of `convert` are [parameters of the node](parameters.md), too: `--gltf-physics` is the parameter `gltf.physics`. A flag\n\
+         that is given once for each item is called as one item: `--package` is the parameter `packages`.\n\n\
+         This page is made from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version --lib documentation`.\n",
+    );
+    let mut command = Cli::command();
+    command.build();
+    for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
+        let about = command.get_long_about().or(command.get_about()).map(plain).unwrap_or_default();
+        let _ = write!(text, "\n## `urdf_usd {}`\n\n{about}\n", command.get_name());
+        let rows = rows(command);
+        if !rows.is_empty() {
+            let _ = write!(text, "\n| option | default | what it does |\n|---|---|---|\n{rows}");
+        }
+    }
+    text.push_str("\n## Earlier flags of `convert`\n\nThey mean the same as ever.\n\n| earlier | now |\n|---|---|\n| `--output` | `--output-dir` |\n");
+    for option in crate::convert::options::TABLE {
+        for old in option.about.old_flags {
+            let _ = writeln!(text, "| `--{old}` | `--{}` |", option.about.flag());
+        }
+    }
+    text
+}
+
+#[test]
+fn the_page_is_made_from_the_command_line() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/cli.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, page()).expect("written");
+    }
+    let file = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(file == page(), "docs/cli.md is not what the command line says: run the test with UPDATE_DOCS=1");
+    for option in crate::convert::options::TABLE {
+        assert!(file.contains(&format!("`--{}", option.about.flag())), "{}", option.about.name);
+    }
+}

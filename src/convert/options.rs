@@ -1,0 +1,235 @@
+//! The options of a conversion: each is a field of [`Options`] with its default in [`Options::default`], and a row of [`TABLE`].
+//!
+//! The command line, the parameters of the node, `config/`, the launch file and the pages of the documentation are made from the
+//! table; nothing else names an option.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::option::{Access, Field, Kind, Opt, Value, field, texts};
+use super::{Formats, Simready, Tiers};
+use crate::{gltf, mesh, resolve, usd};
+
+/// How a robot is converted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// What to write.
+    pub formats: Formats,
+    /// Which overlays to write beside the layers; none without [`Formats::usd`].
+    pub overlays: Vec<usd::Overlay>,
+    /// Whether to add what SimReady asks for; nothing is added without [`Formats::usd`].
+    pub simready: bool,
+    /// What people say of the asset, for SimReady's metadata.
+    pub simready_metadata: Simready,
+    /// How references to files are resolved.
+    pub resolve: resolve::Options,
+    /// `ros:context:namespace`; `None`: the robot's name.
+    pub namespace: Option<String>,
+    /// Whether the base is held to the world.
+    pub base: usd::Base,
+    /// How bodies are nested.
+    pub bodies: usd::Bodies,
+    /// How mesh files are understood.
+    pub meshes: mesh::Options,
+    /// Which tiers of visuals are written.
+    pub tiers: Tiers,
+    /// An SRDF file: which pairs of links need no collision check, and named poses.
+    pub srdf: Option<PathBuf>,
+    /// An XRDF file: the same, and frames beside the links.
+    pub xrdf: Option<PathBuf>,
+    /// Whether a box shows in place of a visual mesh that can't be read.
+    pub stand_ins: bool,
+    /// Publish nothing if there is any warning.
+    pub strict: bool,
+    /// How long the conversion may take; then it ends with `convert-timed-out`. `None`: as long as it needs.
+    pub time_limit: Option<Duration>,
+    /// What is in the glTF beside the robot, and how.
+    pub gltf: gltf::Extent,
+    /// Whether the glTF says when it was made, so that the same input no longer gives the same bytes.
+    pub dated: bool,
+}
+
+/// Every option. The groups (`gltf.…`) stand last.
+pub static TABLE: &[Opt<Options>] = &[
+    Opt::new("formats", Kind::Choices(|| Formats::NAMES.to_vec()), "LIST", field!(Options.formats), "Which files are written."),
+    Opt::new(
+        "overlays",
+        Kind::Choices(|| usd::Overlay::ALL.map(usd::Overlay::as_str).to_vec()),
+        "LIST",
+        field!(Options.overlays),
+        "Which overlays are written beside the OpenUSD layers, each with an entry of its own.",
+    ),
+    Opt::new(
+        "simready",
+        Kind::Switch,
+        "",
+        field!(Options.simready),
+        "Add what SimReady asks for to the OpenUSD layers: a picture of the robot, and metadata in NAME.json.",
+    ),
+    Opt::new(
+        "simready_metadata",
+        Kind::Texts("each KEY=VALUE, KEY one of author, asset_license, category, qcode"),
+        "KEY=VALUE",
+        field!(Options.simready_metadata),
+        "What that metadata says beside or instead of what the robot's package says. A description from a topic has no package.",
+    ),
+    Opt::new(
+        "packages",
+        Kind::NamedFolders,
+        "NAME=DIR",
+        field!(Options.resolve.packages),
+        "Where a ROS package is, for package:// URIs. It comes before everything else.",
+    ),
+    Opt::new(
+        "package_paths",
+        Kind::Folders,
+        "DIR",
+        field!(Options.resolve.package_paths),
+        "A folder that holds ROS packages. It comes before the ament index (AMENT_PREFIX_PATH).",
+    ),
+    Opt::new(
+        "allowed_roots",
+        Kind::Folders,
+        "DIR",
+        field!(Options.resolve.allowed_roots),
+        "Another folder that URDFs, meshes and textures may be read from. Without any: only packages and the URDF's own folder.",
+    )
+    .once(&[], &["allow"]),
+    Opt::new(
+        "asset_namespace",
+        Kind::Text("a ROS namespace such as robot_1 or fleet/robot_1, or empty"),
+        "NS",
+        Access {
+            set: |options: &mut Options, value| {
+                let namespace = Option::read(value)?;
+                namespace.as_deref().map_or(Ok(()), usd::check_namespace)?;
+                options.namespace = namespace;
+                Ok(())
+            },
+            get: |options: &Options| options.namespace.write(),
+        },
+        "The ROS namespace that the asset declares for its robot. Empty: the node's, or the robot's name.",
+    )
+    .once(&["ros_namespace"], &["namespace"]),
+    Opt::new(
+        "base",
+        Kind::Choice(|| usd::Base::ALL.map(usd::Base::as_str).to_vec()),
+        "",
+        field!(Options.base),
+        "Whether the robot's base is held to the world. auto: if the URDF has a root link named world.",
+    ),
+    Opt::new(
+        "bodies",
+        Kind::Choice(|| usd::Bodies::ALL.map(usd::Bodies::as_str).to_vec()),
+        "",
+        field!(Options.bodies),
+        "Whether the prims of bodies stand in each other, or all in the robot's root for engines that need it. Bodies nested more than \
+         64 deep stand in the root in any case.",
+    ),
+    Opt::new(
+        "mesh_up_axis",
+        Kind::Choice(|| mesh::UpAxis::ALL.map(mesh::UpAxis::as_str).to_vec()),
+        "",
+        field!(Options.meshes.up_axis),
+        "Whether the up_axis of Collada meshes turns them (honor), or is ignored as RViz does.",
+    )
+    .once(&[], &["up-axis"]),
+    Opt::new(
+        "tiers",
+        Kind::Choice(|| Tiers::ALL.map(Tiers::as_str).to_vec()),
+        "",
+        field!(Options.tiers),
+        "Whether simplified meshes are written beside the source's (mesh_medium, mesh_low), or the source's alone (high).",
+    ),
+    Opt::new(
+        "srdf_file",
+        Kind::File,
+        "FILE",
+        field!(Options.srdf),
+        "An SRDF file: which pairs of links of the robot need no check for collision, and named poses. Empty: none.",
+    )
+    .once(&[], &["srdf"]),
+    Opt::new(
+        "xrdf_file",
+        Kind::File,
+        "FILE",
+        field!(Options.xrdf),
+        "An XRDF file: the same, and frames that it adds. Empty: none.",
+    )
+    .once(&[], &["xrdf"]),
+    Opt::new(
+        "stand_ins",
+        Kind::Switch,
+        "",
+        field!(Options.stand_ins),
+        "Show a box in place of a visual mesh that can't be read: around the link's colliders, or with its mass and inertia.",
+    ),
+    Opt::new("strict", Kind::Switch, "", field!(Options.strict), "Write nothing if there is any warning."),
+    Opt::new(
+        "time_limit",
+        Kind::Number { from: 0.0, to: 86_400.0 },
+        "SECONDS",
+        field!(Options.time_limit),
+        "How long a conversion may take, in s. One that takes longer writes nothing; the node sets the robot aside until its description, \
+         a file of it or a parameter changes. 0.0: as long as it needs.",
+    ),
+    Opt::new(
+        "gltf.animations",
+        Kind::Switch,
+        "",
+        field!(Options.gltf.animations),
+        "Write an animation per joint into the glTF, from its lower to its upper limit.",
+    ),
+    Opt::new(
+        "gltf.physics",
+        Kind::Switch,
+        "",
+        field!(Options.gltf.physics),
+        "Write what physics engines need into the glTF: KHR_implicit_shapes and KHR_physics_rigid_bodies.",
+    ),
+    Opt::new(
+        "gltf.compression",
+        Kind::Choice(|| gltf::Compression::ALL.map(gltf::Compression::as_str).to_vec()),
+        "",
+        field!(Options.gltf.compression),
+        "How the glTF stores triangles. none: in single precision; quantize: in 8 and 16 bits (KHR_mesh_quantization); meshopt: that, \
+         compressed (EXT_meshopt_compression).",
+    ),
+    Opt::new(
+        "gltf.date",
+        Kind::Switch,
+        "",
+        field!(Options.dated),
+        "Write into the glTF when it was made, so that the same input no longer gives the same bytes.",
+    ),
+];
+
+impl Field for Formats {
+    fn read(value: &Value) -> Result<Self, String> {
+        Self::parse(texts(value)?)
+    }
+
+    fn write(&self) -> Value {
+        Value::List(self.names().into_iter().map(str::to_owned).collect())
+    }
+}
+
+impl Field for Vec<usd::Overlay> {
+    fn read(value: &Value) -> Result<Self, String> {
+        super::overlays(texts(value)?)
+    }
+
+    fn write(&self) -> Value {
+        Value::List(self.iter().map(ToString::to_string).collect())
+    }
+}
+
+impl Field for Simready {
+    fn read(value: &Value) -> Result<Self, String> {
+        Self::parse(texts(value)?)
+    }
+
+    fn write(&self) -> Value {
+        Value::List(self.texts())
+    }
+}
