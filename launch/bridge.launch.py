@@ -125,7 +125,7 @@ def generate_launch_description():
         # Included by another launch file, its arguments are here, too. Then only what looks like one of these is told.
         is_included = set(present) != {text.split(":=")[0] for text in context.argv if ":=" in text}
         for name in sorted(set(present) - names - set(renamed) - OF_LAUNCH):
-            near = difflib.get_close_matches(name, names)
+            near = difflib.get_close_matches(name, names, cutoff=0.8)
             meant = f" Did you mean {' or '.join(near)}?" if near else " --show-args lists the arguments."
             message = f"bridge.launch.py has no argument {name}.{meant}"
             if not is_included:
