@@ -36,7 +36,11 @@ fn argument(option: &Opt<Options>) -> Arg {
         // A number may be negative: then it is out of range, not a flag.
         _ => argument.allow_negative_numbers(true),
     }
-    .value_name(if about.value_name.is_empty() { about.name.to_uppercase() } else { about.value_name.to_owned() })
+    .value_name(if about.value_name.is_empty() {
+        about.name.to_uppercase().replace('.', "_")
+    } else {
+        about.value_name.to_owned()
+    })
     .default_values(Some(default).filter(|text| !text.is_empty()))
 }
 

@@ -35,7 +35,7 @@ fn rows(command: &Command) -> String {
             .map(|v| format!("`{}`", v.get_name()))
             .collect();
         let help = argument.get_help().map(plain).unwrap_or_default();
-        let help = if names.is_empty() { help } else { format!("{help}: {}", names.join(", ")) };
+        let help = if names.is_empty() { help } else { format!("{help} ({})", names.join(", ")) };
         let _ = writeln!(text, "| {} | {default} | {help} |", spelling(argument));
     }
     text
