@@ -594,10 +594,11 @@ def test_parameters_over_services(start, peer, assets):
     assert not refused.successful and refused.reason == "there is no parameter `strickt`; did you mean `strict`?"
 
 
-def test_parameters_that_it_does_not_have_are_told(start, tmp_path):
+def test_parameters_that_it_does_not_have_are_told(start, peer, tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text("/**:\n  ros__parameters:\n    strickt: true\n    ros_namespace: left\n    camera: front\n")
     node = start("--params-file", path, "-p", "nonsense:=1")
+    assert peer.call("/urdf_usd/list_parameters", ListParameters, ListParameters.request(), PATIENCE).result.names
     told = [line for line in node.log.splitlines() if "[WARN]" in line]
     for words in (["strickt", "did you mean `strict`?", "params.yaml:3"], ["`ros_namespace` is now called `asset_namespace`"], ["nonsense"]):
         assert any(all(word in line for word in words) for line in told), told
