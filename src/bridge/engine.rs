@@ -27,7 +27,6 @@ use self::graph::Nodes;
 use self::holding::Holding;
 use self::running::{Caller, Running, Task};
 use super::descriptors::Room;
-use super::frames::{Expected, Judgement, Limits};
 use super::name::robot_name;
 use super::origin::{Home, Origin};
 use super::parameters::Parameters;
@@ -48,6 +47,7 @@ use crate::ros::msg::urdf_usd::{Asset, ConvertRequest};
 use crate::ros::parameter::{Change, Changes};
 use crate::ros::{Node, Publisher, PublisherId, Qos, Request, Requests};
 use crate::serve::Site;
+use crate::tf_check::{Expected, Judgement, Limits};
 use crate::usd::InterfaceSummary;
 
 /// How many calls of `convert` may wait.

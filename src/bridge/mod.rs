@@ -1,7 +1,7 @@
 //! The node: hears descriptions, converts them, announces and serves what was written, and holds its frames against TF.
 //!
 //! It is written against [`crate::ros::Node`] alone. What it decides is in small modules without a network: [`schedule`] (what
-//! comes next), [`fingerprint`] (whether anything changed), [`frames`] (what TF says of them), [`request`] (what a call may ask);
+//! comes next), [`fingerprint`] (whether anything changed), [`request`] (what a call may ask);
 //! [`engine`] connects them. It must not know what is in an asset's files.
 
 mod capture;
@@ -13,7 +13,6 @@ mod engine;
 #[cfg(test)]
 mod fake;
 mod fingerprint;
-pub mod frames;
 pub(crate) mod launch;
 mod logging;
 mod name;
@@ -28,6 +27,7 @@ mod robots;
 mod schedule;
 mod scopes;
 mod speakers;
+pub(crate) mod tf_messages;
 pub(crate) mod watch;
 mod work;
 

@@ -13,9 +13,9 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::{failed, plural, print_json, sarif, show_diagnostics};
-use crate::bridge::frames::Limits;
 use crate::diagnostic::{Diagnostic, Severity, escape_controls};
 use crate::gltf;
+use crate::tf_check::Limits;
 
 /// A GLB can't be larger, and a .gltf need not be.
 const MAX_BYTES: u64 = 1 << 32;
