@@ -6,6 +6,8 @@
 pub mod bridge;
 pub mod cli;
 pub mod codes;
+pub mod demo;
+mod process;
 pub mod serve;
 pub mod view;
 

@@ -1,6 +1,7 @@
 //! The findings of the node itself.
 
 use crate::diagnostic::{Code, Severity};
+pub(super) use crate::process::codes::SYSTEM;
 
 macro_rules! codes {
     ($($name:ident = $id:literal, $severity:ident, $meaning:literal, $outcome:literal;)+) => {
@@ -27,10 +28,7 @@ codes! {
         "The node goes on with as many robots as it can hold; the others are taken in when there is room.";
     TOO_MANY_ASSETS = "bridge-too-many-assets", Error, "A robot of a new name where output_dir holds as many assets as max_assets allows.",
         "It is not converted; robots whose assets are there go on.";
-    WATCH = "bridge-watch", Warning, "A folder cannot be watched for changes.",
-        "The files in it are looked at every few seconds instead.";
     DEMO = "bridge-demo", Error, "The demo could not show what it is for.", "It ends with exit code 1.";
-    SYSTEM = "bridge-system", Error, "The system refuses threads or signals.", "The node does not start.";
     ARGUMENT = "bridge-argument", Error, "An argument that is none of the node's.", "The node does not start.";
     FRAME_MISSING = "frame-missing", Warning, "A frame that the asset declares is on no TF topic.", "`check --live` fails.";
     FRAME_PARENT = "frame-wrong-parent", Error, "A frame hangs on another frame in TF than in the asset.", "`check --live` fails.";

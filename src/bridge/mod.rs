@@ -7,14 +7,12 @@
 mod capture;
 pub mod check;
 pub mod codes;
-pub mod demo;
 mod descriptors;
 mod engine;
 #[cfg(test)]
 mod fake;
 mod fingerprint;
-pub(crate) mod launch;
-mod logging;
+mod launch;
 mod name;
 mod origin;
 mod ownership;
@@ -28,7 +26,8 @@ mod schedule;
 mod scopes;
 mod speakers;
 pub(crate) mod tf_messages;
-pub(crate) mod watch;
 mod work;
 
 pub use launch::main;
+pub(crate) use launch::{NAME, Ready};
+pub(crate) use request::size;
