@@ -8,15 +8,9 @@ use std::time::{Duration, Instant};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use nalgebra::Vector3;
-use urdf_usd::bridge::frames::tf::Topic;
-use urdf_usd::bridge::frames::{Expected, Limits, Live, Sources, Topics, judge};
 use urdf_usd::robot::kinematics::{Model, Twist, moved};
 use urdf_usd::robot::{JointKind, Pose};
-use urdf_usd::ros::PublisherId;
-use urdf_usd::ros::msg::builtin_interfaces::Time;
-use urdf_usd::ros::msg::geometry_msgs::{self, Quaternion, Transform, TransformStamped};
-use urdf_usd::ros::msg::sensor_msgs::JointState;
-use urdf_usd::ros::msg::std_msgs::Header;
+use urdf_usd::tf_check::{Expected, JointPositions, Limits, Live, PublisherId, Sources, Topic, Topics, Transform, judge};
 use urdf_usd::usd::{AssetFrame, AssetFrames, AssetJoint, FrameKind, RosContext};
 
 const FRAMES: usize = 100;
@@ -51,29 +45,44 @@ fn asset() -> AssetFrames {
     AssetFrames { context, frames: (0..=FRAMES).map(frame).collect(), joints: (0..FRAMES).map(joint).collect() }
 }
 
-fn stamp(tick: u64) -> Time {
-    Time { sec: (1 + tick / 1000) as i32, nanosec: (tick % 1000 * 1_000_000) as u32 }
+/// What is heard in one millisecond.
+struct Heard {
+    stamp: i64,
+    names: Vec<String>,
+    positions: Vec<f64>,
+    poses: Vec<Pose>,
 }
 
-/// The messages of one millisecond.
-fn messages(asset: &AssetFrames, tick: u64) -> (JointState, Vec<TransformStamped>) {
-    let positions: Vec<f64> = (0..FRAMES).map(|joint| (tick as f64 * 1e-3 + joint as f64).sin()).collect();
-    let transforms = asset.frames[1..].iter().zip(&asset.joints).zip(&positions).map(|((frame, joint), position)| {
-        let pose = joint.origin * moved(joint.kind, &joint.axis, &[*position]);
-        let (t, q) = (pose.translation, pose.rotation);
-        TransformStamped {
-            header: Header { stamp: stamp(tick), frame_id: frame.parent.clone().unwrap_or_default() },
-            child_frame_id: frame.id.clone(),
-            transform: Transform {
-                translation: geometry_msgs::Vector3 { x: t.x, y: t.y, z: t.z },
-                rotation: Quaternion { x: q.i, y: q.j, z: q.k, w: q.w },
-            },
-        }
-    });
-    let transforms = transforms.collect();
-    let name = asset.joints.iter().map(|joint| joint.name.clone()).collect();
-    let header = Header { stamp: stamp(tick), ..Header::default() };
-    (JointState { header, name, position: positions, ..JointState::default() }, transforms)
+impl Heard {
+    fn new(asset: &AssetFrames, tick: u64) -> Self {
+        let positions: Vec<f64> = (0..FRAMES).map(|joint| (tick as f64 * 1e-3 + joint as f64).sin()).collect();
+        let joints = asset.joints.iter().zip(&positions);
+        let poses = joints.map(|(joint, position)| joint.origin * moved(joint.kind, &joint.axis, &[*position])).collect();
+        let names = asset.joints.iter().map(|joint| joint.name.clone()).collect();
+        Self { stamp: stamp(tick), names, positions, poses }
+    }
+
+    fn joints(&self) -> JointPositions<'_> {
+        JointPositions { stamp: self.stamp, names: &self.names, positions: &self.positions }
+    }
+
+    fn transforms<'a>(&'a self, asset: &'a AssetFrames) -> impl ExactSizeIterator<Item = Transform<'a>> + Clone {
+        asset.frames[1..].iter().zip(&self.poses).map(|(frame, pose)| {
+            let (t, q) = (pose.translation, pose.rotation);
+            Transform {
+                parent: frame.parent.as_deref().unwrap_or_default(),
+                child: &frame.id,
+                stamp: self.stamp,
+                translation: [t.x, t.y, t.z],
+                rotation: [q.i, q.j, q.k, q.w],
+            }
+        })
+    }
+}
+
+/// Nanoseconds.
+fn stamp(tick: u64) -> i64 {
+    (1000 + tick as i64) * 1_000_000
 }
 
 fn live() -> Live {
@@ -84,19 +93,13 @@ fn live() -> Live {
 #[divan::bench]
 fn hear_transforms(bencher: Bencher) {
     let (asset, mut live, mut tick) = (asset(), live(), 0);
-    let (_, mut transforms) = messages(&asset, 0);
+    let mut heard = Heard::new(&asset, 0);
     let start = Instant::now();
     bencher.counter(ItemsCount::new(FRAMES)).bench_local(|| {
         tick += 1;
-        for transform in &mut transforms {
-            transform.header.stamp = stamp(tick);
-        }
-        live.hear_transforms(
-            Topic::Moving,
-            black_box(&transforms),
-            PublisherId::default(),
-            start + Duration::from_millis(tick),
-        );
+        heard.stamp = stamp(tick);
+        let now = start + Duration::from_millis(tick);
+        live.hear_transforms(Topic::Moving, black_box(&heard).transforms(&asset), PublisherId::default(), now);
     });
 }
 
@@ -104,12 +107,12 @@ fn hear_transforms(bencher: Bencher) {
 #[divan::bench]
 fn hear_joints(bencher: Bencher) {
     let (asset, mut live, mut tick) = (asset(), live(), 0);
-    let (mut state, _) = messages(&asset, 0);
+    let mut heard = Heard::new(&asset, 0);
     let start = Instant::now();
     bencher.counter(ItemsCount::new(FRAMES)).bench_local(|| {
         tick += 1;
-        state.header.stamp = stamp(tick);
-        live.hear_joints(black_box(&state), PublisherId::default(), start + Duration::from_millis(tick));
+        heard.stamp = stamp(tick);
+        live.hear_joints(black_box(&heard.joints()), PublisherId::default(), start + Duration::from_millis(tick));
     });
 }
 
@@ -119,10 +122,10 @@ fn judge_all(bencher: Bencher) {
     let (asset, mut live, start) = (asset(), live(), Instant::now());
     let ticks = 5000;
     for tick in 0..ticks {
-        let (state, transforms) = messages(&asset, tick);
+        let heard = Heard::new(&asset, tick);
         let now = start + Duration::from_millis(tick);
-        live.hear_joints(&state, PublisherId::default(), now);
-        live.hear_transforms(Topic::Moving, &transforms, PublisherId::default(), now);
+        live.hear_joints(&heard.joints(), PublisherId::default(), now);
+        live.hear_transforms(Topic::Moving, heard.transforms(&asset), PublisherId::default(), now);
     }
     let expected = Expected::new(asset, start).expect("a chain is a model");
     let (limits, now) = (Limits::default(), start + Duration::from_millis(ticks));

@@ -27,7 +27,7 @@ use self::excerpt::Excerpt;
 use crate::convert::{self, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Severity, escape_controls, escape_controls_in_json, escape_controls_in_list};
 use crate::store::Store;
-use crate::{bridge, gltf, resolve, store, usd, view, xacro};
+use crate::{bridge, demo, gltf, resolve, store, usd, view, xacro};
 
 /// How many diagnostics come with an excerpt of the source; each costs as much time as the source is long.
 const MAX_EXCERPTS: usize = 100;
@@ -72,7 +72,7 @@ enum Command {
         arguments: Vec<OsString>,
     },
     /// Run the node with a sample robot that moves, on loopback, no ROS needed
-    Demo(bridge::demo::Options),
+    Demo(demo::Options),
 }
 
 #[derive(Args)]
@@ -131,7 +131,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Schema(arguments) => schema(&arguments.output),
         Command::View(options) => view::main(&options),
         Command::Bridge { arguments } => bridge::main(arguments),
-        Command::Demo(options) => bridge::demo::main(options),
+        Command::Demo(options) => demo::main(options),
     }
 }
 

@@ -17,6 +17,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("EXT_robot_kinematics, as `urdf_usd check` holds it", crate::gltf::check::codes::ALL),
     ("ROS", crate::ros::codes::ALL),
     ("The node", crate::bridge::codes::ALL),
+    ("The process", crate::process::codes::ALL),
     ("HTTP", crate::serve::codes::ALL),
 ];
 

@@ -6,6 +6,8 @@
 pub mod bridge;
 pub mod cli;
 pub mod codes;
+pub mod demo;
+mod process;
 pub mod serve;
 pub mod view;
 
@@ -17,6 +19,7 @@ pub use urdf_usd_resolve as resolve;
 pub use urdf_usd_robot as robot;
 pub use urdf_usd_ros as ros;
 pub use urdf_usd_store as store;
+pub use urdf_usd_tf_check as tf_check;
 pub use urdf_usd_urdf as urdf;
 pub use urdf_usd_urdf::{srdf, xacro, xrdf};
 pub use urdf_usd_usd as usd;

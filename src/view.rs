@@ -15,10 +15,11 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use tokio::sync::mpsc::unbounded_channel;
 
-use crate::bridge::launch::{self, Interrupted};
-use crate::bridge::watch::{Event, Watch};
 use crate::convert::{FileInfo, REPORT, Report, file_name, named};
 use crate::diagnostic::{Diagnostic, Place, Severity, escape_controls};
+use crate::process::signals::Interrupted;
+use crate::process::watch::{Event, Watch};
+use crate::process::{fail, runtime};
 use crate::serve::{Presence, RobotState, RobotView, Server, Site, codes, hash, is_servable};
 
 /// The largest text of a glTF that is read.
@@ -44,14 +45,14 @@ pub struct Options {
 
 /// Serves the viewer until it is interrupted.
 pub fn main(options: &Options) -> ExitCode {
-    let result = launch::runtime().and_then(|runtime| {
+    let result = runtime().and_then(|runtime| {
         let result = runtime.block_on(run(options));
         runtime.shutdown_timeout(PATIENCE);
         result
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(diagnostic) => launch::fail(&diagnostic),
+        Err(diagnostic) => fail(&diagnostic),
     }
 }
 

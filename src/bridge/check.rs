@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::frames::tf::Topic;
-use super::frames::{Expected, Judgement, Limits, Live, Sources, Topics, Verdict, judge};
+use super::tf_messages;
 use crate::diagnostic::Diagnostic;
 use crate::ros::graph::{TopicEnd, TopicRole};
 use crate::ros::msg::sensor_msgs::JointState;
 use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::{Node, Qos, Subscription};
+use crate::tf_check::{Expected, Judgement, Limits, Live, Sources, Topic, Topics, Verdict, judge};
 
 /// How many messages may wait to be read.
 const DEPTH: usize = 1000;
@@ -53,11 +53,11 @@ impl Ears {
     fn hear(&mut self) {
         let now = Instant::now();
         while let Some(sample) = self.joints.try_next() {
-            self.live.hear_joints(&sample.message, sample.publisher, now);
+            tf_messages::hear_joints(&mut self.live, &sample, now);
         }
         for (topic, transforms) in [(Topic::Static, &mut self.fixed), (Topic::Moving, &mut self.moving)] {
             while let Some(sample) = transforms.try_next() {
-                self.live.hear_transforms(topic, &sample.message.transforms, sample.publisher, now);
+                tf_messages::hear_transforms(&mut self.live, topic, &sample, now);
             }
         }
     }
@@ -135,7 +135,7 @@ pub async fn check<N: Node>(node: &N, expected: &Expected, limits: &Limits, pati
 mod tests {
     use super::*;
     use crate::bridge::fake::Fake;
-    use crate::bridge::frames::tf::tests::transform;
+    use crate::bridge::tf_messages::tests::transform;
     use crate::robot::Pose;
     use crate::usd::{AssetFrame, AssetFrames, FrameKind, RosContext};
 

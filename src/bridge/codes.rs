@@ -1,6 +1,7 @@
 //! The findings of the node itself.
 
 use crate::diagnostic::codes;
+pub(super) use crate::process::codes::SYSTEM;
 
 codes! {
     OUTPUT_DIR Error "bridge-output-dir": "The output directory cannot be used, or another node uses it.",
@@ -22,10 +23,7 @@ codes! {
     TOO_MANY_ASSETS Error "bridge-too-many-assets":
         "A robot of a new name where output_dir holds as many assets as max_assets allows.",
         "It is not converted; robots whose assets are there go on.";
-    WATCH Warning "bridge-watch": "A folder cannot be watched for changes.",
-        "The files in it are looked at every few seconds instead.";
     DEMO Error "bridge-demo": "The demo could not show what it is for.", "It ends with exit code 1.";
-    SYSTEM Error "bridge-system": "The system refuses threads or signals.", "The node does not start.";
     ARGUMENT Error "bridge-argument": "An argument that is none of the node's.", "The node does not start.";
     FRAME_MISSING Warning "frame-missing": "A frame that the asset declares is on no TF topic.", "`check --live` fails.";
     FRAME_PARENT Error "frame-wrong-parent": "A frame hangs on another frame in TF than in the asset.", "`check --live` fails.";

@@ -6,35 +6,16 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
 /// What the end of a topic that is listened to costs at most.
 pub(super) const SUBSCRIPTION: usize = 4;
 /// What the end of a topic that is spoken on costs at most.
 pub(super) const PUBLISHER: usize = 2;
-/// No process needs more; some hard limits are without end.
-const ENOUGH: u64 = 1 << 20;
 /// How long it may take until what was opened is seen to be open: clients open ends on threads of their own.
 const SEEN_AFTER: Duration = Duration::from_secs(3);
 /// How old a count may be.
 const FRESH: Duration = Duration::from_millis(50);
 /// What is left for conversions: for all of them, and for each at once.
 const FOR_WORK: (usize, usize) = (32, 8);
-
-/// Raises the soft limit as far as the hard one allows, and tells it as it is then.
-pub(super) fn raise_limit() -> usize {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let wanted = maximum.unwrap_or(ENOUGH).min(ENOUGH);
-    let now = match current {
-        Some(current) if current < wanted => {
-            let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
-            // Where the system refuses, it stays as it was.
-            if raised.is_ok() { wanted } else { current }
-        }
-        current => current.unwrap_or(ENOUGH),
-    };
-    usize::try_from(now).unwrap_or(usize::MAX)
-}
 
 /// How many connections the HTTP side may take of so many descriptors.
 pub(super) fn for_http(limit: usize) -> usize {

@@ -27,7 +27,6 @@ use self::graph::Nodes;
 use self::holding::Holding;
 use self::running::{Caller, Running, Task};
 use super::descriptors::Room;
-use super::frames::{Expected, Limits};
 use super::name::robot_name;
 use super::origin::{Home, Origin};
 use super::parameters::Parameters;
@@ -37,17 +36,18 @@ use super::robots::{self, Robot};
 use super::schedule::Schedule;
 use super::scopes::Scopes;
 use super::speakers::Speakers;
-use super::watch::{Event, Watch};
 use super::work::{Attempt, Convert, attempt};
 use super::{codes, request, work};
 use crate::convert::{self, Job, Report};
 use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::process::watch::{Event, Watch};
 use crate::ros::msg::diagnostic_msgs::DiagnosticArray;
 use crate::ros::msg::urdf_usd as interfaces;
 use crate::ros::msg::urdf_usd::{Asset, ConvertRequest};
 use crate::ros::parameter::{Change, Changes};
 use crate::ros::{Node, Publisher, PublisherId, Qos, Request, Requests};
 use crate::serve::Site;
+use crate::tf_check::{Expected, Limits};
 use crate::usd::InterfaceSummary;
 
 /// How many calls of `convert` may wait.

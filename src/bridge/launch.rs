@@ -9,8 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt;
-use tokio::runtime::Runtime;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::descriptors::{self, Room};
 use super::engine::Engine;
@@ -19,21 +17,21 @@ use super::parameters::Parameters;
 use super::places::Places;
 use super::pools::Pools;
 use super::work::Convert;
-use super::{codes, logging, parts};
+use super::{codes, parts};
 use crate::convert::{self, Context, Job};
-use crate::diagnostic::{Diagnostic, Place, escape_controls, escape_controls_in_list};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::process::signals::Interrupted;
+use crate::process::{self, fail, logging, raise_file_limit, runtime};
 use crate::ros::{self, Args, Changes, Node};
 use crate::serve::{Server, Site};
 use crate::store::Store;
 
 /// The node's name unless it is remapped.
-pub(super) const NAME: &str = "urdf_usd";
+pub(crate) const NAME: &str = "urdf_usd";
 /// How long threads that still convert are waited for: what they leave is whole at any instant.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How long the end may take at most, whatever hangs.
 const LAST: Duration = Duration::from_secs(10);
-/// The command line was wrong.
-const USAGE: u8 = 2;
 
 const HELP: &str = "\
 The ROS 2 node of urdf_usd: hears robot descriptions and keeps their OpenUSD and glTF assets current.
@@ -49,30 +47,11 @@ Its topics and services are in the README, its parameters in docs/parameters.md 
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(diagnostic) => fail(&diagnostic),
+        Err(diagnostic) => {
+            let code = fail(&diagnostic);
+            if diagnostic.code == codes::ARGUMENT.id { ExitCode::from(process::USAGE) } else { code }
+        }
     }
-}
-
-/// Shows why the node ends, and tells the exit code.
-pub(crate) fn fail(diagnostic: &Diagnostic) -> ExitCode {
-    let place = if diagnostic.place.file.is_some() { format!("{}: ", diagnostic.place) } else { String::new() };
-    let message = format!("{place}{}", diagnostic.message);
-    let _ = writeln!(std::io::stderr(), "error: {}", escape_controls_in_list(&message));
-    // Examples of parameter files have lines.
-    for (number, line) in diagnostic.help.lines().enumerate() {
-        let begin = if number == 0 { "  help: " } else { "" };
-        let _ = writeln!(std::io::stderr(), "{begin}{}", escape_controls(line));
-    }
-    let is_usage = [
-        &codes::ARGUMENT,
-        &ros::codes::ARGUMENT,
-        &ros::codes::INVALID_NAME,
-        &ros::codes::PARAMETER_FILE,
-        &ros::codes::PARAMETER_TYPE,
-        &ros::codes::PARAMETER_VALUE,
-        &ros::codes::ENVIRONMENT,
-    ];
-    if is_usage.iter().any(|code| code.id == diagnostic.code) { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
 }
 
 fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Diagnostic> {
@@ -95,7 +74,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Diagnostic> 
     logging::start(&args.names(NAME)?.node.fully_qualified(), &args);
     // Where a defect is caught, and what for, is told by whoever catches it; where it was, only here.
     std::panic::set_hook(Box::new(|panic| tracing::error!("a defect of urdf_usd: {panic}")));
-    let limit = descriptors::raise_limit();
+    let limit = raise_file_limit();
     let runtime = runtime()?;
     let result = catch_unwind(AssertUnwindSafe(|| runtime.block_on(live(args, limit))))
         .unwrap_or_else(|panic| Err(parts::defect("the node", &*panic)));
@@ -144,40 +123,8 @@ async fn live(args: Args, limit: usize) -> Result<(), Diagnostic> {
     result
 }
 
-/// The threads of the node.
-pub(crate) fn runtime() -> Result<Runtime, Diagnostic> {
-    let builder = tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("bridge").enable_all().build();
-    builder.map_err(|error| Diagnostic::new(&codes::SYSTEM, Place::default(), format!("the system gives no threads: {error}")))
-}
-
-/// The signals that end a node.
-pub(crate) struct Interrupted {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Interrupted {
-    /// Takes the signals over, in a runtime.
-    pub(crate) fn new() -> Result<Self, Diagnostic> {
-        let take = |kind| {
-            signal(kind).map_err(|error| {
-                Diagnostic::new(&codes::SYSTEM, Place::default(), format!("the system delivers no signals: {error}"))
-            })
-        };
-        Ok(Self { interrupt: take(SignalKind::interrupt())?, terminate: take(SignalKind::terminate())? })
-    }
-
-    /// Waits for one and tells its name.
-    pub(crate) async fn wait(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.interrupt.recv() => "interrupted",
-            _ = self.terminate.recv() => "terminated",
-        }
-    }
-}
-
 /// A node that has everything it needs.
-pub(super) struct Ready<N> {
+pub(crate) struct Ready<N> {
     engine: Engine<N>,
     server: Option<Server>,
     site: Arc<Site>,
@@ -199,7 +146,7 @@ impl<N: Node> Ready<N> {
     ///
     /// # Errors
     /// What could not be had.
-    pub(super) async fn new(
+    pub(crate) async fn new(
         node: Arc<N>,
         mut parameters: Parameters,
         changes: Changes,
@@ -224,12 +171,12 @@ impl<N: Node> Ready<N> {
     }
 
     /// The URL of the page, if there is one.
-    pub(super) fn url(&self) -> Option<String> {
+    pub(crate) fn url(&self) -> Option<String> {
         self.server.as_ref().map(Server::url)
     }
 
     /// Works until something ends that the node can't do without, or the future is dropped. Returns what.
-    pub(super) async fn run(self) -> Diagnostic {
+    pub(crate) async fn run(self) -> Diagnostic {
         let Self { engine, server, site, cancelled, _output } = self;
         let works = async {
             let Some(server) = server else { return engine.run().await };

@@ -1,21 +1,18 @@
 //! The node: hears descriptions, converts them, announces and serves what was written, and holds its frames against TF.
 //!
 //! It is written against [`crate::ros::Node`] alone. What it decides is in small modules without a network: [`schedule`] (what
-//! comes next), [`fingerprint`] (whether anything changed), [`frames`] (what TF says of them), [`request`] (what a call may ask);
+//! comes next), [`fingerprint`] (whether anything changed), [`request`] (what a call may ask);
 //! [`engine`] connects them. It must not know what is in an asset's files.
 
 mod capture;
 pub mod check;
 pub mod codes;
-pub mod demo;
 mod descriptors;
 mod engine;
 #[cfg(test)]
 mod fake;
 mod fingerprint;
-pub mod frames;
-pub(crate) mod launch;
-mod logging;
+mod launch;
 mod name;
 mod origin;
 mod ownership;
@@ -28,7 +25,9 @@ mod robots;
 mod schedule;
 mod scopes;
 mod speakers;
-pub(crate) mod watch;
+pub(crate) mod tf_messages;
 mod work;
 
 pub use launch::main;
+pub(crate) use launch::{NAME, Ready};
+pub(crate) use request::size;

@@ -195,7 +195,7 @@ fn findings(errors: usize, warnings: usize) -> String {
 }
 
 /// A length for people: `134 kB`.
-pub(super) fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     #[allow(clippy::cast_precision_loss)] // for people
     let bytes = bytes as f64;
     match bytes {

@@ -7,8 +7,6 @@ use std::time::{Duration, Instant};
 
 use super::capture::Differing;
 use super::fingerprint::Fingerprint;
-use super::frames::tf::{self, Topic, Tree};
-use super::frames::{Expected, Finding, Judgement, Verdict};
 use super::origin::{Home, Origin};
 use super::{codes, request};
 use crate::convert::{Job, Report};
@@ -19,6 +17,7 @@ use crate::ros::msg::std_msgs::Header;
 use crate::ros::msg::urdf_usd::Asset;
 use crate::ros::{Publisher, PublisherId};
 use crate::serve::{AssetFrameView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView};
+use crate::tf_check::{self as tf, Expected, Finding, Judgement, Topic, Tree, Verdict};
 use crate::usd::{AssetFrame, InterfaceSummary};
 
 /// The ending of the USD entry layer.
@@ -411,8 +410,8 @@ pub(super) fn transforms(tree: &Tree, now: Instant) -> Vec<TransformView> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bridge::frames::{Limits, Live, Sources, Topics, judge};
     use crate::robot::Pose;
+    use crate::tf_check::{Limits, Live, Sources, Topics, judge};
     use crate::usd::{AssetFrames, FrameKind};
 
     #[test]
@@ -436,7 +435,9 @@ mod tests {
         assert_eq!((silent[0].name.as_str(), silent[1].parent.as_deref()), ("base", Some("base")));
         let topics = Topics { moving: "/tf".into(), fixed: "/tf_static".into(), joints: "/joint_states".into() };
         let mut live = Live::new(topics);
-        live.hear_transforms(Topic::Static, &[tf::tests::transform("base", "tool", 0.0)], PublisherId::default(), now);
+        let rotation = [0.0, 0.0, 0.0, 1.0];
+        let tool = tf::Transform { parent: "base", child: "tool", stamp: 0, translation: [0.0; 3], rotation };
+        live.hear_transforms(Topic::Static, [tool], tf::PublisherId::default(), now);
         let limits = Limits::default();
         let heard = Sources { transforms: &live, joints: &live, elsewhere: &[] };
         let judged = all_frames(&frames, Some(&judge(&frames, &[], &heard, &limits, now).findings));

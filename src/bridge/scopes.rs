@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 use futures::future::OptionFuture;
 use tokio::task::JoinSet;
 
-use super::frames::tf::Topic;
-use super::frames::{Live, Sources, Topics};
 use super::origin::Home;
 use super::parts::Parts;
 use super::robots;
+use super::tf_messages;
 use crate::diagnostic::Diagnostic;
 use crate::ros::msg::sensor_msgs::JointState;
 use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::{Node, PublisherId, Qos, Subscription};
 use crate::serve::Site;
+use crate::tf_check::{self, Live, Sources, Topic, Topics};
 
 /// How many transforms may wait to be read.
 const TRANSFORMS: usize = 1000;
@@ -134,7 +134,8 @@ impl<N: Node> Scopes<N> {
     /// publishers that can't be told apart.
     pub(super) fn note_publishers<'a>(&self, publishers: impl Fn(&str) -> &'a [Option<PublisherId>]) {
         for scope in std::iter::once(&self.own).chain(self.others.values()) {
-            let present: Option<Vec<PublisherId>> = publishers(&scope.topics.fixed).iter().copied().collect();
+            let present: Option<Vec<tf_check::PublisherId>> =
+                publishers(&scope.topics.fixed).iter().map(|id| id.map(tf_messages::publisher)).collect();
             if let Some(present) = present {
                 lock(&scope.live).hear_static_publishers(&present);
             }
@@ -262,7 +263,7 @@ async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, live: Sha
     while let Some(sample) = transforms.next().await {
         let now = Instant::now();
         let mut live = lock(&live);
-        live.hear_transforms(topic, &sample.message.transforms, sample.publisher, now);
+        tf_messages::hear_transforms(&mut live, topic, &sample, now);
         if live.tree().is_full() && !std::mem::replace(&mut complained, true) {
             tracing::warn!("{}: so many frames are heard that no more are taken in", transforms.topic());
         }
@@ -282,7 +283,7 @@ async fn follow_joints(mut states: Subscription<JointState>, live: Shared, site:
         tokio::select! {
             next = states.next() => {
                 let Some(next) = next else { return };
-                lock(&live).hear_joints(&next.message, next.publisher, Instant::now());
+                tf_messages::hear_joints(&mut lock(&live), &next, Instant::now());
                 let JointState { header, name, position, .. } = next.message;
                 // A publisher of velocities alone gives no positions; of arrays of different lengths the common part counts.
                 let positions = || name.iter().map(String::as_str).zip(position.iter().copied());

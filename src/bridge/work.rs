@@ -7,11 +7,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::codes;
 use super::fingerprint::Fingerprint;
-use super::frames::Expected;
 use super::origin::Home;
 use super::parameters::Parameters;
 use crate::convert::{self, Failure, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::tf_check::Expected;
 use crate::usd::{self, InterfaceSummary};
 use crate::xacro;
 

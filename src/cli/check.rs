@@ -13,11 +13,11 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::{failed, plural, print_json, sarif, show_diagnostics, wrong};
-use crate::bridge::frames::Limits;
 use crate::codes;
 use crate::convert;
 use crate::diagnostic::{Diagnostic, Severity, did_you_mean, escape_controls, nearest};
 use crate::gltf;
+use crate::tf_check::Limits;
 
 /// A GLB can't be larger, and a .gltf need not be.
 const MAX_BYTES: u64 = 1 << 32;

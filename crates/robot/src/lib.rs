@@ -7,6 +7,7 @@
 //! This module must not know URDF, USD, glTF, files, ROS or HTTP.
 
 mod captured;
+pub mod frames;
 pub mod invariants;
 pub mod kinematics;
 mod mass;

@@ -11,7 +11,6 @@ mod drives;
 mod entry;
 mod extended_physics;
 mod extents;
-mod frames;
 mod geometries;
 mod instances;
 mod library;
@@ -34,7 +33,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use author::Layer;
-pub use frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use library::Library;
 use plan::{Flattened, Plan};
 pub use read::{InterfaceSummary, ReadError, Summary, inspect, read_frames};
@@ -43,6 +41,7 @@ pub use schema::SCHEMA_FILES;
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 pub use urdf_usd_robot::Base;
+pub use urdf_usd_robot::frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use urdf_usd_robot::{JointKind, LinkId, Robot, Role, names};
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::TimeLimit;

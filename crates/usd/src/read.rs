@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use nalgebra::{Quaternion, Translation3, UnitQuaternion};
 use openusd::usd::{InitialLoadSet, Prim, Stage};
 use openusd::{gf, sdf};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::FrameKind;
 use urdf_usd_diagnostic::Escaped;
@@ -226,6 +226,7 @@ pub struct LinkSummary {
     /// How many bodies and frames stand above it.
     pub depth: usize,
     /// Body or frame.
+    #[serde(serialize_with = "frame_kind")]
     pub kind: FrameKind,
     /// kg.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -234,6 +235,11 @@ pub struct LinkSummary {
     pub visuals: usize,
     /// How many colliders it has.
     pub colliders: usize,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+fn frame_kind<S: Serializer>(kind: &FrameKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
 }
 
 /// A joint.

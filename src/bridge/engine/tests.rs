@@ -16,9 +16,9 @@ mod endure;
 
 use super::super::descriptors::Room;
 use super::super::fake::{self, Fake};
-use super::super::frames::tf::tests::transform;
 use super::super::parameters::Parameters;
 use super::super::places::Places;
+use super::super::tf_messages::tests::transform;
 use super::super::work::Convert;
 use super::Engine;
 use crate::convert::{Counts, Failure, FileInfo, Job, Report, Source, SourceInfo, Timings};

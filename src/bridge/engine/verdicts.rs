@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Engine, MOST_CALLS, interfaces, tell};
-use crate::bridge::frames::{Expected, Judgement, Verdict, judge};
 use crate::bridge::robots::{self, Frames, Robot};
+use crate::bridge::tf_messages;
 use crate::convert::Report;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
 use crate::ros::msg::std_msgs::Header;
 use crate::ros::msg::urdf_usd::{CheckFramesRequest, CheckFramesResponse};
 use crate::ros::{Node, Request};
+use crate::tf_check::{Expected, Judgement, Verdict, judge};
 
 /// How many robots are told of in full on `/diagnostics` each time. Of more, those that are as they should be are told of in a
 /// sentence; their details come with every change.
@@ -274,7 +275,7 @@ impl<N: Node> Engine<N> {
             all_ok: wrong == 0,
             robot: robot.name.clone(),
             revision: asset.report.revision,
-            frames: findings.into_iter().map(Into::into).collect(),
+            frames: findings.into_iter().map(tf_messages::verdict).collect(),
         })
     }
 }

@@ -11,13 +11,15 @@ use serde_json::{Value, json};
 use super::{Format, sarif};
 use crate::bridge::check::{Outcome, check};
 use crate::bridge::codes;
-use crate::bridge::frames::{Expected, Finding, Limits, Verdict};
-use crate::bridge::launch::{Interrupted, fail, runtime};
+use crate::bridge::tf_messages;
 use crate::cli::{failed, plural, print_json, wrong};
 use crate::convert;
 use crate::diagnostic::{Diagnostic, Place, escape_controls};
+use crate::process::signals::Interrupted;
+use crate::process::{fail, runtime};
 use crate::ros::msg::urdf_usd::FrameVerdict;
 use crate::ros::{self, Args, Node};
+use crate::tf_check::{Expected, Finding, Limits, Verdict};
 use crate::usd;
 
 /// The node's name unless it is remapped.
@@ -129,7 +131,7 @@ fn print_text(asset: &Path, Outcome { judgement, topics }: &Outcome) {
 }
 
 fn as_json(asset: &Path, Outcome { judgement, topics }: &Outcome) -> Value {
-    let frames: Vec<FrameVerdict> = judgement.findings.iter().cloned().map(Into::into).collect();
+    let frames: Vec<FrameVerdict> = judgement.findings.iter().cloned().map(tf_messages::verdict).collect();
     let causes: Vec<Value> =
         judgement.causes.iter().map(|cause| json!({ "kind": cause.kind.as_str(), "message": cause.sentence })).collect();
     json!({

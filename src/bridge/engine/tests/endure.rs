@@ -243,7 +243,7 @@ async fn made_up_names_fill_no_disk() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_third_one_who_describes_the_same_robot_is_told_too() {
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
-    let log = crate::bridge::logging::tests::collecting(told.clone());
+    let log = crate::process::logging::tests::collecting(told.clone());
     let _guard = tracing::subscriber::set_default(log);
     // On this thread, so that what is told comes here.
     let folder = tempfile::tempdir().unwrap();

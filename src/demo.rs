@@ -12,10 +12,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::launch::{self, Interrupted, Ready};
-use super::parameters::Parameters;
-use super::{codes, descriptors, logging};
+use crate::bridge::parameters::Parameters;
+use crate::bridge::{NAME, Ready, codes, size};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::process::signals::Interrupted;
+use crate::process::{fail, logging, raise_file_limit, runtime};
 use crate::ros::Args;
 use crate::ros::Node;
 use crate::ros::embedded::{Embedded, Network};
@@ -41,15 +42,15 @@ pub struct Options {
 
 /// Runs the demo until it is interrupted, or until the first revision.
 pub fn main(options: Options) -> ExitCode {
-    logging::start_in_terminal(launch::NAME, "warn,urdf_usd=info,rustdds=off,mio=off");
-    let result = launch::runtime().and_then(|runtime| {
+    logging::start_in_terminal(NAME, "warn,urdf_usd=info,rustdds=off,mio=off");
+    let result = runtime().and_then(|runtime| {
         let result = runtime.block_on(run(&options));
         runtime.shutdown_timeout(Duration::from_millis(500));
         result
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(diagnostic) => launch::fail(&diagnostic),
+        Err(diagnostic) => fail(&diagnostic),
     }
 }
 
@@ -64,7 +65,7 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     let sample = sample::unpack(folder.path())
         .map_err(|error| fault(format!("the sample robot cannot be unpacked to {}: {error}", folder.path().display())))?;
 
-    let node = Arc::new(Embedded::start(launch::NAME, &Args::default(), &network)?);
+    let node = Arc::new(Embedded::start(NAME, &Args::default(), &network)?);
     let (changes, mut parameters) = (node.changes(), Parameters::declare(&*node)?);
     parameters.output_dir.clone_from(&options.output);
     parameters.conversion.resolve.packages.push((sample.package.to_owned(), sample.folder.clone()));
@@ -76,7 +77,7 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     }
     let site: Arc<Site> = Arc::default();
     let events = site.events();
-    let ready = Ready::new(node.clone(), parameters, changes, site.clone(), descriptors::raise_limit()).await.map_err(|d| {
+    let ready = Ready::new(node.clone(), parameters, changes, site.clone(), raise_file_limit()).await.map_err(|d| {
         let is_output = d.code == codes::OUTPUT_DIR.id;
         if is_output { d.help("give another directory: urdf_usd demo -o DIR") } else { d }
     })?;
@@ -166,7 +167,7 @@ fn show_asset(robot: &RobotView) {
     let Some((revision, directory)) = robot.revision.zip(robot.directory.as_deref()) else { return };
     let mut text = format!("\nRevision {revision} of {:?} in {}\n", robot.name, directory.display());
     for file in &robot.files {
-        text.push_str(&format!("  {:>10}  {}\n", super::request::size(file.bytes), directory.join(&file.path).display()));
+        text.push_str(&format!("  {:>10}  {}\n", size(file.bytes), directory.join(&file.path).display()));
     }
     if let Some(counts) = robot.counts {
         text.push_str(&format!(

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::live::Live;
-use super::tf::{Topic, plain};
-use super::verdict::{Deviation, Finding, Look, Seen, Verdict, aliases, short};
-use crate::usd::AssetFrame;
+use crate::live::Live;
+use crate::tf::{Topic, plain};
+use crate::verdict::{Deviation, Finding, Look, Seen, Verdict, aliases, short};
+use urdf_usd_robot::frames::AssetFrame;
 
 /// How far a calibration moves a frame at most, in m and rad: what is more is another robot.
 const CALIBRATION: (f64, f64) = (0.05, 0.1);
@@ -77,7 +77,7 @@ impl fmt::Display for Cause {
 
 /// That frames have names in TF which no prim can have, and so others in the asset. Whoever looks one of them up by the other name does not
 /// find it, so it is missing; what else is found about it stays.
-pub(super) fn encoded_names(look: &Look<'_>, seen: &mut [Seen]) -> Option<Cause> {
+pub(crate) fn encoded_names(look: &Look<'_>, seen: &mut [Seen]) -> Option<Cause> {
     let ok = seen.iter().filter(|seen| !seen.finding.verdict.is_fault()).count();
     let mut names = Vec::new();
     for Seen { finding, .. } in seen.iter_mut() {
@@ -106,7 +106,7 @@ pub(super) fn encoded_names(look: &Look<'_>, seen: &mut [Seen]) -> Option<Cause>
 }
 
 /// The causes of what was found, the most likely first. Findings that a cause explains say so.
-pub(super) fn of(look: &Look<'_>, seen: &mut [Seen], extra: &[Finding]) -> Vec<Cause> {
+pub(crate) fn of(look: &Look<'_>, seen: &mut [Seen], extra: &[Finding]) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut add = |kind, sentence: Option<String>| causes.extend(sentence.map(|sentence| Cause { kind, sentence }));
     add(CauseKind::SecondPublisher, second_publisher(look));

@@ -5,10 +5,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::tf::plain;
-use crate::robot::kinematics::{Model, ModelError, moved};
-use crate::robot::{JointKind, Pose};
-use crate::usd::{AssetFrame, AssetFrames, AssetJoint};
+use crate::tf::plain;
+use urdf_usd_robot::frames::{AssetFrame, AssetFrames, AssetJoint};
+use urdf_usd_robot::kinematics::{Model, ModelError, moved};
+use urdf_usd_robot::{JointKind, Pose};
 
 /// The frames of an asset with their kinematic model. As a slice it is the frames.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl Expected {
     }
 
     /// What the revision before said.
-    pub(super) fn previous(&self) -> Option<&Self> {
+    pub(crate) fn previous(&self) -> Option<&Self> {
         self.previous.as_deref()
     }
 
@@ -54,24 +54,24 @@ impl Expected {
         self.index.get(plain(id)).copied()
     }
 
-    pub(super) fn since(&self) -> Instant {
+    pub(crate) fn since(&self) -> Instant {
         self.since
     }
 
     /// The joint that moves a frame, and its index.
-    pub(super) fn joint(&self, frame: &AssetFrame) -> Option<(usize, &AssetJoint)> {
+    pub(crate) fn joint(&self, frame: &AssetFrame) -> Option<(usize, &AssetJoint)> {
         let index = frame.joint?;
         self.asset.joints.get(index).map(|joint| (index, joint))
     }
 
     /// The joint that a joint follows through all others, the factor and the offset.
-    pub(super) fn leader(&self, joint: usize) -> Option<(&AssetJoint, f64, f64)> {
+    pub(crate) fn leader(&self, joint: usize) -> Option<(&AssetJoint, f64, f64)> {
         let (leader, multiplier, offset) = self.model.driver(joint)?;
         Some((&self.asset.joints[leader], multiplier, offset))
     }
 
     /// The pose in its parent of a frame whose joint has one position.
-    pub(super) fn place(&self, frame: usize, position: f64) -> Pose {
+    pub(crate) fn place(&self, frame: usize, position: f64) -> Pose {
         self.model.place(frame, &[position])
     }
 }
@@ -86,7 +86,7 @@ impl Deref for Expected {
 
 /// The position of a joint that brings what it moves nearest to a pose, in radians or metres; `None` for joints that take more than
 /// one, or none.
-pub(super) fn position(joint: &AssetJoint, pose: &Pose) -> Option<f64> {
+pub(crate) fn position(joint: &AssetJoint, pose: &Pose) -> Option<f64> {
     let motion = joint.origin.inverse() * pose * joint.tail.inverse();
     match joint.kind {
         JointKind::Revolute | JointKind::Continuous => {
@@ -100,7 +100,7 @@ pub(super) fn position(joint: &AssetJoint, pose: &Pose) -> Option<f64> {
 
 /// The pose nearest to `pose` that a joint of more than one position allows: of a planar joint those in its plane, turned about its
 /// normal (as robots of this kind move, though URDF only lets them slide); of a floating one any.
-pub(super) fn nearest(joint: &AssetJoint, pose: &Pose) -> Pose {
+pub(crate) fn nearest(joint: &AssetJoint, pose: &Pose) -> Pose {
     if joint.kind != JointKind::Planar {
         return *pose;
     }

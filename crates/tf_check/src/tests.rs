@@ -5,17 +5,12 @@ use std::time::{Duration, Instant};
 
 use nalgebra::{Translation3, UnitQuaternion, Vector3};
 
-use super::joints::tests::state;
-use super::tf::Topic;
 use super::*;
-use crate::robot::kinematics::moved;
-use crate::robot::{JointKind, Pose};
-use crate::ros::PublisherId;
-use crate::ros::msg::builtin_interfaces::Time;
-use crate::ros::msg::geometry_msgs::{self, Transform, TransformStamped};
-use crate::ros::msg::std_msgs::Header;
-use crate::ros::msg::urdf_usd::FrameVerdict;
-use crate::usd::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
+use crate::joints::tests::state;
+use crate::tf::Topic;
+use urdf_usd_robot::frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
+use urdf_usd_robot::kinematics::moved;
+use urdf_usd_robot::{JointKind, Pose};
 
 const ID: PublisherId = PublisherId([1; 16]);
 const OTHER: PublisherId = PublisherId([2; 16]);
@@ -29,16 +24,36 @@ pub(super) fn only_here(live: &Live) -> Sources<'_> {
     Sources { transforms: live, joints: live, elsewhere: &[] }
 }
 
-pub(super) fn transform(parent: &str, child: &str, pose: &Pose, stamp: Time) -> TransformStamped {
-    let (t, q) = (pose.translation, pose.rotation);
-    TransformStamped {
-        header: Header { stamp, frame_id: parent.to_owned() },
-        child_frame_id: child.to_owned(),
-        transform: Transform {
-            translation: geometry_msgs::Vector3 { x: t.x, y: t.y, z: t.z },
-            rotation: geometry_msgs::Quaternion { x: q.i, y: q.j, z: q.k, w: q.w },
-        },
+/// A transform that is not borrowed.
+#[derive(Clone, Debug)]
+pub(super) struct Said {
+    pub(super) parent: String,
+    pub(super) child: String,
+    pub(super) stamp: i64,
+    pub(super) translation: [f64; 3],
+    pub(super) rotation: [f64; 4],
+}
+
+impl Said {
+    pub(super) fn borrowed(&self) -> Transform<'_> {
+        let Self { parent, child, stamp, translation, rotation } = self;
+        Transform { parent, child, stamp: *stamp, translation: *translation, rotation: *rotation }
     }
+}
+
+pub(super) fn transform(parent: &str, child: &str, pose: &Pose, stamp: i64) -> Said {
+    let (t, q) = (pose.translation, pose.rotation);
+    Said {
+        parent: parent.to_owned(),
+        child: child.to_owned(),
+        stamp,
+        translation: [t.x, t.y, t.z],
+        rotation: [q.i, q.j, q.k, q.w],
+    }
+}
+
+pub(super) fn hear(live: &mut Live, topic: Topic, said: &[Said], publisher: PublisherId, now: Instant) {
+    live.hear_transforms(topic, said.iter().map(Said::borrowed), publisher, now);
 }
 
 fn frame(id: &str, parent: Option<&str>, x: f64) -> AssetFrame {
@@ -93,7 +108,7 @@ fn asset() -> AssetFrames {
 }
 
 /// A transform as it is, to those that are heard.
-type Bend = dyn Fn(TransformStamped, Topic) -> Vec<(TransformStamped, Topic, PublisherId)>;
+type Bend = dyn Fn(Said, Topic) -> Vec<(Said, Topic, PublisherId)>;
 
 /// A robot that is heard: what it publishes can be bent.
 struct Player {
@@ -121,7 +136,7 @@ impl Player {
         }
     }
 
-    fn bent(bend: impl Fn(TransformStamped, Topic) -> Vec<(TransformStamped, Topic, PublisherId)> + 'static) -> Self {
+    fn bent(bend: impl Fn(Said, Topic) -> Vec<(Said, Topic, PublisherId)> + 'static) -> Self {
         Self { bend: Box::new(bend), ..Self::new() }
     }
 
@@ -142,9 +157,13 @@ impl Player {
             self.at += 10;
             let (now, positions) = (self.now(), self.positions());
             if self.joints {
-                self.live.hear_joints(&state(1000 + self.at, &[("turn", positions[0]), ("slide", positions[1])]), ID, now);
+                self.live.hear_joints(
+                    &state(1000 + self.at, &[("turn", positions[0]), ("slide", positions[1])]).borrowed(),
+                    ID,
+                    now,
+                );
             }
-            let stamp = state(1000 + self.at, &[]).header.stamp;
+            let stamp = 1_000_000 * i64::from(1000 + self.at);
             for frame in self.asset.frames.clone() {
                 let Some(parent) = &frame.parent else { continue };
                 let (pose, topic) = match frame.joint {
@@ -156,7 +175,7 @@ impl Player {
                     None => (frame.pose, Topic::Static),
                 };
                 for (bent, topic, publisher) in (self.bend)(transform(parent, &frame.id, &pose, stamp), topic) {
-                    self.live.hear_transforms(topic, &[bent], publisher, now);
+                    hear(&mut self.live, topic, &[bent], publisher, now);
                 }
             }
         }
@@ -179,15 +198,12 @@ fn kinds(judgement: &Judgement) -> Vec<CauseKind> {
 }
 
 /// Bends one frame only.
-fn only(
-    frame: &'static str,
-    bend: impl Fn(TransformStamped, Topic) -> Vec<(TransformStamped, Topic, PublisherId)> + 'static,
-) -> Player {
-    Player::bent(move |t, topic| if t.child_frame_id == frame { bend(t, topic) } else { vec![(t, topic, ID)] })
+fn only(frame: &'static str, bend: impl Fn(Said, Topic) -> Vec<(Said, Topic, PublisherId)> + 'static) -> Player {
+    Player::bent(move |t, topic| if t.child == frame { bend(t, topic) } else { vec![(t, topic, ID)] })
 }
 
-fn shifted(mut t: TransformStamped, x: f64) -> TransformStamped {
-    t.transform.translation.x += x;
+fn shifted(mut t: Said, x: f64) -> Said {
+    t.translation[0] += x;
     t
 }
 
@@ -204,18 +220,18 @@ fn an_honest_robot_is_ok() {
 fn a_shifted_static_frame_is_off() {
     let judgement = only("tool", |t, topic| vec![(shifted(t, 0.1), topic, ID)]).play(100).judged();
     assert_eq!(verdicts(&judgement), [("tool", Verdict::Off)]);
-    let message = FrameVerdict::from(judgement.findings[3].clone());
-    assert!((message.position_error - 0.1).abs() < 1e-12 && message.angle_error.abs() < 1e-9);
-    assert!(message.detail.contains("0.1000 m"), "{}", message.detail);
-    assert_eq!((message.expected_parent.as_str(), message.actual_parent.as_str()), ("hand", "hand"));
-    assert_eq!((message.expected_topic.as_str(), message.actual_topic.as_str()), ("/tf_static", "/tf_static"));
+    let tool = &judgement.findings[3];
+    let (position, angle) = tool.error.unwrap();
+    assert!((position - 0.1).abs() < 1e-12 && angle.abs() < 1e-9);
+    assert!(tool.detail.contains("0.1000 m"), "{}", tool.detail);
+    assert_eq!((tool.expected_parent.as_deref(), tool.actual_parent.as_deref()), (Some("hand"), Some("hand")));
+    assert_eq!((tool.expected_topic.as_deref(), tool.actual_topic.as_deref()), (Some("/tf_static"), Some("/tf_static")));
 }
 
 #[test]
 fn the_sign_of_a_quaternion_means_nothing() {
-    let turned = |mut t: TransformStamped, topic| {
-        let q = &mut t.transform.rotation;
-        (q.x, q.y, q.z, q.w) = (-q.x, -q.y, -q.z, -q.w);
+    let turned = |mut t: Said, topic| {
+        t.rotation = t.rotation.map(|q| -q);
         vec![(t, topic, ID)]
     };
     assert_eq!(verdicts(&Player::bent(turned).play(2000).judged()), []);
@@ -241,8 +257,8 @@ fn without_joint_states_any_motion_of_the_joint_is_ok() {
 
 #[test]
 fn a_lying_joint_is_off_and_named() {
-    let lie = |mut t: TransformStamped, topic| {
-        t.transform.translation.z += 0.03;
+    let lie = |mut t: Said, topic| {
+        t.translation[2] += 0.03;
         vec![(t, topic, ID)]
     };
     let judgement = only("hand", lie).play(2000).judged();
@@ -254,8 +270,8 @@ fn a_lying_joint_is_off_and_named() {
 
 #[test]
 fn a_follower_that_does_not_follow_is_off() {
-    let still = |mut t: TransformStamped, topic| {
-        t.transform.translation.z = 0.5;
+    let still = |mut t: Said, topic| {
+        t.translation[2] = 0.5;
         vec![(t, topic, ID)]
     };
     assert_eq!(verdicts(&only("finger", still).play(2000).judged()), [("finger", Verdict::Off)]);
@@ -285,8 +301,8 @@ fn every_static_frame_on_the_moving_topic_has_one_cause() {
 
 #[test]
 fn a_wrong_parent() {
-    let moved = |mut t: TransformStamped, topic| {
-        t.header.frame_id = "base".to_owned();
+    let moved = |mut t: Said, topic| {
+        t.parent = "base".to_owned();
         vec![(t, topic, ID)]
     };
     let judgement = only("camera", moved).play(100).judged();
@@ -307,10 +323,10 @@ fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_na
     let plate = mount * Pose::translation(0.05, 0.0, 0.0);
     let judged = |under: &'static str, pose: Pose, asset: &AssetFrames| {
         let mut player = only("arm", move |mut t, topic| {
-            let (at, turn) = (&t.transform.translation, &t.transform.rotation);
-            let turn = UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(turn.w, turn.x, turn.y, turn.z));
-            let is = pose.inverse() * Pose::from_parts(Translation3::new(at.x, at.y, at.z), turn);
-            t = transform(under, "arm", &is, t.header.stamp);
+            let ([x, y, z], [i, j, k, w]) = (t.translation, t.rotation);
+            let turn = UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(w, i, j, k));
+            let is = pose.inverse() * Pose::from_parts(Translation3::new(x, y, z), turn);
+            t = transform(under, "arm", &is, t.stamp);
             vec![(t, topic, ID)]
         });
         player.asset.frames.clone_from(&asset.frames);
@@ -352,7 +368,7 @@ fn joint_states_without_a_stamp_are_named() {
     player.joints = false;
     let mut player = player.play(100);
     let now = player.now();
-    player.live.hear_joints(&state(0, &[("turn", 0.0)]), ID, now);
+    player.live.hear_joints(&state(0, &[("turn", 0.0)]).borrowed(), ID, now);
     assert_eq!(kinds(&player.judged()), [CauseKind::UnstampedJointStates]);
 }
 
@@ -366,9 +382,9 @@ fn mimics_that_nobody_moves_are_named() {
 
 #[test]
 fn a_prefix_is_said_once() {
-    let prefixed = |mut t: TransformStamped, topic| {
-        t.child_frame_id.insert_str(0, "r1/");
-        t.header.frame_id.insert_str(0, "r1/");
+    let prefixed = |mut t: Said, topic| {
+        t.child.insert_str(0, "r1/");
+        t.parent.insert_str(0, "r1/");
         vec![(t, topic, ID)]
     };
     let judgement = Player::bent(prefixed).play(1000).judged();
@@ -381,15 +397,14 @@ fn a_prefix_is_said_once() {
 
 #[test]
 fn names_that_no_prim_can_have_are_said() {
-    let renamed = |mut t: TransformStamped, topic| {
-        for name in [&mut t.child_frame_id, &mut t.header.frame_id] {
+    let renamed = |mut t: Said, topic| {
+        for name in [&mut t.child, &mut t.parent] {
             if name == "arm" || name == "camera" {
                 name.insert_str(0, "r1/");
             }
         }
-        let below = TransformStamped { child_frame_id: "r1/lens".to_owned(), ..t.clone() };
-        let below = TransformStamped { header: Header { frame_id: t.child_frame_id.clone(), ..below.header.clone() }, ..below };
-        let lens = (t.child_frame_id == "r1/camera").then_some((below, topic, ID));
+        let below = Said { parent: t.child.clone(), child: "r1/lens".to_owned(), ..t.clone() };
+        let lens = (t.child == "r1/camera").then_some((below, topic, ID));
         [(t, topic, ID)].into_iter().chain(lens).collect()
     };
     let named = || {
@@ -434,15 +449,15 @@ fn names_that_no_prim_can_have_are_said() {
     // What is shown to people and could be a prim's name is no alias.
     let mut shown = named();
     shown.frames[3].display_name = Some("hand".to_owned());
-    let player = Player::bent(|t, topic| if t.child_frame_id == "tool" { vec![] } else { vec![(t, topic, ID)] }).play(1000);
+    let player = Player::bent(|t, topic| if t.child == "tool" { vec![] } else { vec![(t, topic, ID)] }).play(1000);
     assert_eq!(verdicts(&judged(&player, shown, &["tool"])), [("tool", Verdict::Missing)]);
 
     // Behind a prefix too.
     let prefixed = move |t, topic| {
-        let mut bent: Vec<(TransformStamped, Topic, PublisherId)> = renamed(t, topic);
+        let mut bent: Vec<(Said, Topic, PublisherId)> = renamed(t, topic);
         for (t, ..) in &mut bent {
-            t.child_frame_id.insert_str(0, "p/");
-            t.header.frame_id.insert_str(0, "p/");
+            t.child.insert_str(0, "p/");
+            t.parent.insert_str(0, "p/");
         }
         bent
     };
@@ -460,8 +475,8 @@ fn of_many_robots_with_prefixes_each_has_its_own() {
     let mut player = Player::new();
     for robot in ["r1", "r2", "r3"] {
         player.bend = Box::new(move |mut t, topic| {
-            t.child_frame_id.insert_str(0, &format!("{robot}/"));
-            t.header.frame_id.insert_str(0, &format!("{robot}/"));
+            t.child.insert_str(0, &format!("{robot}/"));
+            t.parent.insert_str(0, &format!("{robot}/"));
             vec![(t, topic, ID)]
         });
         player = player.play(100);
@@ -493,7 +508,7 @@ fn positions_beyond_all_measure_leave_nothing_to_compare_with() {
         player = player.play(10);
         let position = if n % 2 == 0 { f64::MAX } else { f64::MIN };
         let now = player.now();
-        player.live.hear_joints(&state(1000 + player.at - 5, &[("turn", position), ("slide", position)]), ID, now);
+        player.live.hear_joints(&state(1000 + player.at - 5, &[("turn", position), ("slide", position)]).borrowed(), ID, now);
     }
     let judgement = judge(&expected, &[], &only_here(&player.live), &Limits::default(), player.now());
     assert_eq!(verdicts(&judgement), []);
@@ -506,11 +521,11 @@ fn positions_beyond_all_measure_leave_nothing_to_compare_with() {
 fn another_namespace_is_said() {
     let player = Player::new().play(1000);
     let (mut there, expected) = (Live::new(topics("/r1")), Expected::new(asset(), player.start).unwrap());
-    let stamp = Time::default();
+    let stamp = 0;
     for frame in asset().frames {
         let Some(parent) = frame.parent else { continue };
         let topic = if frame.is_static { Topic::Static } else { Topic::Moving };
-        there.hear_transforms(topic, &[transform(&parent, &frame.id, &frame.pose, stamp)], ID, player.now());
+        hear(&mut there, topic, &[transform(&parent, &frame.id, &frame.pose, stamp)], ID, player.now());
     }
     let here = Live::new(topics(""));
     let judgement =
@@ -539,16 +554,16 @@ fn an_older_description_is_recognised() {
 #[test]
 fn a_second_publisher_is_recognised() {
     // They are in step, so the moments kept may all be the first one's.
-    let twice = |t: TransformStamped, topic| vec![(t.clone(), topic, ID), (shifted(t, 0.2), topic, OTHER)];
+    let twice = |t: Said, topic| vec![(t.clone(), topic, ID), (shifted(t, 0.2), topic, OTHER)];
     for name in ["arm", "tool"] {
         let judgement = only(name, twice).play(3000).judged();
         assert_eq!(verdicts(&judgement), [(name, Verdict::Off)]);
         assert_eq!(kinds(&judgement), [CauseKind::SecondPublisher]);
         assert!(judgement.causes[0].sentence.contains(name));
     }
-    let elsewhere = |t: TransformStamped, topic| {
+    let elsewhere = |t: Said, topic| {
         let mut other = t.clone();
-        other.header.frame_id = "base".to_owned();
+        other.parent = "base".to_owned();
         vec![(other, topic, OTHER), (t, topic, ID)]
     };
     let judgement = only("hand", elsewhere).play(3000).judged();
@@ -564,7 +579,7 @@ fn a_second_publisher_of_a_joint_is_recognised() {
     for _ in 0..300 {
         player = player.play(10);
         let (now, positions) = (player.now(), player.positions());
-        player.live.hear_joints(&state(1000 + player.at, &[("turn", positions[0] + 0.5)]), OTHER, now);
+        player.live.hear_joints(&state(1000 + player.at, &[("turn", positions[0] + 0.5)]).borrowed(), OTHER, now);
     }
     let judgement = player.judged();
     assert!(kinds(&judgement).contains(&CauseKind::SecondPublisher), "{:?}", judgement.causes);
@@ -572,9 +587,9 @@ fn a_second_publisher_of_a_joint_is_recognised() {
 
 #[test]
 fn a_calibrated_robot_is_recognised() {
-    let bend = |mut t: TransformStamped, topic| {
+    let bend = |mut t: Said, topic| {
         if topic == Topic::Moving {
-            (t.transform.translation.x, t.transform.translation.y) = (0.002, -0.003);
+            (t.translation[0], t.translation[1]) = (0.002, -0.003);
         }
         vec![(t, topic, ID)]
     };
@@ -588,8 +603,8 @@ fn what_hangs_on_the_robot_is_extra_and_no_fault() {
     let mut player = Player::new().play(500);
     let now = player.now();
     let more = [("tool", "gripper"), ("gripper", "jaw"), ("map", "base"), ("map", "table"), ("robot", "odd")];
-    let more = more.map(|(parent, child)| transform(parent, child, &Pose::identity(), Time::default()));
-    player.live.hear_transforms(Topic::Static, &more, OTHER, now);
+    let more = more.map(|(parent, child)| transform(parent, child, &Pose::identity(), 0));
+    hear(&mut player.live, Topic::Static, &more, OTHER, now);
     let judgement = player.judged();
     assert_eq!(verdicts(&judgement), [("gripper", Verdict::Extra), ("jaw", Verdict::Extra)]);
     assert!(judgement.is_ok() && judgement.findings[0].actual_parent.as_deref() == Some("map"));
@@ -622,7 +637,7 @@ fn patterns() {
 fn the_root_hangs_on_anything_unless_the_asset_says_what() {
     let mut player = Player::new().play(100);
     let now = player.now();
-    player.live.hear_transforms(Topic::Moving, &[transform("odom", "base", &Pose::identity(), Time::default())], ID, now);
+    hear(&mut player.live, Topic::Moving, &[transform("odom", "base", &Pose::identity(), 0)], ID, now);
     assert_eq!(verdicts(&player.judged()), []);
     let mut held = asset();
     held.context.parent_frame = Some("world".to_owned());
@@ -640,8 +655,8 @@ fn the_ros_root_is_told_only_where_it_is_broadcast() {
     let mut player = Player::new().play(100);
     assert_eq!(player.judged().findings.len(), 6);
     let now = player.now();
-    let both = [("world", "robot"), ("robot", "base")].map(|(p, c)| transform(p, c, &Pose::identity(), Time::default()));
-    player.live.hear_transforms(Topic::Static, &both, ID, now);
+    let both = [("world", "robot"), ("robot", "base")].map(|(p, c)| transform(p, c, &Pose::identity(), 0));
+    hear(&mut player.live, Topic::Static, &both, ID, now);
     let judgement = player.judged();
     assert_eq!((verdicts(&judgement), judgement.findings.len()), (vec![], 7));
     assert_eq!(judgement.findings[6].frame, "robot");
@@ -669,7 +684,7 @@ fn a_cameras_own_frame_may_be_unheard_but_not_elsewhere() {
 fn only_the_frames_asked_for() {
     let mut player = Player::new().play(100);
     let now = player.now();
-    player.live.hear_transforms(Topic::Static, &[transform("tool", "more", &Pose::identity(), Time::default())], ID, now);
+    hear(&mut player.live, Topic::Static, &[transform("tool", "more", &Pose::identity(), 0)], ID, now);
     let expected = Expected::new(asset(), player.start).unwrap();
     let only = ["/arm".to_owned(), "more".to_owned(), "nowhere".to_owned()];
     let judgement = judge(&expected, &only, &only_here(&player.live), &Limits::default(), now);
@@ -684,7 +699,7 @@ fn a_planar_joint_may_slide_and_turn_in_its_plane_and_nothing_else() {
     let expected = Expected::new(planar, Instant::now()).unwrap();
     let judged = |pose: Pose| {
         let (mut live, now) = (Live::new(topics("")), Instant::now());
-        live.hear_transforms(Topic::Moving, &[transform("base", "arm", &pose, Time::default())], ID, now);
+        hear(&mut live, Topic::Moving, &[transform("base", "arm", &pose, 0)], ID, now);
         judge(&expected, &["arm".to_owned()], &only_here(&live), &Limits::default(), now).findings[0].verdict
     };
     let at = |x, y, z, rpy: [f64; 3]| {
@@ -697,8 +712,8 @@ fn a_planar_joint_may_slide_and_turn_in_its_plane_and_nothing_else() {
 
 #[test]
 fn what_was_heard_before_the_asset_was_written_is_of_an_older_description() {
-    let lie = |mut t: TransformStamped, topic| {
-        t.transform.translation.z += 0.03;
+    let lie = |mut t: Said, topic| {
+        t.translation[2] += 0.03;
         vec![(t, topic, ID)]
     };
     let mut player = only("arm", lie).play(1000);

@@ -7,11 +7,8 @@ use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 
-use super::stream::{Stream, Told};
-use super::tf::nanoseconds;
-use crate::ros::PublisherId;
-use crate::ros::msg::builtin_interfaces::Time;
-use crate::ros::msg::sensor_msgs::JointState;
+use crate::input::{JointPositions, PublisherId};
+use crate::stream::{Stream, Told};
 
 /// The most joints that are kept: beyond it, someone is making up names.
 const MOST_JOINTS: usize = 20_000;
@@ -22,7 +19,7 @@ const FORGOTTEN: Duration = Duration::from_secs(600);
 /// How many positions of a joint are kept.
 const MOST_POSITIONS: usize = 1024;
 /// How far apart they are at least, in ns: so they reach back for seconds whatever the rate.
-const SPACING: i64 = 4_000_000;
+const SPACING: u64 = 4_000_000;
 /// How far two positions may be apart, in ns, to say anything about the time between them.
 const LARGEST_GAP: i64 = 150_000_000;
 
@@ -31,7 +28,7 @@ const SILENCE: Duration = Duration::from_secs(2);
 
 /// The positions of joints.
 #[derive(Clone, Debug, Default)]
-pub struct Joints {
+pub(crate) struct Joints {
     joints: HashMap<String, Joint, RandomState>,
     /// When joint states were heard last.
     heard: Option<Instant>,
@@ -52,21 +49,21 @@ struct Joint {
 
 /// What positions a joint may have had at a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bounds {
+pub(crate) struct Bounds {
     /// The lowest, radians or metres.
-    pub lower: f64,
+    pub(crate) lower: f64,
     /// The highest.
-    pub upper: f64,
+    pub(crate) upper: f64,
 }
 
 impl Joints {
     /// Takes in joint states, and tells whether a publisher's clock went back: then what was heard before says nothing about what
     /// comes ([`Joints::forget_positions`]).
-    pub fn add(&mut self, state: &JointState, publisher: PublisherId, now: Instant) -> bool {
-        let stamp = state.header.stamp;
+    pub(crate) fn add(&mut self, state: &JointPositions<'_>, publisher: PublisherId, now: Instant) -> bool {
+        let stamp = state.stamp;
         let mut went_back = false;
         // A publisher of velocities alone gives no positions; of arrays of different lengths the common part counts.
-        for (name, &position) in state.name.iter().zip(&state.position) {
+        for (name, &position) in state.names.iter().zip(state.positions) {
             if !position.is_finite() {
                 continue;
             }
@@ -77,15 +74,15 @@ impl Joints {
                     self.joints.retain(|_, joint| now.saturating_duration_since(joint.heard) < FORGOTTEN);
                 }
                 if self.joints.len() < MOST_JOINTS && name.len() <= LONGEST_NAME {
-                    let stream = Stream::new(publisher, nanoseconds(stamp));
+                    let stream = Stream::new(publisher, stamp);
                     let mut joint = Joint { positions: VecDeque::new(), heard: now, stream };
-                    joint.insert(nanoseconds(stamp), position);
+                    joint.insert(stamp, position);
                     self.joints.insert(name.clone(), joint);
                 }
                 continue;
             };
             joint.heard = now;
-            match joint.stream.hear(publisher, nanoseconds(stamp), now) {
+            match joint.stream.hear(publisher, stamp, now) {
                 Told::InTurn => {}
                 // It may be of another life.
                 Told::Late => continue,
@@ -95,44 +92,44 @@ impl Joints {
                     joint.positions.clear();
                 }
             }
-            joint.insert(nanoseconds(stamp), position);
+            joint.insert(stamp, position);
         }
-        if stamp == Time::default() && !state.position.is_empty() {
+        if stamp == 0 && !state.positions.is_empty() {
             self.unstamped = Some(now);
         }
         went_back
     }
 
     /// Forgets all positions.
-    pub fn forget_positions(&mut self) {
+    pub(crate) fn forget_positions(&mut self) {
         for joint in self.joints.values_mut() {
             joint.positions.clear();
         }
     }
 
     /// When joint states were heard last.
-    pub fn heard(&self) -> Option<Instant> {
+    pub(crate) fn heard(&self) -> Option<Instant> {
         self.heard
     }
 
     /// When joint states without a stamp were heard last.
-    pub fn unstamped(&self) -> Option<Instant> {
+    pub(crate) fn unstamped(&self) -> Option<Instant> {
         self.unstamped
     }
 
     /// When a joint was heard last.
-    pub fn heard_of(&self, joint: &str) -> Option<Instant> {
+    pub(crate) fn heard_of(&self, joint: &str) -> Option<Instant> {
         self.joints.get(joint).map(|joint| joint.heard)
     }
 
     /// Whether two publishers have taken turns to tell a joint within `timeout`.
-    pub fn is_contested(&self, joint: &str, now: Instant, timeout: Duration) -> bool {
+    pub(crate) fn is_contested(&self, joint: &str, now: Instant, timeout: Duration) -> bool {
         self.joints.get(joint).is_some_and(|joint| joint.stream.take_turns(now, timeout))
     }
 
     /// What positions a joint may have had at `stamp` (ns), of which was heard at `heard`: the one of that very moment if it was heard, otherwise those between the
     /// moments around it and as far beyond as it moves from one to the next there. `None` if that can't be told.
-    pub fn at(&self, joint: &str, stamp: i64, heard: Instant) -> Option<Bounds> {
+    pub(crate) fn at(&self, joint: &str, stamp: i64, heard: Instant) -> Option<Bounds> {
         let joint = self.joints.get(joint)?;
         // Of a joint that was silent then, or whose publisher is new, the positions may be those of another life of the robot.
         if heard.saturating_duration_since(joint.heard) > SILENCE || !joint.stream.is_calm(heard) {
@@ -145,7 +142,7 @@ impl Joints {
         };
         let get = |index: Option<usize>| index.and_then(|index| positions.get(index)).copied();
         let ((from, a), (to, b)) = (get(after.checked_sub(1))?, get(Some(after))?);
-        if to - from > LARGEST_GAP {
+        if to.saturating_sub(from) > LARGEST_GAP {
             return None;
         }
         let step = (b - a).abs();
@@ -164,7 +161,7 @@ impl Joint {
         match self.positions.binary_search_by_key(&stamp, |(at, _)| *at) {
             Ok(same) => self.positions[same].1 = position,
             Err(after) => {
-                let is_near = |index: usize| self.positions.get(index).is_some_and(|(at, _)| (stamp - at).abs() < SPACING);
+                let is_near = |index: usize| self.positions.get(index).is_some_and(|(at, _)| stamp.abs_diff(*at) < SPACING);
                 if is_near(after) || after.checked_sub(1).is_some_and(is_near) {
                     return;
                 }
@@ -183,24 +180,34 @@ impl Joint {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::ros::msg::std_msgs::Header;
 
-    pub(in crate::bridge::frames) fn state(milliseconds: u32, joints: &[(&str, f64)]) -> JointState {
-        let stamp = Time { sec: (milliseconds / 1000) as i32, nanosec: milliseconds % 1000 * 1_000_000 };
-        JointState {
-            header: Header { stamp, ..Header::default() },
-            name: joints.iter().map(|(name, _)| (*name).to_owned()).collect(),
-            position: joints.iter().map(|(_, position)| *position).collect(),
-            ..JointState::default()
+    /// Positions that are not borrowed.
+    pub(crate) struct State {
+        pub(crate) stamp: i64,
+        pub(crate) names: Vec<String>,
+        pub(crate) positions: Vec<f64>,
+    }
+
+    impl State {
+        pub(crate) fn borrowed(&self) -> JointPositions<'_> {
+            JointPositions { stamp: self.stamp, names: &self.names, positions: &self.positions }
+        }
+    }
+
+    pub(crate) fn state(milliseconds: u32, joints: &[(&str, f64)]) -> State {
+        State {
+            stamp: i64::from(milliseconds) * MS,
+            names: joints.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            positions: joints.iter().map(|(_, position)| *position).collect(),
         }
     }
 
     fn heard(states: &[(u32, f64)]) -> Joints {
         let mut joints = Joints::default();
         for (at, position) in states {
-            joints.add(&state(*at, &[("j", *position)]), PublisherId::default(), Instant::now());
+            joints.add(&state(*at, &[("j", *position)]).borrowed(), PublisherId::default(), Instant::now());
         }
         joints
     }
@@ -234,7 +241,7 @@ pub(super) mod tests {
         let mut joints = heard(&[(1000, 0.0), (1001, 5.0), (1020, 0.2), (1010, 0.1)]);
         assert_eq!(joints.joints["j"].positions, [(1000 * MS, 0.0), (1020 * MS, 0.2)]);
         for at in 0..20_000 {
-            joints.add(&state(2000 + at, &[("j", 0.0)]), PublisherId::default(), Instant::now());
+            joints.add(&state(2000 + at, &[("j", 0.0)]).borrowed(), PublisherId::default(), Instant::now());
         }
         assert_eq!(joints.joints["j"].positions.len(), MOST_POSITIONS);
     }
@@ -243,7 +250,7 @@ pub(super) mod tests {
     fn moments_of_two_publishers_come_in_any_order() {
         let (mut joints, start) = (heard(&[(1000, 0.0)]), Instant::now());
         for (at, who) in [(1010, 1), (1030, 0), (1020, 1), (1040, 0)] {
-            assert!(!joints.add(&state(at, &[("j", f64::from(at))]), PublisherId([who; 16]), start));
+            assert!(!joints.add(&state(at, &[("j", f64::from(at))]).borrowed(), PublisherId([who; 16]), start));
         }
         let positions: Vec<i64> = joints.joints["j"].positions.iter().map(|(at, _)| at / MS).collect();
         assert_eq!(positions, [1010, 1020, 1030, 1040], "from the first word of the second on");
@@ -254,7 +261,7 @@ pub(super) mod tests {
         let (mut joints, start) = (heard(&[(1000, 0.0)]), Instant::now());
         let other = PublisherId([1; 16]);
         for (at, milliseconds) in [(1010, 0), (3500, 2490), (3520, 2510)] {
-            joints.add(&state(at, &[("j", 0.5)]), other, start + Duration::from_millis(milliseconds));
+            joints.add(&state(at, &[("j", 0.5)]).borrowed(), other, start + Duration::from_millis(milliseconds));
         }
         let at = |heard| joints.at("j", 3520 * MS, start + Duration::from_millis(heard));
         assert_eq!((at(2499), at(2510)), (None, Some(Bounds { lower: 0.5, upper: 0.5 })));
@@ -263,9 +270,9 @@ pub(super) mod tests {
     #[test]
     fn a_clock_that_goes_back_is_told_and_no_stamp_is_noted() {
         let mut joints = heard(&[(1000, 0.0), (1010, 0.0)]);
-        assert!(joints.add(&state(400, &[("j", 0.0)]), PublisherId::default(), Instant::now()));
+        assert!(joints.add(&state(400, &[("j", 0.0)]).borrowed(), PublisherId::default(), Instant::now()));
         assert!(joints.at("j", 1000 * MS, Instant::now()).is_none() && joints.unstamped().is_none());
-        assert!(!joints.add(&state(0, &[("j", 0.0)]), PublisherId::default(), Instant::now()));
+        assert!(!joints.add(&state(0, &[("j", 0.0)]).borrowed(), PublisherId::default(), Instant::now()));
         assert!(joints.unstamped().is_some());
     }
 
@@ -276,11 +283,25 @@ pub(super) mod tests {
             let names: Vec<String> = (0..100).map(|n| format!("j_{second}_{n}")).collect();
             let positions: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 0.0)).collect();
             // The first are of long ago when there are too many.
-            joints.add(&state(second, &positions), PublisherId::default(), start + Duration::from_secs(10 * u64::from(second)));
+            joints.add(
+                &state(second, &positions).borrowed(),
+                PublisherId::default(),
+                start + Duration::from_secs(10 * u64::from(second)),
+            );
         }
         assert!(joints.joints.len() <= MOST_JOINTS, "{}", joints.joints.len());
         assert!(joints.heard_of("j_599_99").is_some() && joints.heard_of("j_0_0").is_none());
-        joints.add(&state(700, &[("x".repeat(2000).as_str(), 0.0)]), PublisherId::default(), start);
+        joints.add(&state(700, &[("x".repeat(2000).as_str(), 0.0)]).borrowed(), PublisherId::default(), start);
         assert!(joints.heard_of(&"x".repeat(2000)).is_none());
+    }
+
+    #[test]
+    fn stamps_may_be_any_numbers() {
+        let mut joints = Joints::default();
+        let names = ["j".to_owned()];
+        for stamp in [i64::MAX, i64::MIN, -1, 1, i64::MAX] {
+            joints.add(&JointPositions { stamp, names: &names, positions: &[0.5] }, PublisherId::default(), Instant::now());
+        }
+        assert_eq!(joints.at("j", 5, Instant::now()), None);
     }
 }

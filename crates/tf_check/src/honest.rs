@@ -7,17 +7,13 @@ use std::time::{Duration, Instant};
 use nalgebra::{Translation3, Unit, UnitQuaternion, Vector3};
 use proptest::prelude::*;
 
-use super::tests::{only_here, topics, transform};
-use super::tf::Topic;
 use super::*;
-use crate::robot::kinematics::Model;
-use crate::robot::{JointKind, Pose};
-use crate::ros::PublisherId;
-use crate::ros::msg::builtin_interfaces::Time;
-use crate::ros::msg::geometry_msgs::TransformStamped;
-use crate::ros::msg::sensor_msgs::JointState;
-use crate::ros::msg::std_msgs::Header;
-use crate::usd::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
+use crate::joints::tests::State;
+use crate::tests::{Said, hear, only_here, topics, transform};
+use crate::tf::Topic;
+use urdf_usd_robot::frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
+use urdf_usd_robot::kinematics::Model;
+use urdf_usd_robot::{JointKind, Pose};
 
 /// How long it plays, in s.
 const LENGTH: f64 = 8.0;
@@ -153,12 +149,13 @@ impl Motion {
 }
 
 enum Message {
-    Joints(JointState),
-    Transforms(Topic, Vec<TransformStamped>),
+    Joints(State),
+    Transforms(Topic, Vec<Said>),
 }
 
-fn time(seconds: f64) -> Time {
-    Time { sec: seconds.floor() as i32, nanosec: (seconds.fract() * 1e9) as u32 }
+/// Nanoseconds.
+fn time(seconds: f64) -> i64 {
+    seconds.floor() as i64 * 1_000_000_000 + (seconds.fract() * 1e9) as i64
 }
 
 /// What is heard, in the order of arrival: when, from whom, what.
@@ -191,7 +188,7 @@ fn play(case: &Case, asset: &AssetFrames, model: &Model, random: &mut Random) ->
         }
         leaders.iter().position(|&leader| leader == at).map(|index| of_part[index])
     };
-    let transforms = |life: usize, t: f64, stamp: f64, part: Option<usize>| -> Vec<TransformStamped> {
+    let transforms = |life: usize, t: f64, stamp: f64, part: Option<usize>| -> Vec<Said> {
         let positions = positions(life, t);
         let is_moved = |frame: &AssetFrame| frame.joint.is_some_and(|joint| part.is_none() || led(joint) == part);
         let frames = asset.frames.iter().enumerate().filter(|(_, frame)| is_moved(frame));
@@ -202,7 +199,7 @@ fn play(case: &Case, asset: &AssetFrames, model: &Model, random: &mut Random) ->
             })
             .collect()
     };
-    let fixed: Vec<TransformStamped> = asset
+    let fixed: Vec<Said> = asset
         .frames
         .iter()
         .filter(|frame| frame.is_static && !frame.is_root)
@@ -236,10 +233,10 @@ fn play(case: &Case, asset: &AssetFrames, model: &Model, random: &mut Random) ->
             let sim = (sim - back).max(0.0);
             let stamp = 10.0 + sim + skews[part];
             let positions = positions(life, sim);
-            let mut state = JointState { header: Header { stamp: time(stamp), ..Header::default() }, ..JointState::default() };
+            let mut state = State { stamp: time(stamp), names: Vec::new(), positions: Vec::new() };
             for (joint, _) in leaders.iter().zip(&of_part).filter(|(_, of)| **of == part) {
-                state.name.push(asset.joints[*joint].name.clone());
-                state.position.push(positions[*joint] + case.lie);
+                state.names.push(asset.joints[*joint].name.clone());
+                state.positions.push(positions[*joint] + case.lie);
             }
             send(t, id(1, part, generation), Message::Joints(state), random);
             if case.follows {
@@ -268,8 +265,8 @@ fn watch(case: &Case, mut look: impl FnMut(f64, &Judgement) -> Result<(), TestCa
     for (arrival, publisher, message) in heard {
         let now = start + Duration::from_secs_f64(arrival);
         match message {
-            Message::Joints(state) => live.hear_joints(&state, publisher, now),
-            Message::Transforms(topic, transforms) => live.hear_transforms(topic, &transforms, publisher, now),
+            Message::Joints(state) => live.hear_joints(&state.borrowed(), publisher, now),
+            Message::Transforms(topic, transforms) => hear(&mut live, topic, &transforms, publisher, now),
         }
         if arrival >= due {
             due = arrival + 0.02;

@@ -222,11 +222,11 @@ fn log_folder(log_dir: Option<PathBuf>, ros_home: Option<PathBuf>, home: Option<
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Takes the lines of a thread.
-    pub(in crate::bridge) fn collecting(lines: Arc<Mutex<Vec<String>>>) -> impl Subscriber + Send + Sync {
+    pub(crate) fn collecting(lines: Arc<Mutex<Vec<String>>>) -> impl Subscriber + Send + Sync {
         struct Collect(Arc<Mutex<Vec<String>>>);
         impl<S: Subscriber> Layer<S> for Collect {
             fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {

@@ -1,20 +1,19 @@
 //! Whether the live TF tree holds a frame as the asset declares it (REP-158 §2.7).
 //!
-//! Pure: it compares an asset's frames with what was heard, and knows neither topics' transport nor files.
+//! Pure: it compares an asset's frames with what was heard.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use super::cause::{self, Cause};
-use super::expected::{self, Expected};
-use super::joints::Bounds;
-use super::live::Sources;
-use super::tf::{Edge, Moment, Topic, Tree, plain};
-use crate::robot::names::is_identifier;
-use crate::robot::{JointKind, Pose};
-use crate::ros::msg::urdf_usd::FrameVerdict;
-use crate::usd::{AssetFrame, AssetJoint, FrameKind};
+use crate::cause::{self, Cause};
+use crate::expected::{self, Expected};
+use crate::joints::Bounds;
+use crate::live::Sources;
+use crate::tf::{Edge, Moment, Topic, Tree, plain};
+use urdf_usd_robot::frames::{AssetFrame, AssetJoint, FrameKind};
+use urdf_usd_robot::names::is_identifier;
+use urdf_usd_robot::{JointKind, Pose};
 
 /// How many moments of a moving frame are compared.
 const MOMENTS: usize = 8;
@@ -45,7 +44,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    pub(super) fn ignores(&self, frame: &str) -> bool {
+    pub(crate) fn ignores(&self, frame: &str) -> bool {
         self.ignore.iter().any(|pattern| matches(plain(pattern), frame))
     }
 
@@ -97,16 +96,20 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Its word in `urdf_usd/msg/FrameVerdict`.
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Missing, Self::WrongParent, Self::WrongTopic, Self::Off, Self::Stale, Self::Extra, Self::Ok];
+
+    /// Its word, which stays.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Missing => FrameVerdict::MISSING,
-            Self::WrongParent => FrameVerdict::WRONG_PARENT,
-            Self::WrongTopic => FrameVerdict::WRONG_TOPIC,
-            Self::Off => FrameVerdict::OFF,
-            Self::Stale => FrameVerdict::STALE,
-            Self::Extra => FrameVerdict::EXTRA,
-            Self::Ok => FrameVerdict::OK,
+            Self::Missing => "missing",
+            Self::WrongParent => "wrong_parent",
+            Self::WrongTopic => "wrong_topic",
+            Self::Off => "off",
+            Self::Stale => "stale",
+            Self::Extra => "extra",
+            Self::Ok => "ok",
         }
     }
 
@@ -138,7 +141,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub(super) fn new(frame: &str, verdict: Verdict, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(frame: &str, verdict: Verdict, detail: impl Into<String>) -> Self {
         Self {
             frame: frame.to_owned(),
             verdict,
@@ -148,22 +151,6 @@ impl Finding {
             actual_topic: None,
             error: None,
             detail: detail.into(),
-        }
-    }
-}
-
-impl From<Finding> for FrameVerdict {
-    fn from(finding: Finding) -> Self {
-        Self {
-            frame_id: finding.frame,
-            verdict: finding.verdict.as_str().to_owned(),
-            expected_parent: finding.expected_parent.unwrap_or_default(),
-            actual_parent: finding.actual_parent.unwrap_or_default(),
-            expected_topic: finding.expected_topic.unwrap_or_default(),
-            actual_topic: finding.actual_topic.unwrap_or_default(),
-            position_error: finding.error.map_or(f64::NAN, |(position, _)| position),
-            angle_error: finding.error.map_or(f64::NAN, |(_, angle)| angle),
-            detail: finding.detail,
         }
     }
 }
@@ -205,7 +192,7 @@ pub fn judge(expected: &Expected, only: &[String], heard: &Sources<'_>, limits: 
 }
 
 /// What TF calls frames whose names in ROS no prim can have, behind a prefix: by their names in the asset.
-pub(super) fn aliases<'a>(expected: &'a Expected, tree: &Tree, prefix: &str) -> HashMap<&'a str, &'a str> {
+pub(crate) fn aliases<'a>(expected: &'a Expected, tree: &Tree, prefix: &str) -> HashMap<&'a str, &'a str> {
     let is_there = |name: &str| {
         let name = format!("{prefix}{name}");
         tree.get(&name).is_some() || tree.is_parent(&name)
@@ -216,13 +203,13 @@ pub(super) fn aliases<'a>(expected: &'a Expected, tree: &Tree, prefix: &str) -> 
 }
 
 /// A finding, with what it was made from.
-pub(super) struct Seen {
-    pub(super) finding: Finding,
-    pub(super) deviation: Option<Deviation>,
+pub(crate) struct Seen {
+    pub(crate) finding: Finding,
+    pub(crate) deviation: Option<Deviation>,
 }
 
 /// How a frame that is off is off.
-pub(super) enum Deviation {
+pub(crate) enum Deviation {
     /// It is not where it is fixed, or where its joint can't take it; the same at all moments or not.
     Place { is_constant: bool },
     /// It is where its joint can take it, but not where the joint state puts it: radians or metres by TF, and as told.
@@ -236,24 +223,24 @@ impl From<Finding> for Seen {
 }
 
 /// One look at a robot.
-pub(super) struct Look<'a> {
-    pub(super) expected: &'a Expected,
-    pub(super) heard: &'a Sources<'a>,
-    pub(super) limits: &'a Limits,
-    pub(super) now: Instant,
+pub(crate) struct Look<'a> {
+    pub(crate) expected: &'a Expected,
+    pub(crate) heard: &'a Sources<'a>,
+    pub(crate) limits: &'a Limits,
+    pub(crate) now: Instant,
     /// What stands in front of every name in TF.
-    pub(super) prefix: &'a str,
+    pub(crate) prefix: &'a str,
     /// Frames that TF calls otherwise.
-    pub(super) aliases: &'a HashMap<&'a str, &'a str>,
+    pub(crate) aliases: &'a HashMap<&'a str, &'a str>,
 }
 
 impl Look<'_> {
-    pub(super) fn tree(&self) -> &Tree {
+    pub(crate) fn tree(&self) -> &Tree {
         self.heard.transforms.tree()
     }
 
     /// What was found about every frame of the asset.
-    pub(super) fn all(&self) -> Vec<Seen> {
+    pub(crate) fn all(&self) -> Vec<Seen> {
         (0..self.expected.len()).map(|index| self.frame(index)).collect()
     }
 
@@ -274,23 +261,23 @@ impl Look<'_> {
 
     /// The last transform of a frame on a topic, if it still counts: what moves is current or it is nothing, if the other topic has
     /// the frame too.
-    pub(super) fn edges(&self, id: &str) -> (Option<&Edge>, Option<&Edge>) {
+    pub(crate) fn edges(&self, id: &str) -> (Option<&Edge>, Option<&Edge>) {
         let Some(heard) = self.tree().get(&self.name(id)) else { return (None, None) };
         let (moving, fixed) = (heard.on(Topic::Moving), heard.on(Topic::Static));
         (moving.filter(|edge| fixed.is_none() || !self.is_silent(edge)), fixed)
     }
 
-    pub(super) fn is_silent(&self, edge: &Edge) -> bool {
+    pub(crate) fn is_silent(&self, edge: &Edge) -> bool {
         self.now.saturating_duration_since(edge.heard) > self.limits.timeout
     }
 
     /// Whether a frame is not looked at, by its name or by what the robot calls it.
-    pub(super) fn ignores(&self, id: &str, display_name: Option<&str>) -> bool {
+    pub(crate) fn ignores(&self, id: &str, display_name: Option<&str>) -> bool {
         self.limits.ignores(id) || display_name.is_some_and(|name| self.limits.ignores(plain(name)))
     }
 
     /// Holds one frame against the tree.
-    pub(super) fn frame(&self, index: usize) -> Seen {
+    pub(crate) fn frame(&self, index: usize) -> Seen {
         let frame = &self.expected[index];
         let id = plain(&frame.id);
         if self.ignores(id, frame.display_name.as_deref()) {
@@ -610,11 +597,11 @@ fn unheard_sensor(expected: Finding) -> Finding {
 }
 
 /// Metres and radians between two poses.
-pub(super) fn distance(a: &Pose, b: &Pose) -> (f64, f64) {
+pub(crate) fn distance(a: &Pose, b: &Pose) -> (f64, f64) {
     ((a.translation.vector - b.translation.vector).norm(), a.rotation.angle_to(&b.rotation))
 }
 
 /// Four digits that count.
-pub(super) fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     if value == 0.0 || (1e-3..1e4).contains(&value.abs()) { format!("{value:.4}") } else { format!("{value:.1e}") }
 }

@@ -1,19 +1,28 @@
-//! The TF frames that an asset declares (REP-158 §2.7), as plain data: what [`read_frames`](super::read_frames) gives.
+//! The TF frames that a written asset declares (REP-158 §2.7), as plain data: whoever reads an asset gives them to whoever compares it
+//! with a running robot.
 
 use nalgebra::{Unit, Vector3};
-use serde::Serialize;
 
-use urdf_usd_robot::kinematics::{Model, ModelError, ModelFrame, ModelJoint};
-use urdf_usd_robot::{JointKind, Pose};
+use crate::kinematics::{Model, ModelError, ModelFrame, ModelJoint};
+use crate::{JointKind, Pose};
 
 /// What a TF frame is in the asset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// A rigid body: an implicit frame.
     Body,
     /// A prim with RosFrameAPI: an explicit one.
     Frame,
+}
+
+impl FrameKind {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Body => "body",
+            Self::Frame => "frame",
+        }
+    }
 }
 
 /// A TF frame that the asset declares.

@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::ros::PublisherId;
+use crate::input::PublisherId;
 
 /// By how much a stamp goes back, in ns, that is no jitter whatever follows, and whoever says it.
 const BEHIND: i64 = 500_000_000;
@@ -25,7 +25,7 @@ const TURN: (Duration, Duration) = (Duration::from_millis(700), Duration::from_s
 
 /// Those who tell one thing.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stream {
+pub(crate) struct Stream {
     publisher: PublisherId,
     /// The one that spoke before it.
     other: Option<PublisherId>,
@@ -41,7 +41,7 @@ pub(super) struct Stream {
 
 /// What a message is to those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(crate) enum Told {
     /// It goes on.
     InTurn,
     /// It is behind what the publisher said before.
@@ -54,22 +54,22 @@ pub(super) enum Told {
 
 impl Stream {
     /// The first message.
-    pub(super) fn new(publisher: PublisherId, stamp: i64) -> Self {
+    pub(crate) fn new(publisher: PublisherId, stamp: i64) -> Self {
         Self { publisher, other: None, turns: 0, turned: None, latest: stamp, behind: 0, began: None }
     }
 
     /// Who spoke last.
-    pub(super) fn publisher(&self) -> PublisherId {
+    pub(crate) fn publisher(&self) -> PublisherId {
         self.publisher
     }
 
     /// Who spoke before.
-    pub(super) fn other(&self) -> Option<PublisherId> {
+    pub(crate) fn other(&self) -> Option<PublisherId> {
         self.other
     }
 
     /// Takes in the next message. `stamp` in ns, 0 if it has none; `now`: when it was heard.
-    pub(super) fn hear(&mut self, publisher: PublisherId, stamp: i64, now: Instant) -> Told {
+    pub(crate) fn hear(&mut self, publisher: PublisherId, stamp: i64, now: Instant) -> Told {
         let (is_same, is_known) = (publisher == self.publisher, self.other == Some(publisher));
         if !is_same {
             self.take_over(publisher, now);
@@ -77,7 +77,7 @@ impl Stream {
         if stamp == 0 {
             return Told::InTurn;
         }
-        let is_far = self.latest - stamp > BEHIND;
+        let is_far = self.latest.saturating_sub(stamp) > BEHIND;
         let is_late = is_same && !is_far && stamp < self.latest;
         if is_late && self.behind < LATE {
             self.behind += 1;
@@ -106,12 +106,12 @@ impl Stream {
     }
 
     /// Whether what was heard at `heard` may be held against others: not while messages from before a new beginning may be among them.
-    pub(super) fn is_calm(&self, heard: Instant) -> bool {
+    pub(crate) fn is_calm(&self, heard: Instant) -> bool {
         self.began.is_none_or(|began| heard >= began + CALM)
     }
 
     /// Whether two have taken turns within `timeout`.
-    pub(super) fn take_turns(&self, now: Instant, timeout: Duration) -> bool {
+    pub(crate) fn take_turns(&self, now: Instant, timeout: Duration) -> bool {
         self.turns >= TURNS && self.turned.is_some_and(|turned| now.saturating_duration_since(turned) <= timeout)
     }
 }

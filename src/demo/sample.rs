@@ -10,7 +10,7 @@ macro_rules! files {
     ($($path:literal),+ $(,)?) => {
         /// Paths in the package, and contents.
         const FILES: &[(&str, &[u8])] =
-            &[$(($path, include_bytes!(concat!("../../../examples/sample_rover/", $path)))),+];
+            &[$(($path, include_bytes!(concat!("../../examples/sample_rover/", $path)))),+];
     };
 }
 

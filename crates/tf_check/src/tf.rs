@@ -1,6 +1,6 @@
 //! The live TF tree: what was heard of every frame, when, and from whom.
 //!
-//! Plain data: it hears through [`Tree::add`] and knows no ROS client. Its memory is bounded by the number of frames.
+//! Its memory is bounded by the number of frames.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -8,11 +8,9 @@ use std::time::{Duration, Instant};
 use foldhash::fast::RandomState;
 use nalgebra::{Quaternion, Translation3, UnitQuaternion};
 
-use super::stream::{Stream, Told};
-use crate::robot::Pose;
-use crate::ros::PublisherId;
-use crate::ros::msg::builtin_interfaces::Time;
-use crate::ros::msg::geometry_msgs::{Transform, TransformStamped};
+use crate::input::{PublisherId, Transform};
+use crate::stream::{Stream, Told};
+use urdf_usd_robot::Pose;
 
 /// The most frames that are kept: beyond it, someone is making up names.
 const MOST_FRAMES: usize = 50_000;
@@ -42,8 +40,8 @@ pub struct Edge {
     pub parent: String,
     /// The frame's pose in the parent.
     pub pose: Pose,
-    /// When it holds, by the publisher's clock.
-    pub stamp: Time,
+    /// When it holds, in ns of the publisher's clock.
+    pub stamp: i64,
     /// When it was heard, by ours.
     pub heard: Instant,
     parent_index: usize,
@@ -56,7 +54,7 @@ pub struct Edge {
 
 /// A frame's pose in its parent at a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moment {
+pub(crate) struct Moment {
     /// Nanoseconds of the publisher's clock.
     pub stamp: i64,
     /// The pose.
@@ -67,23 +65,23 @@ pub struct Moment {
 
 impl Edge {
     /// The last moment, then earlier ones, the newest first.
-    pub fn moments(&self) -> impl Iterator<Item = Moment> {
-        let last = Moment { stamp: nanoseconds(self.stamp), pose: self.pose, heard: self.heard };
+    pub(crate) fn moments(&self) -> impl Iterator<Item = Moment> {
+        let last = Moment { stamp: self.stamp, pose: self.pose, heard: self.heard };
         std::iter::once(last).chain(self.moments.iter().rev().copied().filter(move |moment| moment.stamp != last.stamp))
     }
 
     /// Who said it.
-    pub fn publisher(&self) -> PublisherId {
+    pub(crate) fn publisher(&self) -> PublisherId {
         self.stream.publisher()
     }
 
     /// Whether a moment of it may be held against joint states: not while its publishers may have begun anew.
-    pub(super) fn is_calm(&self, moment: &Moment) -> bool {
+    pub(crate) fn is_calm(&self, moment: &Moment) -> bool {
         self.stream.is_calm(moment.heard)
     }
 
     /// What another publisher says of the same frame, its parent and the moment, if the two took turns within `timeout`.
-    pub fn rival(&self, now: Instant, timeout: Duration) -> Option<(&str, Moment)> {
+    pub(crate) fn rival(&self, now: Instant, timeout: Duration) -> Option<(&str, Moment)> {
         let (parent, moment) = self.other.as_ref()?;
         self.stream.take_turns(now, timeout).then_some((parent.as_str(), *moment))
     }
@@ -91,7 +89,7 @@ impl Edge {
 
 impl Moment {
     /// The same, in what the parent is in at `above`.
-    pub(super) fn under(self, above: &Pose) -> Self {
+    pub(crate) fn under(self, above: &Pose) -> Self {
         Self { pose: above * self.pose, ..self }
     }
 }
@@ -147,7 +145,7 @@ pub struct Tree {
 
 impl Tree {
     /// An empty tree that is heard on topics of these names.
-    pub fn new(moving_topic: impl Into<String>, static_topic: impl Into<String>) -> Self {
+    pub(crate) fn new(moving_topic: impl Into<String>, static_topic: impl Into<String>) -> Self {
         Self {
             frames: Vec::new(),
             index: HashMap::default(),
@@ -160,7 +158,7 @@ impl Tree {
     }
 
     /// The name of a topic.
-    pub fn name(&self, topic: Topic) -> &str {
+    pub(crate) fn name(&self, topic: Topic) -> &str {
         match topic {
             Topic::Moving => &self.moving_topic,
             Topic::Static => &self.static_topic,
@@ -170,7 +168,10 @@ impl Tree {
     /// Takes in what was heard on a topic, and tells whether a publisher's clock went back: then moments heard before say nothing
     /// about what comes ([`Tree::forget_moments`]). Transforms that mean nothing (no name, a frame in itself, not a number, no
     /// rotation) are passed over, as tf2 does.
-    pub fn add(&mut self, topic: Topic, transforms: &[TransformStamped], publisher: PublisherId, heard: Instant) -> bool {
+    pub(crate) fn add<'a, T>(&mut self, topic: Topic, transforms: T, publisher: PublisherId, heard: Instant) -> bool
+    where
+        T: ExactSizeIterator<Item = Transform<'a>>,
+    {
         // Names that come and go, as perception makes them, must not end hearing of new ones after a year.
         if self.frames.len() + 2 * transforms.len() > MOST_FRAMES
             && self.made_room.is_none_or(|at| heard.saturating_duration_since(at) >= MADE_ROOM)
@@ -179,13 +180,12 @@ impl Tree {
         }
         let mut went_back = false;
         for transform in transforms {
-            let (parent, child) = (plain(&transform.header.frame_id), plain(&transform.child_frame_id));
-            let Some(pose) = pose(&transform.transform).filter(|_| !child.is_empty() && !parent.is_empty() && child != parent)
-            else {
+            let (parent, child) = (plain(transform.parent), plain(transform.child));
+            let Some(pose) = pose(&transform).filter(|_| !child.is_empty() && !parent.is_empty() && child != parent) else {
                 continue;
             };
             let Some(index) = self.intern(child) else { continue };
-            let stamp = transform.header.stamp;
+            let stamp = transform.stamp;
             let slot = match topic {
                 Topic::Moving => &mut self.frames[index].moving,
                 Topic::Static => &mut self.frames[index].fixed,
@@ -194,14 +194,14 @@ impl Tree {
                 Some(edge) if edge.parent == parent => {
                     went_back |= edge.hear(topic, pose, stamp, publisher, heard);
                 }
-                _ => self.hang(topic, index, parent, Moment { stamp: nanoseconds(stamp), pose, heard }, stamp, publisher),
+                _ => self.hang(topic, index, parent, Moment { stamp, pose, heard }, publisher),
             }
         }
         went_back
     }
 
     /// A frame is heard under another parent than before, or for the first time.
-    fn hang(&mut self, topic: Topic, index: usize, parent: &str, moment: Moment, stamp: Time, publisher: PublisherId) {
+    fn hang(&mut self, topic: Topic, index: usize, parent: &str, moment: Moment, publisher: PublisherId) {
         let Some(parent_index) = self.intern(parent) else { return };
         let frame = &mut self.frames[index];
         let slot = match topic {
@@ -219,10 +219,10 @@ impl Tree {
         }
         let was_under = before.as_ref().map(|edge| edge.parent_index);
         let other = before.map(|edge| {
-            let last = Moment { stamp: nanoseconds(edge.stamp), pose: edge.pose, heard: edge.heard };
+            let last = Moment { stamp: edge.stamp, pose: edge.pose, heard: edge.heard };
             (edge.parent, last)
         });
-        let Moment { pose, heard, .. } = moment;
+        let Moment { stamp, pose, heard } = moment;
         let parent = parent.to_owned();
         *slot = Some(Edge { parent, pose, stamp, heard, parent_index, stream, other, moments });
         if let Some(was_under) = was_under.filter(|&was_under| !frame.hangs_on(was_under)) {
@@ -292,7 +292,7 @@ impl Tree {
     }
 
     /// Forgets all moments of moving frames but the last of each.
-    pub fn forget_moments(&mut self) {
+    pub(crate) fn forget_moments(&mut self) {
         for frame in &mut self.frames {
             if let Some(edge) = &mut frame.moving {
                 edge.moments.clear();
@@ -302,7 +302,7 @@ impl Tree {
 
     /// Takes in which publishers of `/tf_static` are there. What one said that has left is forgotten, as it is for whoever starts to
     /// listen now. Publishers that were never told of are left alone.
-    pub fn hear_static_publishers(&mut self, present: &[PublisherId]) {
+    pub(crate) fn hear_static_publishers(&mut self, present: &[PublisherId]) {
         let present: HashSet<PublisherId> = present.iter().copied().collect();
         let gone: HashSet<PublisherId> = self.present.difference(&present).copied().collect();
         self.present.clone_from(&present);
@@ -318,7 +318,7 @@ impl Tree {
             // Another that told the same frame before and is still there does not say it again: it is latched.
             let other = edge.other.zip(edge.stream.other()).filter(|(_, other)| present.contains(other));
             if let Some(((parent, moment), other)) = other {
-                self.hang(Topic::Static, index, &parent, moment, time(moment.stamp), other);
+                self.hang(Topic::Static, index, &parent, moment, other);
             }
         }
     }
@@ -356,9 +356,9 @@ impl Tree {
 
 impl Edge {
     /// Takes in what is said under the same parent; tells whether the publisher's clock went back.
-    fn hear(&mut self, topic: Topic, pose: Pose, stamp: Time, publisher: PublisherId, heard: Instant) -> bool {
+    fn hear(&mut self, topic: Topic, pose: Pose, stamp: i64, publisher: PublisherId, heard: Instant) -> bool {
         if publisher != self.publisher() {
-            let last = Moment { stamp: nanoseconds(self.stamp), pose: self.pose, heard: self.heard };
+            let last = Moment { stamp: self.stamp, pose: self.pose, heard: self.heard };
             match &mut self.other {
                 Some((parent, moment)) => {
                     self.parent.clone_into(parent);
@@ -368,7 +368,7 @@ impl Edge {
             }
         }
         (self.pose, self.stamp, self.heard) = (pose, stamp, heard);
-        let moment = Moment { stamp: nanoseconds(stamp), pose, heard };
+        let moment = Moment { stamp, pose, heard };
         let told = self.stream.hear(publisher, moment.stamp, heard);
         if topic == Topic::Static || moment.stamp == 0 {
             return false;
@@ -377,7 +377,7 @@ impl Edge {
             self.moments.clear();
         }
         // One that is late goes without, and of another publisher whose clock is behind: it is the last one all the same.
-        let is_next = self.moments.back().is_none_or(|last| moment.stamp - last.stamp >= SPACING);
+        let is_next = self.moments.back().is_none_or(|last| moment.stamp.saturating_sub(last.stamp) >= SPACING);
         if is_next && told != Told::Late {
             if self.moments.len() == MOST_MOMENTS {
                 self.moments.pop_front();
@@ -393,57 +393,42 @@ pub fn plain(frame: &str) -> &str {
     frame.strip_prefix('/').unwrap_or(frame)
 }
 
-/// A moment in nanoseconds.
-pub(super) fn nanoseconds(time: Time) -> i64 {
-    i64::from(time.sec) * 1_000_000_000 + i64::from(time.nanosec)
-}
-
-/// A moment of so many nanoseconds.
-fn time(nanoseconds: i64) -> Time {
-    let (sec, nanosec) = (nanoseconds.div_euclid(1_000_000_000), nanoseconds.rem_euclid(1_000_000_000));
-    Time { sec: i32::try_from(sec).unwrap_or_default(), nanosec: u32::try_from(nanosec).unwrap_or_default() }
-}
-
-fn pose(transform: &Transform) -> Option<Pose> {
-    let (t, r) = (transform.translation, transform.rotation);
-    let quaternion = Quaternion::new(r.w, r.x, r.y, r.z);
+fn pose(transform: &Transform<'_>) -> Option<Pose> {
+    let [x, y, z] = transform.translation;
+    let [i, j, k, w] = transform.rotation;
+    let quaternion = Quaternion::new(w, i, j, k);
     let norm = quaternion.norm();
-    let finite = [t.x, t.y, t.z, norm].iter().all(|v| v.is_finite());
-    (finite && norm > 1e-6)
-        .then(|| Pose::from_parts(Translation3::new(t.x, t.y, t.z), UnitQuaternion::from_quaternion(quaternion)))
+    let finite = [x, y, z, norm].iter().all(|v| v.is_finite());
+    (finite && norm > 1e-6).then(|| Pose::from_parts(Translation3::new(x, y, z), UnitQuaternion::from_quaternion(quaternion)))
 }
 
 #[cfg(test)]
-pub(in crate::bridge) mod tests {
+mod tests {
     use super::*;
-    use crate::ros::msg::geometry_msgs::{Quaternion, Vector3};
-    use crate::ros::msg::std_msgs::Header;
 
     /// A transform along x.
-    pub(in crate::bridge) fn transform(parent: &str, child: &str, x: f64) -> TransformStamped {
-        TransformStamped {
-            header: Header { frame_id: parent.to_owned(), ..Header::default() },
-            child_frame_id: child.to_owned(),
-            transform: Transform { translation: Vector3 { x, y: 0.0, z: 0.0 }, rotation: Quaternion::default() },
-        }
+    fn transform<'a>(parent: &'a str, child: &'a str, x: f64) -> Transform<'a> {
+        Transform { parent, child, stamp: 0, translation: [x, 0.0, 0.0], rotation: [0.0, 0.0, 0.0, 1.0] }
     }
 
-    fn stamped(parent: &str, child: &str, milliseconds: u32) -> TransformStamped {
-        let mut made = transform(parent, child, 0.0);
-        made.header.stamp = Time { sec: 7 + (milliseconds / 1000) as i32, nanosec: milliseconds % 1000 * 1_000_000 };
-        made
+    fn stamped<'a>(parent: &'a str, child: &'a str, milliseconds: i64) -> Transform<'a> {
+        Transform { stamp: (7000 + milliseconds) * 1_000_000, ..transform(parent, child, 0.0) }
     }
 
-    fn tree(transforms: &[TransformStamped]) -> Tree {
+    fn add(tree: &mut Tree, topic: Topic, transforms: &[Transform<'_>], publisher: PublisherId, heard: Instant) -> bool {
+        tree.add(topic, transforms.iter().copied(), publisher, heard)
+    }
+
+    fn tree(transforms: &[Transform<'_>]) -> Tree {
         let mut tree = Tree::new("/tf", "/tf_static");
-        tree.add(Topic::Moving, transforms, PublisherId::default(), Instant::now());
+        add(&mut tree, Topic::Moving, transforms, PublisherId::default(), Instant::now());
         tree
     }
 
     #[test]
     fn the_last_transform_of_each_topic_counts() {
         let mut tree = tree(&[transform("base", "arm", 1.0), transform("/base", "/arm", 2.0)]);
-        tree.add(Topic::Static, &[transform("arm", "tool", 3.0)], PublisherId([7; 16]), Instant::now());
+        add(&mut tree, Topic::Static, &[transform("arm", "tool", 3.0)], PublisherId([7; 16]), Instant::now());
         let arm = tree.get("arm").and_then(|heard| heard.on(Topic::Moving)).unwrap();
         assert_eq!((arm.parent.as_str(), arm.pose.translation.x), ("base", 2.0));
         assert!(tree.get("/arm").unwrap().on(Topic::Static).is_none());
@@ -463,7 +448,7 @@ pub(in crate::bridge) mod tests {
     #[test]
     fn what_means_nothing_is_passed_over() {
         let mut zero = transform("a", "b", 0.0);
-        zero.transform.rotation.w = 0.0;
+        zero.rotation = [0.0; 4];
         let tree = tree(&[
             transform("a", "a", 0.0),
             transform("", "b", 0.0),
@@ -477,12 +462,13 @@ pub(in crate::bridge) mod tests {
     #[test]
     fn made_up_names_do_not_fill_the_memory() {
         let mut tree = Tree::new("/tf", "/tf_static");
-        let many: Vec<_> = (0..MOST_FRAMES + 10).map(|n| transform("a", &format!("f{n}"), 0.0)).collect();
-        tree.add(Topic::Moving, &many, PublisherId::default(), Instant::now());
+        let names: Vec<String> = (0..MOST_FRAMES + 10).map(|n| format!("f{n}")).collect();
+        let many: Vec<_> = names.iter().map(|name| transform("a", name, 0.0)).collect();
+        add(&mut tree, Topic::Moving, &many, PublisherId::default(), Instant::now());
         assert!(tree.frames.len() == MOST_FRAMES && tree.is_full());
         let long = "x".repeat(LONGEST_NAME + 1);
         let mut tree = Tree::new("/tf", "/tf_static");
-        tree.add(Topic::Moving, &[transform("a", &long, 0.0)], PublisherId::default(), Instant::now());
+        add(&mut tree, Topic::Moving, &[transform("a", &long, 0.0)], PublisherId::default(), Instant::now());
         assert!(tree.get(&long).is_none());
     }
 
@@ -490,11 +476,12 @@ pub(in crate::bridge) mod tests {
     fn names_that_come_and_go_leave_room_for_new_ones() {
         let (mut tree, start) = (Tree::new("/tf", "/tf_static"), Instant::now());
         let at = |seconds: u64| start + Duration::from_secs(seconds);
-        tree.add(Topic::Static, &[transform("arm", "tool", 3.0)], PublisherId::default(), start);
+        add(&mut tree, Topic::Static, &[transform("arm", "tool", 3.0)], PublisherId::default(), start);
         for second in 0..1500 {
-            let mut said: Vec<_> = (0..100).map(|n| transform("map", &format!("seen_{second}_{n}"), 0.0)).collect();
+            let names: Vec<String> = (0..100).map(|n| format!("seen_{second}_{n}")).collect();
+            let mut said: Vec<_> = names.iter().map(|name| transform("map", name, 0.0)).collect();
             said.push(transform("base", "arm", 1.0));
-            tree.add(Topic::Moving, &said, PublisherId::default(), at(second));
+            add(&mut tree, Topic::Moving, &said, PublisherId::default(), at(second));
         }
         // 150 000 names in 1500 s: those of ten minutes are there, and what hangs on what.
         assert!(tree.frames.len() <= MOST_FRAMES && tree.index.len() == tree.frames.len());
@@ -510,7 +497,7 @@ pub(in crate::bridge) mod tests {
     fn moments_are_few_and_apart() {
         let mut tree = Tree::new("/tf", "/tf_static");
         for n in 0..10_000 {
-            assert!(!tree.add(Topic::Moving, &[stamped("a", "b", 10 * n)], PublisherId::default(), Instant::now()));
+            assert!(!add(&mut tree, Topic::Moving, &[stamped("a", "b", 10 * n)], PublisherId::default(), Instant::now()));
         }
         let moments: Vec<i64> = tree.get("b").unwrap().on(Topic::Moving).unwrap().moments().map(|m| m.stamp).collect();
         assert_eq!(moments.len(), MOST_MOMENTS + 1);
@@ -520,8 +507,9 @@ pub(in crate::bridge) mod tests {
     #[test]
     fn a_clock_that_goes_back_is_told() {
         let mut tree = tree(&[stamped("a", "b", 5000)]);
-        let mut say =
-            |at, publisher| tree.add(Topic::Moving, &[stamped("a", "b", at)], PublisherId([publisher; 16]), Instant::now());
+        let mut say = |at, publisher| {
+            add(&mut tree, Topic::Moving, &[stamped("a", "b", at)], PublisherId([publisher; 16]), Instant::now())
+        };
         assert!(!say(4600, 0), "a little is of this frame only");
         assert!(say(3000, 0));
         assert!(!say(2000, 1), "another one's clock is its own");
@@ -533,8 +521,8 @@ pub(in crate::bridge) mod tests {
     fn what_a_publisher_that_left_said_for_good_is_forgotten() {
         let (mut tree, now) = (Tree::new("/tf", "/tf_static"), Instant::now());
         let id = |n| PublisherId([n; 16]);
-        tree.add(Topic::Static, &[transform("a", "b", 0.0)], id(1), now);
-        tree.add(Topic::Static, &[transform("a", "c", 0.0)], id(2), now);
+        add(&mut tree, Topic::Static, &[transform("a", "b", 0.0)], id(1), now);
+        add(&mut tree, Topic::Static, &[transform("a", "c", 0.0)], id(2), now);
         tree.hear_static_publishers(&[id(1)]);
         assert!(tree.get("c").is_some(), "it was never told of");
         tree.hear_static_publishers(&[]);
@@ -546,9 +534,9 @@ pub(in crate::bridge) mod tests {
     fn who_told_it_before_and_is_still_there_tells_it_again() {
         let (mut tree, now) = (Tree::new("/tf", "/tf_static"), Instant::now());
         let id = |n| PublisherId([n; 16]);
-        tree.add(Topic::Static, &[transform("a", "b", 0.5)], id(1), now);
+        add(&mut tree, Topic::Static, &[transform("a", "b", 0.5)], id(1), now);
         for x in [1.0, 2.0] {
-            tree.add(Topic::Static, &[transform("other", "b", x)], id(2), now);
+            add(&mut tree, Topic::Static, &[transform("other", "b", x)], id(2), now);
         }
         tree.hear_static_publishers(&[id(1), id(2)]);
         tree.hear_static_publishers(&[id(1)]);
@@ -557,5 +545,15 @@ pub(in crate::bridge) mod tests {
         assert_eq!((tree.children("a").count(), tree.children("other").count()), (1, 0));
         tree.hear_static_publishers(&[]);
         assert!(tree.get("b").is_none());
+    }
+
+    #[test]
+    fn stamps_may_be_any_numbers() {
+        let mut tree = Tree::new("/tf", "/tf_static");
+        for stamp in [i64::MAX, i64::MIN, -1, i64::MAX, 0, i64::MIN] {
+            let said = Transform { stamp, ..transform("a", "b", 0.0) };
+            add(&mut tree, Topic::Moving, &[said], PublisherId::default(), Instant::now());
+        }
+        assert_eq!(tree.get("b").unwrap().on(Topic::Moving).unwrap().stamp, i64::MIN);
     }
 }

@@ -2,11 +2,9 @@
 
 use std::time::Instant;
 
-use super::joints::Joints;
-use super::tf::{Topic, Tree};
-use crate::ros::PublisherId;
-use crate::ros::msg::geometry_msgs::TransformStamped;
-use crate::ros::msg::sensor_msgs::JointState;
+use crate::input::{JointPositions, PublisherId, Transform};
+use crate::joints::Joints;
+use crate::tf::{Topic, Tree};
 
 /// The topics that are heard together, absolute names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +53,7 @@ impl Live {
     }
 
     /// The joint states heard.
-    pub fn joints(&self) -> &Joints {
+    pub(crate) fn joints(&self) -> &Joints {
         &self.joints
     }
 
@@ -65,8 +63,12 @@ impl Live {
     }
 
     /// Takes in transforms. `now` is when they arrived, by a clock that never goes back.
-    pub fn hear_transforms(&mut self, topic: Topic, transforms: &[TransformStamped], publisher: PublisherId, now: Instant) {
-        if self.tree.add(topic, transforms, publisher, now) {
+    pub fn hear_transforms<'a, T>(&mut self, topic: Topic, transforms: T, publisher: PublisherId, now: Instant)
+    where
+        T: IntoIterator<Item = Transform<'a>, IntoIter: ExactSizeIterator + Clone>,
+    {
+        let transforms = transforms.into_iter();
+        if self.tree.add(topic, transforms.clone(), publisher, now) {
             self.forget();
             // What came with the message counts again.
             self.tree.add(topic, transforms, publisher, now);
@@ -74,7 +76,7 @@ impl Live {
     }
 
     /// Takes in joint states. `now` is when they arrived, by a clock that never goes back.
-    pub fn hear_joints(&mut self, state: &JointState, publisher: PublisherId, now: Instant) {
+    pub fn hear_joints(&mut self, state: &JointPositions<'_>, publisher: PublisherId, now: Instant) {
         if self.joints.add(state, publisher, now) {
             self.forget();
             self.joints.add(state, publisher, now);

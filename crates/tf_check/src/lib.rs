@@ -1,0 +1,76 @@
+//! The frames of an asset held against the running robot (REP-158 §2.7): which are missing, under another parent, on the wrong topic,
+//! not where the asset says, or silent; and why, where several of them have one reason.
+//!
+//! [`Expected`] is what the asset says, [`Live`] what is heard of the robot, and [`judge`] compares the two:
+//!
+//! ```
+//! use std::time::Instant;
+//!
+//! use urdf_usd_robot::Pose;
+//! use urdf_usd_robot::frames::{AssetFrame, AssetFrames, FrameKind};
+//! use urdf_usd_tf_check::{Expected, Limits, Live, PublisherId, Sources, Topic, Topics, Transform, Verdict, judge};
+//!
+//! // The asset: a base, and a tool 0.1 m above it. `urdf_usd_usd::read_frames` reads this from a USD file.
+//! let frame = |id: &str, parent: Option<&str>| AssetFrame {
+//!     id: id.to_owned(),
+//!     display_name: None,
+//!     parent: parent.map(str::to_owned),
+//!     is_static: true,
+//!     pose: Pose::translation(0.0, 0.0, 0.1),
+//!     kind: FrameKind::Body,
+//!     from_sensor: false,
+//!     is_root: parent.is_none(),
+//!     is_apart: false,
+//!     joint: None,
+//! };
+//! let frames = vec![frame("base", None), frame("tool", Some("base"))];
+//! let expected = Expected::new(AssetFrames { frames, ..AssetFrames::default() }, Instant::now())?;
+//!
+//! // The robot: it says on /tf_static that the tool is 0.3 m above the base.
+//! let topics = Topics { moving: "/tf".into(), fixed: "/tf_static".into(), joints: "/joint_states".into() };
+//! let mut live = Live::new(topics);
+//! let tool = Transform {
+//!     parent: "base",
+//!     child: "tool",
+//!     stamp: 0,
+//!     translation: [0.0, 0.0, 0.3],
+//!     rotation: [0.0, 0.0, 0.0, 1.0],
+//! };
+//! live.hear_transforms(Topic::Static, [tool], PublisherId::default(), Instant::now());
+//!
+//! let heard = Sources { transforms: &live, joints: &live, elsewhere: &[] };
+//! let judgement = judge(&expected, &[], &heard, &Limits::default(), Instant::now());
+//! assert_eq!(judgement.findings[0].verdict, Verdict::Ok);
+//! assert_eq!(judgement.findings[1].verdict, Verdict::Off);
+//! assert!(judgement.findings[1].detail.starts_with("0.2000 m"));
+//! # Ok::<(), urdf_usd_robot::kinematics::ModelError>(())
+//! ```
+//!
+//! Plain data and arithmetic: it knows neither ROS nor USD nor files, and no input makes it panic.
+//!
+//! What keeps an honest robot free of false verdicts: frames and joints are compared at one stamp, never at one time of arrival; where
+//! the joint states do not tell the position at that stamp, every position that they allow counts; what was heard before a clock
+//! went back, before another publisher took over, or before the asset was written, does not count.
+
+#![warn(missing_docs)]
+
+mod cause;
+mod expected;
+mod input;
+mod joints;
+mod live;
+mod stream;
+mod tf;
+mod verdict;
+
+pub use cause::{Cause, CauseKind};
+pub use expected::Expected;
+pub use input::{JointPositions, PublisherId, Transform};
+pub use live::{Live, Sources, Topics};
+pub use tf::{Edge, Heard, Topic, Tree, plain};
+pub use verdict::{Finding, Judgement, Limits, Verdict, judge};
+
+#[cfg(test)]
+mod honest;
+#[cfg(test)]
+mod tests;

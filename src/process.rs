@@ -1,0 +1,68 @@
+//! What a process needs from the system, whatever it is for: threads, signals, open files, an exit code, log lines, and word of files
+//! that change. The node, the viewer and the command line use it.
+//!
+//! It must not know the node, robots or HTTP.
+
+pub mod codes;
+pub(crate) mod logging;
+pub(crate) mod signals;
+pub(crate) mod watch;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::runtime::Runtime;
+
+use crate::diagnostic::{Diagnostic, Place, escape_controls, escape_controls_in_list};
+use crate::ros;
+
+/// The exit code where the command line, the parameters or the environment were wrong.
+pub(crate) const USAGE: u8 = 2;
+/// No process needs to have more files open; some hard limits are without end.
+const ENOUGH: u64 = 1 << 20;
+
+/// Shows why the process ends, and tells the exit code.
+pub(crate) fn fail(diagnostic: &Diagnostic) -> ExitCode {
+    let place = if diagnostic.place.file.is_some() { format!("{}: ", diagnostic.place) } else { String::new() };
+    let message = format!("{place}{}", diagnostic.message);
+    let _ = writeln!(std::io::stderr(), "error: {}", escape_controls_in_list(&message));
+    // Examples of parameter files have lines.
+    for (number, line) in diagnostic.help.lines().enumerate() {
+        let begin = if number == 0 { "  help: " } else { "" };
+        let _ = writeln!(std::io::stderr(), "{begin}{}", escape_controls(line));
+    }
+    let is_usage = [
+        &ros::codes::ARGUMENT,
+        &ros::codes::INVALID_NAME,
+        &ros::codes::PARAMETER_FILE,
+        &ros::codes::PARAMETER_TYPE,
+        &ros::codes::PARAMETER_VALUE,
+        &ros::codes::ENVIRONMENT,
+    ];
+    if is_usage.iter().any(|code| code.id == diagnostic.code) { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
+}
+
+/// The threads of the process.
+///
+/// # Errors
+/// If the system gives none.
+pub(crate) fn runtime() -> Result<Runtime, Diagnostic> {
+    let builder = tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("bridge").enable_all().build();
+    builder.map_err(|error| Diagnostic::new(&codes::SYSTEM, Place::default(), format!("the system gives no threads: {error}")))
+}
+
+/// Raises the soft limit of open files as far as the hard one allows, and tells it as it is then.
+pub(crate) fn raise_file_limit() -> usize {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.unwrap_or(ENOUGH).min(ENOUGH);
+    let now = match current {
+        Some(current) if current < wanted => {
+            let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
+            // Where the system refuses, it stays as it was.
+            if raised.is_ok() { wanted } else { current }
+        }
+        current => current.unwrap_or(ENOUGH),
+    };
+    usize::try_from(now).unwrap_or(usize::MAX)
+}
