@@ -12,14 +12,15 @@ use crate::msg::std_msgs::{Header, String as Text};
 use crate::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
 use crate::parameter::{Declaration, Value};
 use crate::{Durability, Reliability, Request};
+use crate::{Node, Subscription};
 
 /// How long anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A node alone with the others of its test: each test has a domain of its own, and so has each run.
-fn node(name: &str, test: u16, line: &str) -> Embedded {
+fn node(name: &str, test: u16, line: &str) -> Client {
     let (args, _) = Args::parse(line.split_whitespace().map(str::to_owned)).expect("arguments");
-    Embedded::start(name, &args, &network(test)).expect("a node")
+    start(name, &args, &network(test)).expect("a node")
 }
 
 thread_local! {
@@ -77,7 +78,7 @@ on_each! {
 }
 
 /// Waits until the graph is as `wanted`.
-async fn graph(node: &Embedded, wanted: impl Fn(&crate::Graph) -> bool) -> crate::Graph {
+async fn graph(node: &Client, wanted: impl Fn(&Graph) -> bool) -> Graph {
     let mut changes = node.graph_changes();
     let seen = async {
         loop {
@@ -179,7 +180,7 @@ async fn a_node_that_leaves_ends_its_streams_and_not_the_others() {
 #[tokio::test]
 async fn fast_dds_is_answered_at_any_length() {
     let network = Network { services: ServiceWire::FastDds, ..network(3) };
-    let start = |name: &str| Embedded::start(name, &Args::default(), &network).expect("a node");
+    let start = |name: &str| start(name, &Args::default(), &network).expect("a node");
     let (server, caller) = (start("server"), start("caller"));
     let mut calls = server.serve::<Convert>("~/convert").expect("service");
     assert_eq!(calls.service(), "/server/convert");
@@ -219,7 +220,7 @@ async fn the_graph_names_both_ends_and_forgets_them() {
     let publisher = one.advertise::<JointState>("joint_states", Qos::latched(3)).expect("publisher");
     let service = one.serve::<Convert>("~/convert").expect("service");
     let mut heard = other.observe("/left/joint_states", "sensor_msgs/msg/JointState", Qos::best_effort(1)).expect("observer");
-    let has_both = |graph: &crate::Graph| {
+    let has_both = |graph: &Graph| {
         let ends: Vec<_> = graph.topics.iter().filter(|end| end.topic == "/left/joint_states" && end.node.is_some()).collect();
         ends.len() == 2 && graph.services.iter().any(|end| end.service == "/left/one/convert" && end.node.is_some())
     };
@@ -258,14 +259,14 @@ async fn the_graph_names_both_ends_and_forgets_them() {
     assert!(left.nodes.contains(&"/left/one".to_owned()));
     one.shutdown();
     graph(&other, |graph| graph.nodes == ["/other"]).await;
-    assert_eq!(one.graph(), crate::Graph::default());
+    assert_eq!(one.graph(), Graph::default());
 }
 
 async fn parameters_of_other_nodes_are_asked_for_in_either_format() {
     let formats = [ServiceWire::Cyclone, ServiceWire::FastDds];
     for services in formats.into_iter().take(if ON_CYCLONE.get() { 1 } else { 2 }) {
         let network = Network { services, ..network(6) };
-        let start = |name: &str| Embedded::start(name, &Args::default(), &network).expect("a node");
+        let start = |name: &str| start(name, &Args::default(), &network).expect("a node");
         let caller = start("caller");
         let asked = Names { names: vec!["robot_description".into()] };
         let absent = caller.call::<GetParameters>("/server/get_parameters", asked.clone(), Duration::from_millis(300)).await;
@@ -279,7 +280,7 @@ async fn parameters_of_other_nodes_are_asked_for_in_either_format() {
         assert_eq!(one.expect("an answer").values, [ParameterValue::from(Value::String("<robot/>".into()))]);
         assert_eq!(two.expect("an answer").values, vec![ParameterValue::from(Value::Bool(false)); 2]);
         assert!(given_up.is_err());
-        let is_gone = |graph: &crate::Graph| graph.services.iter().all(|end| end.role == ServiceRole::Server);
+        let is_gone = |graph: &Graph| graph.services.iter().all(|end| end.role == ServiceRole::Server);
         graph(&server, is_gone).await;
         caller.shutdown();
         assert_eq!(call(asked).await.expect_err("it has left").code, codes::TRANSPORT.id);
@@ -309,7 +310,7 @@ async fn what_a_dead_publisher_said_is_not_heard_later() {
 async fn the_subscriptions_of_a_fleet_come_and_go() {
     let (fleet, other) = (node("fleet", 8, ""), node("other", 8, ""));
     let is_of_robot = |end: &&TopicEnd| end.topic.starts_with("/r") && end.topic != "/rosout";
-    let count = |graph: &crate::Graph| graph.topics.iter().filter(is_of_robot).count();
+    let count = |graph: &Graph| graph.topics.iter().filter(is_of_robot).count();
     let named = |end: &&TopicEnd| is_of_robot(end) && end.node.as_deref() == Some("/fleet");
     for _ in 0..3 {
         let topics =

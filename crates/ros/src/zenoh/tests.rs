@@ -11,7 +11,7 @@ use crate::msg::rcl_interfaces::{GetParameters, Names};
 use crate::msg::sensor_msgs::JointState;
 use crate::msg::std_msgs::{Header, String as Text};
 use crate::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
-use crate::{PublisherId, codes};
+use crate::{Node, PublisherId, Request, Subscription, codes};
 
 /// How long anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -35,16 +35,16 @@ impl Net {
         Self { address, _router: router }
     }
 
-    fn node(&self, name: &str, line: &str) -> Zenoh {
+    fn node(&self, name: &str, line: &str) -> Client {
         let (args, _) = Args::parse(line.split_whitespace().map(str::to_owned)).expect("arguments");
         let connect = format!(r#"connect/endpoints=["{}"];listen/endpoints=["tcp/127.0.0.1:0"]"#, self.address);
         let variables = Environment::of(&[("ZENOH_CONFIG_OVERRIDE", &connect), ("ROS_DOMAIN_ID", "79")]);
-        Zenoh::start(name, &args, &Settings::from_variables(&variables).expect("settings")).expect("a node")
+        start(name, &args, &Settings::from_variables(&variables).expect("settings")).expect("a node")
     }
 }
 
 /// Waits until the graph is as `wanted`.
-async fn graph(node: &Zenoh, wanted: impl Fn(&crate::Graph) -> bool) -> crate::Graph {
+async fn graph(node: &Client, wanted: impl Fn(&crate::Graph) -> bool) -> crate::Graph {
     let mut changes = node.graph_changes();
     let seen = async {
         loop {
