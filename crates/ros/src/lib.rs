@@ -40,6 +40,8 @@ pub mod rclrs;
 pub mod rosout;
 mod served;
 mod start;
+#[cfg(test)]
+mod testing;
 mod threads;
 mod transport;
 pub mod types;

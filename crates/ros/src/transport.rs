@@ -1,14 +1,13 @@
 //! What differs between ROS clients: how a [`Transport`] carries bytes, or a [`Backend`] messages. All else is in [`super::client`].
 //!
 //! What these traits do may wait for the network, or for a library: the client calls it on threads of its own, one thing after the
-//! other. A future must not hold up the thread it runs on; [`apart`] takes what waits elsewhere.
+//! other. A future must not hold up the thread it runs on: what waits is done `apart`.
 
 use std::any::Any;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -231,9 +230,12 @@ fn read<M: 'static>(hear: Hear<M>, decode: fn(&[u8]) -> Result<M, String>) -> He
 }
 
 /// Does on a thread of its own what may wait. To be called where a task of the node runs.
+#[cfg(any(test, feature = "rclrs", feature = "zenoh"))]
 pub fn apart<T: Send + 'static>(
     what: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> BoxFuture<'static, Result<T, String>> {
+    use futures::FutureExt;
+
     let done = tokio::task::spawn_blocking(what);
     async move { done.await.unwrap_or_else(|_| Err("the node has shut down".to_owned())) }.boxed()
 }

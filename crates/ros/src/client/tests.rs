@@ -11,11 +11,9 @@ use super::*;
 use crate::msg::std_msgs::String as Text;
 use crate::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
 use crate::parameter::{Declaration, Value};
+use crate::testing::PATIENCE;
 use crate::transport::{Ask, Opened, apart};
 use crate::{PublisherId, Sample, cdr, codes};
-
-/// How long anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Whether the network stands still.
 #[derive(Default)]
