@@ -19,7 +19,7 @@ use crate::process::signals::Interrupted;
 use crate::process::{fail, logging, raise_file_limit, runtime};
 use crate::ros::Args;
 use crate::ros::Node;
-use crate::ros::embedded::{Embedded, Network};
+use crate::ros::embedded::{self, Network};
 use crate::serve::{RobotView, Site};
 
 /// The domain of the demo unless `ROS_DOMAIN_ID` names one: none that a robot nearby is likely to use.
@@ -65,7 +65,7 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     let sample = sample::unpack(folder.path())
         .map_err(|error| fault(format!("the sample robot cannot be unpacked to {}: {error}", folder.path().display())))?;
 
-    let node = Arc::new(Embedded::start(NAME, &Args::default(), &network)?);
+    let node = Arc::new(embedded::start(NAME, &Args::default(), &network)?);
     let (changes, mut parameters) = (node.changes(), Parameters::declare(&*node)?);
     parameters.output_dir.clone_from(&options.output);
     parameters.conversion.resolve.packages.push((sample.package.to_owned(), sample.folder.clone()));
@@ -83,7 +83,7 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     })?;
     let url = ready.url();
 
-    let player_node = Arc::new(Embedded::start("sample_robot", &Args::default(), &network)?);
+    let player_node = Arc::new(embedded::start("sample_robot", &Args::default(), &network)?);
     let player = player::Player::new(&*player_node, &sample)?;
     say(&format!(
         "A sample robot moves on ROS domain {} (this machine only): {}\n\

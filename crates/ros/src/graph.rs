@@ -76,6 +76,13 @@ pub enum ServiceRole {
 }
 
 impl Graph {
+    /// Puts it in the order that it promises.
+    pub(super) fn sort(&mut self) {
+        self.nodes.sort();
+        self.topics.sort_by(|a, b| (&a.topic, a.role, &a.node, a.id).cmp(&(&b.topic, b.role, &b.node, b.id)));
+        self.services.sort_by(|a, b| (&a.service, a.role, &a.node).cmp(&(&b.service, b.role, &b.node)));
+    }
+
     /// The publishers of a topic.
     pub fn publishers<'a>(&'a self, topic: &'a str) -> impl Iterator<Item = &'a TopicEnd> {
         self.topics.iter().filter(move |end| end.topic == topic && end.role == TopicRole::Publisher)

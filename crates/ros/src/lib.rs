@@ -1,12 +1,12 @@
 //! What the node needs from ROS 2, as one small trait: [`Node`].
 //!
-//! The bridge is written once against this trait; behind it stands a ROS client. [`embedded`] is a pure Rust one that needs no ROS
-//! installation; `rclrs`, with the feature of that name, is that of a ROS 2 workspace; `zenoh`, with that feature, speaks as
-//! `rmw_zenoh_cpp` does. [`start`] takes the right one. Another client joins by implementing [`Node`]; nothing in the bridge changes.
+//! The bridge is written once against this trait; behind it stands one ROS client, [`Client`], on one of three networks: [`embedded`] is
+//! DDS in pure Rust and needs no ROS installation; `zenoh`, with the feature of that name, speaks as `rmw_zenoh_cpp` does; `rclrs`, with
+//! that feature, is rcl in a ROS 2 workspace. [`start`] takes the right one. Another network joins by implementing the trait
+//! `Transport` of the module `transport`: how bytes travel. Nothing else changes.
 //!
-//! The seam suits clients with callbacks on an executor thread as well as asynchronous ones: everything that arrives goes into a
-//! bounded queue ([`queue`]) that is read with `await`, so no user code ever runs on a client's own thread. Messages are plain
-//! structs ([`msg`]).
+//! Everything that arrives goes into a bounded queue ([`queue`]) that is read with `await`, so no user code ever runs on a client's own
+//! thread, and no network holds the node up. Messages are plain structs ([`msg`]).
 //!
 //! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] and [`cdr`] may name `rustdds`, only [`embedded`]
 //! `urdf_usd_cyclone`, only `rclrs` and `zenoh` those crates.
@@ -17,6 +17,7 @@ use std::time::Duration;
 
 pub mod args;
 pub mod cdr;
+mod client;
 mod clock;
 pub mod codes;
 // What rclrs would need for it is not in every distribution that has an rclrs.
@@ -26,29 +27,33 @@ pub mod embedded;
 mod environment;
 mod faults;
 pub mod graph;
-#[cfg(any(feature = "rclrs", feature = "zenoh"))]
-mod kept;
 pub mod msg;
 pub mod names;
+mod opener;
 pub mod overrides;
 mod own;
 pub mod parameter;
+mod publishing;
 pub mod queue;
 #[cfg(feature = "rclrs")]
 pub mod rclrs;
 pub mod rosout;
 mod served;
 mod start;
+#[cfg(test)]
+mod testing;
 mod threads;
+mod transport;
 pub mod types;
 #[cfg(feature = "zenoh")]
 pub mod zenoh;
 
 pub use args::Args;
+pub use client::Client;
 pub use graph::Graph;
 pub use own::Own;
 pub use parameter::{Changes, Declaration, Value};
-pub use start::{Client, start};
+pub use start::{Started, start};
 
 use msg::builtin_interfaces::Time;
 use msg::{Message, Service};
@@ -57,7 +62,8 @@ use urdf_usd_diagnostic::Diagnostic;
 /// A ROS 2 node: the one door to topics, services and parameters.
 ///
 /// Names are given as in any ROS client: relative, absolute (`/tf`) or private (`~/asset`). Implementations expand them with the
-/// node's namespace and apply its remaps. All methods may be called from any thread; none blocks for longer than a lock.
+/// node's namespace and apply its remaps. All methods may be called from any thread. None waits for the network, but for
+/// [`Node::shutdown`]: topics and services are opened soon after, and what can't be opened is told in the log and tried again.
 pub trait Node: Send + Sync + 'static {
     /// Its names, parameters and clock.
     fn own(&self) -> &Own;
@@ -104,7 +110,7 @@ pub trait Node: Send + Sync + 'static {
     /// which frame. See [`Node::subscribe`].
     ///
     /// # Errors
-    /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`], also for a type that the client would need to know and does not.
+    /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
     fn observe(&self, topic: &str, type_name: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic>;
 
     /// Offers a topic until the [`Publisher`] and its clones are dropped.
@@ -165,7 +171,7 @@ pub trait Node: Send + Sync + 'static {
         None
     }
 
-    /// Leaves the ROS graph. Every [`Subscription`], [`Requests`] and [`Changes`] ends (its `next` returns `None`). Doing it twice is
+    /// Leaves the ROS graph, and waits for that, a few seconds at most. Every [`Subscription`], [`Requests`] and [`Changes`] ends (its `next` returns `None`). Doing it twice is
     /// harmless; dropping the node does it too.
     fn shutdown(&self);
 }

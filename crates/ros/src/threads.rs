@@ -13,7 +13,7 @@ const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Two threads for the tasks of one node. When dropped, for instance because a start failed, they end without being waited for: who
 /// drops them may run asynchronous code, which must not wait.
-pub(super) struct Threads {
+pub struct Threads {
     handle: Handle,
     /// `None` after the end.
     runtime: Option<Runtime>,

@@ -1,32 +1,28 @@
 //! What the node wants to hear and say, whatever session it is in: subscriptions and publishers that are opened anew in each.
 
 use std::any::Any;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
 
 use super::dds::{Arrived, DdsTopic, Gid};
-use super::session::{Session, Speaking};
-use crate::faults::Recurring;
-use crate::msg::Message;
+use super::session::Session;
+use crate::Qos;
 use crate::threads::Task;
-use crate::{Durability, Qos, cdr, queue};
+use crate::transport::Opened;
 use urdf_usd_diagnostic::Diagnostic;
 
 /// How long one write may take.
 const WRITE: Duration = Duration::from_secs(2);
-/// How long to wait before a latched message that could not be sent is sent again, at first and at most.
-const WRITE_AGAIN: Duration = Duration::from_millis(20);
-const WRITE_AGAIN_AT_MOST: Duration = Duration::from_secs(1);
 /// How many publishers of a topic are told apart.
 const MOST_PUBLISHERS: usize = 1024;
 
 /// Ends the part of an [`End`] that is in one session, when dropped.
-pub(super) type Opened = Box<dyn Any + Send>;
+pub(super) type InSession = Box<dyn Any + Send>;
 
 /// Something that the node wants to have in every session.
 pub(super) trait End: Send + Sync {
@@ -34,10 +30,7 @@ pub(super) trait End: Send + Sync {
     fn name(&self) -> &str;
 
     /// Opens it in a session.
-    fn open(self: Arc<Self>, session: &Arc<Session>, handle: &Handle) -> Result<Opened, Diagnostic>;
-
-    /// The node has left: nothing comes any more.
-    fn close(&self);
+    fn open(self: Arc<Self>, session: &Arc<Session>, handle: &Handle) -> Result<InSession, Diagnostic>;
 }
 
 /// Which messages of a topic were heard: those that arrive in two sessions are handed on once.
@@ -93,8 +86,6 @@ pub(super) struct Heeded {
     pub name: String,
     pub qos: Qos,
     pub hear: Box<dyn Fn(Arrived) + Send + Sync>,
-    /// Ends the queue that it fills.
-    pub close: Box<dyn Fn() + Send + Sync>,
     pub heard: Mutex<Heard>,
 }
 
@@ -103,7 +94,7 @@ impl End for Heeded {
         &self.name
     }
 
-    fn open(self: Arc<Self>, session: &Arc<Session>, handle: &Handle) -> Result<Opened, Diagnostic> {
+    fn open(self: Arc<Self>, session: &Arc<Session>, handle: &Handle) -> Result<InSession, Diagnostic> {
         let (reader, number) = (session.reader(&self.topic, self.qos)?, session.number);
         let task = handle.spawn(async move {
             let hear = |arrived: Arrived| {
@@ -117,10 +108,6 @@ impl End for Heeded {
         });
         Ok(Box::new(Task(task.abort_handle())))
     }
-
-    fn close(&self) {
-        (self.close)();
-    }
 }
 
 /// A topic that is published.
@@ -128,8 +115,8 @@ pub(super) struct Said {
     pub topic: DdsTopic,
     pub name: String,
     pub qos: Qos,
-    /// Where it is written to now.
-    pub writer: watch::Sender<Option<Arc<Speaking>>>,
+    /// Takes the writer of each session.
+    pub opened: Opened<Bytes>,
 }
 
 impl End for Said {
@@ -137,78 +124,27 @@ impl End for Said {
         &self.name
     }
 
-    fn open(self: Arc<Self>, session: &Arc<Session>, _: &Handle) -> Result<Opened, Diagnostic> {
+    fn open(self: Arc<Self>, session: &Arc<Session>, _: &Handle) -> Result<InSession, Diagnostic> {
         let writer = Arc::new(session.writer(&self.topic, self.qos)?);
-        self.writer.send_replace(Some(writer.clone()));
+        let writing = writer.clone();
+        (self.opened)(Arc::new(move |message: &Bytes| {
+            let (writer, message) = (writing.clone(), message.clone());
+            Ok(async move {
+                match tokio::time::timeout(WRITE, writer.writer.write(message, None, None)).await {
+                    Ok(written) => written.map(drop).map_err(|e| e.to_string()),
+                    Err(_) => Err(format!("it takes more than {WRITE:?}")),
+                }
+            }
+            .boxed())
+        }));
         Ok(Box::new(writer))
-    }
-
-    fn close(&self) {}
-}
-
-/// Writes what comes out of `queue`, until that has ended. What is latched is written again in each session.
-pub(super) async fn say<M: Message>(said: Arc<Said>, mut queue: queue::Receiver<M>) {
-    let is_latched = said.qos.durability == Durability::TransientLocal;
-    let depth = said.qos.depth.max(1);
-    let mut writers = said.writer.subscribe();
-    let (mut kept, mut due): (VecDeque<Bytes>, VecDeque<Bytes>) = Default::default();
-    let (mut faults, mut wait) = (Recurring::default(), WRITE_AGAIN);
-    let take = |message: M, kept: &mut VecDeque<Bytes>, due: &mut VecDeque<Bytes>| {
-        let message: Bytes = match cdr::encode(&message) {
-            Ok(message) => message.into(),
-            Err(e) => return tracing::warn!("{}: a message can't be written: {e}", said.name),
-        };
-        for messages in [is_latched.then_some(kept), Some(due)].into_iter().flatten() {
-            if messages.len() >= depth {
-                messages.pop_front();
-            }
-            messages.push_back(message.clone());
-        }
-    };
-    loop {
-        while let Some(message) = queue.try_next() {
-            take(message, &mut kept, &mut due);
-        }
-        if writers.has_changed().unwrap_or(false) && writers.borrow_and_update().is_some() && is_latched {
-            due.clone_from(&kept);
-        }
-        let writer = writers.borrow().clone();
-        let (Some(writer), Some(message)) = (writer, due.front().cloned()) else {
-            tokio::select! {
-                message = queue.next() => match message {
-                    Some(message) => take(message, &mut kept, &mut due),
-                    None => {
-                        // It is dropped where it was opened.
-                        said.writer.send_replace(None);
-                        return;
-                    }
-                },
-                // The sender is beside it.
-                _ = writers.changed() => writers.mark_changed(),
-            }
-            continue;
-        };
-        let why = match tokio::time::timeout(WRITE, writer.writer.write(message, None, None)).await {
-            Ok(Ok(_)) => {
-                due.pop_front();
-                wait = WRITE_AGAIN;
-                continue;
-            }
-            Ok(Err(e)) => e.to_string(),
-            Err(_) => format!("it takes more than {WRITE:?}"),
-        };
-        faults.tell(|n| tracing::warn!("{}: {n} message(s) could not be sent at once; the last: {why}", said.name));
-        if is_latched {
-            tokio::time::sleep(wait).await;
-            wait = (wait * 2).min(WRITE_AGAIN_AT_MOST);
-        } else {
-            due.pop_front();
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::*;
     use proptest::prelude::*;
 

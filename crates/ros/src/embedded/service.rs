@@ -1,28 +1,24 @@
-//! Services: requests into a queue, answers out of it, and calls to others, in the wire format of either family of DDS clients.
+//! Services: requests, answers, and calls to others, in the wire format of either family of DDS clients.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use futures::StreamExt;
-use serde::{Deserialize, Serialize};
+use futures::{FutureExt, StreamExt};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::dds::{Arrived, DdsTopic, Gid, Related};
-use super::ends::{End, Heard, Opened};
-use super::network::ServiceWire;
+use super::ends::{End, Heard, InSession};
 use super::session::{Session, Speaking};
-use super::{Inner, rtps, transport, wire};
-use crate::faults::{Recurring, Troubles, ended, no_answer};
-use crate::msg::{Payload, Service};
+use super::{Embedded, rtps, transport, wire};
+use crate::faults::{Recurring, ended, no_answer};
 use crate::threads::Task;
-use crate::{Qos, Request, Requests, Responder, cdr, queue};
+use crate::transport::{Ask, CALLS, Call as Asked, Limit, Name, Open};
+use crate::{Qos, cdr};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// How many calls to one service may wait.
-const DEPTH: usize = 128;
 /// How long an answer waits for the caller's reader to be discovered.
 const CALLER: Duration = Duration::from_secs(10);
 /// How long an answer waits for more readers of the caller's participant, where it has clients whose readers are not known yet.
@@ -44,7 +40,7 @@ const BREATH: Duration = Duration::from_millis(1);
 
 /// Which call of whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Call {
+pub(super) struct Call {
     /// An end of the caller's, for its participant.
     caller: Gid,
     /// What Cyclone calls the caller by.
@@ -53,7 +49,7 @@ struct Call {
 }
 
 /// How the halves of a service travel: one of the two families of DDS clients.
-trait Format: Send + Sync + 'static {
+pub(super) trait Format: Send + Sync + 'static {
     /// The number that a caller's first request carries.
     const FIRST: i64;
 
@@ -61,10 +57,10 @@ trait Format: Send + Sync + 'static {
     fn is_of(call: Call, sent: i64, answer: Call) -> bool;
 
     /// A request or answer of the call.
-    fn pack<T: Payload>(call: Call, body: &T) -> Result<(Bytes, Option<Related>), String>;
+    fn pack(call: Call, body: &Bytes) -> (Bytes, Option<Related>);
 
     /// What a request or answer says, and of which call.
-    fn unpack<T: Payload>(arrived: &Arrived) -> Result<(Call, T), String>;
+    fn unpack(arrived: &Arrived) -> Result<(Call, Bytes), String>;
 
     /// Sends the answer of `call`.
     fn answer(
@@ -74,24 +70,13 @@ trait Format: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), Diagnostic>> + Send;
 }
 
-/// As `rmw_cyclonedds_cpp` does it: the caller's identity and number in front of the body.
-struct Cyclone;
+/// As `rmw_cyclonedds_cpp` does it: the caller's identity and number in front of the body, which begins anew where CDR begins: they
+/// are 16 bytes, and nothing in CDR is aligned to more than 8.
+pub(super) struct Cyclone;
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(bound = "")]
-struct Framed<T: Payload> {
-    client: u64,
-    sequence: i64,
-    body: T,
-}
-
-/// The same to be written, of a body that is not given away.
-#[derive(Serialize)]
-struct Frame<'a, T> {
-    client: u64,
-    sequence: i64,
-    body: &'a T,
-}
+/// How many bytes stand in front of the identity in CDR, and how many there are with it and the number.
+const FRONT: usize = 4;
+const FRAMED: usize = FRONT + 16;
 
 impl Format for Cyclone {
     const FIRST: i64 = 1;
@@ -100,13 +85,17 @@ impl Format for Cyclone {
         (answer.client, answer.sequence) == (call.client, call.sequence)
     }
 
-    fn pack<T: Payload>(Call { client, sequence, .. }: Call, body: &T) -> Result<(Bytes, Option<Related>), String> {
-        Ok((cdr::encode(&Frame { client, sequence, body })?.into(), None))
+    fn pack(Call { client, sequence, .. }: Call, body: &Bytes) -> (Bytes, Option<Related>) {
+        // What this node writes is little-endian.
+        let (front, body) = body.split_at(FRONT.min(body.len()));
+        ([front, &client.to_le_bytes(), &sequence.to_le_bytes(), body].concat().into(), None)
     }
 
-    fn unpack<T: Payload>(arrived: &Arrived) -> Result<(Call, T), String> {
-        let Framed { client, sequence, body } = cdr::decode(&arrived.payload)?;
-        Ok((Call { caller: arrived.writer, client, sequence }, body))
+    fn unpack(arrived: &Arrived) -> Result<(Call, Bytes), String> {
+        let (client, sequence) = cdr::decode(&arrived.payload)?;
+        let parts = arrived.payload.get(..FRONT).zip(arrived.payload.get(FRAMED..));
+        let (front, body) = parts.ok_or("it is too short")?;
+        Ok((Call { caller: arrived.writer, client, sequence }, [front, body].concat().into()))
     }
 
     async fn answer(end: &Answers, _: Call, (answer, _): (Bytes, Option<Related>)) -> Result<(), Diagnostic> {
@@ -116,7 +105,7 @@ impl Format for Cyclone {
 }
 
 /// As `rmw_fastrtps_cpp` does it: the identity beside the body. A request names the reader that waits for the answer.
-struct FastDds;
+pub(super) struct FastDds;
 
 /// What a request says of its own number: that it is not known before it is sent.
 const UNKNOWN: i64 = -(1 << 32);
@@ -128,17 +117,17 @@ impl Format for FastDds {
         (answer.caller, answer.sequence) == (call.caller, sent)
     }
 
-    fn pack<T: Payload>(Call { caller, sequence, .. }: Call, body: &T) -> Result<(Bytes, Option<Related>), String> {
-        Ok((cdr::encode(body)?.into(), Some(Related { writer: caller, number: sequence })))
+    fn pack(Call { caller, sequence, .. }: Call, body: &Bytes) -> (Bytes, Option<Related>) {
+        (body.clone(), Some(Related { writer: caller, number: sequence }))
     }
 
-    fn unpack<T: Payload>(arrived: &Arrived) -> Result<(Call, T), String> {
+    fn unpack(arrived: &Arrived) -> Result<(Call, Bytes), String> {
         let own = Related { writer: arrived.writer, number: arrived.number };
         let mut id = arrived.related.unwrap_or(own);
         if id.number == UNKNOWN {
             id.number = own.number;
         }
-        Ok((Call { caller: id.writer, client: 0, sequence: id.number }, cdr::decode(&arrived.payload)?))
+        Ok((Call { caller: id.writer, client: 0, sequence: id.number }, arrived.payload.clone()))
     }
 
     async fn answer(end: &Answers, call: Call, (answer, related): (Bytes, Option<Related>)) -> Result<(), Diagnostic> {
@@ -176,22 +165,21 @@ fn unsent(why: impl std::fmt::Debug) -> Diagnostic {
 }
 
 /// A service that is offered.
-struct Served<F, S: Service> {
+struct Served<F> {
     asked: DdsTopic,
     answered: DdsTopic,
     name: String,
-    sender: queue::Sender<Request<S>>,
+    ask: Ask<Bytes, Bytes>,
     heard: Mutex<Heard>,
     /// Where answers go, in each session, the newest first.
     answers: Mutex<Vec<Answers>>,
     changes: watch::Sender<()>,
-    handle: Handle,
     format: std::marker::PhantomData<F>,
 }
 
 /// The way of the answers in one session.
 #[derive(Clone)]
-struct Answers {
+pub(super) struct Answers {
     session: Arc<Session>,
     reader: Gid,
     writer: Arc<Speaking>,
@@ -210,43 +198,38 @@ impl Answers {
     }
 }
 
-impl<F: Format, S: Service> End for Served<F, S> {
+impl<F: Format> End for Served<F> {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn open(self: Arc<Self>, session: &Arc<Session>, handle: &Handle) -> Result<Opened, Diagnostic> {
-        let reader = session.reader(&self.asked, Qos::reliable(DEPTH))?;
-        let writer = Arc::new(session.writer(&self.answered, Qos::reliable(DEPTH))?);
+    fn open(self: Arc<Self>, session: &Arc<Session>, handle: &Handle) -> Result<InSession, Diagnostic> {
+        let reader = session.reader(&self.asked, Qos::reliable(CALLS))?;
+        let writer = Arc::new(session.writer(&self.answered, Qos::reliable(CALLS))?);
         self.answers().insert(0, Answers { session: session.clone(), reader: reader.gid(), writer });
         let number = session.number;
         let closing = Closing { served: Arc::downgrade(&self), number };
         let task = handle.spawn(async move {
-            let mut troubles = Troubles::new(self.name.clone());
             let hear = |arrived: Arrived| {
                 let is_new =
                     self.heard.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.number);
                 if is_new {
-                    self.hear(&arrived, &mut troubles);
+                    self.hear(&arrived);
                 }
             };
             reader.hear(&self.name, hear).await;
         });
         Ok(Box::new((Task(task.abort_handle()), closing)))
     }
-
-    fn close(&self) {
-        self.sender.close();
-    }
 }
 
 /// Takes a session's way of answers out when that session ends.
-struct Closing<F, S: Service> {
-    served: Weak<Served<F, S>>,
+struct Closing<F> {
+    served: Weak<Served<F>>,
     number: u64,
 }
 
-impl<F, S: Service> Drop for Closing<F, S> {
+impl<F> Drop for Closing<F> {
     fn drop(&mut self) {
         if let Some(served) = self.served.upgrade() {
             served.answers().retain(|answers| answers.session.number != self.number);
@@ -254,34 +237,31 @@ impl<F, S: Service> Drop for Closing<F, S> {
     }
 }
 
-impl<F, S: Service> Served<F, S> {
+impl<F> Served<F> {
     fn answers(&self) -> MutexGuard<'_, Vec<Answers>> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<F: Format, S: Service> Served<F, S> {
-    fn hear(self: &Arc<Self>, arrived: &Arrived, troubles: &mut Troubles) {
-        let (call, request) = match F::unpack(arrived) {
-            Ok(request) => request,
-            Err(e) => return troubles.unreadable(e),
-        };
-        let served = Arc::downgrade(self);
-        let responder = Responder::new(move |response| {
-            let served = served.upgrade().ok_or_else(ended)?;
-            served.handle.clone().spawn(served.answer(call, response));
-            Ok(())
-        });
-        troubles.queued(self.sender.push(Request { request, responder }));
+impl<F: Format> Served<F> {
+    fn hear(self: &Arc<Self>, arrived: &Arrived) {
+        let (served, asked) = (Arc::downgrade(self), F::unpack(arrived));
+        (self.ask)(asked.map(|(call, request)| {
+            let reply = move |response| {
+                let served = served.upgrade().ok_or("the service is not offered any more")?;
+                Ok(async move {
+                    served.answer(call, &response).await;
+                    Ok(())
+                }
+                .boxed())
+            };
+            Asked { request, reply: Box::new(reply) }
+        }));
     }
 
     /// Answers a call, in whichever session the caller is known, until it is acknowledged.
-    async fn answer(self: Arc<Self>, call: Call, response: S::Response) {
-        let packed = match F::pack(call, &response) {
-            Ok(packed) => packed,
-            Err(e) => return tracing::warn!("{}: an answer can't be written: {e}", self.name),
-        };
-        drop(response);
+    async fn answer(&self, call: Call, response: &Bytes) {
+        let packed = F::pack(call, response);
         let (start, mut changes, mut faults) = (Instant::now(), self.changes.subscribe(), Recurring::default());
         // The sessions in which it was sent. There it may be on its way, and comes or does not.
         let mut sent: Vec<u64> = Vec::new();
@@ -333,75 +313,33 @@ async fn send<F: Format>(answers: &Answers, call: Call, packed: &(Bytes, Option<
     Ok(acknowledged().await)
 }
 
-impl Inner {
-    pub(super) fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
-        match self.network.services {
-            ServiceWire::Cyclone => self.serve_as::<Cyclone, S>(service),
-            ServiceWire::FastDds => self.serve_as::<FastDds, S>(service),
-        }
-    }
-
-    fn serve_as<F: Format, S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
-        self.check()?;
-        let name = self.own.names.service(service)?;
-        let (asked, answered) = wire::service(&name, S::TYPE);
-        let (sender, receiver) = queue::keep_last(DEPTH);
-        let served = Arc::new(Served::<F, S> {
+impl Embedded {
+    pub(super) fn serve_as<F: Format>(&self, service: &Name, ask: Ask<Bytes, Bytes>) -> Open {
+        let (asked, answered) = wire::service(&service.full, &service.type_name);
+        let served = Arc::new(Served::<F> {
             asked,
             answered,
-            name: name.clone(),
-            sender,
+            name: service.full.clone(),
+            ask,
             heard: Mutex::default(),
             answers: Mutex::default(),
             changes: self.changes.clone(),
-            handle: self.handle.clone(),
             format: std::marker::PhantomData,
         });
-        let registered = self.supervisor.open(&served);
-        Ok(Requests::new(name, receiver, Arc::new((registered, served))))
+        Box::new((self.supervisor.open(&served), served))
     }
 
-    /// See [`Node::call`](crate::Node::call).
-    pub(super) async fn call<S: Service>(
-        self: &Arc<Self>,
-        service: &str,
-        request: S::Request,
-        patience: Duration,
-    ) -> Result<S::Response, Diagnostic> {
-        let name = self.own.names.service(service)?;
-        let (inner, service) = (self.clone(), name.clone());
-        let asked = async move {
-            match inner.network.services {
-                ServiceWire::Cyclone => inner.call_as::<Cyclone, S>(&service, request, patience).await,
-                ServiceWire::FastDds => inner.call_as::<FastDds, S>(&service, request, patience).await,
-            }
-        };
-        // On the node's own threads, so that it ends with the node; it also ends when nobody waits for it any more.
-        let mut answer = self.handle.spawn(tokio::time::timeout(patience, asked));
-        let _task = Task(answer.abort_handle());
-        match (&mut answer).await {
-            Ok(Ok(answered)) => answered,
-            Ok(Err(_)) => Err(no_answer(&name, patience, "its server is there, but silent")),
-            Err(_) => Err(ended()),
-        }
-    }
-
-    async fn call_as<F: Format, S: Service>(
-        &self,
-        service: &str,
-        request: S::Request,
-        patience: Duration,
-    ) -> Result<S::Response, Diagnostic> {
-        // A little less than what the caller waits, to tell a missing server from a silent one.
-        let deadline = Instant::now() + patience.mul_f64(0.95);
+    /// See [`Transport::call`](crate::transport::Transport::call).
+    pub(super) async fn call_as<F: Format>(&self, called: &Name, request: Bytes, limit: Limit) -> Result<Bytes, Diagnostic> {
+        let (service, deadline) = (&called.full, limit.server);
         let mut changes = self.changes.subscribe();
         let (session, writer, reader) = 'found: loop {
             let session = self.supervisor.sessions.current()?;
-            let (asks, answers) = wire::service(service, S::TYPE);
+            let (asks, answers) = wire::service(service, &called.type_name);
             // It may have to wait for the network's thread.
             let opening = self.handle.spawn_blocking(move || {
                 let writer = session.writer(&asks, Qos::reliable(1))?;
-                let reader = session.reader(&answers, Qos::reliable(DEPTH))?;
+                let reader = session.reader(&answers, Qos::reliable(CALLS))?;
                 Ok((session, writer, reader))
             });
             let (session, writer, reader) = opening.await.map_err(|_| ended())??;
@@ -411,7 +349,7 @@ impl Inner {
                     break 'found (session, writer, reader);
                 }
                 if Instant::now() > deadline {
-                    return Err(no_answer(service, patience, "nobody offers it"));
+                    return Err(no_answer(service, limit.answer, "nobody offers it"));
                 }
                 // Fails only where all waits end.
                 let _ = tokio::time::timeout(LOOK, changes.changed()).await;
@@ -420,9 +358,9 @@ impl Inner {
         let writer = &writer.writer;
         writer.settle().await;
         let call = Call { caller: reader.gid(), client: client(writer.gid()), sequence: F::FIRST };
-        let cannot = |e: String| transport(&format!("{service} can't be called"), e);
-        let (request, related) = F::pack(call, &request).map_err(cannot)?;
-        let sent = writer.write(request, related, None).await.map_err(|e| cannot(format!("{e:?}")))?;
+        let (request, related) = F::pack(call, &request);
+        let sent = writer.write(request, related, None).await;
+        let sent = sent.map_err(|e| transport(&format!("{service} can't be called"), e))?;
         let mut answers = std::pin::pin!(reader.stream());
         while let Some(answer) = answers.next().await {
             match answer.map_err(|e| format!("{e:?}")).and_then(|arrived| F::unpack(&arrived)) {

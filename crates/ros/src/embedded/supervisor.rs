@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::ends::{End, Opened};
+use super::ends::{End, InSession};
 use super::graph::Union;
 use super::network::Network;
 use super::session::Session;
@@ -258,7 +258,7 @@ struct Opener {
     session: Arc<Session>,
     handle: Handle,
     pending: Arc<AtomicUsize>,
-    opened: HashMap<u64, Opened>,
+    opened: HashMap<u64, InSession>,
     /// What could not be opened, when to try again, and how long to wait then.
     unopened: Vec<(u64, Weak<dyn End>, Instant, Duration)>,
 }
@@ -311,7 +311,7 @@ impl Opener {
     }
 
     /// Closes something, and lets the library take it back.
-    fn close(&self, opened: Opened) {
+    fn close(&self, opened: InSession) {
         drop(opened);
         // What is dropped may be in a task, that ends elsewhere.
         thread::sleep(DROP);
@@ -392,7 +392,7 @@ impl Keeper {
     /// Ends all that is open, and leaves.
     fn leave(&mut self) {
         self.sessions.set(Vec::new());
-        self.wanted.values().filter_map(Weak::upgrade).for_each(|end| end.close());
+        self.wanted.clear();
         let ending: Vec<_> = std::mem::take(&mut self.lives).into_iter().map(end).collect();
         let start = Instant::now();
         while ending.iter().any(|pending| pending.load(Ordering::Relaxed) > 0) && start.elapsed() < LEAVE {
@@ -543,10 +543,13 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::super::dds::DdsTopic;
-    use super::super::ends::{Heeded, Said, say};
+    use super::super::ends::{Heeded, Said};
     use super::super::tests::network;
     use super::*;
+    use bytes::Bytes;
+
     use crate::msg::std_msgs::String as Text;
+    use crate::publishing::publish;
     use crate::{Qos, cdr, queue};
 
     const DEAF: Duration = Duration::from_secs(2);
@@ -585,25 +588,27 @@ mod tests {
             name: "/t".to_owned(),
             qos: Qos::latched(1),
             hear: Box::new(move |arrived| heard.lock().unwrap().push(cdr::decode::<Text>(&arrived.payload).unwrap().data)),
-            close: Box::new(|| {}),
             heard: Mutex::default(),
         });
         let _heeded = node.open(&heeded);
-        let said = Arc::new(Said { topic, name: "/t".to_owned(), qos: Qos::latched(1), writer: watch::channel(None).0 });
+        let (writers, (sender, receiver)) = (watch::channel(None).0, queue::keep_last::<Bytes>(1));
+        let current = writers.clone();
+        let opened = Box::new(move |write| drop(current.send_replace(Some(write))));
+        let said = Arc::new(Said { topic, name: "/t".to_owned(), qos: Qos::latched(1), opened });
         let _said = other.open(&said);
-        let (sender, receiver) = queue::keep_last(1);
-        tokio::spawn(say::<Text>(said, receiver));
-        sender.push(Text { data: "one".to_owned() });
+        tokio::spawn(publish("/t".to_owned(), Qos::latched(1), receiver, writers));
+        let say = |text: &str| sender.push(cdr::encode(&Text { data: text.to_owned() }).unwrap().into());
+        say("one");
         until("one is not heard", || texts.lock().unwrap().len() == 1).await;
         until("it does not hear itself", || node.sessions.current().is_ok_and(|session| session.last_heard().is_some())).await;
         mute(&node);
         until("the listener is not there anew", || node.sessions.current().is_ok_and(|session| session.number == 1)).await;
-        sender.push(Text { data: "two".to_owned() });
+        say("two");
         until("two is not heard", || texts.lock().unwrap().len() == 2).await;
         until("it does not hear itself", || other.sessions.current().is_ok_and(|session| session.last_heard().is_some())).await;
         mute(&other);
         until("the speaker is not there anew", || other.sessions.current().is_ok_and(|session| session.number == 1)).await;
-        sender.push(Text { data: "three".to_owned() });
+        say("three");
         until("three is not heard", || texts.lock().unwrap().iter().any(|text| text == "three")).await;
         // The old sessions end, and what is latched was not taken for new: each is heard once, but what the new writer repeats.
         until("the old session stays", || node.sessions.all().len() == 1 && other.sessions.all().len() == 1).await;

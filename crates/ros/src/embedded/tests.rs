@@ -11,15 +11,14 @@ use crate::msg::sensor_msgs::JointState;
 use crate::msg::std_msgs::{Header, String as Text};
 use crate::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
 use crate::parameter::{Declaration, Value};
+use crate::testing::{self, PATIENCE, graph, heard, text};
 use crate::{Durability, Reliability, Request};
-
-/// How long anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::{Node, Subscription};
 
 /// A node alone with the others of its test: each test has a domain of its own, and so has each run.
-fn node(name: &str, test: u16, line: &str) -> Embedded {
+fn node(name: &str, test: u16, line: &str) -> Client {
     let (args, _) = Args::parse(line.split_whitespace().map(str::to_owned)).expect("arguments");
-    Embedded::start(name, &args, &network(test)).expect("a node")
+    start(name, &args, &network(test)).expect("a node")
 }
 
 thread_local! {
@@ -69,54 +68,17 @@ macro_rules! on_each {
 on_each! {
     latched_messages_reach_early_and_late_listeners
     large_messages_arrive_and_slow_readers_get_the_last
-    a_node_that_leaves_ends_its_streams_and_not_the_others
+    a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph
     the_graph_names_both_ends_and_forgets_them
     parameters_of_other_nodes_are_asked_for_in_either_format
     what_a_dead_publisher_said_is_not_heard_later
     the_subscriptions_of_a_fleet_come_and_go
 }
 
-/// Waits until the graph is as `wanted`.
-async fn graph(node: &Embedded, wanted: impl Fn(&crate::Graph) -> bool) -> crate::Graph {
-    let mut changes = node.graph_changes();
-    let seen = async {
-        loop {
-            let graph = node.graph();
-            if wanted(&graph) {
-                return graph;
-            }
-            changes.changed().await.expect("the node is there");
-        }
-    };
-    match tokio::time::timeout(PATIENCE, seen).await {
-        Ok(graph) => graph,
-        Err(_) => panic!("the graph stayed {:#?}", node.graph()),
-    }
-}
-
-async fn heard(subscription: &mut Subscription<Text>) -> Option<String> {
-    tokio::time::timeout(PATIENCE, subscription.next()).await.expect("in time").map(|sample| sample.message.data)
-}
-
-fn text(data: impl Into<String>) -> Text {
-    Text { data: data.into() }
-}
-
 async fn latched_messages_reach_early_and_late_listeners() {
     let (speaker, listener) =
         (node("speaker", 0, "--ros-args -r __ns:=/a -r said:=/b/heard"), node("listener", 0, "--ros-args -r __ns:=/b"));
-    let mut early = listener.subscribe::<Text>("heard", Qos::latched(1)).expect("early");
-    let publisher = speaker.advertise::<Text>("said", Qos::latched(1)).expect("publisher");
-    assert_eq!((publisher.topic(), early.topic()), ("/b/heard", "/b/heard"));
-    publisher.publish(text("one")).expect("said");
-    assert_eq!(heard(&mut early).await.as_deref(), Some("one"));
-    publisher.publish(text("two")).expect("said");
-    assert_eq!(heard(&mut early).await.as_deref(), Some("two"));
-    let mut late = listener.subscribe::<Text>("/b/heard", Qos::latched(1)).expect("late");
-    // RustDDS clears its history now and then, not at every message: one that is outdated may come first.
-    let first = heard(&mut late).await;
-    let last = if first.as_deref() == Some("one") { heard(&mut late).await } else { first };
-    assert_eq!(last.as_deref(), Some("two"));
+    testing::latched_messages_reach_early_and_late_listeners(speaker, listener).await;
 }
 
 async fn large_messages_arrive_and_slow_readers_get_the_last() {
@@ -153,33 +115,14 @@ async fn the_longest_description_reaches_a_late_listener_at_once_on_cyclone() {
     assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
 }
 
-async fn a_node_that_leaves_ends_its_streams_and_not_the_others() {
-    let (one, other) = (node("one", 2, ""), node("other", 2, ""));
-    let mut left = one.subscribe::<Text>("/t", Qos::reliable(10)).expect("subscription");
-    let mut stays = other.subscribe::<Text>("/t", Qos::latched(10)).expect("subscription");
-    let mut calls = one.serve::<Convert>("convert").expect("service");
-    let mut changes = one.changes();
-    let publisher = one.advertise::<Text>("/t", Qos::latched(10)).expect("publisher");
-    publisher.publish(text("bye")).expect("said");
-    assert_eq!(heard(&mut stays).await.as_deref(), Some("bye"));
-    one.shutdown();
-    one.shutdown();
-    while heard(&mut left).await.is_some() {}
-    assert!(calls.next().await.is_none() && changes.next().await.is_none());
-    for fault in [publisher.publish(text("late")).err(), one.subscribe::<Text>("/t", Qos::reliable(1)).err()] {
-        assert_eq!(fault.map(|fault| fault.code), Some(codes::TRANSPORT.id));
-    }
-    let again = node("one", 2, "").advertise::<Text>("/t", Qos::latched(10)).expect("publisher");
-    drop(again);
-    let third = node("third", 2, "");
-    third.advertise::<Text>("/t", Qos::latched(10)).and_then(|p| p.publish(text("hello"))).expect("said");
-    assert!(stays.dropped() == 0);
+async fn a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph() {
+    testing::a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph(node("one", 2, ""), node("other", 2, "")).await;
 }
 
 #[tokio::test]
 async fn fast_dds_is_answered_at_any_length() {
     let network = Network { services: ServiceWire::FastDds, ..network(3) };
-    let start = |name: &str| Embedded::start(name, &Args::default(), &network).expect("a node");
+    let start = |name: &str| start(name, &Args::default(), &network).expect("a node");
     let (server, caller) = (start("server"), start("caller"));
     let mut calls = server.serve::<Convert>("~/convert").expect("service");
     assert_eq!(calls.service(), "/server/convert");
@@ -219,7 +162,7 @@ async fn the_graph_names_both_ends_and_forgets_them() {
     let publisher = one.advertise::<JointState>("joint_states", Qos::latched(3)).expect("publisher");
     let service = one.serve::<Convert>("~/convert").expect("service");
     let mut heard = other.observe("/left/joint_states", "sensor_msgs/msg/JointState", Qos::best_effort(1)).expect("observer");
-    let has_both = |graph: &crate::Graph| {
+    let has_both = |graph: &Graph| {
         let ends: Vec<_> = graph.topics.iter().filter(|end| end.topic == "/left/joint_states" && end.node.is_some()).collect();
         ends.len() == 2 && graph.services.iter().any(|end| end.service == "/left/one/convert" && end.node.is_some())
     };
@@ -258,14 +201,14 @@ async fn the_graph_names_both_ends_and_forgets_them() {
     assert!(left.nodes.contains(&"/left/one".to_owned()));
     one.shutdown();
     graph(&other, |graph| graph.nodes == ["/other"]).await;
-    assert_eq!(one.graph(), crate::Graph::default());
+    assert_eq!(one.graph(), Graph::default());
 }
 
 async fn parameters_of_other_nodes_are_asked_for_in_either_format() {
     let formats = [ServiceWire::Cyclone, ServiceWire::FastDds];
     for services in formats.into_iter().take(if ON_CYCLONE.get() { 1 } else { 2 }) {
         let network = Network { services, ..network(6) };
-        let start = |name: &str| Embedded::start(name, &Args::default(), &network).expect("a node");
+        let start = |name: &str| start(name, &Args::default(), &network).expect("a node");
         let caller = start("caller");
         let asked = Names { names: vec!["robot_description".into()] };
         let absent = caller.call::<GetParameters>("/server/get_parameters", asked.clone(), Duration::from_millis(300)).await;
@@ -279,7 +222,7 @@ async fn parameters_of_other_nodes_are_asked_for_in_either_format() {
         assert_eq!(one.expect("an answer").values, [ParameterValue::from(Value::String("<robot/>".into()))]);
         assert_eq!(two.expect("an answer").values, vec![ParameterValue::from(Value::Bool(false)); 2]);
         assert!(given_up.is_err());
-        let is_gone = |graph: &crate::Graph| graph.services.iter().all(|end| end.role == ServiceRole::Server);
+        let is_gone = |graph: &Graph| graph.services.iter().all(|end| end.role == ServiceRole::Server);
         graph(&server, is_gone).await;
         caller.shutdown();
         assert_eq!(call(asked).await.expect_err("it has left").code, codes::TRANSPORT.id);
@@ -309,7 +252,7 @@ async fn what_a_dead_publisher_said_is_not_heard_later() {
 async fn the_subscriptions_of_a_fleet_come_and_go() {
     let (fleet, other) = (node("fleet", 8, ""), node("other", 8, ""));
     let is_of_robot = |end: &&TopicEnd| end.topic.starts_with("/r") && end.topic != "/rosout";
-    let count = |graph: &crate::Graph| graph.topics.iter().filter(is_of_robot).count();
+    let count = |graph: &Graph| graph.topics.iter().filter(is_of_robot).count();
     let named = |end: &&TopicEnd| is_of_robot(end) && end.node.as_deref() == Some("/fleet");
     for _ in 0..3 {
         let topics =

@@ -6,7 +6,6 @@ use rustdds::policy::{
 use rustdds::{Duration, QosPolicies, QosPolicyBuilder};
 
 use super::dds::DdsTopic;
-use crate::msg::TypeName;
 use crate::{Durability, Qos, Reliability, names};
 
 fn depth(qos: Qos) -> i32 {
@@ -48,11 +47,10 @@ pub(super) fn topic(name: &str, kind: &str) -> DdsTopic {
 }
 
 /// The two topics of a service, for requests and for answers.
-pub(super) fn service(name: &str, kind: TypeName) -> (DdsTopic, DdsTopic) {
-    let kind = kind.of_service();
+pub(super) fn service(name: &str, kind: &str) -> (DdsTopic, DdsTopic) {
     (
-        DdsTopic { name: format!("rq{name}Request"), kind: names::dds_type(&kind, "_Request") },
-        DdsTopic { name: format!("rr{name}Reply"), kind: names::dds_type(&kind, "_Response") },
+        DdsTopic { name: format!("rq{name}Request"), kind: names::dds_type(kind, "_Request") },
+        DdsTopic { name: format!("rr{name}Reply"), kind: names::dds_type(kind, "_Response") },
     )
 }
 
@@ -81,7 +79,7 @@ mod tests {
             let dds = topic("/x/y", kind);
             assert_eq!((topic_of(&dds.name).as_deref(), names::type_of_dds(&dds.kind, "").as_str()), (Some("/x/y"), kind));
         }
-        let (requests, answers) = service("/left/reset", TypeName { package: "std_srvs", name: "Trigger" });
+        let (requests, answers) = service("/left/reset", "std_srvs/srv/Trigger");
         assert_eq!(
             (requests.name.as_str(), requests.kind.as_str()),
             ("rq/left/resetRequest", "std_srvs::srv::dds_::Trigger_Request_")

@@ -17,7 +17,7 @@ pub(super) fn quiet() {
     }
 }
 
-/// All that is known at this moment. What vanishes while it is looked at is left out.
+/// All that is known at this moment, in any order. What vanishes while it is looked at is left out.
 pub(super) fn look(node: &Node) -> Graph {
     let nodes = node.get_node_names().unwrap_or_default();
     let mut graph = Graph::default();
@@ -28,7 +28,6 @@ pub(super) fn look(node: &Node) -> Graph {
         add(TopicRole::Publisher, node.get_publishers_info_by_topic(&topic));
         add(TopicRole::Subscriber, node.get_subscriptions_info_by_topic(&topic));
     }
-    graph.topics.sort_by(|a, b| (&a.topic, a.role, &a.node).cmp(&(&b.topic, b.role, &b.node)));
     for other in nodes {
         let name = names::join(&other.namespace, &other.name);
         let served = node.get_service_names_and_types_by_node(&other.name, &other.namespace);
@@ -42,8 +41,6 @@ pub(super) fn look(node: &Node) -> Graph {
         }
         graph.nodes.push(name);
     }
-    graph.nodes.sort();
-    graph.services.sort_by(|a, b| (&a.service, a.role, &a.node).cmp(&(&b.service, b.role, &b.node)));
     graph
 }
 

@@ -2,10 +2,12 @@
 //!
 //! Only this module and its children name that crate. rcl gets the command line as it was given, except for parameters: rclrs can
 //! neither ask before one changes, nor change `use_sim_time`, and it panics if that is not a bool. So parameters and ROS time come
-//! from [`Parameters`] and [`Clock`], as with every client here. What the node logs is published as by every client, too: rcl writes
+//! from the node itself, as with every client here. What the node logs is published as by every client, too: rcl writes
 //! only what it has to say itself, to the terminal.
 //!
-//! `rclrs` takes messages on one thread and runs callbacks on another one. All that ours do there is to put what came into a queue.
+//! What every client does is in [`super::client`]; here is a [`Backend`]: rclrs has no publishers of bytes, so messages are those that
+//! rosidl generated. It takes them on one thread and runs callbacks on another one. All that ours do there is to put what came into a
+//! queue. What rcl may wait in is asked [`apart`] in tasks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,46 +18,35 @@ use ::rclrs::{
     self as client, Context, CreateBasicExecutor, Executor, InitOptions, IntoNodeOptions, IntoPrimitiveOptions, MessageInfo,
     PrimitiveOptions, ServiceIDL, SpinOptions,
 };
-use tokio::sync::watch;
+use futures::FutureExt;
 
 mod graph;
 mod observe;
 pub mod wire;
 
 use super::args::Args;
-use super::faults::{Troubles, ended, no_answer, transport};
-use super::kept::Kept;
+use super::client::Client;
+use super::faults::{ended, no_answer, transport};
 use super::msg::{Message, Service};
-use super::own::Own;
-use super::{
-    Durability, Graph, Node, Observed, Publisher, PublisherId, Qos, Reliability, Request, Requests, Responder, Sample,
-    Subscription, codes, queue,
-};
+use super::threads::Threads;
+use super::transport::{Ask, Backend, CALLS, Call, Hear, Limit, Name, Open, Opened, Setup, apart};
+use super::{Durability, Graph, Observed, PublisherId, Qos, Reliability, Sample, codes};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use wire::Mirror;
 
-/// How many calls to one service may wait. Beyond the 10 that are usual, calls made at once are lost.
-const CALLS: u32 = 128;
 /// How often the graph is looked at although rcl has told of no change: it may tell before the change can be seen.
 const GRAPH_PERIOD: Duration = Duration::from_secs(5);
 /// How long a spinning thread that fails waits before it tries again.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A ROS 2 node on rcl.
-pub struct Rclrs(Arc<Inner>);
+/// The ROS graph, over rcl.
+pub struct Rclrs(Mutex<Option<Live>>);
 
-struct Inner {
-    own: Own,
-    changes: watch::Sender<()>,
-    /// `None` after shutdown.
-    live: Mutex<Option<Live>>,
-}
-
-/// What ends with the node.
+/// What ends with the node: what listens to the graph, the node, the thread. Fields are dropped in order.
 struct Live {
-    kept: Kept,
+    _listening: Open,
     node: client::Node,
-    spinning: Spinning,
+    _spinning: Spinning,
 }
 
 /// The thread that all callbacks run on.
@@ -104,13 +95,16 @@ fn whole(error: &client::RclrsError) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), |source| format!("{error} {source}"))
 }
 
+/// Joins the ROS graph as the node that calls itself `default_name`, under `args` and the environment.
+///
+/// # Errors
+/// [`codes::INVALID_NAME`], [`codes::ENVIRONMENT`], [`codes::TRANSPORT`].
+pub fn start(default_name: &str, args: &Args) -> Result<Client<Rclrs>, Diagnostic> {
+    Client::join(default_name, args, |setup| Rclrs::join(default_name, args, setup))
+}
+
 impl Rclrs {
-    /// Joins the ROS graph as the node that calls itself `default_name`, under `args` and the environment.
-    ///
-    /// # Errors
-    /// [`codes::INVALID_NAME`], [`codes::ENVIRONMENT`], [`codes::TRANSPORT`].
-    pub fn start(default_name: &str, args: &Args) -> Result<Self, Diagnostic> {
-        let own = Own::new(default_name, args)?;
+    fn join(default_name: &str, args: &Args, Setup { changes, .. }: Setup) -> Result<Self, Diagnostic> {
         let context = Context::new(arguments(&args.given), InitOptions::new()).map_err(|error| {
             let what = format!("rcl can't be started: {}", whole(&error));
             Diagnostic::new(&codes::ENVIRONMENT, Place::default(), what).help(
@@ -123,27 +117,17 @@ impl Rclrs {
         let node = executor.create_node(options).map_err(|error| transport("can't create the node", error))?;
         graph::quiet();
         let spinning = Spinning::start(executor)?;
-
-        let (changes, kept) = (watch::channel(()).0, Kept::default());
-        let ticks = changes.clone();
         let listening = node.notify_on_graph_change_with_period(GRAPH_PERIOD, move || {
-            ticks.send_replace(());
+            changes.send_replace(());
             false
         });
-        // As long as the node.
-        kept.keep_on(listening);
+        tracing::debug!(rmw = std::env::var("RMW_IMPLEMENTATION").ok(), "joined rcl");
+        Ok(Self(Mutex::new(Some(Live { _listening: Box::new(listening), _spinning: spinning, node }))))
+    }
 
-        let this = Self(Arc::new(Inner { own, changes, live: Mutex::new(Some(Live { kept, node, spinning })) }));
-        let (inner, commands) = (&this.0, this.0.live(|live| live.node.commands().clone())?);
-        let node = Arc::downgrade(inner);
-        let ticks = move || node.upgrade().ok_or_else(ended)?.subscribe("/clock", Qos::best_effort(1));
-        inner.own.open(&this, ticks, |task| drop(commands.run(task)))?;
-        tracing::debug!(
-            node = this.fully_qualified_name(),
-            rmw = std::env::var("RMW_IMPLEMENTATION").ok(),
-            "joined the ROS graph"
-        );
-        Ok(this)
+    /// The node, unless it has left.
+    fn node(&self) -> Result<client::Node, Diagnostic> {
+        locked(&self.0).as_ref().map(|live| live.node.clone()).ok_or_else(ended)
     }
 }
 
@@ -186,130 +170,88 @@ fn publisher(info: &MessageInfo) -> PublisherId {
     id
 }
 
-impl Inner {
-    /// Does something with the client, unless the node has shut down.
-    fn live<T>(&self, work: impl FnOnce(&Live) -> T) -> Result<T, Diagnostic> {
-        locked(&self.live).as_ref().map(work).ok_or_else(ended)
+impl Backend for Rclrs {
+    fn listen<M: Message>(&self, topic: &Name, qos: Qos, hear: Hear<M>) -> Result<Open, Diagnostic> {
+        let hear = move |message: M::Ros, info: MessageInfo| {
+            hear(Ok(Sample { message: message.into_ours(), publisher: publisher(&info) }));
+        };
+        let open = self.node()?.create_subscription::<M::Ros, _>(options(&topic.given, qos), hear);
+        let open = open.map_err(|error| transport(&format!("can't subscribe to {}", topic.full), error))?;
+        Ok(Box::new(open))
     }
 
-    fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
-        let name = self.own.names.topic(topic)?;
-        self.live(|live| {
-            let (sender, receiver) = queue::keep_last(qos.depth);
-            let hear = move |message: M::Ros, info: MessageInfo| {
-                sender.push(Sample { message: message.into_ours(), publisher: publisher(&info) });
+    fn observe(&self, topic: &Name, qos: Qos, hear: Hear<Observed>) -> Result<Open, Diagnostic> {
+        observe::observe(&self.node()?, topic, qos, hear)
+    }
+
+    fn advertise<M: Message>(&self, topic: &Name, qos: Qos, opened: Opened<M>) -> Result<Open, Diagnostic> {
+        let open = self.node()?.create_publisher::<M::Ros>(options(&topic.given, qos));
+        let open = open.map_err(|error| transport(&format!("can't publish {}", topic.full), error))?;
+        let publisher = open.clone();
+        opened(Arc::new(move |message: &M| {
+            let (publisher, message) = (publisher.clone(), M::Ros::from_ours(message.clone()));
+            Ok(apart(move || publisher.publish(message).map_err(|error| error.to_string())))
+        }));
+        Ok(Box::new(open))
+    }
+
+    fn serve<S: Service>(&self, service: &Name, ask: Ask<S::Request, S::Response>) -> Result<Open, Diagnostic> {
+        let hear = move |request: <S::Ros as ServiceIDL>::Request| {
+            let (answer, answered) = tokio::sync::oneshot::channel::<S::Response>();
+            // rclrs sends it by its own thread.
+            let reply = move |response| {
+                let given = answer.send(response).map_err(|_| "the node has shut down".to_owned());
+                Ok(std::future::ready(given).boxed())
             };
-            let open = live.node.create_subscription::<M::Ros, _>(options(topic, qos), hear);
-            let open = open.map_err(|error| transport(&format!("can't subscribe to {name}"), error))?;
-            Ok(Subscription::new(open.topic_name(), receiver, live.kept.keep(open)))
-        })?
-    }
-
-    fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
-        let name = self.own.names.topic(topic)?;
-        self.live(|live| {
-            let open = live.node.create_publisher::<M::Ros>(options(topic, qos));
-            let open = open.map_err(|error| transport(&format!("can't publish {name}"), error))?;
-            let (name, weak) = (open.topic_name(), Arc::downgrade(&open));
-            let (guard, said) = (live.kept.keep(open), name.clone());
-            let publish = move |message: M| {
-                let _guard = &guard;
-                let open = weak.upgrade().ok_or_else(ended)?;
-                open.publish(M::Ros::from_ours(message)).map_err(|error| transport(&format!("{said}: can't publish"), error))
-            };
-            Ok(Publisher::new(&name, Arc::new(publish)))
-        })?
-    }
-
-    fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
-        let name = self.own.names.service(service)?;
-        self.live(|live| {
-            let (sender, receiver) = queue::keep_last(CALLS as usize);
-            let mut troubles = Troubles::new(name.clone());
-            let hear = move |request: <S::Ros as ServiceIDL>::Request| {
-                let (answer, answered) = tokio::sync::oneshot::channel::<S::Response>();
-                let responder = Responder::new(move |response| answer.send(response).map_err(|_| ended()));
-                troubles.queued(sender.push(Request { request: request.into_ours(), responder }));
-                async move {
-                    match answered.await {
-                        Ok(response) => Mirror::from_ours(response),
-                        // Nobody will answer, and rclrs knows no other way to say so. Nothing can wake this, so it is dropped at once.
-                        Err(_) => std::future::pending().await,
-                    }
+            ask(Ok(Call { request: request.into_ours(), reply: Box::new(reply) }));
+            async move {
+                match answered.await {
+                    Ok(response) => Mirror::from_ours(response),
+                    // Nobody will answer, and rclrs knows no other way to say so. Nothing can wake this, so it is dropped at once.
+                    Err(_) => std::future::pending().await,
                 }
-            };
-            let open = live.node.create_async_service::<S::Ros, _>(service.keep_last(CALLS), hear);
-            let open = open.map_err(|error| transport(&format!("can't serve {name}"), error))?;
-            Ok(Requests::new(open.service_name(), receiver, live.kept.keep(open)))
-        })?
-    }
-}
-
-impl Node for Rclrs {
-    fn own(&self) -> &Own {
-        &self.0.own
+            }
+        };
+        let depth = u32::try_from(CALLS).unwrap_or(u32::MAX);
+        let open = self.node()?.create_async_service::<S::Ros, _>(service.given.as_str().keep_last(depth), hear);
+        Ok(Box::new(open.map_err(|error| transport(&format!("can't serve {}", service.full), error))?))
     }
 
-    fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
-        self.0.subscribe(topic, qos)
-    }
-
-    fn observe(&self, topic: &str, type_name: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic> {
-        self.0.observe(topic, type_name, qos)
-    }
-
-    fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
-        self.0.advertise(topic, qos)
-    }
-
-    fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
-        self.0.serve(service)
-    }
-
-    async fn call<S: Service>(
-        &self,
-        service: &str,
-        request: S::Request,
-        patience: Duration,
-    ) -> Result<S::Response, Diagnostic> {
-        let name = self.0.own.names.service(service)?;
-        let failed = |error: client::RclrsError| transport(&format!("can't call {name}"), error);
-        let open = self.0.live(|live| live.node.create_client::<S::Ros>(service))?.map_err(failed)?;
-        let deadline = tokio::time::Instant::now() + patience;
-        match tokio::time::timeout_at(deadline, open.notify_on_service_ready()).await {
+    async fn call<S: Service>(&self, service: &Name, request: S::Request, limit: Limit) -> Result<S::Response, Diagnostic> {
+        let failed = |error: String| transport(&format!("can't call {}", service.full), error);
+        let (node, given) = (self.node()?, service.given.clone());
+        let open = apart(move || node.create_client::<S::Ros>(given.as_str()).map_err(|error| error.to_string()));
+        let open = open.await.map_err(failed)?;
+        match tokio::time::timeout_at(limit.server.into(), open.notify_on_service_ready()).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return Err(ended()),
-            Err(_) => return Err(no_answer(&name, patience, "nobody offers it")),
+            Err(_) => return Err(no_answer(&service.full, limit.answer, "nobody offers it")),
         }
-        let answer: client::Promise<<S::Ros as ServiceIDL>::Response> =
-            open.call(<S::Ros as ServiceIDL>::Request::from_ours(request)).map_err(failed)?;
-        match tokio::time::timeout_at(deadline, answer).await {
-            Ok(Ok(response)) => Ok(response.into_ours()),
-            Ok(Err(_)) => Err(ended()),
-            Err(_) => Err(no_answer(&name, patience, "its server is there, but silent")),
-        }
+        let request = <S::Ros as ServiceIDL>::Request::from_ours(request);
+        let asking = apart(move || {
+            let answer = open.call(request).map_err(|error| error.to_string())?;
+            // The answer comes as long as its client is there.
+            Ok((answer, open))
+        });
+        let answered: (client::Promise<<S::Ros as ServiceIDL>::Response>, _) = asking.await.map_err(failed)?;
+        let (answer, _open) = answered;
+        answer.await.map(Mirror::into_ours).map_err(|_| ended())
     }
 
     fn graph(&self) -> Graph {
-        self.0.live(|live| live.node.clone()).map(|node| graph::look(&node)).unwrap_or_default()
+        self.node().map(|node| graph::look(&node)).unwrap_or_default()
     }
 
-    fn graph_changes(&self) -> watch::Receiver<()> {
-        self.0.changes.subscribe()
+    fn failure(&self) -> Option<Diagnostic> {
+        None
     }
 
-    fn shutdown(&self) {
-        let Some(Live { kept, node, spinning }) = locked(&self.0.live).take() else { return };
-        self.0.own.parameters.end();
-        kept.end();
-        drop(spinning);
-        drop(node);
-    }
-}
-
-impl Drop for Rclrs {
-    fn drop(&mut self) {
-        self.shutdown();
+    fn leave(&self, open: Vec<Open>, mut threads: Threads) {
+        threads.end();
+        drop(open);
+        // With the lock free: this may take a while.
+        let live = locked(&self.0).take();
+        drop(live);
     }
 }
 

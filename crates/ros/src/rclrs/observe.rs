@@ -1,31 +1,26 @@
 //! Topics whose type is known by name only: the workspace has their type support, and tells where the header is.
 
-use ::rclrs::{DynamicMessage, DynamicMessageView, MessageInfo, MessageTypeName, SimpleValue, Value};
+use ::rclrs::{DynamicMessage, DynamicMessageView, MessageInfo, MessageTypeName, Node, SimpleValue, Value};
 
-use super::{Inner, options, publisher, transport};
+use super::{options, publisher, transport};
 use crate::msg::builtin_interfaces::Time;
 use crate::msg::std_msgs::Header;
-use crate::{Observed, Qos, Sample, Subscription, queue};
+use crate::transport::{Hear, Name, Open};
+use crate::{Observed, Qos, Sample};
 use urdf_usd_diagnostic::Diagnostic;
 
-impl Inner {
-    pub(super) fn observe(&self, topic: &str, type_name: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic> {
-        let name = self.own.names.topic(topic)?;
-        let cannot = |error: &dyn std::fmt::Display| {
-            transport(&format!("can't subscribe to {name}"), error)
-                .help(format!("is {type_name} installed in this workspace, and does it compile?"))
-        };
-        let kind = MessageTypeName::try_from(type_name).map_err(|error| cannot(&error))?;
-        self.live(|live| {
-            let (sender, receiver) = queue::keep_last(qos.depth);
-            let hear = move |message: DynamicMessage, info: MessageInfo| {
-                sender.push(Sample { message: Observed { header: header(&message) }, publisher: publisher(&info) });
-            };
-            let open =
-                live.node.create_dynamic_subscription(kind, options(topic, qos), hear).map_err(|error| cannot(&error))?;
-            Ok(Subscription::new(open.topic_name(), receiver, live.kept.keep(open)))
-        })?
-    }
+pub(super) fn observe(node: &Node, topic: &Name, qos: Qos, hear: Hear<Observed>) -> Result<Open, Diagnostic> {
+    let Name { given, full, type_name } = topic;
+    let cannot = |error: &dyn std::fmt::Display| {
+        transport(&format!("can't subscribe to {full}"), error)
+            .help(format!("is {type_name} installed in this workspace, and does it compile?"))
+    };
+    let kind = MessageTypeName::try_from(type_name.as_str()).map_err(|error| cannot(&error))?;
+    let hear = move |message: DynamicMessage, info: MessageInfo| {
+        hear(Ok(Sample { message: Observed { header: header(&message) }, publisher: publisher(&info) }));
+    };
+    let open = node.create_dynamic_subscription(kind, options(given, qos), hear).map_err(|error| cannot(&error))?;
+    Ok(Box::new(open))
 }
 
 /// What the message begins with, if that is a header.

@@ -10,20 +10,19 @@ use super::wire::{self, End, Kind, Told};
 use crate::graph::{Graph as All, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
 
 /// The nodes and their ends that there are.
-#[derive(Default)]
 pub(super) struct Graph {
     known: Mutex<BTreeMap<String, Told>>,
     changes: watch::Sender<()>,
 }
 
 impl Graph {
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Told>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    /// None yet. What changes ticks `changes`.
+    pub(super) fn new(changes: watch::Sender<()>) -> Self {
+        Self { known: Mutex::default(), changes }
     }
 
-    /// Ticks after every change.
-    pub(super) fn changes(&self) -> watch::Receiver<()> {
-        self.changes.subscribe()
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Told>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A token that appeared, or vanished.
@@ -47,7 +46,7 @@ impl Graph {
 
     /// Waits until somebody serves what the `client` calls, but not for longer than `patience`: then tells why not.
     pub(super) async fn server(&self, client: &End, patience: Duration) -> Result<(), String> {
-        let mut changes = self.changes();
+        let mut changes = self.changes.subscribe();
         // Whether there is one with the same definition of the type; `None` without any.
         let find = || {
             let known = self.known();
@@ -63,7 +62,7 @@ impl Graph {
         }
     }
 
-    /// All that is known.
+    /// All that is known, in any order.
     pub(super) fn all(&self) -> All {
         let mut all = All::default();
         for (token, Told { node, end }) in &*self.known() {
@@ -84,9 +83,6 @@ impl Graph {
                 Kind::Client => all.services.push(service(ServiceRole::Client)),
             }
         }
-        all.nodes.sort();
-        all.topics.sort_by(|a, b| (&a.topic, a.role, &a.node, a.id).cmp(&(&b.topic, b.role, &b.node, b.id)));
-        all.services.sort_by(|a, b| (&a.service, a.role, &a.node).cmp(&(&b.service, b.role, &b.node)));
         all
     }
 }
@@ -97,7 +93,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_of_another_definition_is_none() {
-        let (graph, patience) = (Graph::default(), Duration::from_millis(50));
+        let (graph, patience) = (Graph::new(watch::channel(()).0), Duration::from_millis(50));
         let hear = |hash| {
             graph.hear(
                 &format!("@ros2_lv/2/8b2/0/1/SS/%/%/adder/%add/example_interfaces::srv::dds_::AddTwoInts_/{hash}/::,10:,:,:,,"),

@@ -11,10 +11,8 @@ use crate::msg::rcl_interfaces::{GetParameters, Names};
 use crate::msg::sensor_msgs::JointState;
 use crate::msg::std_msgs::{Header, String as Text};
 use crate::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
-use crate::{PublisherId, codes};
-
-/// How long anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::testing::{self, PATIENCE, graph, sample};
+use crate::{Node, PublisherId, Request, codes};
 
 /// A router, and the nodes that connect to it.
 struct Net {
@@ -35,42 +33,12 @@ impl Net {
         Self { address, _router: router }
     }
 
-    fn node(&self, name: &str, line: &str) -> Zenoh {
+    fn node(&self, name: &str, line: &str) -> Client {
         let (args, _) = Args::parse(line.split_whitespace().map(str::to_owned)).expect("arguments");
         let connect = format!(r#"connect/endpoints=["{}"];listen/endpoints=["tcp/127.0.0.1:0"]"#, self.address);
         let variables = Environment::of(&[("ZENOH_CONFIG_OVERRIDE", &connect), ("ROS_DOMAIN_ID", "79")]);
-        Zenoh::start(name, &args, &Settings::from_variables(&variables).expect("settings")).expect("a node")
+        start(name, &args, &Settings::from_variables(&variables).expect("settings")).expect("a node")
     }
-}
-
-/// Waits until the graph is as `wanted`.
-async fn graph(node: &Zenoh, wanted: impl Fn(&crate::Graph) -> bool) -> crate::Graph {
-    let mut changes = node.graph_changes();
-    let seen = async {
-        loop {
-            let graph = node.graph();
-            if wanted(&graph) {
-                return graph;
-            }
-            changes.changed().await.expect("the node is there");
-        }
-    };
-    match tokio::time::timeout(PATIENCE, seen).await {
-        Ok(graph) => graph,
-        Err(_) => panic!("the graph stayed {:#?}", node.graph()),
-    }
-}
-
-async fn heard<M>(subscription: &mut Subscription<M>) -> Option<Sample<M>> {
-    tokio::time::timeout(PATIENCE, subscription.next()).await.expect("in time")
-}
-
-async fn said(subscription: &mut Subscription<Text>) -> Option<String> {
-    heard(subscription).await.map(|sample| sample.message.data)
-}
-
-fn text(data: impl Into<String>) -> Text {
-    Text { data: data.into() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,37 +46,13 @@ async fn latched_messages_reach_early_and_late_listeners() {
     let net = Net::new();
     let speaker = net.node("speaker", "--ros-args -r __ns:=/a -r said:=/b/heard");
     let listener = net.node("listener", "--ros-args -r __ns:=/b");
-    let mut early = listener.subscribe::<Text>("heard", Qos::latched(1)).expect("early");
-    let publisher = speaker.advertise::<Text>("said", Qos::latched(1)).expect("publisher");
-    assert_eq!((publisher.topic(), early.topic()), ("/b/heard", "/b/heard"));
-    let large = "é".repeat(1 << 20);
-    for message in ["one", &large] {
-        publisher.publish(text(message)).expect("said");
-        assert!(said(&mut early).await.as_deref() == Some(message));
-    }
-    let mut late = listener.subscribe::<Text>("/b/heard", Qos::latched(1)).expect("late");
-    assert!(said(&mut late).await == Some(large));
+    testing::latched_messages_reach_early_and_late_listeners(speaker, listener).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph() {
     let net = Net::new();
-    let (one, other) = (net.node("one", ""), net.node("other", ""));
-    let mut left = one.subscribe::<Text>("/t", Qos::reliable(10)).expect("subscription");
-    let mut calls = one.serve::<Convert>("convert").expect("service");
-    let mut changes = one.changes();
-    let publisher = one.advertise::<Text>("/t", Qos::latched(10)).expect("publisher");
-    publisher.publish(text("bye")).expect("said");
-    graph(&other, |graph| graph.nodes == ["/one", "/other"] && graph.publishers("/t").count() == 1).await;
-    one.shutdown();
-    one.shutdown();
-    while said(&mut left).await.is_some() {}
-    assert!(calls.next().await.is_none() && changes.next().await.is_none());
-    for fault in [publisher.publish(text("late")).err(), one.subscribe::<Text>("/t", Qos::reliable(1)).err()] {
-        assert_eq!(fault.map(|fault| fault.code), Some(codes::TRANSPORT.id));
-    }
-    let graph = graph(&other, |graph| graph.nodes == ["/other"] && graph.publishers("/t").count() == 0).await;
-    assert!(graph.services.iter().all(|end| end.node.as_deref() == Some("/other")), "{graph:#?}");
+    testing::a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph(net.node("one", ""), net.node("other", "")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -182,7 +126,7 @@ async fn topics_of_any_type_are_observed_and_the_graph_tells_their_ends() {
     let offered = EndQos { reliability: Reliability::BestEffort, durability: Durability::Volatile, depth: Some(5) };
     assert_eq!(qos, Some(offered));
     publisher.publish(JointState { header: header.clone(), position: vec![1.0; 99], ..JointState::default() }).expect("said");
-    let sample = heard(&mut seen).await.expect("a sample");
+    let sample = sample(&mut seen).await.expect("a sample");
     assert_eq!((sample.message.header, Some(sample.publisher)), (Some(header), id));
     assert_ne!(sample.publisher, PublisherId::default());
     let served = told.services.iter().find(|end| end.service == "/left/speaker/get_parameters").expect("a service");

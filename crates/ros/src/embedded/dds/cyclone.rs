@@ -252,7 +252,6 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::msg::TypeName;
 
     #[test]
     fn ends_tell_of_themselves_as_those_of_rmw_cyclonedds_do() {
@@ -261,7 +260,7 @@ mod tests {
         assert_eq!(text, "typehash=RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18;");
         let unknown = user_data(gid, &wire::topic("/t", "a/msg/B"), Direction::Reader);
         assert!(!unknown.is_empty() && !unknown.contains("typehash="), "{unknown}");
-        let (asked, answered) = wire::service("/s", TypeName { package: "rcl_interfaces", name: "GetParameters" });
+        let (asked, answered) = wire::service("/s", "rcl_interfaces/srv/GetParameters");
         let [server, also_server, client] =
             [(&asked, Direction::Reader), (&answered, Direction::Writer), (&asked, Direction::Writer)]
                 .map(|(topic, direction)| user_data(gid, topic, direction));

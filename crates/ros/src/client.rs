@@ -1,0 +1,346 @@
+//! The ROS client: names, queues, time limits, retries, the graph as it was seen last, and the end, once for every network.
+//!
+//! Nothing that the node calls here waits for the network, but for [`Node::shutdown`]. What is opened and closed goes to a thread
+//! ([`super::opener`]), what is published and answered to tasks on two threads more, and the graph is looked at there whenever it has
+//! changed; the node gets what was seen last. Nothing here ever runs the caller's code.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::args::Args;
+use super::faults::{Recurring, Troubles, ended, no_answer};
+use super::msg::{Message, Service};
+use super::opener::Opener;
+use super::own::Own;
+use super::publishing::publish;
+use super::served::Parameters;
+use super::threads::{Task, Threads};
+use super::transport::{Backend, CALLS, Call, Hear, Limit, Name, Open, Setup, Transport, Write};
+use super::{Graph, Node, Observed, Publisher, Qos, Request, Requests, Responder, Subscription, queue};
+use urdf_usd_diagnostic::Diagnostic;
+
+/// Changes of the graph within this time are seen together; where a look at it takes longer, within as long, but no longer than this.
+const TOGETHER: Duration = Duration::from_millis(10);
+const TOGETHER_AT_MOST: Duration = Duration::from_millis(100);
+/// How long leaving the graph may take.
+const LEAVE: Duration = Duration::from_secs(5);
+
+/// A ROS 2 node.
+pub struct Client<B: Backend = Box<dyn Transport>>(Arc<Inner<B>>);
+
+struct Inner<B> {
+    own: Own,
+    handle: Handle,
+    life: Arc<Life>,
+    backend: Arc<B>,
+    opener: Opener,
+    graph: Arc<Seen>,
+    /// `None` after shutdown.
+    threads: Mutex<Option<Threads>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the node is in the ROS graph, and the queues that end when it is not any more.
+struct Life {
+    parameters: Arc<Parameters>,
+    state: Mutex<LifeState>,
+}
+
+#[derive(Default)]
+struct LifeState {
+    has_ended: bool,
+    last: u64,
+    /// Closes each queue.
+    queues: HashMap<u64, Box<dyn Fn() + Send>>,
+}
+
+/// A queue that is closed at the end; nothing any more when this is dropped.
+struct Listed {
+    life: Weak<Life>,
+    number: u64,
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let Some(life) = self.life.upgrade() else { return };
+        let close = locked(&life.state).queues.remove(&self.number);
+        // The last end of the queue may be in it.
+        drop(close);
+    }
+}
+
+impl Life {
+    fn check(&self) -> Result<(), Diagnostic> {
+        if locked(&self.state).has_ended { Err(ended()) } else { Ok(()) }
+    }
+
+    /// A queue, unless the node has left.
+    fn queue<T: Send + 'static>(
+        self: &Arc<Self>,
+        depth: usize,
+    ) -> Result<(queue::Sender<T>, queue::Receiver<T>, Listed), Diagnostic> {
+        let (sender, receiver) = queue::keep_last(depth);
+        let closing = sender.clone();
+        let mut state = locked(&self.state);
+        if state.has_ended {
+            return Err(ended());
+        }
+        state.last += 1;
+        let number = state.last;
+        state.queues.insert(number, Box::new(move || closing.close()));
+        Ok((sender, receiver, Listed { life: Arc::downgrade(self), number }))
+    }
+
+    /// Ends all queues, and all changes of parameters.
+    fn end(&self) {
+        let queues = {
+            let mut state = locked(&self.state);
+            state.has_ended = true;
+            std::mem::take(&mut state.queues)
+        };
+        self.parameters.end();
+        queues.values().for_each(|close| close());
+    }
+}
+
+/// The graph as it was seen last.
+struct Seen {
+    graph: Mutex<Arc<Graph>>,
+    /// Ticks when it was seen anew.
+    changes: watch::Sender<()>,
+}
+
+impl Seen {
+    /// Looks.
+    fn look(&self, backend: &impl Backend) {
+        let mut graph = backend.graph();
+        graph.sort();
+        *locked(&self.graph) = Arc::new(graph);
+        self.changes.send_replace(());
+    }
+}
+
+/// Looks at the graph whenever it has changed.
+async fn keep_looking(backend: Arc<impl Backend>, seen: Arc<Seen>, mut changes: watch::Receiver<()>) {
+    while changes.changed().await.is_ok() {
+        let start = Instant::now();
+        let (looking, looked) = (backend.clone(), seen.clone());
+        if tokio::task::spawn_blocking(move || looked.look(&*looking)).await.is_err() {
+            return;
+        }
+        tokio::time::sleep(start.elapsed().clamp(TOGETHER, TOGETHER_AT_MOST)).await;
+    }
+}
+
+impl<B: Backend> Client<B> {
+    /// Joins the ROS graph as the node that calls itself `default_name`, under `args`, by the network that `join` opens.
+    ///
+    /// # Errors
+    /// [`super::codes::INVALID_NAME`], [`super::codes::TRANSPORT`], and those of `join`.
+    pub(super) fn join(
+        default_name: &str,
+        args: &Args,
+        join: impl FnOnce(Setup) -> Result<B, Diagnostic>,
+    ) -> Result<Self, Diagnostic> {
+        let own = Own::new(default_name, args)?;
+        let threads = Threads::new()?;
+        let (handle, opener, ticks) = (threads.handle().clone(), Opener::new()?, watch::channel(()).0);
+        let life = Arc::new(Life { parameters: own.parameters.clone(), state: Mutex::default() });
+        let (node, living) = (own.names.node.clone(), life.clone());
+        let end = Arc::new(move || living.end());
+        let backend = Arc::new(join(Setup { node, handle: handle.clone(), changes: ticks.clone(), end })?);
+        let graph = Arc::new(Seen { graph: Mutex::default(), changes: watch::channel(()).0 });
+        let changes = ticks.subscribe();
+        graph.look(&*backend);
+        handle.spawn(keep_looking(backend.clone(), graph.clone(), changes));
+        let threads = Mutex::new(Some(threads));
+        let client = Self(Arc::new(Inner { own, handle, life, backend, opener, graph, threads }));
+        let inner = &client.0;
+        let node = Arc::downgrade(inner);
+        let clock = move || node.upgrade().ok_or_else(ended)?.subscribe("/clock", Qos::best_effort(1));
+        inner.own.open(&client, clock, |task| drop(inner.handle.spawn(task)))?;
+        tracing::debug!(node = client.fully_qualified_name(), "joined the ROS graph");
+        Ok(client)
+    }
+}
+
+impl<B: Backend> Inner<B> {
+    fn topic(&self, topic: &str, type_name: String) -> Result<Name, Diagnostic> {
+        Ok(Name { given: topic.to_owned(), full: self.own.names.topic(topic)?, type_name })
+    }
+
+    fn service<S: Service>(&self, service: &str) -> Result<Name, Diagnostic> {
+        let full = self.own.names.service(service)?;
+        Ok(Name { given: service.to_owned(), full, type_name: S::TYPE.of_service() })
+    }
+
+    fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
+        self.listen(self.topic(topic, M::TYPE.of_message())?, qos, B::listen)
+    }
+
+    fn listen<M: Send + 'static>(
+        &self,
+        topic: Name,
+        qos: Qos,
+        open: fn(&B, &Name, Qos, Hear<M>) -> Result<Open, Diagnostic>,
+    ) -> Result<Subscription<M>, Diagnostic> {
+        let (sender, receiver, listed) = self.life.queue(qos.depth)?;
+        let (name, faults) = (topic.full.clone(), Mutex::<Recurring>::default());
+        let heard = name.clone();
+        let hear: Hear<M> = Arc::new(move |message| match message {
+            Ok(sample) => drop(sender.push(sample)),
+            Err(why) => locked(&faults).tell(|n| tracing::warn!("{heard}: {n} message(s) could not be read; the last: {why}")),
+        });
+        let backend = self.backend.clone();
+        let opening = self.opener.open(&name, move || open(&backend, &topic, qos, hear.clone()));
+        Ok(Subscription::new(name, receiver, Arc::new((listed, opening))))
+    }
+
+    fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
+        let topic = self.topic(topic, M::TYPE.of_message())?;
+        let name = topic.full.clone();
+        let (sender, receiver, listed) = self.life.queue::<M>(qos.depth)?;
+        let writers = watch::channel(None::<Write<M>>).0;
+        let (backend, current) = (self.backend.clone(), writers.clone());
+        let opening = self.opener.open(&name, move || {
+            let current = current.clone();
+            backend.advertise::<M>(&topic, qos, Box::new(move |write| drop(current.send_replace(Some(write)))))
+        });
+        let publishing = publish(name.clone(), qos, receiver, writers);
+        self.handle.spawn(async move {
+            publishing.await;
+            drop(opening);
+        });
+        let publish = move |message| {
+            let _listed = &listed;
+            if sender.is_closed() {
+                return Err(ended());
+            }
+            sender.push(message);
+            Ok(())
+        };
+        Ok(Publisher::new(&name, Arc::new(publish)))
+    }
+
+    fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
+        let service = self.service::<S>(service)?;
+        let name = service.full.clone();
+        let (sender, receiver, listed) = self.life.queue(CALLS)?;
+        let troubles = Arc::new(Mutex::new(Troubles::new(name.clone())));
+        let (handle, life, answered) = (self.handle.clone(), self.life.clone(), name.clone());
+        let ask = move |call: Result<Call<S::Request, S::Response>, String>| match call {
+            Ok(Call { request, reply }) => {
+                let (handle, life, answered) = (handle.clone(), life.clone(), answered.clone());
+                let responder = Responder::new(move |response| {
+                    life.check()?;
+                    handle.spawn(async move {
+                        match reply(response) {
+                            Ok(sending) => {
+                                if let Err(why) = sending.await {
+                                    tracing::warn!("{answered}: an answer could not be sent: {why}");
+                                }
+                            }
+                            Err(why) => tracing::warn!("{answered}: an answer can't be written: {why}"),
+                        }
+                    });
+                    Ok(())
+                });
+                locked(&troubles).queued(sender.push(Request { request, responder }));
+            }
+            Err(why) => locked(&troubles).unreadable(why),
+        };
+        let (backend, ask) = (self.backend.clone(), Arc::new(ask));
+        let opening = self.opener.open(&name, move || backend.serve::<S>(&service, ask.clone()));
+        Ok(Requests::new(name, receiver, Arc::new((listed, opening))))
+    }
+}
+
+impl<B: Backend> Node for Client<B> {
+    fn own(&self) -> &Own {
+        &self.0.own
+    }
+
+    fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
+        self.0.subscribe(topic, qos)
+    }
+
+    fn observe(&self, topic: &str, type_name: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic> {
+        self.0.listen(self.0.topic(topic, type_name.to_owned())?, qos, B::observe)
+    }
+
+    fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
+        self.0.advertise(topic, qos)
+    }
+
+    fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
+        self.0.serve(service)
+    }
+
+    async fn call<S: Service>(
+        &self,
+        service: &str,
+        request: S::Request,
+        patience: Duration,
+    ) -> Result<S::Response, Diagnostic> {
+        let service = self.0.service::<S>(service)?;
+        self.0.life.check()?;
+        let (backend, name) = (self.0.backend.clone(), service.full.clone());
+        let limit = Limit { answer: patience, server: Instant::now() + patience.mul_f64(0.95) };
+        let asked = async move { backend.call::<S>(&service, request, limit).await };
+        // On the node's own threads, so that it ends with the node; it also ends when nobody waits for it any more.
+        let mut answer = self.0.handle.spawn(tokio::time::timeout(patience, asked));
+        let _task = Task(answer.abort_handle());
+        match (&mut answer).await {
+            Ok(Ok(answered)) => answered,
+            Ok(Err(_)) => Err(no_answer(&name, patience, "its server is there, but silent")),
+            Err(_) => Err(ended()),
+        }
+    }
+
+    fn graph(&self) -> Graph {
+        if self.0.life.check().is_err() {
+            return Graph::default();
+        }
+        let graph = locked(&self.0.graph.graph).clone();
+        Graph::clone(&graph)
+    }
+
+    fn graph_changes(&self) -> watch::Receiver<()> {
+        self.0.graph.changes.subscribe()
+    }
+
+    fn failure(&self) -> Option<Diagnostic> {
+        self.0.backend.failure()
+    }
+
+    fn shutdown(&self) {
+        let Some(threads) = locked(&self.0.threads).take() else { return };
+        self.0.life.end();
+        let (left, leaving) = channel::<()>();
+        let backend = self.0.backend.clone();
+        self.0.opener.leave(move |open| {
+            backend.leave(open, threads);
+            drop(left);
+        });
+        if leaving.recv_timeout(LEAVE) == Err(RecvTimeoutError::Timeout) {
+            tracing::warn!("{}: did not leave the ROS graph in good order", self.fully_qualified_name());
+        }
+    }
+}
+
+impl<B: Backend> Drop for Client<B> {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}
+
+#[cfg(test)]
+mod tests;
