@@ -47,7 +47,7 @@ use crate::ros::msg::urdf_usd::{Asset, ConvertRequest};
 use crate::ros::parameter::{Change, Changes};
 use crate::ros::{Node, Publisher, PublisherId, Qos, Request, Requests};
 use crate::serve::Site;
-use crate::tf_check::{Expected, Judgement, Limits};
+use crate::tf_check::{Expected, FrameCheck as Judgement, Limits};
 use crate::usd::InterfaceSummary;
 
 /// How many calls of `convert` may wait.

@@ -17,7 +17,7 @@ use crate::ros::msg::urdf_usd::Asset;
 use crate::serve::{
     AssetFrameView, FileView, FindingView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView,
 };
-use crate::tf_check::{self as tf, Expected, Finding, Judgement, Topic, Tree, Verdict};
+use crate::tf_check::{self as tf, Expected, Finding, FrameCheck as Judgement, FrameStatus as Verdict, Topic, Tree};
 use crate::usd::AssetFrame;
 
 /// How many robots are named where there may be many.
@@ -389,7 +389,7 @@ pub(super) fn transforms(tree: &Tree, now: Instant) -> Vec<TransformView> {
 mod tests {
     use super::*;
     use crate::robot::Pose;
-    use crate::tf_check::{Limits, Live, Sources, Topics, judge};
+    use crate::tf_check::{Limits, Live, Sources, Topics, check_frames as judge};
     use crate::usd::{AssetFrames, FrameKind};
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
         let mut live = Live::new(topics);
         let rotation = [0.0, 0.0, 0.0, 1.0];
         let tool = tf::Transform { parent: "base", child: "tool", stamp: 0, translation: [0.0; 3], rotation };
-        live.hear_transforms(Topic::Static, [tool], tf::PublisherId::default(), now);
+        live.add_transforms(Topic::Static, [tool], tf::PublisherId::default(), now);
         let limits = Limits::default();
         let heard = Sources { transforms: &live, joints: &live, elsewhere: &[] };
         let judged = all_frames(&frames, Some(&judge(&frames, &[], &heard, &limits, now).findings));

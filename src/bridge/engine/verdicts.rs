@@ -11,7 +11,7 @@ use crate::ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
 use crate::ros::msg::std_msgs::Header;
 use crate::ros::msg::urdf_usd::{CheckFramesRequest, CheckFramesResponse};
 use crate::ros::{Node, Request};
-use crate::tf_check::{Expected, Judgement, Verdict, judge};
+use crate::tf_check::{Expected, FrameCheck as Judgement, FrameStatus as Verdict, check_frames as judge};
 
 /// How many robots are told of in full on `/diagnostics` each time. Of more, those that are as they should be are told of in a
 /// sentence; their details come with every change.
