@@ -352,6 +352,23 @@ fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_na
     assert_eq!(faults(&checked("mount", mount, &nested)), [("arm", FrameStatus::WrongParent)], "it lies in the base");
 }
 
+/// `/x` hangs on `y`, which hangs on `x`.
+#[test]
+fn names_with_and_without_a_slash_may_lead_round_in_a_circle() {
+    let mut flat = asset();
+    flat.frames[1].is_apart = true;
+    let explicit = |id, parent| AssetFrame { kind: FrameKind::Frame, ..frame(id, Some(parent), 0.1) };
+    flat.frames.extend([explicit("/x", "y"), explicit("y", "x")]);
+    let moved = |mut t: Said, topic| {
+        t.parent = "x".to_owned();
+        vec![(t, topic, ID)]
+    };
+    let player = only("arm", moved).play(100);
+    let expected = Expected::new(flat, player.start).expect("a model");
+    let check = check_frames(&expected, &["arm".to_owned()], &only_here(&player.live), &Limits::default(), player.now());
+    assert_eq!(check.findings[0].verdict, FrameStatus::WrongParent);
+}
+
 #[test]
 fn a_frame_that_is_not_told_is_missing_and_one_that_falls_silent_is_stale() {
     let check = only("hand", |_, _| vec![]).play(100).checked();
