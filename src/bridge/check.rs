@@ -9,7 +9,7 @@ use crate::ros::graph::{TopicEnd, TopicRole};
 use crate::ros::msg::sensor_msgs::JointState;
 use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::{Node, Qos, Subscription};
-use crate::tf_check::{Expected, Judgement, Limits, Live, Sources, Topic, Topics, Verdict, judge};
+use crate::tf_check::{Expected, FrameCheck, FrameStatus, Limits, Live, Sources, Topic, Topics, check_frames};
 
 /// How many messages may wait to be read.
 const DEPTH: usize = 1000;
@@ -24,20 +24,20 @@ const SETTLED: Duration = Duration::from_millis(3500);
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// What was found.
-    pub judgement: Judgement,
+    pub check: FrameCheck,
     /// Where the robot was heard, or would have been.
     pub topics: Topics,
 }
 
 /// The topics of one namespace.
-struct Ears {
+struct Subscriptions {
     moving: Subscription<TFMessage>,
     fixed: Subscription<TFMessage>,
     joints: Subscription<JointState>,
     live: Live,
 }
 
-impl Ears {
+impl Subscriptions {
     /// `namespace` without a slash at its end.
     fn open(node: &impl Node, namespace: &str, joint_states: Option<&str>) -> Result<Self, Diagnostic> {
         let name = |topic: &str| format!("{namespace}/{topic}");
@@ -50,20 +50,20 @@ impl Ears {
     }
 
     /// Takes in what has come.
-    fn hear(&mut self) {
+    fn receive(&mut self) {
         let now = Instant::now();
         while let Some(sample) = self.joints.try_next() {
-            tf_messages::hear_joints(&mut self.live, &sample, now);
+            tf_messages::add_joint_positions(&mut self.live, &sample, now);
         }
         for (topic, transforms) in [(Topic::Static, &mut self.fixed), (Topic::Moving, &mut self.moving)] {
             while let Some(sample) = transforms.try_next() {
-                tf_messages::hear_transforms(&mut self.live, topic, &sample, now);
+                tf_messages::add_transforms(&mut self.live, topic, &sample, now);
             }
         }
     }
 
     /// Whether nothing at all was heard.
-    fn is_deaf(&self) -> bool {
+    fn is_silent(&self) -> bool {
         self.live.tree().is_empty()
     }
 
@@ -88,31 +88,31 @@ fn namespaces(node: &impl Node) -> BTreeSet<String> {
 pub async fn check<N: Node>(node: &N, expected: &Expected, limits: &Limits, patience: Duration) -> Result<Outcome, Diagnostic> {
     let context = &expected.asset().context;
     let namespace = context.namespace.trim_end_matches('/');
-    let mut own = Ears::open(node, namespace, context.joint_states.as_deref())?;
-    let mut root = if namespace.is_empty() { None } else { Some(Ears::open(node, "", None)?) };
+    let mut own = Subscriptions::open(node, namespace, context.joint_states.as_deref())?;
+    let mut root = if namespace.is_empty() { None } else { Some(Subscriptions::open(node, "", None)?) };
     let (mut others, mut known) = (Vec::new(), BTreeSet::from([namespace.to_owned(), String::new()]));
     let mut changes = node.graph_changes();
     changes.mark_changed();
     let start = Instant::now();
-    let mut settled: Option<(Instant, Vec<Verdict>)> = None;
+    let mut settled: Option<(Instant, Vec<FrameStatus>)> = None;
     let mut period = tokio::time::interval(PERIOD);
     loop {
         period.tick().await;
-        own.hear();
+        own.receive();
         if let Some(root) = &mut root {
-            root.hear();
+            root.receive();
         }
         if changes.has_changed().unwrap_or(false) {
             changes.mark_unchanged();
             for other in namespaces(node) {
                 if others.len() < MOST_OTHERS && known.insert(other.clone()) {
-                    others.push(Ears::open(node, &other, None)?);
+                    others.push(Subscriptions::open(node, &other, None)?);
                 }
             }
         }
-        others.iter_mut().for_each(Ears::hear);
+        others.iter_mut().for_each(Subscriptions::receive);
         let (live, second) = match &root {
-            Some(root) if !own.hears(expected) && (root.hears(expected) || own.is_deaf() && !root.is_deaf()) => {
+            Some(root) if !own.hears(expected) && (root.hears(expected) || own.is_silent() && !root.is_silent()) => {
                 (&root.live, Some(&own.live))
             }
             root => (&own.live, root.as_ref().map(|root| &root.live)),
@@ -120,13 +120,13 @@ pub async fn check<N: Node>(node: &N, expected: &Expected, limits: &Limits, pati
         let elsewhere: Vec<&Live> = second.into_iter().chain(others.iter().map(|other| &other.live)).collect();
         let now = Instant::now();
         let sources = Sources { transforms: live, joints: live, elsewhere: &elsewhere };
-        let judgement = judge(expected, &[], &sources, limits, now);
-        let verdicts: Vec<Verdict> = judgement.findings.iter().map(|finding| finding.verdict).collect();
-        let is_open = verdicts.iter().any(|verdict| matches!(verdict, Verdict::Missing | Verdict::Stale));
+        let checked = check_frames(expected, &[], &sources, limits, now);
+        let verdicts: Vec<FrameStatus> = checked.findings.iter().map(|finding| finding.verdict).collect();
+        let is_open = verdicts.iter().any(|verdict| matches!(verdict, FrameStatus::Missing | FrameStatus::Stale));
         settled = settled.filter(|(_, before)| !is_open && *before == verdicts);
         let since = settled.get_or_insert((now, verdicts)).0;
         if (!is_open && now.duration_since(since) >= SETTLED) || start.elapsed() >= patience {
-            return Ok(Outcome { judgement, topics: live.topics().clone() });
+            return Ok(Outcome { check: checked, topics: live.topics().clone() });
         }
     }
 }
@@ -186,7 +186,7 @@ mod tests {
         {
             let start = Instant::now();
             let outcome = checked(asks, says, 60_000).await;
-            assert!(outcome.judgement.is_ok() && start.elapsed() < Duration::from_secs(30), "{outcome:?}");
+            assert!(outcome.check.is_ok() && start.elapsed() < Duration::from_secs(30), "{outcome:?}");
             assert_eq!(outcome.topics.moving, moving);
         }
     }
@@ -195,14 +195,14 @@ mod tests {
     async fn frames_with_a_prefix_are_found_in_the_root_namespace() {
         let outcome = checked_of("/r1", "/tf_static", 500, ["p/base", "p/tool"]).await;
         assert_eq!(outcome.topics.moving, "/tf");
-        assert_eq!(outcome.judgement.causes[0].kind.as_str(), "frame_prefix");
+        assert_eq!(outcome.check.causes[0].kind.as_str(), "frame_prefix");
     }
 
     #[tokio::test]
     async fn what_is_not_heard_is_waited_for_and_missing() {
         let start = Instant::now();
         let outcome = checked("/r1", "/r2/tf_static", 500).await;
-        assert!(!outcome.judgement.is_ok() && start.elapsed() >= Duration::from_millis(500), "{outcome:?}");
+        assert!(!outcome.check.is_ok() && start.elapsed() >= Duration::from_millis(500), "{outcome:?}");
         assert_eq!(outcome.topics.moving, "/r1/tf");
     }
 }

@@ -17,7 +17,7 @@ use crate::ros::msg::std_msgs::Header;
 use crate::ros::msg::urdf_usd::Asset;
 use crate::ros::{Publisher, PublisherId};
 use crate::serve::{AssetFrameView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView};
-use crate::tf_check::{self as tf, Expected, Finding, Judgement, Topic, Tree, Verdict};
+use crate::tf_check::{self as tf, Expected, Finding, FrameCheck, FrameStatus, Topic, Tree};
 use crate::usd::{AssetFrame, InterfaceSummary};
 
 /// The ending of the USD entry layer.
@@ -54,7 +54,7 @@ pub(super) struct Robot {
     /// The last asset that was written.
     pub asset: Option<Written>,
     /// How its frames stood in TF when they were last looked at.
-    pub judgement: Option<Judgement>,
+    pub judgement: Option<FrameCheck>,
     /// Announces its asset, and keeps the announcement for late subscribers.
     pub announcer: Option<Publisher<Asset>>,
     /// What a revision of its asset declares …
@@ -332,11 +332,11 @@ pub(super) fn unreadable_frames(node: &str, key: &str, robot: &Robot, reason: &s
 }
 
 /// How the frames stand, for `/diagnostics`.
-pub(super) fn frames_status(node: &str, key: &str, robot: &Robot, judgement: &Judgement) -> DiagnosticStatus {
+pub(super) fn frames_status(node: &str, key: &str, robot: &Robot, judgement: &FrameCheck) -> DiagnosticStatus {
     let findings = &judgement.findings;
     let wrong: Vec<&Finding> = findings.iter().filter(|finding| level(finding.verdict) > DiagnosticStatus::OK).collect();
     let worst = wrong.iter().max_by_key(|finding| level(finding.verdict));
-    let all = findings.iter().filter(|finding| finding.verdict != Verdict::Extra).count();
+    let all = findings.iter().filter(|finding| finding.verdict != FrameStatus::Extra).count();
     let cause: String = judgement.causes.iter().map(|cause| format!("; {cause}")).collect();
     let message = match worst {
         None => format!("all {all} frames are as the asset says{cause}"),
@@ -358,18 +358,18 @@ pub(super) fn frames_status(node: &str, key: &str, robot: &Robot, judgement: &Ju
     }
 }
 
-fn level(verdict: Verdict) -> u8 {
+fn level(verdict: FrameStatus) -> u8 {
     match verdict {
-        Verdict::Ok | Verdict::Extra => DiagnosticStatus::OK,
+        FrameStatus::Ok | FrameStatus::Extra => DiagnosticStatus::OK,
         // The robot may not be running, or not yet.
-        Verdict::Missing | Verdict::Stale => DiagnosticStatus::WARN,
-        Verdict::WrongParent | Verdict::WrongTopic | Verdict::Off => DiagnosticStatus::ERROR,
+        FrameStatus::Missing | FrameStatus::Stale => DiagnosticStatus::WARN,
+        FrameStatus::WrongParent | FrameStatus::WrongTopic | FrameStatus::Off => DiagnosticStatus::ERROR,
     }
 }
 
 /// The verdicts for the page.
-pub(super) fn frames_view(Judgement { findings, causes }: &Judgement) -> FramesView {
-    let wrong = findings.iter().filter(|finding| finding.verdict != Verdict::Ok);
+pub(super) fn frames_view(FrameCheck { findings, causes }: &FrameCheck) -> FramesView {
+    let wrong = findings.iter().filter(|finding| finding.verdict != FrameStatus::Ok);
     let view = |f: &Finding| FrameView { frame: f.frame.clone(), verdict: f.verdict.as_str(), detail: f.detail.clone() };
     let findings_view: Vec<FrameView> = wrong.map(view).collect();
     FramesView {
@@ -411,7 +411,7 @@ pub(super) fn transforms(tree: &Tree, now: Instant) -> Vec<TransformView> {
 mod tests {
     use super::*;
     use crate::robot::Pose;
-    use crate::tf_check::{Limits, Live, Sources, Topics, judge};
+    use crate::tf_check::{Limits, Live, Sources, Topics, check_frames as judge};
     use crate::usd::{AssetFrames, FrameKind};
 
     #[test]
@@ -437,7 +437,7 @@ mod tests {
         let mut live = Live::new(topics);
         let rotation = [0.0, 0.0, 0.0, 1.0];
         let tool = tf::Transform { parent: "base", child: "tool", stamp: 0, translation: [0.0; 3], rotation };
-        live.hear_transforms(Topic::Static, [tool], tf::PublisherId::default(), now);
+        live.add_transforms(Topic::Static, [tool], tf::PublisherId::default(), now);
         let limits = Limits::default();
         let heard = Sources { transforms: &live, joints: &live, elsewhere: &[] };
         let judged = all_frames(&frames, Some(&judge(&frames, &[], &heard, &limits, now).findings));

@@ -137,7 +137,7 @@ impl<N: Node> Scopes<N> {
             let present: Option<Vec<tf_check::PublisherId>> =
                 publishers(&scope.topics.fixed).iter().map(|id| id.map(tf_messages::publisher)).collect();
             if let Some(present) = present {
-                lock(&scope.live).hear_static_publishers(&present);
+                lock(&scope.live).set_static_publishers(&present);
             }
         }
     }
@@ -263,7 +263,7 @@ async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, live: Sha
     while let Some(sample) = transforms.next().await {
         let now = Instant::now();
         let mut live = lock(&live);
-        tf_messages::hear_transforms(&mut live, topic, &sample, now);
+        tf_messages::add_transforms(&mut live, topic, &sample, now);
         if live.tree().is_full() && !std::mem::replace(&mut complained, true) {
             tracing::warn!("{}: so many frames are heard that no more are taken in", transforms.topic());
         }
@@ -283,7 +283,7 @@ async fn follow_joints(mut states: Subscription<JointState>, live: Shared, site:
         tokio::select! {
             next = states.next() => {
                 let Some(next) = next else { return };
-                tf_messages::hear_joints(&mut lock(&live), &next, Instant::now());
+                tf_messages::add_joint_positions(&mut lock(&live), &next, Instant::now());
                 let JointState { header, name, position, .. } = next.message;
                 // A publisher of velocities alone gives no positions; of arrays of different lengths the common part counts.
                 let positions = || name.iter().map(String::as_str).zip(position.iter().copied());

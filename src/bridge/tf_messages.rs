@@ -32,15 +32,15 @@ pub(super) fn publisher(id: PublisherId) -> tf_check::PublisherId {
 }
 
 /// Takes in a message of `topic`.
-pub(super) fn hear_transforms(live: &mut Live, topic: Topic, heard: &Sample<TFMessage>, now: Instant) {
-    live.hear_transforms(topic, heard.message.transforms.iter().map(transform), publisher(heard.publisher), now);
+pub(super) fn add_transforms(live: &mut Live, topic: Topic, heard: &Sample<TFMessage>, now: Instant) {
+    live.add_transforms(topic, heard.message.transforms.iter().map(transform), publisher(heard.publisher), now);
 }
 
 /// Takes in joint states.
-pub(super) fn hear_joints(live: &mut Live, heard: &Sample<JointState>, now: Instant) {
+pub(super) fn add_joint_positions(live: &mut Live, heard: &Sample<JointState>, now: Instant) {
     let JointState { header, name, position, .. } = &heard.message;
     let positions = JointPositions { stamp: nanoseconds(header.stamp), names: name, positions: position };
-    live.hear_joints(&positions, publisher(heard.publisher), now);
+    live.add_joint_positions(&positions, publisher(heard.publisher), now);
 }
 
 /// A finding as a message.
@@ -63,7 +63,7 @@ pub(super) mod tests {
     use super::*;
     use crate::ros::msg::geometry_msgs::{self, Quaternion, Vector3};
     use crate::ros::msg::std_msgs::Header;
-    use crate::tf_check::{Topics, Verdict};
+    use crate::tf_check::{FrameStatus, Topics};
 
     /// A message's transform along x.
     pub(in crate::bridge) fn transform(parent: &str, child: &str, x: f64) -> TransformStamped {
@@ -75,7 +75,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn every_verdict_has_its_constant_in_the_message() {
+    fn every_status_has_its_constant_in_the_message() {
         let words = [
             FrameVerdict::MISSING,
             FrameVerdict::WRONG_PARENT,
@@ -85,7 +85,7 @@ pub(super) mod tests {
             FrameVerdict::EXTRA,
             FrameVerdict::OK,
         ];
-        assert_eq!(Verdict::ALL.map(Verdict::as_str), words);
+        assert_eq!(FrameStatus::ALL.map(FrameStatus::as_str), words);
     }
 
     #[test]
@@ -98,7 +98,7 @@ pub(super) mod tests {
         let topics = Topics { moving: "/tf".into(), fixed: "/tf_static".into(), joints: "/joint_states".into() };
         let mut live = Live::new(topics);
         let message = TFMessage { transforms: vec![said] };
-        hear_transforms(&mut live, Topic::Moving, &Sample { message, publisher: PublisherId([7; 16]) }, Instant::now());
+        add_transforms(&mut live, Topic::Moving, &Sample { message, publisher: PublisherId([7; 16]) }, Instant::now());
         let edge = live.tree().get("tool").and_then(|heard| heard.on(Topic::Moving)).unwrap();
         assert_eq!((edge.parent.as_str(), edge.stamp), ("base", 3_000_000_005));
         assert_eq!(edge.pose.translation.vector.as_slice(), [1.0, 2.0, 3.0]);

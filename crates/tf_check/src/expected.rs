@@ -1,4 +1,4 @@
-//! What an asset says about its frames, ready to be held against what is heard again and again.
+//! What an asset says about its frames, ready to be compared with what is heard, again and again.
 
 use std::collections::HashMap;
 use std::ops::Deref;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use foldhash::fast::RandomState;
 
 use crate::input::{JointPositions, PublisherId};
-use crate::stream::{Stream, Told};
+use crate::stream::{StampOrder, Stream};
 
 /// The most joints that are kept: beyond it, someone is making up names.
 const MOST_JOINTS: usize = 20_000;
@@ -82,12 +82,12 @@ impl Joints {
                 continue;
             };
             joint.heard = now;
-            match joint.stream.hear(publisher, stamp, now) {
-                Told::InTurn => {}
+            match joint.stream.add(publisher, stamp, now) {
+                StampOrder::InOrder => {}
                 // It may be of another life.
-                Told::Late => continue,
-                Told::Anew => joint.positions.clear(),
-                Told::SetBack => {
+                StampOrder::Late => continue,
+                StampOrder::NewStart => joint.positions.clear(),
+                StampOrder::ClockReset => {
                     went_back = true;
                     joint.positions.clear();
                 }

@@ -1,14 +1,16 @@
-//! The frames of an asset held against the running robot (REP-158 §2.7): which are missing, under another parent, on the wrong topic,
+//! Compares the frames of an asset with the running robot (REP-158 §2.7): which are missing, under another parent, on the wrong topic,
 //! not where the asset says, or silent; and why, where several of them have one reason.
 //!
-//! [`Expected`] is what the asset says, [`Live`] what is heard of the robot, and [`judge`] compares the two:
+//! [`Expected`] is what the asset says, [`Live`] what is heard of the robot, and [`check_frames`] compares the two:
 //!
 //! ```
 //! use std::time::Instant;
 //!
 //! use urdf_usd_robot::Pose;
 //! use urdf_usd_robot::frames::{AssetFrame, AssetFrames, FrameKind};
-//! use urdf_usd_tf_check::{Expected, Limits, Live, PublisherId, Sources, Topic, Topics, Transform, Verdict, judge};
+//! use urdf_usd_tf_check::{
+//!     Expected, FrameStatus, Limits, Live, PublisherId, Sources, Topic, Topics, Transform, check_frames,
+//! };
 //!
 //! // The asset: a base, and a tool 0.1 m above it. `urdf_usd_usd::read_frames` reads this from a USD file.
 //! let frame = |id: &str, parent: Option<&str>| AssetFrame {
@@ -36,41 +38,39 @@
 //!     translation: [0.0, 0.0, 0.3],
 //!     rotation: [0.0, 0.0, 0.0, 1.0],
 //! };
-//! live.hear_transforms(Topic::Static, [tool], PublisherId::default(), Instant::now());
+//! live.add_transforms(Topic::Static, [tool], PublisherId::default(), Instant::now());
 //!
 //! let heard = Sources { transforms: &live, joints: &live, elsewhere: &[] };
-//! let judgement = judge(&expected, &[], &heard, &Limits::default(), Instant::now());
-//! assert_eq!(judgement.findings[0].verdict, Verdict::Ok);
-//! assert_eq!(judgement.findings[1].verdict, Verdict::Off);
-//! assert!(judgement.findings[1].detail.starts_with("0.2000 m"));
+//! let check = check_frames(&expected, &[], &heard, &Limits::default(), Instant::now());
+//! assert_eq!(check.findings[0].verdict, FrameStatus::Ok);
+//! assert_eq!(check.findings[1].verdict, FrameStatus::Off);
+//! assert!(check.findings[1].detail.starts_with("0.2000 m"));
 //! # Ok::<(), urdf_usd_robot::kinematics::ModelError>(())
 //! ```
 //!
 //! Plain data and arithmetic: it knows neither ROS nor USD nor files, and no input makes it panic.
 //!
-//! What keeps an honest robot free of false verdicts: frames and joints are compared at one stamp, never at one time of arrival; where
-//! the joint states do not tell the position at that stamp, every position that they allow counts; what was heard before a clock
-//! went back, before another publisher took over, or before the asset was written, does not count.
+//! There are no false positives: frames and joints are compared at one stamp, never at one time of arrival; where the joint states do
+//! not tell the position at that stamp, every position that they allow counts; what was heard before a clock went back, before another
+//! publisher took over, or before the asset was written, does not count.
 
 #![warn(missing_docs)]
 
-mod cause;
+mod check;
+mod diagnosis;
 mod expected;
 mod input;
 mod joints;
 mod live;
 mod stream;
 mod tf;
-mod verdict;
 
-pub use cause::{Cause, CauseKind};
+pub use check::{Finding, FrameCheck, FrameStatus, Limits, check_frames};
+pub use diagnosis::{Cause, CauseKind};
 pub use expected::Expected;
 pub use input::{JointPositions, PublisherId, Transform};
 pub use live::{Live, Sources, Topics};
-pub use tf::{Edge, Heard, Topic, Tree, plain};
-pub use verdict::{Finding, Judgement, Limits, Verdict, judge};
+pub use tf::{Edge, Topic, Tree, TreeFrame, plain};
 
-#[cfg(test)]
-mod honest;
 #[cfg(test)]
 mod tests;

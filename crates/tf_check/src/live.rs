@@ -17,7 +17,7 @@ pub struct Topics {
     pub joints: String,
 }
 
-/// What a robot is held against. Its transforms and its joint states may be heard in different namespaces.
+/// What a robot's asset is compared with. Its transforms and its joint states may be heard in different namespaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
     /// Where its transforms are heard.
@@ -63,7 +63,7 @@ impl Live {
     }
 
     /// Takes in transforms. `now` is when they arrived, by a clock that never goes back.
-    pub fn hear_transforms<'a, T>(&mut self, topic: Topic, transforms: T, publisher: PublisherId, now: Instant)
+    pub fn add_transforms<'a, T>(&mut self, topic: Topic, transforms: T, publisher: PublisherId, now: Instant)
     where
         T: IntoIterator<Item = Transform<'a>, IntoIter: ExactSizeIterator + Clone>,
     {
@@ -76,7 +76,7 @@ impl Live {
     }
 
     /// Takes in joint states. `now` is when they arrived, by a clock that never goes back.
-    pub fn hear_joints(&mut self, state: &JointPositions<'_>, publisher: PublisherId, now: Instant) {
+    pub fn add_joint_positions(&mut self, state: &JointPositions<'_>, publisher: PublisherId, now: Instant) {
         if self.joints.add(state, publisher, now) {
             self.forget();
             self.joints.add(state, publisher, now);
@@ -85,8 +85,8 @@ impl Live {
 
     /// Takes in who publishes on `/tf_static`, as the ROS graph has it. Whoever starts to listen now does not hear what one said that
     /// has left; nor does it count here any more. Without ever being told, everything heard counts.
-    pub fn hear_static_publishers(&mut self, present: &[PublisherId]) {
-        self.tree.hear_static_publishers(present);
+    pub fn set_static_publishers(&mut self, present: &[PublisherId]) {
+        self.tree.set_static_publishers(present);
     }
 
     /// A clock went back: a simulation was reset, or a recording starts again. Stamps from before mean other moments than the same

@@ -1,8 +1,8 @@
-//! Who tells one thing, a joint or a frame, and whether their clock goes on or began anew.
+//! Who publishes one thing, a joint or a frame, and whether their clock goes on or began anew.
 //!
-//! When a simulation is reset or a recording starts again, stamps are told a second time and mean other moments: what was heard before
-//! must not be held against what is heard after. A message that comes late, or is overtaken, goes back as well and means nothing. One
-//! publisher tells the one from the other by how it goes on: after a reset several messages in a row stay behind what it said before.
+//! When a simulation is reset or a recording starts again, stamps come a second time and mean other moments: what was heard before
+//! must not be compared with what is heard after. A message that comes late, or is overtaken, goes back as well and means nothing. What
+//! follows tells the two apart: after a reset several messages of one publisher in a row stay behind what it said before.
 //! A publisher that was not there before may have a clock of its own. Since messages of both lives may be under way together, nothing
 //! counts until [`CALM`] has passed.
 
@@ -23,7 +23,7 @@ const CALM: Duration = Duration::from_millis(2500);
 const TURNS: u8 = 3;
 const TURN: (Duration, Duration) = (Duration::from_millis(700), Duration::from_secs(5));
 
-/// Those who tell one thing.
+/// Those who publish one thing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
     publisher: PublisherId,
@@ -39,17 +39,17 @@ pub(crate) struct Stream {
     began: Option<Instant>,
 }
 
-/// What a message is to those before it.
+/// How a message's stamp follows those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum StampOrder {
     /// It goes on.
-    InTurn,
+    InOrder,
     /// It is behind what the publisher said before.
     Late,
     /// It is the first of a new beginning.
-    Anew,
+    NewStart,
     /// The same, since the publisher's clock went back far: so did that of everything else that runs by it.
-    SetBack,
+    ClockReset,
 }
 
 impl Stream {
@@ -69,26 +69,26 @@ impl Stream {
     }
 
     /// Takes in the next message. `stamp` in ns, 0 if it has none; `now`: when it was heard.
-    pub(crate) fn hear(&mut self, publisher: PublisherId, stamp: i64, now: Instant) -> Told {
+    pub(crate) fn add(&mut self, publisher: PublisherId, stamp: i64, now: Instant) -> StampOrder {
         let (is_same, is_known) = (publisher == self.publisher, self.other == Some(publisher));
         if !is_same {
             self.take_over(publisher, now);
         }
         if stamp == 0 {
-            return Told::InTurn;
+            return StampOrder::InOrder;
         }
         let is_far = self.latest.saturating_sub(stamp) > BEHIND;
         let is_late = is_same && !is_far && stamp < self.latest;
         if is_late && self.behind < LATE {
             self.behind += 1;
-            return Told::Late;
+            return StampOrder::Late;
         }
         (self.latest, self.behind) = (stamp, 0);
         if is_late || is_far || !is_same && !is_known {
             self.began = Some(now);
-            return if is_same && is_far { Told::SetBack } else { Told::Anew };
+            return if is_same && is_far { StampOrder::ClockReset } else { StampOrder::NewStart };
         }
-        Told::InTurn
+        StampOrder::InOrder
     }
 
     fn take_over(&mut self, publisher: PublisherId, now: Instant) {
@@ -105,7 +105,7 @@ impl Stream {
         self.publisher = publisher;
     }
 
-    /// Whether what was heard at `heard` may be held against others: not while messages from before a new beginning may be among them.
+    /// Whether what was heard at `heard` may be compared with others: not while messages from before a new beginning may be among them.
     pub(crate) fn is_calm(&self, heard: Instant) -> bool {
         self.began.is_none_or(|began| heard >= began + CALM)
     }
@@ -123,41 +123,41 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     /// What messages are, of who and when, in ms of their stamps.
-    fn told(messages: &[(u8, i64)]) -> Vec<Told> {
+    fn orders(messages: &[(u8, i64)]) -> Vec<StampOrder> {
         let (mut stream, now) = (Stream::new(PublisherId([1; 16]), 10_000 * MS), Instant::now());
-        messages.iter().map(|(who, at)| stream.hear(PublisherId([*who; 16]), at * MS, now)).collect()
+        messages.iter().map(|(who, at)| stream.add(PublisherId([*who; 16]), at * MS, now)).collect()
     }
 
     #[test]
     fn what_is_late_or_overtaken_is_no_new_beginning() {
-        use Told::{InTurn, Late};
-        assert_eq!(told(&[(1, 10_100), (1, 10_000), (1, 10_050), (1, 10_110)]), [InTurn, Late, Late, InTurn]);
+        use StampOrder::{InOrder, Late};
+        assert_eq!(orders(&[(1, 10_100), (1, 10_000), (1, 10_050), (1, 10_110)]), [InOrder, Late, Late, InOrder]);
         // Two sources behind one publisher, one of them 0.2 s behind, again and again.
         let messages: Vec<(u8, i64)> = (0..20).map(|n| (1, 10_010 + 10 * n - if n % 2 == 0 { 0 } else { 200 })).collect();
-        assert!(told(&messages).iter().all(|told| matches!(told, InTurn | Late)));
-        assert_eq!(told(&[(1, 10_000), (1, 10_000), (1, 0), (1, 10_000)]), [InTurn; 4], "a clock that stands still");
+        assert!(orders(&messages).iter().all(|order| matches!(order, InOrder | Late)));
+        assert_eq!(orders(&[(1, 10_000), (1, 10_000), (1, 0), (1, 10_000)]), [InOrder; 4], "a clock that stands still");
     }
 
     #[test]
     fn who_stays_behind_was_set_back_by_however_little() {
-        use Told::{Anew, InTurn, Late, SetBack};
+        use StampOrder::{ClockReset, InOrder, Late, NewStart};
         let messages: Vec<(u8, i64)> = (0..6).map(|n| (1, 9_900 + 10 * n)).collect();
-        assert_eq!(told(&messages), [Late, Late, Late, Late, Anew, InTurn]);
-        assert_eq!(told(&[(1, 9_400), (1, 9_410)]), [SetBack, InTurn]);
+        assert_eq!(orders(&messages), [Late, Late, Late, Late, NewStart, InOrder]);
+        assert_eq!(orders(&[(1, 9_400), (1, 9_410)]), [ClockReset, InOrder]);
     }
 
     #[test]
     fn another_publisher_is_a_new_beginning_once() {
-        use Told::{Anew, InTurn};
-        assert_eq!(told(&[(2, 10_010), (1, 10_020), (2, 10_015), (2, 10_030)]), [Anew, InTurn, InTurn, InTurn]);
-        assert_eq!(told(&[(2, 9_000), (2, 9_010), (3, 9_020)]), [Anew, InTurn, Anew], "its clock is its own");
+        use StampOrder::{InOrder, NewStart};
+        assert_eq!(orders(&[(2, 10_010), (1, 10_020), (2, 10_015), (2, 10_030)]), [NewStart, InOrder, InOrder, InOrder]);
+        assert_eq!(orders(&[(2, 9_000), (2, 9_010), (3, 9_020)]), [NewStart, InOrder, NewStart], "its clock is its own");
     }
 
     #[test]
     fn after_a_new_beginning_nothing_counts_for_a_while() {
         let (mut stream, now) = (Stream::new(PublisherId([1; 16]), 10_000 * MS), Instant::now());
         assert!(stream.is_calm(now));
-        stream.hear(PublisherId([2; 16]), 10_010 * MS, now);
+        stream.add(PublisherId([2; 16]), 10_010 * MS, now);
         assert!(!stream.is_calm(now - CALM) && !stream.is_calm(now + CALM / 2) && stream.is_calm(now + CALM));
     }
 
@@ -167,7 +167,7 @@ mod tests {
         let mut take_turns = |publishers: &[u8], pause: u64| {
             for publisher in publishers {
                 now += Duration::from_millis(pause);
-                stream.hear(PublisherId([*publisher; 16]), 0, now);
+                stream.add(PublisherId([*publisher; 16]), 0, now);
             }
             stream.take_turns(now, second)
         };

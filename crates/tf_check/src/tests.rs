@@ -1,4 +1,6 @@
-//! Every verdict and every cause, provoked.
+//! Every status and every cause, provoked.
+
+mod random_robots;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -53,7 +55,7 @@ pub(super) fn transform(parent: &str, child: &str, pose: &Pose, stamp: i64) -> S
 }
 
 pub(super) fn hear(live: &mut Live, topic: Topic, said: &[Said], publisher: PublisherId, now: Instant) {
-    live.hear_transforms(topic, said.iter().map(Said::borrowed), publisher, now);
+    live.add_transforms(topic, said.iter().map(Said::borrowed), publisher, now);
 }
 
 fn frame(id: &str, parent: Option<&str>, x: f64) -> AssetFrame {
@@ -157,7 +159,7 @@ impl Player {
             self.at += 10;
             let (now, positions) = (self.now(), self.positions());
             if self.joints {
-                self.live.hear_joints(
+                self.live.add_joint_positions(
                     &state(1000 + self.at, &[("turn", positions[0]), ("slide", positions[1])]).borrowed(),
                     ID,
                     now,
@@ -182,19 +184,19 @@ impl Player {
         self
     }
 
-    fn judged(&self) -> Judgement {
+    fn checked(&self) -> FrameCheck {
         let expected = Expected::new(asset(), self.start).expect("a model");
-        judge(&expected, &[], &only_here(&self.live), &Limits::default(), self.now())
+        check_frames(&expected, &[], &only_here(&self.live), &Limits::default(), self.now())
     }
 }
 
-fn verdicts(judgement: &Judgement) -> Vec<(&str, Verdict)> {
-    let faults = judgement.findings.iter().filter(|finding| finding.verdict != Verdict::Ok);
+fn faults(check: &FrameCheck) -> Vec<(&str, FrameStatus)> {
+    let faults = check.findings.iter().filter(|finding| finding.verdict != FrameStatus::Ok);
     faults.map(|finding| (finding.frame.as_str(), finding.verdict)).collect()
 }
 
-fn kinds(judgement: &Judgement) -> Vec<CauseKind> {
-    judgement.causes.iter().map(|cause| cause.kind).collect()
+fn kinds(check: &FrameCheck) -> Vec<CauseKind> {
+    check.causes.iter().map(|cause| cause.kind).collect()
 }
 
 /// Bends one frame only.
@@ -209,18 +211,18 @@ fn shifted(mut t: Said, x: f64) -> Said {
 
 #[test]
 fn an_honest_robot_is_ok() {
-    let judgement = Player::new().play(3000).judged();
-    assert_eq!((verdicts(&judgement), kinds(&judgement)), (vec![], vec![]), "{judgement:?}");
-    let finger = &judgement.findings[4];
+    let check = Player::new().play(3000).checked();
+    assert_eq!((faults(&check), kinds(&check)), (vec![], vec![]), "{check:?}");
+    let finger = &check.findings[4];
     assert!(finger.detail.starts_with("where the joint state"), "{finger:?}");
     assert!(finger.error.unwrap().0 < 1e-9);
 }
 
 #[test]
 fn a_shifted_static_frame_is_off() {
-    let judgement = only("tool", |t, topic| vec![(shifted(t, 0.1), topic, ID)]).play(100).judged();
-    assert_eq!(verdicts(&judgement), [("tool", Verdict::Off)]);
-    let tool = &judgement.findings[3];
+    let check = only("tool", |t, topic| vec![(shifted(t, 0.1), topic, ID)]).play(100).checked();
+    assert_eq!(faults(&check), [("tool", FrameStatus::Off)]);
+    let tool = &check.findings[3];
     let (position, angle) = tool.error.unwrap();
     assert!((position - 0.1).abs() < 1e-12 && angle.abs() < 1e-9);
     assert!(tool.detail.contains("0.1000 m"), "{}", tool.detail);
@@ -234,25 +236,25 @@ fn the_sign_of_a_quaternion_means_nothing() {
         t.rotation = t.rotation.map(|q| -q);
         vec![(t, topic, ID)]
     };
-    assert_eq!(verdicts(&Player::bent(turned).play(2000).judged()), []);
+    assert_eq!(faults(&Player::bent(turned).play(2000).checked()), []);
 }
 
 #[test]
 fn a_moving_frame_that_leaves_its_joint_is_off_even_without_joint_states() {
     let mut player = only("arm", |t, topic| vec![(shifted(t, 0.01), topic, ID)]);
     player.joints = false;
-    let judgement = player.play(1000).judged();
-    assert_eq!(verdicts(&judgement), [("arm", Verdict::Off)]);
-    assert!(judgement.findings[1].detail.contains("\"turn\""), "{}", judgement.findings[1].detail);
+    let check = player.play(1000).checked();
+    assert_eq!(faults(&check), [("arm", FrameStatus::Off)]);
+    assert!(check.findings[1].detail.contains("\"turn\""), "{}", check.findings[1].detail);
 }
 
 #[test]
 fn without_joint_states_any_motion_of_the_joint_is_ok() {
     let mut player = Player::new();
     player.joints = false;
-    let judgement = player.play(1000).judged();
-    assert_eq!(verdicts(&judgement), []);
-    assert!(judgement.findings[1].detail.contains("no joint state"), "{:?}", judgement.findings[1]);
+    let check = player.play(1000).checked();
+    assert_eq!(faults(&check), []);
+    assert!(check.findings[1].detail.contains("no joint state"), "{:?}", check.findings[1]);
 }
 
 #[test]
@@ -261,11 +263,11 @@ fn a_lying_joint_is_off_and_named() {
         t.translation[2] += 0.03;
         vec![(t, topic, ID)]
     };
-    let judgement = only("hand", lie).play(2000).judged();
-    assert_eq!(verdicts(&judgement), [("hand", Verdict::Off)]);
-    assert_eq!(kinds(&judgement), [CauseKind::JointStates]);
-    assert!(judgement.causes[0].sentence.contains("\"slide\""), "{}", judgement.causes[0]);
-    assert!((judgement.findings[2].error.unwrap().0 - 0.03).abs() < 1e-6);
+    let check = only("hand", lie).play(2000).checked();
+    assert_eq!(faults(&check), [("hand", FrameStatus::Off)]);
+    assert_eq!(kinds(&check), [CauseKind::JointStates]);
+    assert!(check.causes[0].sentence.contains("\"slide\""), "{}", check.causes[0]);
+    assert!((check.findings[2].error.unwrap().0 - 0.03).abs() < 1e-6);
 }
 
 #[test]
@@ -274,29 +276,29 @@ fn a_follower_that_does_not_follow_is_off() {
         t.translation[2] = 0.5;
         vec![(t, topic, ID)]
     };
-    assert_eq!(verdicts(&only("finger", still).play(2000).judged()), [("finger", Verdict::Off)]);
+    assert_eq!(faults(&only("finger", still).play(2000).checked()), [("finger", FrameStatus::Off)]);
 }
 
 #[test]
 fn a_frame_on_the_wrong_topic() {
-    let judgement = only("tool", |t, _| vec![(t, Topic::Moving, ID)]).play(100).judged();
-    assert_eq!(verdicts(&judgement), [("tool", Verdict::WrongTopic)]);
-    let judgement = only("arm", |t, _| vec![(t, Topic::Static, ID)]).play(100).judged();
-    assert_eq!(verdicts(&judgement), [("arm", Verdict::WrongTopic)]);
+    let check = only("tool", |t, _| vec![(t, Topic::Moving, ID)]).play(100).checked();
+    assert_eq!(faults(&check), [("tool", FrameStatus::WrongTopic)]);
+    let check = only("arm", |t, _| vec![(t, Topic::Static, ID)]).play(100).checked();
+    assert_eq!(faults(&check), [("arm", FrameStatus::WrongTopic)]);
     let both = only("tool", |t, _| vec![(t.clone(), Topic::Moving, ID), (t, Topic::Static, ID)]).play(100);
-    assert_eq!(verdicts(&both.judged()), [("tool", Verdict::WrongTopic)]);
-    assert!(both.judged().findings[3].detail.starts_with("also on /tf,"));
+    assert_eq!(faults(&both.checked()), [("tool", FrameStatus::WrongTopic)]);
+    assert!(both.checked().findings[3].detail.starts_with("also on /tf,"));
     // It was fixed: what moved is silent.
     let mut later = both;
     later.bend = Box::new(|t, topic| vec![(t, topic, ID)]);
-    assert_eq!(verdicts(&later.play(6000).judged()), []);
+    assert_eq!(faults(&later.play(6000).checked()), []);
 }
 
 #[test]
 fn every_static_frame_on_the_moving_topic_has_one_cause() {
-    let judgement = Player::bent(|t, _| vec![(t, Topic::Moving, ID)]).play(100).judged();
-    assert_eq!(verdicts(&judgement), [("tool", Verdict::WrongTopic), ("camera", Verdict::WrongTopic)]);
-    assert_eq!(kinds(&judgement), [CauseKind::StaticAsMoving]);
+    let check = Player::bent(|t, _| vec![(t, Topic::Moving, ID)]).play(100).checked();
+    assert_eq!(faults(&check), [("tool", FrameStatus::WrongTopic), ("camera", FrameStatus::WrongTopic)]);
+    assert_eq!(kinds(&check), [CauseKind::StaticAsMoving]);
 }
 
 #[test]
@@ -305,9 +307,9 @@ fn a_wrong_parent() {
         t.parent = "base".to_owned();
         vec![(t, topic, ID)]
     };
-    let judgement = only("camera", moved).play(100).judged();
-    assert_eq!(verdicts(&judgement), [("camera", Verdict::WrongParent)]);
-    assert_eq!(judgement.findings[5].detail, "under \"base\", the asset says \"arm\"");
+    let check = only("camera", moved).play(100).checked();
+    assert_eq!(faults(&check), [("camera", FrameStatus::WrongParent)]);
+    assert_eq!(check.findings[5].detail, "under \"base\", the asset says \"arm\"");
 }
 
 /// base → mount, an empty link → (turn) arm: with flat bodies the asset says that the arm hangs on the base.
@@ -321,7 +323,7 @@ fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_na
     // The tool is a body on a fixed joint, which says no more.
     flat.frames[3].is_apart = true;
     let plate = mount * Pose::translation(0.05, 0.0, 0.0);
-    let judged = |under: &'static str, pose: Pose, asset: &AssetFrames| {
+    let checked = |under: &'static str, pose: Pose, asset: &AssetFrames| {
         let mut player = only("arm", move |mut t, topic| {
             let ([x, y, z], [i, j, k, w]) = (t.translation, t.rotation);
             let turn = UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(w, i, j, k));
@@ -332,34 +334,51 @@ fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_na
         player.asset.frames.clone_from(&asset.frames);
         player = player.play(2000);
         let expected = Expected::new(asset.clone(), player.start).expect("a model");
-        judge(&expected, &[], &only_here(&player.live), &Limits::default(), player.now())
+        check_frames(&expected, &[], &only_here(&player.live), &Limits::default(), player.now())
     };
     for (under, pose) in [("base", Pose::identity()), ("mount", mount), ("plate", plate)] {
-        let judgement = judged(under, pose, &flat);
-        assert_eq!(verdicts(&judgement), [], "{under}");
-        let arm = &judgement.findings[1];
+        let check = checked(under, pose, &flat);
+        assert_eq!(faults(&check), [], "{under}");
+        let arm = &check.findings[1];
         assert!(arm.detail.starts_with("where the joint state") && arm.error.unwrap().0 < 1e-9, "{arm:?}");
         assert_eq!(arm.detail.contains("which is rigid in \"base\""), under != "base", "{arm:?}");
         assert_eq!((arm.expected_parent.as_deref(), arm.actual_parent.as_deref()), (Some("base"), Some(under)));
     }
     // It must be where its joint can take it all the same, and not just anywhere.
-    assert_eq!(verdicts(&judged("mount", Pose::identity(), &flat)), [("arm", Verdict::Off)]);
-    assert_eq!(verdicts(&judged("camera", mount, &flat))[0], ("arm", Verdict::WrongParent));
+    assert_eq!(faults(&checked("mount", Pose::identity(), &flat)), [("arm", FrameStatus::Off)]);
+    assert_eq!(faults(&checked("camera", mount, &flat))[0], ("arm", FrameStatus::WrongParent));
     let mut nested = flat;
     nested.frames[1].is_apart = false;
-    assert_eq!(verdicts(&judged("mount", mount, &nested)), [("arm", Verdict::WrongParent)], "it lies in the base");
+    assert_eq!(faults(&checked("mount", mount, &nested)), [("arm", FrameStatus::WrongParent)], "it lies in the base");
+}
+
+/// `/x` hangs on `y`, which hangs on `x`.
+#[test]
+fn names_with_and_without_a_slash_may_lead_round_in_a_circle() {
+    let mut flat = asset();
+    flat.frames[1].is_apart = true;
+    let explicit = |id, parent| AssetFrame { kind: FrameKind::Frame, ..frame(id, Some(parent), 0.1) };
+    flat.frames.extend([explicit("/x", "y"), explicit("y", "x")]);
+    let moved = |mut t: Said, topic| {
+        t.parent = "x".to_owned();
+        vec![(t, topic, ID)]
+    };
+    let player = only("arm", moved).play(100);
+    let expected = Expected::new(flat, player.start).expect("a model");
+    let check = check_frames(&expected, &["arm".to_owned()], &only_here(&player.live), &Limits::default(), player.now());
+    assert_eq!(check.findings[0].verdict, FrameStatus::WrongParent);
 }
 
 #[test]
 fn a_frame_that_is_not_told_is_missing_and_one_that_falls_silent_is_stale() {
-    let judgement = only("hand", |_, _| vec![]).play(100).judged();
-    assert_eq!(verdicts(&judgement), [("hand", Verdict::Missing)]);
+    let check = only("hand", |_, _| vec![]).play(100).checked();
+    assert_eq!(faults(&check), [("hand", FrameStatus::Missing)]);
     let mut player = Player::new().play(1000);
     player.at += 6000;
-    let judgement = player.judged();
-    assert_eq!(verdicts(&judgement), [("arm", Verdict::Stale), ("hand", Verdict::Stale), ("finger", Verdict::Stale)]);
-    assert_eq!(kinds(&judgement), [CauseKind::NoJointStates]);
-    assert!(judgement.causes[0].to_string().contains("/joint_states"));
+    let check = player.checked();
+    assert_eq!(faults(&check), [("arm", FrameStatus::Stale), ("hand", FrameStatus::Stale), ("finger", FrameStatus::Stale)]);
+    assert_eq!(kinds(&check), [CauseKind::NoJointStates]);
+    assert!(check.causes[0].to_string().contains("/joint_states"));
 }
 
 #[test]
@@ -368,16 +387,16 @@ fn joint_states_without_a_stamp_are_named() {
     player.joints = false;
     let mut player = player.play(100);
     let now = player.now();
-    player.live.hear_joints(&state(0, &[("turn", 0.0)]).borrowed(), ID, now);
-    assert_eq!(kinds(&player.judged()), [CauseKind::UnstampedJointStates]);
+    player.live.add_joint_positions(&state(0, &[("turn", 0.0)]).borrowed(), ID, now);
+    assert_eq!(kinds(&player.checked()), [CauseKind::UnstampedJointStates]);
 }
 
 #[test]
 fn mimics_that_nobody_moves_are_named() {
-    let judgement = only("finger", |_, _| vec![]).play(1000).judged();
-    assert_eq!(verdicts(&judgement), [("finger", Verdict::Missing)]);
-    assert_eq!(kinds(&judgement), [CauseKind::UnpublishedMimics]);
-    assert!(judgement.causes[0].sentence.contains("follow"), "{}", judgement.causes[0]);
+    let check = only("finger", |_, _| vec![]).play(1000).checked();
+    assert_eq!(faults(&check), [("finger", FrameStatus::Missing)]);
+    assert_eq!(kinds(&check), [CauseKind::UnpublishedMimics]);
+    assert!(check.causes[0].sentence.contains("follow"), "{}", check.causes[0]);
 }
 
 #[test]
@@ -387,12 +406,12 @@ fn a_prefix_is_said_once() {
         t.parent.insert_str(0, "r1/");
         vec![(t, topic, ID)]
     };
-    let judgement = Player::bent(prefixed).play(1000).judged();
-    assert_eq!(kinds(&judgement), [CauseKind::FramePrefix]);
-    let cause = &judgement.causes[0].sentence;
+    let check = Player::bent(prefixed).play(1000).checked();
+    assert_eq!(kinds(&check), [CauseKind::FramePrefix]);
+    let cause = &check.causes[0].sentence;
     assert!(cause.contains("\"r1/\"") && cause.contains("all are as the asset says"), "{cause}");
-    assert!(judgement.findings.iter().all(|f| f.verdict == Verdict::Missing), "{judgement:?}");
-    assert_eq!(judgement.findings[1].detail, "TF has it as \"r1/arm\"");
+    assert!(check.findings.iter().all(|f| f.verdict == FrameStatus::Missing), "{check:?}");
+    assert_eq!(check.findings[1].detail, "TF has it as \"r1/arm\"");
 }
 
 #[test]
@@ -414,27 +433,30 @@ fn names_that_no_prim_can_have_are_said() {
         }
         asset
     };
-    let judged = |player: &Player, asset: AssetFrames, only: &[&str]| {
+    let checked = |player: &Player, asset: AssetFrames, only: &[&str]| {
         let only: Vec<String> = only.iter().map(|id| (*id).to_owned()).collect();
         let expected = Expected::new(asset, player.start).expect("a model");
-        judge(&expected, &only, &only_here(&player.live), &Limits::default(), player.now())
+        check_frames(&expected, &only, &only_here(&player.live), &Limits::default(), player.now())
     };
     let player = Player::bent(renamed).play(1000);
-    let judgement = judged(&player, named(), &[]);
+    let check = checked(&player, named(), &[]);
     // What hangs on them is as the asset says, and what it lacks below them is found.
-    assert_eq!(verdicts(&judgement), [("arm", Verdict::Missing), ("camera", Verdict::Missing), ("r1/lens", Verdict::Extra)]);
-    assert_eq!(kinds(&judgement), [CauseKind::EncodedNames]);
-    let cause = &judgement.causes[0].sentence;
+    assert_eq!(
+        faults(&check),
+        [("arm", FrameStatus::Missing), ("camera", FrameStatus::Missing), ("r1/lens", FrameStatus::Extra)]
+    );
+    assert_eq!(kinds(&check), [CauseKind::EncodedNames]);
+    let cause = &check.causes[0].sentence;
     assert!(cause.contains("\"r1/arm\", \"r1/camera\"") && cause.contains("all are as the asset says"), "{cause}");
-    assert!(judgement.findings[1].detail.contains("\"r1/arm\""), "{judgement:?}");
-    assert_eq!(judged(&player, named(), &["r1/arm"]).findings, [judgement.findings[1].clone()]);
+    assert!(check.findings[1].detail.contains("\"r1/arm\""), "{check:?}");
+    assert_eq!(checked(&player, named(), &["r1/arm"]).findings, [check.findings[1].clone()]);
 
     // What else is wrong with them is found.
     let mut shifted = named();
     shifted.frames[5].pose = Pose::translation(0.4, 0.0, 0.0);
-    let judgement = judged(&player, shifted, &["camera"]);
-    assert_eq!(verdicts(&judgement), [("camera", Verdict::Off)]);
-    assert!(judgement.findings[0].detail.contains("\"r1/camera\""), "{judgement:?}");
+    let check = checked(&player, shifted, &["camera"]);
+    assert_eq!(faults(&check), [("camera", FrameStatus::Off)]);
+    assert!(check.findings[0].detail.contains("\"r1/camera\""), "{check:?}");
 
     // Either name is ignored, whatever is wrong.
     for pattern in ["camera", "r1/cam*"] {
@@ -442,15 +464,15 @@ fn names_that_no_prim_can_have_are_said() {
         let mut shifted = named();
         shifted.frames[5].pose = Pose::translation(0.4, 0.0, 0.0);
         let expected = Expected::new(shifted, player.start).expect("a model");
-        let judgement = judge(&expected, &["camera".to_owned()], &only_here(&player.live), &limits, player.now());
-        assert!(judgement.is_ok(), "{pattern}: {judgement:?}");
+        let check = check_frames(&expected, &["camera".to_owned()], &only_here(&player.live), &limits, player.now());
+        assert!(check.is_ok(), "{pattern}: {check:?}");
     }
 
     // What is shown to people and could be a prim's name is no alias.
     let mut shown = named();
     shown.frames[3].display_name = Some("hand".to_owned());
     let player = Player::bent(|t, topic| if t.child == "tool" { vec![] } else { vec![(t, topic, ID)] }).play(1000);
-    assert_eq!(verdicts(&judged(&player, shown, &["tool"])), [("tool", Verdict::Missing)]);
+    assert_eq!(faults(&checked(&player, shown, &["tool"])), [("tool", FrameStatus::Missing)]);
 
     // Behind a prefix too.
     let prefixed = move |t, topic| {
@@ -461,13 +483,13 @@ fn names_that_no_prim_can_have_are_said() {
         }
         bent
     };
-    let judgement = judged(&Player::bent(prefixed).play(1000), named(), &[]);
-    let cause = &judgement.causes[0];
-    assert!(cause.kind == CauseKind::FramePrefix && cause.sentence.contains("all are as the asset says"), "{judgement:?}");
+    let check = checked(&Player::bent(prefixed).play(1000), named(), &[]);
+    let cause = &check.causes[0];
+    assert!(cause.kind == CauseKind::FramePrefix && cause.sentence.contains("all are as the asset says"), "{check:?}");
 
     // A robot that has the asset's names, as in simulation, is as it says.
-    let judgement = judged(&Player::new().play(1000), named(), &[]);
-    assert!(judgement.is_ok() && judgement.causes.is_empty(), "{judgement:?}");
+    let check = checked(&Player::new().play(1000), named(), &[]);
+    assert!(check.is_ok() && check.causes.is_empty(), "{check:?}");
 }
 
 #[test]
@@ -481,19 +503,19 @@ fn of_many_robots_with_prefixes_each_has_its_own() {
         });
         player = player.play(100);
     }
-    let judged = |namespace: &str| {
+    let checked = |namespace: &str| {
         let mut robot = asset();
         robot.context.namespace = namespace.to_owned();
         let expected = Expected::new(robot, player.start).expect("a model");
-        judge(&expected, &[], &only_here(&player.live), &Limits::default(), player.now())
+        check_frames(&expected, &[], &only_here(&player.live), &Limits::default(), player.now())
     };
     // Of equals the first by name, so that it is the same every time.
     for (namespace, prefix) in [("/r1", "r1/"), ("/r2", "r2/"), ("/r3", "r3/"), ("/", "r1/"), ("/r4", "r1/")] {
-        let judgement = judged(namespace);
-        assert_eq!(kinds(&judgement), [CauseKind::FramePrefix], "{namespace}");
-        let cause = &judgement.causes[0].sentence;
+        let check = checked(namespace);
+        assert_eq!(kinds(&check), [CauseKind::FramePrefix], "{namespace}");
+        let cause = &check.causes[0].sentence;
         assert!(cause.contains(&format!("{prefix:?}")), "{namespace}: {cause}");
-        assert_eq!(judgement.findings[3].detail, format!("TF has it as \"{prefix}tool\""));
+        assert_eq!(check.findings[3].detail, format!("TF has it as \"{prefix}tool\""));
     }
 }
 
@@ -508,12 +530,16 @@ fn positions_beyond_all_measure_leave_nothing_to_compare_with() {
         player = player.play(10);
         let position = if n % 2 == 0 { f64::MAX } else { f64::MIN };
         let now = player.now();
-        player.live.hear_joints(&state(1000 + player.at - 5, &[("turn", position), ("slide", position)]).borrowed(), ID, now);
+        player.live.add_joint_positions(
+            &state(1000 + player.at - 5, &[("turn", position), ("slide", position)]).borrowed(),
+            ID,
+            now,
+        );
     }
-    let judgement = judge(&expected, &[], &only_here(&player.live), &Limits::default(), player.now());
-    assert_eq!(verdicts(&judgement), []);
+    let check = check_frames(&expected, &[], &only_here(&player.live), &Limits::default(), player.now());
+    assert_eq!(faults(&check), []);
     for moving in [1, 2, 4] {
-        assert!(judgement.findings[moving].detail.contains("no joint state"), "{:?}", judgement.findings[moving]);
+        assert!(check.findings[moving].detail.contains("no joint state"), "{:?}", check.findings[moving]);
     }
 }
 
@@ -528,10 +554,10 @@ fn another_namespace_is_said() {
         hear(&mut there, topic, &[transform(&parent, &frame.id, &frame.pose, stamp)], ID, player.now());
     }
     let here = Live::new(topics(""));
-    let judgement =
-        judge(&expected, &[], &Sources { elsewhere: &[&there], ..only_here(&here) }, &Limits::default(), player.now());
-    assert_eq!(kinds(&judgement), [CauseKind::OtherNamespace]);
-    let cause = &judgement.causes[0].sentence;
+    let check =
+        check_frames(&expected, &[], &Sources { elsewhere: &[&there], ..only_here(&here) }, &Limits::default(), player.now());
+    assert_eq!(kinds(&check), [CauseKind::OtherNamespace]);
+    let cause = &check.causes[0].sentence;
     assert!(cause.contains("/r1/tf_static") && cause.contains("instead of /tf "), "{cause}");
 }
 
@@ -544,11 +570,14 @@ fn an_older_description_is_recognised() {
     newer.frames.push(frame("new", Some("tool"), 0.1));
     let older = Arc::new(Expected::new(asset(), player.start).unwrap());
     let expected = Expected::new(newer.clone(), player.start).unwrap().after(Some(older));
-    let judged = |expected: &Expected| judge(expected, &[], &only_here(&player.live), &Limits::default(), player.now());
-    let judgement = judged(&expected);
-    assert_eq!(verdicts(&judgement), [("tool", Verdict::Off), ("camera", Verdict::WrongParent), ("new", Verdict::Missing)]);
-    assert_eq!(kinds(&judgement), [CauseKind::OlderDescription]);
-    assert_eq!(kinds(&judged(&Expected::new(newer, player.start).unwrap())), []);
+    let checked = |expected: &Expected| check_frames(expected, &[], &only_here(&player.live), &Limits::default(), player.now());
+    let check = checked(&expected);
+    assert_eq!(
+        faults(&check),
+        [("tool", FrameStatus::Off), ("camera", FrameStatus::WrongParent), ("new", FrameStatus::Missing)]
+    );
+    assert_eq!(kinds(&check), [CauseKind::OlderDescription]);
+    assert_eq!(kinds(&checked(&Expected::new(newer, player.start).unwrap())), []);
 }
 
 #[test]
@@ -556,21 +585,18 @@ fn a_second_publisher_is_recognised() {
     // They are in step, so the moments kept may all be the first one's.
     let twice = |t: Said, topic| vec![(t.clone(), topic, ID), (shifted(t, 0.2), topic, OTHER)];
     for name in ["arm", "tool"] {
-        let judgement = only(name, twice).play(3000).judged();
-        assert_eq!(verdicts(&judgement), [(name, Verdict::Off)]);
-        assert_eq!(kinds(&judgement), [CauseKind::SecondPublisher]);
-        assert!(judgement.causes[0].sentence.contains(name));
+        let check = only(name, twice).play(3000).checked();
+        assert_eq!(faults(&check), [(name, FrameStatus::Off)]);
+        assert_eq!(kinds(&check), [CauseKind::SecondPublisher]);
+        assert!(check.causes[0].sentence.contains(name));
     }
     let elsewhere = |t: Said, topic| {
         let mut other = t.clone();
         other.parent = "base".to_owned();
         vec![(other, topic, OTHER), (t, topic, ID)]
     };
-    let judgement = only("hand", elsewhere).play(3000).judged();
-    assert_eq!(
-        (verdicts(&judgement), kinds(&judgement)),
-        (vec![("hand", Verdict::WrongParent)], vec![CauseKind::SecondPublisher])
-    );
+    let check = only("hand", elsewhere).play(3000).checked();
+    assert_eq!((faults(&check), kinds(&check)), (vec![("hand", FrameStatus::WrongParent)], vec![CauseKind::SecondPublisher]));
 }
 
 #[test]
@@ -579,10 +605,10 @@ fn a_second_publisher_of_a_joint_is_recognised() {
     for _ in 0..300 {
         player = player.play(10);
         let (now, positions) = (player.now(), player.positions());
-        player.live.hear_joints(&state(1000 + player.at, &[("turn", positions[0] + 0.5)]).borrowed(), OTHER, now);
+        player.live.add_joint_positions(&state(1000 + player.at, &[("turn", positions[0] + 0.5)]).borrowed(), OTHER, now);
     }
-    let judgement = player.judged();
-    assert!(kinds(&judgement).contains(&CauseKind::SecondPublisher), "{:?}", judgement.causes);
+    let check = player.checked();
+    assert!(kinds(&check).contains(&CauseKind::SecondPublisher), "{:?}", check.causes);
 }
 
 #[test]
@@ -593,9 +619,9 @@ fn a_calibrated_robot_is_recognised() {
         }
         vec![(t, topic, ID)]
     };
-    let judgement = Player::bent(bend).play(2000).judged();
-    assert_eq!(verdicts(&judgement), [("arm", Verdict::Off), ("hand", Verdict::Off), ("finger", Verdict::Off)]);
-    assert_eq!(kinds(&judgement), [CauseKind::Calibration]);
+    let check = Player::bent(bend).play(2000).checked();
+    assert_eq!(faults(&check), [("arm", FrameStatus::Off), ("hand", FrameStatus::Off), ("finger", FrameStatus::Off)]);
+    assert_eq!(kinds(&check), [CauseKind::Calibration]);
 }
 
 #[test]
@@ -605,14 +631,14 @@ fn what_hangs_on_the_robot_is_extra_and_no_fault() {
     let more = [("tool", "gripper"), ("gripper", "jaw"), ("map", "base"), ("map", "table"), ("robot", "odd")];
     let more = more.map(|(parent, child)| transform(parent, child, &Pose::identity(), 0));
     hear(&mut player.live, Topic::Static, &more, OTHER, now);
-    let judgement = player.judged();
-    assert_eq!(verdicts(&judgement), [("gripper", Verdict::Extra), ("jaw", Verdict::Extra)]);
-    assert!(judgement.is_ok() && judgement.findings[0].actual_parent.as_deref() == Some("map"));
+    let check = player.checked();
+    assert_eq!(faults(&check), [("gripper", FrameStatus::Extra), ("jaw", FrameStatus::Extra)]);
+    assert!(check.is_ok() && check.findings[0].actual_parent.as_deref() == Some("map"));
     let expected = Expected::new(asset(), player.start).unwrap();
     let limits = Limits { ignore: vec!["grip*".to_owned(), "t??l".to_owned()], ..Limits::default() };
-    let judgement = judge(&expected, &[], &only_here(&player.live), &limits, now);
-    assert_eq!(verdicts(&judgement), []);
-    assert!(judgement.findings[3].detail.starts_with("not looked at"));
+    let check = check_frames(&expected, &[], &only_here(&player.live), &limits, now);
+    assert_eq!(faults(&check), []);
+    assert!(check.findings[3].detail.starts_with("not looked at"));
 }
 
 #[test]
@@ -638,36 +664,42 @@ fn the_root_hangs_on_anything_unless_the_asset_says_what() {
     let mut player = Player::new().play(100);
     let now = player.now();
     hear(&mut player.live, Topic::Moving, &[transform("odom", "base", &Pose::identity(), 0)], ID, now);
-    assert_eq!(verdicts(&player.judged()), []);
+    assert_eq!(faults(&player.checked()), []);
     let mut held = asset();
     held.context.parent_frame = Some("world".to_owned());
     held.frames[0].parent = Some("world".to_owned());
-    let judged = |asset: &AssetFrames| {
-        judge(&Expected::new(asset.clone(), player.start).unwrap(), &[], &only_here(&player.live), &Limits::default(), now)
+    let checked = |asset: &AssetFrames| {
+        check_frames(
+            &Expected::new(asset.clone(), player.start).unwrap(),
+            &[],
+            &only_here(&player.live),
+            &Limits::default(),
+            now,
+        )
     };
-    assert_eq!(verdicts(&judged(&held)), [("base", Verdict::WrongParent)]);
+    assert_eq!(faults(&checked(&held)), [("base", FrameStatus::WrongParent)]);
     held.frames[0].parent = Some("odom".to_owned());
-    assert_eq!(verdicts(&judged(&held)), []);
+    assert_eq!(faults(&checked(&held)), []);
 }
 
 #[test]
 fn the_ros_root_is_told_only_where_it_is_broadcast() {
     let mut player = Player::new().play(100);
-    assert_eq!(player.judged().findings.len(), 6);
+    assert_eq!(player.checked().findings.len(), 6);
     let now = player.now();
     let both = [("world", "robot"), ("robot", "base")].map(|(p, c)| transform(p, c, &Pose::identity(), 0));
     hear(&mut player.live, Topic::Static, &both, ID, now);
-    let judgement = player.judged();
-    assert_eq!((verdicts(&judgement), judgement.findings.len()), (vec![], 7));
-    assert_eq!(judgement.findings[6].frame, "robot");
+    let check = player.checked();
+    assert_eq!((faults(&check), check.findings.len()), (vec![], 7));
+    assert_eq!(check.findings[6].frame, "robot");
 }
 
 #[test]
 fn a_cameras_own_frame_may_be_unheard_but_not_elsewhere() {
     let mut own = asset();
     own.frames[3].from_sensor = true;
-    let judged = |player: &Player| {
-        judge(
+    let checked = |player: &Player| {
+        check_frames(
             &Expected::new(own.clone(), player.start).unwrap(),
             &[],
             &only_here(&player.live),
@@ -675,9 +707,9 @@ fn a_cameras_own_frame_may_be_unheard_but_not_elsewhere() {
             player.now(),
         )
     };
-    assert_eq!(verdicts(&judged(&only("tool", |_, _| vec![]).play(100))), []);
+    assert_eq!(faults(&checked(&only("tool", |_, _| vec![]).play(100))), []);
     let off = only("tool", |t, topic| vec![(shifted(t, 0.1), topic, ID)]).play(100);
-    assert_eq!(verdicts(&judged(&off)), [("tool", Verdict::Off)]);
+    assert_eq!(faults(&checked(&off)), [("tool", FrameStatus::Off)]);
 }
 
 #[test]
@@ -687,9 +719,9 @@ fn only_the_frames_asked_for() {
     hear(&mut player.live, Topic::Static, &[transform("tool", "more", &Pose::identity(), 0)], ID, now);
     let expected = Expected::new(asset(), player.start).unwrap();
     let only = ["/arm".to_owned(), "more".to_owned(), "nowhere".to_owned()];
-    let judgement = judge(&expected, &only, &only_here(&player.live), &Limits::default(), now);
-    let found: Vec<_> = judgement.findings.iter().map(|f| (f.frame.as_str(), f.verdict)).collect();
-    assert_eq!(found, [("arm", Verdict::Ok), ("more", Verdict::Extra), ("nowhere", Verdict::Missing)]);
+    let check = check_frames(&expected, &only, &only_here(&player.live), &Limits::default(), now);
+    let found: Vec<_> = check.findings.iter().map(|f| (f.frame.as_str(), f.verdict)).collect();
+    assert_eq!(found, [("arm", FrameStatus::Ok), ("more", FrameStatus::Extra), ("nowhere", FrameStatus::Missing)]);
 }
 
 #[test]
@@ -697,17 +729,17 @@ fn a_planar_joint_may_slide_and_turn_in_its_plane_and_nothing_else() {
     let mut planar = asset();
     planar.joints[0].kind = JointKind::Planar;
     let expected = Expected::new(planar, Instant::now()).unwrap();
-    let judged = |pose: Pose| {
+    let checked = |pose: Pose| {
         let (mut live, now) = (Live::new(topics("")), Instant::now());
         hear(&mut live, Topic::Moving, &[transform("base", "arm", &pose, 0)], ID, now);
-        judge(&expected, &["arm".to_owned()], &only_here(&live), &Limits::default(), now).findings[0].verdict
+        check_frames(&expected, &["arm".to_owned()], &only_here(&live), &Limits::default(), now).findings[0].verdict
     };
     let at = |x, y, z, rpy: [f64; 3]| {
         Pose::from_parts(Translation3::new(x, y, z), UnitQuaternion::from_euler_angles(rpy[0], rpy[1], rpy[2]))
     };
-    assert_eq!(judged(at(3.0, -2.0, 0.5, [0.0, 0.0, 2.0])), Verdict::Ok);
-    assert_eq!(judged(at(3.0, -2.0, 0.6, [0.0; 3])), Verdict::Off);
-    assert_eq!(judged(at(0.0, 0.0, 0.5, [0.1, 0.0, 0.0])), Verdict::Off);
+    assert_eq!(checked(at(3.0, -2.0, 0.5, [0.0, 0.0, 2.0])), FrameStatus::Ok);
+    assert_eq!(checked(at(3.0, -2.0, 0.6, [0.0; 3])), FrameStatus::Off);
+    assert_eq!(checked(at(0.0, 0.0, 0.5, [0.1, 0.0, 0.0])), FrameStatus::Off);
 }
 
 #[test]
@@ -720,8 +752,9 @@ fn what_was_heard_before_the_asset_was_written_is_of_an_older_description() {
     player.bend = Box::new(|t, topic| vec![(t, topic, ID)]);
     let since = player.now();
     let player = player.play(50);
-    let judged =
-        |since| judge(&Expected::new(asset(), since).unwrap(), &[], &only_here(&player.live), &Limits::default(), player.now());
-    assert_eq!(verdicts(&judged(since)), []);
-    assert_eq!(verdicts(&judged(player.start)), [("arm", Verdict::Off)]);
+    let checked = |since| {
+        check_frames(&Expected::new(asset(), since).unwrap(), &[], &only_here(&player.live), &Limits::default(), player.now())
+    };
+    assert_eq!(faults(&checked(since)), []);
+    assert_eq!(faults(&checked(player.start)), [("arm", FrameStatus::Off)]);
 }

@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use nalgebra::{Quaternion, Translation3, UnitQuaternion};
 
 use crate::input::{PublisherId, Transform};
-use crate::stream::{Stream, Told};
+use crate::stream::{StampOrder, Stream};
 use urdf_usd_robot::Pose;
 
 /// The most frames that are kept: beyond it, someone is making up names.
@@ -75,7 +75,7 @@ impl Edge {
         self.stream.publisher()
     }
 
-    /// Whether a moment of it may be held against joint states: not while its publishers may have begun anew.
+    /// Whether a moment of it may be compared with joint states: not while its publishers may have begun anew.
     pub(crate) fn is_calm(&self, moment: &Moment) -> bool {
         self.stream.is_calm(moment.heard)
     }
@@ -96,7 +96,7 @@ impl Moment {
 
 /// What was heard of a frame on either topic.
 #[derive(Clone, Debug, Default)]
-pub struct Heard {
+pub struct TreeFrame {
     name: String,
     moving: Option<Edge>,
     fixed: Option<Edge>,
@@ -104,7 +104,7 @@ pub struct Heard {
     children: Vec<usize>,
 }
 
-impl Heard {
+impl TreeFrame {
     /// The last transform on a topic.
     pub fn on(&self, topic: Topic) -> Option<&Edge> {
         match topic {
@@ -131,7 +131,7 @@ impl Heard {
 #[derive(Clone, Debug)]
 pub struct Tree {
     /// Every frame named, as a parent or as a child.
-    frames: Vec<Heard>,
+    frames: Vec<TreeFrame>,
     index: HashMap<String, usize, RandomState>,
     moving_topic: String,
     static_topic: String,
@@ -192,7 +192,7 @@ impl Tree {
             };
             match slot {
                 Some(edge) if edge.parent == parent => {
-                    went_back |= edge.hear(topic, pose, stamp, publisher, heard);
+                    went_back |= edge.update(topic, pose, stamp, publisher, heard);
                 }
                 _ => self.hang(topic, index, parent, Moment { stamp, pose, heard }, publisher),
             }
@@ -212,7 +212,7 @@ impl Tree {
         let mut stream = before.as_ref().map_or_else(|| Stream::new(publisher, moment.stamp), |edge| edge.stream);
         let mut moments = VecDeque::new();
         if before.is_some() {
-            stream.hear(publisher, moment.stamp, moment.heard);
+            stream.add(publisher, moment.stamp, moment.heard);
         }
         if topic == Topic::Moving && moment.stamp != 0 {
             moments.push_back(moment);
@@ -246,7 +246,7 @@ impl Tree {
             return None;
         }
         self.index.insert(name.to_owned(), self.frames.len());
-        self.frames.push(Heard { name: name.to_owned(), ..Heard::default() });
+        self.frames.push(TreeFrame { name: name.to_owned(), ..TreeFrame::default() });
         Some(self.frames.len() - 1)
     }
 
@@ -302,7 +302,7 @@ impl Tree {
 
     /// Takes in which publishers of `/tf_static` are there. What one said that has left is forgotten, as it is for whoever starts to
     /// listen now. Publishers that were never told of are left alone.
-    pub(crate) fn hear_static_publishers(&mut self, present: &[PublisherId]) {
+    pub(crate) fn set_static_publishers(&mut self, present: &[PublisherId]) {
         let present: HashSet<PublisherId> = present.iter().copied().collect();
         let gone: HashSet<PublisherId> = self.present.difference(&present).copied().collect();
         self.present.clone_from(&present);
@@ -324,7 +324,7 @@ impl Tree {
     }
 
     /// What was heard of a frame.
-    pub fn get(&self, frame: &str) -> Option<&Heard> {
+    pub fn get(&self, frame: &str) -> Option<&TreeFrame> {
         let heard = &self.frames[*self.index.get(plain(frame))?];
         (heard.moving.is_some() || heard.fixed.is_some()).then_some(heard)
     }
@@ -356,7 +356,7 @@ impl Tree {
 
 impl Edge {
     /// Takes in what is said under the same parent; tells whether the publisher's clock went back.
-    fn hear(&mut self, topic: Topic, pose: Pose, stamp: i64, publisher: PublisherId, heard: Instant) -> bool {
+    fn update(&mut self, topic: Topic, pose: Pose, stamp: i64, publisher: PublisherId, heard: Instant) -> bool {
         if publisher != self.publisher() {
             let last = Moment { stamp: self.stamp, pose: self.pose, heard: self.heard };
             match &mut self.other {
@@ -369,22 +369,22 @@ impl Edge {
         }
         (self.pose, self.stamp, self.heard) = (pose, stamp, heard);
         let moment = Moment { stamp, pose, heard };
-        let told = self.stream.hear(publisher, moment.stamp, heard);
+        let order = self.stream.add(publisher, moment.stamp, heard);
         if topic == Topic::Static || moment.stamp == 0 {
             return false;
         }
-        if matches!(told, Told::Anew | Told::SetBack) {
+        if matches!(order, StampOrder::NewStart | StampOrder::ClockReset) {
             self.moments.clear();
         }
         // One that is late goes without, and of another publisher whose clock is behind: it is the last one all the same.
         let is_next = self.moments.back().is_none_or(|last| moment.stamp.saturating_sub(last.stamp) >= SPACING);
-        if is_next && told != Told::Late {
+        if is_next && order != StampOrder::Late {
             if self.moments.len() == MOST_MOMENTS {
                 self.moments.pop_front();
             }
             self.moments.push_back(moment);
         }
-        told == Told::SetBack
+        order == StampOrder::ClockReset
     }
 }
 
@@ -488,9 +488,9 @@ mod tests {
         assert!(tree.get("seen_1499_99").is_some() && tree.get("seen_0_0").is_none());
         assert_eq!(tree.children("base").collect::<Vec<_>>(), ["arm"]);
         assert_eq!(tree.children("arm").collect::<Vec<_>>(), ["tool"]);
-        assert_eq!(tree.get("tool").and_then(Heard::newest).map(|(_, edge)| edge.parent.as_str()), Some("arm"));
-        let seen = tree.children("map").count();
-        assert!(seen == tree.frames.len() - 4, "{seen} of {}", tree.frames.len());
+        assert_eq!(tree.get("tool").and_then(TreeFrame::newest).map(|(_, edge)| edge.parent.as_str()), Some("arm"));
+        let observed = tree.children("map").count();
+        assert!(observed == tree.frames.len() - 4, "{observed} of {}", tree.frames.len());
     }
 
     #[test]
@@ -523,9 +523,9 @@ mod tests {
         let id = |n| PublisherId([n; 16]);
         add(&mut tree, Topic::Static, &[transform("a", "b", 0.0)], id(1), now);
         add(&mut tree, Topic::Static, &[transform("a", "c", 0.0)], id(2), now);
-        tree.hear_static_publishers(&[id(1)]);
+        tree.set_static_publishers(&[id(1)]);
         assert!(tree.get("c").is_some(), "it was never told of");
-        tree.hear_static_publishers(&[]);
+        tree.set_static_publishers(&[]);
         assert!(tree.get("b").is_none() && tree.get("c").is_some());
         assert_eq!(tree.children("a").collect::<Vec<_>>(), ["c"]);
     }
@@ -538,12 +538,12 @@ mod tests {
         for x in [1.0, 2.0] {
             add(&mut tree, Topic::Static, &[transform("other", "b", x)], id(2), now);
         }
-        tree.hear_static_publishers(&[id(1), id(2)]);
-        tree.hear_static_publishers(&[id(1)]);
+        tree.set_static_publishers(&[id(1), id(2)]);
+        tree.set_static_publishers(&[id(1)]);
         let (_, edge) = tree.get("b").unwrap().newest().unwrap();
         assert_eq!((edge.parent.as_str(), edge.pose.translation.x, edge.publisher()), ("a", 0.5, id(1)));
         assert_eq!((tree.children("a").count(), tree.children("other").count()), (1, 0));
-        tree.hear_static_publishers(&[]);
+        tree.set_static_publishers(&[]);
         assert!(tree.get("b").is_none());
     }
 

@@ -11,7 +11,7 @@ use crate::ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
 use crate::ros::msg::std_msgs::Header;
 use crate::ros::msg::urdf_usd::{CheckFramesRequest, CheckFramesResponse};
 use crate::ros::{Node, Request};
-use crate::tf_check::{Expected, Judgement, Verdict, judge};
+use crate::tf_check::{Expected, FrameCheck, FrameStatus, check_frames as judge};
 
 /// How many robots are told of in full on `/diagnostics` each time. Of more, those that are as they should be are told of in a
 /// sentence; their details come with every change.
@@ -82,7 +82,7 @@ impl<N: Node> Engine<N> {
             (!is_silent).then(|| judge(frames, &[], heard, &limits, Instant::now()))
         });
         let Some(judgement) = judgement else { return News::None };
-        let verdicts = |j: &Judgement| j.findings.iter().map(|f| (f.frame.clone(), f.verdict)).collect::<Vec<_>>();
+        let verdicts = |j: &FrameCheck| j.findings.iter().map(|f| (f.frame.clone(), f.verdict)).collect::<Vec<_>>();
         let news = match &robot.judgement {
             Some(before) if *before == judgement => News::None,
             Some(before) if verdicts(before) == verdicts(&judgement) => News::Details,
@@ -101,7 +101,7 @@ impl<N: Node> Engine<N> {
         if news == News::Verdicts {
             let judgement = self.robots.get(key).and_then(|robot| robot.judgement.as_ref());
             let findings = judgement.map_or(&[][..], |judgement| &judgement.findings);
-            let ok = findings.iter().filter(|f| f.verdict == Verdict::Ok).count();
+            let ok = findings.iter().filter(|f| f.verdict == FrameStatus::Ok).count();
             self.site.tell("frames", &serde_json::json!({ "key": key, "ok": ok, "total": findings.len() }));
             self.publish_status(key);
         }
@@ -261,10 +261,10 @@ impl<N: Node> Engine<N> {
             Frames::Read(Err(reason)) => return refuse(format!("the frames of {:?} cannot be read: {reason}", robot.name)),
         };
         let limits = self.limits();
-        let Judgement { findings, causes } =
+        let FrameCheck { findings, causes } =
             self.scopes.with(&robot.home, |heard| judge(frames, &request.frames, heard, &limits, Instant::now()));
         let wrong = findings.iter().filter(|finding| finding.verdict.is_fault()).count();
-        let all = findings.iter().filter(|finding| finding.verdict != Verdict::Extra).count();
+        let all = findings.iter().filter(|finding| finding.verdict != FrameStatus::Extra).count();
         let cause: String = causes.iter().map(|cause| format!("; {cause}")).collect();
         Some(CheckFramesResponse {
             success: true,

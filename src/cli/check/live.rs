@@ -19,7 +19,7 @@ use crate::process::signals::Interrupted;
 use crate::process::{fail, runtime};
 use crate::ros::msg::urdf_usd::FrameVerdict;
 use crate::ros::{self, Args, Node};
-use crate::tf_check::{Expected, Finding, Limits, Verdict};
+use crate::tf_check::{Expected, Finding, FrameStatus, Limits};
 use crate::usd;
 
 /// The node's name unless it is remapped.
@@ -67,7 +67,7 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
     match listen_to(&args, &expected, &listen) {
         Ok(Some(outcome)) => {
             let printed = print(listen.asset, &outcome, listen.format);
-            if outcome.judgement.is_ok() { printed } else { ExitCode::FAILURE }
+            if outcome.check.is_ok() { printed } else { ExitCode::FAILURE }
         }
         Ok(None) => ExitCode::from(INTERRUPTED),
         Err(diagnostic) => fail(&diagnostic),
@@ -103,25 +103,25 @@ fn print(asset: &Path, outcome: &Outcome, format: Format) -> ExitCode {
     }
 }
 
-fn print_text(asset: &Path, Outcome { judgement, topics }: &Outcome) {
+fn print_text(asset: &Path, Outcome { check, topics }: &Outcome) {
     let mut out = std::io::stdout().lock();
-    let findings = &judgement.findings;
+    let findings = &check.findings;
     let width = findings.iter().map(|finding| finding.frame.chars().count()).max().unwrap_or(0);
     // A closed pipe (`| head`) is the reader's choice.
     for Finding { frame, verdict, detail, .. } in findings {
         let line = format!("{frame:width$}  {:12}  {detail}", verdict.as_str());
         let _ = writeln!(out, "{}", escape_controls(&line));
     }
-    for cause in &judgement.causes {
+    for cause in &check.causes {
         let _ = writeln!(out, "cause: {}", escape_controls(&cause.to_string()));
     }
-    let count = |wanted: fn(Verdict) -> bool| findings.iter().filter(|finding| wanted(finding.verdict)).count();
-    let extra = count(|verdict| verdict == Verdict::Extra);
+    let count = |wanted: fn(FrameStatus) -> bool| findings.iter().filter(|finding| wanted(finding.verdict)).count();
+    let extra = count(|verdict| verdict == FrameStatus::Extra);
     let more = if extra > 0 { format!(", {extra} more in TF") } else { String::new() };
     let summary = format!(
         "{}: {} of {} as the asset says{more} ({}, {}, {})",
         asset.display(),
-        count(|verdict| verdict == Verdict::Ok),
+        count(|verdict| verdict == FrameStatus::Ok),
         plural(findings.len() - extra, "frame"),
         topics.moving,
         topics.fixed,
@@ -130,36 +130,36 @@ fn print_text(asset: &Path, Outcome { judgement, topics }: &Outcome) {
     let _ = writeln!(out, "{}", escape_controls(&summary));
 }
 
-fn as_json(asset: &Path, Outcome { judgement, topics }: &Outcome) -> Value {
-    let frames: Vec<FrameVerdict> = judgement.findings.iter().cloned().map(tf_messages::verdict).collect();
+fn as_json(asset: &Path, Outcome { check, topics }: &Outcome) -> Value {
+    let frames: Vec<FrameVerdict> = check.findings.iter().cloned().map(tf_messages::verdict).collect();
     let causes: Vec<Value> =
-        judgement.causes.iter().map(|cause| json!({ "kind": cause.kind.as_str(), "message": cause.sentence })).collect();
+        check.causes.iter().map(|cause| json!({ "kind": cause.kind.as_str(), "message": cause.sentence })).collect();
     json!({
         "asset": asset,
-        "ok": judgement.is_ok(),
+        "ok": check.is_ok(),
         "topics": { "tf": topics.moving, "tf_static": topics.fixed, "joint_states": topics.joints },
         "frames": frames,
         "causes": causes,
     })
 }
 
-fn diagnostics(asset: &Path, Outcome { judgement, .. }: &Outcome) -> Vec<Diagnostic> {
+fn diagnostics(asset: &Path, Outcome { check, .. }: &Outcome) -> Vec<Diagnostic> {
     let place = |frame: &str| Place { file: Some(asset.into()), element: frame.to_owned(), ..Place::default() };
-    let help: Vec<&str> = judgement.causes.iter().map(|cause| cause.sentence.as_str()).collect();
+    let help: Vec<&str> = check.causes.iter().map(|cause| cause.sentence.as_str()).collect();
     let help = help.join("; ");
     let of = |finding: &Finding| {
         let code = match finding.verdict {
-            Verdict::Missing => &codes::FRAME_MISSING,
-            Verdict::WrongParent => &codes::FRAME_PARENT,
-            Verdict::WrongTopic => &codes::FRAME_TOPIC,
-            Verdict::Off => &codes::FRAME_OFF,
-            Verdict::Stale => &codes::FRAME_STALE,
-            Verdict::Extra => &codes::FRAME_EXTRA,
-            Verdict::Ok => return None,
+            FrameStatus::Missing => &codes::FRAME_MISSING,
+            FrameStatus::WrongParent => &codes::FRAME_PARENT,
+            FrameStatus::WrongTopic => &codes::FRAME_TOPIC,
+            FrameStatus::Off => &codes::FRAME_OFF,
+            FrameStatus::Stale => &codes::FRAME_STALE,
+            FrameStatus::Extra => &codes::FRAME_EXTRA,
+            FrameStatus::Ok => return None,
         };
         let message =
             format!("frame {:?} is {}: {}", finding.frame, finding.verdict.as_str().replace('_', " "), finding.detail);
         Some(Diagnostic::new(code, place(&finding.frame), message).help(help.clone()))
     };
-    judgement.findings.iter().filter_map(of).collect()
+    check.findings.iter().filter_map(of).collect()
 }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use crate::check::{Deviation, Finding, FrameStatus, Observation, Snapshot, aliases, short};
 use crate::live::Live;
 use crate::tf::{Topic, plain};
-use crate::verdict::{Deviation, Finding, Look, Seen, Verdict, aliases, short};
 use urdf_usd_robot::frames::AssetFrame;
 
 /// How far a calibration moves a frame at most, in m and rad: what is more is another robot.
@@ -29,9 +29,9 @@ pub enum CauseKind {
     UnstampedJointStates,
     /// Joints that follow others are moved by nobody.
     UnpublishedMimics,
-    /// Two publishers take turns to tell the same frames or joints.
+    /// Two publishers take turns to publish the same frames or joints.
     SecondPublisher,
-    /// Static frames are told as if they moved.
+    /// Static frames are published as if they moved.
     StaticAsMoving,
     /// Many frames are off by small constant offsets.
     Calibration,
@@ -60,7 +60,7 @@ impl CauseKind {
     }
 }
 
-/// A cause, as it is told.
+/// A cause of several findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// Which.
@@ -77,22 +77,22 @@ impl fmt::Display for Cause {
 
 /// That frames have names in TF which no prim can have, and so others in the asset. Whoever looks one of them up by the other name does not
 /// find it, so it is missing; what else is found about it stays.
-pub(crate) fn encoded_names(look: &Look<'_>, seen: &mut [Seen]) -> Option<Cause> {
-    let ok = seen.iter().filter(|seen| !seen.finding.verdict.is_fault()).count();
+pub(crate) fn encoded_names(snapshot: &Snapshot<'_>, observed: &mut [Observation]) -> Option<Cause> {
+    let ok = observed.iter().filter(|observed| !observed.finding.verdict.is_fault()).count();
     let mut names = Vec::new();
-    for Seen { finding, .. } in seen.iter_mut() {
-        let Some(name) = look.aliases.get(finding.frame.as_str()) else { continue };
-        if look.ignores(&finding.frame, Some(name)) {
+    for Observation { finding, .. } in observed.iter_mut() {
+        let Some(name) = snapshot.aliases.get(finding.frame.as_str()) else { continue };
+        if snapshot.ignores(&finding.frame, Some(name)) {
             continue;
         }
         names.push(format!("{name:?}"));
         let known = format!("TF has it as {name:?}, which no prim can be called");
         (finding.verdict, finding.detail) = match finding.verdict {
-            Verdict::Ok => (Verdict::Missing, known),
+            FrameStatus::Ok => (FrameStatus::Missing, known),
             other => (other, format!("{known}; {}", finding.detail)),
         };
     }
-    let (count, all) = (names.len(), seen.len());
+    let (count, all) = (names.len(), observed.len());
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let apart = if ok == all { "all are as the asset says".to_owned() } else { format!("{ok} of {all} are as the asset says") };
     (count > 0).then(|| Cause {
@@ -106,40 +106,40 @@ pub(crate) fn encoded_names(look: &Look<'_>, seen: &mut [Seen]) -> Option<Cause>
 }
 
 /// The causes of what was found, the most likely first. Findings that a cause explains say so.
-pub(crate) fn of(look: &Look<'_>, seen: &mut [Seen], extra: &[Finding]) -> Vec<Cause> {
+pub(crate) fn causes(snapshot: &Snapshot<'_>, observed: &mut [Observation], extra: &[Finding]) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut add = |kind, sentence: Option<String>| causes.extend(sentence.map(|sentence| Cause { kind, sentence }));
-    add(CauseKind::SecondPublisher, second_publisher(look));
-    if !seen.iter().any(|seen| seen.finding.verdict.is_fault()) {
+    add(CauseKind::SecondPublisher, second_publisher(snapshot));
+    if !observed.iter().any(|observed| observed.finding.verdict.is_fault()) {
         return causes;
     }
-    let prefix = prefix(look, seen);
-    let is_elsewhere = if prefix.is_none() { other_namespace(look, seen) } else { None };
+    let prefix = prefix(snapshot, observed);
+    let is_elsewhere = if prefix.is_none() { other_namespace(snapshot, observed) } else { None };
     let is_heard_otherwise = prefix.is_some() || is_elsewhere.is_some();
-    add(CauseKind::FramePrefix, prefix.map(|prefix| tell_prefix(look, seen, &prefix)));
+    add(CauseKind::FramePrefix, prefix.map(|prefix| tell_prefix(snapshot, observed, &prefix)));
     add(CauseKind::OtherNamespace, is_elsewhere);
     if is_heard_otherwise {
         return causes;
     }
-    add(CauseKind::OlderDescription, older_description(look, seen, extra));
-    if is_unmoved(look, seen) {
-        let unstamped = unstamped(look);
-        add(CauseKind::NoJointStates, if unstamped.is_none() { no_joint_states(look) } else { None });
+    add(CauseKind::OlderDescription, older_description(snapshot, observed, extra));
+    if is_unmoved(snapshot, observed) {
+        let unstamped = unstamped(snapshot);
+        add(CauseKind::NoJointStates, if unstamped.is_none() { no_joint_states(snapshot) } else { None });
         add(CauseKind::UnstampedJointStates, unstamped);
-        add(CauseKind::UnpublishedMimics, unpublished_mimics(look, seen));
+        add(CauseKind::UnpublishedMimics, unpublished_mimics(snapshot, observed));
     }
-    add(CauseKind::StaticAsMoving, static_as_moving(look, seen));
-    let calibration = calibration(seen);
+    add(CauseKind::StaticAsMoving, static_as_moving(snapshot, observed));
+    let calibration = calibration(observed);
     let is_calibrated = calibration.is_some();
     add(CauseKind::Calibration, calibration);
-    add(CauseKind::JointStates, if is_calibrated { None } else { joint_states(look, seen) });
+    add(CauseKind::JointStates, if is_calibrated { None } else { joint_states(snapshot, observed) });
     causes
 }
 
 /// Frames that an asset's user would miss: neither ignored nor a camera's own.
-fn missing<'a>(look: &'a Look<'_>, seen: &'a [Seen]) -> impl Iterator<Item = &'a AssetFrame> {
-    let frames = look.expected.iter().zip(seen);
-    frames.filter(|(_, seen)| seen.finding.verdict == Verdict::Missing).map(|(frame, _)| frame)
+fn missing<'a>(snapshot: &'a Snapshot<'_>, observed: &'a [Observation]) -> impl Iterator<Item = &'a AssetFrame> {
+    let frames = snapshot.expected.iter().zip(observed);
+    frames.filter(|(_, observed)| observed.finding.verdict == FrameStatus::Missing).map(|(frame, _)| frame)
 }
 
 fn is_most(part: usize, of: usize) -> bool {
@@ -147,12 +147,12 @@ fn is_most(part: usize, of: usize) -> bool {
 }
 
 /// What stands in front of every frame's name in TF, if most frames are missing and are there with it.
-fn prefix(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
-    let missing: Vec<&str> = missing(look, seen).map(|frame| plain(&frame.id)).collect();
-    if !is_most(missing.len(), seen.len()) {
+fn prefix(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
+    let missing: Vec<&str> = missing(snapshot, observed).map(|frame| plain(&frame.id)).collect();
+    if !is_most(missing.len(), observed.len()) {
         return None;
     }
-    let tree = look.tree();
+    let tree = snapshot.tree();
     // The longest names are the least likely to be another's ending.
     let mut longest = missing.clone();
     longest.sort_by_key(|id| std::cmp::Reverse(id.len()));
@@ -173,7 +173,7 @@ fn prefix(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
         missing.iter().filter(is_there).count()
     };
     // Of many robots with prefixes in one TF each has its own, which is most likely its namespace; it spares looking at the others.
-    let namespace = look.expected.asset().context.namespace.trim_matches('/');
+    let namespace = snapshot.expected.asset().context.namespace.trim_matches('/');
     let own = prefixes.iter().find(|prefix| prefix.trim_matches(['/', '_']) == namespace).map(|own| (there(own), *own));
     let own = own.filter(|(count, _)| *count == missing.len());
     let best = || prefixes.iter().rev().map(|prefix| (there(prefix), *prefix)).max_by_key(|(count, _)| *count);
@@ -183,21 +183,21 @@ fn prefix(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
     ((count >= 2 || is_one) && is_most(count, missing.len())).then(|| prefix.to_owned())
 }
 
-fn tell_prefix(look: &Look<'_>, seen: &mut [Seen], prefix: &str) -> String {
-    let aliases = aliases(look.expected, look.tree(), prefix);
-    let prefixed = Look { prefix, aliases: &aliases, ..*look };
+fn tell_prefix(snapshot: &Snapshot<'_>, observed: &mut [Observation], prefix: &str) -> String {
+    let aliases = aliases(snapshot.expected, snapshot.tree(), prefix);
+    let prefixed = Snapshot { prefix, aliases: &aliases, ..*snapshot };
     let mut ok = 0;
-    for (index, seen) in seen.iter_mut().enumerate() {
+    for (index, observed) in observed.iter_mut().enumerate() {
         let found = prefixed.frame(index).finding;
-        ok += usize::from(found.verdict == Verdict::Ok);
-        if seen.finding.verdict == Verdict::Missing && found.verdict != Verdict::Missing {
-            seen.finding.detail = match found.verdict {
-                Verdict::Ok => format!("TF has it as \"{prefix}{}\"", seen.finding.frame),
-                other => format!("TF has it as \"{prefix}{}\", {}: {}", seen.finding.frame, other.as_str(), found.detail),
+        ok += usize::from(found.verdict == FrameStatus::Ok);
+        if observed.finding.verdict == FrameStatus::Missing && found.verdict != FrameStatus::Missing {
+            observed.finding.detail = match found.verdict {
+                FrameStatus::Ok => format!("TF has it as \"{prefix}{}\"", observed.finding.frame),
+                other => format!("TF has it as \"{prefix}{}\", {}: {}", observed.finding.frame, other.as_str(), found.detail),
             };
         }
     }
-    let all = seen.len();
+    let all = observed.len();
     let apart = if ok == all {
         "apart from that all are as the asset says".to_owned()
     } else {
@@ -207,14 +207,14 @@ fn tell_prefix(look: &Look<'_>, seen: &mut [Seen], prefix: &str) -> String {
 }
 
 /// Where else most of the missing frames are heard.
-fn other_namespace(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
-    let missing: Vec<&AssetFrame> = missing(look, seen).collect();
-    if !is_most(missing.len(), seen.len()) {
+fn other_namespace(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
+    let missing: Vec<&AssetFrame> = missing(snapshot, observed).collect();
+    if !is_most(missing.len(), observed.len()) {
         return None;
     }
     let there = |live: &Live| missing.iter().filter(|frame| live.tree().get(&frame.id).is_some()).count();
-    let (count, live) = look.heard.elsewhere.iter().map(|live| (there(live), *live)).max_by_key(|(count, _)| *count)?;
-    let topics = look.heard.transforms.topics();
+    let (count, live) = snapshot.heard.elsewhere.iter().map(|live| (there(live), *live)).max_by_key(|(count, _)| *count)?;
+    let topics = snapshot.heard.transforms.topics();
     (is_most(count, missing.len()) && live.topics() != topics).then(|| {
         let other = live.topics();
         format!(
@@ -229,18 +229,18 @@ fn other_namespace(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
 }
 
 /// That the robot still runs with the description of the revision before.
-fn older_description(look: &Look<'_>, seen: &[Seen], extra: &[Finding]) -> Option<String> {
-    let previous = look.expected.previous()?;
-    let before = Look { expected: previous, ..*look };
+fn older_description(snapshot: &Snapshot<'_>, observed: &[Observation], extra: &[Finding]) -> Option<String> {
+    let previous = snapshot.expected.previous()?;
+    let before = Snapshot { expected: previous, ..*snapshot };
     let mut proofs = 0;
-    for seen in seen.iter().filter(|seen| seen.finding.verdict.is_fault()) {
-        let verdict = previous.find(&seen.finding.frame).map(|index| before.frame(index).finding.verdict);
-        match (seen.finding.verdict, verdict) {
+    for observed in observed.iter().filter(|observed| observed.finding.verdict.is_fault()) {
+        let verdict = previous.find(&observed.finding.frame).map(|index| before.frame(index).finding.verdict);
+        match (observed.finding.verdict, verdict) {
             // It falls silent with either.
-            (Verdict::Stale, _) => {}
+            (FrameStatus::Stale, _) => {}
             // It did not exist then; or it was the same then and is missing now, which is another matter.
-            (Verdict::Missing, None) => {}
-            (_, Some(Verdict::Ok)) => proofs += 1,
+            (FrameStatus::Missing, None) => {}
+            (_, Some(FrameStatus::Ok)) => proofs += 1,
             _ => return None,
         }
     }
@@ -252,45 +252,46 @@ fn older_description(look: &Look<'_>, seen: &[Seen], extra: &[Finding]) -> Optio
 }
 
 /// Whether frames that should move are not heard.
-fn is_unmoved(look: &Look<'_>, seen: &[Seen]) -> bool {
-    unmoved(look, seen).next().is_some()
+fn is_unmoved(snapshot: &Snapshot<'_>, observed: &[Observation]) -> bool {
+    unmoved(snapshot, observed).next().is_some()
 }
 
-fn unmoved<'a>(look: &'a Look<'_>, seen: &'a [Seen]) -> impl Iterator<Item = &'a AssetFrame> {
-    let is_unmoved = |(frame, seen): &(&AssetFrame, &Seen)| {
-        !frame.is_static && !frame.is_root && matches!(seen.finding.verdict, Verdict::Missing | Verdict::Stale)
+fn unmoved<'a>(snapshot: &'a Snapshot<'_>, observed: &'a [Observation]) -> impl Iterator<Item = &'a AssetFrame> {
+    let is_unmoved = |(frame, observed): &(&AssetFrame, &Observation)| {
+        !frame.is_static && !frame.is_root && matches!(observed.finding.verdict, FrameStatus::Missing | FrameStatus::Stale)
     };
-    look.expected.iter().zip(seen).filter(is_unmoved).map(|(frame, _)| frame)
+    snapshot.expected.iter().zip(observed).filter(is_unmoved).map(|(frame, _)| frame)
 }
 
-fn is_recent(look: &Look<'_>, heard: Option<std::time::Instant>) -> bool {
-    heard.is_some_and(|heard| look.now.saturating_duration_since(heard) <= look.limits.timeout)
+fn is_recent(snapshot: &Snapshot<'_>, heard: Option<std::time::Instant>) -> bool {
+    heard.is_some_and(|heard| snapshot.now.saturating_duration_since(heard) <= snapshot.limits.timeout)
 }
 
-fn no_joint_states(look: &Look<'_>) -> Option<String> {
-    let topic = &look.heard.joints.topics().joints;
-    (!is_recent(look, look.heard.joints.joints_heard()))
+fn no_joint_states(snapshot: &Snapshot<'_>) -> Option<String> {
+    let topic = &snapshot.heard.joints.topics().joints;
+    (!is_recent(snapshot, snapshot.heard.joints.joints_heard()))
         .then(|| format!("nothing is heard on {topic} either, which robot_state_publisher moves frames by"))
 }
 
-fn unstamped(look: &Look<'_>) -> Option<String> {
-    let topic = &look.heard.joints.topics().joints;
-    is_recent(look, look.heard.joints.joints().unstamped())
+fn unstamped(snapshot: &Snapshot<'_>) -> Option<String> {
+    let topic = &snapshot.heard.joints.topics().joints;
+    is_recent(snapshot, snapshot.heard.joints.joints().unstamped())
         .then(|| format!("the messages on {topic} have no stamp, and robot_state_publisher moves no frame by such"))
 }
 
-fn unpublished_mimics(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
+fn unpublished_mimics(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
     let mimic =
-        |frame: &AssetFrame| look.expected.joint(frame).filter(|(_, joint)| joint.mimic.is_some()).map(|(_, joint)| joint);
-    let unmoved: Option<Vec<&str>> = unmoved(look, seen).map(|frame| mimic(frame).map(|joint| joint.name.as_str())).collect();
-    let mut frames = look.expected.iter().zip(seen);
-    let is_moved = |(frame, seen): (&AssetFrame, &Seen)| {
-        !frame.is_static && frame.joint.is_some() && mimic(frame).is_none() && seen.finding.verdict == Verdict::Ok
+        |frame: &AssetFrame| snapshot.expected.joint(frame).filter(|(_, joint)| joint.mimic.is_some()).map(|(_, joint)| joint);
+    let unmoved: Option<Vec<&str>> =
+        unmoved(snapshot, observed).map(|frame| mimic(frame).map(|joint| joint.name.as_str())).collect();
+    let mut frames = snapshot.expected.iter().zip(observed);
+    let is_moved = |(frame, observed): (&AssetFrame, &Observation)| {
+        !frame.is_static && frame.joint.is_some() && mimic(frame).is_none() && observed.finding.verdict == FrameStatus::Ok
     };
     let joints = unmoved?;
-    let is_untold = |joint: &&str| !is_recent(look, look.heard.joints.joints().heard_of(joint));
+    let is_untold = |joint: &&str| !is_recent(snapshot, snapshot.heard.joints.joints().heard_of(joint));
     let untold = if joints.iter().all(is_untold) {
-        format!("; {} does not tell them either", look.heard.joints.topics().joints)
+        format!("; {} does not tell them either", snapshot.heard.joints.topics().joints)
     } else {
         String::new()
     };
@@ -299,45 +300,51 @@ fn unpublished_mimics(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
         .then(|| format!("only joints that follow another are not heard ({}): nobody moves them along{untold}", list(&joints)))
 }
 
-fn second_publisher(look: &Look<'_>) -> Option<String> {
-    let (now, timeout) = (look.now, look.limits.timeout);
+fn second_publisher(snapshot: &Snapshot<'_>) -> Option<String> {
+    let (now, timeout) = (snapshot.now, snapshot.limits.timeout);
     let mut frames: Vec<&str> = Vec::new();
-    for frame in look.expected.iter() {
-        let (moving, fixed) = look.edges(&frame.id);
+    for frame in snapshot.expected.iter() {
+        let (moving, fixed) = snapshot.edges(&frame.id);
         if [moving, fixed].into_iter().flatten().any(|edge| edge.rival(now, timeout).is_some()) {
             frames.push(plain(&frame.id));
         }
     }
-    let is_contested = |joint: &&str| look.heard.joints.joints().is_contested(joint, now, timeout);
-    let joints: Vec<&str> = look.expected.asset().joints.iter().map(|joint| joint.name.as_str()).filter(is_contested).collect();
+    let is_contested = |joint: &&str| snapshot.heard.joints.joints().is_contested(joint, now, timeout);
+    let joints: Vec<&str> =
+        snapshot.expected.asset().joints.iter().map(|joint| joint.name.as_str()).filter(is_contested).collect();
     let of = |what: &str, names: &[&str], on: &str| {
         (!names.is_empty()).then(|| format!("two publishers take turns to tell {what} {} on {on}", list(names)))
     };
-    let (tf, joint_states) = (&look.heard.transforms.topics().moving, &look.heard.joints.topics().joints);
-    let told: Vec<String> = [of("frame", &frames, tf), of("joint", &joints, joint_states)].into_iter().flatten().collect();
-    (!told.is_empty()).then(|| format!("{}: stop one of them", told.join(", and ")))
+    let (tf, joint_states) = (&snapshot.heard.transforms.topics().moving, &snapshot.heard.joints.topics().joints);
+    let sentences: Vec<String> = [of("frame", &frames, tf), of("joint", &joints, joint_states)].into_iter().flatten().collect();
+    (!sentences.is_empty()).then(|| format!("{}: stop one of them", sentences.join(", and ")))
 }
 
-fn static_as_moving(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
-    let of_static: Vec<(&AssetFrame, &Seen)> =
-        look.expected.iter().zip(seen).filter(|(frame, _)| frame.is_static && !frame.is_root && !frame.from_sensor).collect();
-    let is_moving =
-        |(frame, seen): &(&AssetFrame, &Seen)| seen.finding.verdict == Verdict::WrongTopic && look.edges(&frame.id).1.is_none();
+fn static_as_moving(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
+    let of_static: Vec<(&AssetFrame, &Observation)> = snapshot
+        .expected
+        .iter()
+        .zip(observed)
+        .filter(|(frame, _)| frame.is_static && !frame.is_root && !frame.from_sensor)
+        .collect();
+    let is_moving = |(frame, observed): &(&AssetFrame, &Observation)| {
+        observed.finding.verdict == FrameStatus::WrongTopic && snapshot.edges(&frame.id).1.is_none()
+    };
     (of_static.len() >= 2 && of_static.iter().all(is_moving)).then(|| {
-        let topic = look.tree().name(Topic::Moving);
+        let topic = snapshot.tree().name(Topic::Moving);
         format!(
             "every static frame is told on {topic}, as by a publisher that does not know {}",
-            look.tree().name(Topic::Static)
+            snapshot.tree().name(Topic::Static)
         )
     })
 }
 
-fn calibration(seen: &[Seen]) -> Option<String> {
-    let mut off = seen.iter().filter(|seen| seen.finding.verdict == Verdict::Off).peekable();
+fn calibration(observed: &[Observation]) -> Option<String> {
+    let mut off = observed.iter().filter(|observed| observed.finding.verdict == FrameStatus::Off).peekable();
     off.peek()?;
     let (mut count, mut most) = (0, (0.0_f64, 0.0_f64));
-    for seen in off {
-        let (Some((position, angle)), Some(deviation)) = (seen.finding.error, &seen.deviation) else { return None };
+    for observed in off {
+        let (Some((position, angle)), Some(deviation)) = (observed.finding.error, &observed.deviation) else { return None };
         let (Deviation::Place { is_constant } | Deviation::Joint { is_constant, .. }) = deviation;
         if !is_constant || position > CALIBRATION.0 || angle > CALIBRATION.1 {
             return None;
@@ -355,16 +362,18 @@ fn calibration(seen: &[Seen]) -> Option<String> {
     })
 }
 
-fn joint_states(look: &Look<'_>, seen: &[Seen]) -> Option<String> {
+fn joint_states(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
     let mut names = Vec::new();
-    for (frame, seen) in look.expected.iter().zip(seen) {
-        if let (Some(Deviation::Joint { by_tf, told, .. }), Some((_, joint))) = (&seen.deviation, look.expected.joint(frame)) {
-            names.push(format!("{:?} (TF {}, joint state {})", joint.name, short(*by_tf), short(*told)));
+    for (frame, observed) in snapshot.expected.iter().zip(observed) {
+        if let (Some(Deviation::Joint { by_tf, by_joint_state, .. }), Some((_, joint))) =
+            (&observed.deviation, snapshot.expected.joint(frame))
+        {
+            names.push(format!("{:?} (TF {}, joint state {})", joint.name, short(*by_tf), short(*by_joint_state)));
         }
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     (!names.is_empty()).then(|| {
-        let (tf, joint_states) = (&look.heard.transforms.topics().moving, &look.heard.joints.topics().joints);
+        let (tf, joint_states) = (&snapshot.heard.transforms.topics().moving, &snapshot.heard.joints.topics().joints);
         format!("{tf} and {joint_states} disagree about the position of {}", list(&names))
     })
 }

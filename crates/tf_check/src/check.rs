@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use crate::cause::{self, Cause};
+use crate::diagnosis::{self, Cause};
 use crate::expected::{self, Expected};
 use crate::joints::Bounds;
 use crate::live::Sources;
@@ -21,7 +21,7 @@ const MOMENTS: usize = 8;
 const WINDOW: Duration = Duration::from_secs(2);
 /// At how many moments a frame must be away from where its joint state puts it.
 const PROOF: usize = 3;
-/// How many extra frames are told.
+/// How many extra frames are reported.
 const MOST_EXTRA: usize = 200;
 
 /// How far TF may be from the asset, and what is not looked at.
@@ -76,9 +76,9 @@ fn matches(pattern: &str, text: &str) -> bool {
     pattern[p..].iter().all(|&c| c == '*')
 }
 
-/// What is the matter with a frame.
+/// How a frame of the running robot stands to the asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum FrameStatus {
     /// On no TF topic.
     Missing,
     /// Under another parent.
@@ -95,7 +95,7 @@ pub enum Verdict {
     Ok,
 }
 
-impl Verdict {
+impl FrameStatus {
     /// All of them.
     pub const ALL: [Self; 7] =
         [Self::Missing, Self::WrongParent, Self::WrongTopic, Self::Off, Self::Stale, Self::Extra, Self::Ok];
@@ -124,8 +124,8 @@ impl Verdict {
 pub struct Finding {
     /// The frame.
     pub frame: String,
-    /// The verdict.
-    pub verdict: Verdict,
+    /// The status: the field `verdict` of `urdf_usd/msg/FrameVerdict`.
+    pub verdict: FrameStatus,
     /// The parent the asset says; `None` for a root.
     pub expected_parent: Option<String>,
     /// The parent in TF.
@@ -141,7 +141,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub(crate) fn new(frame: &str, verdict: Verdict, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(frame: &str, verdict: FrameStatus, detail: impl Into<String>) -> Self {
         Self {
             frame: frame.to_owned(),
             verdict,
@@ -157,38 +157,39 @@ impl Finding {
 
 /// What was found about a robot's frames.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Judgement {
+pub struct FrameCheck {
     /// One for each frame of the asset in its order, or for each asked for; then what TF has beyond them.
     pub findings: Vec<Finding>,
     /// Why, where several findings have one reason.
     pub causes: Vec<Cause>,
 }
 
-impl Judgement {
+impl FrameCheck {
     /// Whether all frames of the asset are as it says.
     pub fn is_ok(&self) -> bool {
         !self.findings.iter().any(|finding| finding.verdict.is_fault())
     }
 }
 
-/// Holds the frames of an asset against what is heard of the robot: those named in `only`, or all if it is empty, and those that are
-/// heard under the robot beyond them. A frame that is asked for and that the asset does not declare gets a verdict too.
-pub fn judge(expected: &Expected, only: &[String], heard: &Sources<'_>, limits: &Limits, now: Instant) -> Judgement {
+/// Compares the frames of an asset with what is heard of the robot: those named in `only`, or all if it is empty, and those that are
+/// heard under the robot beyond them. A frame that is asked for and that the asset does not declare gets a finding too.
+pub fn check_frames(expected: &Expected, only: &[String], heard: &Sources<'_>, limits: &Limits, now: Instant) -> FrameCheck {
     let aliases = aliases(expected, heard.transforms.tree(), "");
-    let look = Look { expected, heard, limits, now, prefix: "", aliases: &aliases };
-    let mut seen = look.all();
-    let extra = look.extra();
-    let mut causes = cause::of(&look, &mut seen, &extra);
-    causes.extend(cause::encoded_names(&look, &mut seen));
-    let mut findings: Vec<Finding> = seen.into_iter().map(|seen| seen.finding).collect();
+    let snapshot = Snapshot { expected, heard, limits, now, prefix: "", aliases: &aliases };
+    let mut observed = snapshot.all();
+    let extra = snapshot.extra();
+    let mut causes = diagnosis::causes(&snapshot, &mut observed, &extra);
+    causes.extend(diagnosis::encoded_names(&snapshot, &mut observed));
+    let mut findings: Vec<Finding> = observed.into_iter().map(|observed| observed.finding).collect();
     if only.is_empty() {
-        findings.extend(look.ros_root());
+        findings.extend(snapshot.ros_root());
         findings.extend(extra);
     } else {
-        let asked = |id: &String| look.find(plain(id)).map_or_else(|| look.undeclared(id), |index| findings[index].clone());
+        let asked =
+            |id: &String| snapshot.find(plain(id)).map_or_else(|| snapshot.undeclared(id), |index| findings[index].clone());
         findings = only.iter().map(asked).collect();
     }
-    Judgement { findings, causes }
+    FrameCheck { findings, causes }
 }
 
 /// What TF calls frames whose names in ROS no prim can have, behind a prefix: by their names in the asset.
@@ -203,7 +204,7 @@ pub(crate) fn aliases<'a>(expected: &'a Expected, tree: &Tree, prefix: &str) -> 
 }
 
 /// A finding, with what it was made from.
-pub(crate) struct Seen {
+pub(crate) struct Observation {
     pub(crate) finding: Finding,
     pub(crate) deviation: Option<Deviation>,
 }
@@ -212,18 +213,18 @@ pub(crate) struct Seen {
 pub(crate) enum Deviation {
     /// It is not where it is fixed, or where its joint can't take it; the same at all moments or not.
     Place { is_constant: bool },
-    /// It is where its joint can take it, but not where the joint state puts it: radians or metres by TF, and as told.
-    Joint { by_tf: f64, told: f64, is_constant: bool },
+    /// It is where its joint can take it, but not where the joint state puts it: radians or metres, by either.
+    Joint { by_tf: f64, by_joint_state: f64, is_constant: bool },
 }
 
-impl From<Finding> for Seen {
+impl From<Finding> for Observation {
     fn from(finding: Finding) -> Self {
         Self { finding, deviation: None }
     }
 }
 
-/// One look at a robot.
-pub(crate) struct Look<'a> {
+/// What is known of a robot when its frames are checked.
+pub(crate) struct Snapshot<'a> {
     pub(crate) expected: &'a Expected,
     pub(crate) heard: &'a Sources<'a>,
     pub(crate) limits: &'a Limits,
@@ -234,13 +235,13 @@ pub(crate) struct Look<'a> {
     pub(crate) aliases: &'a HashMap<&'a str, &'a str>,
 }
 
-impl Look<'_> {
+impl Snapshot<'_> {
     pub(crate) fn tree(&self) -> &Tree {
         self.heard.transforms.tree()
     }
 
     /// What was found about every frame of the asset.
-    pub(crate) fn all(&self) -> Vec<Seen> {
+    pub(crate) fn all(&self) -> Vec<Observation> {
         (0..self.expected.len()).map(|index| self.frame(index)).collect()
     }
 
@@ -276,12 +277,12 @@ impl Look<'_> {
         self.limits.ignores(id) || display_name.is_some_and(|name| self.limits.ignores(plain(name)))
     }
 
-    /// Holds one frame against the tree.
-    pub(crate) fn frame(&self, index: usize) -> Seen {
+    /// Compares one frame with the tree.
+    pub(crate) fn frame(&self, index: usize) -> Observation {
         let frame = &self.expected[index];
         let id = plain(&frame.id);
         if self.ignores(id, frame.display_name.as_deref()) {
-            return Finding::new(id, Verdict::Ok, "not looked at: a pattern of frames to ignore fits it").into();
+            return Finding::new(id, FrameStatus::Ok, "not looked at: a pattern of frames to ignore fits it").into();
         }
         if frame.is_root { self.root(frame, id).into() } else { self.child(index, frame, id) }
     }
@@ -290,13 +291,13 @@ impl Look<'_> {
     /// which topic, is not for the asset to say.
     fn root(&self, frame: &AssetFrame, id: &str) -> Finding {
         let parent = frame.parent.as_deref().map(plain);
-        let found = Finding { expected_parent: parent.map(str::to_owned), ..Finding::new(id, Verdict::Ok, "") };
+        let found = Finding { expected_parent: parent.map(str::to_owned), ..Finding::new(id, FrameStatus::Ok, "") };
         let above = self.tree().get(&self.name(id)).and_then(|heard| heard.newest());
         let Some((topic, edge)) = above else {
             let (verdict, detail) = if self.tree().is_parent(&self.name(id)) {
-                (Verdict::Ok, "the robot's root, and the root of its tree in TF")
+                (FrameStatus::Ok, "the robot's root, and the root of its tree in TF")
             } else {
-                (Verdict::Missing, "no transform names this frame")
+                (FrameStatus::Missing, "no transform names this frame")
             };
             return Finding { verdict, detail: detail.to_owned(), ..found };
         };
@@ -309,7 +310,7 @@ impl Look<'_> {
         match parent {
             Some(parent) if !self.is_parent(parent, &edge.parent) => {
                 let detail = format!("the robot's root is under {:?}, the asset says {parent:?}", edge.parent);
-                Finding { verdict: Verdict::WrongParent, detail, ..found }
+                Finding { verdict: FrameStatus::WrongParent, detail, ..found }
             }
             _ => found,
         }
@@ -330,7 +331,10 @@ impl Look<'_> {
             return Some(Pose::identity());
         }
         let (mut at, mut pose) = (self.find(is).filter(|_| frame.is_apart)?, Pose::identity());
+        let mut frames_left = self.expected.len();
         while plain(&self.expected[at].id) != says {
+            // Frames whose names differ by a leading slash may lead round in a circle.
+            frames_left = frames_left.checked_sub(1)?;
             let between = &self.expected[at];
             if between.kind != FrameKind::Frame || !between.is_static {
                 return None;
@@ -340,14 +344,14 @@ impl Look<'_> {
         Some(pose)
     }
 
-    fn child(&self, index: usize, frame: &AssetFrame, id: &str) -> Seen {
+    fn child(&self, index: usize, frame: &AssetFrame, id: &str) -> Observation {
         let parent = frame.parent.as_deref().map_or("", plain);
         let (topic, other) = if frame.is_static { (Topic::Static, Topic::Moving) } else { (Topic::Moving, Topic::Static) };
         let tree = self.tree();
         let found = Finding {
             expected_parent: Some(parent.to_owned()),
             expected_topic: Some(tree.name(topic).to_owned()),
-            ..Finding::new(id, Verdict::Missing, "no transform names this frame")
+            ..Finding::new(id, FrameStatus::Missing, "no transform names this frame")
         };
         let (moving, fixed) = self.edges(id);
         let (right, wrong) = if frame.is_static { (fixed, moving) } else { (moving, fixed) };
@@ -355,16 +359,16 @@ impl Look<'_> {
             return if frame.from_sensor { unheard_sensor(found).into() } else { found.into() };
         };
         let found = Finding { actual_parent: Some(edge.parent.clone()), actual_topic: Some(tree.name(on).to_owned()), ..found };
-        let say = |verdict, detail: String| Seen::from(Finding { verdict, detail, ..found.clone() });
+        let say = |verdict, detail: String| Observation::from(Finding { verdict, detail, ..found.clone() });
         let Some(above) = self.above(frame, parent, &edge.parent) else {
-            return say(Verdict::WrongParent, format!("under {:?}, the asset says {parent:?}", edge.parent));
+            return say(FrameStatus::WrongParent, format!("under {:?}, the asset says {parent:?}", edge.parent));
         };
         let rival = match edge.rival(self.now, self.limits.timeout) {
             Some((other, moment)) => match self.above(frame, parent, other) {
                 Some(above) => Some(moment.under(&above)),
                 None => {
                     let detail = format!("a second publisher has it under {other:?}, the asset says {parent:?}");
-                    return say(Verdict::WrongParent, detail);
+                    return say(FrameStatus::WrongParent, detail);
                 }
             },
             None => None,
@@ -374,35 +378,35 @@ impl Look<'_> {
             let also = if right.is_some() { "also " } else { "" };
             let kind = if frame.is_static { "does not move" } else { "moves" };
             return say(
-                Verdict::WrongTopic,
+                FrameStatus::WrongTopic,
                 format!("{also}on {}, but the asset says that it {kind}: {}", tree.name(other), tree.name(topic)),
             );
         }
         if !frame.is_static && self.is_silent(edge) {
             let age = self.now.saturating_duration_since(edge.heard).as_secs_f64();
             let timeout = self.limits.timeout.as_secs_f64();
-            return say(Verdict::Stale, format!("last heard {age:.1} s ago; the timeout is {timeout} s"));
+            return say(FrameStatus::Stale, format!("last heard {age:.1} s ago; the timeout is {timeout} s"));
         }
-        let mut seen = match self.expected.joint(frame) {
+        let mut observed = match self.expected.joint(frame) {
             _ if frame.is_static => self.fixed(frame, &(above * edge.pose), rival, found),
             Some((joint, of)) => self.moving(index, (joint, of), edge, &above, rival, found),
             // Animated, or moved by something that the asset does not describe.
-            None => say(Verdict::Ok, "under the right parent, on the right topic".to_owned()),
+            None => say(FrameStatus::Ok, "under the right parent, on the right topic".to_owned()),
         };
         if !self.is_parent(parent, &edge.parent) {
-            let _ = write!(seen.finding.detail, "; under {:?}, which is rigid in {parent:?}", edge.parent);
+            let _ = write!(observed.finding.detail, "; under {:?}, which is rigid in {parent:?}", edge.parent);
         }
-        seen
+        observed
     }
 
-    fn fixed(&self, frame: &AssetFrame, pose: &Pose, rival: Option<Moment>, found: Finding) -> Seen {
+    fn fixed(&self, frame: &AssetFrame, pose: &Pose, rival: Option<Moment>, found: Finding) -> Observation {
         let error = distance(&frame.pose, pose);
         let others = rival.map(|moment| distance(&frame.pose, &moment.pose));
         let found = Finding { error: Some(error), ..found };
         match others.filter(|&others| self.limits.exceeded(others)) {
             _ if self.limits.exceeded(error) => self.off(error, "where the asset says", found),
             Some(others) => self.off(others, "where the asset says, as a second publisher has it", found),
-            None => return Finding { verdict: Verdict::Ok, detail: "where the asset says".to_owned(), ..found }.into(),
+            None => return Finding { verdict: FrameStatus::Ok, detail: "where the asset says".to_owned(), ..found }.into(),
         }
         .with(Deviation::Place { is_constant: true })
     }
@@ -416,7 +420,7 @@ impl Look<'_> {
             self.limits.position,
             self.limits.angle
         );
-        Finding { verdict: Verdict::Off, error: Some(error), detail, ..found }
+        Finding { verdict: FrameStatus::Off, error: Some(error), detail, ..found }
     }
 
     /// A frame that a joint moves: it must be where the joint can take it, and where the joint state of the same moment puts it.
@@ -429,14 +433,14 @@ impl Look<'_> {
         above: &Pose,
         rival: Option<Moment>,
         found: Finding,
-    ) -> Seen {
+    ) -> Observation {
         let newest = edge.heard;
         let is_recent =
             |(count, moment): &(usize, Moment)| *count < PROOF || newest.saturating_duration_since(moment.heard) <= WINDOW;
         let counts = |moment: &Moment| moment.heard >= self.expected.since();
         let moments = edge.moments().take(MOMENTS).enumerate().filter(is_recent);
         let moments = moments.map(|(_, moment)| moment.under(above)).chain(rival);
-        let (mut free, mut told): (Vec<Away>, Vec<Away>) = (Vec::new(), Vec::new());
+        let (mut free, mut stated): (Vec<MomentError>, Vec<MomentError>) = (Vec::new(), Vec::new());
         for moment in moments.filter(counts) {
             let position = expected::position(joint, &moment.pose);
             let reachable = match position {
@@ -444,26 +448,26 @@ impl Look<'_> {
                 None => expected::nearest(joint, &moment.pose),
             };
             let (by_tf, rest) = (position.unwrap_or(0.0), moment.pose * reachable.inverse());
-            free.push(Away { error: distance(&reachable, &moment.pose), offset: rest, by_tf, told: by_tf });
+            free.push(MomentError { error: distance(&reachable, &moment.pose), offset: rest, by_tf, by_joint_state: by_tf });
             let position = position.filter(|_| edge.is_calm(&moment));
             let bounds = position.and_then(|position| Some((position, self.bounds(number, joint, &moment)?)));
             if let Some((position, bounds)) = bounds {
                 let nearest = bounds.nearest(position, joint.kind);
                 let pose = self.expected.place(index, nearest);
                 let offset = moment.pose * pose.inverse();
-                told.push(Away { error: distance(&pose, &moment.pose), offset, by_tf, told: nearest });
+                stated.push(MomentError { error: distance(&pose, &moment.pose), offset, by_tf, by_joint_state: nearest });
             }
         }
-        let exceeded = |away: &&Away| self.limits.exceeded(away.error);
+        let exceeded = |away: &&MomentError| self.limits.exceeded(away.error);
         if let Some(worst) = free.iter().find(exceeded) {
             let detail = format!("where its joint {:?} can take it", joint.name);
-            return self.off(worst.error, &detail, found).with(Deviation::Place { is_constant: is_constant(&told, &free) });
+            return self.off(worst.error, &detail, found).with(Deviation::Place { is_constant: is_constant(&stated, &free) });
         }
-        let off: Vec<&Away> = told.iter().filter(exceeded).collect();
+        let off: Vec<&MomentError> = stated.iter().filter(exceeded).collect();
         if let [first, ..] = off[..]
             && off.len() >= PROOF
         {
-            let (by_tf, at) = (first.by_tf, first.told);
+            let (by_tf, at) = (first.by_tf, first.by_joint_state);
             let unit = if joint.kind == JointKind::Prismatic { "m" } else { "rad" };
             let detail = format!(
                 "where the joint state of the same moment puts it (joint {:?}: TF {} {unit}, joint state {} {unit})",
@@ -471,18 +475,18 @@ impl Look<'_> {
                 short(by_tf),
                 short(at)
             );
-            let deviation = Deviation::Joint { by_tf, told: at, is_constant: is_constant(&told, &free) };
+            let deviation = Deviation::Joint { by_tf, by_joint_state: at, is_constant: is_constant(&stated, &free) };
             return self.off(first.error, &detail, found).with(deviation);
         }
-        let (error, detail) = match (told.iter().find(|away| !exceeded(away)), free.first()) {
+        let (error, detail) = match (stated.iter().find(|away| !exceeded(away)), free.first()) {
             (Some(away), _) => (Some(away.error), "where the joint state of the same moment puts it"),
             (None, Some(away)) => (Some(away.error), "where its joint can take it; no joint state tells of the same moment"),
             (None, None) => (None, "under the right parent, on the right topic"),
         };
-        Finding { verdict: Verdict::Ok, error, detail: detail.to_owned(), ..found }.into()
+        Finding { verdict: FrameStatus::Ok, error, detail: detail.to_owned(), ..found }.into()
     }
 
-    /// What positions a joint may have had at a moment: as told itself, or as the joint has it that it follows.
+    /// What positions a joint may have had at a moment: by its own joint state, or by that of the joint that it follows.
     fn bounds(&self, number: usize, joint: &AssetJoint, moment: &Moment) -> Option<Bounds> {
         // Without a stamp there is no moment.
         if moment.stamp == 0 {
@@ -526,9 +530,9 @@ impl Look<'_> {
             Some((topic, edge)) => Finding {
                 actual_parent: Some(edge.parent.clone()),
                 actual_topic: Some(self.tree().name(topic).to_owned()),
-                ..Finding::new(id, Verdict::Extra, "the asset does not declare this frame")
+                ..Finding::new(id, FrameStatus::Extra, "the asset does not declare this frame")
             },
-            None => Finding::new(id, Verdict::Missing, "neither the asset nor TF has this frame"),
+            None => Finding::new(id, FrameStatus::Missing, "neither the asset nor TF has this frame"),
         }
     }
 
@@ -553,8 +557,8 @@ impl Look<'_> {
 }
 
 impl Finding {
-    fn with(self, deviation: Deviation) -> Seen {
-        Seen { finding: self, deviation: Some(deviation) }
+    fn with(self, deviation: Deviation) -> Observation {
+        Observation { finding: self, deviation: Some(deviation) }
     }
 }
 
@@ -571,17 +575,17 @@ impl Bounds {
 }
 
 /// How far a frame is from where it should be at a moment.
-struct Away {
+struct MomentError {
     error: (f64, f64),
     /// What takes it from where it should be to where it is.
     offset: Pose,
     by_tf: f64,
-    told: f64,
+    by_joint_state: f64,
 }
 
 /// Whether a frame is away by the same offset at all moments: by its joint states where there are some.
-fn is_constant(told: &[Away], free: &[Away]) -> bool {
-    let all = if told.len() >= PROOF { told } else { free };
+fn is_constant(stated: &[MomentError], free: &[MomentError]) -> bool {
+    let all = if stated.len() >= PROOF { stated } else { free };
     let Some(first) = all.first() else { return true };
     let size = first.error.0 + first.error.1;
     all.iter().all(|away| {
@@ -593,7 +597,7 @@ fn is_constant(told: &[Away], free: &[Away]) -> bool {
 /// A camera's optical frame that is in the asset only: who runs the robot without the asset has no way to broadcast it.
 fn unheard_sensor(expected: Finding) -> Finding {
     let detail = "a camera's own frame: simulators broadcast it, robot_state_publisher does not know it".to_owned();
-    Finding { verdict: Verdict::Ok, detail, ..expected }
+    Finding { verdict: FrameStatus::Ok, detail, ..expected }
 }
 
 /// Metres and radians between two poses.

@@ -1,16 +1,16 @@
-//! An honest robot never gets a bad verdict, and one whose joint states lie always does: random trees that move at random, messages that
-//! are late, lost or overtaken by others, stamps that jitter, publishers that tell a part of the joints each or restart, clocks that are
-//! apart or start anew.
+//! A robot that is as its asset says never gets a bad status, and one whose joint states are wrong always does: random trees that move
+//! at random, messages that are late, lost or overtaken by others, stamps that jitter, publishers that publish a part of the joints each
+//! or restart, clocks that are apart or start anew.
 
 use std::time::{Duration, Instant};
 
 use nalgebra::{Translation3, Unit, UnitQuaternion, Vector3};
 use proptest::prelude::*;
 
-use super::*;
+use super::{Said, hear, only_here, topics, transform};
 use crate::joints::tests::State;
-use crate::tests::{Said, hear, only_here, topics, transform};
 use crate::tf::Topic;
+use crate::*;
 use urdf_usd_robot::frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use urdf_usd_robot::kinematics::Model;
 use urdf_usd_robot::{JointKind, Pose};
@@ -254,7 +254,10 @@ fn play(case: &Case, asset: &AssetFrames, model: &Model, random: &mut Random) ->
 }
 
 /// Plays a case, and tells what is found about the robot again and again, and when.
-fn watch(case: &Case, mut look: impl FnMut(f64, &Judgement) -> Result<(), TestCaseError>) -> Result<Expected, TestCaseError> {
+fn play_and_check(
+    case: &Case,
+    mut each: impl FnMut(f64, &FrameCheck) -> Result<(), TestCaseError>,
+) -> Result<Expected, TestCaseError> {
     let mut random = Random(case.seed);
     let asset = asset(case.frames, &mut random);
     let model = asset.model().expect("a tree");
@@ -265,12 +268,12 @@ fn watch(case: &Case, mut look: impl FnMut(f64, &Judgement) -> Result<(), TestCa
     for (arrival, publisher, message) in heard {
         let now = start + Duration::from_secs_f64(arrival);
         match message {
-            Message::Joints(state) => live.hear_joints(&state.borrowed(), publisher, now),
+            Message::Joints(state) => live.add_joint_positions(&state.borrowed(), publisher, now),
             Message::Transforms(topic, transforms) => hear(&mut live, topic, &transforms, publisher, now),
         }
         if arrival >= due {
             due = arrival + 0.02;
-            look(arrival, &judge(&expected, &[], &only_here(&live), &Limits::default(), now))?;
+            each(arrival, &check_frames(&expected, &[], &only_here(&live), &Limits::default(), now))?;
         }
     }
     Ok(expected)
@@ -286,21 +289,21 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn an_honest_robot_never_gets_a_bad_verdict(case in honest()) {
+    fn a_robot_as_its_asset_says_has_no_fault(case in honest()) {
         let mut compared = 0;
-        let expected = watch(&case, |arrival, judgement| {
-            compared += judgement.findings.iter().filter(|f| f.detail.starts_with("where the joint state")).count();
-            for finding in &judgement.findings {
+        let expected = play_and_check(&case, |arrival, check| {
+            compared += check.findings.iter().filter(|f| f.detail.starts_with("where the joint state")).count();
+            for finding in &check.findings {
                 let is_heard = arrival > 2.5;
                 let is_bad = match finding.verdict {
-                    Verdict::Ok => false,
-                    Verdict::Missing | Verdict::Stale => is_heard,
+                    FrameStatus::Ok => false,
+                    FrameStatus::Missing | FrameStatus::Stale => is_heard,
                     _ => true,
                 };
                 prop_assert!(!is_bad, "at {arrival}: {finding:?} of {case:?}");
             }
             if arrival > 2.5 {
-                prop_assert_eq!(&judgement.causes, &[]);
+                prop_assert_eq!(&check.causes, &[]);
             }
             Ok(())
         })?;
@@ -310,10 +313,10 @@ proptest! {
     }
 
     #[test]
-    fn lies_are_found_out(case in liar()) {
+    fn wrong_joint_states_are_found(case in liar()) {
         let mut found = false;
-        let expected = watch(&case, |_, judgement| {
-            found |= judgement.findings.iter().any(|f| f.verdict == Verdict::Off);
+        let expected = play_and_check(&case, |_, check| {
+            found |= check.findings.iter().any(|f| f.verdict == FrameStatus::Off);
             Ok(())
         })?;
         let moves = expected.iter().any(|frame| frame.joint.is_some());
