@@ -1,4 +1,4 @@
-"""The referee itself: `kinematics.py` against poses worked out by hand."""
+"""The reference itself: `kinematics.py` against poses worked out by hand."""
 
 import math
 

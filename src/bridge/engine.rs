@@ -4,11 +4,11 @@
 //! for one message or one robot costs the same with one robot and with two hundred.
 
 mod capture;
-mod describe;
+mod descriptions;
+mod finish;
 mod graph;
 mod holding;
 mod running;
-mod settle;
 mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -22,22 +22,22 @@ use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use self::capture::Capture;
-use self::describe::{Descriptions, UrdfFile};
+use self::descriptions::{Descriptions, UrdfFile};
 use self::graph::Nodes;
 use self::holding::Holding;
 use self::running::{Caller, Running, Task};
+use super::asset_paths::{self, AssetPaths};
+use super::description_publishers::DescriptionPublishers;
+use super::description_source::{Origin, RobotNamespace};
 use super::descriptors::Room;
+use super::jobs::{Attempt, Convert, attempt};
 use super::name::robot_name;
-use super::origin::{Home, Origin};
+use super::namespace_subscriptions::NamespaceSubscriptions;
 use super::parameters::Parameters;
 use super::parts::{self, Parts};
-use super::places::{self, Places};
 use super::robots::{self, Robot};
 use super::schedule::Schedule;
-use super::scopes::Scopes;
-use super::speakers::Speakers;
-use super::work::{Attempt, Convert, attempt};
-use super::{codes, request, work};
+use super::{codes, request, jobs};
 use crate::convert::{self, Job, Report};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::process::watch::{Event, Watch};
@@ -73,7 +73,7 @@ impl Order {
     /// How many bytes of descriptions it holds.
     fn weight(&self) -> usize {
         match self {
-            Self::Source(Work { job, .. }) => work::text_bytes(job),
+            Self::Source(Work { job, .. }) => jobs::text_bytes(job),
             Self::Call { request, .. } => request.urdf.len(),
         }
     }
@@ -83,7 +83,7 @@ impl Order {
 #[derive(Clone)]
 struct Work {
     job: Arc<Job>,
-    home: Home,
+    robot_namespace: RobotNamespace,
     origin: Origin,
     heard_from: Option<PublisherId>,
 }
@@ -92,7 +92,7 @@ struct Work {
 enum Outcome {
     Unchanged,
     Refused,
-    Tried { attempt: Attempt, home: Home, origin: Origin, heard_from: Option<PublisherId> },
+    Tried { attempt: Attempt, robot_namespace: RobotNamespace, origin: Origin, heard_from: Option<PublisherId> },
 }
 
 /// What a worker brings back.
@@ -106,7 +106,7 @@ enum Done {
     /// The interfaces of a revision.
     Interfaces { key: String, revision: u64, declared: Result<Arc<[InterfaceSummary]>, String> },
     /// What a node told of its parameter.
-    Parameter { node: Arc<str>, home: Home, value: Result<Option<String>, Diagnostic> },
+    Parameter { node: Arc<str>, robot_namespace: RobotNamespace, value: Result<Option<String>, Diagnostic> },
 }
 
 /// The node.
@@ -115,8 +115,8 @@ pub(super) struct Engine<N> {
     parameters: Parameters,
     convert: Arc<Convert>,
     site: Arc<Site>,
-    scopes: Scopes<N>,
-    places: Places,
+    subscriptions: NamespaceSubscriptions<N>,
+    asset_paths: AssetPaths,
     schedule: Schedule<Order>,
     /// Assets to be read back, one at a time: it may take longer than to write them.
     reading: Schedule<Arc<Report>>,
@@ -131,7 +131,7 @@ pub(super) struct Engine<N> {
     /// Calls that wait for frames to be read.
     waiting_checks: Vec<Request<interfaces::CheckFrames>>,
     descriptions: Descriptions,
-    speakers: Speakers,
+    publishers: DescriptionPublishers,
     /// Nodes whose parameter may be asked for.
     nodes: Nodes,
     urdf_file: Option<UrdfFile>,
@@ -175,7 +175,7 @@ impl<N: Node> Engine<N> {
         changes: Changes,
         convert: Arc<Convert>,
         site: Arc<Site>,
-        places: Places,
+        asset_paths: AssetPaths,
         room: Room,
     ) -> Result<Self, Diagnostic> {
         let (parts, ended) = Parts::new();
@@ -190,10 +190,10 @@ impl<N: Node> Engine<N> {
         let descriptions = Descriptions::start(&*node, parts.clone())?;
         let own_namespace = own_namespace(&*node, &descriptions, &parameters);
         let mut engine = Self {
-            scopes: Scopes::start(node.clone(), site.clone(), own_namespace, parts)?,
-            places,
+            subscriptions: NamespaceSubscriptions::start(node.clone(), site.clone(), own_namespace, parts)?,
+            asset_paths,
             descriptions,
-            speakers: Speakers::default(),
+            publishers: DescriptionPublishers::default(),
             nodes: Nodes::default(),
             urdf_file: None,
             capture: Capture::default(),
@@ -228,7 +228,7 @@ impl<N: Node> Engine<N> {
             events,
         };
         engine.take_urdf_file();
-        engine.look_soon();
+        engine.schedule_graph_scan();
         engine.set_capture();
         Ok(engine)
     }
@@ -273,7 +273,7 @@ impl<N: Node> Engine<N> {
                     None => return parts::ended("looking at running robots"),
                 },
                 changed = self.graph_changes.changed() => match changed {
-                    Ok(()) => self.look_soon(),
+                    Ok(()) => self.schedule_graph_scan(),
                     Err(_) => return left(),
                 },
                 Some(ended) = self.ended.recv() => return ended,
@@ -300,15 +300,15 @@ impl<N: Node> Engine<N> {
         while let Some((key, order)) = self.schedule.next(now) {
             let convert = self.convert.clone();
             match order {
-                Order::Source(Work { job, home, origin, heard_from }) => {
-                    let job = self.with_captured(job, &home, &origin);
+                Order::Source(Work { job, robot_namespace, origin, heard_from }) => {
+                    let job = self.with_captured(job, &robot_namespace, &origin);
                     let last = self.robots.get(&key).and_then(|robot| robot.fingerprint.clone());
-                    let work = Work { job, home, origin, heard_from };
+                    let work = Work { job, robot_namespace, origin, heard_from };
                     let task = Task::Source { key: key.clone(), work: work.clone() };
-                    let Work { job, home, origin, heard_from } = work;
+                    let Work { job, robot_namespace, origin, heard_from } = work;
                     self.running.begin(task, move |number| {
                         let outcome = match attempt(job, last.as_ref(), &*convert) {
-                            Some(attempt) => Outcome::Tried { attempt, home, origin, heard_from },
+                            Some(attempt) => Outcome::Tried { attempt, robot_namespace, origin, heard_from },
                             None => Outcome::Unchanged,
                         };
                         Done::Order { key, number, outcome }
@@ -329,7 +329,7 @@ impl<N: Node> Engine<N> {
             let task = Task::Frames { key: key.clone(), report: report.clone() };
             self.running.begin(task, move |_| {
                 let entry = report.file(robots::ENTRY).unwrap_or_default();
-                Done::Frames { key, frames: work::read_frames(&entry), report }
+                Done::Frames { key, frames: jobs::read_frames(&entry), report }
             });
         }
     }
@@ -343,8 +343,8 @@ impl<N: Node> Engine<N> {
                 self.read_interfaces(&key);
             }
             Done::Interfaces { key, revision, declared } => self.take_interfaces(key, revision, declared),
-            Done::Parameter { node, home, value } => self.take_parameter(node, home, value),
-            Done::Assets(there) => self.places.look_again(&there),
+            Done::Parameter { node, robot_namespace, value } => self.take_parameter(node, robot_namespace, value),
+            Done::Assets(there) => self.asset_paths.look_again(&there),
         }
     }
 
@@ -367,19 +367,19 @@ impl<N: Node> Engine<N> {
         };
         let key = match asked.output_dir.trim() {
             // As the node's own robot of that name, which may have to make way for a folder of others.
-            "" if !asked.urdf.trim().is_empty() => self.places.of(&Home::Own, &name),
+            "" if !asked.urdf.trim().is_empty() => self.asset_paths.of(&RobotNamespace::Own, &name),
             "" => name,
             folder => format!("{folder}/{}", name.rsplit('/').next().unwrap_or_default()),
         };
         if asked.output_dir.trim().is_empty() && !asked.urdf.trim().is_empty() && self.has_no_place(&key) {
-            let message = format!("the output directory holds {} assets already", self.places.written());
+            let message = format!("the output directory holds {} assets already", self.asset_paths.written());
             let diagnostic = Diagnostic::new(&codes::TOO_MANY_ASSETS, Place::default(), message)
                 .help("remove folders of robots that are no more, or raise the parameter max_assets");
             tell(call.responder.send(request::refusal(&diagnostic)));
             return;
         }
         self.calls += 1;
-        let folder = places::parent(&key).to_owned();
+        let folder = asset_paths::parent(&key).to_owned();
         let (request, caller) = (call.request, Caller::new(call.responder));
         self.schedule.push(key, Order::Call { request, caller, heard: self.heard.clone(), folder }, Instant::now());
     }
@@ -402,12 +402,12 @@ impl<N: Node> Engine<N> {
             self.set_capture();
         }
         if self.parameters.conversion.namespace != before.conversion.namespace {
-            self.scopes.set_own_namespace(own_namespace(&*self.node, &self.descriptions, &self.parameters));
+            self.subscriptions.set_own_namespace(own_namespace(&*self.node, &self.descriptions, &self.parameters));
         }
         if self.parameters.description_from != before.description_from {
             self.nodes = Nodes::default();
         }
-        self.look_soon();
+        self.schedule_graph_scan();
     }
 
     fn limits(&self) -> Limits {
@@ -458,7 +458,7 @@ impl<N: Node> Engine<N> {
     }
 
     /// Looks at the graph.
-    fn look_soon(&mut self) {
+    fn schedule_graph_scan(&mut self) {
         self.graph_due.soon(Instant::now());
     }
 
@@ -466,8 +466,8 @@ impl<N: Node> Engine<N> {
     fn attend(&mut self) -> Result<(), Diagnostic> {
         let is_any_lost = self.is_any_lost();
         let is_news = std::mem::replace(&mut self.was_any_lost, is_any_lost) != is_any_lost;
-        if is_news || self.speakers.is_waiting() || self.nodes.are_waiting() || self.holding.is_short() {
-            self.look_soon();
+        if is_news || self.publishers.is_waiting() || self.nodes.are_waiting() || self.holding.is_short() {
+            self.schedule_graph_scan();
         }
         self.try_starved_again();
         self.give_up()
@@ -501,8 +501,8 @@ impl Gathered {
 impl Robot {
     /// Its newest source, to be converted again.
     fn work(&self) -> Work {
-        let Self { job, home, origin, heard_from, .. } = self;
-        Work { job: job.clone(), home: home.clone(), origin: origin.clone(), heard_from: *heard_from }
+        let Self { job, robot_namespace, origin, heard_from, .. } = self;
+        Work { job: job.clone(), robot_namespace: robot_namespace.clone(), origin: origin.clone(), heard_from: *heard_from }
     }
 }
 
@@ -535,7 +535,7 @@ fn answer(
         }
     };
     caller.send(response);
-    Outcome::Tried { attempt, home: Home::Own, origin: Origin::Call, heard_from: None }
+    Outcome::Tried { attempt, robot_namespace: RobotNamespace::Own, origin: Origin::Call, heard_from: None }
 }
 
 /// Where an asset is below the output directory: its key.
@@ -547,8 +547,8 @@ fn asset_key(output_dir: &Path, directory: &Path) -> String {
 /// The namespace that the node's own robots are heard in, unless it is the root: where they are described, else what their assets are
 /// told to declare.
 fn own_namespace<N: Node>(node: &N, descriptions: &Descriptions, parameters: &Parameters) -> Option<Arc<str>> {
-    let described: Arc<str> = match Home::of_topic(descriptions.topic()) {
-        Some(Home::Namespace(namespace)) => namespace,
+    let described: Arc<str> = match RobotNamespace::of_topic(descriptions.topic()) {
+        Some(RobotNamespace::Named(namespace)) => namespace,
         _ => node.namespace().into(),
     };
     let declared = || Some(format!("/{}", parameters.conversion.namespace.as_deref()?.trim_matches('/')).into());

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use futures::FutureExt;
 
+use super::asset_paths::AssetPaths;
 use super::descriptors::{self, Room};
 use super::engine::Engine;
+use super::jobs::Convert;
 use super::ownership::OutputDir;
 use super::parameters::Parameters;
-use super::places::Places;
 use super::pools::Pools;
-use super::work::Convert;
 use super::{codes, parts};
 use crate::convert::{self, Context, Job};
 use crate::diagnostic::{Diagnostic, Place};
@@ -164,9 +164,9 @@ impl<N: Node> Ready<N> {
         let cancelled = Cancelled(context.cancelled.clone());
         let pools = Pools::new(parameters.workers);
         let convert: Arc<Convert> = Arc::new(move |job: &Job| pools.run(|| convert::convert(job, &context)));
-        let places = Places::scan(output.path());
+        let asset_paths = AssetPaths::scan(output.path());
         let room = Room::new(limit, parameters.workers, server.as_ref().map_or(0, |_| connections));
-        let engine = Engine::start(node, parameters, changes, convert, site.clone(), places, room)?;
+        let engine = Engine::start(node, parameters, changes, convert, site.clone(), asset_paths, room)?;
         Ok(Self { engine, server, site, cancelled, _output: output })
     }
 

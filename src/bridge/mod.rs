@@ -4,29 +4,29 @@
 //! comes next), [`fingerprint`] (whether anything changed), [`request`] (what a call may ask);
 //! [`engine`] connects them. It must not know what is in an asset's files.
 
+mod asset_paths;
 mod capture;
 pub mod check;
 pub mod codes;
+mod description_publishers;
+mod description_source;
 mod descriptors;
 mod engine;
 #[cfg(test)]
 mod fake;
 mod fingerprint;
+mod jobs;
 mod launch;
 mod name;
-mod origin;
+mod namespace_subscriptions;
 mod ownership;
 pub mod parameters;
 mod parts;
-mod places;
 mod pools;
 mod request;
 mod robots;
 mod schedule;
-mod scopes;
-mod speakers;
 pub(crate) mod tf_messages;
-mod work;
 
 pub use launch::main;
 pub(crate) use launch::{NAME, Ready};

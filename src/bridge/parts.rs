@@ -9,7 +9,7 @@ use futures::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::codes;
-use super::work::panic_text;
+use super::jobs::panic_text;
 use crate::diagnostic::{Diagnostic, Place};
 
 /// Where parts tell that they ended.

@@ -5,11 +5,11 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::asset_paths;
 use super::codes;
-use super::origin::Home;
+use super::description_source::RobotNamespace;
 use super::parameters::Parameters;
-use super::places;
-use super::work;
+use super::jobs;
 use crate::convert::{self, Failure, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::resolve::{Files, Resolver};
@@ -26,7 +26,7 @@ pub(super) struct Heard {
     /// How it is converted.
     pub job: Arc<Job>,
     /// Whose it is.
-    pub home: Home,
+    pub robot_namespace: RobotNamespace,
     /// The key of its asset.
     pub key: String,
 }
@@ -49,7 +49,7 @@ pub(super) fn job(
     } else {
         Formats::parse(&request.formats).map_err(|message| refuse(message, ""))?
     };
-    let (mut home, mut below) = (&Home::Own, "");
+    let (mut robot_namespace, mut below) = (&RobotNamespace::Own, "");
     let source = match (request.urdf.trim().is_empty(), request.uri.trim().is_empty()) {
         (false, false) => {
             return Err(refuse("both urdf and uri are given", "give one of them, or neither for the last description heard"));
@@ -62,11 +62,11 @@ pub(super) fn job(
         (true, true) => {
             let help = "start its publisher (robot_state_publisher), or give urdf or uri";
             let heard = heard.ok_or_else(|| refuse(format!("no robot description was heard on {topic} yet"), help))?;
-            (home, below) = (&heard.home, places::parent(&heard.key));
+            (robot_namespace, below) = (&heard.robot_namespace, asset_paths::parent(&heard.key));
             heard.job.source.clone()
         }
     };
-    let mut job = work::job(parameters, source, home, below);
+    let mut job = jobs::job(parameters, source, robot_namespace, below);
     job.options.formats = formats;
     Ok(Arc::new(match asked_dir {
         Some(output_dir) => Job { output_dir, ..job },
@@ -247,9 +247,9 @@ mod tests {
             assert_eq!((file.output_dir.clone(), file.options.formats.usd), (bed.own.join("a/b"), false));
         }
         let text = Source::Text { text: "<robot name='heard'/>".into(), file: None };
-        let home = Home::Namespace("/r1".into());
-        let heard_job = Arc::new(work::job(&bed.parameters, text, &home, "r1"));
-        let heard = Heard { job: heard_job.clone(), home, key: "r1/heard".into() };
+        let robot_namespace = RobotNamespace::Named("/r1".into());
+        let heard_job = Arc::new(jobs::job(&bed.parameters, text, &robot_namespace, "r1"));
+        let heard = Heard { job: heard_job.clone(), robot_namespace, key: "r1/heard".into() };
         let last = job(&ConvertRequest::default(), &bed.parameters, Some(&heard), "", "/robot_description").unwrap();
         assert_eq!(last, heard_job);
         assert_eq!((last.output_dir.clone(), last.options.namespace.as_deref()), (bed.own.join("r1"), Some("r1")));

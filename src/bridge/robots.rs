@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::capture::Differing;
+use super::description_source::{Origin, RobotNamespace};
 use super::fingerprint::Fingerprint;
-use super::origin::{Home, Origin};
 use super::{codes, request};
 use crate::convert::{Job, Report};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -30,7 +30,7 @@ pub(super) struct Robot {
     /// The name of the robot.
     pub name: String,
     /// Which robots it belongs to.
-    pub home: Home,
+    pub robot_namespace: RobotNamespace,
     /// Where its description comes from.
     pub origin: Origin,
     /// Since when nobody describes it any more, if so.
@@ -89,10 +89,16 @@ pub(super) enum Frames {
 
 impl Robot {
     /// A robot of which nothing was tried yet.
-    pub(super) fn new(name: String, job: Arc<Job>, home: Home, origin: Origin, heard_from: Option<PublisherId>) -> Self {
+    pub(super) fn new(
+        name: String,
+        job: Arc<Job>,
+        robot_namespace: RobotNamespace,
+        origin: Origin,
+        heard_from: Option<PublisherId>,
+    ) -> Self {
         Self {
             name,
-            home,
+            robot_namespace,
             origin,
             gone: None,
             job,
@@ -225,9 +231,9 @@ impl Robot {
         RobotView {
             name: self.name.clone(),
             key: key.to_owned(),
-            namespace: match &self.home {
-                Home::Own => own.to_owned(),
-                Home::Namespace(namespace) => namespace.to_string(),
+            namespace: match &self.robot_namespace {
+                RobotNamespace::Own => own.to_owned(),
+                RobotNamespace::Named(namespace) => namespace.to_string(),
             },
             presence: self.presence(),
             state: self.state(),
@@ -411,7 +417,7 @@ pub(super) fn transforms(tree: &Tree, now: Instant) -> Vec<TransformView> {
 mod tests {
     use super::*;
     use crate::robot::Pose;
-    use crate::tf_check::{Limits, Live, Sources, Topics, check_frames as judge};
+    use crate::tf_check::{Limits, Live, Sources, Topics, check_frames};
     use crate::usd::{AssetFrames, FrameKind};
 
     #[test]
@@ -440,7 +446,7 @@ mod tests {
         live.add_transforms(Topic::Static, [tool], tf::PublisherId::default(), now);
         let limits = Limits::default();
         let heard = Sources { transforms: &live, joints: &live, elsewhere: &[] };
-        let judged = all_frames(&frames, Some(&judge(&frames, &[], &heard, &limits, now).findings));
+        let judged = all_frames(&frames, Some(&check_frames(&frames, &[], &heard, &limits, now).findings));
         assert_eq!(judged.iter().map(|frame| frame.verdict).collect::<Vec<_>>(), [Some("ok"), Some("ok")]);
         assert!(!judged[1].detail.is_empty());
     }

@@ -10,13 +10,13 @@ mod load;
 mod memo;
 pub mod option;
 pub mod options;
-mod picture;
 mod publish;
 mod report;
 #[cfg(test)]
 mod round_trip;
 mod simready;
 mod stand_in;
+mod thumbnail;
 mod time;
 #[cfg(test)]
 mod trees;

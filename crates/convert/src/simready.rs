@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{codes, publish, time};
-use crate::picture;
+use crate::thumbnail;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_resolve::{Files, package_of};
 use urdf_usd_robot::Robot;
@@ -117,7 +117,7 @@ pub(super) fn add(simready: &Simready, subject: &Subject<'_>, files: &mut publis
     }
     let text = serde_json::to_vec_pretty(&metadata).unwrap_or_default();
     files.insert(metadata_path, text);
-    match picture::png(subject.robot, SIDE) {
+    match thumbnail::png(subject.robot, SIDE) {
         Some(png) => {
             files.insert(format!(".thumbs/{SIDE}x{SIDE}/{}.usda.png", subject.name), png);
         }
@@ -131,7 +131,7 @@ pub(super) fn add(simready: &Simready, subject: &Subject<'_>, files: &mut publis
 
 /// The fields of SR.004, and the names of those that nobody says.
 fn metadata(simready: &Simready, subject: &Subject<'_>, date: String) -> (BTreeMap<&'static str, Value>, Vec<&'static str>) {
-    let size = picture::extents(subject.robot);
+    let size = thumbnail::extents(subject.robot);
     let provenance = &subject.provenance;
     let mut fields: BTreeMap<&'static str, Option<Value>> = BTreeMap::from([
         ("asset_name", Some(json!(subject.robot.name))),

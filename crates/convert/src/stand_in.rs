@@ -1,6 +1,6 @@
-//! Boxes in place of visual meshes that could not be read, for whoever asks for them: [`add`] is the door.
+//! Boxes in place of visual meshes that could not be read, for whoever asks for them: [`add`] is the entry point.
 //!
-//! The box of a link is that of what collides, or else the one that has the link's mass and inertia. This module knows the hub, and
+//! The box of a link is that of what collides, or else the one that has the link's mass and inertia. This module knows the model, and
 //! nothing of files or layers.
 
 use nalgebra::{Isometry3, Point3, Vector3};

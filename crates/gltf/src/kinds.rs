@@ -1,4 +1,4 @@
-//! The extension's types of joints as the hub has them.
+//! The extension's types of joints as the model has them.
 
 use super::extension::JointType;
 use urdf_usd_robot::JointKind;

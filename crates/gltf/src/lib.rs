@@ -1,4 +1,4 @@
-//! A robot as one binary glTF 2.0 file with EXT_robot_kinematics: [`write`] and [`read()`] are the doors.
+//! A robot as one binary glTF 2.0 file with EXT_robot_kinematics: [`write`] and [`read()`] are the entry points.
 //!
 //! The file shows the robot in any glTF viewer; a viewer that knows the extension can also move it. Everything is in glTF's
 //! axes. Visuals have materials; colliders are there too, but no viewer draws them: their nodes carry `KHR_node_visibility`, and

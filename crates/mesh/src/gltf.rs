@@ -1,6 +1,6 @@
 //! glTF 2.0 and GLB as a source: the default scene of a file as one mesh.
 //!
-//! glTF has y up, the hub z: (x, y, z) becomes (x, -z, y), as in RViz, Drake and Blender. Skins and morphs are shown unposed.
+//! glTF has y up, the model z: (x, y, z) becomes (x, -z, y), as in RViz, Drake and Blender. Skins and morphs are shown unposed.
 //! The `gltf` crate takes the container and the JSON apart; buffers and accessors are read here ([`buffers`]), where every index
 //! and count is checked and what is quantised (`KHR_mesh_quantization`) or compressed ([`meshopt`]) is understood.
 

@@ -1,4 +1,4 @@
-//! Mesh files and images, read into the hub's terms: STL, OBJ, Collada and glTF become a [`Mesh`], images become a [`Texture`].
+//! Mesh files and images, read into the model's terms: STL, OBJ, Collada and glTF become a [`Mesh`], images become a [`Texture`].
 //!
 //! A mesh comes out as URDF means it, as RViz and Gazebo show it:
 //!
@@ -11,6 +11,7 @@
 //! that follow from the size of the file, whatever the file says.
 
 mod assembly;
+mod cache;
 pub mod codes;
 #[cfg(test)]
 mod corpus;
@@ -19,7 +20,6 @@ mod declared;
 mod deviation;
 pub mod gltf;
 mod hull;
-mod kept;
 mod maps;
 mod normals;
 mod obj;
@@ -38,9 +38,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+pub use self::cache::digest;
+pub use self::cache::{Hull, kept_hull, kept_tiers, load};
 pub use self::hull::{convex_hull, thick_hull};
-pub use self::kept::digest;
-pub use self::kept::{Hull, kept_hull, kept_tiers, load};
 pub use self::simplify::tiers;
 pub use self::texture::{MAX_PIXELS_TOGETHER, is_deep, mean_color, pixels, texture, texture_within};
 pub use self::texture::{is_grey, made, with_memory_for};

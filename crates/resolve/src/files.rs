@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::near::near_names;
+use super::candidates::near_names;
 use super::package::{Search, manifests_around};
 use super::roots::Roots;
 use super::states::{Seen, States, stamp};

@@ -1,4 +1,4 @@
-//! Which file a reference means, and whether it may be read: the only door to the file system for assets.
+//! Which file a reference means, and whether it may be read: the only way to the file system for assets.
 //!
 //! A package name is looked up in this order, and nowhere else:
 //! 1. the folder given for it ([`Options::packages`]; if that is no folder, the search ends there);
@@ -15,10 +15,10 @@
 //!
 //! This module must not know what is in the files, apart from the name in a package.xml.
 
+mod candidates;
 pub mod codes;
 mod error;
 mod files;
-mod near;
 mod package;
 mod roots;
 mod states;

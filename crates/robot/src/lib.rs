@@ -1,4 +1,4 @@
-//! The hub: a robot as it is meant, free of any file format.
+//! The model: a robot as it is meant, free of any file format.
 //!
 //! Readers build a [`Robot`], writers empty it, tools look at it. Everything that a source left out has been settled by the
 //! reader: a writer never asks what an absent attribute means. Lengths are metres, angles radians, masses kilograms, frames are
@@ -95,7 +95,7 @@ pub struct Link {
     pub collisions: Vec<Shape>,
     /// What contact with it is like, if the source says.
     pub contact: Option<Contact>,
-    /// What the hub has no word for.
+    /// What the model has no word for.
     pub custom: Custom,
     /// Where the link stands.
     pub place: Place,
@@ -145,7 +145,7 @@ pub struct Shape {
     pub material: Option<MaterialId>,
     /// The reference to the mesh that could not be read and that this stands in for.
     pub stand_in_for: Option<String>,
-    /// What the hub has no word for.
+    /// What the model has no word for.
     pub custom: Custom,
     /// Where it stands.
     pub place: Place,
@@ -231,7 +231,7 @@ pub struct Joint {
     pub drive: Option<Drive>,
     /// Whether the joint closes a loop: its child already has a parent in the tree.
     pub closes_loop: bool,
-    /// What the hub has no word for.
+    /// What the model has no word for.
     pub custom: Custom,
     /// Where the joint stands.
     pub place: Place,
@@ -464,7 +464,7 @@ pub struct Calibration {
     pub reference_position: Option<f64>,
 }
 
-/// What a source says in words that the hub does not have, kept as it was.
+/// What a source says in words that the model does not have, kept as it was.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Custom {
     /// Attributes, in the source's order, with their qualified names.

@@ -59,7 +59,7 @@ use msg::builtin_interfaces::Time;
 use msg::{Message, Service};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// A ROS 2 node: the one door to topics, services and parameters.
+/// A ROS 2 node: the one way to topics, services and parameters.
 ///
 /// Names are given as in any ROS client: relative, absolute (`/tf`) or private (`~/asset`). Implementations expand them with the
 /// node's namespace and apply its remaps. All methods may be called from any thread. None waits for the network, but for

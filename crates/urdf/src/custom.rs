@@ -10,7 +10,7 @@ const MAX_DEPTH: usize = 64;
 /// How many elements and attributes are kept. Real robots have up to 2000; each becomes a prim or an attribute.
 pub(super) const MAX_KEPT: usize = 50_000;
 
-/// An element of URDF, with the parts of it that the hub has a place for. Everything else in it is custom.
+/// An element of URDF, with the parts of it that the model has a place for. Everything else in it is custom.
 pub(super) struct Known {
     name: &'static str,
     attributes: &'static [&'static str],
@@ -25,7 +25,7 @@ enum Kind {
     Single,
     /// Any number of times.
     Many,
-    /// Any number of times, each with custom data of its own in the hub.
+    /// Any number of times, each with custom data of its own in the model.
     Owner,
 }
 
@@ -107,7 +107,7 @@ pub(super) const JOINT: Known = Known {
 };
 
 impl Xml<'_> {
-    /// What of `node`, a URDF element as in `known`, the hub has no place for. An element within it of which only a part is
+    /// What of `node`, a URDF element as in `known`, the model has no place for. An element within it of which only a part is
     /// custom is kept with that part (and its name, if it has one).
     ///
     /// To be asked after everything in `node` was read: elements that were left out are kept whole.
@@ -135,7 +135,7 @@ impl Xml<'_> {
         custom
     }
 
-    /// The custom part of an element that has no custom data of its own in the hub.
+    /// The custom part of an element that has no custom data of its own in the model.
     fn remnant(&mut self, node: Node<'_>, known: &Known) -> Option<Element> {
         let Custom { mut attributes, elements } = self.custom(node, known);
         if attributes.is_empty() && elements.is_empty() {

@@ -36,7 +36,7 @@ pub(crate) struct Xml<'a> {
     file: Option<Arc<Path>>,
     /// The number of each element among siblings of its name, 0 for an only one; by node.
     ordinals: HashMap<NodeId, u32>,
-    /// Elements that did not make it into the hub: the custom data keeps them whole.
+    /// Elements that did not make it into the model: the custom data keeps them whole.
     left_out: HashSet<NodeId>,
     /// How many custom elements and attributes were kept, or were too many.
     pub(super) kept: usize,
@@ -123,7 +123,7 @@ impl<'a> Xml<'a> {
         self.findings.push(diagnostic);
     }
 
-    /// Remembers that `node` did not make it into the hub, so that the custom data keeps it.
+    /// Remembers that `node` did not make it into the model, so that the custom data keeps it.
     pub fn leave_out(&mut self, node: Node<'_>) {
         self.left_out.insert(node.id());
     }

@@ -79,7 +79,7 @@ type Following<'a> = (&'a JointPlan, &'a str, Mimic);
 fn followed<'a>(scene: &'a Scene<'_>, bases: &[LinkId], id: JointId) -> Option<Result<Following<'a>, &'static str>> {
     let joints = &scene.robot.joints;
     let mut mimic = joints[id.0].mimic?;
-    // The hub's mimics are never circular; the bound is for a hub that was made by hand.
+    // The model's mimics are never circular; the bound is for a model that was made by hand.
     for _ in joints {
         let leader = &joints[mimic.joint.0];
         // A leader that cannot follow its own in Newton is one that follows none there.

@@ -216,7 +216,7 @@ async fn topics_are_listened_to_and_told_once_they_settle() {
     node.set_graph(scan(1));
     let (sender, mut receiver) = watch::channel(Arc::default());
     let task = tokio::spawn(listen(node.clone(), sender));
-    let speaker = node.clone();
+    let publisher = node.clone();
     let frames = Arc::new(std::sync::Mutex::new(vec!["laser"]));
     let spoken = frames.clone();
     let speaking = tokio::spawn(async move {
@@ -226,7 +226,7 @@ async fn topics_are_listened_to_and_told_once_they_settle() {
                 frames[number % frames.len()].to_owned()
             };
             let header = Header { frame_id: frame, ..Header::default() };
-            speaker.say_something("/scan", &Observed { header: Some(header) }, 1);
+            publisher.say_something("/scan", &Observed { header: Some(header) }, 1);
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     });

@@ -7,9 +7,9 @@ use tokio::sync::watch;
 
 use super::{Done, Engine, Task};
 use crate::bridge::capture::{self, Differing, Seen, Who};
-use crate::bridge::origin::{Home, Origin};
+use crate::bridge::description_source::{Origin, RobotNamespace};
 use crate::bridge::robots::{self, Robot};
-use crate::bridge::work;
+use crate::bridge::jobs;
 use crate::convert::Job;
 use crate::robot::Captured;
 use crate::ros::Node;
@@ -60,7 +60,7 @@ impl<N: Node> Engine<N> {
         }
         let all = self.namespaces();
         let changed = |robot: &Robot| {
-            let seen = self.captured_among(&all, &robot.home, &robot.origin);
+            let seen = self.captured_among(&all, &robot.robot_namespace, &robot.origin);
             robot.gone.is_none() && seen.is_some_and(|seen| robot.job.captured != seen)
         };
         let changed: Vec<String> = self.robots.iter().filter(|(_, robot)| changed(robot)).map(|(key, _)| key.clone()).collect();
@@ -72,33 +72,33 @@ impl<N: Node> Engine<N> {
         keys.iter().for_each(|key| self.hold_interfaces(key));
     }
 
-    /// What the robot of a home is seen to have. `None`: nothing was seen yet, or it need not be the robot that runs.
-    pub(super) fn captured(&self, home: &Home, origin: &Origin) -> Option<Vec<Captured>> {
+    /// What the robot of a robot_namespace is seen to have. `None`: nothing was seen yet, or it need not be the robot that runs.
+    pub(super) fn captured(&self, robot_namespace: &RobotNamespace, origin: &Origin) -> Option<Vec<Captured>> {
         self.capture.seen.as_ref()?;
-        self.captured_among(&self.namespaces(), home, origin)
+        self.captured_among(&self.namespaces(), robot_namespace, origin)
     }
 
-    fn captured_among(&self, all: &BTreeSet<&str>, home: &Home, origin: &Origin) -> Option<Vec<Captured>> {
+    fn captured_among(&self, all: &BTreeSet<&str>, robot_namespace: &RobotNamespace, origin: &Origin) -> Option<Vec<Captured>> {
         let seen = self.capture.seen.as_ref()?.borrow().clone();
         if *origin == Origin::Call || seen.is_empty() {
             return None;
         }
         let node = self.node.fully_qualified_name();
-        Some(capture::interfaces(&seen, &Who { namespace: self.namespace(home), others: all, node: &node }))
+        Some(capture::interfaces(&seen, &Who { namespace: self.namespace(robot_namespace), others: all, node: &node }))
     }
 
     /// The namespaces of the robots that are there.
     fn namespaces(&self) -> BTreeSet<&str> {
-        self.robots.values().filter(|robot| robot.gone.is_none()).map(|robot| self.namespace(&robot.home)).collect()
+        self.robots.values().filter(|robot| robot.gone.is_none()).map(|robot| self.namespace(&robot.robot_namespace)).collect()
     }
 
-    fn namespace<'a>(&'a self, home: &'a Home) -> &'a str {
-        self.scopes.namespace(home).map_or("/", |namespace| namespace)
+    fn namespace<'a>(&'a self, robot_namespace: &'a RobotNamespace) -> &'a str {
+        self.subscriptions.namespace(robot_namespace).map_or("/", |namespace| namespace)
     }
 
     /// The job with what the robot is seen to have.
-    pub(super) fn with_captured(&self, job: Arc<Job>, home: &Home, origin: &Origin) -> Arc<Job> {
-        let captured = self.captured(home, origin).unwrap_or_default();
+    pub(super) fn with_captured(&self, job: Arc<Job>, robot_namespace: &RobotNamespace, origin: &Origin) -> Arc<Job> {
+        let captured = self.captured(robot_namespace, origin).unwrap_or_default();
         if job.captured == captured { job } else { Arc::new(Job { captured, ..(*job).clone() }) }
     }
 
@@ -110,7 +110,7 @@ impl<N: Node> Engine<N> {
         if robot.declared.as_ref().is_none_or(|(revision, _)| *revision != report.revision) {
             let (key, revision) = (key.to_owned(), report.revision);
             let task = Task::Interfaces { key: key.clone(), revision };
-            self.running.begin(task, move |_| Done::Interfaces { key, revision, declared: work::read_interfaces(&entry) });
+            self.running.begin(task, move |_| Done::Interfaces { key, revision, declared: jobs::read_interfaces(&entry) });
         }
     }
 
@@ -137,7 +137,7 @@ impl<N: Node> Engine<N> {
             return;
         }
         let node = self.node.fully_qualified_name();
-        let differing = capture::compare(declared, &seen, self.namespace(&robot.home), &node);
+        let differing = capture::compare(declared, &seen, self.namespace(&robot.robot_namespace), &node);
         if robot.differing.as_ref() == Some(&differing) {
             return;
         }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Done, Engine};
-use crate::bridge::origin::{self, DESCRIPTION, Home, Origin};
+use crate::bridge::description_source::{self, DESCRIPTION, Origin, RobotNamespace};
 use crate::bridge::robots::{Frames, Robot};
 use crate::diagnostic::Diagnostic;
 use crate::ros::graph::{ServiceRole, TopicRole};
 use crate::ros::msg::rcl_interfaces::{GetParameters, Names};
 use crate::ros::{Graph, Node, PublisherId, Value, names};
 
-use super::describe::Described;
+use super::descriptions::Described;
 
 /// The type of a description's topic.
 const STRING: &str = "std_msgs/msg/String";
@@ -53,7 +53,7 @@ impl<'a> Offered<'a> {
             (BTreeMap::<_, Vec<_>>::new(), BTreeMap::new(), BTreeMap::<_, Vec<_>>::new());
         for end in graph.topics.iter().filter(|end| end.role == TopicRole::Publisher) {
             let topic = end.topic.as_str();
-            if topic != own && Home::of_topic(topic).is_none() {
+            if topic != own && RobotNamespace::of_topic(topic).is_none() {
                 topics.entry(topic).or_default().push(end.id);
             } else if end.type_name == STRING {
                 descriptions.entry(topic).or_default().push(end.id);
@@ -132,21 +132,21 @@ impl<N: Node> Engine<N> {
         let is_known = !graph.topics.is_empty();
         if is_known {
             let publishers = |topic: &str| offered.descriptions.get(topic).map_or(&[][..], Vec::as_slice);
-            self.speakers.look(publishers, now);
+            self.publishers.look(publishers, now);
         }
-        dropped.iter().for_each(|topic| self.speakers.forget(topic));
+        dropped.iter().for_each(|topic| self.publishers.forget(topic));
         self.note_presence(&graph, is_known);
         self.open_scopes(&offered.topics.keys().copied().collect(), now);
         self.tell_holding();
         if is_known {
-            self.scopes.note_publishers(|topic| offered.topics.get(topic).map_or(&[][..], Vec::as_slice));
+            self.subscriptions.note_publishers(|topic| offered.topics.get(topic).map_or(&[][..], Vec::as_slice));
         }
         self.ask_nodes(&graph, !offered.descriptions.is_empty(), now);
     }
 
     /// Notes which robots left.
     fn note_presence(&mut self, graph: &Graph, is_known: bool) {
-        let described = self.speakers.keys();
+        let described = self.publishers.keys();
         let has_left = |key: &str, robot: &Robot| match &robot.origin {
             Origin::Topic(_) => !described.contains(key),
             Origin::Parameter(node) => is_known && graph.nodes.binary_search_by(|other| other.as_str().cmp(node)).is_err(),
@@ -156,7 +156,7 @@ impl<N: Node> Engine<N> {
         let left = self.robots.iter().filter(|(key, robot)| robot.gone.is_none() && has_left(key, robot));
         let left: Vec<String> = left.map(|(key, _)| key.clone()).collect();
         for key in left {
-            self.part_with(&key);
+            self.mark_gone(&key);
         }
         // A file is there as long as the parameter names it.
         let is_back = |robot: &Robot| {
@@ -165,7 +165,7 @@ impl<N: Node> Engine<N> {
         };
         let back: Vec<String> = self.robots.iter().filter(|(_, robot)| is_back(robot)).map(|(key, _)| key.clone()).collect();
         for key in back {
-            self.greet(&key);
+            self.mark_returned(&key);
         }
     }
 
@@ -173,7 +173,7 @@ impl<N: Node> Engine<N> {
     fn open_scopes(&mut self, offered: &BTreeSet<&str>, now: Instant) {
         let mut wanted: BTreeMap<Arc<str>, BTreeSet<String>> = BTreeMap::new();
         for (key, robot) in self.robots.iter().filter(|(_, robot)| robot.gone.is_none()) {
-            if let Some(namespace) = self.scopes.namespace(&robot.home) {
+            if let Some(namespace) = self.subscriptions.namespace(&robot.robot_namespace) {
                 wanted.entry(namespace.clone()).or_default().insert(key.clone());
             }
         }
@@ -186,7 +186,7 @@ impl<N: Node> Engine<N> {
             }
         }
         let holding = &mut self.holding;
-        self.scopes.set(&wanted, offered, |namespace, topics| holding.hear(namespace, topics, now));
+        self.subscriptions.set(&wanted, offered, |namespace, topics| holding.hear(namespace, topics, now));
     }
 
     /// Whether a robot of the node's own is there, and no frame of it is heard where it should be.
@@ -195,7 +195,7 @@ impl<N: Node> Engine<N> {
             let has_frames =
                 matches!(robot.asset.as_ref().map(|asset| &asset.frames), Some(Frames::Read(Ok(frames))) if !frames.is_empty());
             let is_heard = || robot.judgement.as_ref().is_some_and(|j| j.findings.iter().any(|f| f.actual_topic.is_some()));
-            robot.home == Home::Own && robot.runs() && has_frames && !is_heard()
+            robot.robot_namespace == RobotNamespace::Own && robot.runs() && has_frames && !is_heard()
         })
     }
 
@@ -215,9 +215,9 @@ impl<N: Node> Engine<N> {
         let can_tell = |node: &str| graph.services.is_empty() || servers.contains(node);
         let nodes = graph.nodes.iter().map(String::as_str);
         let there: BTreeSet<&str> =
-            nodes.filter(|node| *node != this && origin::matches(&pattern, node) && can_tell(node)).collect();
+            nodes.filter(|node| *node != this && description_source::matches(&pattern, node) && can_tell(node)).collect();
         self.nodes.nodes.retain(|node, _| there.contains(&**node));
-        let mut homes: BTreeMap<Home, Vec<Arc<str>>> = BTreeMap::new();
+        let mut homes: BTreeMap<RobotNamespace, Vec<Arc<str>>> = BTreeMap::new();
         for node in there {
             let node: Arc<str> = node.into();
             if !self.nodes.nodes.contains_key(&node) {
@@ -229,8 +229,8 @@ impl<N: Node> Engine<N> {
             }
             homes.entry(self.home_of_node(&node)).or_default().push(node);
         }
-        for (home, mut nodes) in homes {
-            if self.is_heard(&home) || self.nodes.has_told(&nodes) {
+        for (robot_namespace, mut nodes) in homes {
+            if self.is_heard(&robot_namespace) || self.nodes.has_told(&nodes) {
                 continue;
             }
             // The likeliest first: in the node's own namespace, and called as usual.
@@ -243,35 +243,35 @@ impl<N: Node> Engine<N> {
                 self.nodes.nodes.get(*node).is_some_and(|asked| matches!(asked.state, State::Due(due) if due <= now))
             };
             if let Some(node) = nodes.iter().find(due).cloned() {
-                self.ask(&node, home, &nodes);
+                self.ask(&node, robot_namespace, &nodes);
             }
         }
     }
 
     /// Whose robots a node describes.
-    fn home_of_node(&self, node: &str) -> Home {
+    fn home_of_node(&self, node: &str) -> RobotNamespace {
         let topic = match node.rsplit_once('/') {
             Some((namespace, _)) => names::join(namespace, DESCRIPTION),
-            None => return Home::Own,
+            None => return RobotNamespace::Own,
         };
         if !self.parameters.discover || topic == **self.descriptions.topic() {
-            return Home::Own;
+            return RobotNamespace::Own;
         }
-        Home::of_topic(&topic).unwrap_or(Home::Own)
+        RobotNamespace::of_topic(&topic).unwrap_or(RobotNamespace::Own)
     }
 
-    /// The topic that a home's robots are described on.
-    fn topic_of(&self, home: &Home) -> String {
-        home.topic(DESCRIPTION).unwrap_or_else(|| self.descriptions.topic().to_string())
+    /// The topic that a robot_namespace's robots are described on.
+    fn topic_of(&self, robot_namespace: &RobotNamespace) -> String {
+        robot_namespace.topic(DESCRIPTION).unwrap_or_else(|| self.descriptions.topic().to_string())
     }
 
-    /// Whether a description is heard on a home's topic.
-    fn is_heard(&self, home: &Home) -> bool {
-        self.speakers.is_heard(&self.topic_of(home))
+    /// Whether a description is heard on a robot_namespace's topic.
+    fn is_heard(&self, robot_namespace: &RobotNamespace) -> bool {
+        self.publishers.is_heard(&self.topic_of(robot_namespace))
     }
 
-    fn ask(&mut self, node: &Arc<str>, home: Home, among: &[Arc<str>]) {
-        let topic = self.topic_of(&home);
+    fn ask(&mut self, node: &Arc<str>, robot_namespace: RobotNamespace, among: &[Arc<str>]) {
+        let topic = self.topic_of(&robot_namespace);
         let Some(asked) = self.nodes.nodes.get_mut(node) else { return };
         (asked.tries, asked.state) = (asked.tries + 1, State::Asking);
         tracing::debug!("nothing is heard on {topic}: asking {node} for its parameter {DESCRIPTION}");
@@ -284,14 +284,19 @@ impl<N: Node> Engine<N> {
                 Some(Value::String(text)) => Some(text).filter(|text| !text.trim().is_empty()),
                 _ => None,
             });
-            Done::Parameter { node: name, home, value }
+            Done::Parameter { node: name, robot_namespace, value }
         });
     }
 
     /// A node told of its parameter.
-    pub(super) fn take_parameter(&mut self, node: Arc<str>, home: Home, value: Result<Option<String>, Diagnostic>) {
-        self.look_soon();
-        let (topic, is_heard) = (self.topic_of(&home), self.is_heard(&home));
+    pub(super) fn take_parameter(
+        &mut self,
+        node: Arc<str>,
+        robot_namespace: RobotNamespace,
+        value: Result<Option<String>, Diagnostic>,
+    ) {
+        self.schedule_graph_scan();
+        let (topic, is_heard) = (self.topic_of(&robot_namespace), self.is_heard(&robot_namespace));
         // It may have left meanwhile.
         let Some(asked) = self.nodes.nodes.get_mut(&node) else { return };
         let waited = asked.since.elapsed().as_secs();
@@ -306,7 +311,7 @@ impl<N: Node> Engine<N> {
                     many => format!("; {many} other nodes may have it too, and are not asked"),
                 };
                 tracing::info!("nothing is heard on {topic}: the parameter {DESCRIPTION} of {node} was read{others}");
-                self.hear(Described { home, origin: Origin::Parameter(node), publisher: None, text });
+                self.hear(Described { robot_namespace, origin: Origin::Parameter(node), publisher: None, text });
             }
             Ok(None) => tracing::debug!("{node} has no parameter {DESCRIPTION}"),
             Err(error) if asked.tries < TRIES => {

@@ -12,8 +12,8 @@ use tokio::task::JoinSet;
 
 use super::{Done, Engine, Outcome, Work, codes, interfaces, request, tell};
 use crate::bridge::fingerprint::Fingerprint;
+use crate::bridge::jobs::{Attempt, defect, panic_text};
 use crate::bridge::parts;
-use crate::bridge::work::{Attempt, defect, panic_text};
 use crate::convert::{Failure, Report};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::ros::{Node, Responder};
@@ -141,12 +141,12 @@ impl<N: Node> Engine<N> {
     /// Work has ended without an outcome.
     fn part_from(&mut self, number: u64, task: Task, why: &Diagnostic, took: Duration) {
         match task {
-            Task::Source { key, work: Work { job, home, origin, heard_from } } => {
+            Task::Source { key, work: Work { job, robot_namespace, origin, heard_from } } => {
                 let used = self.robots.get(&key).map_or_else(Vec::new, |robot| robot.used.clone());
                 let fingerprint = Fingerprint::of_job(job.clone());
                 let result = Err(Failure { diagnostics: vec![why.clone()], used });
                 let attempt = Attempt { job, result, fingerprint, took };
-                self.finish_order(key, number, Outcome::Tried { attempt, home, origin, heard_from });
+                self.finish_order(key, number, Outcome::Tried { attempt, robot_namespace, origin, heard_from });
             }
             Task::Call { caller, .. } => {
                 tracing::error!("a call of convert: {why}");

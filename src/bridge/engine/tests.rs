@@ -14,12 +14,12 @@ use tokio_tungstenite::tungstenite::Message;
 
 mod endure;
 
+use super::super::asset_paths::AssetPaths;
 use super::super::descriptors::Room;
 use super::super::fake::{self, Fake};
+use super::super::jobs::Convert;
 use super::super::parameters::Parameters;
-use super::super::places::Places;
 use super::super::tf_messages::tests::transform;
-use super::super::work::Convert;
 use super::Engine;
 use crate::convert::{Counts, Failure, FileInfo, Job, Report, Source, SourceInfo, Timings};
 use crate::diagnostic::{Diagnostic, Place};
@@ -169,7 +169,7 @@ fn bed_in(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Param
     let stand_in = converter.clone();
     let convert = convert.unwrap_or_else(|| Arc::new(move |job: &Job| stand_in.convert(job)));
     let changes = node.changes();
-    let engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), Places::default(), room).unwrap();
+    let engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), AssetPaths::default(), room).unwrap();
     let engine = tokio::spawn(engine.run());
     Bed { folder, node, converter, site, assets, diagnostics, engine }
 }

@@ -11,7 +11,7 @@ use crate::ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
 use crate::ros::msg::std_msgs::Header;
 use crate::ros::msg::urdf_usd::{CheckFramesRequest, CheckFramesResponse};
 use crate::ros::{Node, Request};
-use crate::tf_check::{Expected, FrameCheck, FrameStatus, check_frames as judge};
+use crate::tf_check::{Expected, FrameCheck, FrameStatus, check_frames};
 
 /// How many robots are told of in full on `/diagnostics` each time. Of more, those that are as they should be are told of in a
 /// sentence; their details come with every change.
@@ -70,16 +70,16 @@ impl<N: Node> Engine<N> {
     }
 
     /// Holds a robot's frames against TF, if its asset has any and it runs.
-    pub(super) fn judge(&mut self, key: &str) -> News {
+    pub(super) fn check_robot(&mut self, key: &str) -> News {
         let limits = self.limits();
         let Some(robot) = self.robots.get_mut(key) else { return News::None };
         let frames = robot.asset.as_ref().map(|asset| &asset.frames).filter(|_| robot.runs());
         let Some(Frames::Read(Ok(frames))) = frames else {
             return if robot.judgement.take().is_some() { News::Verdicts } else { News::None };
         };
-        let judgement = self.scopes.with(&robot.home, |heard| {
+        let judgement = self.subscriptions.with(&robot.robot_namespace, |heard| {
             let is_silent = heard.transforms.tree().is_empty() && heard.elsewhere.iter().all(|live| live.tree().is_empty());
-            (!is_silent).then(|| judge(frames, &[], heard, &limits, Instant::now()))
+            (!is_silent).then(|| check_frames(frames, &[], heard, &limits, Instant::now()))
         });
         let Some(judgement) = judgement else { return News::None };
         let verdicts = |j: &FrameCheck| j.findings.iter().map(|f| (f.frame.clone(), f.verdict)).collect::<Vec<_>>();
@@ -94,7 +94,7 @@ impl<N: Node> Engine<N> {
 
     /// Holds a robot's frames against TF, shows what was found, and tells if a verdict changed.
     pub(super) fn judge_and_tell(&mut self, key: &str) {
-        let news = self.judge(key);
+        let news = self.check_robot(key);
         if news != News::None {
             self.show(key);
         }
@@ -175,7 +175,7 @@ impl<N: Node> Engine<N> {
         statuses.extend(match (frames, &robot.judgement) {
             (Some(Frames::Read(Ok(_))), Some(judgement)) => Some(robots::frames_status(node, key, robot, judgement)),
             (Some(Frames::Read(Ok(_))), None) => {
-                let message = format!("nothing heard on {} yet", self.scopes.topics(&robot.home));
+                let message = format!("nothing heard on {} yet", self.subscriptions.topics(&robot.robot_namespace));
                 Some(robots::unheard(node, &format!("frames of {key}"), message))
             }
             (Some(Frames::Read(Err(reason))), _) => Some(robots::unreadable_frames(node, key, robot, reason)),
@@ -261,8 +261,9 @@ impl<N: Node> Engine<N> {
             Frames::Read(Err(reason)) => return refuse(format!("the frames of {:?} cannot be read: {reason}", robot.name)),
         };
         let limits = self.limits();
-        let FrameCheck { findings, causes } =
-            self.scopes.with(&robot.home, |heard| judge(frames, &request.frames, heard, &limits, Instant::now()));
+        let FrameCheck { findings, causes } = self
+            .subscriptions
+            .with(&robot.robot_namespace, |heard| check_frames(frames, &request.frames, heard, &limits, Instant::now()));
         let wrong = findings.iter().filter(|finding| finding.verdict.is_fault()).count();
         let all = findings.iter().filter(|finding| finding.verdict != FrameStatus::Extra).count();
         let cause: String = causes.iter().map(|cause| format!("; {cause}")).collect();

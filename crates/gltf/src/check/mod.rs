@@ -1,4 +1,4 @@
-//! Holds a glTF 2.0 file against the specification of EXT_robot_kinematics: [`check`] is the door.
+//! Holds a glTF 2.0 file against the specification of EXT_robot_kinematics: [`check`] is the entry point.
 //!
 //! The rules are those of `docs/EXT_robot_kinematics/README.md`, section "Validation rules": each has a
 //! file under `rules`, with its code, its sentence and its examples. The JSON schema of the same folder is one of them. Accessors, meshes, images and whatever

@@ -103,7 +103,7 @@ fn draft<'a>(read: extension::Joint<'a>, name: String, parent: LinkId, child: Li
     let kind = kind(&read, &dofs, findings);
     let limit = match kinematics::position_count(kind) {
         1 => dofs.first().and_then(|dof| dof.limit),
-        // The hub's one limit of a planar joint holds in both directions.
+        // The model's one limit of a planar joint holds in both directions.
         2 if dofs.iter().any(|dof| dof.limit.is_some()) => {
             dofs.first().and_then(|dof| dof.limit).filter(|limit| dofs.iter().all(|dof| dof.limit == Some(*limit)))
         }
@@ -245,7 +245,7 @@ impl Draft<'_> {
         &self.read.entry.at
     }
 
-    /// The positions that the hub has for this joint where the file has `positions`: its planes and free bodies may have other
+    /// The positions that the model has for this joint where the file has `positions`: its planes and free bodies may have other
     /// axes.
     pub fn positions(&self, positions: &[f64]) -> Vec<f64> {
         let are = |axes: &[Unit<Vector3<f64>>]| {

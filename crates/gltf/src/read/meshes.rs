@@ -231,7 +231,7 @@ struct Maker<'m> {
 impl Maker<'_> {
     fn model(mut self, model: &mut Draft, mut meshes: Option<&mut Meshes<'_, '_, '_>>) {
         let mut groups = Groups::default();
-        // The hub's mesh of each group, which has to be known before the shapes are made.
+        // The model's mesh of each group, which has to be known before the shapes are made.
         for shapes in &model.shapes {
             for (list, is_visible) in [(&shapes.visuals, true), (&shapes.collisions, false)] {
                 for shape in list {

@@ -1,4 +1,4 @@
-//! glTF and GLB with EXT_robot_kinematics → [`Robot`]: [`read`] is the door.
+//! glTF and GLB with EXT_robot_kinematics → [`Robot`]: [`read`] is the entry point.
 //!
 //! What the writer of this project writes comes back as it was; files of others are read by the extension's rules, and as well as
 //! can be where they break them. Every fault is a finding whose place is a JSON pointer, and the rest is read all the same.

@@ -1,4 +1,4 @@
-//! Named configurations as the hub's named poses.
+//! Named configurations as the model's named poses.
 
 use std::collections::{HashMap, HashSet};
 

@@ -149,7 +149,7 @@ fn the_limit_of_a_planar_joint_is_that_of_both_directions() {
         limits(one.clone(), one.clone()).map(|limit| (limit.bounds.sides(), limit.velocity)),
         Some(((Some(-1.0), Some(2.0)), Some(3.0)))
     );
-    assert_eq!(limits(one, json!({"lower": -2, "upper": 2})), None, "the hub has one limit for both");
+    assert_eq!(limits(one, json!({"lower": -2, "upper": 2})), None, "the model has one limit for both");
 }
 
 #[test]

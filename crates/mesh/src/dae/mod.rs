@@ -3,7 +3,7 @@
 //! Every instance of a geometry is put where its nodes' transforms and the file's unit put it. `up_axis` is ignored, as RViz does,
 //! since robots are made for that, unless the [options](super::Options) honour it. Skins are shown at rest, in the shape that they
 //! are bound in; morphs in their base shape. Where there is no scene, all geometries are taken as they are. Only the common profile
-//! of materials is read, and of that what the hub has: colour, opacity, emission.
+//! of materials is read, and of that what the model has: colour, opacity, emission.
 //!
 //! [`transform`] knows the transforms of a node, [`geometry`] turns primitives into triangles, [`effect`] reads materials.
 

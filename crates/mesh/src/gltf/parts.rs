@@ -1,4 +1,4 @@
-//! The meshes of a glTF file one by one, for a reader that looks at nodes himself: [`open`] is the door.
+//! The meshes of a glTF file one by one, for a reader that looks at nodes himself: [`open`] is the entry point.
 
 use gltf::json::{self, Index};
 use nalgebra::Matrix4;

@@ -8,7 +8,7 @@ use super::*;
 use crate::test::{assert_near, check, codes_of, colors, read, read_file, read_with, triangles};
 use urdf_usd_robot::{Channel, MapRole, Material};
 
-/// Four points of a square in the x-y plane of glTF, which stands upright there and so in the x-z plane of the hub.
+/// Four points of a square in the x-y plane of glTF, which stands upright there and so in the x-z plane of the model.
 const POSITIONS: [f32; 12] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0];
 const UVS: [f32; 8] = [0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0];
 const INDICES: [u16; 6] = [0, 1, 2, 0, 2, 3];
@@ -118,7 +118,7 @@ fn nodes_are_walked_with_their_transforms() {
     ]);
     let (mesh, _) = read_json(&changed(&[("/nodes", nodes)])).unwrap();
     let rounded: Vec<_> = triangles(&mesh).iter().map(|t| t.1.map(|p| p.map(|x| x.round() as i32))).collect();
-    // x of the square points along -z after the quarter turn about y, which is +y of the hub; z of 2 is y of -2.
+    // x of the square points along -z after the quarter turn about y, which is +y of the model; z of 2 is y of -2.
     assert_eq!(rounded[0], [[0, -2, 0], [0, 0, 0], [0, 0, 1]]);
     assert_eq!(rounded[2], [[0, -2, 3], [0, -1, 3], [0, -1, 4]]);
     let mirrored = read_json(&changed(&[("/nodes", json!([{"mesh": 0, "scale": [-1, 1, 1]}]))])).unwrap().0;
@@ -324,7 +324,7 @@ fn containers_with_faults() {
     assert!(read("a.glb", &longer).is_ok());
 }
 
-/// The rectangle that the files of `test/meshes/gltf` hold, x and z in the hub's frame, at y of 0.
+/// The rectangle that the files of `test/meshes/gltf` hold, x and z in the model's frame, at y of 0.
 const RECTANGLE: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [2.0, 0.0, 1.0], [0.0, 0.0, 1.0]];
 
 /// Asserts that the file holds the rectangle and nothing else, and nothing is said about it.

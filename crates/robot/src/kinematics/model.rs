@@ -100,7 +100,7 @@ impl Model {
             mimic: joint.mimic.map(|mimic| (mimic.joint.0, mimic.multiplier, mimic.offset)),
         });
         let joints: Vec<ModelJoint> = joints.collect();
-        // The hub's mimics are never circular.
+        // The model's mimics are never circular.
         let leaders = leaders(&joints).unwrap_or_default();
         Self::assemble(frames, &joints, &leaders, robot.tree.order.iter().map(|link| link.0).collect())
     }

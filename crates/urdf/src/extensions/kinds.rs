@@ -2,7 +2,7 @@
 
 use urdf_usd_robot::SensorKind;
 
-/// A kind of sensor, finer than the hub's: what it publishes depends on it.
+/// A kind of sensor, finer than the model's: what it publishes depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Camera,
@@ -126,7 +126,7 @@ impl Kind {
         self.row().4
     }
 
-    /// The hub's word for it; cameras have more to say.
+    /// The model's word for it; cameras have more to say.
     pub fn in_hub(self) -> SensorKind {
         match self {
             Self::Lidar => SensorKind::Lidar,

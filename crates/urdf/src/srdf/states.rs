@@ -174,7 +174,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The hub's positions for MoveIt's values. None, reported, if there are too many or too few, or they make no sense.
+/// The model's positions for MoveIt's values. None, reported, if there are too many or too few, or they make no sense.
 fn positions(xml: &mut Xml<'_>, node: Node<'_>, joint: &Joint, values: &[f64]) -> Option<Vec<f64>> {
     match (joint.kind, values) {
         (JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic, &[value]) => {

@@ -159,7 +159,7 @@ fn group_states_are_named_poses_in_the_robots_order() {
 fn planar_and_floating_joints_are_where_moveit_puts_them() {
     let robot = mover();
     let moved = |joint: usize, positions: &[f64]| kinematics::motion(&robot.joints[joint], positions);
-    // MoveIt's plane is xy, whatever basis the hub's positions are along.
+    // MoveIt's plane is xy, whatever basis the model's positions are along.
     let plane = positions_of("<joint name='plane' value='0.3 -0.4 0'/>");
     assert_eq!(plane.len(), 2);
     let at = moved(5, &plane).translation.vector;

@@ -1,4 +1,4 @@
-//! Sensors, contact, drives and controllers: what the hub makes of Gazebo, ros2_control and transmissions.
+//! Sensors, contact, drives and controllers: what the model makes of Gazebo, ros2_control and transmissions.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -52,7 +52,7 @@ const PIECES: &[&str] = &[
     "'",
 ];
 
-/// What every reader of the hub relies on.
+/// What every reader of the model relies on.
 fn check(robot: &Robot) {
     let (links, joints) = (robot.links.len(), robot.joints.len());
     assert!(!robot.name.is_empty() && links > 0 && !robot.tree.roots.is_empty());

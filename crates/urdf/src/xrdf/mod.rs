@@ -39,7 +39,7 @@ const SECTIONS: &[&str] = &[
 
 type Fields<'a> = [&'a (Key, Yaml)];
 
-/// Reads the XRDF `text` and applies to `robot` what the hub has words for: frames are added, the default positions become the
+/// Reads the XRDF `text` and applies to `robot` what the model has words for: frames are added, the default positions become the
 /// named pose `default`, and the pairs of `self_collision.ignore` need no check for collision. `file` is where the text is from,
 /// for the places in diagnostics.
 pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnostic> {

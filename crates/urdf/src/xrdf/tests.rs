@@ -249,7 +249,7 @@ fn there_are_bounds() {
     assert_eq!((found.len(), last.code, last.message.as_str()), (1001, "xrdf-more-findings", "there are 6 more findings"));
 }
 
-/// Whatever is done to a text, reading it ends and keeps what the hub promises.
+/// Whatever is done to a text, reading it ends and keeps what the model promises.
 #[test]
 fn damaged_texts_are_read_or_refused() {
     let text = format!(

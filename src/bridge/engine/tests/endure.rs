@@ -253,11 +253,12 @@ async fn a_third_one_who_describes_the_same_robot_is_told_too() {
     let convert: Arc<Convert> = Arc::new(move |job: &Job| stand_in.convert(job));
     let (parameters, changes) = (fake::parameters(folder.path()), node.changes());
     let room = Room::with(1 << 20, || 0);
-    let mut engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), Places::default(), room).unwrap();
+    let mut engine =
+        Engine::start(node.clone(), parameters, changes, convert, site.clone(), AssetPaths::default(), room).unwrap();
     let topic: Arc<str> = "/robot_description".into();
     let hear = |engine: &mut Engine<Fake>, who: u8, link: &str| {
-        engine.hear(super::super::describe::Described {
-            home: super::super::Home::Own,
+        engine.hear(super::super::descriptions::Described {
+            robot_namespace: super::super::RobotNamespace::Own,
             origin: super::super::Origin::Topic(topic.clone()),
             publisher: Some(PublisherId([who; 16])),
             text: format!("<robot name='arm'><link name='{link}'/></robot>"),
@@ -299,7 +300,8 @@ async fn nothing_grows_with_robots_that_are_gone() {
     let mut parameters = fake::parameters(folder.path());
     (parameters.max_assets, parameters.settle_time) = (usize::MAX, Duration::ZERO);
     let (changes, room) = (node.changes(), Room::with(1 << 20, || 0));
-    let mut engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), Places::default(), room).unwrap();
+    let mut engine =
+        Engine::start(node.clone(), parameters, changes, convert, site.clone(), AssetPaths::default(), room).unwrap();
     let topic: Arc<str> = "/robot_description".into();
     let mut sizes = Vec::new();
     for batch in 0..20 {
@@ -321,8 +323,8 @@ async fn nothing_grows_with_robots_that_are_gone() {
         // They come, fail under one name and go on under another, which makes an asset …
         for (name, text) in [("a", "broken"), ("b", "fine")] {
             for &who in &publishers {
-                engine.hear(super::super::describe::Described {
-                    home: super::super::Home::Own,
+                engine.hear(super::super::descriptions::Described {
+                    robot_namespace: super::super::RobotNamespace::Own,
                     origin: super::super::Origin::Topic(topic.clone()),
                     publisher: Some(id(who)),
                     text: format!("<robot name='{name}{who}'>{text}</robot>"),
@@ -347,7 +349,7 @@ async fn nothing_grows_with_robots_that_are_gone() {
         node.set_graph(with(Vec::new()));
         engine.look_at_graph();
         assert!(engine.robots.values().all(|robot| robot.gone.is_some()));
-        sizes.push((engine.robots.len(), site.robots().len(), engine.places.sizes(), engine.speakers.sizes()));
+        sizes.push((engine.robots.len(), site.robots().len(), engine.asset_paths.sizes(), engine.publishers.sizes()));
     }
     assert_eq!(sizes.last(), Some(&(256, 256, [256, 256, 0], [0, 0, 0])), "{sizes:?}");
     assert!(engine.running.tasks.is_empty() && engine.to_judge.is_empty() && engine.reading.weight() == 0);

@@ -26,7 +26,7 @@ static GLB: LazyLock<Vec<u8>> = LazyLock::new(|| {
     write(&robot, &Options::default(), &Store::none()).glb().unwrap()
 });
 
-/// What the hub promises, whatever was read.
+/// What the model promises, whatever was read.
 fn check(robot: &Robot) {
     assert!(!robot.links.is_empty() && !robot.name.is_empty());
     let model = kinematics::Model::of(robot);

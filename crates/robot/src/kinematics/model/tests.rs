@@ -47,7 +47,7 @@ fn derivative(before: &Pose, at: &Pose, after: &Pose, h: f64) -> Twist {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
 
-    /// Numerical differentiation as the referee: whatever the chain, its mimics, its base.
+    /// Numerical differentiation as the check: whatever the chain, its mimics, its base.
     #[test]
     fn the_jacobian_is_the_derivative(model in model(), base: prop::sample::Index, tip: prop::sample::Index, seed: u64) {
         let (base, tip) = (base.index(model.frames()), tip.index(model.frames()));

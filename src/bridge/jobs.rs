@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::codes;
+use super::description_source::RobotNamespace;
 use super::fingerprint::Fingerprint;
-use super::origin::Home;
 use super::parameters::Parameters;
 use crate::convert::{self, Failure, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place};
@@ -24,12 +24,12 @@ pub(super) fn file(path: &Path, parameters: &Parameters) -> Source {
     if xacro::is_xacro(path) || !arguments.is_empty() { Source::Xacro { file, arguments } } else { Source::File(file) }
 }
 
-/// The job for a source of a home under the node's parameters. `folder`: below the output directory.
-pub(super) fn job(parameters: &Parameters, source: Source, home: &Home, folder: &str) -> Job {
-    let namespace = match home {
-        Home::Own => parameters.conversion.namespace.clone().or_else(|| parameters.node_namespace.clone()),
+/// The job for a source of a robot_namespace under the node's parameters. `folder`: below the output directory.
+pub(super) fn job(parameters: &Parameters, source: Source, robot_namespace: &RobotNamespace, folder: &str) -> Job {
+    let namespace = match robot_namespace {
+        RobotNamespace::Own => parameters.conversion.namespace.clone().or_else(|| parameters.node_namespace.clone()),
         // Each robot has to have a namespace of its own (REP-158 §2.1.1).
-        Home::Namespace(_) => home.namespace().map(str::to_owned),
+        RobotNamespace::Named(_) => robot_namespace.namespace().map(str::to_owned),
     };
     Job {
         source,

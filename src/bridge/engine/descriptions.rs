@@ -9,10 +9,10 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::holding::Holding;
-use super::{Done, Engine, Order, Task, Work, codes, request, robot_name, work};
-use crate::bridge::origin::{DESCRIPTION, Home, Origin};
+use super::{Done, Engine, Order, Task, Work, codes, request, robot_name, jobs};
+use crate::bridge::asset_paths;
+use crate::bridge::description_source::{DESCRIPTION, Origin, RobotNamespace};
 use crate::bridge::parts::Parts;
-use crate::bridge::places;
 use crate::bridge::robots::Robot;
 use crate::convert::{Job, Source};
 use crate::diagnostic::{Diagnostic, Place};
@@ -30,7 +30,7 @@ const MOST_TOPICS: usize = 1000;
 
 /// A description as it was heard.
 pub(super) struct Described {
-    pub home: Home,
+    pub robot_namespace: RobotNamespace,
     pub origin: Origin,
     pub publisher: Option<PublisherId>,
     pub text: String,
@@ -72,7 +72,7 @@ impl Descriptions {
     /// Waits for the next description; `None` when the node has shut down. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Described> {
         tokio::select! {
-            sample = self.own.next() => sample.map(|sample| described(Home::Own, self.own_topic.clone(), sample)),
+            sample = self.own.next() => sample.map(|sample| described(RobotNamespace::Own, self.own_topic.clone(), sample)),
             Some(described) = self.heard.recv() => Some(described),
         }
     }
@@ -93,7 +93,10 @@ impl Descriptions {
         }
         while self.listeners.try_join_next().is_some() {}
         for topic in topics.iter().filter(|topic| ***topic != *self.own_topic) {
-            let Some(home) = Home::of_topic(topic).filter(|_| !self.discovered.contains_key(*topic)) else { continue };
+            let Some(robot_namespace) = RobotNamespace::of_topic(topic).filter(|_| !self.discovered.contains_key(*topic))
+            else {
+                continue;
+            };
             // A remap, which is meant for the node's own names, leads elsewhere: what is there is followed under its own.
             if node.resolve_topic(topic).is_ok_and(|resolved| resolved != **topic) {
                 continue;
@@ -110,7 +113,7 @@ impl Descriptions {
             match node.subscribe::<std_msgs::String>(topic, Qos::latched(DESCRIPTIONS)) {
                 Ok(subscription) => {
                     tracing::info!("listening to {topic} too");
-                    let listener = listen(subscription, home, (*topic).into(), self.sender.clone());
+                    let listener = listen(subscription, robot_namespace, (*topic).into(), self.sender.clone());
                     let listener = self.parts.clone().run(format!("listening to {topic}"), listener);
                     self.discovered.insert((*topic).to_owned(), self.listeners.spawn(listener));
                 }
@@ -124,18 +127,18 @@ impl Descriptions {
     }
 }
 
-fn described(home: Home, topic: Arc<str>, sample: Sample<std_msgs::String>) -> Described {
-    Described { home, origin: Origin::Topic(topic), publisher: Some(sample.publisher), text: sample.message.data }
+fn described(robot_namespace: RobotNamespace, topic: Arc<str>, sample: Sample<std_msgs::String>) -> Described {
+    Described { robot_namespace, origin: Origin::Topic(topic), publisher: Some(sample.publisher), text: sample.message.data }
 }
 
 async fn listen(
     mut subscription: Subscription<std_msgs::String>,
-    home: Home,
+    robot_namespace: RobotNamespace,
     topic: Arc<str>,
     sender: mpsc::Sender<Described>,
 ) {
     while let Some(sample) = subscription.next().await {
-        if sender.send(described(home.clone(), topic.clone(), sample)).await.is_err() {
+        if sender.send(described(robot_namespace.clone(), topic.clone(), sample)).await.is_err() {
             return;
         }
     }
@@ -157,36 +160,36 @@ impl<N: Node> Engine<N> {
         while let Some(change) = self.changes.try_next() {
             self.change(&change);
         }
-        let Described { home, origin, publisher, text } = described;
-        let key = self.key_of(&home, &text, publisher);
+        let Described { robot_namespace, origin, publisher, text } = described;
+        let key = self.key_of(&robot_namespace, &text, publisher);
         tracing::debug!("heard a description of {key:?} ({}) from {origin}", request::size(text.len() as u64));
         if let (Origin::Topic(topic), Some(publisher)) = (&origin, publisher) {
-            let is_renamed = self.speakers.spoke(publisher, topic, &key, Instant::now());
-            if is_renamed || self.speakers.is_waiting() {
-                self.look_soon();
+            let is_renamed = self.publishers.record(publisher, topic, &key, Instant::now());
+            if is_renamed || self.publishers.is_waiting() {
+                self.schedule_graph_scan();
             }
         }
-        self.greet(&key);
+        self.mark_returned(&key);
         let most = self.parameters.max_description_bytes;
         if text.len() > most {
             let message = format!("the description has {} bytes, more than {most}", text.len());
             let diagnostic = Diagnostic::new(&codes::DESCRIPTION_TOO_LARGE, Place::default(), message)
                 .help("refer to meshes by package:// or file://, or raise the parameter max_description_bytes");
-            self.refuse(key, home, origin, publisher, diagnostic);
+            self.refuse(key, robot_namespace, origin, publisher, diagnostic);
             return;
         }
         if self.has_no_place(&key) {
             let most = self.parameters.max_assets;
-            let message = format!("the output directory holds {} assets, and may hold {most}", self.places.written());
+            let message = format!("the output directory holds {} assets, and may hold {most}", self.asset_paths.written());
             let diagnostic = Diagnostic::new(&codes::TOO_MANY_ASSETS, Place::default(), message)
                 .help("remove folders of robots that are no more, or raise the parameter max_assets, and publish it again");
-            self.refuse(key, home, origin, publisher, diagnostic);
+            self.refuse(key, robot_namespace, origin, publisher, diagnostic);
             return;
         }
         self.warn_of_rivals(&key, &origin, &text);
-        let job = self.job(Source::Text { text: text.into(), file: None }, &home, &key);
-        self.heard = Some(request::Heard { job: job.clone(), home: home.clone(), key: key.clone() });
-        let order = Order::Source(Work { job, home, origin, heard_from: publisher });
+        let job = self.job(Source::Text { text: text.into(), file: None }, &robot_namespace, &key);
+        self.heard = Some(request::Heard { job: job.clone(), robot_namespace: robot_namespace.clone(), key: key.clone() });
+        let order = Order::Source(Work { job, robot_namespace, origin, heard_from: publisher });
         if self.schedule.replace(key.clone(), order, Instant::now()).is_some() {
             tracing::debug!("a newer description of {key:?} takes the place of one that waited");
         }
@@ -194,32 +197,33 @@ impl<N: Node> Engine<N> {
 
     /// Whether a robot is new and there may be no more assets. Then it is looked whether people have removed some.
     pub(super) fn has_no_place(&mut self, key: &str) -> bool {
-        let is_full = !self.places.is_written(key) && self.places.written() >= self.parameters.max_assets;
+        let is_full = !self.asset_paths.is_written(key) && self.asset_paths.written() >= self.parameters.max_assets;
         if is_full && self.counted_assets.is_none_or(|at| at.elapsed() >= COUNTED) {
             self.counted_assets = Some(Instant::now());
             let folder = self.parameters.output_dir.clone();
-            self.running.begin(Task::Assets, move |_| Done::Assets(places::scan(&folder)));
+            self.running.begin(Task::Assets, move |_| Done::Assets(asset_paths::scan(&folder)));
         }
         is_full
     }
 
     /// The job that converts a source to the asset with this key.
-    pub(super) fn job(&self, source: Source, home: &Home, key: &str) -> Arc<Job> {
-        Arc::new(work::job(&self.parameters, source, home, places::parent(key)))
+    pub(super) fn job(&self, source: Source, robot_namespace: &RobotNamespace, key: &str) -> Arc<Job> {
+        Arc::new(jobs::job(&self.parameters, source, robot_namespace, asset_paths::parent(key)))
     }
 
     /// The key that a description's asset will have, as far as can be told before it is read.
-    fn key_of(&mut self, home: &Home, text: &str, publisher: Option<PublisherId>) -> String {
-        if self.places.are_many() {
-            let Self { places, robots, urdf_file, .. } = self;
-            places.keep(|key| robots.contains_key(key) || urdf_file.as_ref().is_some_and(|file| file.key == key));
+    fn key_of(&mut self, robot_namespace: &RobotNamespace, text: &str, publisher: Option<PublisherId>) -> String {
+        if self.asset_paths.are_many() {
+            let Self { asset_paths, robots, urdf_file, .. } = self;
+            asset_paths.keep(|key| robots.contains_key(key) || urdf_file.as_ref().is_some_and(|file| file.key == key));
         }
         if let Some(name) = robot_name(text) {
-            return self.places.of(home, &name);
+            return self.asset_paths.of(robot_namespace, &name);
         }
-        let is_same = |robot: &Robot| publisher.is_some() && robot.heard_from == publisher && robot.home == *home;
+        let is_same =
+            |robot: &Robot| publisher.is_some() && robot.heard_from == publisher && robot.robot_namespace == *robot_namespace;
         let before = self.robots.iter().find(|(_, robot)| is_same(robot)).map(|(key, _)| key.clone());
-        before.unwrap_or_else(|| self.places.of(home, "robot"))
+        before.unwrap_or_else(|| self.asset_paths.of(robot_namespace, "robot"))
     }
 
     /// Two who describe one robot differently take its asset from each other.
@@ -229,7 +233,7 @@ impl<N: Node> Engine<N> {
         let rivals = match (&robot.origin, origin) {
             (Origin::Call, _) => return,
             (Origin::Topic(before), Origin::Topic(now)) if before == now => {
-                let count = self.speakers.count(key);
+                let count = self.publishers.count(key);
                 if count < 2 {
                     return;
                 }
@@ -258,7 +262,7 @@ impl<N: Node> Engine<N> {
     pub(super) fn take_urdf_file(&mut self) {
         self.urdf_file = self.parameters.urdf_file.clone().map(|path| {
             let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            UrdfFile { key: self.places.of(&Home::Own, &stem), used: vec![path.clone()], path }
+            UrdfFile { key: self.asset_paths.of(&RobotNamespace::Own, &stem), used: vec![path.clone()], path }
         });
         self.convert_urdf_file();
         self.watch_soon();
@@ -267,8 +271,10 @@ impl<N: Node> Engine<N> {
     /// Converts the file, if it or anything that it uses changed.
     pub(super) fn convert_urdf_file(&mut self) {
         let Some(UrdfFile { path, key, .. }) = &self.urdf_file else { return };
-        let (source, home, origin) = (work::file(path, &self.parameters), Home::Own, Origin::File(path.clone()));
-        let order = Order::Source(Work { job: self.job(source, &home, key), home, origin, heard_from: None });
+        let (source, robot_namespace, origin) =
+            (jobs::file(path, &self.parameters), RobotNamespace::Own, Origin::File(path.clone()));
+        let order =
+            Order::Source(Work { job: self.job(source, &robot_namespace, key), robot_namespace, origin, heard_from: None });
         self.schedule.ensure(key, || order, Instant::now());
     }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Engine, Outcome, asset_key, log, request, tell, work};
-use crate::bridge::origin::{Home, Origin};
+use super::{Engine, Outcome, asset_key, log, request, tell, jobs};
+use crate::bridge::description_source::{Origin, RobotNamespace};
+use crate::bridge::jobs::Attempt;
 use crate::bridge::robots::{self, Frames, Robot, Written};
-use crate::bridge::work::Attempt;
 use crate::convert::{Report, Source};
 use crate::diagnostic::Diagnostic;
 use crate::ros::msg::builtin_interfaces::Time;
@@ -23,17 +23,17 @@ impl<N: Node> Engine<N> {
         match outcome {
             Outcome::Unchanged => tracing::debug!("{key:?}: neither the description nor a file changed"),
             Outcome::Refused => {}
-            Outcome::Tried { attempt, home, origin, heard_from } => {
+            Outcome::Tried { attempt, robot_namespace, origin, heard_from } => {
                 let called = origin == Origin::Call;
                 match &attempt.result {
                     Ok(report) => {
                         let expected = std::mem::replace(&mut key, asset_key(&self.parameters.output_dir, &report.directory));
                         if let Some(publisher) = heard_from {
-                            self.speakers.meant(publisher, &expected, &key);
+                            self.publishers.meant(publisher, &expected, &key);
                         }
                         self.tried_urdf_file(&origin, &key, &report.used);
                         let found = report.clone();
-                        self.wrote(key.clone(), number, attempt, home, origin, heard_from);
+                        self.wrote(key.clone(), number, attempt, robot_namespace, origin, heard_from);
                         self.note_starved(&key, &found.diagnostics);
                     }
                     // The caller was told; nothing of the node's own has failed.
@@ -41,7 +41,7 @@ impl<N: Node> Engine<N> {
                     Err(failure) => {
                         self.tried_urdf_file(&origin, &key, &failure.used);
                         let found = failure.diagnostics.clone();
-                        self.failed(key.clone(), number, attempt, home, origin, heard_from);
+                        self.failed(key.clone(), number, attempt, robot_namespace, origin, heard_from);
                         self.note_starved(&key, &found);
                     }
                 }
@@ -55,12 +55,12 @@ impl<N: Node> Engine<N> {
         key: String,
         number: u64,
         attempt: Attempt,
-        home: Home,
+        robot_namespace: RobotNamespace,
         origin: Origin,
         heard_from: Option<PublisherId>,
     ) {
         let Ok(report) = attempt.result else { return };
-        self.places.note(&key);
+        self.asset_paths.note(&key);
         let before = self.robots.remove(&key);
         if let Some(other) = before.as_ref().filter(|robot| robot.name != report.robot && robot.asset.is_some()) {
             let directory = report.directory.display();
@@ -70,7 +70,7 @@ impl<N: Node> Engine<N> {
                 other.name
             );
         }
-        let new = || Robot::new(report.robot.clone(), attempt.job.clone(), home.clone(), origin.clone(), heard_from);
+        let new = || Robot::new(report.robot.clone(), attempt.job.clone(), robot_namespace.clone(), origin.clone(), heard_from);
         let mut robot = before.unwrap_or_else(new);
         let known = robot.asset.as_ref().filter(|asset| asset.report.revision == report.revision);
         let frames = match known {
@@ -87,14 +87,14 @@ impl<N: Node> Engine<N> {
         if robot.attempt > number {
             // A newer source was there first, and now this older one is on disk.
             robot.fingerprint = None;
-            self.settle(key.clone(), robot);
+            self.insert(key.clone(), robot);
             self.convert_again(&key);
             return;
         }
         // Whoever asks for the asset of a robot that is described elsewhere changes nothing about where that is. One that left while it
         // was converted is still gone: hearing of it again is what brings it back.
         if origin != Origin::Call {
-            (robot.home, robot.origin, robot.heard_from) = (home, origin, heard_from);
+            (robot.robot_namespace, robot.origin, robot.heard_from) = (robot_namespace, origin, heard_from);
         }
         self.forget_renamed(&key, &robot.origin, robot.heard_from);
         report.robot.clone_into(&mut robot.name);
@@ -103,10 +103,10 @@ impl<N: Node> Engine<N> {
         (robot.outcome, robot.time, robot.took) = (Ok(()), self.node.now(), attempt.took);
         // A call converts without what was captured, and more may have been seen meanwhile.
         let is_behind = robot.gone.is_none()
-            && self.captured(&robot.home, &robot.origin).is_some_and(|captured| captured != robot.job.captured);
+            && self.captured(&robot.robot_namespace, &robot.origin).is_some_and(|captured| captured != robot.job.captured);
         self.newest = Some(key.clone());
         let called = robot.origin == Origin::Call;
-        self.settle(key.clone(), robot);
+        self.insert(key.clone(), robot);
         if called {
             self.forget_longest_gone();
         }
@@ -121,7 +121,7 @@ impl<N: Node> Engine<N> {
         key: String,
         number: u64,
         attempt: Attempt,
-        home: Home,
+        robot_namespace: RobotNamespace,
         origin: Origin,
         heard_from: Option<PublisherId>,
     ) {
@@ -131,36 +131,36 @@ impl<N: Node> Engine<N> {
             self.robots.extend(before.map(|robot| (key, robot)));
             return;
         }
-        let new = || Robot::new(key.clone(), attempt.job.clone(), home.clone(), origin.clone(), heard_from);
+        let new = || Robot::new(key.clone(), attempt.job.clone(), robot_namespace.clone(), origin.clone(), heard_from);
         let mut robot = before.unwrap_or_else(new);
         let stays = robot.asset.as_ref().map_or(String::new(), |asset| format!("; revision {} stays", asset.report.revision));
         tracing::error!("{:?} was not converted{stays}", robot.name);
         log(&failure.diagnostics);
         self.forget_renamed(&key, &origin, heard_from);
-        (robot.home, robot.origin, robot.heard_from) = (home, origin, heard_from);
+        (robot.robot_namespace, robot.origin, robot.heard_from) = (robot_namespace, origin, heard_from);
         (robot.job, robot.attempt, robot.fingerprint) = (attempt.job, number, Some(attempt.fingerprint));
         (robot.outcome, robot.time, robot.took) = (Err(failure.diagnostics), self.node.now(), attempt.took);
         robot.used = failure.used;
-        self.settle(key, robot);
+        self.insert(key, robot);
     }
 
     /// A description is refused before it is tried.
     pub(super) fn refuse(
         &mut self,
         key: String,
-        home: Home,
+        robot_namespace: RobotNamespace,
         origin: Origin,
         publisher: Option<PublisherId>,
         diagnostic: Diagnostic,
     ) {
         tracing::error!("{key:?}: {diagnostic}");
         let mut robot = self.robots.remove(&key).unwrap_or_else(|| {
-            let job = self.job(Source::Text { text: "".into(), file: None }, &home, &key);
-            Robot::new(key.clone(), job, home, origin, publisher)
+            let job = self.job(Source::Text { text: "".into(), file: None }, &robot_namespace, &key);
+            Robot::new(key.clone(), job, robot_namespace, origin, publisher)
         });
         // The last good description is taken again if it is published again.
         (robot.fingerprint, robot.outcome, robot.time) = (None, Err(vec![diagnostic]), self.node.now());
-        self.settle(key, robot);
+        self.insert(key, robot);
     }
 
     /// A publisher whose description failed under one name and goes on under another leaves no robot behind.
@@ -177,17 +177,17 @@ impl<N: Node> Engine<N> {
     }
 
     /// Takes a robot's new state, and tells everyone.
-    fn settle(&mut self, key: String, robot: Robot) {
+    fn insert(&mut self, key: String, robot: Robot) {
         self.robots.insert(key.clone(), robot);
-        self.look_soon();
-        self.judge(&key);
-        self.tell_state(&key);
+        self.schedule_graph_scan();
+        self.check_robot(&key);
+        self.publish_state(&key);
         self.answer_waiting_checks();
         self.watch_soon();
     }
 
     /// Shows a robot's state to everyone.
-    fn tell_state(&self, key: &str) {
+    fn publish_state(&self, key: &str) {
         let Some(robot) = self.robots.get(key) else { return };
         let event = serde_json::json!({
             "robot": robot.name,
@@ -203,7 +203,7 @@ impl<N: Node> Engine<N> {
     }
 
     /// A robot left: its asset stays, and it is no longer held against TF. Whatever is done for a robot while it is there ends here …
-    pub(super) fn part_with(&mut self, key: &str) {
+    pub(super) fn mark_gone(&mut self, key: &str) {
         let now = self.node.now();
         let Some(robot) = self.robots.get_mut(key) else { return };
         robot.gone = Some(now);
@@ -213,16 +213,16 @@ impl<N: Node> Engine<N> {
             self.site.tell("frames", &serde_json::json!({ "key": key, "ok": 0, "total": 0 }));
         }
         self.site.forget_joints(key);
-        self.tell_state(key);
+        self.publish_state(key);
         self.forget_longest_gone();
-        self.look_soon();
+        self.schedule_graph_scan();
     }
 
     /// Robots that come under new names all the time, and those that calls made, must not fill the memory.
     fn forget_longest_gone(&mut self) {
         let idle = self.robots.iter().filter(|(_, robot)| !robot.runs());
         let mut idle: Vec<(Time, &String, usize)> =
-            idle.map(|(key, robot)| (robot.gone.unwrap_or(robot.time), key, work::text_bytes(&robot.job))).collect();
+            idle.map(|(key, robot)| (robot.gone.unwrap_or(robot.time), key, jobs::text_bytes(&robot.job))).collect();
         idle.sort_unstable();
         let (mut count, mut bytes) = (idle.len(), idle.iter().map(|(_, _, bytes)| bytes).sum::<usize>());
         let mut forgotten = Vec::new();
@@ -243,7 +243,7 @@ impl<N: Node> Engine<N> {
     fn forget(&mut self, key: &str) {
         self.robots.remove(key);
         if self.urdf_file.as_ref().is_none_or(|file| file.key != key) {
-            self.places.release(key);
+            self.asset_paths.release(key);
         }
         if self.newest.as_deref() == Some(key) {
             self.newest = None;
@@ -253,7 +253,7 @@ impl<N: Node> Engine<N> {
     }
 
     /// … and begins again here, if it was gone.
-    pub(super) fn greet(&mut self, key: &str) {
+    pub(super) fn mark_returned(&mut self, key: &str) {
         let Some(robot) = self.robots.get_mut(key).filter(|robot| robot.gone.is_some()) else { return };
         robot.gone = None;
         tracing::info!("{key:?} is back");
@@ -262,9 +262,9 @@ impl<N: Node> Engine<N> {
             // It was withdrawn to make room.
             publish_asset(&*self.node, &mut self.first_announcer, robot, &report);
         }
-        self.judge(key);
-        self.tell_state(key);
-        self.look_soon();
+        self.check_robot(key);
+        self.publish_state(key);
+        self.schedule_graph_scan();
     }
 
     /// Has the frames of a new revision read back.

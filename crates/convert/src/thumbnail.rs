@@ -1,6 +1,6 @@
 //! A picture of a robot at rest, drawn in software: what people see of an asset before they open it.
 //!
-//! A z-buffer, one light and the colours of materials; images on surfaces stand as their mean colour. This module knows the hub
+//! A z-buffer, one light and the colours of materials; images on surfaces stand as their mean colour. This module knows the model
 //! and must not know files, layers or ROS.
 
 use std::collections::HashMap;

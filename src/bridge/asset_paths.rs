@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 
-use super::origin::Home;
+use super::description_source::RobotNamespace;
 use crate::convert;
 
 /// How deep below the output directory assets are looked for.
@@ -21,19 +21,19 @@ const MOST_GIVEN: usize = 1000;
 
 /// The places of all assets. A place is a path below the output directory with forward slashes: the robot's key.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct AssetPaths {
     /// What is taken; whether an asset was written there, or it is only meant to be.
     assets: BTreeMap<String, bool>,
-    given: HashMap<(Home, String), String>,
+    given: HashMap<(RobotNamespace, String), String>,
     /// The places in `given`, and for whom.
-    taken: HashMap<String, (Home, String)>,
+    taken: HashMap<String, (RobotNamespace, String)>,
     /// How many answers there were when they were cleared up.
     kept: usize,
     /// How many assets were written.
     written: usize,
 }
 
-impl Places {
+impl AssetPaths {
     /// The places that are taken in a directory. Looks at the file system.
     pub(super) fn scan(output_dir: &Path) -> Self {
         let assets: BTreeMap<String, bool> = scan(output_dir).into_iter().map(|key| (key, true)).collect();
@@ -70,7 +70,7 @@ impl Places {
         self.written = self.assets.values().filter(|is_written| **is_written).count();
     }
 
-    /// Whether so much is remembered that [`Places::keep`] should be called.
+    /// Whether so much is remembered that [`AssetPaths::keep`] should be called.
     pub(super) fn are_many(&self) -> bool {
         self.given.len() > 2 * self.kept + MOST_GIVEN
     }
@@ -101,15 +101,15 @@ impl Places {
         [self.given.len(), self.taken.len(), self.assets.len() - self.written]
     }
 
-    /// The place of the robot of this name in its home: the same whenever it is asked for.
-    pub(super) fn of(&mut self, home: &Home, robot: &str) -> String {
+    /// The place of the robot of this name in its robot_namespace: the same whenever it is asked for.
+    pub(super) fn of(&mut self, robot_namespace: &RobotNamespace, robot: &str) -> String {
         let name = convert::file_name(robot);
-        let wanted = (home.clone(), name);
+        let wanted = (robot_namespace.clone(), name);
         if let Some(key) = self.given.get(&wanted) {
             return key.clone();
         }
         let mut parent = String::new();
-        for segment in home.namespace().into_iter().flat_map(|namespace| namespace.split('/')) {
+        for segment in robot_namespace.namespace().into_iter().flat_map(|namespace| namespace.split('/')) {
             parent = free(&parent, segment, ".ns", |key| !self.assets.contains_key(key));
         }
         let mut key = below(&parent, &wanted.1);
@@ -179,34 +179,34 @@ pub(super) fn parent(key: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn namespace(name: &str) -> Home {
-        Home::Namespace(name.into())
+    fn namespace(name: &str) -> RobotNamespace {
+        RobotNamespace::Named(name.into())
     }
 
     #[test]
     fn equal_names_in_different_namespaces_do_not_meet() {
-        let mut places = Places::default();
-        assert_eq!(places.of(&Home::Own, "arm"), "arm");
-        assert_eq!(places.of(&namespace("/r1"), "arm"), "r1/arm");
-        assert_eq!(places.of(&namespace("/r2"), "arm"), "r2/arm");
-        assert_eq!(places.of(&namespace("/fleet/a"), "../arm"), "fleet/a/_arm");
-        assert_eq!(places.of(&namespace("/r1"), "arm"), "r1/arm");
+        let mut asset_paths = AssetPaths::default();
+        assert_eq!(asset_paths.of(&RobotNamespace::Own, "arm"), "arm");
+        assert_eq!(asset_paths.of(&namespace("/r1"), "arm"), "r1/arm");
+        assert_eq!(asset_paths.of(&namespace("/r2"), "arm"), "r2/arm");
+        assert_eq!(asset_paths.of(&namespace("/fleet/a"), "../arm"), "fleet/a/_arm");
+        assert_eq!(asset_paths.of(&namespace("/r1"), "arm"), "r1/arm");
         assert_eq!((parent("r1/arm"), parent("arm")), ("r1", ""));
     }
 
     #[test]
     fn no_asset_lies_in_another() {
-        let mut places = Places::default();
-        assert_eq!(places.of(&Home::Own, "arm"), "arm");
-        assert_eq!(places.of(&namespace("/arm"), "arm"), "arm.ns/arm");
-        assert_eq!(places.of(&namespace("/r1"), "arm"), "r1/arm");
-        assert_eq!(places.of(&Home::Own, "r1"), "r1.robot/r1");
-        assert_eq!(places.of(&namespace("/r1/arm"), "dog"), "r1/arm.ns/dog");
+        let mut asset_paths = AssetPaths::default();
+        assert_eq!(asset_paths.of(&RobotNamespace::Own, "arm"), "arm");
+        assert_eq!(asset_paths.of(&namespace("/arm"), "arm"), "arm.ns/arm");
+        assert_eq!(asset_paths.of(&namespace("/r1"), "arm"), "r1/arm");
+        assert_eq!(asset_paths.of(&RobotNamespace::Own, "r1"), "r1.robot/r1");
+        assert_eq!(asset_paths.of(&namespace("/r1/arm"), "dog"), "r1/arm.ns/dog");
         // The root is not the node's own when that is in a namespace.
-        assert_eq!(places.of(&namespace("/"), "rover"), "rover");
-        assert_eq!(places.of(&namespace("/"), "arm"), "root.ns/arm");
-        places.note("sub/dog");
-        assert_eq!(places.of(&Home::Own, "sub"), "sub.robot/sub");
+        assert_eq!(asset_paths.of(&namespace("/"), "rover"), "rover");
+        assert_eq!(asset_paths.of(&namespace("/"), "arm"), "root.ns/arm");
+        asset_paths.note("sub/dog");
+        assert_eq!(asset_paths.of(&RobotNamespace::Own, "sub"), "sub.robot/sub");
     }
 
     #[test]
@@ -216,31 +216,34 @@ mod tests {
             fs::create_dir_all(folder.path().join(path)).unwrap();
             fs::write(folder.path().join(path).join(convert::REPORT), "{}").unwrap();
         }
-        let mut places = Places::scan(folder.path());
-        assert_eq!(places.assets, ["arm", "r1/arm"].map(|key| (key.to_owned(), true)).into());
-        assert_eq!(places.of(&namespace("/arm"), "arm"), "arm.ns/arm");
-        assert_eq!(places.of(&Home::Own, "r1"), "r1.robot/r1");
-        assert_eq!((places.of(&Home::Own, "arm"), places.of(&namespace("/r1"), "arm")), ("arm".into(), "r1/arm".into()));
+        let mut asset_paths = AssetPaths::scan(folder.path());
+        assert_eq!(asset_paths.assets, ["arm", "r1/arm"].map(|key| (key.to_owned(), true)).into());
+        assert_eq!(asset_paths.of(&namespace("/arm"), "arm"), "arm.ns/arm");
+        assert_eq!(asset_paths.of(&RobotNamespace::Own, "r1"), "r1.robot/r1");
+        assert_eq!(
+            (asset_paths.of(&RobotNamespace::Own, "arm"), asset_paths.of(&namespace("/r1"), "arm")),
+            ("arm".into(), "r1/arm".into())
+        );
     }
 
     #[test]
     fn names_without_end_are_forgotten_and_what_was_written_is_not() {
-        let mut places = Places::default();
+        let mut asset_paths = AssetPaths::default();
         for n in 0..20_000 {
-            let key = places.of(&namespace("/r1"), &format!("x{n}"));
+            let key = asset_paths.of(&namespace("/r1"), &format!("x{n}"));
             if n % 1000 == 0 {
-                places.note(&key);
+                asset_paths.note(&key);
             }
-            if places.are_many() {
-                places.keep(|key| key == "r1/x7");
+            if asset_paths.are_many() {
+                asset_paths.keep(|key| key == "r1/x7");
             }
         }
-        assert!(places.given.len() < 2 * MOST_GIVEN && places.taken.len() == places.given.len());
-        assert!(places.assets.len() < 2 * MOST_GIVEN + 20, "{}", places.assets.len());
-        assert_eq!((places.written(), places.of(&namespace("/r1"), "x0")), (20, "r1/x0".to_owned()));
-        assert!(places.given.contains_key(&(namespace("/r1"), "x7".to_owned())));
+        assert!(asset_paths.given.len() < 2 * MOST_GIVEN && asset_paths.taken.len() == asset_paths.given.len());
+        assert!(asset_paths.assets.len() < 2 * MOST_GIVEN + 20, "{}", asset_paths.assets.len());
+        assert_eq!((asset_paths.written(), asset_paths.of(&namespace("/r1"), "x0")), (20, "r1/x0".to_owned()));
+        assert!(asset_paths.given.contains_key(&(namespace("/r1"), "x7".to_owned())));
         // One whose folder was removed makes room.
-        places.look_again(&["r1/x0".to_owned()].into());
-        assert!(places.written() == 1 && places.is_written("r1/x0") && !places.is_written("r1/x1000"));
+        asset_paths.look_again(&["r1/x0".to_owned()].into());
+        assert!(asset_paths.written() == 1 && asset_paths.is_written("r1/x0") && !asset_paths.is_written("r1/x1000"));
     }
 }

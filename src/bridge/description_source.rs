@@ -11,25 +11,25 @@ pub(super) const DESCRIPTION: &str = "robot_description";
 
 /// Which robots belong together: those of the node itself, or those of a namespace that was discovered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Home {
+pub(super) enum RobotNamespace {
     /// The node's own: from its own topic, its file, or a call.
     Own,
     /// A namespace, absolute: `/` or `/r1`.
-    Namespace(Arc<str>),
+    Named(Arc<str>),
 }
 
-impl Home {
-    /// The home of what is described on a topic: none of its own if the topic is no `…/robot_description`.
+impl RobotNamespace {
+    /// The robot_namespace of what is described on a topic: none of its own if the topic is no `…/robot_description`.
     pub(super) fn of_topic(topic: &str) -> Option<Self> {
         let namespace = topic.strip_suffix(DESCRIPTION)?.strip_suffix('/')?;
-        Some(Self::Namespace(if namespace.is_empty() { "/" } else { namespace }.into()))
+        Some(Self::Named(if namespace.is_empty() { "/" } else { namespace }.into()))
     }
 
     /// The namespace, if it is not the node's own and not the root.
     pub(super) fn namespace(&self) -> Option<&str> {
         match self {
             Self::Own => None,
-            Self::Namespace(namespace) => Some(namespace.trim_start_matches('/')).filter(|namespace| !namespace.is_empty()),
+            Self::Named(namespace) => Some(namespace.trim_start_matches('/')).filter(|namespace| !namespace.is_empty()),
         }
     }
 
@@ -37,7 +37,7 @@ impl Home {
     pub(super) fn topic(&self, name: &str) -> Option<String> {
         match self {
             Self::Own => None,
-            Self::Namespace(namespace) => Some(names::join(namespace, name)),
+            Self::Named(namespace) => Some(names::join(namespace, name)),
         }
     }
 }
@@ -100,12 +100,15 @@ mod tests {
             ("/robot_description/info", None, None),
             ("robot_description", None, None),
         ] {
-            let home = Home::of_topic(topic);
-            assert_eq!(home, namespace.map(|namespace| Home::Namespace(namespace.into())), "{topic}");
-            assert_eq!(home.as_ref().and_then(Home::namespace), below, "{topic}");
+            let robot_namespace = RobotNamespace::of_topic(topic);
+            assert_eq!(robot_namespace, namespace.map(|namespace| RobotNamespace::Named(namespace.into())), "{topic}");
+            assert_eq!(robot_namespace.as_ref().and_then(RobotNamespace::namespace), below, "{topic}");
         }
-        assert_eq!(Home::Namespace("/r1".into()).topic("tf").as_deref(), Some("/r1/tf"));
-        assert_eq!((Home::Namespace("/".into()).topic("tf").as_deref(), Home::Own.topic("tf")), (Some("/tf"), None));
+        assert_eq!(RobotNamespace::Named("/r1".into()).topic("tf").as_deref(), Some("/r1/tf"));
+        assert_eq!(
+            (RobotNamespace::Named("/".into()).topic("tf").as_deref(), RobotNamespace::Own.topic("tf")),
+            (Some("/tf"), None)
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::ros::PublisherId;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
-struct Speaker {
+struct DescriptionPublisher {
     topic: Arc<str>,
     /// The robot that it described last: the keys under which it was expected and found.
     keys: BTreeSet<String>,
@@ -23,8 +23,8 @@ struct Speaker {
 
 /// The publishers of descriptions that were heard.
 #[derive(Debug, Default)]
-pub(super) struct Speakers {
-    speakers: HashMap<PublisherId, Speaker>,
+pub(super) struct DescriptionPublishers {
+    publishers: HashMap<PublisherId, DescriptionPublisher>,
     /// How many describe each robot, speak on each topic, and were not seen yet: one more description costs the same however many
     /// were heard before.
     by_key: HashMap<String, usize>,
@@ -32,20 +32,20 @@ pub(super) struct Speakers {
     unseen: usize,
 }
 
-impl Speakers {
+impl DescriptionPublishers {
     /// A publisher described a robot. It has described another one before if this is true, and describes that no more: who comes later
     /// hears only of this one.
-    pub(super) fn spoke(&mut self, who: PublisherId, topic: &Arc<str>, key: &str, now: Instant) -> bool {
-        let speaker = self.speakers.entry(who).or_insert_with(|| {
+    pub(super) fn record(&mut self, who: PublisherId, topic: &Arc<str>, key: &str, now: Instant) -> bool {
+        let publisher = self.publishers.entry(who).or_insert_with(|| {
             *self.by_topic.entry(topic.clone()).or_default() += 1;
             self.unseen += 1;
-            Speaker { topic: topic.clone(), keys: BTreeSet::new(), is_seen: false, heard: now }
+            DescriptionPublisher { topic: topic.clone(), keys: BTreeSet::new(), is_seen: false, heard: now }
         });
-        speaker.heard = now;
-        if speaker.keys.contains(key) {
+        publisher.heard = now;
+        if publisher.keys.contains(key) {
             return false;
         }
-        let before = std::mem::replace(&mut speaker.keys, BTreeSet::from([key.to_owned()]));
+        let before = std::mem::replace(&mut publisher.keys, BTreeSet::from([key.to_owned()]));
         *self.by_key.entry(key.to_owned()).or_default() += 1;
         before.iter().for_each(|key| one_less(&mut self.by_key, key));
         !before.is_empty()
@@ -53,11 +53,11 @@ impl Speakers {
 
     /// What a publisher described as `expected` turned out to be the robot with this key. It may describe another one by now.
     pub(super) fn meant(&mut self, who: PublisherId, expected: &str, key: &str) {
-        if let Some(speaker) = self.speakers.get_mut(&who)
-            && speaker.keys.contains(expected)
-            && !speaker.keys.contains(key)
+        if let Some(publisher) = self.publishers.get_mut(&who)
+            && publisher.keys.contains(expected)
+            && !publisher.keys.contains(key)
         {
-            speaker.keys.insert(key.to_owned());
+            publisher.keys.insert(key.to_owned());
             *self.by_key.entry(key.to_owned()).or_default() += 1;
         }
     }
@@ -68,34 +68,34 @@ impl Speakers {
         for topic in self.by_topic.keys() {
             there.insert(topic.clone(), publishers(topic).iter().copied().collect());
         }
-        self.forget_if(|who, speaker| {
-            let there = there.get(&speaker.topic);
+        self.forget_if(|who, publisher| {
+            let there = there.get(&publisher.topic);
             if there.is_some_and(|there| there.contains(&Some(*who)) || there.contains(&None)) {
-                speaker.is_seen = true;
+                publisher.is_seen = true;
                 return false;
             }
-            speaker.is_seen || now.saturating_duration_since(speaker.heard) >= PATIENCE
+            publisher.is_seen || now.saturating_duration_since(publisher.heard) >= PATIENCE
         });
     }
 
     /// Forgets those of a topic.
     pub(super) fn forget(&mut self, topic: &str) {
         if self.by_topic.contains_key(topic) {
-            self.forget_if(|_, speaker| *speaker.topic == *topic);
+            self.forget_if(|_, publisher| *publisher.topic == *topic);
         }
     }
 
-    fn forget_if(&mut self, mut is_gone: impl FnMut(&PublisherId, &mut Speaker) -> bool) {
-        let Self { speakers, by_key, by_topic, unseen } = self;
-        speakers.retain(|who, speaker| {
-            let is_gone = is_gone(who, speaker);
+    fn forget_if(&mut self, mut is_gone: impl FnMut(&PublisherId, &mut DescriptionPublisher) -> bool) {
+        let Self { publishers, by_key, by_topic, unseen } = self;
+        publishers.retain(|who, publisher| {
+            let is_gone = is_gone(who, publisher);
             if is_gone {
-                speaker.keys.iter().for_each(|key| one_less(by_key, key));
-                one_less(by_topic, &speaker.topic);
+                publisher.keys.iter().for_each(|key| one_less(by_key, key));
+                one_less(by_topic, &publisher.topic);
             }
             !is_gone
         });
-        *unseen = speakers.values().filter(|speaker| !speaker.is_seen).count();
+        *unseen = publishers.values().filter(|publisher| !publisher.is_seen).count();
     }
 
     /// The keys of the robots that somebody describes.
@@ -116,7 +116,7 @@ impl Speakers {
     /// How many there are, and how many robots and topics they speak of.
     #[cfg(test)]
     pub(super) fn sizes(&self) -> [usize; 3] {
-        [self.speakers.len(), self.by_key.len(), self.by_topic.len()]
+        [self.publishers.len(), self.by_key.len(), self.by_topic.len()]
     }
 
     /// Whether some may yet turn out to be gone.
@@ -145,64 +145,64 @@ mod tests {
 
     #[test]
     fn who_was_there_and_is_not_is_gone() {
-        let (mut speakers, topic, now) = (Speakers::default(), Arc::from("/a"), Instant::now());
-        speakers.spoke(WHO[0], &topic, "arm", now);
-        speakers.spoke(WHO[1], &topic, "arm", now);
+        let (mut publishers, topic, now) = (DescriptionPublishers::default(), Arc::from("/a"), Instant::now());
+        publishers.record(WHO[0], &topic, "arm", now);
+        publishers.record(WHO[1], &topic, "arm", now);
         // Discovery lags behind.
-        speakers.look(|_| &[], now);
-        assert!(speakers.count("arm") == 2 && speakers.is_waiting());
-        speakers.look(|_| &[Some(WHO[0]), Some(WHO[1])], now);
-        assert!(!speakers.is_waiting());
-        speakers.look(|_| &[Some(WHO[1])], now);
-        assert_eq!((speakers.count("arm"), speakers.keys()), (1, ["arm"].into()));
-        speakers.look(|_| &[], now);
-        assert!(speakers.keys().is_empty());
+        publishers.look(|_| &[], now);
+        assert!(publishers.count("arm") == 2 && publishers.is_waiting());
+        publishers.look(|_| &[Some(WHO[0]), Some(WHO[1])], now);
+        assert!(!publishers.is_waiting());
+        publishers.look(|_| &[Some(WHO[1])], now);
+        assert_eq!((publishers.count("arm"), publishers.keys()), (1, ["arm"].into()));
+        publishers.look(|_| &[], now);
+        assert!(publishers.keys().is_empty());
     }
 
     #[test]
     fn who_describes_another_robot_describes_the_first_no_more() {
-        let (mut speakers, topic, now) = (Speakers::default(), Arc::from("/a"), Instant::now());
-        assert!(!speakers.spoke(WHO[0], &topic, "my", now));
+        let (mut publishers, topic, now) = (DescriptionPublishers::default(), Arc::from("/a"), Instant::now());
+        assert!(!publishers.record(WHO[0], &topic, "my", now));
         // Its asset is called otherwise, and so is what is heard next.
-        speakers.meant(WHO[0], "my", "arm");
-        assert!(!speakers.spoke(WHO[0], &topic, "my", now) && !speakers.spoke(WHO[0], &topic, "arm", now));
-        assert_eq!(speakers.keys(), ["arm", "my"].into());
-        speakers.spoke(WHO[1], &topic, "arm", now);
-        assert!(speakers.spoke(WHO[0], &topic, "dog", now));
-        assert_eq!((speakers.keys(), speakers.count("arm")), (["arm", "dog"].into(), 1));
+        publishers.meant(WHO[0], "my", "arm");
+        assert!(!publishers.record(WHO[0], &topic, "my", now) && !publishers.record(WHO[0], &topic, "arm", now));
+        assert_eq!(publishers.keys(), ["arm", "my"].into());
+        publishers.record(WHO[1], &topic, "arm", now);
+        assert!(publishers.record(WHO[0], &topic, "dog", now));
+        assert_eq!((publishers.keys(), publishers.count("arm")), (["arm", "dog"].into(), 1));
         // The last conversion of what it was called before comes to its end.
-        speakers.meant(WHO[0], "my", "arm");
-        assert_eq!(speakers.count("arm"), 1);
+        publishers.meant(WHO[0], "my", "arm");
+        assert_eq!(publishers.count("arm"), 1);
     }
 
     #[test]
     fn who_never_shows_up_is_gone_in_the_end_and_who_cannot_be_told_apart_stays() {
-        let (mut speakers, now) = (Speakers::default(), Instant::now());
-        speakers.spoke(WHO[0], &"/a".into(), "arm", now);
-        speakers.spoke(WHO[1], &"/b".into(), "dog", now);
+        let (mut publishers, now) = (DescriptionPublishers::default(), Instant::now());
+        publishers.record(WHO[0], &"/a".into(), "arm", now);
+        publishers.record(WHO[1], &"/b".into(), "dog", now);
         let graph = |topic: &str| if topic == "/b" { &[None][..] } else { &[] };
-        speakers.look(graph, now + PATIENCE / 2);
-        assert_eq!(speakers.keys(), ["arm", "dog"].into());
-        speakers.look(graph, now + PATIENCE);
-        assert_eq!(speakers.keys(), ["dog"].into());
-        speakers.forget("/b");
-        assert!(speakers.keys().is_empty());
+        publishers.look(graph, now + PATIENCE / 2);
+        assert_eq!(publishers.keys(), ["arm", "dog"].into());
+        publishers.look(graph, now + PATIENCE);
+        assert_eq!(publishers.keys(), ["dog"].into());
+        publishers.forget("/b");
+        assert!(publishers.keys().is_empty());
     }
 
     #[test]
     fn who_comes_and_goes_without_end_leaves_nothing() {
-        let (mut speakers, now) = (Speakers::default(), Instant::now());
+        let (mut publishers, now) = (DescriptionPublishers::default(), Instant::now());
         for n in 0..10_000_u32 {
             let mut id = [0; 16];
             id[..4].copy_from_slice(&n.to_le_bytes());
             let topic = format!("/r{n}/robot_description").into();
-            speakers.spoke(PublisherId(id), &topic, &format!("r{n}"), now);
-            speakers.spoke(PublisherId(id), &topic, &format!("s{n}"), now);
-            speakers.meant(PublisherId(id), &format!("s{n}"), &format!("t{n}"));
-            speakers.forget(&topic);
+            publishers.record(PublisherId(id), &topic, &format!("r{n}"), now);
+            publishers.record(PublisherId(id), &topic, &format!("s{n}"), now);
+            publishers.meant(PublisherId(id), &format!("s{n}"), &format!("t{n}"));
+            publishers.forget(&topic);
         }
-        speakers.look(|_| &[], now);
-        let Speakers { speakers, by_key, by_topic, unseen } = speakers;
-        assert_eq!((speakers.len(), by_key.len(), by_topic.len(), unseen), (0, 0, 0, 0));
+        publishers.look(|_| &[], now);
+        let DescriptionPublishers { publishers, by_key, by_topic, unseen } = publishers;
+        assert_eq!((publishers.len(), by_key.len(), by_topic.len(), unseen), (0, 0, 0, 0));
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use futures::future::OptionFuture;
 use tokio::task::JoinSet;
 
-use super::origin::Home;
+use super::description_source::RobotNamespace;
 use super::parts::Parts;
 use super::robots;
 use super::tf_messages;
@@ -29,8 +29,8 @@ const JOINT_STATES: usize = 100;
 /// After how long without joint states a robot counts as not moving by them any more.
 const SILENCE: Duration = Duration::from_secs(2);
 /// How many namespaces are listened to at once.
-const MOST_SCOPES: usize = 1000;
-/// How many other scopes a robot's frames are looked for in.
+const MOST_NAMESPACES: usize = 1000;
+/// How many other subscriptions a robot's frames are looked for in.
 const MOST_ELSEWHERE: usize = 4;
 
 type Shared = Arc<Mutex<Live>>;
@@ -39,7 +39,7 @@ type Shared = Arc<Mutex<Live>>;
 type Keys = Arc<RwLock<BTreeSet<String>>>;
 
 /// What is heard in one namespace.
-struct Scope {
+struct NamespaceSubscription {
     live: Shared,
     keys: Keys,
     topics: Topics,
@@ -48,20 +48,20 @@ struct Scope {
 }
 
 /// All that is heard.
-pub(super) struct Scopes<N> {
+pub(super) struct NamespaceSubscriptions<N> {
     node: Arc<N>,
     site: Arc<Site>,
     parts: Parts,
-    own: Scope,
+    own: NamespaceSubscription,
     /// The namespace that the node's own robots are described in, if it is not the root.
     own_namespace: Option<Arc<str>>,
-    others: BTreeMap<String, Scope>,
+    others: BTreeMap<String, NamespaceSubscription>,
     /// Which scope the robots in namespaces are heard in, for the page.
     by_robot: Arc<RwLock<HashMap<String, Shared>>>,
     complained: bool,
 }
 
-impl<N: Node> Scopes<N> {
+impl<N: Node> NamespaceSubscriptions<N> {
     /// Opens the node's own scope. `own_namespace`: where its own robots are described, if not in the root. Call it in a tokio runtime.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl<N: Node> Scopes<N> {
         let joints = node.subscribe::<JointState>("joint_states", Qos::best_effort(JOINT_STATES))?;
         let topics =
             Topics { moving: moving.topic().to_owned(), fixed: fixed.topic().to_owned(), joints: joints.topic().to_owned() };
-        let mut own = Scope::new(topics);
+        let mut own = NamespaceSubscription::new(topics);
         own.follow(moving, Topic::Moving, &parts);
         own.follow(fixed, Topic::Static, &parts);
         own.follow_joints(joints, &site, None, &parts);
@@ -93,7 +93,7 @@ impl<N: Node> Scopes<N> {
         Ok(Self { node, site, parts, own, own_namespace, others: BTreeMap::new(), by_robot, complained: false })
     }
 
-    /// Opens and closes scopes: `wanted` are the namespaces of robots that are there, each with the keys of its robots; `offered`
+    /// Opens and closes subscriptions: `wanted` are the namespaces of robots that are there, each with the keys of its robots; `offered`
     /// are the topics that somebody publishes. `has_room`: whether so many more topics of a namespace may be heard.
     pub(super) fn set(
         &mut self,
@@ -104,17 +104,17 @@ impl<N: Node> Scopes<N> {
         self.others.retain(|namespace, _| wanted.contains_key(&**namespace));
         let mut by_robot = HashMap::new();
         for (namespace, keys) in wanted {
-            let home = Home::Namespace(namespace.clone());
-            let topic = |name| home.topic(name).unwrap_or_default();
+            let robot_namespace = RobotNamespace::Named(namespace.clone());
+            let topic = |name| robot_namespace.topic(name).unwrap_or_default();
             let topics = Topics { moving: topic("tf"), fixed: topic("tf_static"), joints: topic("joint_states") };
             if !self.others.contains_key(&**namespace) {
-                if self.others.len() >= MOST_SCOPES {
+                if self.others.len() >= MOST_NAMESPACES {
                     if !std::mem::replace(&mut self.complained, true) {
-                        tracing::warn!("transforms and joint states of no more than {MOST_SCOPES} namespaces are heard");
+                        tracing::warn!("transforms and joint states of no more than {MOST_NAMESPACES} namespaces are heard");
                     }
                     continue;
                 }
-                self.others.insert(namespace.to_string(), Scope::new(topics));
+                self.others.insert(namespace.to_string(), NamespaceSubscription::new(topics));
             }
             let Some(scope) = self.others.get_mut(&**namespace) else { continue };
             let new = scope.new_topics(&*self.node, offered, &self.own.topics);
@@ -142,24 +142,24 @@ impl<N: Node> Scopes<N> {
         }
     }
 
-    /// Changes where the node's own robots are heard, from the next [`Scopes::set`] on.
+    /// Changes where the node's own robots are heard, from the next [`NamespaceSubscriptions::set`] on.
     pub(super) fn set_own_namespace(&mut self, namespace: Option<Arc<str>>) {
         self.own_namespace = namespace;
     }
 
-    /// The namespace that a home's robots are heard in, if it is not the root.
-    pub(super) fn namespace<'a>(&'a self, home: &'a Home) -> Option<&'a Arc<str>> {
-        match home {
-            Home::Own => self.own_namespace.as_ref(),
-            Home::Namespace(namespace) => Some(namespace),
+    /// The namespace that a robot_namespace's robots are heard in, if it is not the root.
+    pub(super) fn namespace<'a>(&'a self, robot_namespace: &'a RobotNamespace) -> Option<&'a Arc<str>> {
+        match robot_namespace {
+            RobotNamespace::Own => self.own_namespace.as_ref(),
+            RobotNamespace::Named(namespace) => Some(namespace),
         }
     }
 
-    /// What is heard of the robots of a home: transforms on the namespace's topics, or where those have nothing on the node's own.
-    pub(super) fn with<R>(&self, home: &Home, look: impl FnOnce(&Sources<'_>) -> R) -> R {
+    /// What is heard of the robots of a robot_namespace: transforms on the namespace's topics, or where those have nothing on the node's own.
+    pub(super) fn with<R>(&self, robot_namespace: &RobotNamespace, look: impl FnOnce(&Sources<'_>) -> R) -> R {
         // In one order everywhere, so that nobody waits for each other: the own scope first, then the others by name.
         let own = lock(&self.own.live);
-        let Some(scope) = self.namespace(home).and_then(|namespace| self.others.get(&**namespace)) else {
+        let Some(scope) = self.namespace(robot_namespace).and_then(|namespace| self.others.get(&**namespace)) else {
             let others: Vec<MutexGuard<'_, Live>> =
                 self.others.values().take(MOST_ELSEWHERE).map(|scope| lock(&scope.live)).collect();
             let elsewhere: Vec<&Live> = others.iter().map(|live| &**live).collect();
@@ -175,11 +175,11 @@ impl<N: Node> Scopes<N> {
         }
     }
 
-    /// The names of the topics that a home's transforms are heard on.
-    pub(super) fn topics(&self, home: &Home) -> String {
+    /// The names of the topics that a robot_namespace's transforms are heard on.
+    pub(super) fn topics(&self, robot_namespace: &RobotNamespace) -> String {
         let Topics { moving, fixed, .. } = &self.own.topics;
-        match self.namespace(home).and_then(|namespace| self.others.get(&**namespace)) {
-            Some(Scope { topics, .. }) if topics.moving != *moving => {
+        match self.namespace(robot_namespace).and_then(|namespace| self.others.get(&**namespace)) {
+            Some(NamespaceSubscription { topics, .. }) if topics.moving != *moving => {
                 format!("{}, {}, {moving} and {fixed}", topics.moving, topics.fixed)
             }
             _ => format!("{moving} and {fixed}"),
@@ -187,7 +187,7 @@ impl<N: Node> Scopes<N> {
     }
 }
 
-impl Scope {
+impl NamespaceSubscription {
     fn new(topics: Topics) -> Self {
         let live = Arc::new(Mutex::new(Live::new(topics.clone())));
         Self { live, keys: Arc::default(), topics, open: BTreeSet::new(), tasks: JoinSet::new() }
