@@ -101,7 +101,7 @@ impl AssetPaths {
         [self.given.len(), self.taken.len(), self.assets.len() - self.written]
     }
 
-    /// The place of the robot of this name in its robot_namespace: the same whenever it is asked for.
+    /// The place of the robot of this name in its namespace: the same whenever it is asked for.
     pub(super) fn of(&mut self, robot_namespace: &RobotNamespace, robot: &str) -> String {
         let name = convert::file_name(robot);
         let wanted = (robot_namespace.clone(), name);

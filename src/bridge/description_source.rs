@@ -19,7 +19,7 @@ pub(super) enum RobotNamespace {
 }
 
 impl RobotNamespace {
-    /// The robot_namespace of what is described on a topic: none of its own if the topic is no `…/robot_description`.
+    /// The namespace of what is described on a topic: none of its own if the topic is no `…/robot_description`.
     pub(super) fn of_topic(topic: &str) -> Option<Self> {
         let namespace = topic.strip_suffix(DESCRIPTION)?.strip_suffix('/')?;
         Some(Self::Named(if namespace.is_empty() { "/" } else { namespace }.into()))

@@ -24,7 +24,7 @@ pub(super) fn file(path: &Path, parameters: &Parameters) -> Source {
     if xacro::is_xacro(path) || !arguments.is_empty() { Source::Xacro { file, arguments } } else { Source::File(file) }
 }
 
-/// The job for a source of a robot_namespace under the node's parameters. `folder`: below the output directory.
+/// The job for a source of a namespace under the node's parameters. `folder`: below the output directory.
 pub(super) fn job(parameters: &Parameters, source: Source, robot_namespace: &RobotNamespace, folder: &str) -> Job {
     let namespace = match robot_namespace {
         RobotNamespace::Own => parameters.conversion.namespace.clone().or_else(|| parameters.node_namespace.clone()),

@@ -147,7 +147,7 @@ impl<N: Node> NamespaceSubscriptions<N> {
         self.own_namespace = namespace;
     }
 
-    /// The namespace that a robot_namespace's robots are heard in, if it is not the root.
+    /// The namespace that a namespace's robots are heard in, if it is not the root.
     pub(super) fn namespace<'a>(&'a self, robot_namespace: &'a RobotNamespace) -> Option<&'a Arc<str>> {
         match robot_namespace {
             RobotNamespace::Own => self.own_namespace.as_ref(),
@@ -155,7 +155,7 @@ impl<N: Node> NamespaceSubscriptions<N> {
         }
     }
 
-    /// What is heard of the robots of a robot_namespace: transforms on the namespace's topics, or where those have nothing on the node's own.
+    /// What is heard of the robots of a namespace: transforms on the namespace's topics, or where those have nothing on the node's own.
     pub(super) fn with<R>(&self, robot_namespace: &RobotNamespace, look: impl FnOnce(&Sources<'_>) -> R) -> R {
         // In one order everywhere, so that nobody waits for each other: the own scope first, then the others by name.
         let own = lock(&self.own.live);
@@ -175,7 +175,7 @@ impl<N: Node> NamespaceSubscriptions<N> {
         }
     }
 
-    /// The names of the topics that a robot_namespace's transforms are heard on.
+    /// The names of the topics that a namespace's transforms are heard on.
     pub(super) fn topics(&self, robot_namespace: &RobotNamespace) -> String {
         let Topics { moving, fixed, .. } = &self.own.topics;
         match self.namespace(robot_namespace).and_then(|namespace| self.others.get(&**namespace)) {

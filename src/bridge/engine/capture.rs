@@ -72,7 +72,7 @@ impl<N: Node> Engine<N> {
         keys.iter().for_each(|key| self.hold_interfaces(key));
     }
 
-    /// What the robot of a robot_namespace is seen to have. `None`: nothing was seen yet, or it need not be the robot that runs.
+    /// What the robot of a namespace is seen to have. `None`: nothing was seen yet, or it need not be the robot that runs.
     pub(super) fn captured(&self, robot_namespace: &RobotNamespace, origin: &Origin) -> Option<Vec<Captured>> {
         self.capture.seen.as_ref()?;
         self.captured_among(&self.namespaces(), robot_namespace, origin)

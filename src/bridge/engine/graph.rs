@@ -260,12 +260,12 @@ impl<N: Node> Engine<N> {
         RobotNamespace::of_topic(&topic).unwrap_or(RobotNamespace::Own)
     }
 
-    /// The topic that a robot_namespace's robots are described on.
+    /// The topic that a namespace's robots are described on.
     fn topic_of(&self, robot_namespace: &RobotNamespace) -> String {
         robot_namespace.topic(DESCRIPTION).unwrap_or_else(|| self.descriptions.topic().to_string())
     }
 
-    /// Whether a description is heard on a robot_namespace's topic.
+    /// Whether a description is heard on a namespace's topic.
     fn is_heard(&self, robot_namespace: &RobotNamespace) -> bool {
         self.publishers.is_heard(&self.topic_of(robot_namespace))
     }
