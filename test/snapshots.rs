@@ -1,5 +1,7 @@
 //! Snapshots of the text layers of the sample arm, so that a reviewer sees what a change does to what people read.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test or benchmark that fails may panic
+
 use std::path::Path;
 
 use urdf_usd::convert::{Context, Job, Source, convert};

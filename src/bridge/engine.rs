@@ -37,7 +37,7 @@ use super::parameters::Parameters;
 use super::parts::{self, Parts};
 use super::robots::{self, Robot};
 use super::schedule::Schedule;
-use super::{codes, request, jobs};
+use super::{codes, jobs, request};
 use crate::convert::{self, Job, Report};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::process::watch::{Event, Watch};

@@ -71,6 +71,7 @@ pub struct Roles {
 }
 
 impl Roles {
+    /// Those of `robot`, whose base is held to the world as `base` says.
     pub fn new(robot: &Robot, base: Base) -> Self {
         let tree = &robot.tree;
         let (world, occupied) = (robot.world_root(), occupied(robot));

@@ -1,5 +1,7 @@
 //! What was seen of interfaces, taken into robots that were read from URDF.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test or benchmark that fails may panic
+
 use urdf_usd_robot::{Captured, Interface, InterfaceKind, LinkId, Qos, Robot};
 
 const QOS: Qos = Qos::Seen { is_reliable: false, is_latched: false, depth: None };

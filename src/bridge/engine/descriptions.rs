@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::holding::Holding;
-use super::{Done, Engine, Order, Task, Work, codes, request, robot_name, jobs};
+use super::{Done, Engine, Order, Task, Work, codes, jobs, request, robot_name};
 use crate::bridge::asset_paths;
 use crate::bridge::description_source::{DESCRIPTION, Origin, RobotNamespace};
 use crate::bridge::parts::Parts;

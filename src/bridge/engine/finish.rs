@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Engine, Outcome, asset_key, log, request, tell, jobs};
+use super::{Engine, Outcome, asset_key, jobs, log, request, tell};
 use crate::bridge::description_source::{Origin, RobotNamespace};
 use crate::bridge::jobs::Attempt;
 use crate::bridge::robots::{self, Frames, Robot, Written};
