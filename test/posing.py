@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 import kinematics
-from gltf import AXES
+from glb_file import AXES
 
 
 def plane(normal):

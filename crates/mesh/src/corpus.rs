@@ -1,6 +1,6 @@
 //! All meshes of real robots, for what small files by hand can't show; and the files of `test/meshes`. With `URDF_USD_MESH_STATS` set, figures about each mesh go
-//! to the file that it names, to be held against another reader's (`test/test_meshes.py`,
-//! `test/test_mesh_files.py`).
+//! to the file that it names, to be held against another reader's (`test/mesh/test_meshes.py`,
+//! `test/mesh/test_mesh_files.py`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -171,7 +171,7 @@ mod tests {
         assert!(write(layer.data().unwrap()).is_err());
     }
 
-    /// Writes pairs of a binary and a text layer for `test/test_usd_text.py` to hold against each other in OpenUSD.
+    /// Writes pairs of a binary and a text layer for `test/usd/test_usd_text.py` to hold against each other in OpenUSD.
     #[test]
     fn layers_for_openusd_to_judge() {
         for (name, n) in [("small", 5), ("large", 20_000)] {

@@ -431,7 +431,7 @@ fn torture() -> Vec<(String, sdf::Data)> {
     layers
 }
 
-/// Writes layers for `test/test_usd_text.py` to hold against OpenUSD, into the directory `URDF_USD_TORTURE_DIR`.
+/// Writes layers for `test/usd/test_usd_text.py` to hold against OpenUSD, into the directory `URDF_USD_TORTURE_DIR`.
 #[test]
 fn layers_for_openusd_to_judge() {
     let layers = torture();

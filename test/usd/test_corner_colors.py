@@ -8,7 +8,7 @@ import pytest
 from pxr import Usd, UsdGeom, UsdShade
 
 from conftest import CORNERS, convert, source
-from gltf import AXES, Glb
+from glb_file import AXES, Glb
 from stage import Asset
 
 TINT = np.array((0.5, 1, 1, 1))

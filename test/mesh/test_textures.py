@@ -10,7 +10,7 @@ from PIL import Image
 from pxr import Usd, UsdShade, UsdValidation
 
 from conftest import run
-from gltf import Glb
+from glb_file import Glb
 from test_glb import validate
 from test_openpbr import assert_nodes_are_materialx
 

@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT, run
 from test_rep158 import is_accepted
 
-SCRIPT = Path(__file__).parent / "schemas_in_usd.py"
+SCRIPT = Path(__file__).resolve().parents[1] / "schemas_in_usd.py"
 DIRECTORY = ROOT / "schema"
 
 ENDS, ROLES = ["server", "client"], ["publisher", "subscription"]

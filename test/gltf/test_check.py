@@ -15,7 +15,7 @@ from referencing import Registry, Resource
 
 import conftest
 from conftest import run
-from gltf import Glb, turn
+from glb_file import Glb, turn
 
 EXTENSION = "EXT_robot_kinematics"
 FOLDER = conftest.ROOT / "docs" / EXTENSION

@@ -17,7 +17,7 @@ from PIL import Image
 
 import kinematics
 from conftest import run
-from gltf import AXES, Glb
+from glb_file import AXES, Glb
 
 POSES = 100
 
@@ -43,7 +43,7 @@ def validate(files):
     """Issues by file, errors and warnings only."""
     if not shutil.which("node") or not Path(os.environ.get("GLTF_VALIDATOR", "/nowhere")).exists():
         pytest.skip("GLTF_VALIDATOR names no folder with the npm package gltf-validator: test/run sets it")
-    command = ["node", Path(__file__).parent / "validate_gltf.mjs", *files]
+    command = ["node", Path(__file__).resolve().parents[1] / "validate_gltf.mjs", *files]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return {file: [i for i in issues if i["severity"] <= 1] for file, issues in json.loads(done.stdout).items()}

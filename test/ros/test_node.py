@@ -436,7 +436,7 @@ def test_peers_that_vanish_do_no_harm(start, assets, peer, domain):
     )
     for _ in range(2):
         other = subprocess.Popen(
-            [sys.executable, "-c", script, str(Path(__file__).parent)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", script, str(Path(__file__).resolve().parents[1])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         with contextlib.suppress(BrokenPipeError):
             other.stdin.write(box("doomed"))

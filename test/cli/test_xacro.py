@@ -14,7 +14,7 @@ from conftest import run
 
 #: Beside this Python, as test/requirements.txt pins it.
 XACRO = Path(sys.executable).with_name("xacro")
-WALKER = Path(__file__).resolve().parent / "xacro" / "walker_description"
+WALKER = Path(__file__).resolve().parents[1] / "xacro" / "walker_description"
 FILE = WALKER / "urdf" / "walker.urdf.xacro"
 PATH = f"{XACRO.parent}:{os.environ.get('PATH', '')}"
 #: Of ROS nothing is there but what a test puts there.
@@ -237,7 +237,7 @@ def test_a_name_is_taken_from_the_file(tmp_path):
 
 
 def test_the_program_is_the_one_that_is_pinned():
-    pinned = (Path(__file__).parent / "requirements.txt").read_text()
+    pinned = (Path(__file__).resolve().parents[1] / "requirements.txt").read_text()
     version = subprocess.run([sys.executable, "-m", "pip", "show", "xacro"], capture_output=True, text=True, check=False).stdout
     if version:
         assert f"xacro=={version.split('Version: ')[1].split()[0]}" in pinned

@@ -16,7 +16,7 @@ import pytest
 import test_meshes
 from meshes import agrees, check_misread, linear
 
-FOLDER = Path(__file__).resolve().parent / "meshes" / "dae"
+FOLDER = Path(__file__).resolve().parents[1] / "meshes" / "dae"
 STATS = os.environ.get("URDF_USD_MESH_STATS")
 ALL_FIGURES = json.loads(Path(STATS).read_text()) if STATS and Path(STATS).is_file() else {}
 FIGURES = {Path(path).name: figures for path, figures in ALL_FIGURES.items() if Path(path).is_relative_to(FOLDER)}

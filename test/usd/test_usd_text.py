@@ -1,7 +1,7 @@
 """Layers are what OpenUSD itself would have written.
 
     URDF_USD_TORTURE_DIR=DIR cargo test --ignore-rust-version --lib usd::
-    URDF_USD_TORTURE_DIR=DIR pytest test/test_usd_text.py
+    URDF_USD_TORTURE_DIR=DIR pytest test/usd/test_usd_text.py
 
 DIR may be any folder with layers (searched in depth): a converted robot, for example. The bytes of text layers are those of
 usd-core 26.11 and newer; older ones still have to read them, and binary layers, with every value.

@@ -22,7 +22,7 @@ import trimesh
 STATS = os.environ.get("URDF_USD_MESH_STATS")
 ALL_FIGURES = json.loads(Path(STATS).read_text()) if STATS and Path(STATS).is_file() else {}
 #: Those by hand have tests of their own.
-FIGURES = {path: figures for path, figures in ALL_FIGURES.items() if not Path(path).is_relative_to(Path(__file__).resolve().parent)}
+FIGURES = {path: figures for path, figures in ALL_FIGURES.items() if not Path(path).is_relative_to(Path(__file__).resolve().parents[1])}
 
 #: glTF's y is up: (x, y, z) becomes (x, -z, y).
 Z_UP = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])

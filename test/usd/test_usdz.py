@@ -12,7 +12,7 @@ import pytest
 from conftest import convert, run, source
 from pxr import Ar, Sdf, Usd, UsdUtils, UsdValidation
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")

@@ -101,7 +101,7 @@ def test_a_machine_that_changes_its_addresses(tmp_path):
     alone = ["unshare", "--map-root-user", "--net"]
     if not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True).returncode:
         pytest.skip("a network of its own can't be had here (unshare --map-root-user --net)")
-    script = Path(__file__).with_name("networks.py")
+    script = Path(__file__).resolve().parents[1] / "networks.py"
     done = subprocess.run([*alone, sys.executable, script, tmp_path], capture_output=True, text=True, timeout=4 * PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
 

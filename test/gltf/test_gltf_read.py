@@ -9,7 +9,7 @@ import pytest
 
 import kinematics
 from conftest import run
-from gltf import Glb, quaternion
+from glb_file import Glb, quaternion
 
 
 def inspect(path):

@@ -8,7 +8,7 @@ from pxr import UsdGeom, UsdShade
 
 import kinematics
 from conftest import run
-from gltf import AXES, Glb
+from glb_file import AXES, Glb
 from stage import Asset
 
 URDF = """<robot name="stood_in">

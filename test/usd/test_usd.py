@@ -101,7 +101,7 @@ def test_opens_in_old_usd(converted):
     python = os.environ.get("URDF_USD_OLD_USD_PYTHON")
     if not python:
         pytest.skip("URDF_USD_OLD_USD_PYTHON is not set: test/run sets it to a Python with usd-core 24.5")
-    script = Path(__file__).parent / "open_in_old_usd.py"
+    script = Path(__file__).resolve().parents[1] / "open_in_old_usd.py"
     done = subprocess.run([python, script, converted.entry], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     old = json.loads(done.stdout)

@@ -15,9 +15,9 @@ import pytest
 import conftest
 import expectation
 import kinematics
-from gltf import AXES, Glb, quaternion, read, turn
+from glb_file import AXES, Glb, quaternion, read, turn
 
-TEST = Path(__file__).resolve().parent
+TEST = Path(__file__).resolve().parents[1]
 TURN = AXES[:3, :3]
 VARIANTS = {
     "quantize": ("--gltf-compression", "quantize", "--gltf-animations"),

@@ -19,7 +19,7 @@ import trimesh
 import test_meshes
 from meshes import agrees, check_misread, linear
 
-FOLDER = Path(__file__).resolve().parent / "meshes"
+FOLDER = Path(__file__).resolve().parents[1] / "meshes"
 FORMATS = ("stl", "obj", "gltf")
 STATS = os.environ.get("URDF_USD_MESH_STATS")
 ALL_FIGURES = json.loads(Path(STATS).read_text()) if STATS and Path(STATS).is_file() else {}

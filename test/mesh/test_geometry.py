@@ -13,7 +13,7 @@ from pxr import Usd, UsdGeom
 import kinematics
 import meshes
 from conftest import Source, convert
-from gltf import AXES, Glb
+from glb_file import AXES, Glb
 from stage import Asset, value
 
 

@@ -10,7 +10,7 @@ from pxr import Sdf
 
 from conftest import CORNER_ROBOTS, SAMPLE_ROBOTS
 
-TESTS = Path(__file__).resolve().parent
+TESTS = Path(__file__).resolve().parents[1]
 DOCUMENT = TESTS.parent / "docs" / "mapping.md"
 
 #: Every row of the mapping's tables, what its appendices ask for, and colours, of which it says nothing. The mapping itself is not part of the repository.
@@ -73,7 +73,7 @@ def test_every_concept_has_its_row():
 
 @functools.cache
 def _tests(module):
-    path = TESTS / f"{module}.py"
+    path = next(TESTS.glob(f"*/{module}.py"), TESTS / f"{module}.py")
     return set(re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)) if path.is_file() else set()
 
 

@@ -16,7 +16,7 @@ import kinematics
 import posing
 from conftest import ROOT
 
-SCRIPT = Path(__file__).with_name("drive_glb.mjs")
+SCRIPT = Path(__file__).resolve().parents[1] / "drive_glb.mjs"
 POSES = 20
 #: Metres, and components of axes.
 TOLERANCE = 1e-6

@@ -10,7 +10,7 @@ import yaml
 from pxr import UsdPhysics
 
 import expectation
-import gltf
+import glb_file as gltf
 import kinematics
 from conftest import SAMPLES, convert, marks_of, run, source
 from stage import Asset

@@ -16,9 +16,9 @@ import pytest
 
 import kinematics
 import meshes
-from gltf import AXES, Glb
+from glb_file import AXES, Glb
 
-TEST = Path(__file__).resolve().parent
+TEST = Path(__file__).resolve().parents[1]
 TURN = AXES[:3, :3]
 #: What a box or cylinder without thickness gets, in metres.
 LEAST_THICKNESS = 1e-4
