@@ -195,6 +195,16 @@ def test_the_choice_of_the_ros_client(workspace, tmp_path, client, succeeds, par
     assert (code == 0) == succeeds and part in " ".join(said.split()), said[-3000:]
 
 
+def test_the_node_on_rcl_among_ros_nodes(tmp_path):
+    if "AMENT_PREFIX_PATH" not in os.environ or "ROS_DISTRO" not in os.environ:
+        pytest.skip(
+            "no ROS 2 workspace is sourced: the client rclrs needs rcl and messages in Rust, made by rosidl_generator_rs, "
+            "which are in no package index (docs/ros.md); test/rclrs builds and tests it where there is one"
+        )
+    done = subprocess.run([conftest.ROOT / "test/rclrs", os.environ.get("URDF_USD_RCLRS_FOLDER") or tmp_path], capture_output=True, text=True)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
+
+
 class Launch:
     """The launch file, run with stand-ins for what it imports of ROS: what it declares, and the node that it starts."""
 
