@@ -12,7 +12,9 @@ use divan::counter::ItemsCount;
 use nalgebra::Vector3;
 use urdf_usd::robot::kinematics::{Model, Twist, moved};
 use urdf_usd::robot::{JointKind, Pose};
-use urdf_usd::tf_check::{Expected, JointPositions, Limits, Live, PublisherId, Sources, Topic, Topics, Transform, judge};
+use urdf_usd::tf_check::{
+    Expected, JointPositions, Limits, Live, PublisherId, Sources, Topic, Topics, Transform, check_frames,
+};
 use urdf_usd::usd::{AssetFrame, AssetFrames, AssetJoint, FrameKind, RosContext};
 
 const FRAMES: usize = 100;
