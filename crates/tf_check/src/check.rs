@@ -53,8 +53,8 @@ impl Limits {
     }
 }
 
-/// Whether a text is what a pattern with `*` and `?` says.
-fn matches(pattern: &str, text: &str) -> bool {
+/// Whether `text` is what `pattern` says: `*` stands for any characters, `?` for one.
+pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
     // Where the last star was, and what it stood for up to now.

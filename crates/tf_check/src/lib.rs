@@ -65,7 +65,7 @@ mod live;
 mod stream;
 mod tf;
 
-pub use check::{Finding, FrameCheck, FrameStatus, Limits, check_frames};
+pub use check::{Finding, FrameCheck, FrameStatus, Limits, check_frames, matches};
 pub use diagnosis::{Cause, CauseKind};
 pub use expected::Expected;
 pub use input::{JointPositions, PublisherId, Transform};

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Done, Engine};
-use crate::bridge::description_source::{self, DESCRIPTION, Origin, RobotNamespace};
+use crate::bridge::description_source::{DESCRIPTION, Origin, RobotNamespace};
 use crate::bridge::robots::{Frames, Robot};
 use crate::diagnostic::Diagnostic;
 use crate::ros::graph::{ServiceRole, TopicRole};
 use crate::ros::msg::rcl_interfaces::{GetParameters, Names};
 use crate::ros::{Graph, Node, PublisherId, Value, names};
+use crate::tf_check;
 
 use super::descriptions::Described;
 
@@ -215,7 +216,7 @@ impl<N: Node> Engine<N> {
         let can_tell = |node: &str| graph.services.is_empty() || servers.contains(node);
         let nodes = graph.nodes.iter().map(String::as_str);
         let there: BTreeSet<&str> =
-            nodes.filter(|node| *node != this && description_source::matches(&pattern, node) && can_tell(node)).collect();
+            nodes.filter(|node| *node != this && tf_check::matches(&pattern, node) && can_tell(node)).collect();
         self.nodes.nodes.retain(|node, _| there.contains(&**node));
         let mut homes: BTreeMap<RobotNamespace, Vec<Arc<str>>> = BTreeMap::new();
         for node in there {
