@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-use super::document::Index;
-use super::extension::{JointType, Motion};
-use super::extras::{ConfigurationExtras, JointExtras, LinkExtras, ModelExtras, as_object};
+use super::extras::{ConfigurationExtras, JointExtras, LinkExtras, ModelExtras};
+use super::limit::Limit;
+use super::values::{Index, as_object};
+use crate::extension::{JointType, Motion};
 
 /// The extension's object at the document's root.
 #[derive(Debug, Default, Serialize)]
@@ -76,19 +77,6 @@ pub struct Dof {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
     pub default: f64,
-}
-
-/// Bounds in radians or metres, and of rate and load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Limit {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lower: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub upper: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub velocity: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub effort: Option<f64>,
 }
 
 /// The joint that sets this one, never itself a follower.
