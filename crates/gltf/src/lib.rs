@@ -13,7 +13,7 @@
 //! | `read` | a file as robots | `extension` |
 //! | `check` | what a file breaks of the extension's rules; it knows no robots | `extension` |
 //!
-//! The files beside them are small and use none of them but `extension`.
+//! The files beside them are small, are for several of them, and use none of them but `extension`.
 //!
 //! This crate must not know URDF, files, ROS or HTTP: meshes and textures are in the [`Robot`](urdf_usd_robot::Robot) already.
 
@@ -24,9 +24,10 @@ mod glb;
 mod json;
 mod kinds;
 pub mod read;
+mod source;
 mod unpainted;
 mod write;
 
-pub use json::kinematics::Source;
 pub use read::read;
+pub use source::Source;
 pub use write::{Compression, Extent, Options, Written, codes, write};

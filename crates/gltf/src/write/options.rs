@@ -1,7 +1,7 @@
 //! What to write, and how.
 
 use super::compact::Compression;
-use crate::json::kinematics::Source;
+use crate::source::Source;
 use urdf_usd_robot::Base;
 use urdf_usd_time_limit::TimeLimit;
 

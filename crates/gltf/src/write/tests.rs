@@ -6,7 +6,7 @@ use nalgebra::{Isometry3, Quaternion, Translation3, Unit, UnitQuaternion, Vector
 use serde_json::Value;
 
 use super::{Options, write};
-use crate::json::kinematics::Source;
+use crate::source::Source;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::*;
 use urdf_usd_store::Store;
