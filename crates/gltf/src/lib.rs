@@ -1,156 +1,33 @@
-//! A robot as one binary glTF 2.0 file with EXT_robot_kinematics: [`write`] and [`read()`] are the entry points.
+//! A robot as one binary glTF 2.0 file with EXT_robot_kinematics: [`write()`] and [`read()`] are the entry points, and
+//! [`check::check`].
 //!
 //! The file shows the robot in any glTF viewer; a viewer that knows the extension can also move it. Everything is in glTF's
 //! axes. Visuals have materials; colliders are there too, but no viewer draws them: their nodes carry `KHR_node_visibility`, and
 //! their material is invisible for viewers without it.
 //!
-//! This module must not know URDF, files, ROS or HTTP: meshes and textures are in the [`Robot`] already.
+//! | folder | what it is | what it uses of the others |
+//! |---|---|---|
+//! | `extension` | EXT_robot_kinematics as it stands in a file: words, numbers, places | nothing |
+//! | `json` | the shapes of what is written | `extension` |
+//! | `write` | a robot as `json` and a buffer | `json`, `extension` |
+//! | `read` | a file as robots | `extension` |
+//! | `check` | what a file breaks of the extension's rules; it knows no robots | `extension` |
+//!
+//! The files beside them are small, are for several of them, and use none of them but `extension`.
+//!
+//! This crate must not know URDF, files, ROS or HTTP: meshes and textures are in the [`Robot`](urdf_usd_robot::Robot) already.
 
-mod animation;
 mod axes;
-mod binary;
 pub mod check;
-pub mod codes;
-mod compact;
-mod document;
-mod drawings;
 mod extension;
-mod extras;
 mod glb;
-mod images;
+mod json;
 mod kinds;
-mod kinematics;
-mod model;
-mod nodes;
-mod paint;
-mod physics;
 pub mod read;
-mod solids;
-mod surface;
-mod tangents;
-#[cfg(test)]
-mod tests;
+mod source;
+mod unpainted;
+mod write;
 
-pub use compact::Compression;
-use document::{Document, MaterialExtensions, RootExtensions, Scene};
-use kinematics::Kinematics;
-pub use kinematics::Source;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 pub use read::read;
-
-use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_robot::{Base, Robot};
-use urdf_usd_store::Store;
-use urdf_usd_time_limit::TimeLimit;
-
-/// What to write beside the robot itself.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// What the robot was made from, for the model's `source`.
-    pub source: Option<Source>,
-    /// What else there is in the file.
-    pub extent: Extent,
-    /// Whether the base is held to the world. Counts with [`Extent::physics`].
-    pub base: Base,
-    /// How long it may take; when that is over, what was written so far is returned.
-    pub limit: TimeLimit,
-}
-
-/// What is in a file beside the robot that every viewer shows, and how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extent {
-    /// An animation per joint, from its lower to its upper limit.
-    pub animations: bool,
-    /// `KHR_implicit_shapes` and `KHR_physics_rigid_bodies`.
-    pub physics: bool,
-    /// How triangles are stored.
-    pub compression: Compression,
-}
-
-/// What was written.
-#[derive(Debug)]
-pub struct Written {
-    document: Document,
-    binary: Vec<u8>,
-    /// What of the robot the file can't hold.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-impl Written {
-    /// The whole as one GLB.
-    ///
-    /// # Errors
-    /// [`codes::TOO_LARGE`] if that is more than a GLB can hold.
-    pub fn glb(&self) -> Result<Vec<u8>, Diagnostic> {
-        let json = serde_json::to_vec(&self.document).ok();
-        json.and_then(|json| glb::pack(&json, &self.binary)).ok_or_else(|| {
-            let name = self.document.scenes.first().map_or("", |scene| &scene.name);
-            Diagnostic::new(&codes::TOO_LARGE, Place::default(), format!("robot \"{name}\" needs more than a GLB can hold"))
-                .help("use simpler meshes or smaller textures, --gltf-compression meshopt, or the format gltf")
-        })
-    }
-
-    /// The document alone, for people to read, and the bytes that it says are in a file named `binary` beside it.
-    pub fn gltf(mut self, binary: &str) -> (Vec<u8>, Vec<u8>) {
-        let uri = utf8_percent_encode(binary, IN_URI).to_string();
-        if let Some(buffer) = self.document.buffers.first_mut() {
-            buffer.uri = Some(uri);
-        }
-        let mut json = serde_json::to_vec_pretty(&self.document).unwrap_or_default();
-        json.push(b'\n');
-        (json, self.binary)
-    }
-}
-
-/// What is written as it is in a relative URI (RFC 3986).
-const IN_URI: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-/// Writes `robot` as glTF. The same robot and options give the same bytes, whatever is in `store`.
-///
-/// Shapes whose mesh was not loaded stay as nodes that draw nothing.
-pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
-    let Extent { animations, physics, .. } = options.extent;
-    let mut diagnostics = Vec::new();
-    let mut drawings = drawings::draw(robot, options, store, &mut diagnostics);
-    let mut nodes = nodes::build(robot, &drawings);
-    let (shapes, rigid_bodies) = if physics { physics::add(robot, options.base, &mut nodes) } else { Default::default() };
-    let model = model::build(robot, &nodes, options, &mut diagnostics);
-    let animations = if animations { animation::previews(&model.joints, &mut drawings.binary) } else { Vec::new() };
-    let has = |name, is_used: bool| is_used.then_some(name);
-    let is_physical = nodes.list.iter().any(|node| !node.extensions.rigid_body.is_empty());
-    let is_quantized = drawings.grids.iter().any(Option::is_some);
-    let is_compressed = drawings.binary.views.iter().any(|view| view.extensions.is_some());
-    let says =
-        |what: fn(&MaterialExtensions) -> bool| drawings.paint.materials.iter().any(|material| what(&material.extensions));
-    let needed = [has("EXT_meshopt_compression", is_compressed), has("KHR_mesh_quantization", is_quantized)];
-    let used = [
-        has("EXT_robot_kinematics", true),
-        has("KHR_node_visibility", robot.links.iter().any(|link| !link.collisions.is_empty())),
-        has("KHR_implicit_shapes", !shapes.is_empty()),
-        has("KHR_physics_rigid_bodies", is_physical),
-        has("KHR_materials_emissive_strength", says(|extensions| extensions.emissive_strength.is_some())),
-        has("KHR_materials_ior", says(|extensions| extensions.ior.is_some())),
-    ];
-    let document = Document {
-        extensions_used: used.into_iter().chain(needed).flatten().collect(),
-        extensions_required: needed.into_iter().flatten().collect(),
-        scenes: vec![Scene { name: robot.name.clone(), nodes: vec![nodes.root] }],
-        nodes: nodes.list,
-        animations,
-        meshes: drawings.meshes,
-        materials: drawings.paint.materials,
-        textures: drawings.paint.textures,
-        images: drawings.paint.images,
-        buffers: drawings.binary.buffers(),
-        accessors: drawings.binary.accessors,
-        buffer_views: drawings.binary.views,
-        extensions: RootExtensions { kinematics: Kinematics { models: vec![model] }, shapes, rigid_bodies },
-        ..Document::default()
-    };
-    Written { document, binary: drawings.binary.bytes, diagnostics }
-}
-
-/// `value` if JSON can hold it; an infinite bound is no bound.
-fn finite(value: Option<f64>) -> Option<f64> {
-    value.filter(|value| value.is_finite())
-}
+pub use source::Source;
+pub use write::{Compression, Extent, Options, Written, codes, write};

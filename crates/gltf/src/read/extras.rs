@@ -1,4 +1,4 @@
-//! What the writer keeps in `extras` ([`crate::extras`] says what), back in the model's terms.
+//! What the writer keeps in `extras` ([`crate::json::extras`] says what), back in the model's terms.
 
 use nalgebra::{Matrix3, Vector3};
 

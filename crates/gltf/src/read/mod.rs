@@ -37,8 +37,8 @@ use placement::Placement;
 use scene::{Base, Scene};
 pub use summary::{ConfigurationSummary, JointSummary, LinkSummary, RobotSummary, Summary};
 
-use super::Source;
-use super::extension::{self, Entry, Extension, Json};
+use crate::extension::{self, Entry, Extension, Json};
+use crate::source::Source;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::{File, Files};

@@ -8,19 +8,19 @@ use rayon::prelude::*;
 
 use super::binary::{Binary, Packed, StoredForm, SurfaceAccessors};
 use super::compact::{Compression, Grid};
-use super::document::{Attributes, Index, Mesh, Primitive};
 use super::images::{Made, Picture, Pictures};
+use super::options::Options;
 use super::paint::{Ground, Paint};
 use super::surface::{Surface, Wanted};
-use super::{Options, binary, codes, solids, surface, tangents};
+use super::{binary, codes, solids, surface, tangents};
+use crate::json::document::{Attributes, Mesh, Primitive};
+use crate::json::values::Index;
+use crate::unpainted::UNPAINTED;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_mesh::MAX_PIXELS_TOGETHER;
-use urdf_usd_robot::{self as robot, Geometry, MapRole, Material, Robot, Shape};
+use urdf_usd_robot::{self as robot, Geometry, MapRole, Material, Part, Robot, Shape};
 use urdf_usd_store::{self as store, Store};
 use urdf_usd_time_limit::TimeLimit;
-
-/// Linear grey of what has no material at all.
-pub(super) const UNPAINTED: [f32; 4] = [0.6, 0.6, 0.6, 1.0];
 
 /// What shapes are drawn with, and all that it takes.
 #[derive(Default)]
@@ -107,7 +107,12 @@ impl Form<'_> {
                 vec![surface]
             }
             Some(mesh) => {
-                mesh.parts.par_iter().zip(&self.wanted).map(|(part, &wanted)| surface::of_part(mesh, part, wanted)).collect()
+                let of_part = |(part, &wanted): (&Part, &Wanted)| {
+                    let mut surface = surface::of_part(mesh, part, wanted);
+                    surface.iter_mut().filter(|_| wanted.tangents).for_each(tangents::add);
+                    surface
+                };
+                mesh.parts.par_iter().zip(&self.wanted).map(of_part).collect()
             }
         }
     }

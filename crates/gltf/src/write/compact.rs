@@ -6,8 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::document::{StreamFilter, StreamMode};
+use super::numbers::bounds;
 use super::surface::Surface;
+use crate::json::document::{StreamFilter, StreamMode};
 
 /// How the triangles of a file are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +68,7 @@ impl Grid {
     /// The smallest around all of `surfaces`; `None` if that is a point, or too large for single precision.
     pub fn around<'a>(surfaces: impl IntoIterator<Item = &'a Surface>) -> Option<Self> {
         let points = surfaces.into_iter().flat_map(|surface| &surface.positions);
-        let (low, high) = super::binary::bounds(points);
+        let (low, high) = bounds(points);
         let side = (0..3).map(|k| high[k] - low[k]).fold(0.0, f32::max);
         (side > 0.0 && side.is_finite()).then_some(Self { corner: low, side })
     }
@@ -91,16 +92,6 @@ impl Grid {
         let [x, y, z, side] = bits.map(f32::from_bits);
         Self { corner: [x, y, z], side }
     }
-}
-
-/// A direction in 8 bits.
-pub fn eight_bits(direction: [f32; 3]) -> [i8; 3] {
-    direction.map(|x| (x * f32::from(i8::MAX)).round() as i8)
-}
-
-/// A share of one in 16 bits; what is no number is nothing.
-pub fn sixteen_bits(share: f32) -> u16 {
-    (share * f32::from(u16::MAX)).round() as u16
 }
 
 /// Bytes that stand for others.

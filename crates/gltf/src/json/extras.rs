@@ -1,12 +1,9 @@
 //! What a robot says that neither glTF nor the extension has a word for, kept in `extras`: in glTF axes, like all else.
 
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::kinematics::Limit;
-use super::model::limits_its_dofs;
-use super::{axes, finite};
-use urdf_usd_robot as robot;
+use super::limit::Limit;
+use super::values::as_object;
 
 /// Extras of a node. Link frames and shapes always have some: a leaf without any would be an empty node, which means nothing.
 #[derive(Debug, Serialize)]
@@ -42,18 +39,6 @@ pub struct ShapeExtras {
     pub custom: Custom,
 }
 
-impl ShapeExtras {
-    /// Those of `shape`.
-    pub fn of(shape: &robot::Shape) -> Self {
-        Self {
-            shape_name: shape.name.clone().filter(|name| !name.is_empty()),
-            geometry: Form::of(&shape.geometry),
-            stand_in_for: shape.stand_in_for.clone(),
-            custom: Custom::of(&shape.custom),
-        }
-    }
-}
-
 /// A form, centred on its node; lengths in metres, cylinders and capsules along glTF's y.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -63,18 +48,6 @@ pub enum Form {
     Sphere { radius: f64 },
     Capsule { radius: f64, length: f64 },
     Mesh,
-}
-
-impl Form {
-    fn of(geometry: &robot::Geometry) -> Self {
-        match *geometry {
-            robot::Geometry::Box { size } => Self::Box { size: axes::vector(&size) },
-            robot::Geometry::Cylinder { radius, length } => Self::Cylinder { radius, length },
-            robot::Geometry::Sphere { radius } => Self::Sphere { radius },
-            robot::Geometry::Capsule { radius, length } => Self::Capsule { radius, length },
-            robot::Geometry::Mesh { .. } => Self::Mesh,
-        }
-    }
 }
 
 /// Extras of a link.
@@ -87,11 +60,6 @@ pub struct LinkExtras {
 }
 
 impl LinkExtras {
-    /// Those of `link`.
-    pub fn of(link: &robot::Link) -> Self {
-        Self { inertial: link.inertial.as_ref().map(Inertial::of), custom: Custom::of(&link.custom) }
-    }
-
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.inertial.is_none() && self.custom.is_empty()
@@ -109,28 +77,12 @@ pub struct Inertial {
     pub inertia: [f64; 6],
 }
 
-impl Inertial {
-    fn of(inertial: &robot::Inertial) -> Self {
-        let i = &inertial.inertia;
-        // glTF's x, y, z are ROS's y, z, x.
-        let inertia = [i.m22, i.m23, i.m12, i.m33, i.m13, i.m11];
-        Self { mass: inertial.mass, origin: Placement::of(&inertial.origin), inertia }
-    }
-}
-
 /// A rigid transform.
 #[derive(Debug, Serialize)]
 pub struct Placement {
     pub translation: [f64; 3],
     /// x, y, z, w.
     pub rotation: [f64; 4],
-}
-
-impl Placement {
-    /// That of `pose`.
-    pub fn of(pose: &robot::Pose) -> Self {
-        Self { translation: axes::vector(&pose.translation.vector), rotation: axes::rotation(&pose.rotation) }
-    }
 }
 
 /// Extras of a joint.
@@ -148,17 +100,6 @@ pub struct JointExtras {
 }
 
 impl JointExtras {
-    /// Those of `joint`.
-    pub fn of(joint: &robot::Joint) -> Self {
-        let limit = joint
-            .limit
-            .filter(|_| !limits_its_dofs(joint.kind))
-            .map(|limit| Limit::of(&limit))
-            .filter(|limit| *limit != Limit::default());
-        let reference_position = finite(joint.calibration.and_then(|c| c.reference_position));
-        Self { limit, reference_position, custom: Custom::of(&joint.custom) }
-    }
-
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.limit.is_none() && self.reference_position.is_none() && self.custom.is_empty()
@@ -227,11 +168,6 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// All of `custom`.
-    pub fn of(custom: &robot::Custom) -> Self {
-        Self { attributes: custom.attributes.clone(), elements: custom.elements.iter().map(Element::of).collect() }
-    }
-
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.attributes.is_empty() && self.elements.is_empty()
@@ -248,24 +184,4 @@ pub struct Element {
     pub text: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<Element>,
-}
-
-impl Element {
-    fn of(element: &robot::Element) -> Self {
-        Self {
-            name: element.name.clone(),
-            attributes: element.attributes.clone(),
-            text: element.text.clone(),
-            children: element.children.iter().map(Self::of).collect(),
-        }
-    }
-}
-
-/// Pairs as a JSON object, in their order.
-pub fn as_object<S: Serializer, V: Serialize>(pairs: &[(String, V)], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut object = serializer.serialize_map(Some(pairs.len()))?;
-    for (name, value) in pairs {
-        object.serialize_entry(name, value)?;
-    }
-    object.end()
 }

@@ -5,13 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::extension::Motion;
 use super::extras::NodeExtras;
 use super::kinematics::Kinematics;
 use super::physics::{RigidBodies, RigidBody, Shapes};
-
-/// An index into one of the document's lists.
-pub type Index = usize;
+use super::values::Index;
+use crate::extension::Motion;
 
 /// The root object.
 #[derive(Debug, Default, Serialize)]

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use super::axes;
-use super::compact::sixteen_bits;
-use super::tangents;
+use super::numbers::sixteen_bits;
+use crate::axes;
 use urdf_usd_robot::{Mesh, Part};
 
 /// What a normal is where the source's has no direction.
@@ -19,7 +18,7 @@ pub struct Surface {
     pub normals: Vec<[f32; 3]>,
     /// (0, 0) at the upper left of the image, as glTF has it.
     pub uvs: Option<Vec<[f32; 2]>>,
-    /// See [`tangents`].
+    /// See [`super::tangents`], which adds them to a surface that is otherwise done.
     pub tangents: Option<Vec<[f32; 4]>>,
     /// Linear red, green, blue and opacity, 65535 being one: half the bytes of floats, and unlike with eight bits every colour of
     /// eight bits of sRGB stays one of its own.
@@ -96,7 +95,7 @@ impl Builder {
     }
 }
 
-/// One part of a mesh; `None` if nothing of it can be drawn. What is `wanted` counts only where the mesh has it.
+/// One part of a mesh, without tangents; `None` if nothing of it can be drawn. What is `wanted` counts only where the mesh has it.
 ///
 /// Corners that share their point, normal and so on are one vertex, numbered as they first appear.
 pub fn of_part(mesh: &Mesh, part: &Part, wanted: Wanted) -> Option<Surface> {
@@ -138,9 +137,6 @@ pub fn of_part(mesh: &Mesh, part: &Part, wanted: Wanted) -> Option<Surface> {
                 list.push(colors.values.get(color_indices[k] as usize).copied().unwrap_or([1.0; 4]).map(sixteen_bits));
             }
         }
-    }
-    if wanted.tangents {
-        tangents::add(&mut surface);
     }
     (!surface.indices.is_empty()).then_some(surface)
 }

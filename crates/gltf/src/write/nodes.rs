@@ -1,10 +1,11 @@
 //! The node tree: link frames, the origin/dof chain of every joint, and the shapes (the extension's sections 2 and 6).
 
-use super::axes;
 use super::compact::Grid;
-use super::document::{Index, Node, NodeExtensions, Visibility};
 use super::drawings::Drawings;
-use super::extras::{NodeExtras, ShapeExtras};
+use crate::axes;
+use crate::json::document::{Node, NodeExtensions, Visibility};
+use crate::json::extras::{NodeExtras, ShapeExtras};
+use crate::json::values::Index;
 use urdf_usd_robot::{Geometry, Joint, Link, LinkId, Pose, Robot, Shape, kinematics};
 
 /// The tree, and which node is what.

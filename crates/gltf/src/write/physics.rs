@@ -7,216 +7,17 @@
 use std::collections::BTreeMap;
 
 use nalgebra::{Unit, UnitQuaternion, Vector3};
-use serde::Serialize;
 
-use super::axes;
-use super::document::{Index, Node};
-use super::extras::NodeExtras;
 use super::nodes::{Nodes, placed};
+use crate::axes;
+use crate::json::document::Node;
+use crate::json::extras::NodeExtras;
+use crate::json::physics::{
+    Attachment, Ball, Collider, ColliderGeometry, CollisionFilter, Cuboid, Motion, PhysicsJoint, PhysicsLimit, PhysicsMaterial,
+    RigidBodies, Round, Shape, Shapes,
+};
+use crate::json::values::Index;
 use urdf_usd_robot::{Base, Contact, Geometry, Joint, JointKind, Link, LinkId, Mass, Pose, Robot, Role, Roles};
-
-/// The object of `KHR_implicit_shapes` at the document's root.
-#[derive(Debug, Default, Serialize)]
-pub struct Shapes {
-    pub shapes: Vec<Shape>,
-}
-
-impl Shapes {
-    /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
-        self.shapes.is_empty()
-    }
-}
-
-/// A form, centred on its node; cylinders and capsules along y, lengths in metres, a capsule's without its ends.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
-pub enum Shape {
-    Box { r#box: Cuboid },
-    Sphere { sphere: Ball },
-    Cylinder { cylinder: Round },
-    Capsule { capsule: Round },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Cuboid {
-    pub size: [f64; 3],
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Ball {
-    pub radius: f64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Round {
-    pub height: f64,
-    pub radius_bottom: f64,
-    pub radius_top: f64,
-}
-
-impl Round {
-    fn new(radius: f64, height: f64) -> Self {
-        Self { height, radius_bottom: radius, radius_top: radius }
-    }
-}
-
-impl Shape {
-    /// `None` for a mesh, and for what has no extent, which the extension forbids.
-    fn of(geometry: &Geometry) -> Option<Self> {
-        let (shape, least) = match *geometry {
-            Geometry::Box { size } => (Self::Box { r#box: Cuboid { size: axes::vector(&size) } }, size.min()),
-            Geometry::Cylinder { radius, length } => {
-                (Self::Cylinder { cylinder: Round::new(radius, length) }, radius.min(length))
-            }
-            Geometry::Capsule { radius, length } if length > 0.0 => {
-                (Self::Capsule { capsule: Round::new(radius, length) }, radius)
-            }
-            Geometry::Sphere { radius } | Geometry::Capsule { radius, .. } => {
-                (Self::Sphere { sphere: Ball { radius } }, radius)
-            }
-            Geometry::Mesh { .. } => return None,
-        };
-        (least > 0.0).then_some(shape)
-    }
-}
-
-/// The object of `KHR_physics_rigid_bodies` at the document's root.
-#[derive(Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RigidBodies {
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub physics_materials: Vec<PhysicsMaterial>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub physics_joints: Vec<PhysicsJoint>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub collision_filters: Vec<CollisionFilter>,
-}
-
-impl RigidBodies {
-    /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
-        self.physics_materials.is_empty() && self.physics_joints.is_empty() && self.collision_filters.is_empty()
-    }
-}
-
-/// What contact is like.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PhysicsMaterial {
-    pub static_friction: f64,
-    pub dynamic_friction: f64,
-    pub restitution: f64,
-}
-
-impl PhysicsMaterial {
-    fn of(contact: &Contact) -> Self {
-        let &Contact { static_friction, dynamic_friction, restitution } = contact;
-        Self { static_friction, dynamic_friction, restitution: restitution.unwrap_or(0.0) }
-    }
-}
-
-/// Which motions of one frame in another are restricted.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PhysicsJoint {
-    pub limits: Vec<PhysicsLimit>,
-}
-
-/// A restriction of the motion along or about some axes of the frame (0: x, 1: y, 2: z).
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PhysicsLimit {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub linear_axes: Option<Vec<u8>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub angular_axes: Option<Vec<u8>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max: Option<f64>,
-}
-
-/// Which colliders a collider meets.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CollisionFilter {
-    pub collision_systems: Vec<String>,
-    pub not_collide_with_systems: Vec<String>,
-}
-
-/// What a node is to an engine.
-#[derive(Debug, Default, Serialize)]
-pub struct RigidBody {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub motion: Option<Motion>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub collider: Option<Collider>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub joint: Option<Attachment>,
-}
-
-impl RigidBody {
-    /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
-        self.motion.is_none() && self.collider.is_none() && self.joint.is_none()
-    }
-}
-
-/// A body that moves: kg, metres, kg·m², in the node's frame.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Motion {
-    pub mass: f64,
-    pub center_of_mass: [f64; 3],
-    pub inertia_diagonal: [f64; 3],
-    /// From the principal axes to the node's: x, y, z, w.
-    pub inertia_orientation: [f64; 4],
-}
-
-impl Motion {
-    fn of(mass: &Mass) -> Self {
-        Self {
-            mass: mass.mass,
-            center_of_mass: axes::vector(&mass.centre),
-            // The principal axes are renamed with the others.
-            inertia_diagonal: axes::vector(&mass.moments),
-            inertia_orientation: axes::rotation(&mass.axes),
-        }
-    }
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Collider {
-    pub geometry: ColliderGeometry,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub physics_material: Option<Index>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub collision_filter: Option<Index>,
-}
-
-/// A shape of `KHR_implicit_shapes`, or the convex hull of a node's mesh.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub enum ColliderGeometry {
-    Shape {
-        shape: Index,
-    },
-    #[serde(rename_all = "camelCase")]
-    Hull {
-        node: Index,
-        convex_hull: bool,
-    },
-}
-
-/// Where a joint holds on the upper body, and at which node on the lower one.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Attachment {
-    pub connected_node: Index,
-    pub joint: Index,
-}
 
 /// Adds to `nodes` what the robot is to an engine, and returns what belongs to the document's root. `base`: whether it is held.
 pub fn add(robot: &Robot, base: Base, nodes: &mut Nodes) -> (Shapes, RigidBodies) {
@@ -283,6 +84,51 @@ impl Bodies {
             let mass = Mass::together(&masses).unwrap_or_else(|| Mass::stand_in(Vector3::zeros()));
             let frame = nodes.links[top.0].frame;
             nodes.list[frame].extensions.rigid_body.motion = Some(Motion::of(&mass));
+        }
+    }
+}
+
+impl Round {
+    fn new(radius: f64, height: f64) -> Self {
+        Self { height, radius_bottom: radius, radius_top: radius }
+    }
+}
+
+impl Shape {
+    /// `None` for a mesh, and for what has no extent, which the extension forbids.
+    fn of(geometry: &Geometry) -> Option<Self> {
+        let (shape, least) = match *geometry {
+            Geometry::Box { size } => (Self::Box { r#box: Cuboid { size: axes::vector(&size) } }, size.min()),
+            Geometry::Cylinder { radius, length } => {
+                (Self::Cylinder { cylinder: Round::new(radius, length) }, radius.min(length))
+            }
+            Geometry::Capsule { radius, length } if length > 0.0 => {
+                (Self::Capsule { capsule: Round::new(radius, length) }, radius)
+            }
+            Geometry::Sphere { radius } | Geometry::Capsule { radius, .. } => {
+                (Self::Sphere { sphere: Ball { radius } }, radius)
+            }
+            Geometry::Mesh { .. } => return None,
+        };
+        (least > 0.0).then_some(shape)
+    }
+}
+
+impl PhysicsMaterial {
+    fn of(contact: &Contact) -> Self {
+        let &Contact { static_friction, dynamic_friction, restitution } = contact;
+        Self { static_friction, dynamic_friction, restitution: restitution.unwrap_or(0.0) }
+    }
+}
+
+impl Motion {
+    fn of(mass: &Mass) -> Self {
+        Self {
+            mass: mass.mass,
+            center_of_mass: axes::vector(&mass.centre),
+            // The principal axes are renamed with the others.
+            inertia_diagonal: axes::vector(&mass.moments),
+            inertia_orientation: axes::rotation(&mass.axes),
         }
     }
 }

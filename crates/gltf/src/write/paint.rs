@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use super::binary::{Binary, Content};
-use super::document::{
-    AlphaMode, EmissiveStrength, Image, Index, Ior, Material, MaterialExtensions, MetallicRoughness, NormalReference,
+use super::images::{Made, Picture, Pictures};
+use crate::json::document::{
+    AlphaMode, EmissiveStrength, Image, Ior, Material, MaterialExtensions, MetallicRoughness, NormalReference,
     OcclusionReference, Texture, TextureReference,
 };
-use super::images::{Made, Picture, Pictures};
+use crate::json::values::Index;
 use urdf_usd_robot::{self as robot, MapRole, PLAIN_IOR};
 use urdf_usd_store::Store;
 

@@ -3,9 +3,9 @@
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 use super::binary::Binary;
-use super::document::{Animation, Channel, ChannelTarget, Sampler};
-use super::extension::{JointType, Motion};
-use super::kinematics::{Dof, Joint};
+use crate::extension::{JointType, Motion};
+use crate::json::document::{Animation, Channel, ChannelTarget, Sampler};
+use crate::json::kinematics::{Dof, Joint};
 
 /// How long a preview takes, in seconds.
 const DURATION: f64 = 3.0;
@@ -83,7 +83,8 @@ fn turned(axis: [f64; 3], angle: f64) -> [f32; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinematics::{Limit, Mimic};
+    use crate::json::kinematics::Mimic;
+    use crate::json::limit::Limit;
 
     fn joint(lower: f64, upper: f64, default: f64, mimic: Option<Mimic>) -> Joint {
         let limit = Some(Limit { lower: Some(lower), upper: Some(upper), ..Limit::default() });

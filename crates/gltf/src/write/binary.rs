@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::compact::{self, Compression, Grid, Stream};
-use super::document::{
-    Accessor, Buffer, BufferExtensions, BufferView, BufferViewExtensions, CompressedView, FallbackBuffer, Index,
-};
+use super::numbers::{self, bounds, eight_bits};
 use super::surface::Surface;
+use crate::json::document::{
+    Accessor, Buffer, BufferExtensions, BufferView, BufferViewExtensions, CompressedView, FallbackBuffer,
+};
+use crate::json::values::Index;
 use urdf_usd_store as store;
 
 const BYTE: u32 = 5120;
@@ -219,7 +221,7 @@ fn steps(positions: &[[f32; 3]], grid: &Grid) -> Array {
 }
 
 fn directions(normals: &[[f32; 3]]) -> Array {
-    let padded: Vec<[i8; 4]> = normals.iter().map(|&n| compact::eight_bits(n)).map(|[x, y, z]| [x, y, z, 0]).collect();
+    let padded: Vec<[i8; 4]> = normals.iter().map(|&n| eight_bits(n)).map(|[x, y, z]| [x, y, z, 0]).collect();
     let content = Content::of(padded.as_flattened(), i8::to_le_bytes);
     Array { normalized: true, stride: Some(4), ..Array::new(content, BYTE, normals.len(), "VEC3") }
 }
@@ -229,7 +231,7 @@ fn turned(tangents: &[[f32; 4]]) -> Array {
     let narrow: Vec<[i8; 4]> = tangents
         .iter()
         .map(|&[x, y, z, sign]| {
-            let [x, y, z] = compact::eight_bits([x, y, z]);
+            let [x, y, z] = eight_bits([x, y, z]);
             [x, y, z, if sign < 0.0 { -i8::MAX } else { i8::MAX }]
         })
         .collect();
@@ -240,7 +242,7 @@ fn turned(tangents: &[[f32; 4]]) -> Array {
 /// Texture coordinates in 16 bits; `None` if some lie outside the image, where the bits end.
 fn shares(uvs: &[[f32; 2]]) -> Option<Array> {
     let inside = uvs.as_flattened().iter().all(|share| (0.0..=1.0).contains(share));
-    let content = inside.then(|| Content::of(uvs.as_flattened(), |share| compact::sixteen_bits(share).to_le_bytes()))?;
+    let content = inside.then(|| Content::of(uvs.as_flattened(), |share| numbers::sixteen_bits(share).to_le_bytes()))?;
     Some(Array { normalized: true, ..Array::new(content, UNSIGNED_SHORT, uvs.len(), "VEC2") })
 }
 
@@ -409,13 +411,6 @@ impl Binary {
         let nowhere = Buffer { byte_length: self.fallback, extensions, ..Buffer::default() };
         [real, nowhere].into_iter().filter(|buffer| buffer.byte_length > 0).collect()
     }
-}
-
-/// The smallest and largest coordinates.
-pub fn bounds<'a>(positions: impl IntoIterator<Item = &'a [f32; 3]>) -> ([f32; 3], [f32; 3]) {
-    positions.into_iter().fold(([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]), |(low, high), p| {
-        (std::array::from_fn(|k| low[k].min(p[k])), std::array::from_fn(|k| high[k].max(p[k])))
-    })
 }
 
 #[cfg(test)]

@@ -4,11 +4,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use nalgebra::Vector3;
 
-use super::extension::{JointType, Motion};
-use super::extras::{ConfigurationExtras, Custom, JointExtras, LinkExtras, Loop, ModelExtras, Placement};
-use super::kinematics::{Calibration, Configuration, Dof, Dynamics, Joint, Limit, Link, Mimic, Model, Positions, Safety};
-use super::nodes::{JointNodes, Nodes};
-use super::{Options, axes, codes, finite};
+use super::codes;
+use super::limits::limit;
+use super::nodes::{JointNodes, LinkNodes, Nodes};
+use super::numbers::finite;
+use super::options::Options;
+use crate::axes;
+use crate::extension::{JointType, Motion};
+use crate::json::extras::{ConfigurationExtras, Custom, JointExtras, LinkExtras, Loop, ModelExtras, Placement};
+use crate::json::kinematics::{Calibration, Configuration, Dof, Dynamics, Joint, Link, Mimic, Model, Positions, Safety};
+use crate::json::limit::Limit;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::{self as robot, JointId, JointKind, NamedPose, Robot, kinematics};
 
@@ -44,7 +49,7 @@ pub fn build(robot: &Robot, nodes: &Nodes, options: &Options, diagnostics: &mut 
 }
 
 fn links(robot: &Robot, nodes: &Nodes) -> Vec<Link> {
-    let entry = |(link, nodes): (&robot::Link, &super::nodes::LinkNodes)| Link {
+    let entry = |(link, nodes): (&robot::Link, &LinkNodes)| Link {
         name: link.name.clone(),
         node: nodes.frame,
         visual_nodes: nodes.visuals.clone(),
@@ -93,25 +98,6 @@ fn dofs(joint: &robot::Joint, limit: Option<Limit>, default: f64) -> Vec<Dof> {
     };
     let dof = |(&motion, axis): (&Motion, Vector3<f64>)| Dof { motion, axis: axes::vector(&axis), limit, default };
     JointType::from(joint.kind).motions().iter().zip(along).map(dof).collect()
-}
-
-impl Limit {
-    /// All that is finite of `limit`.
-    pub fn of(limit: &robot::Limit) -> Self {
-        let (lower, upper) = limit.bounds.sides();
-        Self { lower, upper, velocity: finite(limit.velocity), effort: finite(limit.effort) }
-    }
-}
-
-/// The limits of each of a joint's degrees of freedom.
-fn limit(joint: &robot::Joint) -> Option<Limit> {
-    let limit = joint.limit.filter(|_| limits_its_dofs(joint.kind))?;
-    Some(Limit::of(&robot::Limit { bounds: joint.bounds(), ..limit })).filter(|limit| *limit != Limit::default())
-}
-
-/// Whether URDF's one limit of a joint holds for each of its degrees of freedom: those of a floating joint have different units.
-pub fn limits_its_dofs(kind: JointKind) -> bool {
-    !matches!(kind, JointKind::Fixed | JointKind::Floating)
 }
 
 fn has_one_position(joint: &robot::Joint) -> bool {

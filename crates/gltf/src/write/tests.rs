@@ -5,7 +5,8 @@ use std::sync::Arc;
 use nalgebra::{Isometry3, Quaternion, Translation3, Unit, UnitQuaternion, Vector3};
 use serde_json::Value;
 
-use super::{Options, Source, write};
+use super::{Options, write};
+use crate::source::Source;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::*;
 use urdf_usd_store::Store;

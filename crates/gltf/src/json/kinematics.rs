@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
-use super::document::Index;
-use super::extension::{JointType, Motion};
-use super::extras::{ConfigurationExtras, JointExtras, LinkExtras, ModelExtras, as_object};
+use super::extras::{ConfigurationExtras, JointExtras, LinkExtras, ModelExtras};
+use super::limit::Limit;
+use super::values::{Index, as_object};
+use crate::extension::{JointType, Motion};
+use crate::source::Source;
 
 /// The extension's object at the document's root.
 #[derive(Debug, Default, Serialize)]
@@ -78,19 +80,6 @@ pub struct Dof {
     pub default: f64,
 }
 
-/// Bounds in radians or metres, and of rate and load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Limit {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lower: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub upper: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub velocity: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub effort: Option<f64>,
-}
-
 /// The joint that sets this one, never itself a follower.
 #[derive(Debug, Serialize)]
 pub struct Mimic {
@@ -146,21 +135,4 @@ pub enum Positions {
     One(f64),
     /// Of each, in order.
     Each(Vec<f64>),
-}
-
-/// What a model was made from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Source {
-    /// The format's name: `urdf`.
-    pub format: String,
-    /// Where it is from, in words that mean the same on another machine: `package://…`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub uri: Option<String>,
-    /// Of its content, with the algorithm in front: `sha256:…`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hash: Option<String>,
-    /// When it was resolved (RFC 3339), if that is to be told: the same input then no longer gives the same bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resolved_at: Option<String>,
 }

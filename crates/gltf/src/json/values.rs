@@ -1,0 +1,16 @@
+//! Values that recur in the document.
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+/// An index into one of the document's lists.
+pub type Index = usize;
+
+/// Pairs as a JSON object, in their order.
+pub fn as_object<S: Serializer, V: Serialize>(pairs: &[(String, V)], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut object = serializer.serialize_map(Some(pairs.len()))?;
+    for (name, value) in pairs {
+        object.serialize_entry(name, value)?;
+    }
+    object.end()
+}

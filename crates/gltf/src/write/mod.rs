@@ -1,0 +1,118 @@
+//! [`Robot`] → glTF: [`write()`] is the entry point.
+//!
+//! What a robot's shapes are drawn with comes first (`drawings`, made of `surface`, `solids`, `images`, `paint`, `binary`), then the
+//! nodes, then what refers to them: physics, the kinematic model, animations.
+
+mod animation;
+mod binary;
+pub mod codes;
+mod compact;
+mod drawings;
+mod extras;
+mod images;
+mod limits;
+mod model;
+mod nodes;
+mod numbers;
+mod options;
+mod paint;
+mod physics;
+mod solids;
+mod surface;
+mod tangents;
+#[cfg(test)]
+mod tests;
+
+pub use compact::Compression;
+pub use options::{Extent, Options};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::glb;
+use crate::json::document::{Document, MaterialExtensions, RootExtensions, Scene};
+use crate::json::kinematics::Kinematics;
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_robot::Robot;
+use urdf_usd_store::Store;
+
+/// What was written.
+#[derive(Debug)]
+pub struct Written {
+    document: Document,
+    binary: Vec<u8>,
+    /// What of the robot the file can't hold.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Written {
+    /// The whole as one GLB.
+    ///
+    /// # Errors
+    /// [`codes::TOO_LARGE`] if that is more than a GLB can hold.
+    pub fn glb(&self) -> Result<Vec<u8>, Diagnostic> {
+        let json = serde_json::to_vec(&self.document).ok();
+        json.and_then(|json| glb::pack(&json, &self.binary)).ok_or_else(|| {
+            let name = self.document.scenes.first().map_or("", |scene| &scene.name);
+            Diagnostic::new(&codes::TOO_LARGE, Place::default(), format!("robot \"{name}\" needs more than a GLB can hold"))
+                .help("use simpler meshes or smaller textures, --gltf-compression meshopt, or the format gltf")
+        })
+    }
+
+    /// The document alone, for people to read, and the bytes that it says are in a file named `binary` beside it.
+    pub fn gltf(mut self, binary: &str) -> (Vec<u8>, Vec<u8>) {
+        let uri = utf8_percent_encode(binary, IN_URI).to_string();
+        if let Some(buffer) = self.document.buffers.first_mut() {
+            buffer.uri = Some(uri);
+        }
+        let mut json = serde_json::to_vec_pretty(&self.document).unwrap_or_default();
+        json.push(b'\n');
+        (json, self.binary)
+    }
+}
+
+/// What is written as it is in a relative URI (RFC 3986).
+const IN_URI: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Writes `robot` as glTF. The same robot and options give the same bytes, whatever is in `store`.
+///
+/// Shapes whose mesh was not loaded stay as nodes that draw nothing.
+pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
+    let Extent { animations, physics, .. } = options.extent;
+    let mut diagnostics = Vec::new();
+    let mut drawings = drawings::draw(robot, options, store, &mut diagnostics);
+    let mut nodes = nodes::build(robot, &drawings);
+    let (shapes, rigid_bodies) = if physics { physics::add(robot, options.base, &mut nodes) } else { Default::default() };
+    let model = model::build(robot, &nodes, options, &mut diagnostics);
+    let animations = if animations { animation::previews(&model.joints, &mut drawings.binary) } else { Vec::new() };
+    let has = |name, is_used: bool| is_used.then_some(name);
+    let is_physical = nodes.list.iter().any(|node| !node.extensions.rigid_body.is_empty());
+    let is_quantized = drawings.grids.iter().any(Option::is_some);
+    let is_compressed = drawings.binary.views.iter().any(|view| view.extensions.is_some());
+    let says =
+        |what: fn(&MaterialExtensions) -> bool| drawings.paint.materials.iter().any(|material| what(&material.extensions));
+    let needed = [has("EXT_meshopt_compression", is_compressed), has("KHR_mesh_quantization", is_quantized)];
+    let used = [
+        has("EXT_robot_kinematics", true),
+        has("KHR_node_visibility", robot.links.iter().any(|link| !link.collisions.is_empty())),
+        has("KHR_implicit_shapes", !shapes.is_empty()),
+        has("KHR_physics_rigid_bodies", is_physical),
+        has("KHR_materials_emissive_strength", says(|extensions| extensions.emissive_strength.is_some())),
+        has("KHR_materials_ior", says(|extensions| extensions.ior.is_some())),
+    ];
+    let document = Document {
+        extensions_used: used.into_iter().chain(needed).flatten().collect(),
+        extensions_required: needed.into_iter().flatten().collect(),
+        scenes: vec![Scene { name: robot.name.clone(), nodes: vec![nodes.root] }],
+        nodes: nodes.list,
+        animations,
+        meshes: drawings.meshes,
+        materials: drawings.paint.materials,
+        textures: drawings.paint.textures,
+        images: drawings.paint.images,
+        buffers: drawings.binary.buffers(),
+        accessors: drawings.binary.accessors,
+        buffer_views: drawings.binary.views,
+        extensions: RootExtensions { kinematics: Kinematics { models: vec![model] }, shapes, rigid_bodies },
+        ..Document::default()
+    };
+    Written { document, binary: drawings.binary.bytes, diagnostics }
+}
