@@ -160,6 +160,10 @@ impl Slot {
     /// Makes the new revision beside the last one.
     fn stage(&self, files: &Files, ours: &Ours<'_>) -> Result<Kept, Error> {
         let (directory, staging) = (self.directory(), self.staging());
+        if fs::metadata(&directory).is_ok_and(|there| !there.is_dir()) {
+            // Somebody's file, and not for us to move away.
+            return Err(at("replace", &directory)(io::ErrorKind::NotADirectory.into()));
+        }
         let mut made = Vec::new();
         self.make_folder(Path::new(""), &mut made)?;
         let kept = self.keep_others(ours, &mut made)?;

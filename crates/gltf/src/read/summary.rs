@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Model, Outcome};
 use urdf_usd_diagnostic::{Diagnostic, Escaped};
-use urdf_usd_robot::{Geometry, Joint, JointKind, MeshId, Pose, Robot, Shape};
+use urdf_usd_robot::{Bounds, Geometry, Joint, JointKind, MeshId, Pose, Robot, Shape};
 
 /// What a glTF file holds.
 #[derive(Clone, Debug, Serialize)]
@@ -141,7 +141,9 @@ impl RobotSummary {
         let joint = |joint: &Joint| {
             let Pose { rotation, translation } = joint.origin;
             let limit = joint.limit.unwrap_or_default();
-            let (lower, upper) = (joint.bounds().lower(), joint.bounds().upper());
+            // Those of a planar joint hold in each direction; they are not one range.
+            let bounds = if joint.kind == JointKind::Planar { Bounds::NONE } else { joint.bounds() };
+            let (lower, upper) = (bounds.lower(), bounds.upper());
             let is_limited = lower.is_finite() || upper.is_finite();
             let unit = if joint.kind == JointKind::Prismatic { "m" } else { "rad" };
             let has_axis = !matches!(joint.kind.as_str(), "fixed" | "floating");
