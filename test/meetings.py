@@ -9,6 +9,7 @@ answered, in time. What was not is lost. The program ends with 1 if anything was
 """
 
 import argparse
+import collections
 import itertools
 import os
 import random
@@ -114,7 +115,8 @@ def peer_main(domain, topic):
 
     with ros_peer.Peer(int(domain)) as peer:
         described = peer.publisher(topic, ros_peer.String, latched=True, depth=1)
-        assets = peer.subscription("/urdf_usd/asset", ros_peer.Asset, latched=True, depth=100)
+        # Who comes late hears of every robot there has been.
+        assets = peer.subscription("/urdf_usd/asset", ros_peer.Asset, latched=True, depth=100_000)
         client, call, unread = None, None, b""
         while True:
             if select.select([0], [], [], 0.02)[0]:
@@ -153,11 +155,16 @@ class Figures:
     lost: list = field(default_factory=list)
     seconds: list = field(default_factory=list)
 
+    def kinds(self):
+        """How many were lost of each kind: what the peer did, whether the node was stopped, what was missing."""
+        kinds = collections.Counter((plan, stopped, *(what.split()[0] for what in missing)) for _, _, plan, stopped, *missing in self.lost)
+        return dict(kinds) or ""
+
     def __str__(self):
         times = sorted(self.seconds) or [0]
         p = [times[min(len(times) - 1, int(len(times) * q))] for q in (0.5, 0.9, 0.99)]
         return (
-            f"{self.meetings} meetings in {self.rounds} rounds, lost: {len(self.lost)} {self.lost[:5]}; "
+            f"{self.meetings} meetings in {self.rounds} rounds, lost: {len(self.lost)} {self.kinds()}; "
             f"seconds until all was there: median {p[0]:.2f}, 90 % {p[1]:.2f}, 99 % {p[2]:.2f}, most {times[-1]:.2f}"
         )
 

@@ -14,11 +14,9 @@ use serde::{Serialize, Serializer};
 use super::FrameKind;
 use urdf_usd_diagnostic::Escaped;
 use urdf_usd_robot::Pose;
+use urdf_usd_stage::{DEEPEST, Shallow, on_large_stack};
 
 mod frames;
-mod shallow;
-
-use shallow::{DEEPEST, Shallow, on_large_stack};
 
 pub use frames::read_frames;
 

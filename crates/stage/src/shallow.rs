@@ -6,13 +6,15 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
 
 use openusd::ar::{self, Asset, AssetInfo, DefaultResolver, ResolvedPath, Resolver};
+use urdf_usd_resolve::Resolver as Packages;
 
 /// The deepest nesting of prims, and of brackets in the text of a layer. What this program writes has less than 80.
-pub(super) const DEEPEST: usize = 256;
+pub const DEEPEST: usize = 256;
 
 /// The stack for reading an asset: hundreds of KiB for each level. Only what is used is ever taken.
 const STACK: usize = 256 << 20;
@@ -21,32 +23,68 @@ const STACK: usize = 256 << 20;
 const MAX_BYTES: u64 = 4 << 30;
 
 /// Does `work` on a thread with a stack for layers as deep as [`DEEPEST`] allows. A panic goes on in the caller.
-pub(super) fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+///
+/// # Errors
+/// If there is no thread to be had.
+pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("usd reader".to_owned()).stack_size(STACK).spawn_scoped(scope, work)?;
         thread.join().map_or_else(|panic| std::panic::resume_unwind(panic), Ok)
     })
 }
 
-/// Resolves as OpenUSD does by default, and opens regular files only, text only if it is not nested too deeply.
+/// The asset path of a layer that exists in memory only: [`Shallow::session`].
+pub(super) const SESSION: &str = "/urdf_usd-selected-variants.usda";
+
+/// Resolves as OpenUSD does by default, and `package://` as ROS does (REP-158 §1.2.5); opens regular files only, text only if it is
+/// not nested too deeply.
 #[derive(Default)]
-pub(super) struct Shallow(DefaultResolver);
+pub struct Shallow {
+    paths: DefaultResolver,
+    /// Where packages are, if they are looked for.
+    packages: Option<Arc<Packages>>,
+    /// The text of the layer that exists in memory only.
+    session: Option<String>,
+}
+
+impl Shallow {
+    /// One that knows where packages are, and a layer in memory.
+    pub(super) fn new(packages: Option<Arc<Packages>>, session: Option<String>) -> Self {
+        Self { paths: DefaultResolver::default(), packages, session }
+    }
+
+    /// The file that `package://NAME/…` means.
+    fn in_package(&self, asset_path: &str) -> Option<String> {
+        let (name, inside) = asset_path.strip_prefix("package://")?.split_once('/')?;
+        let package = self.packages.as_ref()?.package(name, None).ok()?;
+        Some(package.folder.join(inside).to_string_lossy().into_owned())
+    }
+}
 
 impl Resolver for Shallow {
     fn create_identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
-        self.0.create_identifier(asset_path, anchor)
+        match self.in_package(asset_path) {
+            Some(file) => self.paths.create_identifier(&file, anchor),
+            None => self.paths.create_identifier(asset_path, anchor),
+        }
     }
 
     fn resolve(&self, asset_path: &str) -> Option<ResolvedPath> {
-        self.0.resolve(asset_path)
+        if asset_path == SESSION && self.session.is_some() {
+            return Some(ResolvedPath::new(SESSION));
+        }
+        self.paths.resolve(self.in_package(asset_path).as_deref().unwrap_or(asset_path))
     }
 
     fn resolve_for_new_asset(&self, asset_path: &str) -> Option<ResolvedPath> {
-        self.0.resolve_for_new_asset(asset_path)
+        self.paths.resolve_for_new_asset(asset_path)
     }
 
     fn open_asset(&self, resolved_path: &ResolvedPath) -> io::Result<Box<dyn Asset>> {
         let path = resolved_path.to_string_lossy();
+        if let Some(session) = self.session.as_ref().filter(|_| path == SESSION) {
+            return Ok(Box::new(io::Cursor::new(session.clone().into_bytes())));
+        }
         let file = ar::split_package_relative_path_outer(&path).map_or_else(|| path.to_string(), |(package, _)| package);
         // Asked before it is opened: opening a pipe would wait for its other end, and a device has no end.
         let meta = std::fs::metadata(&file)?;
@@ -56,7 +94,7 @@ impl Resolver for Shallow {
         if meta.len() > MAX_BYTES {
             return Err(refusal(format!("{file} is larger than {} GiB", MAX_BYTES >> 30)));
         }
-        let bytes = self.0.open_asset(resolved_path)?.into_buffer()?;
+        let bytes = self.paths.open_asset(resolved_path)?.into_buffer()?;
         let is_binary = bytes.starts_with(b"PXR-USDC") || bytes.starts_with(b"PK");
         if !is_binary && nesting(&bytes) > DEEPEST {
             return Err(refusal(format!("{path} is nested more than {DEEPEST} deep")));
@@ -65,31 +103,31 @@ impl Resolver for Shallow {
     }
 
     fn get_extension<'a>(&self, asset_path: &'a str) -> &'a str {
-        self.0.get_extension(asset_path)
+        self.paths.get_extension(asset_path)
     }
 
     fn is_context_dependent_path(&self, asset_path: &str) -> bool {
-        self.0.is_context_dependent_path(asset_path)
+        self.paths.is_context_dependent_path(asset_path)
     }
 
     fn in_memory_identifier<'a>(&self, asset_path: &'a str) -> Cow<'a, str> {
-        self.0.in_memory_identifier(asset_path)
+        self.paths.in_memory_identifier(asset_path)
     }
 
     fn get_asset_info(&self, asset_path: &str, resolved_path: &ResolvedPath) -> AssetInfo {
-        self.0.get_asset_info(asset_path, resolved_path)
+        self.paths.get_asset_info(asset_path, resolved_path)
     }
 
     fn get_modification_timestamp(&self, asset_path: &str, resolved_path: &ResolvedPath) -> Option<SystemTime> {
-        self.0.get_modification_timestamp(asset_path, resolved_path)
+        self.paths.get_modification_timestamp(asset_path, resolved_path)
     }
 
     fn identity(&self) -> String {
-        self.0.identity()
+        self.paths.identity()
     }
 
     fn cache_id(&self) -> Option<u64> {
-        self.0.cache_id()
+        self.paths.cache_id()
     }
 }
 
@@ -195,12 +233,12 @@ mod tests {
     }
 
     /// Reads `text` as the entry of an asset, on a thread with the stack that tokio gives to its own.
-    fn inspected(text: String) -> Result<crate::Summary, String> {
+    fn inspected(text: String) -> Result<crate::Stage, String> {
         let thread = thread::Builder::new().stack_size(2 << 20).spawn(move || {
             let folder = tempfile::tempdir().unwrap();
             let entry = folder.path().join("a.usda");
             std::fs::write(&entry, text).unwrap();
-            crate::inspect(&entry).map_err(|error| error.to_string())
+            crate::Stage::open(&entry, &crate::Options::default()).map_err(|error| error.to_string())
         });
         thread.unwrap().join().unwrap()
     }
@@ -216,8 +254,8 @@ mod tests {
             let (open, close) = ("dictionary d = {\n".repeat(depth), "}\n".repeat(depth));
             layer(&format!("def Xform \"a\" (\n customData = {{\n{open}{close}}}\n)\n{{\n}}\n"))
         };
-        assert_eq!(inspected(prims(40)).unwrap().name, "a");
-        assert_eq!(inspected(dictionaries(DEEPEST - 2)).unwrap().name, "a");
+        assert_eq!(inspected(prims(40)).unwrap().prims[0].name(), "a");
+        assert_eq!(inspected(dictionaries(DEEPEST - 2)).unwrap().prims[0].name(), "a");
         for text in [prims(DEEPEST + 1), prims(1500), prims(100_000), dictionaries(DEEPEST - 1), dictionaries(50_000)] {
             let error = inspected(text).unwrap_err();
             assert!(error.contains("nested more than 256 deep"), "{error}");
@@ -230,7 +268,7 @@ mod tests {
         for path in [std::path::Path::new("/dev/zero"), folder.path()] {
             let entry = folder.path().join("a.usda");
             std::os::unix::fs::symlink(path, &entry).unwrap();
-            assert!(crate::inspect(&entry).is_err(), "{}", path.display());
+            assert!(crate::Stage::open(&entry, &crate::Options::default()).is_err(), "{}", path.display());
             std::fs::remove_file(&entry).unwrap();
         }
     }

@@ -1,0 +1,3 @@
+//! What the rules report, [`RULES`](super::RULES) in detail.
+
+pub use super::rules::CODES as ALL;

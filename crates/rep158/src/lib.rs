@@ -1,0 +1,133 @@
+//! Holds an OpenUSD asset against REP-158: [`check`] is the entry point.
+//!
+//! Each rule is a file under `rules`, with its code, its sentence of the specification and its examples. The asset may be anybody's:
+//! nothing here knows how this project lays out its own.
+//!
+//! This module must not know URDF, ROS or the network; nothing in an asset makes it panic.
+
+pub mod codes;
+mod findings;
+mod physics;
+mod rules;
+mod subject;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use urdf_usd_diagnostic::{self as diagnostic, Diagnostic, run_rules};
+pub use urdf_usd_stage::VariantChoice;
+use urdf_usd_stage::{OpenError, Stage};
+
+use findings::Findings;
+use subject::Subject;
+
+/// A rule of REP-158, whose function reports where an asset breaks it.
+///
+/// The places of its examples are files of a small asset, the first of which is opened. The text of one that does not begin with
+/// `#usda` gets a header with the metadata that REP-158 asks for. That of an image says what is in it: `8-bit RGB`, `16-bit L`.
+pub type Rule = diagnostic::Rule<fn(&Subject<'_>, &mut Findings)>;
+
+/// All rules, in the order of the specification.
+pub const RULES: &[&Rule] = rules::ALL;
+
+/// What to check.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Variants that are selected instead of those that the asset selects.
+    pub variants: Vec<VariantChoice>,
+    /// Whether each variant of each set is looked at, one after the other, and not the selected ones only.
+    pub all_variants: bool,
+    /// Codes that alone are looked at, if there are any; a code with `*` at its end means all that begin so.
+    pub select: Vec<String>,
+    /// Codes that are not looked at.
+    pub ignore: Vec<String>,
+    /// Where `package://` looks, if anywhere.
+    pub packages: Option<std::sync::Arc<urdf_usd_resolve::Resolver>>,
+    /// ROS interface types that exist, `std_msgs/msg/String`, if they are known.
+    pub interfaces: Option<std::collections::BTreeSet<String>>,
+}
+
+impl Options {
+    /// Whether a rule is looked at.
+    fn wants(&self, code: &str) -> bool {
+        let is_in = |list: &[String]| {
+            list.iter().any(|pattern| pattern.strip_suffix('*').map_or(pattern == code, |start| code.starts_with(start)))
+        };
+        (self.select.is_empty() || is_in(&self.select)) && !is_in(&self.ignore)
+    }
+}
+
+/// What the asset `entry` breaks of the rules; nothing if it follows them all. A finding that there is in some variants only says in
+/// which.
+///
+/// # Errors
+/// If the root layer can't be read, or a variant is asked for that the asset doesn't have.
+pub fn check(entry: &Path, options: &Options) -> Result<Vec<Diagnostic>, OpenError> {
+    let open = |variants: &[VariantChoice]| {
+        let variants = variants.to_vec();
+        Stage::open(entry, &urdf_usd_stage::Options { variants, packages: options.packages.clone(), ..Default::default() })
+    };
+    let stage = open(&options.variants)?;
+    let mut found = of_stage(&stage, options);
+    if options.all_variants {
+        for choice in other_variants(&stage, &options.variants) {
+            let variants: Vec<VariantChoice> = options.variants.iter().cloned().chain([choice.clone()]).collect();
+            for mut finding in of_stage(&open(&variants)?, options) {
+                let is_known = |known: &&Diagnostic| known.code == finding.code && known.place == finding.place;
+                if found.iter().find(is_known).is_none() {
+                    finding.message = format!("{} (with {choice})", finding.message);
+                    found.push(finding);
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn of_stage(stage: &Stage, options: &Options) -> Vec<Diagnostic> {
+    let subject = Subject::of(stage, options);
+    let mut findings = Findings::new(stage);
+    run_rules(RULES, |rule| {
+        if !options.wants(rule.code.id) {
+            return false;
+        }
+        (rule.check)(&subject, &mut findings);
+        findings.has(&rule.code)
+    });
+    findings.into_diagnostics()
+}
+
+/// The variants that are not selected, each for itself: what they hide is looked at with everything else as it is.
+fn other_variants(stage: &Stage, chosen: &[VariantChoice]) -> Vec<VariantChoice> {
+    let mut others = Vec::new();
+    for prim in stage.prims.iter().filter(|prim| prim.instance.is_none()) {
+        for set in &prim.variant_sets {
+            for variant in set.variants.iter().filter(|variant| set.selection.as_ref() != Some(*variant)) {
+                let is_chosen = |choice: &&VariantChoice| {
+                    choice.set == set.name && choice.prim.as_ref().is_none_or(|path| *path == prim.path)
+                };
+                if chosen.iter().find(is_chosen).is_none() {
+                    others.push(VariantChoice {
+                        prim: Some(prim.path.clone()),
+                        set: set.name.clone(),
+                        variant: variant.clone(),
+                    });
+                }
+            }
+        }
+    }
+    // Sets of one name with the same variants, as an asset has on every link, are tried together.
+    let mut together: Vec<VariantChoice> = Vec::new();
+    for other in others {
+        if !together.iter().any(|known| known.set == other.set && known.variant == other.variant) {
+            together.push(VariantChoice { prim: None, ..other });
+        }
+    }
+    together
+}
+
+/// The files that an asset consists of, as far as it could be composed.
+pub fn files(stage: &Stage) -> Vec<PathBuf> {
+    stage.layers.iter().map(|layer| layer.path.clone()).collect()
+}

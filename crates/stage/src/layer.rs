@@ -1,0 +1,216 @@
+//! Layers as they are, before composition: what stands in them, in every variant.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use openusd::sdf::{self, AbstractData, FieldKey, SpecType};
+
+use super::Value;
+use super::prim::{Arc, ArcKind, Site, Specifier};
+use super::value::{array_len, asset_paths};
+
+/// An index into [`Stage::layers`](super::Stage::layers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LayerId(pub usize);
+
+/// A layer.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// What the composition calls it.
+    pub identifier: String,
+    /// The file; of a layer in a package, `package.usdz[layer.usda]`.
+    pub path: PathBuf,
+    /// Whether it is in the binary encoding, whatever its name says.
+    pub is_binary: bool,
+    /// Whether it is of the root layer stack: the root layer, its sublayers and theirs.
+    pub is_local: bool,
+    /// Its own metadata: `metersPerUnit`, `defaultPrim`, `subLayers`.
+    pub metadata: BTreeMap<String, Value>,
+    /// Every prim that it speaks of, in variants too, sorted by path.
+    pub prims: Vec<LayerPrim>,
+}
+
+/// What a layer says of a prim.
+#[derive(Clone, Debug)]
+pub struct LayerPrim {
+    /// The path in the layer, with the variants it stands in: `/robot{set=name}base`.
+    pub path: String,
+    /// What the layer means by it.
+    pub specifier: Specifier,
+    /// `Xform`; empty if it doesn't say.
+    pub type_name: String,
+    /// Schemas that it applies.
+    pub schemas: Vec<String>,
+    /// Arcs that it authors.
+    pub arcs: Vec<Arc>,
+    /// Variants that it selects.
+    pub selections: BTreeMap<String, String>,
+    /// The names of its other metadata.
+    pub metadata: Vec<String>,
+    /// Properties that it authors, sorted by name.
+    pub properties: Vec<LayerProperty>,
+}
+
+/// What a layer says of a property.
+#[derive(Clone, Debug)]
+pub struct LayerProperty {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a relationship.
+    pub is_relationship: bool,
+    /// `float3[]`; empty for a relationship.
+    pub type_name: String,
+    /// How many elements its array has, in a text layer; 0 for what is no array.
+    pub elements: usize,
+    /// The assets that it names, as written.
+    pub assets: Vec<String>,
+}
+
+impl Layer {
+    /// The name of its file.
+    pub fn file_name(&self) -> &str {
+        self.path.file_name().and_then(|name| name.to_str()).unwrap_or(&self.identifier)
+    }
+
+    /// What it says of the prim at `path`, variants included.
+    pub fn prim(&self, path: &str) -> Option<&LayerPrim> {
+        self.prims.binary_search_by(|prim| prim.path.as_str().cmp(path)).ok().map(|index| &self.prims[index])
+    }
+
+    /// The layers that it includes, as written.
+    pub fn sublayers(&self) -> Vec<&str> {
+        self.metadata.get("subLayers").and_then(super::texts).unwrap_or_default()
+    }
+
+    pub(super) fn read(id: LayerId, layer: &sdf::Layer, is_local: bool, is_binary: bool) -> Self {
+        let data = layer.data();
+        let identifier = layer.identifier().to_owned();
+        let path = PathBuf::from(layer.resolved_path().unwrap_or(&identifier));
+        let root = sdf::Path::abs_root();
+        let metadata = fields(data, &root).filter(|(key, _)| !is_list_of_specs(key)).collect();
+        let mut prims = BTreeMap::new();
+        let mut properties = Vec::new();
+        for path in data.spec_paths() {
+            match data.spec_type(&path) {
+                Some(SpecType::Prim | SpecType::Variant) => {
+                    prims.insert(path.as_str().to_owned(), prim(id, data, &path));
+                }
+                Some(kind @ (SpecType::Attribute | SpecType::Relationship)) => {
+                    properties.push((path, kind == SpecType::Relationship));
+                }
+                _ => {}
+            }
+        }
+        properties.sort_by(|(a, _), (b, _)| a.as_str().cmp(b.as_str()));
+        for (path, is_relationship) in properties {
+            let Some((owner, name)) = path.split_property() else { continue };
+            let Some(prim) = prims.get_mut(owner.as_str()) else { continue };
+            prim.properties.push(property(data, &path, name, is_relationship, is_binary));
+        }
+        Self { identifier, path, is_binary, is_local, metadata, prims: prims.into_values().collect() }
+    }
+}
+
+/// The fields of a spec that can be read.
+pub(super) fn fields<'a>(data: &'a dyn AbstractData, path: &'a sdf::Path) -> impl Iterator<Item = (String, Value)> + 'a {
+    let names = data.list_fields(path).unwrap_or_default();
+    names.into_iter().filter_map(move |name| {
+        let value = data.try_field(path, &name).ok()??.into_owned();
+        Some((name, value))
+    })
+}
+
+fn field(data: &dyn AbstractData, path: &sdf::Path, key: &str) -> Option<Value> {
+    data.try_field(path, key).ok()?.map(std::borrow::Cow::into_owned)
+}
+
+/// Whether a field only lists the specs below.
+pub(super) fn is_list_of_specs(key: &str) -> bool {
+    matches!(
+        key,
+        "primChildren" | "properties" | "variantChildren" | "variantSetChildren" | "targetChildren" | "connectionChildren"
+    )
+}
+
+fn prim(layer: LayerId, data: &dyn AbstractData, path: &sdf::Path) -> LayerPrim {
+    let token = |key: FieldKey| field(data, path, key.as_str()).as_ref().and_then(super::text).unwrap_or_default().to_owned();
+    let schemas = match field(data, path, FieldKey::ApiSchemas.as_str()) {
+        Some(Value::TokenListOp(op)) => op.iter().map(ToString::to_string).collect(),
+        _ => Vec::new(),
+    };
+    let selections = match field(data, path, FieldKey::VariantSelection.as_str()) {
+        Some(Value::VariantSelectionMap(map)) => map.into_iter().collect(),
+        _ => BTreeMap::new(),
+    };
+    let mut metadata = data.list_fields(path).unwrap_or_default();
+    metadata.retain(|key| !is_list_of_specs(key));
+    metadata.sort();
+    LayerPrim {
+        path: path.as_str().to_owned(),
+        specifier: specifier(field(data, path, FieldKey::Specifier.as_str()).as_ref()),
+        type_name: token(FieldKey::TypeName),
+        schemas,
+        arcs: arcs(layer, data, path),
+        selections,
+        metadata,
+        properties: Vec::new(),
+    }
+}
+
+pub(super) fn specifier(value: Option<&Value>) -> Specifier {
+    match value {
+        Some(Value::Specifier(sdf::Specifier::Def)) => Specifier::Def,
+        Some(Value::Specifier(sdf::Specifier::Class)) => Specifier::Class,
+        _ => Specifier::Over,
+    }
+}
+
+fn property(data: &dyn AbstractData, path: &sdf::Path, name: &str, is_relationship: bool, is_binary: bool) -> LayerProperty {
+    let type_name = match field(data, path, FieldKey::TypeName.as_str()) {
+        Some(value) if !is_relationship => super::text(&value).unwrap_or_default().to_owned(),
+        _ => String::new(),
+    };
+    // In a binary layer arrays may be large, and nobody asks.
+    let is_asked = !is_relationship && (!is_binary || type_name.starts_with("asset"));
+    let value = if is_asked { field(data, path, FieldKey::Default.as_str()) } else { None };
+    let samples = if type_name.starts_with("asset") { field(data, path, FieldKey::TimeSamples.as_str()) } else { None };
+    LayerProperty {
+        name: name.to_owned(),
+        is_relationship,
+        type_name,
+        elements: value.as_ref().and_then(array_len).unwrap_or(0),
+        assets: value.iter().chain(&samples).flat_map(asset_paths).map(|(authored, _)| authored).collect(),
+    }
+}
+
+/// The arcs that a prim of a layer has.
+fn arcs(layer: LayerId, data: &dyn AbstractData, path: &sdf::Path) -> Vec<Arc> {
+    let site = || Site { layer, path: path.as_str().to_owned() };
+    let mut arcs = Vec::new();
+    let mut add = |kind, asset: &str, prim: &sdf::Path| {
+        arcs.push(Arc { kind, asset: asset.to_owned(), prim: prim.as_str().to_owned(), site: site() });
+    };
+    if let Some(Value::ReferenceListOp(op)) = field(data, path, FieldKey::References.as_str()) {
+        let deleted = &op.deleted_items;
+        op.iter()
+            .filter(|item| !deleted.contains(item))
+            .for_each(|item| add(ArcKind::Reference, &item.asset_path, &item.prim_path));
+    }
+    match field(data, path, FieldKey::Payload.as_str()) {
+        Some(Value::PayloadListOp(op)) => {
+            let deleted = &op.deleted_items;
+            op.iter()
+                .filter(|item| !deleted.contains(item))
+                .for_each(|item| add(ArcKind::Payload, &item.asset_path, &item.prim_path));
+        }
+        Some(Value::Payload(item)) => add(ArcKind::Payload, &item.asset_path, &item.prim_path),
+        _ => {}
+    }
+    for (kind, key) in [(ArcKind::Inherit, FieldKey::InheritPaths), (ArcKind::Specialize, FieldKey::Specializes)] {
+        if let Some(Value::PathListOp(op)) = field(data, path, key.as_str()) {
+            let deleted = &op.deleted_items;
+            op.iter().filter(|item| !deleted.contains(item)).for_each(|item| add(kind, "", item));
+        }
+    }
+    arcs
+}

@@ -1,0 +1,508 @@
+//! Opening: everything that is asked of `openusd` is asked here.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use openusd::sdf::{self, SpecType};
+use openusd::usd::TimeCode;
+use openusd::usd::{self, InitialLoadSet, SpecSite};
+use urdf_usd_resolve::Resolver;
+
+use super::layer::{fields, is_list_of_specs};
+use super::prim::{ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet};
+use super::shallow::{SESSION, on_large_stack};
+use super::{CompositionError, DEEPEST, Layer, LayerId, Shallow, Stage, Value};
+
+/// More prims than any asset has: what has more is refused.
+const MOST_PRIMS: usize = 2_000_000;
+
+/// How to open an asset.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether payloads are loaded; yes by default.
+    pub payloads: bool,
+    /// Variants that are selected instead of those that the asset selects.
+    pub variants: Vec<VariantChoice>,
+    /// Where `package://` looks, if anywhere.
+    pub packages: Option<Arc<Resolver>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { payloads: true, variants: Vec::new(), packages: None }
+    }
+}
+
+/// A variant to select.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct VariantChoice {
+    /// The prim; all prims that have the set if none is given.
+    pub prim: Option<String>,
+    /// The variant set.
+    pub set: String,
+    /// The variant.
+    pub variant: String,
+}
+
+impl std::fmt::Display for VariantChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.prim {
+            Some(prim) => write!(f, "{prim}{{{}={}}}", self.set, self.variant),
+            None => write!(f, "{}={}", self.set, self.variant),
+        }
+    }
+}
+
+impl std::str::FromStr for VariantChoice {
+    type Err = String;
+
+    /// `SET=NAME`, or `/PRIM{SET=NAME}`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fault = || format!("\"{text}\" is neither SET=NAME nor /PRIM{{SET=NAME}}");
+        let (prim, choice) = match text.split_once('{') {
+            Some((prim, rest)) => (Some(prim.to_owned()), rest.strip_suffix('}').ok_or_else(fault)?),
+            None => (None, text),
+        };
+        let (set, variant) = choice.split_once('=').ok_or_else(fault)?;
+        let is_prim = |prim: &String| sdf::Path::new(prim).is_ok_and(|path| path.is_abs() && path.is_prim_path());
+        if !sdf::Path::is_valid_identifier(set)
+            || !sdf::Path::is_valid_variant_identifier(variant)
+            || prim.as_ref().is_some_and(|p| !is_prim(p))
+        {
+            return Err(fault());
+        }
+        Ok(Self { prim, set: set.to_owned(), variant: variant.to_owned() })
+    }
+}
+
+/// Why an asset could not be opened at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} cannot be opened as OpenUSD: {reason}", path.display())]
+pub struct OpenError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl Stage {
+    /// Opens and reads an asset. What is missing or broken in it, but for the root layer, is in [`Stage::errors`].
+    ///
+    /// # Errors
+    /// If the root layer can't be read, or a variant is asked for that no prim has.
+    pub fn open(entry: &Path, options: &Options) -> Result<Self, OpenError> {
+        let failed = |reason: String| OpenError { path: entry.to_owned(), reason };
+        on_large_stack(|| opened(entry, options)).map_err(|error| failed(format!("no thread for it: {error}")))?.map_err(failed)
+    }
+}
+
+fn opened(entry: &Path, options: &Options) -> Result<Stage, String> {
+    let mut stage = read(entry, options, None)?;
+    if options.variants.is_empty() {
+        return Ok(stage);
+    }
+    // Only what is composed is known: a variant may bring in prims with sets of their own.
+    let mut chosen: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for _ in 0..8 {
+        let before = chosen.clone();
+        for choice in &options.variants {
+            let prims = stage.prims.iter().filter(|prim| choice.prim.as_ref().is_none_or(|path| *path == prim.path));
+            let prims = prims.filter(|prim| prim.instance.is_none());
+            for prim in prims.filter(|prim| {
+                prim.variant_sets.iter().any(|set| set.name == choice.set && set.variants.contains(&choice.variant))
+            }) {
+                chosen.entry(prim.path.clone()).or_default().insert(choice.set.clone(), choice.variant.clone());
+            }
+        }
+        if chosen == before {
+            break;
+        }
+        stage = read(entry, options, Some(session(&chosen)))?;
+    }
+    for choice in &options.variants {
+        let is_chosen = |(path, sets): (&String, &BTreeMap<String, String>)| {
+            choice.prim.as_ref().is_none_or(|prim| prim == path) && sets.get(&choice.set) == Some(&choice.variant)
+        };
+        if !chosen.iter().any(is_chosen) {
+            let all = stage.variants();
+            let there: Vec<String> =
+                all.iter().map(|(prim, set, variants)| format!("{prim}{{{set}={}}}", variants.join("|"))).collect();
+            let there = if there.is_empty() { "it has no variants".to_owned() } else { format!("it has {}", there.join(", ")) };
+            return Err(format!("no prim has the variant {choice}; {there}"));
+        }
+    }
+    Ok(stage)
+}
+
+/// The text of a layer that selects variants.
+fn session(chosen: &BTreeMap<String, BTreeMap<String, String>>) -> String {
+    let mut text = "#usda 1.0\n".to_owned();
+    for (path, sets) in chosen {
+        let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+        for (index, name) in names.iter().enumerate() {
+            let _ = write!(text, "over \"{name}\"");
+            if index + 1 == names.len() {
+                let selections: String = sets.iter().map(|(set, variant)| format!("string {set} = \"{variant}\"\n")).collect();
+                let _ = write!(text, " (\nvariants = {{\n{selections}}}\n)");
+            }
+            text.push_str("\n{\n");
+        }
+        text.push_str(&"}\n".repeat(names.len()));
+    }
+    text
+}
+
+fn composed(entry: &Path, options: &Options, session: Option<&String>, load: InitialLoadSet) -> Result<usd::Stage, String> {
+    let resolver = Shallow::new(options.packages.clone(), session.cloned());
+    let mut builder = usd::Stage::builder().resolver(resolver).load(load);
+    if session.is_some() {
+        builder = builder.session_layer(SESSION);
+    }
+    builder.open(&entry.to_string_lossy()).map_err(|error| error.to_string())
+}
+
+fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stage, String> {
+    let load = if options.payloads { InitialLoadSet::LoadAll } else { InitialLoadSet::LoadNone };
+    let source = composed(entry, options, session.as_ref(), load)?;
+    let mut reader = Reader { source: &source, layers: Vec::new(), by_identifier: HashMap::new(), shared: HashMap::new() };
+    let mut prims: Vec<Prim> = Vec::new();
+    let mut by_path = HashMap::new();
+    let roots = source.root_prims().map_err(|error| error.to_string())?;
+    let mut stack: Vec<(usd::Prim, Option<PrimId>, usize)> = Vec::new();
+    for name in roots.iter().rev() {
+        stack.push((source.prim(format!("/{name}").as_str()).map_err(|error| error.to_string())?, None, 1));
+    }
+    // Layers in the order of the root layer stack, before any that an arc brings in.
+    for identifier in source.layer_stack() {
+        reader.layer(&identifier);
+    }
+    while let Some((prim, parent, depth)) = stack.pop() {
+        if depth > DEEPEST {
+            return Err(format!("{} is nested more than {DEEPEST} deep", prim.path().as_str()));
+        }
+        if prims.len() >= MOST_PRIMS {
+            return Err(format!("it has more than {MOST_PRIMS} prims"));
+        }
+        let id = PrimId(prims.len());
+        let children = prim.children().map_err(|error| error.to_string())?;
+        stack.extend(children.into_iter().rev().map(|child| (child, Some(id), depth + 1)));
+        let read = reader.prim(&prim, parent, &prims).map_err(|error| error.to_string())?;
+        if let Some(PrimId(parent)) = parent {
+            prims[parent].children.push(id);
+        }
+        by_path.insert(read.path.clone(), id);
+        prims.push(read);
+    }
+    if options.payloads && prims.iter().any(|prim| prim.arcs.iter().any(|arc| arc.kind == ArcKind::Payload)) {
+        let without = without_payloads(&composed(entry, options, session.as_ref(), InitialLoadSet::LoadNone)?)?;
+        for prim in &mut prims {
+            prim.in_payload = prim.specifier == Specifier::Def && !without.contains(&prim.path);
+        }
+    }
+    for identifier in source.layer_identifiers() {
+        reader.layer(&identifier);
+    }
+    let mut errors: Vec<CompositionError> = source.composition_errors().into_iter().map(described).collect();
+    errors.sort();
+    errors.dedup();
+    let default_prim = source.default_prim().and_then(|name| {
+        let path = if name.as_str().starts_with('/') { name.to_string() } else { format!("/{name}") };
+        by_path.get(&path).copied()
+    });
+    Ok(Stage { entry: entry.to_owned(), layers: reader.layers, prims, default_prim, errors, by_path })
+}
+
+/// The paths of all prims that are defined without loading payloads.
+fn without_payloads(source: &usd::Stage) -> Result<HashSet<String>, String> {
+    let mut paths = HashSet::new();
+    let mut stack: Vec<usd::Prim> = Vec::new();
+    for name in source.root_prims().map_err(|error| error.to_string())? {
+        stack.push(source.prim(format!("/{name}").as_str()).map_err(|error| error.to_string())?);
+    }
+    while let Some(prim) = stack.pop() {
+        stack.extend(prim.children().map_err(|error| error.to_string())?);
+        if prim.specifier().map_err(|error| error.to_string())? == Some(sdf::Specifier::Def) {
+            paths.insert(prim.path().as_str().to_owned());
+        }
+    }
+    Ok(paths)
+}
+
+struct Reader<'a> {
+    source: &'a usd::Stage,
+    layers: Vec<Layer>,
+    by_identifier: HashMap<String, Option<LayerId>>,
+    /// The attributes of prims of prototypes, by their paths there.
+    shared: HashMap<String, Arc<BTreeMap<String, Attribute>>>,
+}
+
+type Read<T> = Result<T, openusd::Error>;
+
+impl Reader<'_> {
+    /// A layer that the composition used; none for the one that only selects variants.
+    fn layer(&mut self, identifier: &str) -> Option<LayerId> {
+        if let Some(known) = self.by_identifier.get(identifier) {
+            return *known;
+        }
+        let id = LayerId(self.layers.len());
+        let read = self.source.layer(identifier).filter(|_| identifier != SESSION).map(|layer| {
+            let is_local = self.source.layer_stack().iter().any(|local| local == identifier);
+            let path = layer.resolved_path().unwrap_or(identifier).to_owned();
+            Layer::read(id, &layer, is_local, is_binary(&path))
+        });
+        let known = read.map(|layer| {
+            self.layers.push(layer);
+            id
+        });
+        self.by_identifier.insert(identifier.to_owned(), known);
+        known
+    }
+
+    fn sites(&mut self, stack: Vec<SpecSite>) -> Vec<Site> {
+        let site = |site: SpecSite| Some(Site { layer: self.layer(&site.layer)?, path: site.path.as_str().to_owned() });
+        stack.into_iter().filter_map(site).collect()
+    }
+
+    fn prim(&mut self, prim: &usd::Prim, parent: Option<PrimId>, above: &[Prim]) -> Read<Prim> {
+        let parent_prim = parent.map(|PrimId(index)| &above[index]);
+        let stack = prim.prim_stack()?;
+        let sites = self.sites(stack);
+        let mut arcs = Vec::new();
+        let mut metadata = BTreeMap::new();
+        let mut variant_names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut authored_selections: BTreeMap<String, String> = BTreeMap::new();
+        for site in &sites {
+            let layer = &self.layers[site.layer.0];
+            if let Some(spec) = layer.prim(&site.path) {
+                arcs.extend(spec.arcs.iter().cloned());
+                for (set, variant) in &spec.selections {
+                    authored_selections.entry(set.clone()).or_insert_with(|| variant.clone());
+                }
+            }
+            let Some(data) = self.source.layer(&layer.identifier) else { continue };
+            let Ok(path) = sdf::Path::new(&site.path) else { continue };
+            for (key, value) in fields(data.data(), &path) {
+                match (key.as_str(), value) {
+                    ("variantSetNames", Value::StringListOp(names)) => {
+                        names.iter().for_each(|name| {
+                            variant_names.entry(name.clone()).or_default();
+                        });
+                    }
+                    ("assetInfo" | "customData", value) => merge(&mut metadata, key, value),
+                    (
+                        "specifier" | "typeName" | "kind" | "active" | "instanceable" | "apiSchemas" | "references" | "payload",
+                        _,
+                    )
+                    | ("inheritPaths" | "specializes" | "variantSelection" | "propertyOrder" | "primOrder", _) => {}
+                    (other, _) if is_list_of_specs(other) => {}
+                    (_, value) => {
+                        metadata.entry(key).or_insert(value);
+                    }
+                }
+            }
+            for (set, variants) in &mut variant_names {
+                let Ok(set_path) = path.append_variant_selection(set, "") else { continue };
+                if let Ok(Some(value)) = data.data().try_field(&set_path, "variantChildren") {
+                    variants.extend(super::texts(&value).unwrap_or_default().into_iter().map(str::to_owned));
+                }
+            }
+        }
+        let selections = prim.variant_sets().get_all_variant_selections()?;
+        let variant_sets = variant_names.into_iter().map(|(name, mut variants)| {
+            variants.sort();
+            variants.dedup();
+            let selection =
+                selections.iter().find(|(set, _)| *set == name).map(|(_, variant)| variant.clone()).filter(|v| !v.is_empty());
+            VariantSet { authored: authored_selections.get(&name).cloned(), name, variants, selection }
+        });
+        let variant_sets = variant_sets.collect();
+        let specifier = match prim.specifier()? {
+            Some(sdf::Specifier::Def) => Specifier::Def,
+            Some(sdf::Specifier::Class) => Specifier::Class,
+            _ => Specifier::Over,
+        };
+        let instance = parent.and_then(|id| if above[id.0].is_instance { Some(id) } else { above[id.0].instance });
+        let prototype =
+            if instance.is_some() { prim.prim_in_prototype()?.map(|prim| prim.path().as_str().to_owned()) } else { None };
+        let (attributes, relationships) = self.properties(prim, prototype)?;
+        Ok(Prim {
+            path: prim.path().as_str().to_owned(),
+            parent,
+            children: Vec::new(),
+            type_name: prim.type_name()?.map(|name| name.to_string()).unwrap_or_default(),
+            specifier,
+            is_abstract: specifier == Specifier::Class || parent_prim.is_some_and(|parent| parent.is_abstract),
+            schemas: prim.authored_api_schemas()?.iter().map(ToString::to_string).collect(),
+            kind: prim.kind()?.map(|kind| kind.to_string()).filter(|kind| !kind.is_empty()),
+            is_active: prim.is_active()?,
+            is_instanceable: prim.is_instanceable()?,
+            is_instance: prim.is_instance()?,
+            instance,
+            in_payload: false,
+            metadata,
+            attributes,
+            relationships,
+            variant_sets,
+            arcs,
+            sites,
+        })
+    }
+
+    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
+    fn properties(
+        &mut self,
+        prim: &usd::Prim,
+        prototype: Option<String>,
+    ) -> Read<(Arc<BTreeMap<String, Attribute>>, BTreeMap<String, Relationship>)> {
+        let known = prototype.as_ref().and_then(|path| self.shared.get(path)).cloned();
+        let mut attributes = BTreeMap::new();
+        let mut relationships = BTreeMap::new();
+        let index = prim.prim_index();
+        for name in prim.authored_property_names()? {
+            if index.property_type(name.clone())? == Some(SpecType::Relationship) {
+                let relationship = prim.relationship(name.clone());
+                let targets = relationship.targets()?.iter().map(|path| path.as_str().to_owned()).collect();
+                let sites = self.sites(relationship.property_stack()?);
+                relationships.insert(name.to_string(), Relationship { targets, sites });
+            } else if known.is_none() {
+                let attribute = self.attribute(&prim.attribute(name.clone()))?;
+                attributes.insert(name.to_string(), attribute);
+            }
+        }
+        if let Some(known) = known {
+            return Ok((known, relationships));
+        }
+        let is_connected = attributes.values().any(|attribute| !attribute.connections.is_empty());
+        let attributes = Arc::new(attributes);
+        // Connections lead to prims of this instance, so they can't be shared.
+        if let Some(prototype) = prototype.filter(|_| !is_connected) {
+            self.shared.insert(prototype, Arc::clone(&attributes));
+        }
+        Ok((attributes, relationships))
+    }
+
+    fn attribute(&mut self, attribute: &usd::Attribute) -> Read<Attribute> {
+        let sites = self.sites(attribute.property_stack()?);
+        let mut read = Attribute {
+            type_name: String::new(),
+            is_custom: false,
+            is_uniform: false,
+            value: None,
+            times: Vec::new(),
+            connections: Vec::new(),
+            metadata: BTreeMap::new(),
+            sites,
+        };
+        let (mut is_sampled, mut is_connected) = (false, false);
+        for site in &read.sites {
+            let Some(layer) = self.source.layer(&self.layers[site.layer.0].identifier) else { continue };
+            let Ok(path) = sdf::Path::new(&site.path) else { continue };
+            let data = layer.data();
+            for key in data.list_fields(&path).unwrap_or_default() {
+                match key.as_str() {
+                    // Values are composed below: here they would be read once more.
+                    "default" => {}
+                    "timeSamples" => is_sampled = true,
+                    "connectionPaths" => is_connected = true,
+                    _ if is_list_of_specs(&key) => {}
+                    _ => {
+                        let Ok(Some(value)) = data.try_field(&path, &key) else { continue };
+                        match (key.as_str(), value.as_ref()) {
+                            ("typeName", value) if read.type_name.is_empty() => {
+                                super::text(value).unwrap_or_default().clone_into(&mut read.type_name);
+                            }
+                            ("custom", Value::Bool(true)) => read.is_custom = true,
+                            ("variability", Value::Variability(sdf::Variability::Uniform)) => read.is_uniform = true,
+                            ("typeName" | "custom" | "variability", _) => {}
+                            (_, value) => {
+                                read.metadata.entry(key).or_insert_with(|| value.clone());
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        if is_sampled {
+            read.times = attribute.time_sample_times()?;
+        }
+        if is_connected {
+            read.connections = attribute.connections()?.iter().map(|path| path.as_str().to_owned()).collect();
+        }
+        read.value = attribute.get::<Value>()?.filter(|value| !matches!(value, Value::ValueBlock | Value::None));
+        if let (None, Some(first)) = (&read.value, read.times.first()) {
+            read.value = attribute.get_at::<Value>(TimeCode::from(*first))?;
+        }
+        Ok(read)
+    }
+}
+
+/// Puts a dictionary under a stronger one.
+fn merge(metadata: &mut BTreeMap<String, Value>, key: String, weaker: Value) {
+    match (metadata.get_mut(&key), weaker) {
+        (Some(Value::Dictionary(strong)), Value::Dictionary(weak)) => {
+            for (name, value) in weak {
+                strong.entry(name).or_insert(value);
+            }
+        }
+        (Some(_), _) => {}
+        (None, value) => {
+            metadata.insert(key, value);
+        }
+    }
+}
+
+/// Whether the file is a binary layer, by what it begins with. One in a package counts by its name.
+fn is_binary(path: &str) -> bool {
+    if path.ends_with(']') {
+        return path.ends_with(".usdc]");
+    }
+    let mut magic = [0; 8];
+    let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut magic));
+    read.is_ok() && &magic == b"PXR-USDC"
+}
+
+/// An error of the composition, taken apart.
+fn described(error: openusd::pcp::CompositionDiagnostic) -> CompositionError {
+    use openusd::pcp::CompositionDiagnostic as Error;
+    let arc = |arc: openusd::pcp::ArcType| format!("{arc:?}").to_lowercase();
+    match error {
+        Error::UnresolvedLayer { asset_path, arc: kind, introduced_by, site_path } => CompositionError {
+            message: format!("the {} @{asset_path}@ leads to no file", arc(kind)),
+            layer: Some(introduced_by),
+            path: Some(site_path.as_str().to_owned()),
+        },
+        Error::MalformedLayer { asset_path, arc: kind, introduced_by, site_path, reason } => CompositionError {
+            message: format!("the {} @{asset_path}@ can't be read: {reason}", arc(kind)),
+            layer: Some(introduced_by),
+            path: Some(site_path.as_str().to_owned()),
+        },
+        Error::UnresolvedPrimPath { arc: kind, target_layer, prim_path, introduced_by, site_path } => CompositionError {
+            message: format!("the {} leads to {prim_path}, which is not in {target_layer}", arc(kind)),
+            layer: Some(introduced_by),
+            path: Some(site_path.as_str().to_owned()),
+        },
+        Error::UnresolvedDefaultPrim { layer_id, arc: kind, site_path } => CompositionError {
+            message: format!("the {} names no prim, and {layer_id} has no default prim", arc(kind)),
+            layer: None,
+            path: Some(site_path.as_str().to_owned()),
+        },
+        Error::UnresolvedSublayer { asset_path, introduced_by } => CompositionError {
+            message: format!("the sublayer @{asset_path}@ leads to no file"),
+            layer: Some(introduced_by),
+            path: None,
+        },
+        Error::MalformedSublayer { asset_path, introduced_by, reason } => CompositionError {
+            message: format!("the sublayer @{asset_path}@ can't be read: {reason}"),
+            layer: Some(introduced_by),
+            path: None,
+        },
+        Error::InvalidExternalTargetPath { target, property, layer, arc: kind, arc_root, .. } => CompositionError {
+            message: format!("{target} is outside of {arc_root}, which is all that the {} brings in", arc(kind)),
+            layer: Some(layer),
+            path: Some(property.as_str().to_owned()),
+        },
+        other => CompositionError { message: other.to_string(), layer: None, path: None },
+    }
+}

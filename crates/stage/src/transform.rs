@@ -1,0 +1,196 @@
+//! Transforms of prims: stacks of operations (UsdGeomXformable), of any kind and precision.
+
+use nalgebra::{Isometry3, Matrix3, Matrix4, Quaternion, Rotation3, Translation3, UnitQuaternion, Vector3};
+
+use super::{Prim, PrimId, Stage, Value, doubles, texts};
+
+/// An operation of a stack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Op {
+    /// The attribute that holds its value: `xformOp:translate:pivot`.
+    pub attribute: String,
+    /// What it does.
+    pub kind: OpKind,
+    /// Whether its inverse is meant.
+    pub is_inverse: bool,
+    /// Its matrix, as meant, for column vectors.
+    pub matrix: Matrix4<f64>,
+    /// Whether its value varies in time.
+    pub is_animated: bool,
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpKind {
+    /// Moves.
+    Translate,
+    /// Scales along the axes.
+    Scale,
+    /// Turns about one axis, or about three one after the other.
+    Rotate,
+    /// Turns by a quaternion.
+    Orient,
+    /// Any matrix.
+    Transform,
+}
+
+/// The operations of a prim, the outermost first, as `xformOpOrder` lists them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct XformStack {
+    /// Whether the transforms of the prims above don't count.
+    pub resets: bool,
+    /// The operations.
+    pub ops: Vec<Op>,
+    /// What `xformOpOrder` names that is no operation, or that has no value.
+    pub broken: Vec<String>,
+}
+
+/// Where a prim is in its parent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Local {
+    /// Whether the parent is the world.
+    pub resets: bool,
+    /// For column vectors.
+    pub matrix: Matrix4<f64>,
+}
+
+impl Prim {
+    /// The operations that `xformOpOrder` lists.
+    pub fn xform(&self) -> XformStack {
+        let mut stack = XformStack::default();
+        let Some(order) = self.value("xformOpOrder").and_then(texts) else { return stack };
+        for name in order {
+            if name == "!resetXformStack!" {
+                // Whatever stands before does not count.
+                stack = XformStack { resets: true, ..XformStack::default() };
+                continue;
+            }
+            match self.op(name) {
+                Some(op) => stack.ops.push(op),
+                None => stack.broken.push(name.to_owned()),
+            }
+        }
+        stack
+    }
+
+    fn op(&self, name: &str) -> Option<Op> {
+        let (attribute, is_inverse) = name.strip_prefix("!invert!").map_or((name, false), |name| (name, true));
+        let kind_name = attribute.strip_prefix("xformOp:")?.split(':').next()?;
+        let authored = self.attributes.get(attribute)?;
+        let value = authored.value.as_ref()?;
+        let (kind, matrix) = matrix(kind_name, value)?;
+        let matrix = if is_inverse { matrix.try_inverse()? } else { matrix };
+        Some(Op { attribute: attribute.to_owned(), kind, is_inverse, matrix, is_animated: authored.times.len() > 1 })
+    }
+
+    /// Where it is in its parent, in the stage's units.
+    pub fn local(&self) -> Local {
+        let stack = self.xform();
+        Local { resets: stack.resets, matrix: stack.ops.iter().fold(Matrix4::identity(), |all, op| all * op.matrix) }
+    }
+}
+
+impl Stage {
+    /// Where a prim is in the stage, in its units and axes, for column vectors.
+    pub fn world(&self, id: PrimId) -> Matrix4<f64> {
+        let mut matrix = Matrix4::identity();
+        for id in std::iter::once(id).chain(self.ancestors(id)) {
+            let local = self[id].local();
+            matrix = local.matrix * matrix;
+            if local.resets {
+                break;
+            }
+        }
+        matrix
+    }
+
+    /// Where every prim is in the stage, by [`PrimId`]: [`Stage::world`] of all at once.
+    pub fn worlds(&self) -> Vec<Matrix4<f64>> {
+        let mut worlds: Vec<Matrix4<f64>> = Vec::with_capacity(self.prims.len());
+        for prim in &self.prims {
+            let local = prim.local();
+            let above = prim.parent.filter(|_| !local.resets).map(|PrimId(parent)| worlds[parent]);
+            worlds.push(above.unwrap_or_else(Matrix4::identity) * local.matrix);
+        }
+        worlds
+    }
+}
+
+/// The rigid part of a transform and the scale that stands before it, if it is made of these: no shear.
+pub fn rigid(matrix: &Matrix4<f64>) -> Option<(Isometry3<f64>, Vector3<f64>)> {
+    let linear: Matrix3<f64> = matrix.fixed_view::<3, 3>(0, 0).into_owned();
+    let mut scale = Vector3::new(linear.column(0).norm(), linear.column(1).norm(), linear.column(2).norm());
+    if !linear.iter().all(|c| c.is_finite()) || scale.iter().any(|factor| *factor < 1e-12) {
+        return None;
+    }
+    if linear.determinant() < 0.0 {
+        scale.x = -scale.x;
+    }
+    let turned = Matrix3::from_columns(&[linear.column(0) / scale.x, linear.column(1) / scale.y, linear.column(2) / scale.z]);
+    if (turned.transpose() * turned - Matrix3::identity()).abs().max() > 1e-6 {
+        return None;
+    }
+    let rotation = UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(turned));
+    let translation = Translation3::new(matrix[(0, 3)], matrix[(1, 3)], matrix[(2, 3)]);
+    Some((Isometry3::from_parts(translation, rotation), scale))
+}
+
+fn matrix(kind: &str, value: &Value) -> Option<(OpKind, Matrix4<f64>)> {
+    let components = doubles(value)?;
+    let vector = || <[f64; 3]>::try_from(components.clone()).ok();
+    let one = |axis: usize| {
+        let mut v = [0.0; 3];
+        v[axis] = *components.first()?;
+        Some(v)
+    };
+    let single = |axis: usize| {
+        let (&[angle], axis) = (components.as_slice(), [Vector3::x_axis(), Vector3::y_axis(), Vector3::z_axis()][axis]) else {
+            return None;
+        };
+        Some(Rotation3::from_axis_angle(&axis, angle.to_radians()).to_homogeneous())
+    };
+    Some(match kind {
+        "translate" => (OpKind::Translate, Translation3::from(Vector3::from(vector()?)).to_homogeneous()),
+        "translateX" | "translateY" | "translateZ" => {
+            let moved = one(axis_of(kind)?)?;
+            (OpKind::Translate, Translation3::from(Vector3::from(moved)).to_homogeneous())
+        }
+        "scale" => (OpKind::Scale, Matrix4::new_nonuniform_scaling(&Vector3::from(vector()?))),
+        "scaleX" | "scaleY" | "scaleZ" => {
+            let mut scale = Vector3::repeat(1.0);
+            scale[axis_of(kind)?] = *components.first()?;
+            (OpKind::Scale, Matrix4::new_nonuniform_scaling(&scale))
+        }
+        "rotateX" | "rotateY" | "rotateZ" => (OpKind::Rotate, single(axis_of(kind)?)?),
+        "orient" => {
+            let [w, x, y, z] = components.try_into().ok()?;
+            let quaternion = Quaternion::new(w, x, y, z);
+            let is_unit = quaternion.norm() > 1e-9 && quaternion.norm().is_finite();
+            let turned = if is_unit { UnitQuaternion::from_quaternion(quaternion) } else { UnitQuaternion::identity() };
+            (OpKind::Orient, turned.to_homogeneous())
+        }
+        // Rows are where the axes lead, and the last one is the translation: vectors stand on the left.
+        "transform" => {
+            (OpKind::Transform, Matrix4::from_row_slice(<[f64; 16]>::try_from(components).ok()?.as_slice()).transpose())
+        }
+        _ => {
+            // rotateXYZ turns about x first.
+            let order = kind.strip_prefix("rotate")?;
+            let angles = vector()?;
+            if !matches!(order, "XYZ" | "XZY" | "YXZ" | "YZX" | "ZXY" | "ZYX") {
+                return None;
+            }
+            let mut turned = Rotation3::identity();
+            for letter in order.chars() {
+                let axis = "XYZ".find(letter)?;
+                let about = [Vector3::x_axis(), Vector3::y_axis(), Vector3::z_axis()][axis];
+                turned = Rotation3::from_axis_angle(&about, angles[axis].to_radians()) * turned;
+            }
+            (OpKind::Rotate, turned.to_homogeneous())
+        }
+    })
+}
+
+fn axis_of(kind: &str) -> Option<usize> {
+    "XYZ".find(kind.chars().last()?)
+}

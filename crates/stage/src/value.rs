@@ -1,0 +1,136 @@
+//! Reading values whatever their precision.
+
+use openusd::sdf::Value;
+
+/// A number, whatever its precision. A single-precision number is read as the shortest decimal that means it: 4.2, and not
+/// 4.199999809265137.
+pub fn double(value: &Value) -> Option<f64> {
+    match value {
+        Value::Double(number) => Some(*number),
+        Value::Float(number) => Some(shortest(*number)),
+        Value::Half(number) => Some(f64::from(f32::from(*number))),
+        Value::Int(number) => Some(f64::from(*number)),
+        Value::Uint(number) => Some(f64::from(*number)),
+        #[expect(clippy::cast_precision_loss, reason = "no count is that large")]
+        Value::Int64(number) => Some(*number as f64),
+        #[expect(clippy::cast_precision_loss, reason = "no count is that large")]
+        Value::Uint64(number) => Some(*number as f64),
+        Value::Uchar(number) => Some(f64::from(*number)),
+        Value::TimeCode(time) => Some(time.value()),
+        _ => None,
+    }
+}
+
+/// The double whose shortest decimal is that of a single-precision number.
+fn shortest(number: f32) -> f64 {
+    if number.is_finite() { number.to_string().parse().unwrap_or_else(|_| f64::from(number)) } else { f64::from(number) }
+}
+
+/// A string or token.
+pub fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(text) => Some(text),
+        Value::Token(text) => Some(text.as_str()),
+        Value::AssetPath(path) => Some(path.as_str()),
+        _ => None,
+    }
+}
+
+/// The strings or tokens of an array.
+pub fn texts(value: &Value) -> Option<Vec<&str>> {
+    match value {
+        Value::StringVec(texts) => Some(texts.iter().map(String::as_str).collect()),
+        Value::TokenVec(texts) => Some(texts.iter().map(|text| text.as_str()).collect()),
+        _ => None,
+    }
+}
+
+/// The components of a vector, quaternion (real part first) or matrix (row after row), or one number.
+pub fn doubles(value: &Value) -> Option<Vec<f64>> {
+    let single = |components: &[f32]| Some(components.iter().map(|&c| shortest(c)).collect());
+    let half = |components: &[f32]| Some(components.iter().map(|&c| f64::from(c)).collect());
+    match value {
+        Value::Vec2f(v) => single(&[v.x, v.y]),
+        Value::Vec3f(v) => single(&[v.x, v.y, v.z]),
+        Value::Vec4f(v) => single(&[v.x, v.y, v.z, v.w]),
+        Value::Vec2d(v) => Some(vec![v.x, v.y]),
+        Value::Vec3d(v) => Some(vec![v.x, v.y, v.z]),
+        Value::Vec4d(v) => Some(vec![v.x, v.y, v.z, v.w]),
+        Value::Vec2h(v) => half(&[v.x.into(), v.y.into()]),
+        Value::Vec3h(v) => half(&[v.x.into(), v.y.into(), v.z.into()]),
+        Value::Vec4h(v) => half(&[v.x.into(), v.y.into(), v.z.into(), v.w.into()]),
+        Value::Vec2i(v) => Some([v.x, v.y].map(f64::from).to_vec()),
+        Value::Vec3i(v) => Some([v.x, v.y, v.z].map(f64::from).to_vec()),
+        Value::Vec4i(v) => Some([v.x, v.y, v.z, v.w].map(f64::from).to_vec()),
+        Value::Quatf(q) => Some([q.w, q.x, q.y, q.z].map(f64::from).to_vec()),
+        Value::Quath(q) => half(&[q.w.into(), q.x.into(), q.y.into(), q.z.into()]),
+        Value::Quatd(q) => Some(vec![q.w, q.x, q.y, q.z]),
+        Value::Matrix2d(m) => Some(m.0.to_vec()),
+        Value::Matrix3d(m) => Some(m.0.to_vec()),
+        Value::Matrix4d(m) => Some(m.0.to_vec()),
+        _ => double(value).map(|number| vec![number]),
+    }
+}
+
+/// The components of a value as an array of known length.
+pub fn numbers<const N: usize>(value: &Value) -> Option<[f64; N]> {
+    doubles(value)?.try_into().ok()
+}
+
+/// The numbers of an array of numbers.
+pub fn double_array(value: &Value) -> Option<Vec<f64>> {
+    match value {
+        Value::DoubleVec(numbers) => Some(numbers.clone()),
+        Value::FloatVec(numbers) => Some(numbers.iter().map(|&n| f64::from(n)).collect()),
+        Value::HalfVec(numbers) => Some(numbers.iter().map(|&n| f64::from(f32::from(n))).collect()),
+        Value::IntVec(numbers) => Some(numbers.iter().map(|&n| f64::from(n)).collect()),
+        _ => None,
+    }
+}
+
+/// The whole numbers of an array.
+pub fn int_array(value: &Value) -> Option<&[i32]> {
+    match value {
+        Value::IntVec(numbers) => Some(numbers),
+        _ => None,
+    }
+}
+
+/// The vectors of an array of vectors of three.
+pub fn vectors(value: &Value) -> Option<Vec<[f64; 3]>> {
+    match value {
+        Value::Vec3fVec(vectors) => Some(vectors.iter().map(|v| [v.x, v.y, v.z].map(f64::from)).collect()),
+        Value::Vec3dVec(vectors) => Some(vectors.iter().map(|v| [v.x, v.y, v.z]).collect()),
+        Value::Vec3hVec(vectors) => Some(vectors.iter().map(|v| [v.x, v.y, v.z].map(|c| f64::from(f32::from(c)))).collect()),
+        _ => None,
+    }
+}
+
+/// How many elements an array has; none for what is no array.
+pub fn array_len(value: &Value) -> Option<usize> {
+    macro_rules! lengths {
+        ($($kind:ident)*) => {
+            match value {
+                $(Value::$kind(elements) => Some(elements.len()),)*
+                _ => None,
+            }
+        };
+    }
+    lengths!(BoolVec UcharVec IntVec UintVec Int64Vec Uint64Vec HalfVec FloatVec DoubleVec StringVec TokenVec AssetPathVec QuathVec QuatfVec
+        QuatdVec Vec2hVec Vec2fVec Vec2dVec Vec2iVec Vec3hVec Vec3fVec Vec3dVec Vec3iVec Vec4hVec Vec4fVec Vec4dVec Vec4iVec Matrix2dVec
+        Matrix3dVec Matrix4dVec)
+}
+
+/// The asset paths in a value, in dictionaries and lists too: as written, and where they were found.
+pub fn asset_paths(value: &Value) -> Vec<(String, Option<String>)> {
+    let path = |path: &openusd::sdf::AssetPath| (path.authored_path.clone(), path.resolved_path().map(str::to_owned));
+    match value {
+        Value::AssetPath(one) if one.is_empty() => Vec::new(),
+        Value::AssetPath(one) => vec![path(one)],
+        Value::AssetPathVec(many) => many.iter().map(path).collect(),
+        Value::Dictionary(entries) => entries.values().flat_map(asset_paths).collect(),
+        Value::ValueVec(values) => values.iter().flat_map(asset_paths).collect(),
+        Value::TimeSamples(samples) => samples.iter().flat_map(|(_, value)| asset_paths(value)).collect(),
+        _ => Vec::new(),
+    }
+}
