@@ -20,7 +20,7 @@ pub use layer::{Layer, LayerId, LayerPrim, LayerProperty};
 pub use open::{OpenError, Options, VariantChoice};
 pub use openusd::sdf::Value;
 pub use prim::{Arc, ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet};
-pub use shallow::{DEEPEST, Shallow, on_large_stack};
+pub use shallow::{DEEPEST, Shallow, on_large_stack, read_file};
 pub use transform::{Local, Op, OpKind, XformStack, rigid};
 pub use value::{array_len, asset_paths, double, double_array, doubles, int_array, numbers, text, texts, vectors};
 

@@ -25,13 +25,15 @@ pub struct Options {
     pub payloads: bool,
     /// Variants that are selected instead of those that the asset selects.
     pub variants: Vec<VariantChoice>,
+    /// Layers that are stronger than the asset's own, the strongest first: overlays that its entry does not include.
+    pub overlays: Vec<PathBuf>,
     /// Where `package://` looks, if anywhere.
     pub packages: Option<Arc<Resolver>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { payloads: true, variants: Vec::new(), packages: None }
+        Self { payloads: true, variants: Vec::new(), overlays: Vec::new(), packages: None }
     }
 }
 
@@ -99,7 +101,7 @@ impl Stage {
 }
 
 fn opened(entry: &Path, options: &Options) -> Result<Stage, String> {
-    let mut stage = read(entry, options, None)?;
+    let mut stage = read(entry, options, (!options.overlays.is_empty()).then(|| session(&options.overlays, &BTreeMap::new())))?;
     if options.variants.is_empty() {
         return Ok(stage);
     }
@@ -119,7 +121,7 @@ fn opened(entry: &Path, options: &Options) -> Result<Stage, String> {
         if chosen == before {
             break;
         }
-        stage = read(entry, options, Some(session(&chosen)))?;
+        stage = read(entry, options, Some(session(&options.overlays, &chosen)))?;
     }
     for choice in &options.variants {
         let is_chosen = |(path, sets): (&String, &BTreeMap<String, String>)| {
@@ -136,9 +138,13 @@ fn opened(entry: &Path, options: &Options) -> Result<Stage, String> {
     Ok(stage)
 }
 
-/// The text of a layer that selects variants.
-fn session(chosen: &BTreeMap<String, BTreeMap<String, String>>) -> String {
+/// The text of a layer that includes others and selects variants.
+fn session(overlays: &[PathBuf], chosen: &BTreeMap<String, BTreeMap<String, String>>) -> String {
     let mut text = "#usda 1.0\n".to_owned();
+    if !overlays.is_empty() {
+        let overlays: Vec<String> = overlays.iter().map(|path| format!("@@@{}@@@", path.display())).collect();
+        let _ = writeln!(text, "(\nsubLayers = [{}]\n)", overlays.join(", "));
+    }
     for (path, sets) in chosen {
         let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
         for (index, name) in names.iter().enumerate() {

@@ -86,14 +86,7 @@ impl Resolver for Shallow {
             return Ok(Box::new(io::Cursor::new(session.clone().into_bytes())));
         }
         let file = ar::split_package_relative_path_outer(&path).map_or_else(|| path.to_string(), |(package, _)| package);
-        // Asked before it is opened: opening a pipe would wait for its other end, and a device has no end.
-        let meta = std::fs::metadata(&file)?;
-        if !meta.is_file() {
-            return Err(refusal(format!("{file} is no regular file")));
-        }
-        if meta.len() > MAX_BYTES {
-            return Err(refusal(format!("{file} is larger than {} GiB", MAX_BYTES >> 30)));
-        }
+        check_regular(&file, MAX_BYTES)?;
         let bytes = self.paths.open_asset(resolved_path)?.into_buffer()?;
         let is_binary = bytes.starts_with(b"PXR-USDC") || bytes.starts_with(b"PK");
         if !is_binary && nesting(&bytes) > DEEPEST {
@@ -129,6 +122,34 @@ impl Resolver for Shallow {
     fn cache_id(&self) -> Option<u64> {
         self.paths.cache_id()
     }
+}
+
+/// The bytes of a file that a stage names, by where it was found: in a package too, `package.usdz[textures/a.png]`.
+///
+/// # Errors
+/// If it can't be read, is no regular file or has more than `most` bytes.
+pub fn read_file(resolved: &str, most: u64) -> io::Result<Vec<u8>> {
+    let file = ar::split_package_relative_path_outer(resolved).map_or_else(|| resolved.to_owned(), |(package, _)| package);
+    check_regular(&file, most)?;
+    let mut bytes = Vec::new();
+    let asset = DefaultResolver::default().open_asset(&ResolvedPath::new(resolved))?;
+    io::Read::read_to_end(&mut io::Read::take(asset, most + 1), &mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(refusal(format!("it has more than {most} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Asked before it is opened: opening a pipe would wait for its other end, and a device has no end.
+fn check_regular(file: &str, most: u64) -> io::Result<()> {
+    let meta = std::fs::metadata(file)?;
+    if !meta.is_file() {
+        return Err(refusal(format!("{file} is no regular file")));
+    }
+    if meta.len() > most {
+        return Err(refusal(format!("{file} has {} bytes, more than {most}", meta.len())));
+    }
+    Ok(())
 }
 
 fn refusal(reason: String) -> io::Error {

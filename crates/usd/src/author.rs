@@ -57,7 +57,7 @@ pub struct Attribute {
     value: Option<Value>,
     uniform: bool,
     custom: bool,
-    metadata: Vec<(&'static str, Value)>,
+    metadata: Vec<(Cow<'static, str>, Value)>,
     connections: Vec<String>,
 }
 
@@ -167,8 +167,8 @@ impl Attribute {
 
     /// The same with the metadata `field` (`interpolation`, `displayName`, `allowedTokens`, …).
     #[must_use]
-    pub fn metadata(mut self, field: &'static str, value: Value) -> Self {
-        self.metadata.push((field, value));
+    pub fn metadata(mut self, field: impl Into<Cow<'static, str>>, value: Value) -> Self {
+        self.metadata.push((field.into(), value));
         self
     }
 
@@ -192,7 +192,7 @@ pub struct Relationship {
     targets: Vec<String>,
     prepend: bool,
     custom: bool,
-    metadata: Vec<(&'static str, Value)>,
+    metadata: Vec<(Cow<'static, str>, Value)>,
 }
 
 impl Relationship {
@@ -215,8 +215,8 @@ impl Relationship {
 
     /// The same with the metadata `field` (`bindMaterialAs`, …).
     #[must_use]
-    pub fn metadata(mut self, field: &'static str, value: Value) -> Self {
-        self.metadata.push((field, value));
+    pub fn metadata(mut self, field: impl Into<Cow<'static, str>>, value: Value) -> Self {
+        self.metadata.push((field.into(), value));
         self
     }
 }

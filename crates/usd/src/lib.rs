@@ -6,7 +6,7 @@
 pub mod author;
 mod base;
 pub mod codes;
-mod crate_file;
+pub mod crate_file;
 mod drives;
 mod entry;
 mod extended_physics;

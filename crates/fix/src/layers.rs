@@ -1,0 +1,473 @@
+//! The mended prims in layers by function (REP-158 §1.2.1): what a property or schema is about decides where it stands.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+
+use urdf_usd_stage::{Attribute, Value};
+use urdf_usd_usd::author::{self, Layer, Relationship};
+use urdf_usd_usd::{crate_file, text};
+
+use super::notes::Notes;
+use super::scene::{Node, Scene};
+use super::{Error, vendors};
+
+/// What a layer is about. The order is that of strength.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum About {
+    Ros,
+    ExtendedPhysics,
+    Urdf,
+    Physics,
+    Materials,
+    Base,
+    /// The layer of a vendor, which the entry does not include.
+    Vendor(&'static str),
+}
+
+impl About {
+    fn file(self) -> String {
+        match self {
+            Self::Ros => "ros.usda".to_owned(),
+            Self::ExtendedPhysics => "extended_physics.usda".to_owned(),
+            Self::Urdf => "urdf.usda".to_owned(),
+            Self::Physics => "physics.usda".to_owned(),
+            Self::Materials => "materials.usda".to_owned(),
+            Self::Base => "base.usda".to_owned(),
+            Self::Vendor(name) => format!("{name}.usda"),
+        }
+    }
+
+    fn doc(self) -> String {
+        match self {
+            Self::Ros => "Ros*API: contexts, frames, joint names, interfaces".to_owned(),
+            Self::ExtendedPhysics => "ext_physics:*".to_owned(),
+            Self::Urdf => "urdf:*".to_owned(),
+            Self::Physics => "Core UsdPhysics only: bodies, joints, colliders, physics materials".to_owned(),
+            Self::Materials => "Materials".to_owned(),
+            Self::Base => "Prims, their transforms, and what is seen".to_owned(),
+            Self::Vendor(name) => format!("What only {name} reads"),
+        }
+    }
+
+    /// Where a property or an applied schema belongs. `None`: where its prim is defined.
+    fn of(name: &str) -> Option<Self> {
+        if let Some(vendor) = vendors::of(name) {
+            return Some(Self::Vendor(vendor));
+        }
+        let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+        if begins(&["ros:", "Ros"]) {
+            Some(Self::Ros)
+        } else if begins(&["ext_physics:", "ExtendedPhysics"]) {
+            Some(Self::ExtendedPhysics)
+        } else if begins(&["urdf:"]) {
+            Some(Self::Urdf)
+        } else if begins(&["physics:", "Physics", "drive:", "limit:", "state:"]) || name == "material:binding:physics" {
+            Some(Self::Physics)
+        } else {
+            None
+        }
+    }
+}
+
+/// Where a prim is defined.
+fn home(scene: &Scene, index: usize) -> About {
+    let node = &scene.nodes[index];
+    if node.is_joint() || node.type_name.starts_with("Physics") {
+        return About::Physics;
+    }
+    if let Some(vendor) = vendors::of(&node.type_name) {
+        return About::Vendor(vendor);
+    }
+    let material = scene.upwards(index).find(|&above| scene.nodes[above].type_name == "Material");
+    match material {
+        Some(material) if scene.nodes[material].children.is_empty() && scene.nodes[material].has("PhysicsMaterialAPI") => {
+            About::Physics
+        }
+        Some(_) => About::Materials,
+        None if node.name() == "PhysicsMaterials" => About::Physics,
+        None => About::Base,
+    }
+}
+
+/// Whether an attribute of a form with points is heavy: it stands in geometries.usdc.
+fn is_heavy(name: &str) -> bool {
+    matches!(
+        name,
+        "points"
+            | "normals"
+            | "velocities"
+            | "accelerations"
+            | "widths"
+            | "ids"
+            | "faceVertexCounts"
+            | "faceVertexIndices"
+            | "curveVertexCounts"
+            | "subdivisionScheme"
+            | "orientation"
+            | "interpolateBoundary"
+            | "faceVaryingLinearInterpolation"
+            | "triangleSubdivisionRule"
+            | "cornerIndices"
+            | "cornerSharpnesses"
+            | "creaseIndices"
+            | "creaseLengths"
+            | "creaseSharpnesses"
+            | "holeIndices"
+            | "extent"
+            | "tetVertexIndices"
+            | "surfaceFaceVertexIndices"
+            | "indices"
+            | "elementType"
+            | "familyName"
+            | "basis"
+            | "type"
+            | "wrap"
+            | "order"
+            | "knots"
+    ) || name.starts_with("primvars:") && name != "primvars:displayColor" && name != "primvars:displayOpacity"
+}
+
+/// Writes the scene's layers into `files`.
+pub fn write(scene: &Scene, files: &mut BTreeMap<PathBuf, Vec<u8>>, notes: &mut Notes) -> Result<(), Error> {
+    let mut writer = Writer { name: scene.name().to_owned(), layers: BTreeMap::new(), geometries: Geometries::default() };
+    let varying = varying(scene, notes);
+    let placed: HashSet<&String> = varying.keys().collect();
+    for index in scene.in_order() {
+        let node = &scene.nodes[index];
+        if !placed.contains(&node.path) {
+            writer.prim(scene, index, &node.path, None);
+        } else if let Some(common) = varying[&node.path].common.as_ref() {
+            writer.common(scene, index, common);
+        }
+    }
+    for ((path, set), variants) in &scene.variants {
+        let all: BTreeMap<&str, &Scene> = variants
+            .others
+            .iter()
+            .map(|(name, scene)| (name.as_str(), scene.as_ref()))
+            .chain([(variants.selection.as_str(), scene)])
+            .collect();
+        writer.layer(About::Base).over(path).variant_set(set, &variants.selection);
+        for (variant, of_variant) in all {
+            // A variant that brings nothing is there all the same.
+            let start = format!("{path}{{{set}={variant}}}");
+            writer.layer(About::Base).over(&start);
+            let Some(top) = of_variant.at(path) else { continue };
+            for index in of_variant.subtree(top) {
+                let node = &of_variant.nodes[index];
+                let Some(known) = varying.get(&node.path).filter(|known| known.path == *path && known.set == *set) else {
+                    continue;
+                };
+                let inside = node.path.strip_prefix(path).unwrap_or_default().trim_start_matches('/');
+                writer.prim(of_variant, index, &format!("{start}{inside}"), known.common.as_ref());
+            }
+        }
+    }
+    writer.finish(scene, files)
+}
+
+/// What of a prim is the same in all variants of a set.
+struct Common {
+    /// Whether its type, schemas and metadata are.
+    has_head: bool,
+    /// The names of properties that are.
+    properties: HashSet<String>,
+}
+
+/// A prim that is not the same in all variants of a set.
+struct Varying {
+    path: String,
+    set: String,
+    /// What is the same; none for a prim that is not there in all.
+    common: Option<Common>,
+}
+
+/// The prims that differ between variants, by path.
+fn varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
+    let mut found: HashMap<String, Varying> = HashMap::new();
+    // The innermost prim that has a set decides.
+    let mut sets: Vec<_> = scene.variants.iter().collect();
+    sets.sort_by_key(|((path, _), _)| std::cmp::Reverse(path.len()));
+    for ((path, set), variants) in sets {
+        let scenes: Vec<&Scene> = variants.others.values().map(AsRef::as_ref).chain([scene]).collect();
+        let mut paths: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
+        for of_variant in &scenes {
+            for index in of_variant.at(path).map(|top| of_variant.subtree(top)).unwrap_or_default() {
+                let path = &of_variant.nodes[index].path;
+                if seen.insert(path.clone()) {
+                    paths.push(path.clone());
+                }
+            }
+        }
+        for prim in paths {
+            let nodes: Vec<Option<&Node>> =
+                scenes.iter().map(|scene| scene.at(&prim).map(|index| &scene.nodes[index])).collect();
+            let there: Option<Vec<&Node>> = nodes.into_iter().collect();
+            if there.as_ref().is_some_and(|nodes| nodes.windows(2).all(|pair| pair[0].says_the_same(pair[1]))) {
+                continue;
+            }
+            if let Some(known) = found.get(&prim) {
+                if (&known.path, &known.set) != (path, set) {
+                    let message = format!(
+                        "the prim depends on the variants of {set} and of {}; combinations of both are not kept",
+                        known.set
+                    );
+                    notes.lost(&prim, message, "author what depends on both by hand");
+                }
+                continue;
+            }
+            let common = there.map(|nodes| {
+                let first = nodes[0];
+                let is_same = |name: &&String| {
+                    nodes.iter().all(|node| {
+                        node.attributes.get(*name) == first.attributes.get(*name)
+                            && node.relationships.get(*name) == first.relationships.get(*name)
+                    })
+                };
+                Common {
+                    has_head: nodes.iter().all(|node| node.has_the_same_head(first)),
+                    properties: first.attributes.keys().chain(first.relationships.keys()).filter(is_same).cloned().collect(),
+                }
+            });
+            found.insert(prim, Varying { path: path.clone(), set: set.clone(), common });
+        }
+    }
+    found
+}
+
+struct Writer {
+    name: String,
+    layers: BTreeMap<About, Layer>,
+    geometries: Geometries,
+}
+
+/// Forms with points, each once.
+#[derive(Default)]
+struct Geometries {
+    layer: Option<Layer>,
+    known: Vec<(String, Vec<Form>)>,
+    by_hash: HashMap<u64, Vec<usize>>,
+    names: HashSet<String>,
+}
+
+/// A prim of geometries.usdc: a form, or a subset of its faces.
+#[derive(Clone, Debug, PartialEq)]
+struct Form {
+    /// Empty for the form itself.
+    name: String,
+    type_name: String,
+    attributes: BTreeMap<String, Attribute>,
+}
+
+impl Writer {
+    fn layer(&mut self, about: About) -> &mut Layer {
+        let name = &self.name;
+        self.layers.entry(about).or_insert_with(|| Layer::new(&about.doc(), name))
+    }
+
+    /// What of a prim is the same in all variants.
+    fn common(&mut self, scene: &Scene, index: usize, common: &Common) {
+        let mut node = scene.nodes[index].clone();
+        node.attributes.retain(|name, _| common.properties.contains(name));
+        node.relationships.retain(|name, _| common.properties.contains(name));
+        if !common.has_head {
+            node.schemas.clear();
+            node.metadata.clear();
+            node.kind = None;
+        }
+        let is_geometry = node.has_points() && !node.attributes.keys().any(|name| is_heavy(name));
+        self.node(scene, index, &node, &scene.nodes[index].path, !is_geometry, true);
+    }
+
+    /// Writes a prim at `path`; what is said outside of the variant that it stands in is not said again.
+    fn prim(&mut self, scene: &Scene, index: usize, path: &str, common: Option<&Common>) {
+        let mut node = scene.nodes[index].clone();
+        if let Some(common) = common {
+            node.attributes.retain(|name, _| !common.properties.contains(name));
+            node.relationships.retain(|name, _| !common.properties.contains(name));
+            if common.has_head {
+                node.schemas.clear();
+                node.metadata.clear();
+                node.kind = None;
+            }
+        }
+        let defines = common.is_none_or(|common| !common.has_head);
+        self.node(scene, index, &node, path, true, defines);
+    }
+
+    fn node(&mut self, scene: &Scene, index: usize, node: &Node, path: &str, with_form: bool, defines: bool) {
+        let home = home(scene, index);
+        let is_root = index == scene.root;
+        let subset_of_form =
+            node.type_name == "GeomSubset" && node.parent.is_some_and(|parent| scene.nodes[parent].has_points());
+        let form = if node.has_points() && with_form { self.form(scene, index, node) } else { None };
+        {
+            let layer = self.layer(home);
+            let mut prim = if !defines || subset_of_form { layer.over(path) } else { layer.def(path, &node.type_name) };
+            if let Some(kind) = node.kind.as_ref().filter(|_| !is_root) {
+                prim.kind(kind);
+            }
+            if !node.is_active {
+                prim.metadata("active", Value::Bool(false));
+            }
+            for (key, value) in node.metadata.iter().filter(|(key, _)| !(is_root && *key == "assetInfo")) {
+                prim.metadata(key, value.clone());
+            }
+            if let Some(form) = &form {
+                prim.payload("./geometries.usdc", &format!("/Geometries/{form}"));
+            }
+        }
+        let mut schemas: BTreeMap<About, Vec<String>> = BTreeMap::new();
+        for schema in &node.schemas {
+            let about = About::of(schema).unwrap_or(home);
+            // A binding for physics alone needs the schema where it stands.
+            let about = if schema == "MaterialBindingAPI"
+                && !node.relationships.contains_key("material:binding")
+                && node.relationships.contains_key("material:binding:physics")
+            {
+                About::Physics
+            } else {
+                about
+            };
+            schemas.entry(about).or_default().push(schema.clone());
+        }
+        for (about, schemas) in schemas {
+            self.layer(about).over(path).apply(schemas.iter().map(String::as_str));
+        }
+        for (name, attribute) in &node.attributes {
+            if (form.is_some() || subset_of_form) && is_heavy(name) {
+                continue;
+            }
+            let about = About::of(name).unwrap_or(home);
+            self.layer(about).over(path).attribute(name, authored(attribute));
+        }
+        for (name, targets) in &node.relationships {
+            let about = About::of(name).unwrap_or(home);
+            self.layer(about).over(path).relationship(name, Relationship::to(targets.iter().map(String::as_str)));
+        }
+    }
+
+    /// The name of a node's form in geometries.usdc.
+    fn form(&mut self, scene: &Scene, index: usize, node: &Node) -> Option<String> {
+        let heavy = |node: &Node| -> BTreeMap<String, Attribute> {
+            node.attributes
+                .iter()
+                .filter(|(name, _)| is_heavy(name))
+                .map(|(name, attribute)| (name.clone(), attribute.clone()))
+                .collect()
+        };
+        let mut form = vec![Form { name: String::new(), type_name: node.type_name.clone(), attributes: heavy(node) }];
+        if form[0].attributes.is_empty() {
+            return None;
+        }
+        for &child in &scene.nodes[index].children {
+            let child = &scene.nodes[child];
+            if child.type_name == "GeomSubset" {
+                form.push(Form { name: child.name().to_owned(), type_name: child.type_name.clone(), attributes: heavy(child) });
+            }
+        }
+        Some(self.geometries.name_of(form, node.name()))
+    }
+
+    fn finish(mut self, scene: &Scene, files: &mut BTreeMap<PathBuf, Vec<u8>>) -> Result<(), Error> {
+        let failed = |error: author::Error| Error::Write(error.to_string());
+        let name = self.name.clone();
+        let root = &scene.nodes[scene.root];
+        let mut entry = Layer::new("", &name);
+        let local = self.layers.keys().filter(|about| !matches!(about, About::Vendor(_)));
+        entry.sublayers(local.map(|about| format!("./{}", about.file())));
+        {
+            let mut prim = entry.def(&root.path, &root.type_name);
+            if let Some(kind) = &root.kind {
+                prim.kind(kind);
+            }
+            if let Some(info) = root.metadata.get("assetInfo") {
+                prim.metadata("assetInfo", info.clone());
+            }
+        }
+        let write = |layer: &Layer| -> Result<Vec<u8>, Error> {
+            Ok(text::write(layer.data().map_err(failed)?).map_err(failed)?.into_bytes())
+        };
+        files.insert(PathBuf::from(format!("{name}.usda")), write(&entry)?);
+        for (about, layer) in &self.layers {
+            files.insert(PathBuf::from(about.file()), write(layer)?);
+            if let About::Vendor(vendor) = about {
+                let mut overlay = Layer::new(&format!("The asset with what only {vendor} reads"), &name);
+                overlay.sublayers([format!("./{}", about.file()), format!("./{name}.usda")]);
+                files.insert(PathBuf::from(format!("{name}.{vendor}.usda")), write(&overlay)?);
+            }
+        }
+        if let Some(layer) = self.geometries.layer.take() {
+            files.insert(PathBuf::from("geometries.usdc"), crate_file::write(layer.data().map_err(failed)?).map_err(failed)?);
+        }
+        Ok(())
+    }
+}
+
+impl Geometries {
+    /// The name of a form, which is added if it is not there.
+    fn name_of(&mut self, form: Vec<Form>, wanted: &str) -> String {
+        let hash = hash(&form);
+        for &index in self.by_hash.get(&hash).into_iter().flatten() {
+            if self.known[index].1 == form {
+                return self.known[index].0.clone();
+            }
+        }
+        let name = std::iter::once(wanted.to_owned())
+            .chain((1..).map(|n| format!("{wanted}_{n}")))
+            .find(|name| !self.names.contains(name))
+            .unwrap_or_default();
+        self.names.insert(name.clone());
+        let layer = self.layer.get_or_insert_with(|| {
+            let mut layer = Layer::new("", "Geometries");
+            layer.def("/Geometries", "Scope");
+            layer
+        });
+        for part in &form {
+            let path =
+                if part.name.is_empty() { format!("/Geometries/{name}") } else { format!("/Geometries/{name}/{}", part.name) };
+            let mut prim = layer.def(&path, &part.type_name);
+            for (name, attribute) in &part.attributes {
+                prim.attribute(name, authored(attribute));
+            }
+        }
+        self.by_hash.entry(hash).or_default().push(self.known.len());
+        self.known.push((name.clone(), form));
+        name
+    }
+}
+
+/// A number that equal forms have in common: of their counts and a few points, which is enough to tell most apart.
+fn hash(form: &[Form]) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    for part in form {
+        (&part.name, &part.type_name).hash(&mut hasher);
+        for (name, attribute) in &part.attributes {
+            (name, attribute.value.as_ref().and_then(urdf_usd_stage::array_len)).hash(&mut hasher);
+            if let Some(Value::Vec3fVec(points)) = &attribute.value {
+                points.iter().take(16).for_each(|p| [p.x, p.y, p.z].map(f32::to_bits).hash(&mut hasher));
+            }
+        }
+    }
+    hasher.finish()
+}
+
+/// An attribute as it is authored.
+fn authored(attribute: &Attribute) -> author::Attribute {
+    let mut authored = match &attribute.value {
+        Some(value) => author::Attribute::new(attribute.type_name.clone(), value.clone()),
+        None => author::Attribute::declared(attribute.type_name.clone()),
+    };
+    if attribute.is_uniform {
+        authored = authored.uniform();
+    }
+    if attribute.is_custom {
+        authored = authored.custom();
+    }
+    for (key, value) in &attribute.metadata {
+        authored = authored.metadata(key.clone(), value.clone());
+    }
+    attribute.connections.iter().fold(authored, |authored, source| authored.connect(source.as_str()))
+}

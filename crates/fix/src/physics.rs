@@ -1,0 +1,231 @@
+//! Bodies, masses, colliders, contact materials, articulations (REP-158 §1.3).
+
+use nalgebra::{Quaternion, UnitQuaternion};
+use openusd::gf;
+use urdf_usd_stage::{Stage, Value, numbers};
+
+use super::frames::{Places, scale_numbers};
+use super::joints::turned;
+use super::notes::Notes;
+use super::scene::Scene;
+
+/// Takes physics to the new frames and units, and authors what is missing.
+pub fn settle(scene: &mut Scene, _stage: &Stage, places: &Places, notes: &mut Notes) {
+    for index in 0..scene.nodes.len() {
+        mass(scene, index, places, notes);
+        world(scene, index, places);
+    }
+    articulations(scene, notes);
+    colliders(scene, notes);
+    contacts(scene, notes);
+}
+
+/// Mass properties in the body's new frame.
+fn mass(scene: &mut Scene, index: usize, places: &Places, notes: &mut Notes) {
+    let (m, kg) = (places.meters, places.kilograms);
+    let affine = places.of(index);
+    let turn = places.turn_of(index);
+    let node = &mut scene.nodes[index];
+    scale_numbers(node, &["physics:mass"], kg);
+    scale_numbers(node, &["physics:density"], kg / (m * m * m));
+    scale_numbers(node, &["physics:diagonalInertia"], kg * m * m);
+    if !Places::is_identity(&affine) {
+        // Minus infinity means that it is not given.
+        if let Some(centre) =
+            node.value("physics:centerOfMass").and_then(numbers::<3>).filter(|c| c.iter().all(|c| c.is_finite()))
+        {
+            let c = affine.transform_point(&centre.into());
+            node.set(
+                "physics:centerOfMass",
+                "point3f",
+                Value::Vec3f(gf::Vec3f { x: c.x as f32, y: c.y as f32, z: c.z as f32 }),
+            );
+        }
+        let axes = node.value("physics:principalAxes").and_then(numbers::<4>);
+        let is_given = node
+            .value("physics:diagonalInertia")
+            .and_then(numbers::<3>)
+            .is_some_and(|inertia| inertia.iter().any(|i| *i != 0.0));
+        if is_given && turn.angle() > 1e-12 {
+            let [w, x, y, z] = axes.filter(|axes| axes.iter().any(|c| *c != 0.0)).unwrap_or([1.0, 0.0, 0.0, 0.0]);
+            let q = (turn * UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z))).into_inner();
+            let value = gf::Quatf { w: q.w as f32, x: q.i as f32, y: q.j as f32, z: q.k as f32 };
+            node.set("physics:principalAxes", "quatf", Value::Quatf(value));
+        }
+        for name in ["physics:velocity", "physics:angularVelocity"] {
+            if let Some(v) = node.value(name).and_then(numbers::<3>) {
+                node.set(name, "vector3f", Value::Vec3f(turned(&turn, v)));
+            }
+        }
+    }
+    scale_numbers(node, &["physics:velocity"], m);
+    if node.is_body() && !node.number("physics:mass").is_some_and(|mass| mass > 0.0) {
+        notes.left(
+            &node.path,
+            "the body has no mass, so each program computes another one",
+            "author physics:mass, in kg, and the inertia",
+        );
+    }
+    if node.is_body() && node.number("physics:mass").is_some() && !node.has("PhysicsMassAPI") {
+        node.apply("PhysicsMassAPI");
+        notes.changed(&node.path, "PhysicsMassAPI is applied now where a mass is authored");
+    }
+}
+
+/// Gravity.
+fn world(scene: &mut Scene, index: usize, places: &Places) {
+    let node = &mut scene.nodes[index];
+    scale_numbers(node, &["physics:gravityMagnitude"], places.meters);
+    if places.turned.angle() > 0.0 {
+        if let Some(direction) = node.value("physics:gravityDirection").and_then(numbers::<3>) {
+            node.set("physics:gravityDirection", "vector3f", Value::Vec3f(turned(&places.turned, direction)));
+        }
+    }
+}
+
+/// One articulation root in a tree: those below another are taken away.
+fn articulations(scene: &mut Scene, notes: &mut Notes) {
+    let is_root = |scene: &Scene, index: usize| scene.nodes[index].has("PhysicsArticulationRootAPI");
+    for index in 0..scene.nodes.len() {
+        if is_root(scene, index) && scene.upwards(index).skip(1).any(|above| is_root(scene, above)) {
+            let node = &mut scene.nodes[index];
+            node.schemas.retain(|schema| schema != "PhysicsArticulationRootAPI");
+            notes.changed(&node.path, "the articulation root below another one is taken away");
+        }
+    }
+}
+
+/// The purpose that a prim has: its own, or the nearest that is authored above.
+fn purpose(scene: &Scene, index: usize) -> String {
+    let authored =
+        scene.upwards(index).find_map(|above| scene.nodes[above].text("purpose").filter(|purpose| *purpose != "default"));
+    authored.unwrap_or("default").to_owned()
+}
+
+/// Colliders are guides, and what is seen is no collider.
+fn colliders(scene: &mut Scene, notes: &mut Notes) {
+    for index in 0..scene.nodes.len() {
+        let node = &scene.nodes[index];
+        if !node.is_collider() || !(node.has_points() || node.is_primitive()) {
+            continue;
+        }
+        if purpose(scene, index) != "guide" {
+            split(scene, index, notes);
+        }
+    }
+    for node in scene.nodes.iter_mut().filter(|node| node.is_collider() && (node.has_points() || node.is_primitive())) {
+        if node.text("physics:approximation").is_none() {
+            node.apply("PhysicsMeshCollisionAPI");
+            node.set_uniform("physics:approximation", "token", Value::Token("none".into()));
+            notes.changed(&node.path, "the collider says now that it is what it looks like: physics:approximation is none");
+        }
+    }
+}
+
+/// A shape that is seen and collides becomes two: a guide that collides beside one that is seen.
+fn split(scene: &mut Scene, index: usize, notes: &mut Notes) {
+    let Some(parent) = scene.nodes[index].parent else {
+        notes.left(&scene.nodes[index].path, "the root prim is a collider that is seen", "put the shape below the root prim");
+        return;
+    };
+    let name = scene.free_name(parent, &format!("{}_collision", scene.nodes[index].name()));
+    let type_name = scene.nodes[index].type_name.clone();
+    let copy = scene.add(parent, &name, &type_name);
+    let is_physics = |name: &str| name.starts_with("physics:") || name == "material:binding:physics";
+    let is_of_physics = |schema: &str| schema.starts_with("Physics");
+    let node = &mut scene.nodes[index];
+    let physics: Vec<_> = node.attributes.extract_if(.., |name, _| is_physics(name)).collect();
+    let targets: Vec<_> = node.relationships.extract_if(.., |name, _| is_physics(name)).collect();
+    let schemas: Vec<String> = node.schemas.extract_if(.., |schema| is_of_physics(schema)).collect();
+    let (was, is_named) =
+        (node.path.clone(), ["points", "faceVertexCounts", "faceVertexIndices", "subdivisionScheme", "orientation", "extent"]);
+    let form = node.attributes.iter().filter(|(name, _)| {
+        let is_number =
+            ["size", "radius", "radiusTop", "radiusBottom", "height", "axis", "width", "length", "doubleSided", "visibility"]
+                .contains(&name.as_str());
+        is_number || is_named.contains(&name.as_str()) || name.starts_with("xformOp")
+    });
+    let form: Vec<_> = form.map(|(name, attribute)| (name.clone(), attribute.clone())).collect();
+    let (source, is) = (node.source, scene.nodes[copy].path.clone());
+    let collider = &mut scene.nodes[copy];
+    collider.source = source;
+    collider.attributes.extend(form);
+    collider.attributes.extend(physics);
+    collider.relationships.extend(targets);
+    collider.schemas = schemas;
+    collider.set_uniform("purpose", "token", Value::Token("guide".into()));
+    for node in &mut scene.nodes {
+        for (name, targets) in &mut node.relationships {
+            if name.contains("filteredPairs") || name.starts_with("collection:") && name.contains("collider") {
+                targets.iter_mut().filter(|target| **target == was).for_each(|target| target.clone_from(&is));
+            }
+        }
+    }
+    notes.changed(was, "a shape that was seen and collided is two prims now, NAME and NAME_collision");
+}
+
+/// Every collider has a contact material.
+fn contacts(scene: &mut Scene, notes: &mut Notes) {
+    let mut missing = Vec::new();
+    for index in 0..scene.nodes.len() {
+        let node = &scene.nodes[index];
+        if node.is_collider()
+            && (node.has_points() || node.is_primitive())
+            && node.targets("material:binding:physics").is_empty()
+        {
+            // A binding above, or one for all purposes to a material with physics, is what counts: it is said on the collider now.
+            let names = ["material:binding:physics", "material:binding"];
+            let inherited = scene
+                .upwards(index)
+                .flat_map(|above| names.map(|name| scene.nodes[above].targets(name).first().cloned()))
+                .flatten();
+            let found = inherited
+                .into_iter()
+                .find(|path| scene.at(path).is_some_and(|material| scene.nodes[material].has("PhysicsMaterialAPI")));
+            missing.push((index, found));
+        }
+    }
+    for index in 0..scene.nodes.len() {
+        let node = &mut scene.nodes[index];
+        if node.has("PhysicsMaterialAPI") {
+            complete(node, notes);
+        }
+    }
+    if missing.is_empty() {
+        return;
+    }
+    let mut default = None;
+    for (index, found) in missing {
+        let material = found.unwrap_or_else(|| {
+            let made = *default.get_or_insert_with(|| default_material(scene));
+            scene.nodes[made].path.clone()
+        });
+        let node = &mut scene.nodes[index];
+        node.apply("MaterialBindingAPI");
+        node.relationships.insert("material:binding:physics".to_owned(), vec![material]);
+        notes.changed(&node.path, "the collider has a contact material bound for physics now");
+    }
+}
+
+/// The contact material of colliders that have none: what UsdPhysics says nothing about differs from engine to engine.
+fn default_material(scene: &mut Scene) -> usize {
+    let folder = scene.add(scene.root, "PhysicsMaterials", "Scope");
+    let material = scene.add(folder, "default", "Material");
+    let contact = urdf_usd_robot::Contact::default();
+    let node = &mut scene.nodes[material];
+    node.apply("PhysicsMaterialAPI");
+    node.set("physics:staticFriction", "float", Value::Float(contact.static_friction as f32));
+    node.set("physics:dynamicFriction", "float", Value::Float(contact.dynamic_friction as f32));
+    node.set("physics:restitution", "float", Value::Float(contact.restitution.unwrap_or(0.0) as f32));
+    material
+}
+
+/// A contact material says all that there is to say; what it does not is what UsdPhysics means by saying nothing.
+fn complete(node: &mut super::scene::Node, notes: &mut Notes) {
+    for name in ["physics:staticFriction", "physics:dynamicFriction", "physics:restitution"] {
+        if node.value(name).is_none() {
+            node.set(name, "float", Value::Float(0.0));
+            notes.changed(&node.path, "the contact material says now what UsdPhysics means where it said nothing: 0");
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! The tree of prims that is mended: what the stage composes, without the arcs that it composes from.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use urdf_usd_stage::{Attribute, Prim, PrimId, Specifier, Stage, Value};
+
+use super::notes::Notes;
+
+/// A prim that will be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Its path, in the source as in what is written.
+    pub path: String,
+    /// The prim of the stage it was made from.
+    pub source: PrimId,
+    /// The node above.
+    pub parent: Option<usize>,
+    /// The nodes below, in their order.
+    pub children: Vec<usize>,
+    pub type_name: String,
+    pub kind: Option<String>,
+    pub is_active: bool,
+    pub schemas: Vec<String>,
+    pub metadata: BTreeMap<String, Value>,
+    pub attributes: BTreeMap<String, Attribute>,
+    pub relationships: BTreeMap<String, Vec<String>>,
+}
+
+/// What is different of a prim and all below it in the variants of a set.
+#[derive(Clone, Debug, Default)]
+pub struct Variants {
+    /// The variant that is selected.
+    pub selection: String,
+    /// The scene with each variant, but for the selected one.
+    pub others: BTreeMap<String, Arc<Scene>>,
+}
+
+/// The prims that will be written, and their variants.
+#[derive(Clone, Debug, Default)]
+pub struct Scene {
+    /// Parents before their children.
+    pub nodes: Vec<Node>,
+    /// The default prim.
+    pub root: usize,
+    /// By the path of the prim that has the set, and its name.
+    pub variants: BTreeMap<(String, String), Variants>,
+    /// The variants that are composed, by the path of the prim that has the set, and its name.
+    pub selections: BTreeMap<(String, String), String>,
+    by_path: HashMap<String, usize>,
+}
+
+impl Node {
+    /// Whether nothing of it is different in another scene.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.has_the_same_head(other) && self.attributes == other.attributes && self.relationships == other.relationships
+    }
+
+    /// The same, but for properties.
+    pub fn has_the_same_head(&self, other: &Self) -> bool {
+        (&self.type_name, &self.kind, self.is_active, &self.schemas, &self.metadata)
+            == (&other.type_name, &other.kind, other.is_active, &other.schemas, &other.metadata)
+    }
+
+    /// Its own name.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Whether a schema is applied.
+    pub fn has(&self, schema: &str) -> bool {
+        self.schemas
+            .iter()
+            .any(|applied| applied == schema || applied.strip_prefix(schema).is_some_and(|rest| rest.starts_with(':')))
+    }
+
+    /// Applies a schema, if it is not.
+    pub fn apply(&mut self, schema: &str) {
+        if !self.has(schema) {
+            self.schemas.push(schema.to_owned());
+        }
+    }
+
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.attributes.get(name)?.value.as_ref()
+    }
+
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.value(name).and_then(urdf_usd_stage::text)
+    }
+
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.value(name).and_then(urdf_usd_stage::double)
+    }
+
+    pub fn targets(&self, name: &str) -> &[String] {
+        self.relationships.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Gives an attribute a value; one that is there keeps its type's flags and metadata.
+    pub fn set(&mut self, name: &str, type_name: &str, value: Value) {
+        let attribute = self.attributes.entry(name.to_owned()).or_insert_with(|| attribute(type_name));
+        type_name.clone_into(&mut attribute.type_name);
+        attribute.value = Some(value);
+        attribute.times.clear();
+    }
+
+    /// The same for an attribute that may not vary in time.
+    pub fn set_uniform(&mut self, name: &str, type_name: &str, value: Value) {
+        self.set(name, type_name, value);
+        if let Some(attribute) = self.attributes.get_mut(name) {
+            attribute.is_uniform = true;
+        }
+    }
+
+    pub fn is_body(&self) -> bool {
+        self.has("PhysicsRigidBodyAPI")
+    }
+
+    pub fn is_collider(&self) -> bool {
+        self.has("PhysicsCollisionAPI")
+    }
+
+    pub fn is_joint(&self) -> bool {
+        self.type_name.starts_with("Physics") && self.type_name.ends_with("Joint")
+    }
+
+    /// Whether its form is given by points.
+    pub fn has_points(&self) -> bool {
+        matches!(
+            self.type_name.as_str(),
+            "Mesh" | "Points" | "BasisCurves" | "NurbsCurves" | "NurbsPatch" | "HermiteCurves" | "TetMesh"
+        )
+    }
+
+    /// Whether its form is given by a few numbers.
+    pub fn is_primitive(&self) -> bool {
+        matches!(
+            self.type_name.as_str(),
+            "Cube" | "Sphere" | "Cylinder" | "Cylinder_1" | "Capsule" | "Capsule_1" | "Cone" | "Plane"
+        )
+    }
+
+    /// Whether it looks along an axis of its own, which must not be turned.
+    pub fn looks(&self) -> bool {
+        self.type_name == "Camera" || self.type_name.ends_with("Light")
+    }
+
+    /// Whether it has a transform.
+    pub fn is_xformable(&self) -> bool {
+        self.type_name == "Xform"
+            || self.type_name == "SkelRoot"
+            || self.type_name == "PointInstancer"
+            || self.has_points()
+            || self.is_primitive()
+            || self.looks()
+            || self.attributes.contains_key("xformOpOrder")
+    }
+}
+
+/// An attribute without a value.
+pub fn attribute(type_name: &str) -> Attribute {
+    Attribute {
+        type_name: type_name.to_owned(),
+        is_custom: false,
+        is_uniform: false,
+        value: None,
+        times: Vec::new(),
+        connections: Vec::new(),
+        metadata: BTreeMap::new(),
+        sites: Vec::new(),
+    }
+}
+
+impl Scene {
+    /// The prims of a stage that are there. `None` if it has no root prim to start from.
+    pub fn of(stage: &Stage, notes: &mut Notes) -> Option<Self> {
+        let is_root = |prim: &Prim| prim.parent.is_none() && prim.is_present();
+        let mut roots = stage.iter().filter(|(_, prim)| is_root(prim) && prim.type_name != "PhysicsScene").map(|(id, _)| id);
+        let default = stage.default_prim.filter(|id| is_root(&stage[*id]));
+        let root = default.or_else(|| {
+            let first = roots.next()?;
+            roots.next().is_none().then_some(first)
+        })?;
+        let mut scene = Self::default();
+        let mut nodes: Vec<Option<usize>> = vec![None; stage.prims.len()];
+        for (id, prim) in stage.iter() {
+            let parent = prim.parent.map(|parent| nodes[parent.0]);
+            if parent == Some(None) || prim.is_abstract || prim.specifier != Specifier::Def {
+                if prim.specifier == Specifier::Over && parent != Some(None) {
+                    notes.lost(
+                        &prim.path,
+                        "a prim that no layer defines is left out",
+                        "define it, or remove what is said of it",
+                    );
+                }
+                continue;
+            }
+            let parent = parent.flatten();
+            let index = scene.nodes.len();
+            nodes[id.0] = Some(index);
+            if let Some(parent) = parent {
+                scene.nodes[parent].children.push(index);
+            }
+            scene.by_path.insert(prim.path.clone(), index);
+            for set in &prim.variant_sets {
+                if let Some(selection) = &set.selection {
+                    scene.selections.insert((prim.path.clone(), set.name.clone()), selection.clone());
+                }
+            }
+            scene.nodes.push(Node {
+                path: prim.path.clone(),
+                source: id,
+                parent,
+                children: Vec::new(),
+                type_name: prim.type_name.clone(),
+                kind: prim.kind.clone(),
+                is_active: prim.is_active,
+                schemas: prim.schemas.clone(),
+                metadata: prim.metadata.clone(),
+                attributes: prim
+                    .attributes
+                    .iter()
+                    .map(|(name, attribute)| (name.clone(), Attribute { sites: Vec::new(), ..attribute.clone() }))
+                    .collect(),
+                relationships: prim.relationships.iter().map(|(name, rel)| (name.clone(), rel.targets.clone())).collect(),
+            });
+        }
+        scene.root = nodes[root.0]?;
+        Some(scene)
+    }
+
+    /// The name of the default prim.
+    pub fn name(&self) -> &str {
+        self.nodes.get(self.root).map_or("", Node::name)
+    }
+
+    pub fn at(&self, path: &str) -> Option<usize> {
+        self.by_path.get(path).copied()
+    }
+
+    /// Adds a prim below another, or gives the one that is there.
+    pub fn add(&mut self, parent: usize, name: &str, type_name: &str) -> usize {
+        let path = format!("{}/{name}", self.nodes[parent].path);
+        if let Some(index) = self.at(&path) {
+            return index;
+        }
+        let index = self.nodes.len();
+        let source = self.nodes[parent].source;
+        self.by_path.insert(path.clone(), index);
+        self.nodes[parent].children.push(index);
+        self.nodes.push(Node {
+            path,
+            source,
+            parent: Some(parent),
+            children: Vec::new(),
+            type_name: type_name.to_owned(),
+            kind: None,
+            is_active: true,
+            schemas: Vec::new(),
+            metadata: BTreeMap::new(),
+            attributes: BTreeMap::new(),
+            relationships: BTreeMap::new(),
+        });
+        index
+    }
+
+    /// A name below a prim that is not taken.
+    pub fn free_name(&self, parent: usize, wanted: &str) -> String {
+        let above = &self.nodes[parent].path;
+        let is_free = |name: &String| self.at(&format!("{above}/{name}")).is_none();
+        std::iter::once(wanted.to_owned()).chain((1..).map(|n| format!("{wanted}_{n}"))).find(is_free).unwrap_or_default()
+    }
+
+    /// The node and those above it, the nearest first.
+    pub fn upwards(&self, index: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(index), |&index| self.nodes[index].parent)
+    }
+
+    /// A node and all below it, parents before their children, in their order.
+    pub fn subtree(&self, index: usize) -> Vec<usize> {
+        let (mut all, mut stack) = (Vec::new(), vec![index]);
+        while let Some(index) = stack.pop() {
+            all.push(index);
+            stack.extend(self.nodes[index].children.iter().rev());
+        }
+        all
+    }
+
+    /// All nodes, parents before their children, in their order.
+    pub fn in_order(&self) -> Vec<usize> {
+        let roots = (0..self.nodes.len()).filter(|&index| self.nodes[index].parent.is_none());
+        roots.flat_map(|root| self.subtree(root)).collect()
+    }
+}
