@@ -49,10 +49,12 @@ enum Command {
     Convert(Box<Convert>),
     /// Show the link tree, joints, frames and interfaces of a converted asset, or the robots in a glTF file
     Inspect(Inspect),
-    /// Hold a glTF file against the rules of EXT_robot_kinematics, or with --live a running robot against its OpenUSD asset
+    /// Hold an OpenUSD asset against the rules of REP-158, a glTF file against those of EXT_robot_kinematics, or with --live a running
+    /// robot against its OpenUSD asset
     ///
-    /// Every MUST of the specification (docs/EXT_robot_kinematics) that the file breaks is an error, every SHOULD a warning.
-    /// Accessors, meshes, images and the rest of core glTF are not looked at: the Khronos glTF validator checks those.
+    /// What the specification says must be so and is not is an error, what should be so a warning, what may be so at most an info;
+    /// docs/rules.md has all rules.
+    /// Of a glTF file, accessors, meshes, images and the rest of core glTF are not looked at: the Khronos glTF validator checks those.
     ///
     /// With --live a node listens to TF and joint states for some seconds and says of every frame that the asset declares (REP-158
     /// §2.7) whether it is there, under the right parent, on the right topic and in the right place, and if not, why.
@@ -149,16 +151,11 @@ fn convert(arguments: &Convert) -> ExitCode {
             return wrong(&format!("{option} adds to the OpenUSD layers; name \"usd\" among --formats"));
         }
     }
-    let resolve::Options { packages, package_paths, allowed_roots, .. } = &options.resolve;
-    for (option, directory) in packages
-        .iter()
-        .map(|(name, directory)| (format!("--package {name}"), directory))
-        .chain(package_paths.iter().map(|d| ("--package-path".to_owned(), d)))
-        .chain(allowed_roots.iter().map(|d| ("--allowed-root".to_owned(), d)))
-    {
-        if !directory.is_dir() {
-            return wrong(&format!("{option}: {} is not a directory", directory.display()));
-        }
+    if options.check && !(formats.usd || formats.usdz) {
+        return wrong("--check is about the OpenUSD asset; name \"usd\" or \"usdz\" among --formats");
+    }
+    if let Some(message) = no_folder(&options.resolve) {
+        return wrong(&message);
     }
     let xacro_arguments: Vec<xacro::Argument> =
         arguments.xacro_args.iter().chain(&arguments.xacro_arguments).cloned().collect();
@@ -210,6 +207,16 @@ fn convert(arguments: &Convert) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Says which folder that was given is none.
+fn no_folder(options: &resolve::Options) -> Option<String> {
+    let resolve::Options { packages, package_paths, allowed_roots, .. } = options;
+    let packages = packages.iter().map(|(name, directory)| (format!("--package {name}"), directory));
+    let paths = package_paths.iter().map(|directory| ("--package-path".to_owned(), directory));
+    let roots = allowed_roots.iter().map(|directory| ("--allowed-root".to_owned(), directory));
+    let (option, directory) = packages.chain(paths).chain(roots).find(|(_, directory)| !directory.is_dir())?;
+    Some(format!("{option}: {} is not a directory", directory.display()))
 }
 
 /// How long a conversion may take before a bar shows how far it is.

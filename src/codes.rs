@@ -14,6 +14,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("OpenUSD", crate::usd::codes::ALL),
     ("glTF", crate::gltf::codes::ALL),
     ("Reading glTF", crate::gltf::read::codes::ALL),
+    ("REP-158, as `urdf_usd check` holds it", crate::rep158::codes::ALL),
     ("EXT_robot_kinematics, as `urdf_usd check` holds it", crate::gltf::check::codes::ALL),
     ("ROS", crate::ros::codes::ALL),
     ("The node", crate::bridge::codes::ALL),
@@ -26,8 +27,16 @@ pub fn explain(id: &str) -> Option<String> {
     if let Some(rule) = crate::gltf::check::RULES.iter().find(|rule| rule.code.id == id) {
         return Some(rule.to_string());
     }
+    if let Some(rule) = crate::rep158::RULES.iter().find(|rule| rule.code.id == id) {
+        return Some(of_rep158(rule));
+    }
     let Code { id, severity, meaning, outcome } = find(id)?;
     Some(format!("{id} ({severity})\n\nWhat is wrong: {meaning}\n\nWhat happens: {outcome}\n"))
+}
+
+/// A rule of REP-158, with the number of its section.
+fn of_rep158(rule: &crate::rep158::Rule) -> String {
+    rule.to_string().replacen("The specification (", &format!("REP-158 {} (", rule.section.1), 1)
 }
 
 /// The code with this id.
@@ -44,9 +53,11 @@ mod tests {
     #[test]
     fn codes_are_unique_and_kebab_case() {
         let mut seen = HashSet::new();
+        let is_number = |number: &str| number.split('.').all(|part| part.parse::<u32>().is_ok());
         for code in GROUPS.iter().flat_map(|(_, codes)| *codes) {
             assert!(seen.insert(code.id), "{} is defined twice", code.id);
-            assert!(code.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{}", code.id);
+            let is_kebab = code.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+            assert!(is_kebab || code.id.strip_prefix("REP158-").is_some_and(is_number), "{}", code.id);
             assert!(!code.meaning.is_empty() && !code.outcome.is_empty(), "{}", code.id);
         }
     }
@@ -83,18 +94,28 @@ mod tests {
     #[test]
     fn the_documentation_explains_every_rule() {
         let mut text = String::from(
-            "# Rules\n\nWhat `urdf_usd check` looks at in a glTF file with \
-            [EXT_robot_kinematics](EXT_robot_kinematics/README.md): for each rule the sentence of the specification, what is wrong \
-            where it is broken and what comes of that, and an example. `urdf_usd check --explain CODE` prints the same.\n\nThe places \
-            in the examples are JSON pointers into [sampler.gltf](EXT_robot_kinematics/test/sampler.gltf), which follows all rules; \
-            those that do not begin with `/` are below `/extensions/EXT_robot_kinematics/`.\n\nThis page is made from the source: \
-            `UPDATE_DOCS=1 cargo test --ignore-rust-version --lib codes`.\n",
+            "# Rules\n\nWhat `urdf_usd check` looks at: for each rule the sentence of the specification, what is wrong where it is \
+            broken and what comes of that, and an example. `urdf_usd check --explain CODE` prints the same. In a glTF file it looks at \
+            [the rules of EXT_robot_kinematics](#ext_robot_kinematics), in an OpenUSD asset at [those of REP-158](#rep-158).\n\nThis \
+            page is made from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version --lib codes`.\n\n## EXT_robot_kinematics\n\n\
+            The specification is [here](EXT_robot_kinematics/README.md). The places in the examples are JSON pointers into \
+            [sampler.gltf](EXT_robot_kinematics/test/sampler.gltf), which follows all rules; those that do not begin with `/` are below \
+            `/extensions/EXT_robot_kinematics/`.\n",
         );
         for rule in crate::gltf::check::RULES {
             let (_, rest) = rule.to_string().split_once("\n").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
             let (title, anchor) = rule.section;
             let rest = rest.replacen(&format!("\"{title}\""), &format!("[{title}](EXT_robot_kinematics/README.md{anchor})"), 1);
-            let _ = write!(text, "\n## {}\n\n*{}*\n{rest}", rule.code.id, rule.code.severity);
+            let _ = write!(text, "\n### {}\n\n*{}*\n{rest}", rule.code.id, rule.code.severity);
+        }
+        text.push_str(
+            "\n## REP-158\n\nThe examples are files of an asset, the first of which is opened. Where the text of one does not begin with \
+            `#usda`, it follows a header with the metadata that REP-158 asks for.\n",
+        );
+        for rule in crate::rep158::RULES {
+            let explained = super::of_rep158(rule);
+            let (_, rest) = explained.split_once('\n').unwrap();
+            let _ = write!(text, "\n### {}\n\n*{}*\n{rest}", rule.code.id, rule.code.severity);
         }
         assert_page("rules.md", &text);
     }
@@ -106,6 +127,7 @@ mod tests {
             assert!(text.contains(code.id) && text.contains(code.meaning) && text.contains(code.outcome), "{text}");
         }
         assert!(explain("kinematics-axis-zero").unwrap().contains("This breaks the rule"));
+        assert!(explain("REP158-1.1.1").unwrap().contains("REP-158 §1.1 (\"Units and Coordinate Systems\"): `metersPerUnit`"));
         assert_eq!(explain("none-such"), None);
     }
 }

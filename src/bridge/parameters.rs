@@ -421,7 +421,7 @@ mod tests {
     /// A value for every parameter, none its default.
     const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
          packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
-         bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, gltf.animations: true, \
+         bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, check: true, gltf.animations: true, \
          gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, discover: true, capture_interfaces: true, \
          description_from: '*/rsp', urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
          time_limit: 60.0, max_assets: 7, workers: 3, cache_mb: 64, watch_files: false, diagnostics_period: 2.0, \
@@ -511,6 +511,7 @@ mod tests {
                 srdf: Some("/s.srdf".into()),
                 xrdf: Some("/x.xrdf".into()),
                 stand_ins: true,
+                check: true,
                 strict: true,
                 time_limit: Some(Duration::from_secs(60)),
                 gltf: Extent { animations: true, physics: true, compression: Compression::Meshopt },

@@ -1,5 +1,5 @@
-//! `urdf_usd check`: what an asset breaks of the rules, or where a running robot differs from it; for people, for programs, and for code
-//! scanning.
+//! `urdf_usd check`: what an asset breaks of the rules (REP-158 for OpenUSD, EXT_robot_kinematics for glTF), or where a running robot
+//! differs from it; for people, for programs, and for code scanning.
 
 mod live;
 
@@ -8,15 +8,18 @@ use std::fs::File;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::{failed, plural, print_json, sarif, show_diagnostics, wrong};
+use super::{failed, no_folder, plural, print_json, sarif, show_diagnostics, wrong};
 use crate::codes;
 use crate::convert;
-use crate::diagnostic::{Diagnostic, Severity, did_you_mean, escape_controls, nearest};
+use crate::diagnostic::{Diagnostic, Place, Severity, did_you_mean, escape_controls, nearest};
 use crate::gltf;
+use crate::rep158::{self, VariantChoice};
+use crate::resolve::{self, Resolver};
 use crate::tf_check::Limits;
 
 /// A GLB can't be larger, and a .gltf need not be.
@@ -28,7 +31,8 @@ const MAX_LINE: usize = 240;
 /// The command's arguments.
 #[derive(Args)]
 pub struct Check {
-    /// The .glb or .gltf file, or an asset's folder; with --live the entry file of an OpenUSD asset, or its folder
+    /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz), a .glb or .gltf file, or an asset's folder, whose OpenUSD files
+    /// come first; also as package://PACKAGE/FILE
     #[arg(required_unless_present = "explain")]
     asset: Option<PathBuf>,
     /// Say what a code means: what the rule demands, what comes of breaking it, and an example
@@ -46,9 +50,26 @@ pub struct Check {
     /// How far a frame may be turned from what the asset says, in rad
     #[arg(long, value_name = "RADIANS", default_value_t = 0.01, requires = "live", value_parser = positive)]
     angle_tolerance: f64,
-    /// Frames that are not looked at (may be given several times): * stands for any characters, ? for one
-    #[arg(long, value_name = "PATTERN", requires = "live")]
+    /// A code that alone is looked at (may be given several times): * at its end stands for any characters
+    #[arg(long, value_name = "CODE", conflicts_with = "live")]
+    select: Vec<String>,
+    /// What is not looked at (may be given several times): codes, in which * at the end stands for any characters; with --live frames,
+    /// in which * stands for any characters, ? for one
+    #[arg(long, value_name = "PATTERN")]
     ignore: Vec<String>,
+    /// A variant of an OpenUSD asset that is selected instead of the asset's own choice (may be given several times): of the set on all
+    /// prims that have it, or on one
+    #[arg(long, value_name = "SET=NAME|/PRIM{SET=NAME}", conflicts_with = "live")]
+    variant: Vec<VariantChoice>,
+    /// Look at each variant of an OpenUSD asset, one after the other, and not at the selected ones only
+    #[arg(long, conflicts_with = "live")]
+    all_variants: bool,
+    /// Where a ROS package is, for package:// URIs (may be given several times). It comes before everything else
+    #[arg(long, value_name = "NAME=DIR", value_parser = named_folder)]
+    package: Vec<(String, PathBuf)>,
+    /// A folder that holds ROS packages (may be given several times). It comes before the ament index (AMENT_PREFIX_PATH)
+    #[arg(long, value_name = "DIR")]
+    package_path: Vec<PathBuf>,
     /// `--ros-args …`, as for any ROS 2 node; whatever follows, up to `--`, is one of them
     #[arg(long, num_args = 0.., allow_hyphen_values = true, value_terminator = "--", value_name = "ARGS", requires = "live")]
     ros_args: Vec<OsString>,
@@ -119,6 +140,19 @@ pub fn run(arguments: &Check) -> ExitCode {
         }
     }
     let Some(asset) = &arguments.asset else { return ExitCode::SUCCESS };
+    let packages = resolve::Options {
+        packages: arguments.package.clone(),
+        package_paths: arguments.package_path.clone(),
+        ..resolve::Options::from_environment()
+    };
+    if let Some(message) = no_folder(&packages) {
+        return wrong(&message);
+    }
+    let resolver = Arc::new(Resolver::new(packages));
+    let asset = match in_package(asset, &resolver) {
+        Ok(asset) => asset,
+        Err(message) => return failed(&message),
+    };
     if arguments.live {
         let limits = Limits {
             position: arguments.position_tolerance,
@@ -127,26 +161,93 @@ pub fn run(arguments: &Check) -> ExitCode {
             ..Limits::default()
         };
         let Check { format, timeout, .. } = *arguments;
-        return live::run(live::Listen { asset, format, timeout, limits, ros_args: &arguments.ros_args });
+        return live::run(live::Listen { asset: &asset, format, timeout, limits, ros_args: &arguments.ros_args });
     }
-    let opened = convert::entry(asset, &["glb", "gltf"]).and_then(|file| Ok((read(&file)?, file)));
-    let (bytes, asset) = match &opened {
-        Ok((bytes, file)) => (bytes, file),
-        Err(message) => return failed(message),
+    for pattern in arguments.select.iter().chain(&arguments.ignore) {
+        let options = rep158::Options { select: vec![pattern.clone()], ..rep158::Options::default() };
+        if !codes::GROUPS.iter().flat_map(|(_, codes)| *codes).any(|code| options.wants(code.id)) {
+            return unknown_code(pattern);
+        }
+    }
+    let asset = match convert::entry(&asset, &["usda", "usd", "usdc", "usdz", "glb", "gltf"]) {
+        Ok(file) => file,
+        Err(message) => return failed(&message),
     };
-    let mut diagnostics = gltf::check::check(bytes, Some(asset));
+    let options = rep158::Options {
+        variants: arguments.variant.clone(),
+        all_variants: arguments.all_variants,
+        select: arguments.select.clone(),
+        ignore: arguments.ignore.clone(),
+        interfaces: resolver.interfaces(),
+        packages: Some(resolver),
+    };
+    let found = if is_usd(&asset) {
+        of_usd(&asset, &options)
+    } else if options.all_variants || !options.variants.is_empty() {
+        return wrong("--variant and --all-variants are about OpenUSD assets");
+    } else {
+        of_gltf(&asset, &options)
+    };
+    let (mut diagnostics, text) = match found {
+        Ok(found) => found,
+        Err(message) => return failed(&message),
+    };
     let counts = Counts::of(&diagnostics);
     let least = arguments.severity.into();
     diagnostics.retain(|diagnostic| diagnostic.severity >= least);
     let printed = match arguments.format {
         Format::Text => {
-            print_text(asset, bytes, diagnostics, counts);
+            print_text(&asset, &text, diagnostics, counts);
             ExitCode::SUCCESS
         }
-        Format::Json => print_json(&Findings { asset, diagnostics: &diagnostics, counts }),
+        Format::Json => print_json(&Findings { asset: &asset, diagnostics: &diagnostics, counts }),
         Format::Sarif => print_json(&sarif::log(&diagnostics)),
     };
     if counts.error > 0 { ExitCode::FAILURE } else { printed }
+}
+
+/// What was found, and the bytes that the places of glTF's findings are in.
+type Found = Result<(Vec<Diagnostic>, Vec<u8>), String>;
+
+fn of_gltf(asset: &Path, options: &rep158::Options) -> Found {
+    let (file, bytes) = regular(asset)?;
+    if bytes > MAX_BYTES {
+        return Err(format!("{} has {bytes} bytes, more than a GLB can hold", asset.display()));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
+    let mut found = gltf::check::check(&bytes, Some(asset));
+    found.retain(|finding| options.wants(finding.code));
+    Ok((found, bytes))
+}
+
+fn of_usd(asset: &Path, options: &rep158::Options) -> Found {
+    regular(asset)?;
+    let (stage, found) = rep158::check_stage(asset, options).map_err(|error| error.to_string())?;
+    let names_type = |name: &String| name.starts_with("ros:") && name.ends_with(":type");
+    if options.interfaces.is_none() && stage.prims.iter().any(|prim| prim.attributes.keys().any(names_type)) {
+        let note = "note: no ROS workspace is sourced (AMENT_PREFIX_PATH), so whether the interface types that the asset names exist is \
+                    not looked at";
+        let _ = writeln!(std::io::stderr(), "{note}");
+    }
+    Ok((found, Vec::new()))
+}
+
+fn is_usd(asset: &Path) -> bool {
+    let extension = asset.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    matches!(extension.as_str(), "usd" | "usda" | "usdc" | "usdz")
+}
+
+/// The path that is meant by `package://PACKAGE/FILE`; any other path as it is.
+fn in_package(asset: &Path, resolver: &Resolver) -> Result<PathBuf, String> {
+    let Some(inside) = asset.to_str().and_then(|asset| asset.strip_prefix("package://")) else { return Ok(asset.to_owned()) };
+    let (name, file) = inside.split_once('/').unwrap_or((inside, ""));
+    resolver.package(name, None).map(|package| package.folder.join(file)).map_err(|error| error.to_string())
+}
+
+fn named_folder(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, folder) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or("it is not NAME=DIR")?;
+    Ok((name.to_owned(), folder.into()))
 }
 
 /// Says that there is no such code: the command line is wrong.
@@ -160,40 +261,36 @@ fn positive(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|number: &f64| *number >= 0.0).ok_or_else(|| "it is not a number from 0 up".to_owned())
 }
 
-fn read(asset: &Path) -> Result<Vec<u8>, String> {
-    let shown = asset.display();
-    let extension = asset.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    if matches!(extension.as_str(), "usd" | "usda" | "usdc" | "usdz") {
-        return Err(format!(
-            "{shown} is an OpenUSD asset, and this version checks the rules of glTF files only (.glb, .gltf); --live holds its frames \
-             against a robot that runs"
-        ));
-    }
-    let cannot = |error: std::io::Error| format!("cannot read {shown}: {error}");
+/// An open file with its size in bytes.
+fn regular(asset: &Path) -> Result<(File, u64), String> {
+    let cannot = |error: std::io::Error| format!("cannot read {}: {error}", asset.display());
     // Asked before it is opened: opening a pipe would wait for its other end, and a device has no end.
     let metadata = std::fs::metadata(asset).map_err(cannot)?;
     if !metadata.is_file() {
-        return Err(format!("{shown} is no regular file; give a .glb or .gltf file"));
+        return Err(format!("{} is no regular file; give a .usda, .usd, .usdc, .usdz, .glb or .gltf file", asset.display()));
     }
-    let file = File::open(asset).map_err(cannot)?;
-    if metadata.len() > MAX_BYTES {
-        return Err(format!("{shown} has {} bytes, more than a GLB can hold", metadata.len()));
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(cannot)?;
-    Ok(bytes)
+    Ok((File::open(asset).map_err(cannot)?, metadata.len()))
 }
 
-fn print_text(asset: &Path, bytes: &[u8], mut diagnostics: Vec<Diagnostic>, counts: Counts) {
+/// `text`: of a glTF file; the layers of OpenUSD are read for their excerpts.
+fn print_text(asset: &Path, text: &[u8], mut diagnostics: Vec<Diagnostic>, counts: Counts) {
     let hidden = counts.error + counts.warning + counts.info - diagnostics.len();
-    let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
+    let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
+    let is_long = |line: &&[u8]| line.len() > MAX_LINE;
+    let has_excerpt = |place: &Place| {
+        place.line > 0
+            && if is_usd(asset) {
+                place.file.as_ref().is_some_and(|file| file.is_file())
+            } else {
+                !lines.get(place.line as usize - 1).is_some_and(is_long)
+            }
+    };
     for diagnostic in &mut diagnostics {
         let place = &mut diagnostic.place;
-        let is_long = |line: &&[u8]| line.len() > MAX_LINE;
-        if place.line > 0 && !lines.get(place.line as usize - 1).is_some_and(is_long) {
+        if has_excerpt(place) {
             continue;
         }
-        // Without an excerpt, the pointer says where it is; a line without a number has none.
+        // Without an excerpt, the element says where it is; a line without a number has none.
         let position = if place.line > 0 { format!("line {}, column {}, ", place.line, place.column) } else { String::new() };
         if !place.element.is_empty() {
             diagnostic.message = format!("{} ({position}{})", diagnostic.message, place.element);

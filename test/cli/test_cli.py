@@ -56,6 +56,7 @@ def test_no_command():
         (["convert", URDF, "--mesh-up-axis", "w"], ["ignore", "honor"]),
         (["convert", URDF, "--srdf-file", "/dev"], ["--srdf-file", "no regular file"]),
         (["convert", URDF, "--time-limit", "-1"], ["--time-limit", "86400"]),
+        (["convert", URDF, "--formats", "glb", "--check"], ["--check", "usdz"]),
         (["convert", URDF, "--simready-metadata", "author=A"], ["--simready"]),
         (["convert", URDF, "--package", "sample_arm"], ["sample_arm", "NAME=DIR"]),
         (["convert", URDF, "--package", "=/tmp"], ["NAME=DIR"]),
@@ -348,11 +349,11 @@ def test_an_asset_is_opened_by_its_folder(asset, tmp_path):
     copy = shutil.copytree(asset.parent, tmp_path / "copy of arm")
     for folder, file in ((asset.parent, asset), (copy, copy / asset.name)):
         assert run("inspect", folder).stdout == run("inspect", file).stdout != ""
-        checked = [json.loads(run("check", "--format", "json", path).stdout) for path in (folder, file.with_suffix(".glb"))]
+        checked = [json.loads(run("check", "--format", "json", path).stdout) for path in (folder, file)]
         assert checked[0] == checked[1]
     (copy / "report.json").unlink()
     message(run("inspect", copy), 1, "holds no copy of arm.usda")
-    message(run("check", copy), 1, "holds no copy of arm.glb")
+    message(run("check", copy), 1, "holds no copy of arm.usda")
 
 
 def test_inspect_nothing(tmp_path):

@@ -17,6 +17,8 @@ codes! {
         "A box was asked for in place of a visual mesh that can't be read, but nothing says how large the link is.",
         "The visual shows nothing.";
     OUTPUT Error "output-unwritable": "The asset cannot be written.", "Nothing is published; the last revision stays.";
+    UNCHECKED Warning "asset-unchecked": "The asset was to be held against REP-158, and could not be.",
+        "It is published; nothing is known of the rules that it breaks.";
     SIMREADY_INCOMPLETE Warning "simready-incomplete":
         "SimReady's metadata is asked for, and something that it must say is not known: who made the robot, or its licence.",
         "The field is left out of the metadata; SimReady's validation will name it.";

@@ -3,6 +3,7 @@
 //! This module knows the order of things and every reader and writer; it knows neither ROS nor HTTP, nor what is in a layer.
 
 mod asset;
+mod check;
 pub mod codes;
 mod context;
 mod identity;
@@ -346,6 +347,9 @@ fn run(
         let subject =
             simready::Subject { robot: &robot, name: &name, asset: &written, source: from, provenance, directory: &directory };
         diagnostics.extend(simready::add(simready, &subject, &mut outputs));
+    }
+    if job.options.check {
+        diagnostics.extend(check::found(&outputs, &name, &directory, &job.options.resolve));
     }
     let write = start.elapsed();
     diagnostics = source.told(diagnostics);

@@ -51,9 +51,9 @@ pub(super) fn remember(job: &Job, hash: Option<&str>, store: &Store, report: &Re
     }
 }
 
-/// `None` if nothing is kept, or the outcome depends on more than the job and files: on the date.
+/// `None` if nothing is kept, or the outcome depends on more than the job and files: on the date, on what a workspace holds.
 fn key(job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> {
-    if !store.keeps() || job.options.simready || job.options.dated {
+    if !store.keeps() || job.options.simready || job.options.dated || job.options.check {
         return None;
     }
     // How long it may take changes nothing of what comes out.

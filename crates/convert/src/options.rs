@@ -42,6 +42,8 @@ pub struct Options {
     pub xrdf: Option<PathBuf>,
     /// Whether a box shows in place of a visual mesh that can't be read.
     pub stand_ins: bool,
+    /// Whether the OpenUSD asset is held against the rules of REP-158 before it is published.
+    pub check: bool,
     /// Publish nothing if there is any warning.
     pub strict: bool,
     /// How long the conversion may take; then it ends with `convert-timed-out`. `None`: as long as it needs.
@@ -166,6 +168,13 @@ pub static TABLE: &[Opt<Options>] = &[
         "",
         field!(Options.stand_ins),
         "Show a box in place of a visual mesh that can't be read: around the link's colliders, or with its mass and inertia.",
+    ),
+    Opt::new(
+        "check",
+        Kind::Switch,
+        "",
+        field!(Options.check),
+        "Hold the OpenUSD asset against the rules of REP-158, in every variant, and add what it breaks to the report.",
     ),
     Opt::new("strict", Kind::Switch, "", field!(Options.strict), "Write nothing if there is any warning."),
     Opt::new(

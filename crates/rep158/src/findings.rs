@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
-use urdf_usd_stage::{LayerId, PrimId, Stage};
+use urdf_usd_stage::{LayerId, Places, PrimId, Site, Stage};
 
 /// How many findings of one code are told apart; of the others, only how many there are.
 pub const MOST_PER_CODE: usize = 100;
@@ -14,12 +14,13 @@ pub const MOST_PER_CODE: usize = 100;
 pub struct Findings<'a> {
     stage: &'a Stage,
     list: Collector,
-    files: HashMap<LayerId, Arc<Path>>,
+    /// The layers that are spoken of: their files, and what stands where in those that are text.
+    layers: HashMap<LayerId, (Arc<Path>, Places)>,
 }
 
 impl<'a> Findings<'a> {
     pub(super) fn new(stage: &'a Stage) -> Self {
-        Self { stage, list: Collector::new(Most::OfEachCode(MOST_PER_CODE)), files: HashMap::new() }
+        Self { stage, list: Collector::new(Most::OfEachCode(MOST_PER_CODE)), layers: HashMap::new() }
     }
 
     /// A finding about a composed prim, or a property of it. The layer with the strongest opinion is named.
@@ -33,8 +34,8 @@ impl<'a> Findings<'a> {
     ) {
         let prim = &self.stage[prim];
         let element = property.map_or_else(|| prim.path.clone(), |name| format!("{}.{name}", prim.path));
-        let layer = prim.site(property).map(|site| site.layer);
-        self.push(code, layer, element, message.into(), help.into());
+        let site = prim.site(property).cloned();
+        self.push(code, site, element, message.into(), help.into());
     }
 
     /// A finding about what stands in a layer: `path` is that of a prim or property in it, empty for the layer itself.
@@ -46,20 +47,26 @@ impl<'a> Findings<'a> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.push(code, Some(layer), path.into(), message.into(), help.into());
+        let path = path.into();
+        self.push(code, Some(Site { layer, path: path.clone() }), path, message.into(), help.into());
     }
 
     /// A finding about the stage as a whole: it is the root layer's.
     pub fn stage(&mut self, code: &'static Code, message: impl Into<String>, help: impl Into<String>) {
-        self.push(code, Some(LayerId(0)), String::new(), message.into(), help.into());
+        self.layer(code, LayerId(0), "", message, help);
     }
 
-    fn push(&mut self, code: &'static Code, layer: Option<LayerId>, element: String, message: String, help: String) {
-        let stage = self.stage;
-        let file = layer
-            .filter(|layer| layer.0 < stage.layers.len())
-            .map(|layer| Arc::clone(self.files.entry(layer).or_insert_with(|| stage[layer].path.as_path().into())));
-        let place = Place { file, element, ..Place::default() };
+    fn push(&mut self, code: &'static Code, site: Option<Site>, element: String, message: String, help: String) {
+        let mut place = Place { element, ..Place::default() };
+        if let Some(Site { layer: id, path }) = site.filter(|site| site.layer.0 < self.stage.layers.len()) {
+            let layer = &self.stage[id];
+            let (file, places) = self.layers.entry(id).or_insert_with(|| {
+                let text = if layer.is_binary { None } else { std::fs::read(&layer.path).ok() };
+                (layer.path.as_path().into(), text.map(|text| Places::of(&text)).unwrap_or_default())
+            });
+            place.file = Some(Arc::clone(file));
+            (place.line, place.column) = places.at(&path).unwrap_or_default();
+        }
         self.list.push(Diagnostic::new(code, place, message).help(help));
     }
 

@@ -16,8 +16,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use urdf_usd_diagnostic::{self as diagnostic, Diagnostic, run_rules};
-pub use urdf_usd_stage::VariantChoice;
-use urdf_usd_stage::{OpenError, Stage};
+pub use urdf_usd_stage::{OpenError, Stage, VariantChoice};
 
 use findings::Findings;
 use subject::Subject;
@@ -49,8 +48,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether a rule is looked at.
-    fn wants(&self, code: &str) -> bool {
+    /// Whether findings with this code are asked for.
+    pub fn wants(&self, code: &str) -> bool {
         let is_in = |list: &[String]| {
             list.iter().any(|pattern| pattern.strip_suffix('*').map_or(pattern == code, |start| code.starts_with(start)))
         };
@@ -64,6 +63,14 @@ impl Options {
 /// # Errors
 /// If the root layer can't be read, or a variant is asked for that the asset doesn't have.
 pub fn check(entry: &Path, options: &Options) -> Result<Vec<Diagnostic>, OpenError> {
+    check_stage(entry, options).map(|(_, found)| found)
+}
+
+/// [`check`] for those who also want the stage, with the variants that [`Options::variants`] selects.
+///
+/// # Errors
+/// Those of [`check`].
+pub fn check_stage(entry: &Path, options: &Options) -> Result<(Stage, Vec<Diagnostic>), OpenError> {
     let open = |variants: &[VariantChoice]| {
         let variants = variants.to_vec();
         Stage::open(entry, &urdf_usd_stage::Options { variants, packages: options.packages.clone(), ..Default::default() })
@@ -82,7 +89,7 @@ pub fn check(entry: &Path, options: &Options) -> Result<Vec<Diagnostic>, OpenErr
             }
         }
     }
-    Ok(found)
+    Ok((stage, found))
 }
 
 fn of_stage(stage: &Stage, options: &Options) -> Vec<Diagnostic> {

@@ -19,6 +19,7 @@ mod candidates;
 pub mod codes;
 mod error;
 mod files;
+mod interfaces;
 mod package;
 mod roots;
 mod states;

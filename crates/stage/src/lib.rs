@@ -7,7 +7,9 @@
 //! This module must not know robots, REP-158 or any schema but those of transforms; nothing in a file makes it panic.
 
 mod layer;
+mod lex;
 mod open;
+mod places;
 mod prim;
 mod shallow;
 mod transform;
@@ -19,6 +21,7 @@ use std::path::PathBuf;
 pub use layer::{Layer, LayerId, LayerPrim, LayerProperty};
 pub use open::{OpenError, Options, VariantChoice};
 pub use openusd::sdf::Value;
+pub use places::Places;
 pub use prim::{Arc, ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet};
 pub use shallow::{DEEPEST, Shallow, on_large_stack, read_file};
 pub use transform::{Local, Op, OpKind, XformStack, rigid};

@@ -13,6 +13,8 @@ use std::time::SystemTime;
 use openusd::ar::{self, Asset, AssetInfo, DefaultResolver, ResolvedPath, Resolver};
 use urdf_usd_resolve::Resolver as Packages;
 
+use super::lex::{Part, part};
+
 /// The deepest nesting of prims, and of brackets in the text of a layer. What this program writes has less than 80.
 pub const DEEPEST: usize = 256;
 
@@ -160,66 +162,18 @@ fn refusal(reason: String) -> io::Error {
 /// none, by the rules of `openusd`'s lexer: a part that it takes for text must not hide brackets here.
 fn nesting(text: &[u8]) -> usize {
     let (mut at, mut depth, mut deepest) = (0, 0_usize, 0);
-    while let Some(&byte) = text.get(at) {
-        let rest = &text[at..];
-        let length = match byte {
-            b'{' | b'[' | b'(' => {
+    while let Some((part, length)) = part(&text[at..]) {
+        match part {
+            Part::Byte(b'{' | b'[' | b'(') => {
                 depth += 1;
                 deepest = deepest.max(depth);
-                Some(1)
             }
-            b'}' | b']' | b')' => {
-                depth = depth.saturating_sub(1);
-                Some(1)
-            }
-            b'"' | b'\'' => string(rest, byte),
-            b'@' => reference(rest),
-            b'<' => find(rest, b">").map(|end| end + 1),
-            b'#' => Some(rest.iter().position(|b| matches!(b, b'\r' | b'\n')).unwrap_or(rest.len())),
-            b'/' if rest.get(1) == Some(&b'*') => find(&rest[2..], b"*/").map(|end| end + 4),
-            _ => Some(1),
-        };
-        // What is not closed is an error for the lexer, beyond which nothing is read.
-        let Some(length) = length else { break };
+            Part::Byte(b'}' | b']' | b')') => depth = depth.saturating_sub(1),
+            Part::Byte(_) | Part::String | Part::Opaque => {}
+        }
         at += length.max(1);
     }
     deepest
-}
-
-/// The length of the string that `text` begins with, in one or three of `quote`.
-fn string(text: &[u8], quote: u8) -> Option<usize> {
-    let three = [quote; 3];
-    if let Some(end) = text.strip_prefix(&three).and_then(|inside| find(inside, &three)) {
-        return Some(end + 6);
-    }
-    let mut at = 1;
-    loop {
-        match text.get(at)? {
-            b'\\' => at += 2,
-            &byte if byte == quote => return Some(at + 1),
-            _ => at += 1,
-        }
-    }
-}
-
-/// The length of the reference that `text` begins with, in one or three `@`.
-fn reference(text: &[u8]) -> Option<usize> {
-    if let Some(end) = text.strip_prefix(b"@@@").and_then(|inside| find(inside, b"@@@")) {
-        return Some(end + 6);
-    }
-    find(&text[1..], b"@").map(|end| end + 2)
-}
-
-fn find(text: &[u8], what: &[u8]) -> Option<usize> {
-    let first = *what.first()?;
-    let mut at = 0;
-    loop {
-        at += text.get(at..)?.iter().position(|&byte| byte == first)?;
-        if text[at..].starts_with(what) {
-            return Some(at);
-        }
-        at += 1;
-    }
 }
 
 #[cfg(test)]

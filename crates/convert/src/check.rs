@@ -1,0 +1,86 @@
+//! What an asset breaks of REP-158, found before it is published.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_rep158 as rep158;
+use urdf_usd_resolve as resolve;
+
+use super::{codes, publish};
+
+/// What the OpenUSD files break of the rules, in every variant. `directory`: where they will be.
+pub(super) fn found(files: &publish::Files, name: &str, directory: &Path, resolve: &resolve::Options) -> Vec<Diagnostic> {
+    let entry = ["usda", "usdz"].map(|ending| format!("{name}.{ending}")).into_iter().find(|entry| files.contains_key(entry));
+    let Some(entry) = entry else { return Vec::new() };
+    checked(files, &entry, directory, resolve).unwrap_or_else(|error| {
+        let message = format!("the asset could not be held against REP-158: {error}");
+        vec![
+            Diagnostic::new(&codes::UNCHECKED, Place::default(), message)
+                .help("free room in the folder for temporary files (TMPDIR)"),
+        ]
+    })
+}
+
+fn checked(files: &publish::Files, entry: &str, directory: &Path, resolve: &resolve::Options) -> io::Result<Vec<Diagnostic>> {
+    let folder = tempfile::tempdir()?;
+    let here = folder.path().canonicalize()?;
+    for (path, bytes) in files {
+        let path = here.join(path);
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(path, bytes)?;
+    }
+    let resolver = resolve::Resolver::new(resolve.clone());
+    let interfaces = resolver.interfaces();
+    let options =
+        rep158::Options { all_variants: true, interfaces, packages: Some(Arc::new(resolver)), ..rep158::Options::default() };
+    let mut found = rep158::check(&here.join(entry), &options).map_err(io::Error::other)?;
+    let shown = [here.to_string_lossy(), directory.to_string_lossy()];
+    for finding in &mut found {
+        let inside = finding.place.file.as_deref().and_then(|file| file.strip_prefix(&here).ok());
+        if let Some(inside) = inside {
+            finding.place.file = Some(directory.join(inside).into());
+        }
+        finding.message = finding.message.replace(&*shown[0], &shown[1]);
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::found;
+    use crate::{Context, Job, Options, Source, convert};
+
+    #[test]
+    fn findings_name_the_files_that_will_be() {
+        let text = "#usda 1.0\n(\n    defaultPrim = \"r\"\n    subLayers = [@./gone.usda@]\n)\ndef \"r\" {\n}\n";
+        let files = [("r.usda".to_owned(), text.as_bytes().to_vec())].into();
+        let found = found(&files, "r", "/assets/r".as_ref(), &urdf_usd_resolve::Options::default());
+        let gone = found.iter().find(|finding| finding.code == "REP158-0.1").unwrap();
+        assert_eq!(gone.place.file.as_deref(), Some("/assets/r/r.usda".as_ref()));
+        let temporary = std::env::temp_dir().to_string_lossy().into_owned();
+        assert!(!format!("{found:?}").contains(&temporary), "{found:?}");
+    }
+
+    #[test]
+    fn a_conversion_is_checked_where_it_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let text: std::sync::Arc<str> =
+            "<robot name='r'><link name='a'><visual><geometry><box size='1 1 1'/></geometry></visual></link></robot>".into();
+        for formats in [&["usd"][..], &["usdz"]] {
+            let formats = crate::Formats::parse(formats).unwrap();
+            let job = Job {
+                options: Options { check: true, formats, ..Options::default() },
+                ..Job::new(Source::Text { text: text.clone(), file: None }, folder.path())
+            };
+            let report = convert(&job, &Context::default()).unwrap();
+            assert!(
+                !report.diagnostics.iter().any(|d| d.code == "REP158-0.1" || d.code == "asset-unchecked"),
+                "{:?}",
+                report.diagnostics
+            );
+        }
+    }
+}

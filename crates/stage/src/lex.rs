@@ -1,0 +1,62 @@
+//! The parts that the text of a layer is made of, by the rules of `openusd`'s lexer.
+
+/// What a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A string, in one or three quotation marks.
+    String,
+    /// A reference in one or three `@`, a path in `<>`, or a comment.
+    Opaque,
+    /// Any other byte.
+    Byte(u8),
+}
+
+/// The part that `text` begins with and its length in bytes. None at the end, and where a string, reference or comment is not closed: that
+/// is an error for the lexer, beyond which nothing is read.
+pub fn part(text: &[u8]) -> Option<(Part, usize)> {
+    let byte = *text.first()?;
+    match byte {
+        b'"' | b'\'' => string(text, byte).map(|length| (Part::String, length)),
+        b'@' => reference(text).map(|length| (Part::Opaque, length)),
+        b'<' => find(text, b">").map(|end| (Part::Opaque, end + 1)),
+        b'#' => Some((Part::Opaque, text.iter().position(|b| matches!(b, b'\r' | b'\n')).unwrap_or(text.len()))),
+        b'/' if text.get(1) == Some(&b'*') => find(&text[2..], b"*/").map(|end| (Part::Opaque, end + 4)),
+        _ => Some((Part::Byte(byte), 1)),
+    }
+}
+
+/// The length of the string that `text` begins with, in one or three of `quote`.
+fn string(text: &[u8], quote: u8) -> Option<usize> {
+    let three = [quote; 3];
+    if let Some(end) = text.strip_prefix(&three).and_then(|inside| find(inside, &three)) {
+        return Some(end + 6);
+    }
+    let mut at = 1;
+    loop {
+        match text.get(at)? {
+            b'\\' => at += 2,
+            &byte if byte == quote => return Some(at + 1),
+            _ => at += 1,
+        }
+    }
+}
+
+/// The length of the reference that `text` begins with, in one or three `@`.
+fn reference(text: &[u8]) -> Option<usize> {
+    if let Some(end) = text.strip_prefix(b"@@@").and_then(|inside| find(inside, b"@@@")) {
+        return Some(end + 6);
+    }
+    find(&text[1..], b"@").map(|end| end + 2)
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    let first = *what.first()?;
+    let mut at = 0;
+    loop {
+        at += text.get(at..)?.iter().position(|&byte| byte == first)?;
+        if text[at..].starts_with(what) {
+            return Some(at);
+        }
+        at += 1;
+    }
+}
