@@ -128,7 +128,13 @@ fn field(data: &dyn AbstractData, path: &sdf::Path, key: &str) -> Option<Value> 
 pub(super) fn is_list_of_specs(key: &str) -> bool {
     matches!(
         key,
-        "primChildren" | "properties" | "variantChildren" | "variantSetChildren" | "targetChildren" | "connectionChildren"
+        "primChildren"
+            | "properties"
+            | "propertyChildren"
+            | "variantChildren"
+            | "variantSetChildren"
+            | "targetChildren"
+            | "connectionChildren"
     )
 }
 
