@@ -469,6 +469,19 @@ fn is_binary(path: &str) -> bool {
     read.is_ok() && &magic == b"PXR-USDC"
 }
 
+/// The name of a layer's file.
+fn file_name(identifier: &str) -> &str {
+    identifier.rsplit('/').next().unwrap_or(identifier)
+}
+
+/// What is wrong with a layer, and in which line, without the text that stands there.
+fn first_line(reason: &str) -> String {
+    let mut lines = reason.lines();
+    let first = lines.next().unwrap_or_default().trim_start_matches("error: ");
+    let place = lines.next().and_then(|line| line.trim().strip_prefix("--> ")).map(file_name);
+    place.map_or_else(|| first.to_owned(), |place| format!("{first}, {place}"))
+}
+
 /// An error of the composition, taken apart.
 fn described(error: openusd::pcp::CompositionDiagnostic) -> CompositionError {
     use openusd::pcp::CompositionDiagnostic as Error;
@@ -480,17 +493,17 @@ fn described(error: openusd::pcp::CompositionDiagnostic) -> CompositionError {
             path: Some(site_path.as_str().to_owned()),
         },
         Error::MalformedLayer { asset_path, arc: kind, introduced_by, site_path, reason } => CompositionError {
-            message: format!("the {} @{asset_path}@ can't be read: {reason}", arc(kind)),
+            message: format!("the {} @{asset_path}@ can't be read: {}", arc(kind), first_line(&reason)),
             layer: Some(introduced_by),
             path: Some(site_path.as_str().to_owned()),
         },
         Error::UnresolvedPrimPath { arc: kind, target_layer, prim_path, introduced_by, site_path } => CompositionError {
-            message: format!("the {} leads to {prim_path}, which is not in {target_layer}", arc(kind)),
+            message: format!("the {} leads to {prim_path}, which is not in {}", arc(kind), file_name(&target_layer)),
             layer: Some(introduced_by),
             path: Some(site_path.as_str().to_owned()),
         },
         Error::UnresolvedDefaultPrim { layer_id, arc: kind, site_path } => CompositionError {
-            message: format!("the {} names no prim, and {layer_id} has no default prim", arc(kind)),
+            message: format!("the {} names no prim, and {} has no default prim", arc(kind), file_name(&layer_id)),
             layer: None,
             path: Some(site_path.as_str().to_owned()),
         },
@@ -500,7 +513,7 @@ fn described(error: openusd::pcp::CompositionDiagnostic) -> CompositionError {
             path: None,
         },
         Error::MalformedSublayer { asset_path, introduced_by, reason } => CompositionError {
-            message: format!("the sublayer @{asset_path}@ can't be read: {reason}"),
+            message: format!("the sublayer @{asset_path}@ can't be read: {}", first_line(&reason)),
             layer: Some(introduced_by),
             path: None,
         },
@@ -508,6 +521,20 @@ fn described(error: openusd::pcp::CompositionDiagnostic) -> CompositionError {
             message: format!("{target} is outside of {arc_root}, which is all that the {} brings in", arc(kind)),
             layer: Some(layer),
             path: Some(property.as_str().to_owned()),
+        },
+        Error::ArcCycle(chain) => CompositionError {
+            message: format!(
+                "{} leads back to itself{}",
+                chain.composing.as_str(),
+                chain.hops.iter().map(|hop| format!(", by a {} to {}", arc(hop.arc), hop.path.as_str())).collect::<String>()
+            ),
+            layer: Some(chain.root_layer),
+            path: Some(chain.composing.as_str().to_owned()),
+        },
+        Error::SublayerCycle { root_layer, seen_layer } => CompositionError {
+            message: format!("the sublayer {} includes itself, directly or by another layer", file_name(&seen_layer)),
+            layer: Some(root_layer),
+            path: None,
         },
         other => CompositionError { message: other.to_string(), layer: None, path: None },
     }

@@ -1,0 +1,153 @@
+//! That a stage is composed as OpenUSD composes it: what `usd-core` says of the same assets stands beside them, and
+//! `test/usd/test_stage.py` holds it against `usd-core`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use urdf_usd_stage::{
+    Attribute, Options, Prim, Specifier, Stage, Value, array_len, asset_paths, double_array, doubles, texts, vectors,
+};
+
+/// How many elements of an array are shown.
+const SHOWN: usize = 12;
+
+/// All that a stage says of its prims, as text.
+fn dump(stage: &Stage) -> String {
+    let mut text = format!("default prim {}\n", stage.default_prim.map_or("-", |id| &stage[id].path));
+    for prim in &stage.prims {
+        show(&mut text, prim);
+    }
+    let folder = stage.entry.parent().unwrap().canonicalize().unwrap();
+    let mut layers: Vec<String> = stage
+        .layers
+        .iter()
+        .map(|layer| {
+            let path = layer.path.canonicalize().unwrap_or_else(|_| layer.path.clone());
+            let path = path.strip_prefix(&folder).unwrap_or(&path).display().to_string();
+            let words: String = [(" local", layer.is_local), (" binary", layer.is_binary)]
+                .iter()
+                .filter(|(_, is)| *is)
+                .map(|(word, _)| *word)
+                .collect();
+            format!("layer {path}{words}")
+        })
+        .collect();
+    layers.sort();
+    let errors = stage.errors.iter().filter(|error| error.path.as_ref().is_none_or(|path| !path.contains('.')));
+    let mut errors: Vec<String> = errors.map(|error| format!("error {}", error.path.as_deref().unwrap_or("-"))).collect();
+    errors.sort();
+    text + &layers.into_iter().chain(errors).map(|line| line + "\n").collect::<String>()
+}
+
+fn show(text: &mut String, prim: &Prim) {
+    let specifier = match prim.specifier {
+        Specifier::Def => "def",
+        Specifier::Over => "over",
+        Specifier::Class => "class",
+    };
+    let _ = write!(text, "{} {specifier} {}", prim.path, if prim.type_name.is_empty() { "-" } else { &prim.type_name });
+    let words = [
+        ("abstract", prim.is_abstract),
+        ("inactive", !prim.is_active),
+        ("instanceable", prim.is_instanceable),
+        ("instance", prim.is_instance),
+        ("below-instance", prim.instance.is_some()),
+        ("in-payload", prim.in_payload),
+    ];
+    for (word, _) in words.iter().filter(|(_, is)| *is) {
+        let _ = write!(text, " {word}");
+    }
+    let _ = writeln!(text, " kind={} schemas={}", prim.kind.as_deref().unwrap_or("-"), prim.schemas.join(","));
+    let mut sets: Vec<_> = prim.variant_sets.iter().collect();
+    sets.sort_by(|a, b| a.name.cmp(&b.name));
+    for set in sets {
+        let _ = writeln!(
+            text,
+            "  {{{}}} {} selected={}",
+            set.name,
+            set.variants.join("|"),
+            set.selection.as_deref().unwrap_or("-")
+        );
+    }
+    for (key, value) in &prim.metadata {
+        let keys = match value {
+            Value::Dictionary(entries) => {
+                let mut keys: Vec<&str> = entries.keys().map(String::as_str).collect();
+                keys.sort_unstable();
+                format!(" {}", keys.join(","))
+            }
+            _ => String::new(),
+        };
+        let _ = writeln!(text, "  ({key}){keys}");
+    }
+    for (name, attribute) in prim.attributes.iter() {
+        show_attribute(text, name, attribute);
+    }
+    for (name, relationship) in &prim.relationships {
+        let _ = writeln!(text, "  {name} -> {}", relationship.targets.join(" "));
+    }
+}
+
+fn show_attribute(text: &mut String, name: &str, attribute: &Attribute) {
+    let _ = write!(text, "  {name} {}", attribute.type_name);
+    for (word, _) in [("custom", attribute.is_custom), ("uniform", attribute.is_uniform)].iter().filter(|(_, is)| *is) {
+        let _ = write!(text, " {word}");
+    }
+    let _ = write!(text, " = {}", attribute.value.as_ref().map_or_else(|| "-".to_owned(), shown));
+    if !attribute.times.is_empty() {
+        let _ = write!(text, " at {}", list(&attribute.times));
+    }
+    if !attribute.connections.is_empty() {
+        let _ = write!(text, " <- {}", attribute.connections.join(" "));
+    }
+    if !attribute.metadata.is_empty() {
+        let _ = write!(text, " ({})", attribute.metadata.keys().map(String::as_str).collect::<Vec<_>>().join(","));
+    }
+    text.push('\n');
+}
+
+fn shown(value: &Value) -> String {
+    let count = array_len(value).map(|length| format!("{length}: ")).unwrap_or_default();
+    let inside = match value {
+        Value::Bool(flag) => flag.to_string(),
+        Value::BoolVec(flags) => flags.iter().take(SHOWN).map(ToString::to_string).collect::<Vec<_>>().join(" "),
+        Value::AssetPath(_) | Value::AssetPathVec(_) => asset_paths(value)
+            .iter()
+            .take(SHOWN)
+            .map(|(path, found)| format!("@{path}@{}", if found.is_some() { "" } else { "!" }))
+            .collect::<Vec<_>>()
+            .join(" "),
+        Value::String(text) => format!("{text:?}"),
+        Value::Token(text) => format!("{:?}", text.as_str()),
+        Value::StringVec(_) | Value::TokenVec(_) => {
+            texts(value).unwrap().iter().take(SHOWN).map(|text| format!("{text:?}")).collect::<Vec<_>>().join(" ")
+        }
+        Value::Vec2fVec(v) => list(&v.iter().take(SHOWN).flat_map(|v| [v.x, v.y]).map(f64::from).collect::<Vec<_>>()),
+        value => {
+            let vectors = vectors(value).map(|v| v.into_iter().take(SHOWN).flatten().collect::<Vec<f64>>());
+            let numbers =
+                vectors.or_else(|| double_array(value).map(|v| v.into_iter().take(SHOWN).collect())).or_else(|| doubles(value));
+            numbers.map_or_else(|| format!("{value:?}"), |numbers| list(&numbers))
+        }
+    };
+    format!("{count}{inside}").trim_end().to_owned()
+}
+
+/// Numbers to six digits.
+fn list(numbers: &[f64]) -> String {
+    numbers.iter().map(|n| if n.is_infinite() { n.to_string() } else { format!("{n:.5e}") }).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn stages_are_composed_as_openusd_composes_them() {
+    for name in ["robot", "broken"] {
+        let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/assets");
+        let stage = Stage::open(&assets.join(format!("{name}.usda")), &Options::default()).unwrap();
+        let expected = std::fs::read_to_string(assets.join(format!("{name}.txt"))).unwrap();
+        let composed = dump(&stage);
+        for (line, (is, should)) in composed.lines().zip(expected.lines()).enumerate() {
+            assert_eq!(is, should, "{name}.txt, line {}", line + 1);
+        }
+        assert_eq!(composed.lines().count(), expected.lines().count(), "{name}.txt");
+    }
+}
