@@ -131,8 +131,9 @@ fn write_glb(bencher: Bencher, case: &Case) {
 /// A robot that shows the mesh and nothing else.
 fn robot_of(mesh: &Mesh) -> Robot {
     let text = r#"<robot name="bench"><link name="base"><visual><geometry><mesh filename="a.stl"/></geometry></visual></link></robot>"#;
-    let Some(mut robot) = urdf::read(text, None).robot else { panic!("the URDF of the bench is sound") };
-    robot.meshes[0].mesh = Some(Arc::new(mesh.clone()));
+    let outcome = urdf::read(text, None);
+    let Some(mut robot) = outcome.robot else { panic!("the URDF of the bench is sound") };
+    outcome.references.meshes[0].settle(&mut robot, Arc::new(mesh.clone()));
     robot
 }
 

@@ -125,7 +125,7 @@ pub(super) struct Engine<N> {
     /// The robots by key, each with all that is kept for it.
     robots: BTreeMap<String, Robot>,
     /// Robots whose frames are to be held against TF, one after the other.
-    to_judge: VecDeque<String>,
+    to_check: VecDeque<String>,
     newest: Option<String>,
     heard: Option<request::Heard>,
     /// Calls that wait for frames to be read.
@@ -208,7 +208,7 @@ impl<N: Node> Engine<N> {
             running: Running::default(),
             calls: 0,
             robots: BTreeMap::new(),
-            to_judge: VecDeque::new(),
+            to_check: VecDeque::new(),
             newest: None,
             heard: None,
             waiting_checks: Vec::new(),
@@ -277,9 +277,9 @@ impl<N: Node> Engine<N> {
                     Err(_) => return left(),
                 },
                 Some(ended) = self.ended.recv() => return ended,
-                _ = self.period.tick() => self.begin_judging(),
+                _ = self.period.tick() => self.begin_checks(),
                 // One robot at a time, so that nothing else waits for two hundred.
-                () = tokio::task::yield_now(), if !self.to_judge.is_empty() => self.judge_next(),
+                () = tokio::task::yield_now(), if !self.to_check.is_empty() => self.check_next(),
                 _ = self.attend.tick() => if let Err(ended) = self.attend() {
                     return ended;
                 },

@@ -16,15 +16,15 @@ use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::msg::{Message, Service};
 use crate::ros::parameter::Change;
 use crate::ros::{
-    Args, Changes, Declaration, Graph, Node, Observed, Own, Publisher, PublisherId, Qos, Request, Requests, Responder, Sample,
-    Subscription, Value, codes, queue,
+    Args, Changes, Declaration, Graph, Node, NodeState, Observed, Publisher, PublisherId, Qos, Request, Requests, Responder,
+    Sample, Subscription, Value, codes, queue,
 };
 
 type Ends = HashMap<String, Vec<Box<dyn Any + Send>>>;
 
 /// The node.
 pub struct Fake {
-    own: Own,
+    state: NodeState,
     readers: Arc<Mutex<Ends>>,
     services: Mutex<Ends>,
     changes: Mutex<Vec<queue::Sender<Change>>>,
@@ -44,7 +44,7 @@ impl Fake {
         let remaps = remaps.iter().flat_map(|(from, to)| ["-r".to_owned(), format!("{from}:={to}")]);
         let (args, _) = Args::parse(["--ros-args".to_owned()].into_iter().chain(remaps)).expect("remaps");
         Self {
-            own: Own::new("urdf_usd", &args).expect("a name"),
+            state: NodeState::new("urdf_usd", &args).expect("a name"),
             readers: Arc::default(),
             services: Mutex::default(),
             changes: Mutex::default(),
@@ -142,8 +142,8 @@ fn is_closed(reader: &(dyn Any + Send)) -> bool {
 }
 
 impl Node for Fake {
-    fn own(&self) -> &Own {
-        &self.own
+    fn state(&self) -> &NodeState {
+        &self.state
     }
 
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {

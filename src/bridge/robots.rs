@@ -54,7 +54,7 @@ pub(super) struct Robot {
     /// The last asset that was written.
     pub asset: Option<Written>,
     /// How its frames stood in TF when they were last looked at.
-    pub judgement: Option<FrameCheck>,
+    pub frame_check: Option<FrameCheck>,
     /// Announces its asset, and keeps the announcement for late subscribers.
     pub announcer: Option<Publisher<Asset>>,
     /// What a revision of its asset declares …
@@ -110,7 +110,7 @@ impl Robot {
             heard_from,
             used: Vec::new(),
             asset: None,
-            judgement: None,
+            frame_check: None,
             announcer: None,
             declared: None,
             differing: None,
@@ -338,12 +338,12 @@ pub(super) fn unreadable_frames(node: &str, key: &str, robot: &Robot, reason: &s
 }
 
 /// How the frames stand, for `/diagnostics`.
-pub(super) fn frames_status(node: &str, key: &str, robot: &Robot, judgement: &FrameCheck) -> DiagnosticStatus {
-    let findings = &judgement.findings;
+pub(super) fn frames_status(node: &str, key: &str, robot: &Robot, check: &FrameCheck) -> DiagnosticStatus {
+    let findings = &check.findings;
     let wrong: Vec<&Finding> = findings.iter().filter(|finding| level(finding.verdict) > DiagnosticStatus::OK).collect();
     let worst = wrong.iter().max_by_key(|finding| level(finding.verdict));
     let all = findings.iter().filter(|finding| finding.verdict != FrameStatus::Extra).count();
-    let cause: String = judgement.causes.iter().map(|cause| format!("; {cause}")).collect();
+    let cause: String = check.causes.iter().map(|cause| format!("; {cause}")).collect();
     let message = match worst {
         None => format!("all {all} frames are as the asset says{cause}"),
         Some(worst) => {
@@ -352,7 +352,7 @@ pub(super) fn frames_status(node: &str, key: &str, robot: &Robot, judgement: &Fr
         }
     };
     let mut values = vec![pair("robot", &robot.name), pair("frames", all), pair("ok", all - wrong.len())];
-    values.extend(judgement.causes.iter().map(|cause| pair(&format!("cause {}", cause.kind.as_str()), cause)));
+    values.extend(check.causes.iter().map(|cause| pair(&format!("cause {}", cause.kind.as_str()), cause)));
     // Enough to see what is the matter; ~/check_frames tells all.
     values.extend(wrong.iter().take(20).map(|f| pair(&f.frame, format!("{}: {}", f.verdict.as_str(), f.detail))));
     DiagnosticStatus {
@@ -446,8 +446,8 @@ mod tests {
         live.add_transforms(Topic::Static, [tool], tf::PublisherId::default(), now);
         let limits = Limits::default();
         let heard = Sources { transforms: &live, joints: &live, elsewhere: &[] };
-        let judged = all_frames(&frames, Some(&check_frames(&frames, &[], &heard, &limits, now).findings));
-        assert_eq!(judged.iter().map(|frame| frame.verdict).collect::<Vec<_>>(), [Some("ok"), Some("ok")]);
-        assert!(!judged[1].detail.is_empty());
+        let checked = all_frames(&frames, Some(&check_frames(&frames, &[], &heard, &limits, now).findings));
+        assert_eq!(checked.iter().map(|frame| frame.verdict).collect::<Vec<_>>(), [Some("ok"), Some("ok")]);
+        assert!(!checked[1].detail.is_empty());
     }
 }

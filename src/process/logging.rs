@@ -89,8 +89,8 @@ impl Lines {
 
 impl<S: Subscriber> Layer<S> for Lines {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let mut said = Said::default();
-        event.record(&mut said);
+        let mut fields = EventFields::default();
+        event.record(&mut fields);
         let metadata = event.metadata();
         let level = match *metadata.level() {
             Level::ERROR => LogLevel::Error,
@@ -101,17 +101,17 @@ impl<S: Subscriber> Layer<S> for Lines {
         let is_own = metadata.target().starts_with(env!("CARGO_PKG_NAME"));
         let level = if !is_own && level == LogLevel::Error { LogLevel::Warn } else { level };
         if !is_own && level == LogLevel::Warn {
-            if said.place.is_empty() {
-                said.place = format!("{:?}:{:?}", metadata.file(), metadata.line());
+            if fields.place.is_empty() {
+                fields.place = format!("{:?}:{:?}", metadata.file(), metadata.line());
             }
             let mut libraries = self.libraries.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(before) = libraries.take(std::mem::take(&mut said.place), Instant::now()) else { return };
-            let by = if said.by.is_empty() { metadata.target() } else { &said.by };
+            let Some(before) = libraries.take(std::mem::take(&mut fields.place), Instant::now()) else { return };
+            let by = if fields.by.is_empty() { metadata.target() } else { &fields.by };
             let library = by.split("::").next().unwrap_or_default().to_owned();
-            let _ = write!(said.text, " (said by {library}{before})");
+            let _ = write!(fields.text, " (said by {library}{before})");
         }
         // Names come from files and from the network: one event is one line, and moves no cursor.
-        let text = escape_controls(&said.text);
+        let text = escape_controls(&fields.text);
         let line = Line {
             stamp: Time::now(),
             level,
@@ -162,13 +162,13 @@ impl Libraries {
 
 /// What an event says: its message, then its fields; and where it was said, if by way of the `log` crate.
 #[derive(Default)]
-struct Said {
+struct EventFields {
     text: String,
     place: String,
     by: String,
 }
 
-impl Visit for Said {
+impl Visit for EventFields {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.record_debug(field, &format_args!("{value}"));
     }
@@ -230,9 +230,9 @@ pub(crate) mod tests {
         struct Collect(Arc<Mutex<Vec<String>>>);
         impl<S: Subscriber> Layer<S> for Collect {
             fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-                let mut said = Said::default();
-                event.record(&mut said);
-                self.0.lock().unwrap().push(said.text);
+                let mut fields = EventFields::default();
+                event.record(&mut fields);
+                self.0.lock().unwrap().push(fields.text);
             }
         }
         tracing_subscriber::registry().with(Collect(lines))

@@ -108,7 +108,7 @@ pub struct AssetFrameView {
     /// Whether it does not move in its parent.
     #[serde(rename = "static")]
     pub is_static: bool,
-    /// The verdict's word; `None` while nothing was heard to judge it by.
+    /// The verdict's word; `None` while nothing was heard to check it against.
     pub verdict: Option<&'static str>,
     /// The verdict in a sentence.
     pub detail: String,

@@ -305,13 +305,13 @@ fn run(
     (start, limit): (Instant, &TimeLimit),
 ) -> Result<(Report, resolve::States), Vec<Diagnostic>> {
     let source = expanded.map_or_else(|| read_source(job, hash, files), Ok).map_err(|d| vec![d])?;
-    let urdf::Outcome { robot, mut diagnostics } = urdf::read(&source.text, source.file.as_deref());
+    let urdf::Outcome { robot, references, mut diagnostics } = urdf::read(&source.text, source.file.as_deref());
     let Some(mut robot) = robot else { return Err(source.told(diagnostics)) };
     let read = start.elapsed();
     in_time(limit, "loading meshes")?;
 
     let base = source.file.as_deref().and_then(Path::parent);
-    match load::load(&mut robot, files, (job, limit), context, base) {
+    match load::load(&mut robot, &references, files, (job, limit), context, base) {
         Ok(found) => diagnostics.extend(found),
         Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
     }
@@ -357,15 +357,13 @@ fn run(
     if job.options.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
         return Err(diagnostics);
     }
-    let distinct: HashSet<*const urdf_usd_robot::Mesh> =
-        robot.meshes.iter().filter_map(|m| m.mesh.as_ref().map(Arc::as_ptr)).collect();
+    let distinct: HashSet<*const urdf_usd_robot::Mesh> = robot.meshes.iter().map(|source| Arc::as_ptr(&source.mesh)).collect();
     let mut seen = HashSet::new();
     let triangles = robot
         .meshes
         .iter()
-        .filter_map(|m| m.mesh.as_ref())
-        .filter(|m| seen.insert(Arc::as_ptr(m)))
-        .map(|m| m.triangles.len())
+        .filter(|source| seen.insert(Arc::as_ptr(&source.mesh)))
+        .map(|source| source.mesh.triangles.len())
         .sum();
     let counts = Counts {
         links: robot.links.len(),

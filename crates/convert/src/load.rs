@@ -11,11 +11,9 @@ use super::{Context, Job, Step, stand_in};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::{File, Files, Located};
-use urdf_usd_robot::{Geometry, Material, MaterialId, Mesh, MeshId, MeshSource, Robot, Shape, Texture, Tiers};
+use urdf_usd_robot::{Geometry, Material, MaterialId, Mesh, MeshId, Robot, Shape, Texture, Tiers};
 use urdf_usd_time_limit::TimeLimit;
-use urdf_usd_urdf as urdf;
-use urdf_usd_urdf::srdf;
-use urdf_usd_urdf::xrdf;
+use urdf_usd_urdf::{self as urdf, MeshReference, References, srdf, xrdf};
 
 /// The most triangles of all meshes of a robot together, each file counted once: a hundred bytes each, some of them several times. The
 /// largest real robots have some millions.
@@ -27,29 +25,33 @@ const MAX_MESH_BYTES: u64 = 2 << 30;
 /// How many bytes of controller files are read.
 const MAX_CONTROLLER_FILES: usize = 4 << 20;
 
-/// Loads every mesh, texture and controller file of `robot`, all cores at once. What can't be loaded is reported and left out.
-/// If the time is up, what is left is not loaded.
+/// Loads every mesh, texture and controller file that `references` has into `robot`, all cores at once. What can't be loaded is
+/// reported and left out. If the time is up, what is left is not loaded.
 ///
 /// # Errors
 /// If the meshes together are beyond the limits.
 pub(super) fn load(
     robot: &mut Robot,
+    references: &References,
     files: &Files,
     (job, limit): (&Job, &TimeLimit),
     context: &Context,
     base: Option<&Path>,
 ) -> Result<Vec<Diagnostic>, Diagnostic> {
     let mut distinct = Distinct::default();
-    let mut diagnostics = meshes(robot, files, (job.options.meshes, limit), context, base, &mut distinct)?;
+    let (missing, mut diagnostics) =
+        meshes(robot, &references.meshes, files, (job.options.meshes, limit), context, base, &mut distinct)?;
     let mut pixels = mesh::MAX_PIXELS_TOGETHER;
     diagnostics.extend(bound_pixels(robot, &mut pixels));
     if job.options.stand_ins {
-        stand_in::add(robot, &mut diagnostics);
+        stand_in::add(robot, &missing, &mut diagnostics);
     }
     diagnostics.extend(derived(robot, (job.options.tiers, limit), context, &mut distinct));
-    diagnostics.extend(textures(robot, files, base, (limit, pixels)));
+    diagnostics.extend(textures(robot, &references.textures, files, base, (limit, pixels)));
     diagnostics.extend(untextured(robot));
-    diagnostics.extend(controllers(robot, files, base));
+    if !references.controller_files.is_empty() {
+        diagnostics.extend(controllers(robot, &references.controller_files, files, base));
+    }
     Ok(diagnostics)
 }
 
@@ -65,30 +67,30 @@ fn too_much(bytes: u64, triangles: usize, place: &Place) -> Result<(), Diagnosti
     Err(Diagnostic::new(&super::codes::TOO_MUCH_MESH, place.clone(), what).help("simplify the largest meshes"))
 }
 
-/// Loads the meshes.
-fn meshes(
+/// Loads the meshes into the robot. Returns those that could not be loaded, and what was found.
+fn meshes<'a>(
     robot: &mut Robot,
+    references: &'a [MeshReference],
     files: &Files,
     (options, limit): (mesh::Options, &TimeLimit),
     context: &Context,
     base: Option<&Path>,
     distinct: &mut Distinct,
-) -> Result<Vec<Diagnostic>, Diagnostic> {
+) -> Result<(Vec<&'a MeshReference>, Vec<Diagnostic>), Diagnostic> {
     let mut diagnostics = Vec::new();
-    let located: Vec<Result<Located, Diagnostic>> = robot
-        .meshes
+    let located: Vec<Result<Located, Diagnostic>> = references
         .par_iter()
-        .map(|source| files.locate(&source.uri, base).map_err(|error| error.at(source.place.clone())))
+        .map(|reference| files.locate(&reference.uri, base).map_err(|error| error.at(reference.place.clone())))
         .collect();
     // References that lead to one file are one mesh.
     let mut by_path: HashMap<&Path, usize> = HashMap::new();
-    let mut jobs: Vec<(&MeshSource, &Located)> = Vec::new();
+    let mut jobs: Vec<(&MeshReference, &Located)> = Vec::new();
     let mut job_of: Vec<Option<usize>> = vec![None; located.len()];
-    for ((source, result), job_of) in robot.meshes.iter().zip(&located).zip(&mut job_of) {
+    for ((reference, result), job_of) in references.iter().zip(&located).zip(&mut job_of) {
         match result {
             Ok(file) => {
                 *job_of = Some(*by_path.entry(&file.path).or_insert_with(|| {
-                    jobs.push((source, file));
+                    jobs.push((reference, file));
                     jobs.len() - 1
                 }));
             }
@@ -103,23 +105,23 @@ fn meshes(
         Step::Load,
         limit,
         &jobs,
-        (|(_, file)| file.bytes as usize, |(source, _)| source.uri.clone()),
-        |(source, file)| {
+        (|(_, file)| file.bytes as usize, |(reference, _)| reference.uri.clone()),
+        |(reference, file)| {
             if triangles.load(Ordering::Relaxed) > MAX_TRIANGLES {
                 return (None, Vec::new());
             }
             match mesh::load(file, files, options, &context.store) {
                 Ok((mesh, found)) => {
                     triangles.fetch_add(mesh.triangles.len(), Ordering::Relaxed);
-                    let found = found.into_iter().map(|d| at_reference(d, &source.place)).collect();
+                    let found = found.into_iter().map(|d| at_reference(d, &reference.place)).collect();
                     (Some(Arc::new(mesh)), found)
                 }
-                Err(error) => (None, vec![unreadable(&error, &file.path, &source.place)]),
+                Err(error) => (None, vec![unreadable(&error, &file.path, &reference.place)]),
             }
         },
     );
     if limit.ended().is_some() {
-        return Ok(diagnostics);
+        return Ok((references.iter().collect(), diagnostics));
     }
     too_much(bytes, triangles.into_inner(), &robot.place)?;
     let mut meshes: Vec<Option<Arc<Mesh>>> = Vec::with_capacity(loaded.len());
@@ -127,10 +129,16 @@ fn meshes(
         diagnostics.extend(found);
         meshes.push(mesh.map(|mesh| distinct.only(mesh)));
     }
-    for (source, job) in robot.meshes.iter_mut().zip(job_of) {
-        source.mesh = job.and_then(|job| meshes[job].clone());
+    let mut missing = Vec::new();
+    for (reference, job) in references.iter().zip(job_of) {
+        match job.and_then(|job| meshes[job].clone()) {
+            Some(mesh) => {
+                reference.settle(robot, mesh);
+            }
+            None => missing.push(reference),
+        }
     }
-    Ok(diagnostics)
+    Ok((missing, diagnostics))
 }
 
 /// Meshes, each once: equal ones of different files, or hulls of different meshes, are one, unless they look different.
@@ -150,11 +158,11 @@ impl Distinct {
 }
 
 /// What the robot's controller files say. One that can't be had is a warning: the robot then has controllers by convention.
-fn controllers(robot: &mut Robot, files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
+fn controllers(robot: &mut Robot, references: &[(String, Place)], files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut texts: Vec<(Arc<Path>, String)> = Vec::new();
     let mut room = MAX_CONTROLLER_FILES;
-    for (uri, place) in &robot.controller_files {
+    for (uri, place) in references {
         let file = files.open(uri, base).map_err(|error| (error.message, error.help));
         match file {
             // One file under two names says nothing new.
@@ -219,12 +227,17 @@ fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
     for link in &mut robot.links {
         for shape in &mut link.visuals {
             let Some(id) = shape.material.filter(|id| robot.materials[id.0].base_color_texture.is_some()) else { continue };
-            if let Geometry::Mesh { mesh, .. } = shape.geometry {
-                // A mesh whose every part has a material of its own doesn't show the robot's; one that is missing shows none.
-                let shows_it = |m: &Arc<Mesh>| m.uvs.is_none() && m.parts.iter().any(|part| part.material.is_none());
-                if !robot.meshes[mesh.0].mesh.as_ref().is_some_and(shows_it) {
-                    continue;
+            let shows_it = match shape.geometry {
+                // A mesh whose every part has a material of its own doesn't show the robot's.
+                Geometry::Mesh { mesh, .. } => {
+                    let mesh = &robot.meshes[mesh.0].mesh;
+                    mesh.uvs.is_none() && mesh.parts.iter().any(|part| part.material.is_none())
                 }
+                Geometry::Missing { .. } => false,
+                _ => true,
+            };
+            if !shows_it {
+                continue;
             }
             let name = robot.materials[id.0].name.clone();
             shape.material = Some(*plain.entry(id).or_insert_with(|| {
@@ -301,9 +314,7 @@ fn derived(
     }
     let mut sources: HashMap<*const Mesh, Vec<usize>> = HashMap::new();
     for (index, source) in robot.meshes.iter().enumerate() {
-        if let Some(mesh) = &source.mesh {
-            sources.entry(Arc::as_ptr(mesh)).or_default().push(index);
-        }
+        sources.entry(Arc::as_ptr(&source.mesh)).or_default().push(index);
     }
     for ((mesh, place), made) in jobs.into_iter().zip(made) {
         let sources = sources.get(&Arc::as_ptr(&mesh)).map_or(&[][..], Vec::as_slice);
@@ -363,10 +374,10 @@ fn distinct_meshes(robot: &Robot, wanted: &HashMap<MeshId, &Place>) -> Vec<(Arc<
     let mut distinct: Vec<(Arc<Mesh>, Place)> = Vec::new();
     let mut known: HashSet<*const Mesh> = HashSet::new();
     for (index, source) in robot.meshes.iter().enumerate() {
-        if let (Some(mesh), Some(place)) = (&source.mesh, wanted.get(&MeshId(index)))
-            && known.insert(Arc::as_ptr(mesh))
+        if let Some(place) = wanted.get(&MeshId(index))
+            && known.insert(Arc::as_ptr(&source.mesh))
         {
-            distinct.push((mesh.clone(), (*place).clone()));
+            distinct.push((source.mesh.clone(), (*place).clone()));
         }
     }
     distinct
@@ -379,7 +390,7 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
     let mut fits: HashMap<String, bool> = HashMap::new();
     let mut without: HashMap<*const Mesh, Arc<Mesh>> = HashMap::new();
     for source in &mut robot.meshes {
-        let Some(mesh) = source.mesh.as_mut() else { continue };
+        let mesh = &mut source.mesh;
         let mut too_many = HashSet::new();
         for texture in mesh.materials.iter().flat_map(Material::textures) {
             let fits = fits.entry(texture.sha256.clone()).or_insert_with(|| {
@@ -412,10 +423,16 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
 }
 
 /// The textures of the robot's own materials, each file read once. `pixels` is how many they may have together.
-fn textures(robot: &mut Robot, files: &Files, base: Option<&Path>, (limit, mut pixels): (&TimeLimit, u64)) -> Vec<Diagnostic> {
+fn textures(
+    robot: &mut Robot,
+    references: &[(MaterialId, String, Place)],
+    files: &Files,
+    base: Option<&Path>,
+    (limit, mut pixels): (&TimeLimit, u64),
+) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut by_uri: HashMap<&str, Result<Arc<Texture>, ()>> = HashMap::new();
-    for (material, uri, place) in &robot.textures {
+    for (material, uri, place) in references {
         if limit.is_over(|| format!("loading the texture {uri}")) {
             break;
         }
@@ -489,7 +506,7 @@ mod tests {
 
     #[test]
     fn textures_of_meshes_have_room_together() {
-        use urdf_usd_robot::{ImageFormat, Material, Mesh, MeshSource, Robot, Texture, Tiers};
+        use urdf_usd_robot::{ImageFormat, Material, Mesh, MeshSource, Robot, Texture};
         let png = |side: u32| {
             let mut bytes = std::io::Cursor::new(Vec::new());
             image::DynamicImage::new_rgb8(side, 2).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
@@ -506,14 +523,13 @@ mod tests {
             let material = Material { base_color_texture: Some(texture.into()), ..Material::plain("m", [1.0; 4]) };
             let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
             let mesh = Mesh { materials: vec![material], ..urdf_usd_mesh::convex_hull(&corners).unwrap() };
-            let (uri, place) = (format!("{side}.dae"), Default::default());
-            MeshSource { uri, place, mesh: Some(mesh.into()), hull: None, tiers: Tiers::default() }
+            MeshSource::new(format!("{side}.dae"), Default::default(), mesh.into())
         };
         let mut robot: Robot = urdf_usd_urdf::read(URDF, None).robot.unwrap();
         robot.meshes = [4, 10, 4, 5].map(source).into();
         let mut room = 20;
         let found = super::bound_pixels(&mut robot, &mut room);
-        let has = |source: &MeshSource| source.mesh.as_ref().unwrap().materials[0].base_color_texture.is_some();
+        let has = |source: &MeshSource| source.mesh.materials[0].base_color_texture.is_some();
         // 8 of 20, then 20 that don't fit, the first again, and 10.
         assert_eq!(robot.meshes.iter().map(has).collect::<Vec<_>>(), [true, false, true, true]);
         assert_eq!((found.len(), found[0].code, room), (1, "texture-too-many-pixels", 2));

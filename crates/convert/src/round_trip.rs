@@ -50,12 +50,14 @@ fn robots() -> Vec<(PathBuf, PathBuf)> {
 fn loaded(urdf: &Path, packages: &Path) -> Robot {
     let files = Files::new(Arc::new(Resolver::new(Options { package_paths: vec![packages.to_owned()], ..Options::default() })));
     let file = files.input(urdf).unwrap();
-    let mut robot = urdf::read(&urdf::decode(&file.bytes).unwrap(), Some(urdf)).robot.unwrap();
+    let outcome = urdf::read(&urdf::decode(&file.bytes).unwrap(), Some(urdf));
+    let mut robot = outcome.robot.unwrap();
     let job = Job {
         options: crate::Options { tiers: Tiers::High, ..Default::default() },
         ..Job::new(Source::File(urdf.to_owned()), "")
     };
-    load::load(&mut robot, &files, (&job, &TimeLimit::default()), &Context::default(), urdf.parent()).unwrap();
+    let (limit, context) = (TimeLimit::default(), Context::default());
+    load::load(&mut robot, &outcome.references, &files, (&job, &limit), &context, urdf.parent()).unwrap();
     robot
 }
 
@@ -165,7 +167,7 @@ fn materials_with_images_come_back() {
         let options = || gltf::Options { extent: gltf::Extent { compression, ..Default::default() }, ..options() };
         let glb = gltf::write(&robot, &options(), &Store::none()).glb().unwrap();
         let model = read(&glb, Path::new("r.glb"), &no_files(), "r");
-        let materials = &model.robot.meshes[0].mesh.as_ref().unwrap().materials;
+        let materials = &model.robot.meshes[0].mesh.materials;
         let [all, some, none] = &materials[..] else { panic!("{materials:?}") };
         let maps = |material: &Material| {
             material.maps.iter().map(|(role, map)| (*role, map.channel, map.strength)).collect::<Vec<_>>()
@@ -174,7 +176,7 @@ fn materials_with_images_come_back() {
         let (normal, emissive) = ((MapRole::Normal, Channel::Red, 0.5), (MapRole::Emissive, Channel::Red, 1.0));
         assert_eq!(maps(all), [normal, rough, metal, emissive]);
         assert_eq!((maps(some), maps(none)), (vec![(MapRole::Roughness, Channel::Red, 1.0)], vec![]));
-        let of = &robot.meshes[0].mesh.as_ref().unwrap().materials;
+        let of = &robot.meshes[0].mesh.materials;
         for (a, b) in of.iter().zip(materials) {
             assert_eq!((a.ior, a.roughness, a.metallic), (b.ior, b.roughness, b.metallic), "{}", a.name);
             assert!(a.emissive.iter().zip(b.emissive).all(|(a, b)| (a - b).abs() < 1e-6), "{:?} {:?}", a.emissive, b.emissive);
@@ -227,7 +229,7 @@ fn roughly((a, of_a): (&Robot, &Shape), (b, of_b): (&Robot, &Shape), name: &str)
         Geometry::Mesh { mesh, scale } => Some((robot.meshes[mesh.0].mesh.clone(), scale)),
         _ => None,
     };
-    let (Some((Some(a), of_a)), Some((Some(b), of_b))) = (mesh(a, of_a), mesh(b, of_b)) else {
+    let (Some((a, of_a)), Some((b, of_b))) = (mesh(a, of_a), mesh(b, of_b)) else {
         assert_eq!(mesh(a, of_a).is_some(), mesh(b, of_b).is_some(), "{name}");
         return;
     };
@@ -389,7 +391,7 @@ fn shapes((a, of_a): (&Robot, &[Shape]), (b, of_b): (&Robot, &[Shape]), is_visib
         let meshes = match (&a_shape.geometry, &b_shape.geometry) {
             (Geometry::Mesh { mesh: in_a, scale: of_a }, Geometry::Mesh { mesh: in_b, scale: of_b }) => {
                 assert_eq!(of_a, of_b, "{name}");
-                [a.meshes[in_a.0].mesh.as_deref(), b.meshes[in_b.0].mesh.as_deref()]
+                [Some(&*a.meshes[in_a.0].mesh), Some(&*b.meshes[in_b.0].mesh)]
             }
             (of_a, of_b) => {
                 assert_eq!(of_a, of_b, "{name}");
@@ -472,7 +474,7 @@ fn looks(robot: &Robot, shape: &Shape, mesh: Option<&Mesh>) -> Vec<Look> {
             .iter()
             .map(|part| of(part.material.map(|material| &mesh.materials[material]), part.triangles.clone()))
             .collect(),
-        None if matches!(shape.geometry, Geometry::Mesh { .. }) => Vec::new(),
+        None if matches!(shape.geometry, Geometry::Missing { .. }) => Vec::new(),
         None => vec![of(None, 0..0)],
     }
 }

@@ -3,26 +3,35 @@
 //! The box of a link is that of what collides, or else the one that has the link's mass and inertia. This module knows the model, and
 //! nothing of files or layers.
 
+use std::collections::BTreeMap;
+
 use nalgebra::{Isometry3, Point3, Vector3};
 
 use super::codes;
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_robot::{Geometry, Inertial, Link, Pose, Robot, Shape, principal_axes};
+use urdf_usd_robot::{Geometry, Inertial, Link, LinkId, Pose, Robot, Shape, principal_axes};
+use urdf_usd_urdf::MeshReference;
 
 /// The least thickness of a box, as a part of its longest side: without any it could not be scaled.
 const THINNEST: f64 = 1e-3;
 
-/// Gives the first visual of each link whose mesh was not loaded a box instead, with the visual's name and material, and says so
-/// in `diagnostics`, which have told of the mesh already. One box stands for all such visuals of a link: it is as large as the
-/// link.
-pub(super) fn add(robot: &mut Robot, diagnostics: &mut Vec<Diagnostic>) {
+/// Gives the first visual of each link whose mesh is one of the `missing` a box instead, with the visual's name and material, and
+/// says so in `diagnostics`, which have told of the mesh already. One box stands for all such visuals of a link: it is as large as
+/// the link.
+pub(super) fn add(robot: &mut Robot, missing: &[&MeshReference], diagnostics: &mut Vec<Diagnostic>) {
     let mut found = Vec::new();
-    for index in 0..robot.links.len() {
+    let mut first: BTreeMap<LinkId, (usize, &MeshReference)> = BTreeMap::new();
+    for &reference in missing {
+        for &(link, visual) in &reference.visuals {
+            let known = first.entry(link).or_insert((visual, reference));
+            if visual < known.0 {
+                *known = (visual, reference);
+            }
+        }
+    }
+    for (LinkId(index), (visual, reference)) in first {
         let link = &robot.links[index];
-        let Some((visual, uri)) = link.visuals.iter().enumerate().find_map(|(n, shape)| Some((n, lost(robot, shape)?))) else {
-            continue;
-        };
-        let (name, place, uri) = (link.name.clone(), link.visuals[visual].place.clone(), uri.to_owned());
+        let (name, place, uri) = (link.name.clone(), link.visuals[visual].place.clone(), &reference.uri);
         let Some(stand_in) = of_link(robot, link) else {
             let message =
                 format!("nothing stands in for {uri}: link {name:?} has no collider that was loaded and no inertia of a body");
@@ -36,25 +45,16 @@ pub(super) fn add(robot: &mut Robot, diagnostics: &mut Vec<Diagnostic>) {
         found.push(
             Diagnostic::new(&codes::STAND_IN, place, message).help("repair the mesh; the box's prim has its name already"),
         );
-        for diagnostic in diagnostics
-            .iter_mut()
-            .filter(|d| robot.meshes.iter().any(|m| m.mesh.is_none() && m.uri == uri && m.place == d.place))
-        {
+        for diagnostic in diagnostics.iter_mut().filter(|d| d.place == reference.place) {
             let shown = format!("a box shows instead, {} link {name:?}", stand_in.source);
             diagnostic.message = format!("{}; {shown}", diagnostic.message);
         }
         let shape = &mut robot.links[index].visuals[visual];
         shape.geometry = Geometry::Box { size: stand_in.size };
         shape.origin = stand_in.pose;
-        shape.stand_in_for = Some(uri);
+        shape.stand_in_for = Some(uri.clone());
     }
     diagnostics.extend(found);
-}
-
-/// The reference of a shape to a mesh that was not loaded.
-fn lost<'a>(robot: &'a Robot, shape: &Shape) -> Option<&'a str> {
-    let Geometry::Mesh { mesh, .. } = shape.geometry else { return None };
-    robot.meshes.get(mesh.0).filter(|source| source.mesh.is_none()).map(|source| source.uri.as_str())
 }
 
 /// A box in the frame of a link.
@@ -98,10 +98,10 @@ fn points_of(robot: &Robot, geometry: &Geometry) -> Vec<Vector3<f64>> {
         Geometry::Sphere { radius } => Vector3::repeat(radius),
         Geometry::Capsule { radius, length } => Vector3::new(radius, radius, length / 2.0 + radius),
         Geometry::Mesh { mesh, scale } => {
-            let mesh = robot.meshes.get(mesh.0).and_then(|source| source.mesh.as_deref());
-            let points = mesh.map_or(&[][..], |mesh| &mesh.points);
+            let points = &robot.meshes[mesh.0].mesh.points;
             return points.iter().map(|&p| Vector3::from(p).cast::<f64>().component_mul(&scale)).collect();
         }
+        Geometry::Missing { .. } => return Vec::new(),
     };
     (0..8).map(|corner| half.map_with_location(|axis, _, x| if corner >> axis & 1 == 1 { x } else { -x })).collect()
 }
@@ -132,19 +132,21 @@ mod tests {
     use super::*;
     use urdf_usd_diagnostic::Place;
     use urdf_usd_robot::{Corners, Mesh, Part};
+    use urdf_usd_urdf::References;
 
     /// A link `a` with the visual mesh a.stl, which nobody loaded, and this before it.
-    fn robot(body: &str) -> Robot {
+    fn robot(body: &str) -> (Robot, References) {
         let visual = "<visual name='v'><origin xyz='9 9 9'/><geometry><mesh filename='a.stl'/></geometry>
             <material name='m'><color rgba='1 0 0 1'/></material></visual>";
         let urdf = format!("<robot name='r'><link name='a'>{body}{visual}</link></robot>");
-        urdf_usd_urdf::read(&urdf, None).robot.unwrap()
+        let outcome = urdf_usd_urdf::read(&urdf, None);
+        (outcome.robot.unwrap(), outcome.references)
     }
 
     /// The first visual, and the codes of what was found.
-    fn stand_in(mut robot: Robot) -> (Shape, Vec<&'static str>) {
+    fn stand_in((mut robot, references): (Robot, References)) -> (Shape, Vec<&'static str>) {
         let mut diagnostics = Vec::new();
-        add(&mut robot, &mut diagnostics);
+        add(&mut robot, &references.meshes.iter().collect::<Vec<_>>(), &mut diagnostics);
         (robot.links[0].visuals[0].clone(), diagnostics.iter().map(|d| d.code).collect())
     }
 
@@ -176,9 +178,10 @@ mod tests {
 
     #[test]
     fn meshes_that_collide_are_measured_by_their_points() {
-        let mut robot = robot("<collision><geometry><mesh filename='b.stl' scale='-1 2 1'/></geometry></collision>");
-        let b = robot.meshes.iter().position(|source| source.uri == "b.stl").unwrap();
-        robot.meshes[b].mesh = Some(Arc::new(Mesh {
+        let (mut robot, mut references) =
+            robot("<collision><geometry><mesh filename='b.stl' scale='-1 2 1'/></geometry></collision>");
+        let b = references.meshes.iter().position(|reference| reference.uri == "b.stl").unwrap();
+        let mesh = Mesh {
             points: vec![[0.0; 3], [2.0, 0.0, 0.0], [0.0, 3.0, 0.0]],
             triangles: vec![[0, 1, 2]],
             normals: Corners { values: vec![[0.0, 0.0, 1.0]], indices: vec![[0; 3]] },
@@ -187,8 +190,9 @@ mod tests {
             parts: vec![Part { triangles: 0..1, material: None }],
             materials: Vec::new(),
             digest: [0; 32],
-        }));
-        let (shape, _) = stand_in(robot);
+        };
+        references.meshes.remove(b).settle(&mut robot, Arc::new(mesh));
+        let (shape, _) = stand_in((robot, references));
         assert!((size(&shape) - Vector3::new(2.0, 6.0, 6e-3)).norm() < 1e-9, "flat ones get a thickness");
         assert!((shape.origin.translation.vector - Vector3::new(-1.0, 3.0, 0.0)).norm() < 1e-9);
     }
@@ -225,7 +229,7 @@ mod tests {
             "<inertial><mass value='1'/><inertia ixx='-1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial>",
         ] {
             let (shape, codes) = stand_in(robot(body));
-            assert!(matches!(shape.geometry, Geometry::Mesh { .. }) && shape.stand_in_for.is_none(), "{body}");
+            assert!(matches!(shape.geometry, Geometry::Missing { .. }) && shape.stand_in_for.is_none(), "{body}");
             assert_eq!(codes, ["stand-in-none"], "{body}");
         }
     }
@@ -233,13 +237,14 @@ mod tests {
     #[test]
     fn the_finding_about_the_mesh_says_so_and_one_box_is_enough() {
         let second = "<visual><geometry><mesh filename='b.stl'/></geometry></visual>";
-        let mut robot = robot(&format!("<collision><geometry><sphere radius='1'/></geometry></collision>{second}"));
-        let b = robot.meshes.iter().find(|source| source.uri == "b.stl").unwrap();
+        let (mut robot, references) =
+            robot(&format!("<collision><geometry><sphere radius='1'/></geometry></collision>{second}"));
+        let b = references.meshes.iter().find(|reference| reference.uri == "b.stl").unwrap();
         let mut diagnostics = vec![
             Diagnostic::new(&codes::INTERNAL, b.place.clone(), "b.stl is missing"),
             Diagnostic::new(&codes::INTERNAL, Place::default(), "else"),
         ];
-        add(&mut robot, &mut diagnostics);
+        add(&mut robot, &references.meshes.iter().collect::<Vec<_>>(), &mut diagnostics);
         let messages: Vec<_> = diagnostics.iter().map(|d| d.message.as_str()).collect();
         assert_eq!(
             messages,
@@ -249,6 +254,6 @@ mod tests {
                 "a box stands in for b.stl: the box around the colliders of link \"a\"",
             ]
         );
-        assert!(matches!(robot.links[0].visuals[1].geometry, Geometry::Mesh { .. }));
+        assert!(matches!(robot.links[0].visuals[1].geometry, Geometry::Missing { .. }));
     }
 }

@@ -172,8 +172,8 @@ fn each_triangle(robot: &Robot, shapes: Shapes, mut visit: impl FnMut(Triangle))
             let (pose, own) = (pose * shape.origin, colors.of_shape(shape));
             match shape.geometry {
                 Geometry::Mesh { mesh, scale } => {
-                    let Some(mesh) = robot.meshes.get(mesh.0).and_then(|source| source.mesh.as_deref()) else { continue };
-                    of_mesh(mesh, &pose, &scale, own, &mut colors, &mut show);
+                    let Some(source) = robot.meshes.get(mesh.0) else { continue };
+                    of_mesh(&source.mesh, &pose, &scale, own, &mut colors, &mut show);
                 }
                 ref solid => {
                     for corners in of_solid(solid) {
@@ -265,7 +265,7 @@ fn of_solid(solid: &Geometry) -> Vec<[Corner; 3]> {
         }
         Geometry::Sphere { radius } => ball(radius, 0.0),
         Geometry::Capsule { radius, length } => ball(radius, length / 2.0),
-        Geometry::Mesh { .. } => Vec::new(),
+        Geometry::Mesh { .. } | Geometry::Missing { .. } => Vec::new(),
     }
 }
 
@@ -426,7 +426,8 @@ fn encoded(linear: f32) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use urdf_usd_robot::{Corners, Part};
+    use urdf_usd_diagnostic::Place;
+    use urdf_usd_robot::{Corners, MeshSource, Part};
 
     const SIDE: usize = 64;
 
@@ -531,9 +532,9 @@ mod tests {
             digest: [0; 32],
         };
         let pixels = |material: &str, opacity| {
-            let mesh = format!("<visual><geometry><mesh filename='square.stl'/></geometry>{material}</visual>");
-            let mut robot = link(&[mesh]);
-            robot.meshes[0].mesh = Some(std::sync::Arc::new(square(opacity)));
+            let mut robot = link(&[format!("<visual><geometry><sphere radius='1'/></geometry>{material}</visual>")]);
+            let mesh = robot.add_mesh(MeshSource::new("square.stl", Place::default(), std::sync::Arc::new(square(opacity))));
+            robot.links[0].visuals[0].geometry = Geometry::Mesh { mesh, scale: Vector3::repeat(1.0) };
             let pixels = draw(&robot, SIDE);
             [SIDE / 8, SIDE / 2, SIDE - 1 - SIDE / 8].map(|x| pixels[SIDE / 2 * SIDE + x])
         };

@@ -33,9 +33,9 @@ mod tests {
     fn degrees_of_freedom_are_positions() {
         for word in ["fixed", "revolute", "continuous", "prismatic", "planar", "floating"] {
             let kind = JointType::of(word).unwrap();
-            let hub = JointKind::from(kind);
-            assert_eq!((hub.as_str(), JointType::from(hub)), (word, kind));
-            assert_eq!(urdf_usd_robot::kinematics::position_count(hub), kind.motions().len());
+            let joint_kind = JointKind::from(kind);
+            assert_eq!((joint_kind.as_str(), JointType::from(joint_kind)), (word, kind));
+            assert_eq!(urdf_usd_robot::kinematics::position_count(joint_kind), kind.motions().len());
         }
     }
 }

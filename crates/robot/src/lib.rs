@@ -1,8 +1,9 @@
 //! The model: a robot as it is meant, free of any file format.
 //!
 //! Readers build a [`Robot`], writers empty it, tools look at it. Everything that a source left out has been settled by the
-//! reader: a writer never asks what an absent attribute means. Lengths are metres, angles radians, masses kilograms, frames are
-//! right-handed with x forward, y left, z up (REP 103). Colours are linear.
+//! reader: a writer never asks what an absent attribute means, and opens no file, since meshes and images are in the robot.
+//! Lengths are metres, angles radians, masses kilograms, frames are right-handed with x forward, y left, z up (REP 103). Colours
+//! are linear.
 //!
 //! This module must not know URDF, USD, glTF, files, ROS or HTTP.
 
@@ -59,18 +60,12 @@ pub struct Robot {
     pub tree: Tree,
     /// Named and inline materials, each once.
     pub materials: Vec<Material>,
-    /// Image files that materials refer to: the material, the reference as written, where it stands. Whoever loads them sets
-    /// [`Material::base_color_texture`].
-    pub textures: Vec<(MaterialId, String, Place)>,
-    /// Every mesh file that the robot refers to, once per distinct reference.
+    /// The meshes that shapes are made of ([`Robot::add_mesh`]).
     pub meshes: Vec<MeshSource>,
     /// Sensors in the source's order.
     pub sensors: Vec<Sensor>,
     /// What the robot as a whole offers to ROS, beside `joint_states` and `robot_description`: what its controllers do.
     pub interfaces: Vec<Interface>,
-    /// Files that say which controllers the robot has: the reference as written, where it stands. Whoever loads them adds to
-    /// [`Robot::interfaces`].
-    pub controller_files: Vec<(String, Place)>,
     /// Pairs of links that need not be checked for collision, the first before the second in [`Robot::links`]; each once. Links
     /// that a joint connects are not among them unless the source says so.
     pub disabled_collisions: Vec<(LinkId, LinkId)>,
@@ -185,21 +180,34 @@ pub enum Geometry {
         /// Factors along the mesh's own axes.
         scale: Vector3<f64>,
     },
+    /// A mesh that was not read. There is nothing to draw and nothing to collide with, but the shape keeps its number, name and
+    /// frame, so that the others keep theirs.
+    Missing {
+        /// Factors along the mesh's own axes, as for [`Geometry::Mesh`].
+        scale: Vector3<f64>,
+    },
 }
 
-/// A mesh file that the robot refers to, and what was read from it.
+/// A mesh of the robot, and what is made from it.
 #[derive(Clone, Debug)]
 pub struct MeshSource {
-    /// The reference as written.
+    /// The reference to its file as written, or another name for it. Writers name the mesh after the last part, without its ending.
     pub uri: String,
     /// The first place that refers to it.
     pub place: Place,
-    /// What the file holds; `None` until it is loaded and if it could not be.
-    pub mesh: Option<Arc<Mesh>>,
+    /// The triangles.
+    pub mesh: Arc<Mesh>,
     /// Its convex hull, if it collides and has one: closed, wound outwards, in the same coordinates.
     pub hull: Option<Arc<Mesh>>,
     /// Stand-ins with fewer triangles, if it is seen.
     pub tiers: Tiers,
+}
+
+impl MeshSource {
+    /// A mesh without a hull and without stand-ins.
+    pub fn new(uri: impl Into<String>, place: Place, mesh: Arc<Mesh>) -> Self {
+        Self { uri: uri.into(), place, mesh, hull: None, tiers: Tiers::default() }
+    }
 }
 
 /// How one link moves in another.
@@ -238,6 +246,12 @@ pub struct Joint {
 }
 
 impl Robot {
+    /// Adds a mesh, for [`Geometry::Mesh`] to refer to.
+    pub fn add_mesh(&mut self, source: MeshSource) -> MeshId {
+        self.meshes.push(source);
+        MeshId(self.meshes.len() - 1)
+    }
+
     /// The root link that stands for the world, if there is one: named `world`, with geometry or with joints on it, whatever other
     /// roots there are. It does not move, what hangs on it by a fixed joint is held, and its mass means nothing.
     pub fn world_root(&self) -> Option<LinkId> {

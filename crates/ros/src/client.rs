@@ -15,12 +15,12 @@ use tokio::sync::watch;
 use super::args::Args;
 use super::faults::{Recurring, Troubles, ended, no_answer};
 use super::msg::{Message, Service};
+use super::node_state::NodeState;
 use super::opener::Opener;
-use super::own::Own;
 use super::publishing::publish;
 use super::served::Parameters;
 use super::threads::{Task, Threads};
-use super::transport::{Backend, CALLS, Call, Hear, Limit, Name, Open, Setup, Transport, Write};
+use super::transport::{Backend, CALLS, Call, Limit, MessageCallback, Name, Open, Setup, Transport, Write};
 use super::{Graph, Node, Observed, Publisher, Qos, Request, Requests, Responder, Subscription, queue};
 use urdf_usd_diagnostic::Diagnostic;
 
@@ -34,7 +34,7 @@ const LEAVE: Duration = Duration::from_secs(5);
 pub struct Client<B: Backend = Box<dyn Transport>>(Arc<Inner<B>>);
 
 struct Inner<B> {
-    own: Own,
+    state: NodeState,
     handle: Handle,
     life: Arc<Life>,
     backend: Arc<B>,
@@ -150,11 +150,11 @@ impl<B: Backend> Client<B> {
         args: &Args,
         join: impl FnOnce(Setup) -> Result<B, Diagnostic>,
     ) -> Result<Self, Diagnostic> {
-        let own = Own::new(default_name, args)?;
+        let state = NodeState::new(default_name, args)?;
         let threads = Threads::new()?;
         let (handle, opener, ticks) = (threads.handle().clone(), Opener::new()?, watch::channel(()).0);
-        let life = Arc::new(Life { parameters: own.parameters.clone(), state: Mutex::default() });
-        let (node, living) = (own.names.node.clone(), life.clone());
+        let life = Arc::new(Life { parameters: state.parameters.clone(), state: Mutex::default() });
+        let (node, living) = (state.names.node.clone(), life.clone());
         let end = Arc::new(move || living.end());
         let backend = Arc::new(join(Setup { node, handle: handle.clone(), changes: ticks.clone(), end })?);
         let graph = Arc::new(Seen { graph: Mutex::default(), changes: watch::channel(()).0 });
@@ -162,11 +162,11 @@ impl<B: Backend> Client<B> {
         graph.look(&*backend);
         handle.spawn(keep_looking(backend.clone(), graph.clone(), changes));
         let threads = Mutex::new(Some(threads));
-        let client = Self(Arc::new(Inner { own, handle, life, backend, opener, graph, threads }));
+        let client = Self(Arc::new(Inner { state, handle, life, backend, opener, graph, threads }));
         let inner = &client.0;
         let node = Arc::downgrade(inner);
         let clock = move || node.upgrade().ok_or_else(ended)?.subscribe("/clock", Qos::best_effort(1));
-        inner.own.open(&client, clock, |task| drop(inner.handle.spawn(task)))?;
+        inner.state.open(&client, clock, |task| drop(inner.handle.spawn(task)))?;
         tracing::debug!(node = client.fully_qualified_name(), "joined the ROS graph");
         Ok(client)
     }
@@ -174,11 +174,11 @@ impl<B: Backend> Client<B> {
 
 impl<B: Backend> Inner<B> {
     fn topic(&self, topic: &str, type_name: String) -> Result<Name, Diagnostic> {
-        Ok(Name { given: topic.to_owned(), full: self.own.names.topic(topic)?, type_name })
+        Ok(Name { given: topic.to_owned(), full: self.state.names.topic(topic)?, type_name })
     }
 
     fn service<S: Service>(&self, service: &str) -> Result<Name, Diagnostic> {
-        let full = self.own.names.service(service)?;
+        let full = self.state.names.service(service)?;
         Ok(Name { given: service.to_owned(), full, type_name: S::TYPE.of_service() })
     }
 
@@ -190,12 +190,12 @@ impl<B: Backend> Inner<B> {
         &self,
         topic: Name,
         qos: Qos,
-        open: fn(&B, &Name, Qos, Hear<M>) -> Result<Open, Diagnostic>,
+        open: fn(&B, &Name, Qos, MessageCallback<M>) -> Result<Open, Diagnostic>,
     ) -> Result<Subscription<M>, Diagnostic> {
         let (sender, receiver, listed) = self.life.queue(qos.depth)?;
         let (name, faults) = (topic.full.clone(), Mutex::<Recurring>::default());
         let heard = name.clone();
-        let hear: Hear<M> = Arc::new(move |message| match message {
+        let hear: MessageCallback<M> = Arc::new(move |message| match message {
             Ok(sample) => drop(sender.push(sample)),
             Err(why) => locked(&faults).tell(|n| tracing::warn!("{heard}: {n} message(s) could not be read; the last: {why}")),
         });
@@ -264,8 +264,8 @@ impl<B: Backend> Inner<B> {
 }
 
 impl<B: Backend> Node for Client<B> {
-    fn own(&self) -> &Own {
-        &self.0.own
+    fn state(&self) -> &NodeState {
+        &self.0.state
     }
 
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {

@@ -29,9 +29,9 @@ mod faults;
 pub mod graph;
 pub mod msg;
 pub mod names;
+mod node_state;
 mod opener;
 pub mod overrides;
-mod own;
 pub mod parameter;
 mod publishing;
 pub mod queue;
@@ -51,7 +51,7 @@ pub mod zenoh;
 pub use args::Args;
 pub use client::Client;
 pub use graph::Graph;
-pub use own::Own;
+pub use node_state::NodeState;
 pub use parameter::{Changes, Declaration, Value};
 pub use start::{Started, start};
 
@@ -66,21 +66,21 @@ use urdf_usd_diagnostic::Diagnostic;
 /// [`Node::shutdown`]: topics and services are opened soon after, and what can't be opened is told in the log and tried again.
 pub trait Node: Send + Sync + 'static {
     /// Its names, parameters and clock.
-    fn own(&self) -> &Own;
+    fn state(&self) -> &NodeState;
 
     /// The node's name without its namespace, after remapping: `urdf_usd`.
     fn name(&self) -> &str {
-        &self.own().names.node.name
+        &self.state().names.node.name
     }
 
     /// The node's namespace, always beginning with a slash: `/` or `/left_arm`.
     fn namespace(&self) -> &str {
-        &self.own().names.node.namespace
+        &self.state().names.node.namespace
     }
 
     /// The fully qualified name: `/left_arm/urdf_usd`.
     fn fully_qualified_name(&self) -> String {
-        self.own().names.node.fully_qualified()
+        self.state().names.node.fully_qualified()
     }
 
     /// The absolute topic name that `name` means here, after expansion and remapping.
@@ -88,7 +88,7 @@ pub trait Node: Send + Sync + 'static {
     /// # Errors
     /// [`codes::INVALID_NAME`].
     fn resolve_topic(&self, name: &str) -> Result<String, Diagnostic> {
-        self.own().names.topic(name)
+        self.state().names.topic(name)
     }
 
     /// The absolute service name that `name` means here, after expansion and remapping.
@@ -96,7 +96,7 @@ pub trait Node: Send + Sync + 'static {
     /// # Errors
     /// [`codes::INVALID_NAME`].
     fn resolve_service(&self, name: &str) -> Result<String, Diagnostic> {
-        self.own().names.service(name)
+        self.state().names.service(name)
     }
 
     /// Listens to a topic until the [`Subscription`] is dropped. If the reader is slow the oldest messages beyond `qos.depth` are
@@ -148,22 +148,22 @@ pub trait Node: Send + Sync + 'static {
     /// # Errors
     /// [`codes::PARAMETER_TYPE`], [`codes::PARAMETER_VALUE`] for an override that does not fit the declaration.
     fn declare(&self, declaration: Declaration) -> Result<Value, Diagnostic> {
-        self.own().parameters.declare(declaration)
+        self.state().parameters.declare(declaration)
     }
 
     /// Values given for this very node, for parameters that it has not declared: misspelt, most likely. Ask after declaring.
     fn unused_overrides(&self) -> Vec<Diagnostic> {
-        self.own().parameters.unused_overrides()
+        self.state().parameters.unused_overrides()
     }
 
     /// The parameter changes accepted from now on, in order, with the name of each. Call it before declaring to miss none.
     fn changes(&self) -> Changes {
-        self.own().parameters.changes()
+        self.state().parameters.changes()
     }
 
     /// The time in ROS terms: the system clock, or `/clock` while the parameter `use_sim_time` is true (zero until it ticks).
     fn now(&self) -> Time {
-        self.own().clock.now()
+        self.state().clock.now()
     }
 
     /// Why the node left the ROS graph by itself; `None` if it did not.

@@ -38,7 +38,7 @@ pub struct Name {
 pub type Open = Box<dyn Any + Send>;
 
 /// Takes what arrives on a topic, or why it can't be read. It never waits.
-pub type Hear<M> = Arc<dyn Fn(Result<Sample<M>, String>) + Send + Sync>;
+pub type MessageCallback<M> = Arc<dyn Fn(Result<Sample<M>, String>) + Send + Sync>;
 
 /// Something on its way; why it could not be sent.
 pub type Sending = BoxFuture<'static, Result<(), String>>;
@@ -61,7 +61,7 @@ pub struct Call<Q, A> {
 pub type Reply<A> = Box<dyn FnOnce(A) -> Result<Sending, String> + Send>;
 
 /// Takes the calls to a service, or why one can't be read. It never waits.
-pub type Ask<Q, A> = Arc<dyn Fn(Result<Call<Q, A>, String>) + Send + Sync>;
+pub type RequestCallback<Q, A> = Arc<dyn Fn(Result<Call<Q, A>, String>) + Send + Sync>;
 
 /// How long a call may take.
 #[derive(Clone, Copy, Debug)]
@@ -90,13 +90,13 @@ pub trait Transport: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`super::codes::TRANSPORT`]; it is tried again later.
-    fn listen(&self, topic: &Name, qos: Qos, hear: Hear<Bytes>) -> Result<Open, Diagnostic>;
+    fn listen(&self, topic: &Name, qos: Qos, hear: MessageCallback<Bytes>) -> Result<Open, Diagnostic>;
 
     /// Listens to a topic of any definition of its type.
     ///
     /// # Errors
     /// [`super::codes::TRANSPORT`]; it is tried again later.
-    fn observe(&self, topic: &Name, qos: Qos, hear: Hear<Bytes>) -> Result<Open, Diagnostic> {
+    fn observe(&self, topic: &Name, qos: Qos, hear: MessageCallback<Bytes>) -> Result<Open, Diagnostic> {
         self.listen(topic, qos, hear)
     }
 
@@ -110,7 +110,7 @@ pub trait Transport: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`super::codes::TRANSPORT`]; it is tried again later.
-    fn serve(&self, service: &Name, ask: Ask<Bytes, Bytes>) -> Result<Open, Diagnostic>;
+    fn serve(&self, service: &Name, ask: RequestCallback<Bytes, Bytes>) -> Result<Open, Diagnostic>;
 
     /// Calls a service. The future is dropped when `limit` is over, or nobody waits for the answer any more.
     ///
@@ -137,13 +137,13 @@ pub trait Backend: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`super::codes::TRANSPORT`].
-    fn listen<M: Message>(&self, topic: &Name, qos: Qos, hear: Hear<M>) -> Result<Open, Diagnostic>;
+    fn listen<M: Message>(&self, topic: &Name, qos: Qos, hear: MessageCallback<M>) -> Result<Open, Diagnostic>;
 
     /// See [`Transport::observe`].
     ///
     /// # Errors
     /// [`super::codes::TRANSPORT`].
-    fn observe(&self, topic: &Name, qos: Qos, hear: Hear<Observed>) -> Result<Open, Diagnostic>;
+    fn observe(&self, topic: &Name, qos: Qos, hear: MessageCallback<Observed>) -> Result<Open, Diagnostic>;
 
     /// See [`Transport::advertise`].
     ///
@@ -155,7 +155,7 @@ pub trait Backend: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`super::codes::TRANSPORT`].
-    fn serve<S: Service>(&self, service: &Name, ask: Ask<S::Request, S::Response>) -> Result<Open, Diagnostic>;
+    fn serve<S: Service>(&self, service: &Name, ask: RequestCallback<S::Request, S::Response>) -> Result<Open, Diagnostic>;
 
     /// See [`Transport::call`].
     ///
@@ -179,11 +179,11 @@ pub trait Backend: Send + Sync + 'static {
 }
 
 impl Backend for Box<dyn Transport> {
-    fn listen<M: Message>(&self, topic: &Name, qos: Qos, hear: Hear<M>) -> Result<Open, Diagnostic> {
+    fn listen<M: Message>(&self, topic: &Name, qos: Qos, hear: MessageCallback<M>) -> Result<Open, Diagnostic> {
         (**self).listen(topic, qos, read(hear, cdr::decode))
     }
 
-    fn observe(&self, topic: &Name, qos: Qos, hear: Hear<Observed>) -> Result<Open, Diagnostic> {
+    fn observe(&self, topic: &Name, qos: Qos, hear: MessageCallback<Observed>) -> Result<Open, Diagnostic> {
         (**self).observe(topic, qos, read(hear, |message| Ok(cdr::observe(message))))
     }
 
@@ -192,7 +192,7 @@ impl Backend for Box<dyn Transport> {
         (**self).advertise(topic, qos, Box::new(opened))
     }
 
-    fn serve<S: Service>(&self, service: &Name, ask: Ask<S::Request, S::Response>) -> Result<Open, Diagnostic> {
+    fn serve<S: Service>(&self, service: &Name, ask: RequestCallback<S::Request, S::Response>) -> Result<Open, Diagnostic> {
         let ask = move |call: Result<Call<Bytes, Bytes>, String>| {
             ask(call.and_then(|Call { request, reply }| {
                 let request = cdr::decode(&request)?;
@@ -222,7 +222,7 @@ impl Backend for Box<dyn Transport> {
 }
 
 /// Takes bytes and hands on messages.
-fn read<M: 'static>(hear: Hear<M>, decode: fn(&[u8]) -> Result<M, String>) -> Hear<Bytes> {
+fn read<M: 'static>(hear: MessageCallback<M>, decode: fn(&[u8]) -> Result<M, String>) -> MessageCallback<Bytes> {
     Arc::new(move |heard: Result<Sample<Bytes>, String>| {
         let message = |Sample { message, publisher }: Sample<Bytes>| Ok(Sample { message: decode(&message)?, publisher });
         hear(heard.and_then(message));

@@ -13,6 +13,7 @@ mod extensions;
 mod joints;
 mod links;
 mod materials;
+mod references;
 mod source;
 pub mod srdf;
 pub mod xacro;
@@ -28,6 +29,7 @@ pub use extensions::set_controllers;
 use joints::joints;
 use links::{Assets, collisions, inertial, visuals};
 use materials::Materials;
+pub use references::{MeshReference, References};
 pub use source::MAX_TEXT;
 use source::Source;
 use xml::{Node, Xml, children, elements, name_of, qualified_name, short};
@@ -54,18 +56,22 @@ pub const MAX_NAME: usize = 1_000;
 /// What reading gave.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The robot, unless the text is such that there is none to be had; then there is an error among the diagnostics.
+    /// The robot, unless the text is such that there is none to be had; then there is an error among the diagnostics. What is in
+    /// other files is not in it yet.
     pub robot: Option<Robot>,
+    /// The other files that it refers to.
+    pub references: References,
     /// What was found, in no particular order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Reads a robot from `text`; `file` is where the text is from, for the places in diagnostics and as a name for a robot without
-/// one. No mesh or texture is loaded: [`Robot::meshes`] and [`Robot::textures`] have the references.
+/// one. No mesh, texture or controller file is loaded: [`Outcome::references`] has them.
 pub fn read(text: &str, file: Option<&Path>) -> Outcome {
-    let (robot, diagnostics) =
+    let (described, diagnostics) =
         read_xml(text, file, |xml, root| if is_robot(xml, root, URDF) { robot(xml, root, file) } else { None });
-    Outcome { robot, diagnostics }
+    let (robot, references) = described.unzip();
+    Outcome { robot, references: references.unwrap_or_default(), diagnostics }
 }
 
 /// Parses `text` and gives what `read` makes of its root element, with all findings. `None` if the text can't be parsed.
@@ -220,7 +226,7 @@ fn outermost_xacro(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
 }
 
 /// Reads the robot element. None, reported, if it has no links.
-fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<Robot> {
+fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robot, References)> {
     if children(root, "link").next().is_none() {
         let message = format!("{} has no link: there is nothing to convert", xml.label(root));
         xml.report(&codes::NO_LINKS, root, message, "a robot needs at least one <link name=\"…\"/>");
@@ -253,18 +259,17 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<Robot
         joints,
         tree,
         materials,
-        textures,
-        meshes,
+        meshes: Vec::new(),
         sensors: Vec::new(),
         interfaces: Vec::new(),
-        controller_files: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
         custom,
         place,
     };
-    extensions::read(&mut robot).into_iter().for_each(|finding| xml.push(finding));
-    Some(robot)
+    let (controller_files, found) = extensions::read(&mut robot);
+    found.into_iter().for_each(|finding| xml.push(finding));
+    Some((robot, References { meshes, textures, controller_files }))
 }
 
 /// What of a robot goes beyond the limits, if anything does: counted before anything is read, since each finding takes time too.
@@ -346,23 +351,23 @@ fn links(xml: &mut Xml<'_>, root: Node<'_>, assets: &mut Assets) -> (Vec<Link>, 
             xml.report(&codes::DUPLICATE_LINK, node, message, "rename or remove one of them");
             // It is read all the same, for what else is wrong with it; its meshes are nobody's.
             let mut apart = Assets::new(std::mem::take(&mut assets.materials));
-            link(xml, node, name, &mut apart);
+            link(xml, node, name, LinkId(links.len()), &mut apart);
             assets.materials = apart.materials;
             xml.leave_out(node);
             continue;
         }
         ids.insert(name.clone(), LinkId(links.len()));
-        links.push(link(xml, node, name, assets));
+        links.push(link(xml, node, name, LinkId(links.len()), assets));
     }
     (links, ids)
 }
 
-fn link(xml: &mut Xml<'_>, node: Node<'_>, name: String, assets: &mut Assets) -> Link {
+fn link(xml: &mut Xml<'_>, node: Node<'_>, name: String, id: LinkId, assets: &mut Assets) -> Link {
     Link {
         name,
         inertial: inertial(xml, node),
-        visuals: visuals(xml, node, assets),
-        collisions: collisions(xml, node, assets),
+        visuals: visuals(xml, node, id, assets),
+        collisions: collisions(xml, node, id, assets),
         contact: None,
         custom: xml.custom(node, &custom::LINK),
         place: xml.place(node),

@@ -7,8 +7,9 @@ use nalgebra::{Matrix3, Quaternion, SymmetricEigen, Translation3, UnitQuaternion
 use super::codes;
 use super::custom::{COLLISION, Known, VISUAL};
 use super::materials::Materials;
+use super::references::MeshReference;
 use super::xml::{Node, Xml, children, elements, name_of, qualified_name, short};
-use urdf_usd_robot::{Geometry, Inertial, MeshId, MeshSource, Pose, Shape, Tiers};
+use urdf_usd_robot::{Geometry, Inertial, LinkId, Pose, Shape};
 
 /// The thickness that a flat box or cylinder gets, in metres.
 const MIN_THICKNESS: f64 = 1e-4;
@@ -18,26 +19,22 @@ const INERTIA_TOLERANCE: f64 = 1e-3;
 /// What the shapes of all links share.
 pub(super) struct Assets {
     pub materials: Materials,
-    pub meshes: Vec<MeshSource>,
-    mesh_ids: HashMap<String, MeshId>,
+    pub meshes: Vec<MeshReference>,
+    /// Indices into `meshes`.
+    by_uri: HashMap<String, usize>,
 }
 
 impl Assets {
     pub fn new(materials: Materials) -> Self {
-        Self { materials, meshes: Vec::new(), mesh_ids: HashMap::new() }
+        Self { materials, meshes: Vec::new(), by_uri: HashMap::new() }
     }
 
-    /// The mesh file that `uri` refers to; `node` is the element that does.
-    fn mesh(&mut self, xml: &Xml<'_>, node: Node<'_>, uri: &str) -> MeshId {
-        *self.mesh_ids.entry(uri.to_owned()).or_insert_with(|| {
-            self.meshes.push(MeshSource {
-                uri: uri.to_owned(),
-                place: xml.place(node),
-                mesh: None,
-                hull: None,
-                tiers: Tiers::default(),
-            });
-            MeshId(self.meshes.len() - 1)
+    /// The number of the mesh file that `uri` refers to; `node` is the element that does.
+    fn mesh(&mut self, xml: &Xml<'_>, node: Node<'_>, uri: &str) -> usize {
+        *self.by_uri.entry(uri.to_owned()).or_insert_with(|| {
+            let (uri, place) = (uri.to_owned(), xml.place(node));
+            self.meshes.push(MeshReference { uri, place, visuals: Vec::new(), collisions: Vec::new() });
+            self.meshes.len() - 1
         })
     }
 }
@@ -136,23 +133,34 @@ fn impossible(inertia: &Matrix3<f64>) -> Option<String> {
 }
 
 /// What a link shows: its `visual` elements.
-pub(super) fn visuals(xml: &mut Xml<'_>, link: Node<'_>, assets: &mut Assets) -> Vec<Shape> {
-    shapes(xml, link, assets, &VISUAL, "visual")
+pub(super) fn visuals(xml: &mut Xml<'_>, link: Node<'_>, id: LinkId, assets: &mut Assets) -> Vec<Shape> {
+    shapes(xml, (link, id), assets, &VISUAL, "visual", |reference| &mut reference.visuals)
 }
 
 /// What of a link collides: its `collision` elements.
-pub(super) fn collisions(xml: &mut Xml<'_>, link: Node<'_>, assets: &mut Assets) -> Vec<Shape> {
-    shapes(xml, link, assets, &COLLISION, "collision")
+pub(super) fn collisions(xml: &mut Xml<'_>, link: Node<'_>, id: LinkId, assets: &mut Assets) -> Vec<Shape> {
+    shapes(xml, (link, id), assets, &COLLISION, "collision", |reference| &mut reference.collisions)
 }
 
-fn shapes(xml: &mut Xml<'_>, link: Node<'_>, assets: &mut Assets, known: &Known, name: &str) -> Vec<Shape> {
+/// The shapes that elements called `name` describe; `users` is where a mesh file lists those that refer to it.
+fn shapes(
+    xml: &mut Xml<'_>,
+    (link, id): (Node<'_>, LinkId),
+    assets: &mut Assets,
+    known: &Known,
+    name: &str,
+    users: fn(&mut MeshReference) -> &mut Vec<(LinkId, usize)>,
+) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for node in children(link, name) {
         let origin = origin(xml, node);
         let material = if name == "visual" { xml.child(node, "material") } else { None };
         let material = material.and_then(|material| assets.materials.of(xml, material));
         match geometry(xml, node, assets) {
-            Some(geometry) => {
+            Some((geometry, reference)) => {
+                if let Some(reference) = reference {
+                    users(&mut assets.meshes[reference]).push((id, shapes.len()));
+                }
                 let custom = xml.custom(node, known);
                 let name = name_of(node).map(str::to_owned);
                 shapes.push(Shape { name, origin, geometry, material, stand_in_for: None, custom, place: xml.place(node) });
@@ -163,8 +171,9 @@ fn shapes(xml: &mut Xml<'_>, link: Node<'_>, assets: &mut Assets, known: &Known,
     shapes
 }
 
-/// The geometry of a visual or collision. None, reported, if there is none that could be shown.
-fn geometry(xml: &mut Xml<'_>, shape: Node<'_>, assets: &mut Assets) -> Option<Geometry> {
+/// The geometry of a visual or collision, and the number of its mesh file if it refers to one. None, reported, if there is none that
+/// could be shown.
+fn geometry(xml: &mut Xml<'_>, shape: Node<'_>, assets: &mut Assets) -> Option<(Geometry, Option<usize>)> {
     let Some(node) = xml.child(shape, "geometry").filter(|node| node.first_element_child().is_some()) else {
         let message = format!("{} has no geometry", xml.label(shape));
         xml.report(&codes::NO_GEOMETRY, shape, message, "add <geometry> with a box, cylinder, sphere, capsule or mesh");
@@ -183,7 +192,7 @@ fn geometry(xml: &mut Xml<'_>, shape: Node<'_>, assets: &mut Assets) -> Option<G
         xml.report(&codes::REPEATED_ELEMENT, more, message, "make it a visual or collision of its own");
         xml.leave_out(more);
     }
-    match qualified_name(form) {
+    let solid = match qualified_name(form) {
         "box" => cuboid(xml, form),
         "cylinder" => {
             let (radius, length) = (dimension(xml, form, "radius"), dimension(xml, form, "length"));
@@ -199,8 +208,9 @@ fn geometry(xml: &mut Xml<'_>, shape: Node<'_>, assets: &mut Assets) -> Option<G
             let (radius, length) = (radius?, length?);
             Some(Geometry::Capsule { radius: extent(xml, form, radius)?, length })
         }
-        _ => mesh(xml, form, assets),
-    }
+        _ => return mesh(xml, form, assets).map(|(mesh, reference)| (mesh, Some(reference))),
+    };
+    solid.map(|solid| (solid, None))
 }
 
 fn cuboid(xml: &mut Xml<'_>, node: Node<'_>) -> Option<Geometry> {
@@ -212,14 +222,14 @@ fn cuboid(xml: &mut Xml<'_>, node: Node<'_>) -> Option<Geometry> {
     (extent > 0.0).then_some(Geometry::Box { size })
 }
 
-fn mesh(xml: &mut Xml<'_>, node: Node<'_>, assets: &mut Assets) -> Option<Geometry> {
+fn mesh(xml: &mut Xml<'_>, node: Node<'_>, assets: &mut Assets) -> Option<(Geometry, usize)> {
     let scale = scale(xml, node);
     let Some(uri) = node.attribute("filename").map(str::trim).filter(|uri| !uri.is_empty()) else {
         let message = format!("{} has no filename", xml.label(node));
         xml.report(&codes::NO_MESH_FILE, node, message, "add filename=\"package://…\"");
         return None;
     };
-    Some(Geometry::Mesh { mesh: assets.mesh(xml, node, uri), scale })
+    Some((Geometry::Missing { scale }, assets.mesh(xml, node, uri)))
 }
 
 fn scale(xml: &mut Xml<'_>, node: Node<'_>) -> Vector3<f64> {

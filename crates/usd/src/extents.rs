@@ -106,6 +106,6 @@ fn reach(geometry: &Geometry, direction: Vector3<f64>) -> f64 {
         Geometry::Cylinder { radius, length } => radius * direction.xy().norm() + length / 2.0 * direction.z.abs(),
         Geometry::Capsule { radius, length } => radius * direction.norm() + length / 2.0 * direction.z.abs(),
         // Meshes are no primitives.
-        Geometry::Mesh { .. } => 0.0,
+        Geometry::Mesh { .. } | Geometry::Missing { .. } => 0.0,
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn author_primitive(prim: &mut Prim<'_>, geometry: &Geometry) -> Opti
             None
         }
         // Meshes are no primitives: they come by reference.
-        Geometry::Mesh { .. } => None,
+        Geometry::Mesh { .. } | Geometry::Missing { .. } => None,
     }
 }
 

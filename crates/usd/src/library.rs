@@ -193,7 +193,7 @@ impl FormKey {
             Form::Primitive(Geometry::Sphere { radius }) => solid(2, radius, 0.0, 0.0),
             Form::Primitive(Geometry::Capsule { radius, length }) => solid(3, radius, length, 0.0),
             // Meshes are no primitives.
-            Form::Primitive(Geometry::Mesh { scale, .. }) => solid(4, scale.x, scale.y, scale.z),
+            Form::Primitive(Geometry::Mesh { scale, .. } | Geometry::Missing { scale }) => solid(4, scale.x, scale.y, scale.z),
         }
     }
 }
@@ -258,12 +258,14 @@ impl Builder<'_> {
         self.library.colliders.push(colliders);
     }
 
+    /// A visual; `None` if there is nothing to see.
     fn visual(&mut self, index: usize, shape: &Shape) -> Option<Visual> {
         let (forms, scale) = match &shape.geometry {
             Geometry::Mesh { mesh, scale } => {
-                let (meshes, scale) = self.tiers(*mesh, *scale)?;
+                let (meshes, scale) = self.tiers(*mesh, *scale);
                 (meshes.map(Form::Mesh), scale)
             }
+            Geometry::Missing { .. } => return None,
             primitive => (std::array::from_fn(|_| Form::Primitive(primitive.clone())), None),
         };
         let looks = forms.map(|form| {
@@ -286,8 +288,8 @@ impl Builder<'_> {
     }
 
     /// A mesh in each of [`TIERS`] with the scale in its points, and what is left of it for the leaf.
-    fn tiers(&mut self, id: MeshId, scale: Vector3<f64>) -> Option<([MeshIndex; 3], Option<Vector3<f64>>)> {
-        let (high, Scale { baked, left }) = self.mesh(id, scale)?;
+    fn tiers(&mut self, id: MeshId, scale: Vector3<f64>) -> ([MeshIndex; 3], Option<Vector3<f64>>) {
+        let (high, Scale { baked, left }) = self.mesh(id, scale);
         let tiers = &self.robot.meshes[id.0].tiers;
         let mut tier = |mesh: &Option<Arc<Mesh>>, finer: MeshIndex, suffix: &str| match mesh {
             Some(mesh) => self.mesh_entry(mesh, baked, format!("{}_{suffix}", self.mesh_names[high])),
@@ -295,13 +297,14 @@ impl Builder<'_> {
         };
         let medium = tier(&tiers.medium, high, "medium");
         let low = tier(&tiers.low, medium, "low");
-        Some(([high, medium, low], left))
+        ([high, medium, low], left)
     }
 
+    /// A collider; `None` if there is nothing to collide with.
     fn collider(&mut self, index: usize, shape: &Shape) -> Option<Collider> {
         let (form, scale) = match &shape.geometry {
             Geometry::Mesh { mesh: id, scale } => {
-                let (trimesh, Scale { baked, left }) = self.mesh(*id, *scale)?;
+                let (trimesh, Scale { baked, left }) = self.mesh(*id, *scale);
                 let hull = self.robot.meshes[id.0].hull.clone();
                 let convex_hull = match hull {
                     Some(hull) => {
@@ -312,6 +315,7 @@ impl Builder<'_> {
                 };
                 (ColliderForm::Mesh { convex_hull, trimesh }, left)
             }
+            Geometry::Missing { .. } => return None,
             primitive => (ColliderForm::Primitive(primitive.clone()), None),
         };
         let name = format!("collision_{index}");
@@ -319,13 +323,12 @@ impl Builder<'_> {
     }
 
     /// The mesh with the scale in its points, and where the scale went.
-    fn mesh(&mut self, id: MeshId, scale: Vector3<f64>) -> Option<(MeshIndex, Scale)> {
+    fn mesh(&mut self, id: MeshId, scale: Vector3<f64>) -> (MeshIndex, Scale) {
         let source = &self.robot.meshes[id.0];
-        let mesh = source.mesh.as_ref()?;
-        let split = self.split(id, mesh, scale);
+        let split = self.split(id, &source.mesh, scale);
         let stem = stem(&source.uri);
         let name = if scale.min() > 0.0 { stem } else { format!("{stem}_mirrored") };
-        Some((self.mesh_entry(mesh, split.baked, name), split))
+        (self.mesh_entry(&source.mesh, split.baked, name), split)
     }
 
     /// Where a scale goes: into the points, unless these would be beyond single precision or copies for other scales too many. Signs go
@@ -538,6 +541,6 @@ fn primitive_name(geometry: &Geometry) -> &'static str {
         Geometry::Cylinder { .. } => "cylinder",
         Geometry::Sphere { .. } => "sphere",
         Geometry::Capsule { .. } => "capsule",
-        Geometry::Mesh { .. } => "mesh",
+        Geometry::Mesh { .. } | Geometry::Missing { .. } => "mesh",
     }
 }

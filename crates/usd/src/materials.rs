@@ -240,8 +240,9 @@ mod tests {
         let urdf = format!(
             "<robot name='r'><link name='a'><visual><geometry><mesh filename='sheet.obj'/></geometry>{material}</visual></link></robot>"
         );
-        let mut robot = urdf_usd_urdf::read(&urdf, None).robot.unwrap();
-        robot.meshes[0].mesh = Some(Arc::new(mesh));
+        let outcome = urdf_usd_urdf::read(&urdf, None);
+        let mut robot = outcome.robot.unwrap();
+        outcome.references.meshes[0].settle(&mut robot, Arc::new(mesh));
         let options = Options { entry: "r".into(), overlays: vec![Overlay::OpenPbr], ..Options::default() };
         let asset = write(&robot, &options, &urdf_usd_store::Store::none());
         move |name| String::from_utf8(asset.files[name].clone()).unwrap()

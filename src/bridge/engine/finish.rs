@@ -209,7 +209,7 @@ impl<N: Node> Engine<N> {
         robot.gone = Some(now);
         tracing::info!("{key:?} is gone: {}", robot.why_gone());
         robot.contested.clear();
-        if robot.judgement.take().is_some() {
+        if robot.frame_check.take().is_some() {
             self.site.tell("frames", &serde_json::json!({ "key": key, "ok": 0, "total": 0 }));
         }
         self.site.forget_joints(key);

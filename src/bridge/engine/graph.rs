@@ -195,7 +195,8 @@ impl<N: Node> Engine<N> {
         self.robots.values().any(|robot| {
             let has_frames =
                 matches!(robot.asset.as_ref().map(|asset| &asset.frames), Some(Frames::Read(Ok(frames))) if !frames.is_empty());
-            let is_heard = || robot.judgement.as_ref().is_some_and(|j| j.findings.iter().any(|f| f.actual_topic.is_some()));
+            let is_heard =
+                || robot.frame_check.as_ref().is_some_and(|check| check.findings.iter().any(|f| f.actual_topic.is_some()));
             robot.robot_namespace == RobotNamespace::Own && robot.runs() && has_frames && !is_heard()
         })
     }

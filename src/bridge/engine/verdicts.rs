@@ -43,8 +43,8 @@ impl<N: Node> Engine<N> {
             _ => None,
         };
         asset.frames = Frames::Read(frames.map(|frames| Arc::new(frames.after(previous))));
-        self.judge_and_tell(key);
-        // Even if nothing was heard yet that they could be judged by.
+        self.check_and_report(key);
+        // Even if nothing was heard yet that they could be checked against.
         self.show(key);
         self.publish_status(key);
         self.answer_waiting_checks();
@@ -58,13 +58,13 @@ impl<N: Node> Engine<N> {
 
     pub(super) fn show(&self, key: &str) {
         if let Some(robot) = self.robots.get(key) {
-            let judgement = robot.judgement.as_ref();
+            let check = robot.frame_check.as_ref();
             let frames = match robot.asset.as_ref().map(|asset| &asset.frames) {
-                Some(Frames::Read(Ok(frames))) => robots::all_frames(frames, judgement.map(|j| &*j.findings)),
+                Some(Frames::Read(Ok(frames))) => robots::all_frames(frames, check.map(|check| &*check.findings)),
                 _ => Vec::new(),
             };
             let own = self.node.namespace();
-            let view = robot.view(key, own, judgement.map(robots::frames_view), &self.parameters.output_dir);
+            let view = robot.view(key, own, check.map(robots::frames_view), &self.parameters.output_dir);
             self.site.show(view, frames);
         }
     }
@@ -75,32 +75,32 @@ impl<N: Node> Engine<N> {
         let Some(robot) = self.robots.get_mut(key) else { return News::None };
         let frames = robot.asset.as_ref().map(|asset| &asset.frames).filter(|_| robot.runs());
         let Some(Frames::Read(Ok(frames))) = frames else {
-            return if robot.judgement.take().is_some() { News::Verdicts } else { News::None };
+            return if robot.frame_check.take().is_some() { News::Verdicts } else { News::None };
         };
-        let judgement = self.subscriptions.with(&robot.robot_namespace, |heard| {
+        let check = self.subscriptions.with(&robot.robot_namespace, |heard| {
             let is_silent = heard.transforms.tree().is_empty() && heard.elsewhere.iter().all(|live| live.tree().is_empty());
             (!is_silent).then(|| check_frames(frames, &[], heard, &limits, Instant::now()))
         });
-        let Some(judgement) = judgement else { return News::None };
-        let verdicts = |j: &FrameCheck| j.findings.iter().map(|f| (f.frame.clone(), f.verdict)).collect::<Vec<_>>();
-        let news = match &robot.judgement {
-            Some(before) if *before == judgement => News::None,
-            Some(before) if verdicts(before) == verdicts(&judgement) => News::Details,
+        let Some(check) = check else { return News::None };
+        let verdicts = |check: &FrameCheck| check.findings.iter().map(|f| (f.frame.clone(), f.verdict)).collect::<Vec<_>>();
+        let news = match &robot.frame_check {
+            Some(before) if *before == check => News::None,
+            Some(before) if verdicts(before) == verdicts(&check) => News::Details,
             _ => News::Verdicts,
         };
-        robot.judgement = Some(judgement);
+        robot.frame_check = Some(check);
         news
     }
 
     /// Holds a robot's frames against TF, shows what was found, and tells if a verdict changed.
-    pub(super) fn judge_and_tell(&mut self, key: &str) {
+    pub(super) fn check_and_report(&mut self, key: &str) {
         let news = self.check_robot(key);
         if news != News::None {
             self.show(key);
         }
         if news == News::Verdicts {
-            let judgement = self.robots.get(key).and_then(|robot| robot.judgement.as_ref());
-            let findings = judgement.map_or(&[][..], |judgement| &judgement.findings);
+            let check = self.robots.get(key).and_then(|robot| robot.frame_check.as_ref());
+            let findings = check.map_or(&[][..], |check| &check.findings);
             let ok = findings.iter().filter(|f| f.verdict == FrameStatus::Ok).count();
             self.site.tell("frames", &serde_json::json!({ "key": key, "ok": ok, "total": findings.len() }));
             self.publish_status(key);
@@ -108,21 +108,21 @@ impl<N: Node> Engine<N> {
     }
 
     /// The regular look at all frames begins, unless the last one is not over yet.
-    pub(super) fn begin_judging(&mut self) {
-        if self.to_judge.is_empty() {
-            self.to_judge.extend(self.robots.iter().filter(|(_, robot)| robot.runs()).map(|(key, _)| key.clone()));
+    pub(super) fn begin_checks(&mut self) {
+        if self.to_check.is_empty() {
+            self.to_check.extend(self.robots.iter().filter(|(_, robot)| robot.runs()).map(|(key, _)| key.clone()));
         }
-        if self.to_judge.is_empty() {
+        if self.to_check.is_empty() {
             self.publish_diagnostics();
         }
     }
 
     /// Goes on with it.
-    pub(super) fn judge_next(&mut self) {
-        if let Some(key) = self.to_judge.pop_front() {
-            self.judge_and_tell(&key);
+    pub(super) fn check_next(&mut self) {
+        if let Some(key) = self.to_check.pop_front() {
+            self.check_and_report(&key);
         }
-        if self.to_judge.is_empty() {
+        if self.to_check.is_empty() {
             self.publish_diagnostics();
         }
     }
@@ -172,8 +172,8 @@ impl<N: Node> Engine<N> {
         let node = self.node.name();
         let mut statuses = vec![robot.conversion_status(node, key)];
         let frames = robot.asset.as_ref().map(|asset| &asset.frames).filter(|_| robot.runs());
-        statuses.extend(match (frames, &robot.judgement) {
-            (Some(Frames::Read(Ok(_))), Some(judgement)) => Some(robots::frames_status(node, key, robot, judgement)),
+        statuses.extend(match (frames, &robot.frame_check) {
+            (Some(Frames::Read(Ok(_))), Some(check)) => Some(robots::frames_status(node, key, robot, check)),
             (Some(Frames::Read(Ok(_))), None) => {
                 let message = format!("nothing heard on {} yet", self.subscriptions.topics(&robot.robot_namespace));
                 Some(robots::unheard(node, &format!("frames of {key}"), message))

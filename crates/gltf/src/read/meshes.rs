@@ -17,7 +17,7 @@ use crate::unpainted::UNPAINTED;
 use urdf_usd_mesh::gltf::{Meshes, Wanted, WantedPrimitive};
 use urdf_usd_mesh::{self as mesh, digest};
 use urdf_usd_resolve::{File, Files};
-use urdf_usd_robot::{Geometry, Material, MaterialId, MeshId, MeshSource, Robot, Shape, Tiers};
+use urdf_usd_robot::{Geometry, Material, MaterialId, MeshId, MeshSource, Robot, Shape};
 
 /// So many meshes of the document are compared with another at most.
 const MAX_MEMBERS: usize = 64;
@@ -242,14 +242,12 @@ impl Maker<'_> {
             }
         }
         let robot = &mut model.robot;
-        for group in &groups.list {
-            let source = self.source(group, meshes.as_deref_mut());
-            robot.meshes.push(source);
-        }
+        let mut read = |group| Some(robot.add_mesh(self.source(group, meshes.as_deref_mut()?)?));
+        let ids: Vec<Option<MeshId>> = groups.list.iter().map(&mut read).collect();
         let varying: Vec<Vec<bool>> = groups.list.iter().map(|group| group.varying(self.drawn, None)).collect();
         for (index, shapes) in std::mem::take(&mut model.shapes).into_iter().enumerate() {
             let mut make = |list: Vec<shapes::Draft>, is_visible: bool| -> Vec<Shape> {
-                let shape = |draft| self.shape(robot, draft, is_visible, (&groups, &varying), meshes.as_deref_mut());
+                let shape = |draft| self.shape(robot, draft, is_visible, (&groups, &ids, &varying), meshes.as_deref_mut());
                 list.into_iter().map(shape).collect()
             };
             let (visuals, collisions) = (make(shapes.visuals, true), make(shapes.collisions, false));
@@ -259,19 +257,14 @@ impl Maker<'_> {
         }
     }
 
-    /// The mesh of a group, without the materials that shapes bring.
-    fn source(&mut self, group: &Group, meshes: Option<&mut Meshes<'_, '_, '_>>) -> MeshSource {
+    /// The mesh of a group, without the materials that shapes bring. None, reported, if it can't be read.
+    fn source(&mut self, group: &Group, meshes: &mut Meshes<'_, '_, '_>) -> Option<MeshSource> {
         let name = self.drawn.get(group.mesh).map(|drawn| drawn.name.replace(['/', '\\'], "_")).unwrap_or_default();
         let at = format!("/meshes/{}", group.mesh);
-        let mesh = meshes.and_then(|meshes| self.mesh(group, meshes));
-        MeshSource {
-            // The ending is for those that name what they make of it like a file.
-            uri: format!("{}#{at}/{name}.gltf", file_name(&self.file.path)),
-            place: self.findings.place(&at),
-            mesh: mesh.map(Arc::new),
-            hull: None,
-            tiers: Tiers::default(),
-        }
+        let mesh = self.mesh(group, meshes)?;
+        // The ending is for those that name what they make of it like a file.
+        let uri = format!("{}#{at}/{name}.gltf", file_name(&self.file.path));
+        Some(MeshSource::new(uri, self.findings.place(&at), Arc::new(mesh)))
     }
 
     fn mesh(&mut self, group: &Group, meshes: &mut Meshes<'_, '_, '_>) -> Option<urdf_usd_robot::Mesh> {
@@ -309,7 +302,7 @@ impl Maker<'_> {
         robot: &mut Robot,
         draft: shapes::Draft,
         is_visible: bool,
-        (groups, varying): (&Groups, &[Vec<bool>]),
+        (groups, ids, varying): (&Groups, &[Option<MeshId>], &[Vec<bool>]),
         meshes: Option<&mut Meshes<'_, '_, '_>>,
     ) -> Shape {
         let (geometry, paint) = match draft.form {
@@ -319,11 +312,14 @@ impl Maker<'_> {
             }
             Form::Mesh { mesh, scale, baked } => {
                 let group = mesh.and_then(|mesh| groups.known.get(&(mesh, bits(&baked), is_visible)).copied());
-                let id = group.unwrap_or_else(|| lost(robot, &draft.at, self.file, self.findings));
+                let geometry = match group.and_then(|group| ids.get(group).copied().flatten()) {
+                    Some(mesh) => Geometry::Mesh { mesh, scale },
+                    None => Geometry::Missing { scale },
+                };
                 let drawn = mesh.and_then(|mesh| self.drawn.get(mesh));
                 let varying = group.and_then(|group| varying.get(group)).map_or(&[][..], Vec::as_slice);
                 let mut paints = drawn.iter().flat_map(|drawn| &drawn.primitives).zip(varying);
-                (Geometry::Mesh { mesh: MeshId(id), scale }, paints.find(|(_, varies)| **varies).and_then(|(p, _)| p.paint()))
+                (geometry, paints.find(|(_, varies)| **varies).and_then(|(p, _)| p.paint()))
             }
         };
         let material = paint.filter(|_| is_visible).and_then(|paint| self.material(robot, paint, meshes));
@@ -351,18 +347,6 @@ impl Maker<'_> {
             Some(MaterialId(robot.materials.len() - 1))
         })
     }
-}
-
-/// The mesh of a shape for which the file has none.
-fn lost(robot: &mut Robot, at: &str, file: &File, findings: &Findings) -> usize {
-    robot.meshes.push(MeshSource {
-        uri: format!("{}#{at}", file_name(&file.path)),
-        place: findings.place(at),
-        mesh: None,
-        hull: None,
-        tiers: Tiers::default(),
-    });
-    robot.meshes.len() - 1
 }
 
 /// Whether a material is what the writer shows where there is none.

@@ -135,7 +135,7 @@ impl RobotSummary {
                 mass: link.inertial.as_ref().map(|inertial| inertial.mass),
                 visuals: link.visuals.len(),
                 colliders: link.collisions.len(),
-                meshes: meshes(link.visuals.iter().chain(&link.collisions)).len(),
+                meshes: count_meshes(link.visuals.iter().chain(&link.collisions)),
             });
         }
         let joint = |joint: &Joint| {
@@ -164,24 +164,29 @@ impl RobotSummary {
                 closes_loop: joint.closes_loop,
             }
         };
-        let shapes = robot.links.iter().flat_map(|link| link.visuals.iter().chain(&link.collisions));
-        let used = meshes(shapes);
-        let triangles = used.iter().filter_map(|mesh| Some(robot.meshes.get(mesh.0)?.mesh.as_ref()?.triangles.len())).sum();
+        let shapes = || robot.links.iter().flat_map(|link| link.visuals.iter().chain(&link.collisions));
+        let used: HashSet<MeshId> = meshes(shapes()).collect();
+        let triangles = used.iter().filter_map(|mesh| Some(robot.meshes.get(mesh.0)?.mesh.triangles.len())).sum();
         Self {
             name: robot.name.clone(),
             source: model.source.clone(),
             links,
             joints: robot.joints.iter().map(joint).collect(),
             configurations: configurations(robot, &model.configurations),
-            meshes: used.len(),
+            meshes: count_meshes(shapes()),
             triangles,
         }
     }
 }
 
-fn meshes<'a>(shapes: impl Iterator<Item = &'a Shape>) -> HashSet<MeshId> {
-    let mesh = |shape: &Shape| if let Geometry::Mesh { mesh, .. } = shape.geometry { Some(mesh) } else { None };
-    shapes.filter_map(mesh).collect()
+fn meshes<'a>(shapes: impl Iterator<Item = &'a Shape>) -> impl Iterator<Item = MeshId> {
+    shapes.filter_map(|shape| if let Geometry::Mesh { mesh, .. } = shape.geometry { Some(mesh) } else { None })
+}
+
+/// How many meshes the shapes are made of, each counted once; those that are missing count for each shape.
+fn count_meshes<'a>(shapes: impl Iterator<Item = &'a Shape> + Clone) -> usize {
+    let missing = shapes.clone().filter(|shape| matches!(shape.geometry, Geometry::Missing { .. }));
+    missing.count() + meshes(shapes).collect::<HashSet<_>>().len()
 }
 
 fn configurations(robot: &Robot, names: &[String]) -> Vec<ConfigurationSummary> {

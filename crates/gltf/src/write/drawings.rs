@@ -54,7 +54,7 @@ pub fn draw(robot: &Robot, options: &Options, store: &Store, diagnostics: &mut V
 
 /// The pictures of all materials, by their keys; `None` for those that can't be had.
 fn images(robot: &Robot, store: &Store, limit: &TimeLimit, diagnostics: &mut Vec<Diagnostic>) -> HashMap<String, Option<Made>> {
-    let of_meshes = robot.meshes.iter().flat_map(|source| &source.mesh).flat_map(|mesh| &mesh.materials);
+    let of_meshes = robot.meshes.iter().flat_map(|source| &source.mesh.materials);
     let mut room = MAX_PIXELS_TOGETHER;
     let mut distinct: HashMap<String, Option<Picture<'_>>> = HashMap::new();
     let mut left_out = 0;
@@ -147,7 +147,8 @@ impl Key {
     fn of(robot: &Robot, geometry: &Geometry) -> Option<Self> {
         let solid = |kind, a: f64, b: f64, c: f64| Some(Self::Solid(kind, [a, b, c].map(f64::to_bits)));
         match *geometry {
-            Geometry::Mesh { mesh, .. } => Some(Self::Mesh(Arc::as_ptr(robot.meshes.get(mesh.0)?.mesh.as_ref()?))),
+            Geometry::Mesh { mesh, .. } => Some(Self::Mesh(Arc::as_ptr(&robot.meshes.get(mesh.0)?.mesh))),
+            Geometry::Missing { .. } => None,
             Geometry::Box { size } => solid(0, size.x, size.y, size.z),
             Geometry::Cylinder { radius, length } => solid(1, radius, length, 0.0),
             Geometry::Sphere { radius } => solid(2, radius, 0.0, 0.0),
@@ -229,15 +230,13 @@ impl<'a> Forms<'a> {
             let (name, mesh) = match *geometry {
                 Geometry::Mesh { mesh, .. } => {
                     let source = robot.meshes.get(mesh.0);
-                    (
-                        source.map(|source| stem(&source.uri)).unwrap_or_default(),
-                        source.and_then(|source| source.mesh.as_deref()),
-                    )
+                    (source.map(|source| stem(&source.uri)).unwrap_or_default(), source.map(|source| &*source.mesh))
                 }
                 Geometry::Box { .. } => ("box", None),
                 Geometry::Cylinder { .. } => ("cylinder", None),
                 Geometry::Sphere { .. } => ("sphere", None),
                 Geometry::Capsule { .. } => ("capsule", None),
+                Geometry::Missing { .. } => ("mesh", None),
             };
             let wanted = vec![Wanted::default(); mesh.map_or(1, |mesh| mesh.parts.len())];
             self.list.push(Form { name: name.to_owned(), geometry, mesh, wanted });

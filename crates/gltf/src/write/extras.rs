@@ -26,7 +26,7 @@ impl Form {
             robot::Geometry::Cylinder { radius, length } => Self::Cylinder { radius, length },
             robot::Geometry::Sphere { radius } => Self::Sphere { radius },
             robot::Geometry::Capsule { radius, length } => Self::Capsule { radius, length },
-            robot::Geometry::Mesh { .. } => Self::Mesh,
+            robot::Geometry::Mesh { .. } | robot::Geometry::Missing { .. } => Self::Mesh,
         }
     }
 }

@@ -96,7 +96,7 @@ impl Nodes {
     ) -> Index {
         let grid = mesh.and_then(|mesh| drawings.grids.get(mesh)?.as_ref());
         let scale = match shape.geometry {
-            Geometry::Mesh { scale, .. } => axes::vector(&scale),
+            Geometry::Mesh { scale, .. } | Geometry::Missing { scale } => axes::vector(&scale),
             _ => [1.0; 3],
         };
         let visibility = hidden.then_some(Visibility { visible: false });

@@ -108,7 +108,7 @@ impl Shape {
             Geometry::Sphere { radius } | Geometry::Capsule { radius, .. } => {
                 (Self::Sphere { sphere: Ball { radius } }, radius)
             }
-            Geometry::Mesh { .. } => return None,
+            Geometry::Mesh { .. } | Geometry::Missing { .. } => return None,
         };
         (least > 0.0).then_some(shape)
     }

@@ -20,7 +20,7 @@ pub fn surface(geometry: &Geometry, with_uvs: bool) -> Option<Surface> {
         Geometry::Cylinder { radius, length } => cylinder(&mut builder, radius, length / 2.0),
         Geometry::Sphere { radius } => ball(&mut builder, radius, 0.0),
         Geometry::Capsule { radius, length } => ball(&mut builder, radius, length / 2.0),
-        Geometry::Mesh { .. } => return None,
+        Geometry::Mesh { .. } | Geometry::Missing { .. } => return None,
     }
     builder.finish()
 }

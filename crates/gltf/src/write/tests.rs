@@ -62,14 +62,9 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
         joints,
         tree,
         materials: vec![Material::plain("red", [1.0, 0.0, 0.0, 1.0]), textured],
-        meshes: vec![
-            mesh_source("package://p/meshes/sheet.stl", Some(sheet())),
-            mesh_source("package://p/meshes/lost.stl", None),
-        ],
-        textures: Vec::new(),
+        meshes: vec![mesh_source("package://p/meshes/sheet.stl", sheet())],
         sensors: Vec::new(),
         interfaces: Vec::new(),
-        controller_files: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
         custom: Custom { attributes: vec![("version".into(), "1.0".into())], elements: Vec::new() },
@@ -77,8 +72,8 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
     }
 }
 
-fn mesh_source(uri: &str, mesh: Option<Mesh>) -> MeshSource {
-    MeshSource { uri: uri.into(), place: Place::default(), mesh: mesh.map(Arc::new), hull: None, tiers: Tiers::default() }
+fn mesh_source(uri: &str, mesh: Mesh) -> MeshSource {
+    MeshSource::new(uri, Place::default(), Arc::new(mesh))
 }
 
 /// Two triangles: one of no material, one of the mesh's own.
@@ -105,19 +100,20 @@ fn png() -> Vec<u8> {
 fn everything() -> Robot {
     let kinds = [&JointKind::ALL[..], &[JointKind::Revolute; 2]].concat();
     let cube = || Geometry::Box { size: Vector3::new(1.0, 2.0, 3.0) };
-    let mesh = |id, scale| Geometry::Mesh { mesh: MeshId(id), scale };
+    let mesh = |scale| Geometry::Mesh { mesh: MeshId(0), scale };
     let mirrored = Vector3::new(-1.0, 2.0, 3.0);
+    let missing = || Geometry::Missing { scale: mirrored };
     let mut links: Vec<Link> = (0..9).map(|n| link(&format!("link-{n}"), Vec::new(), Vec::new())).collect();
-    links[1].visuals = vec![shape(cube(), Some(0)), shape(cube(), Some(1)), shape(mesh(0, mirrored), Some(0))];
-    links[1].collisions = vec![shape(cube(), None), shape(mesh(0, mirrored), None)];
+    links[1].visuals = vec![shape(cube(), Some(0)), shape(cube(), Some(1)), shape(mesh(mirrored), Some(0))];
+    links[1].collisions = vec![shape(cube(), None), shape(mesh(mirrored), None)];
     links[2].visuals = vec![
-        shape(mesh(0, Vector3::new(1.0, 1.0, 1.0)), Some(1)),
-        shape(mesh(1, mirrored), None),
+        shape(mesh(Vector3::new(1.0, 1.0, 1.0)), Some(1)),
+        shape(missing(), None),
         shape(Geometry::Sphere { radius: 0.1 }, None),
         shape(Geometry::Capsule { radius: 0.1, length: 0.5 }, Some(1)),
         shape(Geometry::Cylinder { radius: 0.1, length: 0.5 }, Some(1)),
     ];
-    links[2].collisions = vec![shape(mesh(1, mirrored), None), shape(Geometry::Sphere { radius: 0.0 }, None)];
+    links[2].collisions = vec![shape(missing(), None), shape(Geometry::Sphere { radius: 0.0 }, None)];
     links.push(link("apart", Vec::new(), Vec::new()));
     let mut joints: Vec<Joint> = kinds.iter().enumerate().map(|(n, &kind)| joint(&format!("j{n}"), kind, n, n + 1)).collect();
     joints[1].limit = limit(0.5, 1.5);
@@ -339,7 +335,7 @@ fn corners_show_their_colours_where_nothing_else_has_a_colour_or_the_material_sa
         sheet
     });
     let mut robot = robot(vec![link("base", Vec::new(), Vec::new())], Vec::new());
-    robot.meshes = sheets.into_iter().map(|sheet| mesh_source("sheet.stl", Some(sheet))).collect();
+    robot.meshes = sheets.into_iter().map(|sheet| mesh_source("sheet.stl", sheet)).collect();
     let mesh = |id| Geometry::Mesh { mesh: MeshId(id), scale: Vector3::new(1.0, 1.0, 1.0) };
     robot.links[0].visuals = vec![shape(mesh(0), None), shape(mesh(0), Some(0)), shape(mesh(1), None)];
     robot.links[0].collisions = vec![shape(mesh(0), None)];

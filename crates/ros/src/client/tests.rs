@@ -12,7 +12,7 @@ use crate::msg::std_msgs::String as Text;
 use crate::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
 use crate::parameter::{Declaration, Value};
 use crate::testing::PATIENCE;
-use crate::transport::{Ask, Opened, apart};
+use crate::transport::{Opened, RequestCallback, apart};
 use crate::{PublisherId, Sample, cdr, codes};
 
 /// Whether the network stands still.
@@ -38,9 +38,9 @@ impl Gate {
 /// What the network was asked for.
 #[derive(Default)]
 struct State {
-    heard: BTreeMap<String, Hear<Bytes>>,
+    heard: BTreeMap<String, MessageCallback<Bytes>>,
     opened: BTreeMap<String, Opened<Bytes>>,
-    served: BTreeMap<String, Ask<Bytes, Bytes>>,
+    served: BTreeMap<String, RequestCallback<Bytes, Bytes>>,
     closed: Vec<String>,
     written: Vec<(String, String)>,
     looks: usize,
@@ -119,7 +119,7 @@ impl Fake {
 }
 
 impl Transport for Fake {
-    fn listen(&self, topic: &Name, _: Qos, hear: Hear<Bytes>) -> Result<Open, Diagnostic> {
+    fn listen(&self, topic: &Name, _: Qos, hear: MessageCallback<Bytes>) -> Result<Open, Diagnostic> {
         self.open(topic, |state| drop(state.heard.insert(topic.full.clone(), hear)))
     }
 
@@ -130,7 +130,7 @@ impl Transport for Fake {
         })
     }
 
-    fn serve(&self, service: &Name, ask: Ask<Bytes, Bytes>) -> Result<Open, Diagnostic> {
+    fn serve(&self, service: &Name, ask: RequestCallback<Bytes, Bytes>) -> Result<Open, Diagnostic> {
         self.open(service, |state| drop(state.served.insert(service.full.clone(), ask)))
     }
 

@@ -35,7 +35,7 @@ pub(super) trait End: Send + Sync {
 
 /// Which messages of a topic were heard: those that arrive in two sessions are handed on once.
 #[derive(Default)]
-pub(super) struct Heard(HashMap<Gid, Window>);
+pub(super) struct SeenMessages(HashMap<Gid, Window>);
 
 /// The last messages of one publisher.
 #[derive(Default)]
@@ -48,7 +48,7 @@ struct Window {
     lasts: Vec<(u64, i64)>,
 }
 
-impl Heard {
+impl SeenMessages {
     /// Notes a message that a session brings; whether it is new.
     pub(super) fn is_new(&mut self, session: u64, writer: Gid, number: i64) -> bool {
         if self.0.len() >= MOST_PUBLISHERS && !self.0.contains_key(&writer) {
@@ -81,15 +81,15 @@ impl Window {
 }
 
 /// A topic that is heard.
-pub(super) struct Heeded {
+pub(super) struct SubscriptionEnd {
     pub topic: DdsTopic,
     pub name: String,
     pub qos: Qos,
     pub hear: Box<dyn Fn(Arrived) + Send + Sync>,
-    pub heard: Mutex<Heard>,
+    pub seen: Mutex<SeenMessages>,
 }
 
-impl End for Heeded {
+impl End for SubscriptionEnd {
     fn name(&self) -> &str {
         &self.name
     }
@@ -99,7 +99,7 @@ impl End for Heeded {
         let task = handle.spawn(async move {
             let hear = |arrived: Arrived| {
                 let is_new =
-                    self.heard.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.number);
+                    self.seen.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.number);
                 if is_new {
                     (self.hear)(arrived);
                 }
@@ -111,7 +111,7 @@ impl End for Heeded {
 }
 
 /// A topic that is published.
-pub(super) struct Said {
+pub(super) struct PublisherEnd {
     pub topic: DdsTopic,
     pub name: String,
     pub qos: Qos,
@@ -119,7 +119,7 @@ pub(super) struct Said {
     pub opened: Opened<Bytes>,
 }
 
-impl End for Said {
+impl End for PublisherEnd {
     fn name(&self) -> &str {
         &self.name
     }
@@ -152,22 +152,22 @@ mod tests {
 
     #[test]
     fn what_two_sessions_hear_is_handed_on_once() {
-        let mut heard = Heard::default();
+        let mut seen = SeenMessages::default();
         for number in [1, 2, 4] {
-            assert!(heard.is_new(0, WRITER, number));
+            assert!(seen.is_new(0, WRITER, number));
         }
         // The second session gets the latched ones again, and one that the first has not brought yet.
-        let news: Vec<_> = [2, 3, 4, 5].into_iter().filter(|number| heard.is_new(1, WRITER, *number)).collect();
+        let news: Vec<_> = [2, 3, 4, 5].into_iter().filter(|number| seen.is_new(1, WRITER, *number)).collect();
         assert_eq!(news, [3, 5]);
-        assert!(!heard.is_new(0, WRITER, 5) && heard.is_new(0, Gid([8; 16]), 5));
+        assert!(!seen.is_new(0, WRITER, 5) && seen.is_new(0, Gid([8; 16]), 5));
     }
 
     #[test]
     fn a_publisher_may_begin_anew() {
-        let mut heard = Heard::default();
-        assert!((1..1000).all(|number| heard.is_new(0, WRITER, number)));
-        assert!((1..10).all(|number| heard.is_new(0, WRITER, number)));
-        assert!(!heard.is_new(1, WRITER, 9) && heard.is_new(1, WRITER, 10));
+        let mut seen = SeenMessages::default();
+        assert!((1..1000).all(|number| seen.is_new(0, WRITER, number)));
+        assert!((1..10).all(|number| seen.is_new(0, WRITER, number)));
+        assert!(!seen.is_new(1, WRITER, 9) && seen.is_new(1, WRITER, 10));
     }
 
     proptest! {
@@ -182,10 +182,10 @@ mod tests {
             };
             let mut queues = [pick(|brought| brought.0), pick(|brought| brought.1)];
             let mut all: Vec<i64> = queues.iter().flatten().copied().collect();
-            let (mut heard, mut handed) = (Heard::default(), Vec::new());
+            let (mut seen, mut handed) = (SeenMessages::default(), Vec::new());
             for turn in turns.into_iter().chain((0..240).map(|n| n % 2)) {
                 if let Some(number) = queues[turn].pop_front()
-                    && heard.is_new(turn as u64, WRITER, number)
+                    && seen.is_new(turn as u64, WRITER, number)
                 {
                     handed.push(number);
                 }

@@ -11,7 +11,7 @@ use tokio::sync::{Notify, watch};
 
 use super::dds::{DdsTopic, Direction, End, Event, Gid, Prefix};
 use super::wire;
-use crate::graph::{EndQos, Graph as Told, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
+use crate::graph::{EndQos, Graph as RosGraph, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
 use crate::names::{self, NodeName};
 use crate::{Durability, PublisherId, Qos};
 
@@ -224,31 +224,31 @@ impl Graph {
         others(writer).any(|listens| others(reader).any(|speaks| listens == speaks))
     }
 
-    /// Adds all that is known to `told`: `is_current` says whether the node's own ends are in this session.
-    pub(super) fn tell(&self, is_current: bool, told: &mut Union) {
+    /// Adds all that is known to `union`: `is_current` says whether the node's own ends are in this session.
+    pub(super) fn add_to(&self, is_current: bool, union: &mut Union) {
         let known = self.known();
         let mut owners: HashMap<Gid, Arc<str>> = HashMap::new();
         for (participant, nodes) in &known.nodes {
-            let is_new = !told.own.contains(&participant.prefix()) && told.participants.insert(*participant);
+            let is_new = !union.own.contains(&participant.prefix()) && union.participants.insert(*participant);
             for node in nodes {
                 let name: Arc<str> = names::join(&node.namespace, &node.name).into();
                 owners.extend(node.readers.iter().chain(&node.writers).map(|gid| (*gid, name.clone())));
                 if is_new {
-                    told.graph.nodes.push(name.to_string());
+                    union.graph.nodes.push(name.to_string());
                 }
             }
         }
         for end in &known.ends {
-            if !told.own.contains(&end.gid.prefix()) && told.ends.insert(end.gid) {
-                tell_end(end, owners.get(&end.gid).map(|name| name.to_string()), &mut told.graph);
+            if !union.own.contains(&end.gid.prefix()) && union.ends.insert(end.gid) {
+                add_end(end, owners.get(&end.gid).map(|name| name.to_string()), &mut union.graph);
             }
         }
         if is_current {
             let this = self.node.fully_qualified();
             for end in known.own.values() {
-                tell_end(end, Some(this.clone()), &mut told.graph);
+                add_end(end, Some(this.clone()), &mut union.graph);
             }
-            told.graph.nodes.push(this);
+            union.graph.nodes.push(this);
         }
     }
 }
@@ -259,7 +259,7 @@ pub(super) struct Union {
     own: HashSet<Prefix>,
     participants: HashSet<Gid>,
     ends: HashSet<Gid>,
-    graph: Told,
+    graph: RosGraph,
 }
 
 impl Union {
@@ -269,16 +269,16 @@ impl Union {
     }
 
     /// The graph, in any order.
-    pub(super) fn graph(self) -> Told {
+    pub(super) fn graph(self) -> RosGraph {
         self.graph
     }
 }
 
 /// Adds an end in ROS terms, if it has any.
-fn tell_end(end: &End, node: Option<String>, told: &mut Told) {
+fn add_end(end: &End, node: Option<String>, graph: &mut RosGraph) {
     let is_writer = end.direction == Direction::Writer;
     if let Some(topic) = wire::topic_of(&end.topic.name) {
-        told.topics.push(TopicEnd {
+        graph.topics.push(TopicEnd {
             topic,
             type_name: names::type_of_dds(&end.topic.kind, ""),
             role: if is_writer { TopicRole::Publisher } else { TopicRole::Subscriber },
@@ -287,7 +287,7 @@ fn tell_end(end: &End, node: Option<String>, told: &mut Told) {
             qos: Some(end.qos),
         });
     } else if let Some(service) = wire::service_of(&end.topic.name) {
-        told.services.push(ServiceEnd {
+        graph.services.push(ServiceEnd {
             service,
             type_name: names::type_of_dds(&end.topic.kind, "_Request"),
             role: if is_writer { ServiceRole::Client } else { ServiceRole::Server },

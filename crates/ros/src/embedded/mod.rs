@@ -33,10 +33,10 @@ pub use network::{Network, ServiceWire};
 use super::args::Args;
 use super::client::Client;
 use super::threads::Threads;
-use super::transport::{Ask, Hear, Limit, Name, Open, Opened, Setup, Transport};
+use super::transport::{Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup, Transport};
 use super::{Graph, PublisherId, Qos, Sample, codes};
 use dds::Arrived;
-use ends::{Heeded, Said};
+use ends::{PublisherEnd, SubscriptionEnd};
 use supervisor::{Patience, Supervisor};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
@@ -68,26 +68,27 @@ pub fn start(default_name: &str, args: &Args, network: &Network) -> Result<Clien
 }
 
 impl Transport for Embedded {
-    fn listen(&self, topic: &Name, qos: Qos, hear: Hear<Bytes>) -> Result<Open, Diagnostic> {
+    fn listen(&self, topic: &Name, qos: Qos, hear: MessageCallback<Bytes>) -> Result<Open, Diagnostic> {
         let hear = move |arrived: Arrived| {
             hear(Ok(Sample { message: arrived.payload, publisher: PublisherId(arrived.writer.0) }));
         };
-        let heeded = Arc::new(Heeded {
+        let subscription = Arc::new(SubscriptionEnd {
             topic: wire::topic(&topic.full, &topic.type_name),
             name: topic.full.clone(),
             qos,
             hear: Box::new(hear),
-            heard: Mutex::default(),
+            seen: Mutex::default(),
         });
-        Ok(Box::new((self.supervisor.open(&heeded), heeded)))
+        Ok(Box::new((self.supervisor.open(&subscription), subscription)))
     }
 
     fn advertise(&self, topic: &Name, qos: Qos, opened: Opened<Bytes>) -> Result<Open, Diagnostic> {
-        let said = Arc::new(Said { topic: wire::topic(&topic.full, &topic.type_name), name: topic.full.clone(), qos, opened });
-        Ok(Box::new((self.supervisor.open(&said), said)))
+        let publisher =
+            Arc::new(PublisherEnd { topic: wire::topic(&topic.full, &topic.type_name), name: topic.full.clone(), qos, opened });
+        Ok(Box::new((self.supervisor.open(&publisher), publisher)))
     }
 
-    fn serve(&self, service: &Name, ask: Ask<Bytes, Bytes>) -> Result<Open, Diagnostic> {
+    fn serve(&self, service: &Name, ask: RequestCallback<Bytes, Bytes>) -> Result<Open, Diagnostic> {
         Ok(match self.services {
             ServiceWire::Cyclone => self.serve_as::<service::Cyclone>(service, ask),
             ServiceWire::FastDds => self.serve_as::<service::FastDds>(service, ask),

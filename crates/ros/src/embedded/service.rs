@@ -10,12 +10,12 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::dds::{Arrived, DdsTopic, Gid, Related};
-use super::ends::{End, Heard, InSession};
-use super::session::{Session, Speaking};
+use super::ends::{End, InSession, SeenMessages};
+use super::session::{Session, SessionWriter};
 use super::{Embedded, rtps, transport, wire};
 use crate::faults::{Recurring, ended, no_answer};
 use crate::threads::Task;
-use crate::transport::{Ask, CALLS, Call as Asked, Limit, Name, Open};
+use crate::transport::{CALLS, Call as ServiceCall, Limit, Name, Open, RequestCallback};
 use crate::{Qos, cdr};
 use urdf_usd_diagnostic::Diagnostic;
 
@@ -165,12 +165,12 @@ fn unsent(why: impl std::fmt::Debug) -> Diagnostic {
 }
 
 /// A service that is offered.
-struct Served<F> {
+struct ServerEnd<F> {
     asked: DdsTopic,
     answered: DdsTopic,
     name: String,
-    ask: Ask<Bytes, Bytes>,
-    heard: Mutex<Heard>,
+    ask: RequestCallback<Bytes, Bytes>,
+    seen: Mutex<SeenMessages>,
     /// Where answers go, in each session, the newest first.
     answers: Mutex<Vec<Answers>>,
     changes: watch::Sender<()>,
@@ -182,7 +182,7 @@ struct Served<F> {
 pub(super) struct Answers {
     session: Arc<Session>,
     reader: Gid,
-    writer: Arc<Speaking>,
+    writer: Arc<SessionWriter>,
 }
 
 impl Answers {
@@ -198,7 +198,7 @@ impl Answers {
     }
 }
 
-impl<F: Format> End for Served<F> {
+impl<F: Format> End for ServerEnd<F> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -212,7 +212,7 @@ impl<F: Format> End for Served<F> {
         let task = handle.spawn(async move {
             let hear = |arrived: Arrived| {
                 let is_new =
-                    self.heard.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.number);
+                    self.seen.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.number);
                 if is_new {
                     self.hear(&arrived);
                 }
@@ -225,7 +225,7 @@ impl<F: Format> End for Served<F> {
 
 /// Takes a session's way of answers out when that session ends.
 struct Closing<F> {
-    served: Weak<Served<F>>,
+    served: Weak<ServerEnd<F>>,
     number: u64,
 }
 
@@ -237,13 +237,13 @@ impl<F> Drop for Closing<F> {
     }
 }
 
-impl<F> Served<F> {
+impl<F> ServerEnd<F> {
     fn answers(&self) -> MutexGuard<'_, Vec<Answers>> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<F: Format> Served<F> {
+impl<F: Format> ServerEnd<F> {
     fn hear(self: &Arc<Self>, arrived: &Arrived) {
         let (served, asked) = (Arc::downgrade(self), F::unpack(arrived));
         (self.ask)(asked.map(|(call, request)| {
@@ -255,7 +255,7 @@ impl<F: Format> Served<F> {
                 }
                 .boxed())
             };
-            Asked { request, reply: Box::new(reply) }
+            ServiceCall { request, reply: Box::new(reply) }
         }));
     }
 
@@ -314,14 +314,14 @@ async fn send<F: Format>(answers: &Answers, call: Call, packed: &(Bytes, Option<
 }
 
 impl Embedded {
-    pub(super) fn serve_as<F: Format>(&self, service: &Name, ask: Ask<Bytes, Bytes>) -> Open {
+    pub(super) fn serve_as<F: Format>(&self, service: &Name, ask: RequestCallback<Bytes, Bytes>) -> Open {
         let (asked, answered) = wire::service(&service.full, &service.type_name);
-        let served = Arc::new(Served::<F> {
+        let served = Arc::new(ServerEnd::<F> {
             asked,
             answered,
             name: service.full.clone(),
             ask,
-            heard: Mutex::default(),
+            seen: Mutex::default(),
             answers: Mutex::default(),
             changes: self.changes.clone(),
             format: std::marker::PhantomData,

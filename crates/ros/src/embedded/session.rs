@@ -113,17 +113,17 @@ impl Session {
     }
 
     /// Listens to `topic`; see [`Dds::reader`].
-    pub(super) fn reader(&self, topic: &DdsTopic, qos: Qos) -> Result<Listening, Diagnostic> {
+    pub(super) fn reader(&self, topic: &DdsTopic, qos: Qos) -> Result<SessionReader, Diagnostic> {
         let reader = self.dds.reader(topic, qos, qos.depth)?;
         let end = self.graph.own(reader.gid(), Direction::Reader, topic.clone(), qos);
-        Ok(Listening { reader, end })
+        Ok(SessionReader { reader, end })
     }
 
     /// Writes to `topic`.
-    pub(super) fn writer(&self, topic: &DdsTopic, qos: Qos) -> Result<Speaking, Diagnostic> {
+    pub(super) fn writer(&self, topic: &DdsTopic, qos: Qos) -> Result<SessionWriter, Diagnostic> {
         let writer = self.dds.writer(topic, qos)?;
         let end = self.graph.own(writer.gid(), Direction::Writer, topic.clone(), qos);
-        Ok(Speaking { writer, _end: end })
+        Ok(SessionWriter { writer, _end: end })
     }
 
     /// When it last heard itself.
@@ -241,12 +241,12 @@ fn pulse_ends(dds: &Dds) -> Result<(Writer, Reader), Diagnostic> {
 }
 
 /// The listening end of a topic, known to the graph for as long as it lives.
-pub(super) struct Listening {
+pub(super) struct SessionReader {
     reader: Reader,
     end: OwnEnd,
 }
 
-impl Listening {
+impl SessionReader {
     pub(super) fn gid(&self) -> Gid {
         self.end.gid
     }
@@ -274,7 +274,7 @@ impl Listening {
 }
 
 /// The writing end of a topic, known to the graph for as long as it lives.
-pub(super) struct Speaking {
+pub(super) struct SessionWriter {
     pub writer: Writer,
     _end: OwnEnd,
 }

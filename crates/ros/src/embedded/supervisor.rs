@@ -103,7 +103,7 @@ impl Sessions {
         let sessions = self.all();
         let mut union = Union::without(sessions.iter().map(|session| session.dds.gid()));
         for (n, session) in sessions.iter().enumerate() {
-            session.graph.tell(n == 0, &mut union);
+            session.graph.add_to(n == 0, &mut union);
         }
         union.graph()
     }
@@ -543,7 +543,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::super::dds::DdsTopic;
-    use super::super::ends::{Heeded, Said};
+    use super::super::ends::{PublisherEnd, SubscriptionEnd};
     use super::super::tests::network;
     use super::*;
     use bytes::Bytes;
@@ -583,19 +583,19 @@ mod tests {
         let topic = DdsTopic { name: "rt/t".to_owned(), kind: "std_msgs::msg::dds_::String_".to_owned() };
         let texts: Arc<Mutex<Vec<String>>> = Arc::default();
         let heard = texts.clone();
-        let heeded = Arc::new(Heeded {
+        let subscription = Arc::new(SubscriptionEnd {
             topic: topic.clone(),
             name: "/t".to_owned(),
             qos: Qos::latched(1),
             hear: Box::new(move |arrived| heard.lock().unwrap().push(cdr::decode::<Text>(&arrived.payload).unwrap().data)),
-            heard: Mutex::default(),
+            seen: Mutex::default(),
         });
-        let _heeded = node.open(&heeded);
+        let _subscription = node.open(&subscription);
         let (writers, (sender, receiver)) = (watch::channel(None).0, queue::keep_last::<Bytes>(1));
         let current = writers.clone();
         let opened = Box::new(move |write| drop(current.send_replace(Some(write))));
-        let said = Arc::new(Said { topic, name: "/t".to_owned(), qos: Qos::latched(1), opened });
-        let _said = other.open(&said);
+        let publisher = Arc::new(PublisherEnd { topic, name: "/t".to_owned(), qos: Qos::latched(1), opened });
+        let _publisher = other.open(&publisher);
         tokio::spawn(publish("/t".to_owned(), Qos::latched(1), receiver, writers));
         let say = |text: &str| sender.push(cdr::encode(&Text { data: text.to_owned() }).unwrap().into());
         say("one");

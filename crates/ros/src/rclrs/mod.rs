@@ -29,7 +29,7 @@ use super::client::Client;
 use super::faults::{ended, no_answer, transport};
 use super::msg::{Message, Service};
 use super::threads::Threads;
-use super::transport::{Ask, Backend, CALLS, Call, Hear, Limit, Name, Open, Opened, Setup, apart};
+use super::transport::{Backend, CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup, apart};
 use super::{Durability, Graph, Observed, PublisherId, Qos, Reliability, Sample, codes};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use wire::Mirror;
@@ -171,7 +171,7 @@ fn publisher(info: &MessageInfo) -> PublisherId {
 }
 
 impl Backend for Rclrs {
-    fn listen<M: Message>(&self, topic: &Name, qos: Qos, hear: Hear<M>) -> Result<Open, Diagnostic> {
+    fn listen<M: Message>(&self, topic: &Name, qos: Qos, hear: MessageCallback<M>) -> Result<Open, Diagnostic> {
         let hear = move |message: M::Ros, info: MessageInfo| {
             hear(Ok(Sample { message: message.into_ours(), publisher: publisher(&info) }));
         };
@@ -180,7 +180,7 @@ impl Backend for Rclrs {
         Ok(Box::new(open))
     }
 
-    fn observe(&self, topic: &Name, qos: Qos, hear: Hear<Observed>) -> Result<Open, Diagnostic> {
+    fn observe(&self, topic: &Name, qos: Qos, hear: MessageCallback<Observed>) -> Result<Open, Diagnostic> {
         observe::observe(&self.node()?, topic, qos, hear)
     }
 
@@ -195,7 +195,7 @@ impl Backend for Rclrs {
         Ok(Box::new(open))
     }
 
-    fn serve<S: Service>(&self, service: &Name, ask: Ask<S::Request, S::Response>) -> Result<Open, Diagnostic> {
+    fn serve<S: Service>(&self, service: &Name, ask: RequestCallback<S::Request, S::Response>) -> Result<Open, Diagnostic> {
         let hear = move |request: <S::Ros as ServiceIDL>::Request| {
             let (answer, answered) = tokio::sync::oneshot::channel::<S::Response>();
             // rclrs sends it by its own thread.

@@ -5,11 +5,11 @@ use ::rclrs::{DynamicMessage, DynamicMessageView, MessageInfo, MessageTypeName, 
 use super::{options, publisher, transport};
 use crate::msg::builtin_interfaces::Time;
 use crate::msg::std_msgs::Header;
-use crate::transport::{Hear, Name, Open};
+use crate::transport::{MessageCallback, Name, Open};
 use crate::{Observed, Qos, Sample};
 use urdf_usd_diagnostic::Diagnostic;
 
-pub(super) fn observe(node: &Node, topic: &Name, qos: Qos, hear: Hear<Observed>) -> Result<Open, Diagnostic> {
+pub(super) fn observe(node: &Node, topic: &Name, qos: Qos, hear: MessageCallback<Observed>) -> Result<Open, Diagnostic> {
     let Name { given, full, type_name } = topic;
     let cannot = |error: &dyn std::fmt::Display| {
         transport(&format!("can't subscribe to {full}"), error)

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::wire::{self, End, Kind, Told};
+use super::wire::{self, End, Kind, ParsedToken};
 use crate::graph::{Graph as All, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
 
 /// The nodes and their ends that there are.
 pub(super) struct Graph {
-    known: Mutex<BTreeMap<String, Told>>,
+    known: Mutex<BTreeMap<String, ParsedToken>>,
     changes: watch::Sender<()>,
 }
 
@@ -21,7 +21,7 @@ impl Graph {
         Self { known: Mutex::default(), changes }
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Told>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, ParsedToken>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -29,8 +29,8 @@ impl Graph {
     pub(super) fn hear(&self, token: &str, is_there: bool) {
         if !is_there {
             self.known().remove(token);
-        } else if let Some(told) = wire::read(token) {
-            self.known().insert(token.to_owned(), told);
+        } else if let Some(parsed) = wire::read(token) {
+            self.known().insert(token.to_owned(), parsed);
         } else {
             return tracing::debug!("a liveliness token that can't be read: {token}");
         }
@@ -40,7 +40,7 @@ impl Graph {
     /// The hash of a topic's type, from its ends.
     pub(super) fn hash(&self, topic: &str, type_name: &str) -> Option<String> {
         let known = self.known();
-        let mut ends = known.values().filter_map(|told| told.end.as_ref());
+        let mut ends = known.values().filter_map(|token| token.end.as_ref());
         ends.find(|(end, _)| end.name == topic && end.type_name == type_name).map(|(end, _)| end.hash.clone())
     }
 
@@ -50,7 +50,7 @@ impl Graph {
         // Whether there is one with the same definition of the type; `None` without any.
         let find = || {
             let known = self.known();
-            let ends = known.values().filter_map(|told| told.end.as_ref()).map(|(end, _)| end);
+            let ends = known.values().filter_map(|token| token.end.as_ref()).map(|(end, _)| end);
             let servers = ends.filter(|end| end.kind == Kind::Server && end.name == client.name);
             servers.filter(|end| end.type_name == client.type_name).map(|end| end.hash == client.hash).max()
         };
@@ -65,7 +65,7 @@ impl Graph {
     /// All that is known, in any order.
     pub(super) fn all(&self) -> All {
         let mut all = All::default();
-        for (token, Told { node, end }) in &*self.known() {
+        for (token, ParsedToken { node, end }) in &*self.known() {
             let Some((end, qos)) = end else {
                 all.nodes.push(node.clone());
                 continue;

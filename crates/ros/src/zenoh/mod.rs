@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use ::zenoh::liveliness::LivelinessToken;
 use ::zenoh::query::{ConsolidationMode, Query, QueryTarget};
-use ::zenoh::sample::{Sample as Heard, SampleKind};
+use ::zenoh::sample::{Sample as ZenohSample, SampleKind};
 use ::zenoh::{Session, Wait};
 use bytes::Bytes;
 use futures::FutureExt;
@@ -36,7 +36,7 @@ use super::args::Args;
 use super::client::Client;
 use super::faults::{no_answer, transport};
 use super::threads::Threads;
-use super::transport::{Ask, CALLS, Call, Hear, Limit, Name, Open, Opened, Setup, Transport, apart};
+use super::transport::{CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup, Transport, apart};
 use super::{Durability, Qos, Reliability, Sample, types};
 use graph::Graph;
 use urdf_usd_diagnostic::Diagnostic;
@@ -132,8 +132,8 @@ impl Zenoh {
         self.session.liveliness().declare_token(token).wait()
     }
 
-    fn hear(&self, end: &End, key: String, qos: Qos, hear: Hear<Bytes>) -> Result<Open, Diagnostic> {
-        let hear = move |sample: Heard| {
+    fn hear(&self, end: &End, key: String, qos: Qos, hear: MessageCallback<Bytes>) -> Result<Open, Diagnostic> {
+        let hear = move |sample: ZenohSample| {
             let attached = sample.attachment().and_then(|bytes| Attached::from_bytes(&bytes.to_bytes()));
             let attached = attached.ok_or_else(|| "it has no number and sender attached, as ROS nodes do it".to_owned());
             hear(attached.map(|attached| Sample { message: bytes(sample.payload()), publisher: attached.sender }));
@@ -191,12 +191,12 @@ impl<T: Send + 'static> Drop for Apart<T> {
 }
 
 impl Transport for Zenoh {
-    fn listen(&self, topic: &Name, qos: Qos, hear: Hear<Bytes>) -> Result<Open, Diagnostic> {
+    fn listen(&self, topic: &Name, qos: Qos, hear: MessageCallback<Bytes>) -> Result<Open, Diagnostic> {
         let end = end(Kind::Subscriber, topic)?;
         self.hear(&end, end.key(self.origin.domain), qos, hear)
     }
 
-    fn observe(&self, topic: &Name, qos: Qos, hear: Hear<Bytes>) -> Result<Open, Diagnostic> {
+    fn observe(&self, topic: &Name, qos: Qos, hear: MessageCallback<Bytes>) -> Result<Open, Diagnostic> {
         let Name { full, type_name, .. } = topic.clone();
         let hash = types::hash(&type_name).or_else(|| self.graph.hash(&full, &type_name));
         let mut end = End { kind: Kind::Subscriber, name: full, type_name, hash: "*".to_owned() };
@@ -237,7 +237,7 @@ impl Transport for Zenoh {
         Ok(Box::new(open))
     }
 
-    fn serve(&self, service: &Name, ask: Ask<Bytes, Bytes>) -> Result<Open, Diagnostic> {
+    fn serve(&self, service: &Name, ask: RequestCallback<Bytes, Bytes>) -> Result<Open, Diagnostic> {
         let end = end(Kind::Server, service)?;
         let open = || {
             let queryable = self.session.declare_queryable(end.key(self.origin.domain)).complete(true);

@@ -86,7 +86,7 @@ impl Origin {
 
 /// What a token tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct ParsedToken {
     /// The node's fully qualified name.
     pub node: String,
     /// The end that it is about; `None` for the node itself.
@@ -94,7 +94,7 @@ pub(super) struct Told {
 }
 
 /// Reads a token; `None` if it is none of ROS.
-pub(super) fn read(token: &str) -> Option<Told> {
+pub(super) fn read(token: &str) -> Option<ParsedToken> {
     let mut parts = token.split('/');
     let mut next = || parts.next().filter(|part| !part.is_empty());
     let (space, _domain, _session, _node, _number) = (next()?, next()?, next()?, next()?, next()?);
@@ -104,12 +104,12 @@ pub(super) fn read(token: &str) -> Option<Told> {
     }
     let node = names::join(&demangle(namespace), &demangle(name));
     if kind == "NN" {
-        return Some(Told { node, end: None });
+        return Some(ParsedToken { node, end: None });
     }
     let (kind, _) = KINDS.iter().find(|(_, text)| *text == kind)?;
     let (name, type_name, hash, qos) = (demangle(next()?), demangle(next()?), demangle(next()?), next()?);
     let end = End { kind: *kind, name, type_name: names::type_of_dds(&type_name, ""), hash };
-    Some(Told { node, end: Some((end, read_qos(qos)?)) })
+    Some(ParsedToken { node, end: Some((end, read_qos(qos)?)) })
 }
 
 /// What an end is known by: derived from its token, and the same in every session.
@@ -218,11 +218,11 @@ mod tests {
         assert!(origin.end(10, &add, Qos::reliable(10)).ends_with(&format!(
             "/SS/%/%/listener/%add_two_ints/example_interfaces::srv::dds_::AddTwoInts_/{ADD}/::,10:,:,:,,"
         )));
-        let told = read("@ros2_lv/2/8b2/0/10/MP/%/%/talker/%chatter/std_msgs::msg::dds_::String_/RIHS01_df/::,7:,:,:,,")
+        let token = read("@ros2_lv/2/8b2/0/10/MP/%/%/talker/%chatter/std_msgs::msg::dds_::String_/RIHS01_df/::,7:,:,:,,")
             .expect("a token");
-        assert_eq!(told.node, "/talker");
+        assert_eq!(token.node, "/talker");
         let qos = EndQos { reliability: Reliability::Reliable, durability: Durability::Volatile, depth: Some(7) };
-        assert_eq!(told.end, Some((end(Kind::Publisher, "/chatter", "std_msgs/msg/String", "RIHS01_df"), qos)));
+        assert_eq!(token.end, Some((end(Kind::Publisher, "/chatter", "std_msgs/msg/String", "RIHS01_df"), qos)));
     }
 
     #[test]
@@ -236,11 +236,14 @@ mod tests {
             let token = origin("/left/arm").end(3, &scan, qos);
             assert!(token.ends_with(&format!("/{text}")), "{token}");
             let heard = EndQos { reliability: qos.reliability, durability: qos.durability, depth: Some(qos.depth) };
-            assert_eq!(read(&token), Some(Told { node: "/left/arm/listener".to_owned(), end: Some((scan.clone(), heard)) }));
+            assert_eq!(
+                read(&token),
+                Some(ParsedToken { node: "/left/arm/listener".to_owned(), end: Some((scan.clone(), heard)) })
+            );
         }
         assert_eq!(read_qos(":1:2,5:,:,:,,").map(|qos| qos.depth), Some(None), "all are kept");
         let node = origin("/left").node();
-        assert_eq!(read(&node), Some(Told { node: "/left/listener".to_owned(), end: None }));
+        assert_eq!(read(&node), Some(ParsedToken { node: "/left/listener".to_owned(), end: None }));
         for nonsense in ["", "@ros2_lv", "@other/2/a/0/0/NN/%/%/n", "@ros2_lv/2/a/0/0/XX/%/%/n", "@ros2_lv/2/a/0/1/MP/%/%/n/%t"]
         {
             assert_eq!(read(nonsense), None, "{nonsense}");

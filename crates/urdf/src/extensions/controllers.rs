@@ -55,7 +55,8 @@ const DEFAULT_RATE: f64 = 50.0;
 
 /// Gives `robot` the interfaces of the controllers in `files` (each with its path, for the places in diagnostics): parameter
 /// files of ros2_control's controller manager, or those of ROS 1. If they name controllers, these take the place of the ones that
-/// were assumed from the robot's ros2_control elements.
+/// were assumed from the robot's ros2_control elements; otherwise it is reported what was assumed. For robots that refer to such
+/// files ([`References::controller_files`](crate::References)): with others, reading has reported it.
 pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<Diagnostic> {
     let mut scope = Scope::new(robot);
     let documents = documents(&mut scope, files);
@@ -66,10 +67,7 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
     scope.diagnostics = reported;
     let (assumed, notes) = assumed(&scope, &blocks);
     if settings.controllers.is_empty() {
-        // Without any file the notes have been given.
-        if !robot.controller_files.is_empty() {
-            scope.diagnostics.extend(notes);
-        }
+        scope.diagnostics.extend(notes);
         return scope.diagnostics;
     }
     let assumed: HashSet<&str> = assumed.iter().map(|interface| interface.name.as_str()).collect();

@@ -17,11 +17,12 @@ mod topics;
 pub use controllers::set_controllers;
 use scope::Scope;
 
-use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{Element, Robot};
 
-/// Fills the sensors, interfaces, drives and contact of `robot` from its custom data.
-pub(super) fn read(robot: &mut Robot) -> Vec<Diagnostic> {
+/// Fills the sensors, interfaces, drives and contact of `robot` from its custom data. Returns the controller files that it refers to,
+/// each with its place, and what was found.
+pub(super) fn read(robot: &mut Robot) -> (Vec<(String, Place)>, Vec<Diagnostic>) {
     let mut scope = Scope::new(robot);
     let contact = contact::read(&mut scope);
     let mut sensors = sensors::read(&mut scope);
@@ -49,8 +50,7 @@ pub(super) fn read(robot: &mut Robot) -> Vec<Diagnostic> {
     }
     robot.sensors = sensors;
     robot.interfaces = interfaces;
-    robot.controller_files = files;
-    diagnostics
+    (files, diagnostics)
 }
 
 /// What a gazebo element is about: a link or joint, or the whole robot (`None`).

@@ -479,7 +479,8 @@ imu:
     let sensor = "<ros2_control name='s'><sensor name='hw_imu'><state_interface name='orientation.x'/>
         <param name='frame_id'>arm</param></sensor></ros2_control>";
     let (robot, found) = controlled(&format!("{plugin}{}{sensor}", block("hw", "turn", "position")), file);
-    assert_eq!(robot.controller_files[0].0, "c.yaml");
+    let references = read(&body(plugin), None).references;
+    assert_eq!(references.controller_files[0].0, "c.yaml");
     assert_eq!(
         shown(&robot.interfaces),
         [
@@ -607,12 +608,15 @@ fn controller_files_of_other_layouts() {
 
 #[test]
 fn controller_files_that_help_nobody_leave_the_convention() {
-    for (file, code) in
-        [("a: [", Some("urdf-controller-file")), ("a: *b", Some("urdf-controller-file")), ("a: 1", None), ("", None)]
-    {
+    for (file, code) in [
+        ("a: [", "urdf-controller-file"),
+        ("a: *b", "urdf-controller-file"),
+        ("a: 1", "urdf-assumed-controllers"),
+        ("", "urdf-assumed-controllers"),
+    ] {
         let (robot, found) = controlled(&block("hw", "turn", "position"), file);
         assert_eq!(robot.interfaces.len(), 2, "{file}");
-        assert_eq!(found.first().map(|d| d.code), code, "{file}");
+        assert_eq!(found[0].code, code, "{file}");
     }
     let many: String = (0..1100).map(|n| format!("c{n}: {{type: x/PidController}}\n")).collect();
     let (robot, found) = controlled("", &many);

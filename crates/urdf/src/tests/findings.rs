@@ -363,7 +363,7 @@ fn all_that_is_wrong_with_a_joint_that_is_left_out_is_told() {
     let outcome = read(&super::text(links), None);
     let found: Vec<_> = outcome.diagnostics.iter().map(|d| (d.code, d.place.line)).collect();
     assert_eq!(found, [("urdf-duplicate-link", 3), ("urdf-bad-number", 4), ("urdf-unknown-material", 7)]);
-    assert_eq!(outcome.robot.unwrap().meshes.len(), 0);
+    assert_eq!(outcome.references.meshes.len(), 0);
     // Neither does one fault of a shape hide another.
     let two = shape("<cylinder radius='x'/>");
     assert_eq!(codes(&two), [("urdf-bad-number", 3), ("urdf-missing-number", 3)]);

@@ -16,7 +16,7 @@ fn text(inside: &str) -> String {
 
 /// The robot in `text`, which must have nothing worse than an information to report.
 fn clean(text: &str) -> Robot {
-    let Outcome { robot, diagnostics } = read(text, None);
+    let Outcome { robot, diagnostics, .. } = read(text, None);
     assert!(diagnostics.iter().all(|d| d.severity == Severity::Info), "{diagnostics:#?}");
     robot.unwrap()
 }

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::super::{decode, read};
-use urdf_usd_robot::Robot;
+use super::super::{References, decode, read};
+use urdf_usd_robot::{Geometry, Robot, Shape};
 
 const SEED: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE robot [<!ENTITY e 'x'>]>
@@ -53,7 +53,7 @@ const PIECES: &[&str] = &[
 ];
 
 /// What every reader of the model relies on.
-fn check(robot: &Robot) {
+fn check(robot: &Robot, references: &References) {
     let (links, joints) = (robot.links.len(), robot.joints.len());
     assert!(!robot.name.is_empty() && links > 0 && !robot.tree.roots.is_empty());
     assert_eq!((robot.tree.order.len(), robot.tree.parent_joint.len()), (links, links));
@@ -75,7 +75,20 @@ fn check(robot: &Robot) {
     for shape in robot.links.iter().flat_map(|link| link.visuals.iter().chain(&link.collisions)) {
         assert!(shape.material.is_none_or(|id| id.0 < robot.materials.len()));
     }
-    assert!(robot.textures.iter().all(|(id, ..)| id.0 < robot.materials.len()));
+    assert!(references.textures.iter().all(|(id, ..)| id.0 < robot.materials.len()));
+    // Every shape without its mesh is one that some file is for, and the other way round.
+    let missing = |shapes: &[Shape]| shapes.iter().filter(|shape| matches!(shape.geometry, Geometry::Missing { .. })).count();
+    let of_robot: usize = robot.links.iter().map(|link| missing(&link.visuals) + missing(&link.collisions)).sum();
+    let of_files: usize = references.meshes.iter().map(|mesh| mesh.visuals.len() + mesh.collisions.len()).sum();
+    assert_eq!(of_robot, of_files);
+    for reference in &references.meshes {
+        for &(link, index) in &reference.visuals {
+            assert_eq!(missing(&robot.links[link.0].visuals[index..=index]), 1);
+        }
+        for &(link, index) in &reference.collisions {
+            assert_eq!(missing(&robot.links[link.0].collisions[index..=index]), 1);
+        }
+    }
 }
 
 fn mutated(edits: &[(usize, usize, usize)]) -> Vec<u8> {
@@ -100,7 +113,7 @@ proptest! {
         if let Ok(text) = decode(&mutated(&edits)) {
             let outcome = read(&text, None);
             match &outcome.robot {
-                Some(robot) => check(robot),
+                Some(robot) => check(robot, &outcome.references),
                 None => prop_assert!(outcome.diagnostics.iter().any(|d| d.severity == urdf_usd_diagnostic::Severity::Error)),
             }
             let lines = text.split('\n').count() as u32;

@@ -4,12 +4,11 @@ use nalgebra::{Point3, Vector3};
 
 use super::super::read;
 use super::{clean, text};
-use urdf_usd_robot::{Bounds, Calibration, Dynamics, Geometry, JointKind, Limit, Safety};
+use urdf_usd_robot::{Bounds, Calibration, Dynamics, Geometry, JointKind, Limit, LinkId, Safety};
 
 #[test]
 fn everything_that_urdf_defines_has_its_place() {
-    let robot = clean(
-        r#"<?xml version="1.0"?>
+    let text = r#"<?xml version="1.0"?>
 <robot name="arm" version="1.2">
   <link name="base">
     <inertial>
@@ -35,8 +34,8 @@ fn everything_that_urdf_defines_has_its_place() {
   </joint>
   <link name="end"/>
   <joint name="k" type="prismatic"><parent link="tip"/><child link="end"/><limit lower="0" upper="1" effort="1" velocity="1"/></joint>
-</robot>"#,
-    );
+</robot>"#;
+    let (robot, references) = (clean(text), read(text, None).references);
     let link = &robot.links[0];
     let inertial = link.inertial.as_ref().unwrap();
     assert_eq!(
@@ -45,12 +44,10 @@ fn everything_that_urdf_defines_has_its_place() {
     );
     assert!((inertial.origin * Point3::new(1.0, 0.0, 0.0) - Point3::new(0.1, 1.2, 0.3)).norm() < 1e-12);
     assert_eq!(link.visuals[0].geometry, Geometry::Capsule { radius: 0.1, length: 0.5 });
-    let Geometry::Mesh { mesh, scale } = link.visuals[1].geometry else { panic!() };
-    assert_eq!(
-        (robot.meshes.len(), robot.meshes[mesh.0].uri.as_str(), robot.meshes[mesh.0].place.line),
-        (1, "package://p/m.stl", 10)
-    );
-    assert_eq!(scale, Vector3::new(1.0, -1.0, 2e-3));
+    assert_eq!(link.visuals[1].geometry, Geometry::Missing { scale: Vector3::new(1.0, -1.0, 2e-3) });
+    let [mesh] = &references.meshes[..] else { panic!("{references:?}") };
+    assert_eq!((mesh.uri.as_str(), mesh.place.line), ("package://p/m.stl", 10));
+    assert_eq!((&mesh.visuals[..], &mesh.collisions[..]), (&[(LinkId(0), 1)][..], &[(LinkId(0), 0)][..]));
     assert!((link.visuals[1].origin.rotation.angle() - std::f64::consts::FRAC_PI_2).abs() < 1e-12);
     assert_eq!(link.collisions[0].name.as_deref(), Some("c"));
     assert_eq!(link.collisions[1].geometry, Geometry::Cylinder { radius: 0.5, length: 1.0 });
@@ -83,7 +80,7 @@ fn everything_that_urdf_defines_has_its_place() {
 #[test]
 fn materials_are_shared_by_what_they_are() {
     let visual = |material: &str| format!("<visual><geometry><sphere radius=\"1\"/></geometry>{material}</visual>");
-    let robot = clean(&text(&format!(
+    let text = text(&format!(
         "<link name=\"a\">{}{}{}{}{}{}</link>\n<material name=\"grey\"><color rgba=\"0.5 0.5 0.5 0.25\"/></material>",
         visual("<material name=\"grey\"/>"),
         visual("<material name=\"later\"/>"),
@@ -91,13 +88,14 @@ fn materials_are_shared_by_what_they_are() {
         visual("<material name=\"\"><color rgba=\"1 0 0 1\"/></material>"),
         visual("<material name=\"\"><color rgba=\"1 -0 0 1\"/></material>"),
         visual(""),
-    )));
+    ));
+    let (robot, references) = (clean(&text), read(&text, None).references);
     let ids: Vec<_> = robot.links[0].visuals.iter().map(|v| v.material.map(|id| id.0)).collect();
     assert_eq!(ids, [Some(0), Some(1), Some(1), Some(2), Some(2), None]);
     let [r, _, _, a] = robot.materials[0].base_color;
     assert!((r - 0.214_041_14).abs() < 1e-6 && a == 0.25);
     assert_eq!(robot.materials[1].base_color, [1.0; 4]);
-    let [(id, uri, place)] = &robot.textures[..] else { panic!("{:?}", robot.textures) };
+    let [(id, uri, place)] = &references.textures[..] else { panic!("{references:?}") };
     assert_eq!((id.0, uri.as_str(), place.line), (1, "t.png", 2));
     assert_eq!(place.element, "link \"a\" / visual 3 / material \"later\" / texture");
 }

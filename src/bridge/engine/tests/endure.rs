@@ -352,5 +352,5 @@ async fn nothing_grows_with_robots_that_are_gone() {
         sizes.push((engine.robots.len(), site.robots().len(), engine.asset_paths.sizes(), engine.publishers.sizes()));
     }
     assert_eq!(sizes.last(), Some(&(256, 256, [256, 256, 0], [0, 0, 0])), "{sizes:?}");
-    assert!(engine.running.tasks.is_empty() && engine.to_judge.is_empty() && engine.reading.weight() == 0);
+    assert!(engine.running.tasks.is_empty() && engine.to_check.is_empty() && engine.reading.weight() == 0);
 }

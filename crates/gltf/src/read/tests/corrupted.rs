@@ -48,7 +48,7 @@ fn check(robot: &Robot) {
             assert_eq!(positions.len(), kinematics::position_count(robot.joints[joint.0].kind));
         }
     }
-    robot.meshes.iter().flat_map(|source| &source.mesh).for_each(|mesh| urdf_usd_robot::invariants::check(mesh));
+    robot.meshes.iter().for_each(|source| urdf_usd_robot::invariants::check(&source.mesh));
 }
 
 /// Words and numbers that mean something somewhere.

@@ -13,13 +13,13 @@ use super::{Node, Subscription};
 use urdf_usd_diagnostic::Diagnostic;
 
 /// A node's names, parameters and clock.
-pub struct Own {
+pub struct NodeState {
     pub(super) names: Names,
     pub(super) parameters: Arc<Parameters>,
     pub(super) clock: Arc<Clock>,
 }
 
-impl Own {
+impl NodeState {
     /// Of the node that calls itself `default_name`, under `args`.
     ///
     /// # Errors

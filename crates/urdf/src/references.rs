@@ -1,0 +1,105 @@
+//! The files that a description refers to, as far as they say what the robot is.
+
+use std::sync::Arc;
+
+use urdf_usd_diagnostic::Place;
+use urdf_usd_robot::{Geometry, LinkId, MaterialId, Mesh, MeshId, MeshSource, Robot, Shape};
+
+/// The files that a description refers to. Its [`Robot`] is complete without them; whoever reads them adds what they hold.
+#[derive(Clone, Debug, Default)]
+pub struct References {
+    /// Mesh files, once per distinct reference: [`MeshReference::settle`].
+    pub meshes: Vec<MeshReference>,
+    /// Image files of materials: the material, the reference as written, where it stands. What they hold becomes
+    /// [`Material::base_color_texture`](urdf_usd_robot::Material::base_color_texture).
+    pub textures: Vec<(MaterialId, String, Place)>,
+    /// Files that say which controllers the robot has: the reference as written, where it stands. For
+    /// [`set_controllers`](super::set_controllers).
+    pub controller_files: Vec<(String, Place)>,
+}
+
+/// A mesh file that shapes of a robot refer to. Until it is read they are [`Geometry::Missing`].
+#[derive(Clone, Debug)]
+pub struct MeshReference {
+    /// The reference as written.
+    pub uri: String,
+    /// The first place that refers to it.
+    pub place: Place,
+    /// The visuals that refer to it: the link, and the index into its visuals.
+    pub visuals: Vec<(LinkId, usize)>,
+    /// The collisions that refer to it: the link, and the index into its collisions.
+    pub collisions: Vec<(LinkId, usize)>,
+}
+
+impl MeshReference {
+    /// Adds `mesh`, which was read from the file, to `robot`, and gives it to all shapes that refer to the file. Shapes that have
+    /// another geometry by now keep that.
+    pub fn settle(&self, robot: &mut Robot, mesh: Arc<Mesh>) -> MeshId {
+        let id = robot.add_mesh(MeshSource::new(self.uri.clone(), self.place.clone(), mesh));
+        let give = |shape: Option<&mut Shape>| {
+            if let Some(shape) = shape
+                && let Geometry::Missing { scale } = shape.geometry
+            {
+                shape.geometry = Geometry::Mesh { mesh: id, scale };
+            }
+        };
+        for &(link, index) in &self.visuals {
+            give(robot.links.get_mut(link.0).and_then(|link| link.visuals.get_mut(index)));
+        }
+        for &(link, index) in &self.collisions {
+            give(robot.links.get_mut(link.0).and_then(|link| link.collisions.get_mut(index)));
+        }
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use nalgebra::Vector3;
+    use urdf_usd_robot::{Corners, Part};
+
+    use super::*;
+    use crate::read;
+
+    #[test]
+    fn a_mesh_that_was_read_is_that_of_all_shapes_that_refer_to_it() {
+        let shape =
+            |kind: &str, file: &str| format!("<{kind}><geometry><mesh filename='{file}' scale='2 1 1'/></geometry></{kind}>");
+        let [visual, collision] = ["visual", "collision"].map(|kind| shape(kind, "a.stl"));
+        let ball = "<visual><geometry><sphere radius='1'/></geometry></visual>";
+        let text = format!(
+            "<robot name='r'><link name='x'>{visual}{collision}</link>
+             <link name='y'>{}{ball}{visual}{visual}</link>
+             <joint name='j' type='fixed'><parent link='x'/><child link='y'/></joint></robot>",
+            shape("visual", "b.stl")
+        );
+        let outcome = read(&text, Some(Path::new("r.urdf")));
+        let (mut robot, references) = (outcome.robot.unwrap(), outcome.references);
+        let sphere = Geometry::Sphere { radius: 1.0 };
+        robot.links[1].visuals[3].geometry = sphere.clone();
+        let mesh = Mesh {
+            points: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+            triangles: vec![[0, 1, 2]],
+            normals: Corners { values: vec![[0.0, 0.0, 1.0]], indices: vec![[0; 3]] },
+            uvs: None,
+            colors: None,
+            parts: vec![Part { triangles: 0..1, material: None }],
+            materials: Vec::new(),
+            digest: [0; 32],
+        };
+        let uris: Vec<&str> = references.meshes.iter().map(|reference| reference.uri.as_str()).collect();
+        assert_eq!(uris, ["a.stl", "b.stl"]);
+        let id = references.meshes[0].settle(&mut robot, Arc::new(mesh.clone()));
+        let source = &robot.meshes[id.0];
+        assert_eq!((source.uri.as_str(), &*source.mesh, source.place.line), ("a.stl", &mesh, 1));
+        let scale = Vector3::new(2.0, 1.0, 1.0);
+        let (there, missing) = (Geometry::Mesh { mesh: id, scale }, Geometry::Missing { scale });
+        let [x, y] = &robot.links[..] else { panic!("{:?}", robot.links) };
+        let visuals = |link: &urdf_usd_robot::Link| link.visuals.iter().map(|shape| shape.geometry.clone()).collect::<Vec<_>>();
+        assert_eq!((visuals(x), &x.collisions[0].geometry), (vec![there.clone()], &there));
+        // Another file's is missing still, and what was replaced stays.
+        assert_eq!(visuals(y), [missing, sphere.clone(), there, sphere]);
+    }
+}
