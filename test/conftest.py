@@ -263,8 +263,10 @@ def pytest_pyfunc_call(pyfuncitem):
     return result
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Tests of one robot share a worker, so that it is converted once."""
+    # First: pytest-xdist looks at the marks in the same hook.
     for item in items:
         if (robot := robot_of(item)) and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(robot))
