@@ -2,10 +2,7 @@
 
 import warnings
 
-import warp
-
-warp.config.quiet = True
-import newton
+from newton_import import newton, wp
 from pxr import Usd
 
 
@@ -14,7 +11,7 @@ def answer(entry):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         builder.add_usd(entry)
-    with warp.ScopedDevice("cpu"):
+    with wp.ScopedDevice("cpu"):
         model = builder.finalize()
     stage = Usd.Stage.Open(entry)
 

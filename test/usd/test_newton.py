@@ -168,10 +168,13 @@ def test_neighbours_do_not_collide(case):
 # ------------------------------------------------------------------------------------------------------- bases that are free
 
 
+# What moves in Newton does so in one process (`motion`), which compiles the solver.
+
 #: Robots with empty links above what weighs something, and some without.
 FREE = ("root_frames", "sample_rover", "massless", "several_roots", "jaco_description", "simple_humanoid_description", "realsense2_description")
 
 
+@pytest.mark.xdist_group("motion")
 @pytest.mark.parametrize("falling", [pytest.param(name, marks=marks_of(name)) for name in FREE])
 def test_what_is_rigid_falls_as_one(falling, conversions):
     """Every link that fixed joints hold to a base that is free, frames above the first body included, falls with it and stays where the
@@ -207,7 +210,7 @@ def test_what_is_rigid_falls_as_one(falling, conversions):
 # ---------------------------------------------------------------------------------------------------------------- a pendulum
 
 
-@pytest.mark.xdist_group("pendulum")
+@pytest.mark.xdist_group("motion")
 def test_a_pendulum_swings_about_its_axis(tmp_path):
     """Dropped in Newton, a bob on an oblique axis stays on its circle and takes the time that its inertia gives it.
 

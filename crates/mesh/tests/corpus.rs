@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// How many damaged copies of each input are tried.
-const COPIES: u64 = 20;
+const COPIES: u64 = 100;
 
 mod memory {
     /// What `work` returns, and the most bytes that it held at once.
