@@ -1,12 +1,5 @@
-"""Checks a USDZ package with OpenUSD's own compliance checker, and prints what it finds as JSON.
-
-    python check_package_in_old_usd.py PACKAGE
-
-Run by test_usdz.py with usd-core 24.5: newer ones have the checker no more.
-"""
-
-import json
-import sys
+"""Checks a USDZ package with OpenUSD's own compliance checker; asked through worker.py, with usd-core 24.5: newer ones have the checker
+no more."""
 
 from pxr import Sdr, Tf, Usd, UsdUtils
 
@@ -18,11 +11,13 @@ try:
 except Tf.ErrorException:
     pass
 
-checker = UsdUtils.ComplianceChecker(arkit=False)
-checker.CheckCompliance(sys.argv[1])
-print(json.dumps({
-    "version": list(Usd.GetVersion()),
-    "errors": checker.GetErrors(),
-    "failed": [failure for failure in checker.GetFailedChecks() if not failure.endswith(SHADERS)],
-    "warnings": checker.GetWarnings(),
-}))  # fmt: skip
+
+def answer(package):
+    checker = UsdUtils.ComplianceChecker(arkit=False)
+    checker.CheckCompliance(package)
+    return {
+        "version": list(Usd.GetVersion()),
+        "errors": checker.GetErrors(),
+        "failed": [failure for failure in checker.GetFailedChecks() if not failure.endswith(SHADERS)],
+        "warnings": checker.GetWarnings(),
+    }

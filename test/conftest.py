@@ -19,11 +19,17 @@ from pathlib import Path
 
 import pytest
 
+from asserted import Watch
+from worker import NODE, worker
+
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "examples"
 CORNERS = Path(__file__).resolve().parent / "robots"
 ROBOTS = Path(os.environ.get("URDF_USD_ROBOTS") or ROOT.parent / "shared" / "robots").absolute()
 PROGRAM = Path(os.environ.get("URDF_USD_BIN") or ROOT / "target" / "debug" / "urdf_usd").absolute()
+
+#: How many times as long soaks last: the nightly workflow has them find what shows only after a while.
+SOAK = float(os.environ.get("URDF_USD_SOAK") or 1)
 
 #: What tests keep from one conversion to the next is theirs alone.
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="urdf_usd-cache-")
@@ -91,15 +97,35 @@ def run(*arguments, timeout=600, obeys_permissions=False, **options):
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=timeout, **options)
 
 
-def run_in_nv(script, *arguments, **options):
-    """Runs a script of this folder in the Python that has test/requirements-nv.txt; returns what it prints. Skips if there is none."""
+def in_nv(script, *arguments):
+    """What a script of this folder answers in the Python that has test/requirements-nv.txt (worker.py). Skips if there is none."""
     python = os.environ.get("URDF_USD_NV_PYTHON")
     if not python:
         pytest.skip("URDF_USD_NV_PYTHON is not set: test/run sets it to a Python with test/requirements-nv.txt")
-    command = [python, str(Path(__file__).with_name(script)), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, **options)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    # Packages register rules and schemas when they are imported: each has its own process. What Warp has compiled is of use to all.
+    told, _ = worker(python, script.partition("_")[0], WARP_CACHE_PATH=str(Path(python).parents[1] / "warp")).ask(script, *arguments)
+    return told
+
+
+def old_usd():
+    """A Python with usd-core 24.5. Skips if there is none."""
+    python = os.environ.get("URDF_USD_OLD_USD_PYTHON")
+    if not python:
+        pytest.skip("URDF_USD_OLD_USD_PYTHON is not set: test/run sets it to a Python with usd-core 24.5")
+    return python
+
+
+def in_old_usd(script, *arguments):
+    """What a script of this folder answers in usd-core 24.5 (worker.py). Skips if there is none."""
+    return worker(old_usd(), "old usd").ask(script, *arguments)[0]
+
+
+def gltf_issues(*files):
+    """What the Khronos glTF validator finds, by file: [{code, severity: 0 error | 1 warning | 2 information | 3 hint, message, pointer}].
+    Skips if there is none."""
+    if not shutil.which("node") or not Path(os.environ.get("GLTF_VALIDATOR", "/nowhere")).exists():
+        pytest.skip("GLTF_VALIDATOR names no folder with the npm package gltf-validator: test/run sets it")
+    return worker(NODE, "gltf").ask("validate_gltf", *map(str, files))[0]
 
 
 def source(name):
@@ -218,12 +244,32 @@ def peer(domain):
         yield peer
 
 
+def robot_of(item):
+    """The robot that a test is about, if it is about one of many."""
+    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return next((v for v in values if isinstance(v, str) and v in (*SAMPLE_ROBOTS, *CORNER_ROBOTS, *REAL_ROBOTS)), None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """A test that finds nothing to look at on its robot has not passed: it is left out, and said to be."""
+    robot = robot_of(pyfuncitem)
+    if robot is None:
+        return (yield)
+    with Watch() as watch:
+        result = yield
+    if not watch.asserted:
+        pytest.skip(f"{robot} has nothing that they look at")
+    return result
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Tests of one robot share a worker, so that it is converted once."""
+    # First: pytest-xdist looks at the marks in the same hook.
     for item in items:
-        name = getattr(item, "callspec", None) and item.callspec.params.get("converted")
-        if name:
-            item.add_marker(pytest.mark.xdist_group(name))
+        if (robot := robot_of(item)) and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(robot))
 
 
 def pytest_report_header():

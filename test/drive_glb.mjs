@@ -1,10 +1,5 @@
-// Drives a robot in a GLB with a loader of EXT_robot_kinematics and prints where its links are.
-//
-//   node drive_glb.mjs bundle ours|CHECKOUT OUT.mjs     bundles viewer/src/loader, or a checkout of three-gltf-robot, with three
-//   node drive_glb.mjs pose BUNDLE.mjs ROBOT.glb        reads poses from standard input, [{joint: position}], and prints for each
-//                                                       {link: its world matrix, column by column}
-//
-// It needs the packages of viewer/package.json in viewer/node_modules.
+// Drives a robot in a GLB with a loader of EXT_robot_kinematics and tells where its links are; asked through worker.py. It needs the
+// packages of viewer/package.json in viewer/node_modules.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -27,6 +22,7 @@ const THEIRS = (checkout) => `
   export const set = (robot, positions) => robot.setJointValues(positions, { clamp: false });
 `;
 
+/** Bundles viewer/src/loader ("ours"), or a checkout of three-gltf-robot, with three. */
 async function bundle(which, outfile) {
   const { build } = createRequire(join(viewer, 'package.json'))('esbuild');
   const three = `
@@ -44,9 +40,11 @@ async function bundle(which, outfile) {
     outfile,
     tsconfigRaw: '{}',
   });
+  return outfile;
 }
 
-async function pose(bundled, file) {
+/** For each of the poses, {joint: position}, where the links are: {link: its world matrix, column by column}. */
+async function pose(bundled, file, poses) {
   const { GLTFLoader, Texture, registerRobotKinematics, robotOf, problemsOf, set } = await import(pathToFileURL(resolve(bundled)));
   const loader = new GLTFLoader();
   registerRobotKinematics(loader);
@@ -55,13 +53,11 @@ async function pose(bundled, file) {
   const gltf = await loader.parseAsync(new Uint8Array(readFileSync(file)).buffer, '');
   if (problemsOf(gltf).length > 0) throw new Error(problemsOf(gltf).join('\n'));
   const robot = robotOf(gltf);
-  const poses = JSON.parse(readFileSync(0, 'utf8')).map((positions) => {
+  return poses.map((positions) => {
     set(robot, positions);
     gltf.scene.updateMatrixWorld(true);
     return Object.fromEntries(robot.links.map((link) => [link.name, [...link.node.matrixWorld.elements]]));
   });
-  process.stdout.write(JSON.stringify(poses));
 }
 
-const [command, ...rest] = process.argv.slice(2);
-await (command === 'bundle' ? bundle(...rest) : pose(...rest));
+export const answer = (command, ...rest) => ({ bundle, pose })[command](...rest);

@@ -1,22 +1,13 @@
-"""What the Newton physics engine makes of assets: run with the Python of `.test-env/nv`, tells it as JSON.
+"""What the Newton physics engine makes of an asset; asked through worker.py, in the Python of `.test-env/nv`."""
 
-    newton_import.py import < ENTRIES      a JSON list of entry layers in, a JSON object by entry out
-    newton_import.py drop SECONDS < ENTRIES   lets assets fall; the poses of their bodies at first and at last out, by entry
-    newton_import.py swing ENTRY SECONDS   lets an asset swing under gravity; the path of every body's centre of mass out
-
-Newton starts slowly, so that one run looks at many assets.
-"""
-
-import json
-import sys
-import time
-import traceback
 import warnings
 
 import numpy as np
 import warp as wp
 
 wp.config.quiet = True
+# Nothing is differentiated here, and without they compile in a third of the time.
+wp.config.enable_backward = False
 wp.config.log_level = getattr(wp, "LOG_ERROR", 40)
 import newton  # noqa: E402
 
@@ -32,7 +23,7 @@ def load(entry):
 
 
 def describe(entry):
-    started = time.monotonic()
+    """The whole model."""
     builder, model, warned = load(entry)
     get = lambda name: getattr(model, name).numpy() if getattr(model, name) is not None else np.zeros(0)
     parents, children, starts = get("joint_parent"), get("joint_child"), get("joint_qd_start")
@@ -79,7 +70,6 @@ def describe(entry):
         "articulations": model.articulation_count,
         "filtered": sorted({tuple(sorted((builder.shape_label[a], builder.shape_label[b]))) for a, b in builder.shape_collision_filter_pairs}),
         "warnings": warned,
-        "seconds": time.monotonic() - started,
     }
 
 
@@ -120,19 +110,5 @@ def drop(entry, seconds, step=5e-3):
     return {path: poses for path, *poses in zip(builder.body_label, first, state.body_q.numpy().tolist())}
 
 
-def main():
-    if sys.argv[1] == "drop":
-        out = {entry: drop(entry, float(sys.argv[2])) for entry in json.load(sys.stdin)}
-    elif sys.argv[1] == "swing":
-        out = swing(sys.argv[2], float(sys.argv[3]))
-    else:
-        out = {}
-        for entry in json.load(sys.stdin):
-            try:
-                out[entry] = describe(entry)
-            except Exception:  # noqa: BLE001 - whatever it is, the test that asked for this asset tells it
-                out[entry] = {"failed": traceback.format_exc()}
-    json.dump(out, sys.stdout)
-
-
-main()
+def answer(what, entry, *arguments):
+    return {"describe": describe, "drop": drop, "swing": swing}[what](entry, *arguments)

@@ -1,12 +1,6 @@
-"""What NVIDIA's validators find in an asset: run with the Python of `.test-env/nv`, tells it as JSON.
+"""What NVIDIA's validators find in an asset; asked through worker.py, in the Python of `.test-env/nv`."""
 
-    nvidia_validate.py ENTRY    all categories below over the asset in every variant; those that are not about geometry over it as
-                              it stands with its payloads unloaded
-"""
-
-import json
 import logging
-import sys
 
 import usd_validation_nvidia as nvidia
 from pxr import Usd
@@ -30,7 +24,9 @@ def unloaded(entry):
     return Usd.Stage.Open(Usd.Stage.Open(entry, Usd.Stage.LoadNone).Flatten())
 
 
-def main(entry):
+def answer(entry):
+    """All categories above over the asset in every variant; those that are not about geometry over it as it stands with its payloads
+    unloaded."""
     # What it finds comes back as values; its log says the same again.
     logging.disable(logging.CRITICAL)
     whole, light = engine(CATEGORIES), engine(c for c in CATEGORIES if c != "Geometry")
@@ -46,7 +42,4 @@ def main(entry):
                 "message": issue.message,
                 "at": issue.at.as_str() if issue.at else "",
             })  # fmt: skip
-    json.dump({"rules": sorted(rule.__name__ for rule in whole.enabled_rules), "found": found}, sys.stdout)
-
-
-main(sys.argv[1])
+    return {"rules": sorted(rule.__name__ for rule in whole.enabled_rules), "found": found}

@@ -1,12 +1,5 @@
-"""What OpenUSD knows of our schemas, and how the given assets use them, as JSON.
-
-    PXR_PLUGINPATH_NAME=schema python schemas_in_usd.py SCHEMA,SCHEMA… [ENTRY…]
-
-Run by test_schema.py in a process of its own: plugins are found once, when OpenUSD starts.
-"""
-
-import json
-import sys
+"""What OpenUSD knows of our schemas, and how the given assets use them; asked through worker.py with PXR_PLUGINPATH_NAME set: plugins
+are found once, when OpenUSD starts."""
 
 from pxr import Sdf, Usd
 
@@ -98,15 +91,10 @@ def validate(stage):
     return [f"{e.GetName()}: {e.GetMessage()}" for e in UsdValidation.ValidationContext(validators).Validate(stage)]
 
 
-def main():
-    names = sys.argv[1].split(",")
+def answer(names, entries):
     types = {name: Usd.SchemaRegistry.GetTypeFromSchemaTypeName(name) for name in names}
-    print(json.dumps({
+    return {
         "version": list(Usd.GetVersion()),
         "schemas": {name: described(name) for name in names},
-        "assets": {entry: used(entry, types) for entry in sys.argv[2:]},
-    }))  # fmt: skip
-
-
-if __name__ == "__main__":
-    main()
+        "assets": {entry: used(entry, types) for entry in entries},
+    }

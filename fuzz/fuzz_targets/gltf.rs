@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| urdf_usd_fuzz::mesh("a.gltf", bytes, &[("a.bin", &[0; 64])]));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| urdf_usd_fuzz::checks::gltf(bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| urdf_usd_fuzz::mesh("a.stl", bytes, &[]));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| urdf_usd_fuzz::checks::stl(bytes));

@@ -1,4 +1,4 @@
-//! How much memory a reader takes, and how much it may.
+//! How much memory a reader takes.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -47,43 +47,4 @@ pub fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     PEAK.store(before, Relaxed);
     let result = work();
     (result, PEAK.load(Relaxed).saturating_sub(before))
-}
-
-/// What an input may cost: its size, and what the documented limits allow it to give rise to.
-#[derive(Clone, Copy, Debug)]
-pub struct Bound {
-    /// The input's size, with the files that it refers to.
-    pub bytes: usize,
-    /// The triangles of the mesh. Instances of one geometry make more of them than the file has bytes; that is the one thing that
-    /// may, and `crates/mesh/src/assembly.rs` limits it.
-    pub triangles: usize,
-    /// The pixels that images declare; `crates/mesh/src/texture.rs` limits those of each.
-    pub pixels: usize,
-}
-
-impl Bound {
-    /// For an empty input: error messages, tables, decoders' windows; and the largest part that a WebP can declare (24 bits), which its
-    /// decoder makes room for before it looks.
-    const BASE: usize = 20 << 20;
-
-    /// Per byte. The densest text (`f 1 1 1\n` in OBJ, `<a/>` in XML) makes a record of some tens of bytes out of each few; vectors
-    /// hold half of themselves empty, and two of them while they grow.
-    const PER_BYTE: usize = 256;
-
-    /// Per triangle: four index triples and a material (52 bytes), at most three points, normals, texture coordinates and colours of
-    /// its own (144 bytes) with tables to find them (120 bytes); the same again while vectors and tables grow.
-    const PER_TRIANGLE: usize = 1024;
-
-    /// Per pixel: 16 bytes as decoded (four floats), 8 converted, and the encoder's copies.
-    const PER_PIXEL: usize = 48;
-
-    /// Codecs work on blocks of up to this many pixels on a side.
-    pub const BLOCK: usize = 16;
-
-    /// Panics if `peak` bytes are more than this.
-    pub fn check(self, peak: usize) {
-        let bound =
-            Self::BASE + Self::PER_BYTE * self.bytes + Self::PER_TRIANGLE * self.triangles + Self::PER_PIXEL * self.pixels;
-        assert!(peak <= bound, "{peak} bytes of memory at once, where {bound} are allowed: {self:?}");
-    }
 }

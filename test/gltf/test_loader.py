@@ -5,9 +5,7 @@ import json
 import os
 import random
 import shutil
-import subprocess
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,17 +13,15 @@ import pytest
 import kinematics
 import posing
 from conftest import ROOT
+from worker import NODE, worker
 
-SCRIPT = Path(__file__).resolve().parents[1] / "drive_glb.mjs"
 POSES = 20
 #: Metres, and components of axes.
 TOLERANCE = 1e-6
 
 
-def _node(*arguments, **options):
-    done = subprocess.run(["node", SCRIPT, *map(str, arguments)], capture_output=True, text=True, encoding="utf-8", timeout=600, **options)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def _node(*arguments):
+    return worker(NODE, "gltf").ask("drive_glb", *arguments)[0]
 
 
 def _bundle(folder, which):
@@ -52,7 +48,7 @@ def _holds(loader, converted):
     urdf = kinematics.read(converted.urdf)
     chance = random.Random(zlib.crc32(urdf.name.encode()))
     poses = [posing.random_positions(urdf, chance) for _ in range(POSES)]
-    for k, (positions, found) in enumerate(zip(poses, json.loads(_node("pose", loader, converted.glb, input=json.dumps(poses))), strict=True)):
+    for k, (positions, found) in enumerate(zip(poses, _node("pose", loader, converted.glb, poses), strict=True)):
         expected = posing.link_frames(urdf, positions)
         assert found.keys() == expected.keys()
         for link, frame in expected.items():

@@ -24,8 +24,8 @@ from ros_peer import (  # noqa: E402
 )  # fmt: skip
 from ros_node import BODY, PATIENCE  # noqa: E402
 
-#: For how long the honest robot is watched, in s. Ten minutes by hand: URDF_USD_HONEST_SECONDS=600.
-HONEST_SECONDS = float(os.environ.get("URDF_USD_HONEST_SECONDS", "60"))
+#: For how long the honest robot is watched, in s.
+HONEST_SECONDS = 15 * conftest.SOAK
 
 ARM = """<robot name="arm">
   <link name="base">{body}</link><link name="upper">{body}</link><link name="hand">{body}</link>

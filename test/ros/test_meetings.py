@@ -17,6 +17,7 @@ import pytest
 
 pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds (pip install cyclonedds)")
 
+import conftest  # noqa: E402
 import meetings  # noqa: E402
 from meetings import PeerProcess, parameter_of  # noqa: E402
 from ros_node import PATIENCE, box, description  # noqa: E402
@@ -107,5 +108,6 @@ def test_a_machine_that_changes_its_addresses(tmp_path):
 
 
 def test_meetings_at_random(start, domain):
-    figures = meetings.meet(start, domain, seconds=25, seed=7)
-    assert figures.lost == [] and figures.meetings > 10, figures
+    seconds = 12 * conftest.SOAK
+    figures = meetings.meet(start, domain, seconds=seconds, seed=7)
+    assert figures.lost == [] and figures.meetings > 10 * seconds / 25, figures

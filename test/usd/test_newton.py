@@ -1,16 +1,15 @@
 """The Newton physics engine imports every converted robot as its URDF says it is: bodies, joints, axes, limits, masses, inertia,
 what may collide; and a pendulum swings in it as the books say."""
 
-import json
+import functools
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import expectation
 import kinematics
-from conftest import CORNER_ROBOTS, REAL_ROBOTS, ROBOTS, SAMPLE_ROBOTS, convert, marks_of, run_in_nv, source
+from conftest import convert, in_nv, marks_of, source
 from stage import Asset
 from test_usd import _physical
 
@@ -19,37 +18,11 @@ KINDS = {"revolute": "REVOLUTE", "continuous": "REVOLUTE", "prismatic": "PRISMAT
 UNLIMITED = 1e9
 
 
-def run_worker(*arguments, **options):
-    return json.loads(run_in_nv("newton_import.py", *arguments, **options))
-
-
-def _robot(name):
-    # Newton takes long to start: one worker has it look at all robots at once.
-    return pytest.param(name, marks=[pytest.mark.xdist_group("newton"), *marks_of(name)])
-
-
-every_robot = pytest.mark.parametrize("name", [_robot(name) for name in (*SAMPLE_ROBOTS, *CORNER_ROBOTS, *REAL_ROBOTS)])
-
-
-def _entries(request, conversions, parameter):
-    """The entries of all robots that tests of this file ask for by this parameter."""
-    calls = [item.callspec.params for item in request.session.items if item.path == Path(__file__) and hasattr(item, "callspec")]
-    asked = {params[parameter] for params in calls if parameter in params}
-    return {name: str(conversions(name).entry) for name in sorted(asked) if name not in REAL_ROBOTS or (ROBOTS / name).is_dir()}
-
-
-@pytest.fixture(scope="session")
-def models(request, conversions):
-    """Newton's models of all robots that are asked for."""
-    entries = _entries(request, conversions, "name")
-    found = run_worker("import", input=json.dumps(list(entries.values())))
-    return {name: Case(conversions(name), found[entry]) for name, entry in entries.items()}
-
-
 class Case:
-    def __init__(self, converted, model):
-        assert "failed" not in model, model.get("failed")
-        self.converted, self.model = converted, model
+    """A robot, and Newton's model of it."""
+
+    def __init__(self, converted):
+        self.converted, self.model = converted, (model := in_nv("newton_import", "describe", converted.entry))
         self.asset, self.urdf = Asset(converted.entry), kinematics.read(converted.urdf)
         self.expected = expectation.of(self.urdf)
         names = {str(prim.GetPath()): name for name, prim in self.asset.bodies.items()}
@@ -61,12 +34,16 @@ class Case:
         self.added = [j for j in model["joints"] if j["path"] not in joints]
 
 
+@functools.cache
+def _case(converted):
+    return Case(converted)
+
+
 @pytest.fixture
-def case(name, models):
-    return models[name]
+def case(converted):
+    return _case(converted)
 
 
-@every_robot
 def test_counts(case):
     assert set(case.bodies) == case.expected.bodies
     assert len(case.model["bodies"]) == len(case.expected.bodies)
@@ -77,7 +54,6 @@ def test_counts(case):
     assert case.model["warnings"] == []
 
 
-@every_robot
 def test_bases_are_held_or_free(case):
     """Newton adds a free joint for each base that the asset does not hold, and nothing else."""
     held = {body1 for body0, body1 in case.expected.joints.values() if body0 is None}
@@ -85,7 +61,6 @@ def test_bases_are_held_or_free(case):
     assert added == {base: ("FREE", None) for base in case.expected.bases if base not in held}
 
 
-@every_robot
 def test_joints(case):
     for name, (body0, body1) in case.expected.joints.items():
         joint = case.joints[name]
@@ -107,7 +82,6 @@ def _frame(seven):
     return kinematics.pose(seven[:3], _turn(seven[3:]))
 
 
-@every_robot
 def test_axes(case):
     """In the child body's frame. It is the URDF's unless the joint ends on a frame of the body."""
     rest = case.urdf.link_poses()
@@ -125,7 +99,6 @@ def test_axes(case):
             assert len(axes) == 1 and np.abs(axes[0] - axis).max() < 1e-5, f"{name}: {axes} instead of {axis}"
 
 
-@every_robot
 def test_joint_frames(case):
     """With every joint at zero, the joint's frames in its two bodies are one."""
     rest = case.urdf.link_poses()
@@ -137,14 +110,12 @@ def test_joint_frames(case):
             assert np.abs(one - two).max() < 1e-5, f"{name}: off by {np.abs(one - two).max():.3g}"
 
 
-@every_robot
 def test_rest_poses(case):
     rest = case.urdf.link_poses()
     for name, body in case.bodies.items():
         assert np.abs(_frame(body["at"]) - rest[name]).max() < 1e-5, name
 
 
-@every_robot
 def test_limits(case):
     for name in case.expected.joints:
         urdf, limits = case.urdf.joints[name], case.joints[name]["limits"]
@@ -158,7 +129,6 @@ def test_limits(case):
             assert [low, high] == pytest.approx(wanted, rel=1e-6, abs=1e-7), name
 
 
-@every_robot
 def test_masses(case):
     for name, body in case.bodies.items():
         link = case.expected.weighed(case.urdf, name)
@@ -172,7 +142,6 @@ def test_masses(case):
         assert error < 1e-5, f"{name}: inertia is off by {error:.3g}"
 
 
-@every_robot
 def test_colliders(case):
     expected = sum(len(case.urdf.links[name].collisions) for name in case.urdf.links)
     assert len(case.model["shapes"]) == expected
@@ -185,7 +154,6 @@ def _filtered(case):
     return {pair for pair in pairs if len(pair) == 2}
 
 
-@every_robot
 def test_neighbours_do_not_collide(case):
     touching = {shape["body"] for shape in case.model["shapes"]}
     wanted = {pair for pair in case.expected.adjacent if all(str(case.asset.bodies[b].GetPath()) in touching for b in pair)}
@@ -200,27 +168,24 @@ def test_neighbours_do_not_collide(case):
 # ------------------------------------------------------------------------------------------------------- bases that are free
 
 
-@pytest.fixture(scope="session")
-def fallen(request, conversions):
-    """Where the bodies of all robots that are asked for are at first, and after a second without anything to stand on."""
-    entries = _entries(request, conversions, "falling")
-    found = run_worker("drop", 1, input=json.dumps(list(entries.values())))
-    return {name: found[entry] for name, entry in entries.items()}
-
+# What moves in Newton does so in one process (`motion`), which compiles the solver.
 
 #: Robots with empty links above what weighs something, and some without.
 FREE = ("root_frames", "sample_rover", "massless", "several_roots", "jaco_description", "simple_humanoid_description", "realsense2_description")
 
 
-@pytest.mark.parametrize("falling", [pytest.param(name, marks=[pytest.mark.xdist_group("newton"), *marks_of(name)]) for name in FREE])
-def test_what_is_rigid_falls_as_one(falling, fallen, conversions):
+@pytest.mark.xdist_group("motion")
+@pytest.mark.parametrize("falling", [pytest.param(name, marks=marks_of(name)) for name in FREE])
+def test_what_is_rigid_falls_as_one(falling, conversions):
     """Every link that fixed joints hold to a base that is free, frames above the first body included, falls with it and stays where the
     URDF has it."""
     converted = conversions(falling)
     asset, urdf = Asset(converted.entry), kinematics.read(converted.urdf)
     expected = expectation.of(urdf)
     rest = urdf.link_poses()
-    places = {asset.stage.GetPrimAtPath(path): [_frame(at) for at in poses] for path, poses in fallen[falling].items()}
+    # Where the bodies are at first, and after a second without anything to stand on.
+    fallen = in_nv("newton_import", "drop", converted.entry, 1)
+    places = {asset.stage.GetPrimAtPath(path): [_frame(at) for at in poses] for path, poses in fallen.items()}
 
     def place(link):
         """Where an engine has a link at last: a body by itself, a frame in the nearest body above it."""
@@ -245,7 +210,7 @@ def test_what_is_rigid_falls_as_one(falling, fallen, conversions):
 # ---------------------------------------------------------------------------------------------------------------- a pendulum
 
 
-@pytest.mark.xdist_group("pendulum")
+@pytest.mark.xdist_group("motion")
 def test_a_pendulum_swings_about_its_axis(tmp_path):
     """Dropped in Newton, a bob on an oblique axis stays on its circle and takes the time that its inertia gives it.
 
@@ -266,7 +231,7 @@ def test_a_pendulum_swings_about_its_axis(tmp_path):
     assert 0.5 < start < 2.8, "the pendulum should swing widely, and not start at rest"
     period = 4 * _elliptic(math.sin(start / 2)) * math.sqrt(inertia / (bob.mass * np.linalg.norm(pull) * radius))
 
-    swing = run_worker("swing", converted.entry, 1.6 * period)
+    swing = in_nv("newton_import", "swing", converted.entry, 1.6 * period)
     index = [path.endswith("/bob") for path in swing["bodies"]].index(True)
     path = np.array(swing["centres"])[:, index] - at[:3, 3]
     assert np.abs(path @ axis - (centre - at[:3, 3]) @ axis).max() < 1e-3 * radius, "the bob leaves its plane"

@@ -8,7 +8,7 @@ import json
 import expectation
 import kinematics
 import pytest
-from conftest import convert, marks_of, run, run_in_nv, source
+from conftest import convert, in_nv, marks_of, run, source
 
 #: What Newton has for a joint without a limit of its speed.
 UNLIMITED = 1e6
@@ -18,7 +18,7 @@ CHOSEN = ("sample_arm", "sample_rover", "sample_corners", "g1_description", "int
 
 
 def in_newton(entry):
-    return json.loads(run_in_nv("newton_worker.py", entry))
+    return in_nv("newton_joints", entry)
 
 
 def overlay(asset):

@@ -1,19 +1,18 @@
 """usd-validation-nvidia finds nothing in any converted robot that docs/validators.md does not explain."""
 
 import functools
-import json
 
 import pytest
 
 import explained
-from conftest import marks_of, run_in_nv
+from conftest import in_nv, marks_of
 
 ROWS = explained.rows("NVIDIA")
 
 
 @functools.cache
 def findings(entry):
-    result = json.loads(run_in_nv("nvidia_validate.py", entry))
+    result = in_nv("nvidia_validate", entry)
     assert len(result["rules"]) >= 40, "rules are missing"
     return result["found"]
 

@@ -3,17 +3,15 @@
 The checker passes a stage whose layers did not open, so this stands beside test_usd.py, which opens and counts.
 """
 
-import json
 import shutil
-import subprocess
 import sys
-from pathlib import Path
 
 from pxr import Usd
 
 import expectation
 import kinematics
 from stage import applied, value
+from worker import worker
 
 #: The topics of cameras.
 CAMERA_TYPES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo", "sensor_msgs/msg/PointCloud2")
@@ -43,10 +41,7 @@ def is_in_frame(prim):
 
 
 def check(entry):
-    command = [Path(sys.executable).with_name("usd-check"), entry, "--export", "--extensions", "--severity", "info", "--format", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.stdout.startswith("{"), f"{done.stdout}\n{done.stderr}"
-    return json.loads(done.stdout)
+    return worker(sys.executable, "rep158").ask("rep158_check", entry)[0]
 
 
 def test_finds_nothing_unexplained(converted, capsys):

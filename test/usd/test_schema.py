@@ -1,17 +1,11 @@
 """The codeless schemas of `schema/`: OpenUSD loads them, they say what REP-158 says, and every layer keeps to them."""
 
-import json
-import os
-import subprocess
 import sys
-from pathlib import Path
 
-import pytest
-
-from conftest import ROOT, run
+from conftest import ROOT, old_usd, run
 from test_rep158 import is_accepted
+from worker import worker
 
-SCRIPT = Path(__file__).resolve().parents[1] / "schemas_in_usd.py"
 DIRECTORY = ROOT / "schema"
 
 ENDS, ROLES = ["server", "client"], ["publisher", "subscription"]
@@ -69,12 +63,10 @@ ONLY_ON = {"ExtendedPhysicsMimicAPI": ["PhysicsPrismaticJoint", "PhysicsRevolute
 
 def seen_by_openusd(*entries, python=sys.executable, directory=DIRECTORY):
     """What the OpenUSD of `python` makes of the schemas and the assets."""
-    environment = os.environ | {"PXR_PLUGINPATH_NAME": str(directory)}
-    command = [python, SCRIPT, ",".join(SCHEMAS), *map(str, entries)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == "", "OpenUSD has something to say about the plugin"
-    return json.loads(done.stdout)
+    # A process of its own for these questions: OpenUSD speaks of a plugin once, at the first.
+    seen, said = worker(python, "schemas", PXR_PLUGINPATH_NAME=str(directory)).ask("schemas_in_usd", list(SCHEMAS), list(map(str, entries)))
+    assert said == "", "OpenUSD has something to say about the plugin"
+    return seen
 
 
 def _assert_as_specified(seen):
@@ -101,11 +93,8 @@ def test_openusd_registers_every_schema():
 
 
 def test_old_openusd_does_too(conversions):
-    python = os.environ.get("URDF_USD_OLD_USD_PYTHON")
-    if not python:
-        pytest.skip("URDF_USD_OLD_USD_PYTHON is not set: test/run sets it to a Python with usd-core 24.5")
     entry = conversions("sample_arm").entry
-    seen = seen_by_openusd(entry, python=python)
+    seen = seen_by_openusd(entry, python=old_usd())
     assert seen["version"] == [0, 24, 5]
     _assert_as_specified(seen)
     assert_kept(seen, entry)
@@ -135,10 +124,7 @@ def test_what_is_not_said_is_known(conversions):
 
 def test_the_checker_is_as_content_where_they_are_known(converted):
     """Fallbacks must not make a finding of what is not authored."""
-    environment = os.environ | {"PXR_PLUGINPATH_NAME": str(DIRECTORY)}
-    command = [Path(sys.executable).with_name("usd-check"), converted.entry, "--export", "--extensions", "--severity", "info", "--format", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
-    found = json.loads(done.stdout)["violations"]
+    found = worker(sys.executable, "rep158", PXR_PLUGINPATH_NAME=str(DIRECTORY)).ask("rep158_check", converted.entry)[0]["violations"]
     assert [f"{v['check_id']} {v['prim_path']}" for v in found if not is_accepted(v, converted)] == []
 
 

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 import explained
 import numpy as np
 import pytest
-from conftest import SAMPLES, convert, run, run_in_nv, source
+from conftest import SAMPLES, convert, in_nv, run, source
 from PIL import Image
 from pxr import Usd, UsdGeom, UsdPhysics
 from stage import Asset
@@ -139,10 +139,10 @@ def extents(prims):
 
 def profile(entry):
     """What the profile Robot-Body says of an asset: passed and failed features, issues."""
-    found = json.loads(run_in_nv("simready_worker.py", entry).splitlines()[-1])
-    if not found:
+    found = in_nv("simready_validate", entry)
+    if found is None:
         pytest.skip("SimReady's profiles are not installed (simready-foundation-tier-core)")
-    return found[str(entry)]
+    return found
 
 
 def test_simreadys_profile(converted, ready):

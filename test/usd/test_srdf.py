@@ -7,9 +7,8 @@ from pxr import UsdPhysics
 
 import expectation
 import kinematics
-from conftest import run
+from conftest import in_nv, run
 from stage import Asset
-from test_newton import run_worker
 
 SRDF = """<robot name="sample_arm">
   <disable_collisions link1="base_link" link2="forearm_link" reason="Never"/>
@@ -62,8 +61,7 @@ def test_defaults_and_exceptions(filtered):
 
 def test_newton_honours_them(filtered):
     asset, pairs, _ = filtered()
-    entry = str(asset.stage.GetRootLayer().realPath)
-    model = run_worker("import", input=json.dumps([entry]))[entry]
+    model = in_nv("newton_import", "describe", asset.stage.GetRootLayer().realPath)
     assert model["warnings"] == []
     # Newton names shapes by the paths of the colliders.
     bodies = sorted(((str(prim.GetPath()), name) for name, prim in asset.bodies.items()), reverse=True)

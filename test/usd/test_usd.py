@@ -1,11 +1,8 @@
 """Every converted robot in OpenUSD (usd-core), against the URDF that it came from."""
 
 import functools
-import json
 import math
-import os
 import random
-import subprocess
 import xml.etree.ElementTree as ElementTree
 import zlib
 from pathlib import Path
@@ -16,7 +13,7 @@ from pxr import Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, UsdUtils, UsdValidation
 
 import expectation
 import kinematics
-from conftest import CORNER_ROBOTS, ROOT
+from conftest import CORNER_ROBOTS, ROOT, in_old_usd
 from stage import Asset, applied, quaternion, target, value
 
 AXES = {"X": np.array([1.0, 0, 0]), "Y": np.array([0, 1.0, 0]), "Z": np.array([0, 0, 1.0])}
@@ -98,13 +95,7 @@ def test_validators_find_no_errors(case):
 
 
 def test_opens_in_old_usd(converted):
-    python = os.environ.get("URDF_USD_OLD_USD_PYTHON")
-    if not python:
-        pytest.skip("URDF_USD_OLD_USD_PYTHON is not set: test/run sets it to a Python with usd-core 24.5")
-    script = Path(__file__).resolve().parents[1] / "open_in_old_usd.py"
-    done = subprocess.run([python, script, converted.entry], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    old = json.loads(done.stdout)
+    old = in_old_usd("open_in_old_usd", converted.entry)
     assert old["version"] == [0, 24, 5]
     assert old["errors"] == []
     asset = Asset(converted.entry)

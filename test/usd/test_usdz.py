@@ -1,18 +1,12 @@
 """USDZ packages: OpenUSD's rules of them, and that they hold the same robot as the layers beside each other."""
 
 import hashlib
-import json
-import os
 import struct
-import subprocess
 import zipfile
-from pathlib import Path
 
 import pytest
-from conftest import convert, run, source
+from conftest import convert, in_old_usd, run, source
 from pxr import Ar, Sdf, Usd, UsdUtils, UsdValidation
-
-HERE = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
@@ -95,15 +89,7 @@ def test_openusds_rules(package):
 
 
 def test_old_openusds_rules(package):
-    python = os.environ.get("URDF_USD_OLD_USD_PYTHON")
-    if not python:
-        pytest.skip("URDF_USD_OLD_USD_PYTHON is not set: test/run sets it to a Python with usd-core 24.5")
-    outcome = []
-    for script in ("check_package_in_old_usd.py", "open_in_old_usd.py"):
-        done = subprocess.run([python, HERE / script, package], capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        outcome.append(json.loads(done.stdout))
-    checked, opened = outcome
+    checked, opened = (in_old_usd(script, package) for script in ("check_package_in_old_usd", "open_in_old_usd"))
     assert checked == {"version": [0, 24, 5], "errors": [], "failed": [], "warnings": []}
     assert opened["errors"] == [] and opened["counts"]["prims"] > 1
 

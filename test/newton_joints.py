@@ -1,25 +1,17 @@
-"""What the Newton physics engine makes of an asset: run with the Python of `.test-env/nv`, tells it as JSON.
+"""Which joints the Newton physics engine makes of an asset; asked through worker.py, in the Python of `.test-env/nv`."""
 
-    newton_worker.py ENTRY
-"""
-
-import json
-import sys
 import warnings
 
-import warp
-
-warp.config.quiet = True
-import newton
+from newton_import import newton, wp
 from pxr import Usd
 
 
-def main(entry):
+def answer(entry):
     builder = newton.ModelBuilder()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         builder.add_usd(entry)
-    with warp.ScopedDevice("cpu"):
+    with wp.ScopedDevice("cpu"):
         model = builder.finalize()
     stage = Usd.Stage.Open(entry)
 
@@ -47,8 +39,3 @@ def main(entry):
             **{key: values[dofs] for key, values in per_dof.items()},
         }
     return {"bodies": builder.body_count, "joints": joints, "warnings": [str(w.message) for w in told]}
-
-
-# Warp tells on standard output which kernels it loads.
-answer, sys.stdout = sys.stdout, sys.stderr
-json.dump(main(sys.argv[1]), answer)

@@ -1,0 +1,18 @@
+"""Opens an asset with a tier of its visuals selected; asked through worker.py: tiers must compose in OpenUSD 24.5 too."""
+
+from pxr import Usd, UsdGeom
+
+SET = "visual_representation"
+
+
+def answer(entry, tier):
+    """Errors of composition, and how many meshes and faces there are."""
+    stage = Usd.Stage.Open(entry)
+    # Layers are shared in a process: the selection must not reach the file's.
+    stage.SetEditTarget(stage.GetSessionLayer())
+    for prim in stage.Traverse():
+        if prim.GetName() == "visual" and SET in prim.GetVariantSets().GetNames():
+            prim.GetVariantSets().SetSelection(SET, tier)
+    errors = [str(error) for prim in stage.TraverseAll() for error in prim.GetPrimIndex().localErrors]
+    meshes = [prim for prim in Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies()) if prim.IsA(UsdGeom.Mesh)]
+    return [errors, len(meshes), sum(len(prim.GetAttribute("faceVertexCounts").Get()) for prim in meshes)]
