@@ -8,6 +8,8 @@ mod conversion;
 #[cfg(test)]
 mod documentation;
 mod excerpt;
+mod fix;
+mod packages;
 mod sarif;
 
 use std::collections::HashMap;
@@ -62,6 +64,16 @@ enum Command {
     /// Exit code 0: no error, warnings or not; live: all frames are as the asset says. 1: an error, or the file can't be read; live:
     /// some are not. 2: the command line was wrong.
     Check(check::Check),
+    /// Make an OpenUSD asset follow REP-158, whoever made it
+    ///
+    /// Transforms become translations and rotations, lengths metres, z points up, scale goes into the geometry; layers are split by
+    /// what they are about, what belongs to one simulator goes into a layer of its own, and limits, joint names, collider settings,
+    /// contact materials and metadata that are missing are authored. Files that the asset needs are collected, textures are 8-bit PNG or
+    /// JPEG. Prims keep their paths. What can't be mended is listed.
+    ///
+    /// Exit code 0: written, and no rule that must be kept is broken. 1: written, and some are; or not written, with the reason. 2: the
+    /// command line was wrong.
+    Fix(fix::Fix),
     /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
     Schema(Schema),
     /// Show a converted asset in a browser, and every revision that is written in its place; no ROS needed
@@ -130,6 +142,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Convert(arguments) => convert(&arguments),
         Command::Inspect(arguments) => inspect(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Fix(arguments) => fix::run(&arguments),
         Command::Schema(arguments) => schema(&arguments.output),
         Command::View(options) => view::main(&options),
         Command::Bridge { arguments } => bridge::main(arguments),

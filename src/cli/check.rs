@@ -8,18 +8,17 @@ use std::fs::File;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::{failed, no_folder, plural, print_json, sarif, show_diagnostics, wrong};
+use super::packages::{Packages, in_package};
+use super::{failed, plural, print_json, sarif, show_diagnostics, wrong};
 use crate::codes;
 use crate::convert;
 use crate::diagnostic::{Diagnostic, Place, Severity, did_you_mean, escape_controls, nearest};
 use crate::gltf;
 use crate::rep158::{self, VariantChoice};
-use crate::resolve::{self, Resolver};
 use crate::tf_check::Limits;
 
 /// A GLB can't be larger, and a .gltf need not be.
@@ -64,12 +63,8 @@ pub struct Check {
     /// Look at each variant of an OpenUSD asset, one after the other, and not at the selected ones only
     #[arg(long, conflicts_with = "live")]
     all_variants: bool,
-    /// Where a ROS package is, for package:// URIs (may be given several times). It comes before everything else
-    #[arg(long, value_name = "NAME=DIR", value_parser = named_folder)]
-    package: Vec<(String, PathBuf)>,
-    /// A folder that holds ROS packages (may be given several times). It comes before the ament index (AMENT_PREFIX_PATH)
-    #[arg(long, value_name = "DIR")]
-    package_path: Vec<PathBuf>,
+    #[command(flatten)]
+    packages: Packages,
     /// `--ros-args …`, as for any ROS 2 node; whatever follows, up to `--`, is one of them
     #[arg(long, num_args = 0.., allow_hyphen_values = true, value_terminator = "--", value_name = "ARGS", requires = "live")]
     ros_args: Vec<OsString>,
@@ -109,14 +104,14 @@ impl From<Least> for Severity {
 
 /// Of all findings, whether shown or not.
 #[derive(Clone, Copy, Serialize)]
-struct Counts {
-    error: usize,
-    warning: usize,
-    info: usize,
+pub(super) struct Counts {
+    pub(super) error: usize,
+    pub(super) warning: usize,
+    pub(super) info: usize,
 }
 
 impl Counts {
-    fn of(diagnostics: &[Diagnostic]) -> Self {
+    pub(super) fn of(diagnostics: &[Diagnostic]) -> Self {
         let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
         Self { error: count(Severity::Error), warning: count(Severity::Warning), info: count(Severity::Info) }
     }
@@ -140,15 +135,10 @@ pub fn run(arguments: &Check) -> ExitCode {
         }
     }
     let Some(asset) = &arguments.asset else { return ExitCode::SUCCESS };
-    let packages = resolve::Options {
-        packages: arguments.package.clone(),
-        package_paths: arguments.package_path.clone(),
-        ..resolve::Options::from_environment()
+    let resolver = match arguments.packages.resolver() {
+        Ok(resolver) => resolver,
+        Err(message) => return wrong(&message),
     };
-    if let Some(message) = no_folder(&packages) {
-        return wrong(&message);
-    }
-    let resolver = Arc::new(Resolver::new(packages));
     let asset = match in_package(asset, &resolver) {
         Ok(asset) => asset,
         Err(message) => return failed(&message),
@@ -233,21 +223,9 @@ fn of_usd(asset: &Path, options: &rep158::Options) -> Found {
     Ok((found, Vec::new()))
 }
 
-fn is_usd(asset: &Path) -> bool {
+pub(super) fn is_usd(asset: &Path) -> bool {
     let extension = asset.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     matches!(extension.as_str(), "usd" | "usda" | "usdc" | "usdz")
-}
-
-/// The path that is meant by `package://PACKAGE/FILE`; any other path as it is.
-fn in_package(asset: &Path, resolver: &Resolver) -> Result<PathBuf, String> {
-    let Some(inside) = asset.to_str().and_then(|asset| asset.strip_prefix("package://")) else { return Ok(asset.to_owned()) };
-    let (name, file) = inside.split_once('/').unwrap_or((inside, ""));
-    resolver.package(name, None).map(|package| package.folder.join(file)).map_err(|error| error.to_string())
-}
-
-fn named_folder(text: &str) -> Result<(String, PathBuf), String> {
-    let (name, folder) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or("it is not NAME=DIR")?;
-    Ok((name.to_owned(), folder.into()))
 }
 
 /// Says that there is no such code: the command line is wrong.

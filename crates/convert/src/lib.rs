@@ -23,7 +23,7 @@ mod time;
 mod trees;
 mod types;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -431,6 +431,40 @@ fn over(Ended { part, after, allowed }: &Ended) -> Diagnostic {
 /// Rounded to hundredths.
 fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e5).round() / 100.0
+}
+
+/// Writes the files of an asset that was not converted from a description: `parent/name`, whole or not at all, with a `report.json`. Of
+/// what the last report there lists, what is not in `files` goes; what people put there stays.
+///
+/// # Errors
+/// If the directory can't be written, with why.
+pub fn write_asset(
+    name: &str,
+    source: SourceInfo,
+    parent: &Path,
+    files: BTreeMap<String, Vec<u8>>,
+    diagnostics: Vec<Diagnostic>,
+) -> Result<Report, Vec<Diagnostic>> {
+    let start = Instant::now();
+    let infos =
+        files.iter().map(|(path, bytes)| FileInfo { path: path.clone(), bytes: bytes.len() as u64, sha256: sha256(bytes) });
+    let mut report = Report {
+        robot: name.to_owned(),
+        source,
+        revision: 0,
+        files: infos.collect(),
+        counts: Counts::default(),
+        timings_ms: Timings::default(),
+        diagnostics,
+        directory: parent.join(name),
+        name: name.to_owned(),
+        root: String::new(),
+        namespace: String::new(),
+        changed: false,
+        used: Vec::new(),
+    };
+    publish(&mut report, files, Duration::ZERO, start, milliseconds)?;
+    Ok(report)
 }
 
 /// Puts the files in place under the next revision's number, if they differ from what is there.

@@ -1,7 +1,8 @@
 //! Any OpenUSD robot asset → one that follows REP-158: [`fix`] is the entry point.
 //!
 //! The asset is composed and read ([`Stage`]), mended as a tree of prims ([`scene`]), one subject per module, and written anew in layers
-//! by function ([`layers`]). Paths of prims stay what they are. What can't be mended is a finding; nothing is written over.
+//! by function ([`layers`]). Paths of prims stay what
+//! they are. What can't be mended is a finding; nothing is written over.
 //!
 //! This module must not know URDF, ROS or the network.
 
@@ -46,8 +47,10 @@ pub struct Fixed {
     pub entry: PathBuf,
     /// What is in the files, by their paths in the asset's folder.
     pub files: BTreeMap<PathBuf, Vec<u8>>,
-    /// What was mended (infos) and what could not be (warnings, errors).
+    /// What was mended (infos) and what could not be (warnings).
     pub diagnostics: Vec<Diagnostic>,
+    /// The files that the asset was read from.
+    pub used: Vec<PathBuf>,
 }
 
 /// Why an asset can't be mended at all.
@@ -88,10 +91,12 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
             "put the file where the path leads, or remove what leads there",
         );
     }
+    let mut used: Vec<PathBuf> = stage.layers.iter().map(|layer| layer.path.clone()).collect();
     let mut scene = mended(&stage, entry, &mut notes)?;
     for choice in variants::others(&stage, &options.variants) {
         let chosen = options.variants.iter().cloned().chain([choice.clone()]).collect();
         let other = open(chosen)?;
+        used.extend(other.layers.iter().map(|layer| layer.path.clone()));
         // What is to be said of the other variants' prims has been said of the same ones here, or is said of what differs.
         let mut of_variant = Notes::new(entry);
         let other = mended(&other, entry, &mut of_variant)?;
@@ -99,10 +104,12 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
         notes.of_variant(&choice, of_variant);
     }
     let mut files = BTreeMap::new();
-    textures::collect(&mut scene, &mut files, &mut notes);
+    used.extend(textures::collect(&mut scene, &mut files, &mut notes));
+    used.sort();
+    used.dedup();
     let name = scene.name().to_owned();
     layers::write(&scene, &mut files, &mut notes)?;
-    Ok(Fixed { entry: PathBuf::from(format!("{name}.usda")), name, files, diagnostics: notes.finish() })
+    Ok(Fixed { entry: PathBuf::from(format!("{name}.usda")), name, files, diagnostics: notes.finish(), used })
 }
 
 /// The layers that entries for single simulators put over the asset: those of `NAME.VENDOR.usda` beside `NAME.usda`.

@@ -145,17 +145,6 @@ impl Node {
     pub fn looks(&self) -> bool {
         self.type_name == "Camera" || self.type_name.ends_with("Light")
     }
-
-    /// Whether it has a transform.
-    pub fn is_xformable(&self) -> bool {
-        self.type_name == "Xform"
-            || self.type_name == "SkelRoot"
-            || self.type_name == "PointInstancer"
-            || self.has_points()
-            || self.is_primitive()
-            || self.looks()
-            || self.attributes.contains_key("xformOpOrder")
-    }
 }
 
 /// An attribute without a value.

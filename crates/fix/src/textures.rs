@@ -18,8 +18,8 @@ const MOST_BYTES: u64 = 1 << 30;
 /// More pixels than a texture has.
 const MOST_PIXELS: u64 = 1 << 28;
 
-/// Copies every file that an attribute names into `files`, and names the copy instead.
-pub fn collect(scene: &mut Scene, files: &mut BTreeMap<PathBuf, Vec<u8>>, notes: &mut Notes) {
+/// Copies every file that an attribute names into `files`, and names the copy instead; returns where they were.
+pub fn collect(scene: &mut Scene, files: &mut BTreeMap<PathBuf, Vec<u8>>, notes: &mut Notes) -> Vec<PathBuf> {
     let mut copies = Copies { files, by_source: HashMap::new() };
     for node in &mut scene.nodes {
         of_node(node, &mut copies, notes);
@@ -31,6 +31,7 @@ pub fn collect(scene: &mut Scene, files: &mut BTreeMap<PathBuf, Vec<u8>>, notes:
         }
     }
     scene.variants = variants;
+    copies.by_source.into_keys().map(PathBuf::from).collect()
 }
 
 struct Copies<'a> {

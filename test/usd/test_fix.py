@@ -1,0 +1,292 @@
+"""`urdf_usd fix` on assets that this project did not write: kinematics, masses and forms stay where they were, by OpenUSD's own reading.
+
+The stages under `assets/` are written by hand, one way of saying things each. What they mean is computed here from the source and from
+what was written, with OpenUSD alone.
+"""
+
+import itertools
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import run
+from PIL import Image
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade
+
+ASSETS = Path(__file__).with_name("assets")
+HAND_MADE = sorted(path.name for path in ASSETS.glob("*.usda"))
+
+
+def fixed(asset, output, *options, code=(0, 1)):
+    """The entry that `fix` writes, and its report."""
+    done = run("fix", asset, "-o", output, "--json", *options)
+    assert done.returncode in code, done.stderr
+    report = json.loads(done.stdout)
+    (folder,) = [folder for folder in Path(output).iterdir() if (folder / "report.json").is_file()]
+    return folder / f"{folder.name}.usda", report
+
+
+class Meaning:
+    """What an asset means, in metres, kilograms and with z up."""
+
+    def __init__(self, path, choices=()):
+        self.stage = Usd.Stage.Open(str(path))
+        for set_name, variant in choices:
+            for path in [prim.GetPath() for prim in self.stage.TraverseAll() if prim.GetVariantSets().HasVariantSet(set_name)]:
+                self.stage.GetPrimAtPath(path).GetVariantSet(set_name).SetVariantSelection(variant)
+        meters = UsdGeom.GetStageMetersPerUnit(self.stage)
+        self.kilograms = UsdPhysics.GetStageKilogramsPerUnit(self.stage)
+        self.meters = meters
+        self.world = np.eye(4)
+        if UsdGeom.GetStageUpAxis(self.stage) == "Y":
+            self.world[:3, :3] = [[1, 0, 0], [0, 0, -1], [0, 1, 0]]
+        self.world[:3, :3] *= meters
+        self.cache = UsdGeom.XformCache(Usd.TimeCode.EarliestTime())
+        self.prims = list(Usd.PrimRange(self.stage.GetPseudoRoot(), Usd.TraverseInstanceProxies()))
+
+    def place(self, prim):
+        """From the prim's coordinates to metres in the world."""
+        return self.world @ np.array(self.cache.GetLocalToWorldTransform(prim)).T
+
+    def bodies(self):
+        """Where each body's frame is, in metres."""
+        return {str(p.GetPath()): self.place(p)[:3, 3] for p in self.prims if p.HasAPI(UsdPhysics.RigidBodyAPI)}
+
+    def masses(self):
+        """Mass and the inertia tensor in the world about the centre of mass, and that centre, of each body that says so."""
+        found = {}
+        for prim in self.prims:
+            api = UsdPhysics.MassAPI(prim) if prim.HasAPI(UsdPhysics.RigidBodyAPI) else None
+            if not api or not api.GetMassAttr().HasAuthoredValue():
+                continue
+            place = self.place(prim)
+            centre = np.array(api.GetCenterOfMassAttr().Get() or (0, 0, 0), float)
+            centre = np.zeros(3) if not np.isfinite(centre).all() else centre
+            turn = place[:3, :3] / np.cbrt(abs(np.linalg.det(place[:3, :3])))
+            axes = api.GetPrincipalAxesAttr().Get() or Gf.Quatf(1)
+            axes = axes if axes.GetLength() > 0 else Gf.Quatf(1)
+            axes = turn @ rotation(axes)
+            moments = np.array(api.GetDiagonalInertiaAttr().Get() or (0, 0, 0), float) * self.kilograms * self.meters**2
+            mass = api.GetMassAttr().Get() * self.kilograms
+            inertia = axes @ np.diag(moments) @ axes.T if api.GetDiagonalInertiaAttr().HasAuthoredValue() else None
+            found[str(prim.GetPath())] = (mass, place[:3, :3] @ centre + place[:3, 3], inertia)
+        return found
+
+    def joints(self):
+        """Both frames of each joint in the world, as UsdPhysics has them, and its limits in metres and radians."""
+        found = {}
+        for prim in self.prims:
+            joint = UsdPhysics.Joint(prim)
+            if not joint:
+                continue
+            frames = []
+            ends = (
+                (joint.GetBody0Rel(), joint.GetLocalPos0Attr(), joint.GetLocalRot0Attr()),
+                (joint.GetBody1Rel(), joint.GetLocalPos1Attr(), joint.GetLocalRot1Attr()),
+            )
+            for body, position, turn in ends:
+                targets = body.GetTargets()
+                place = self.place(self.stage.GetPrimAtPath(targets[0])) if targets else self.world
+                local = np.eye(4)
+                local[:3, :3] = rotation(turn.Get() or Gf.Quatf(1))
+                local[:3, 3] = position.Get() or (0, 0, 0)
+                frame = place @ local
+                frame[:3, :3] /= np.linalg.norm(frame[:3, :3], axis=0)
+                frames.append(frame)
+            unit = self.meters if prim.IsA(UsdPhysics.PrismaticJoint) else np.pi / 180
+            limits = [prim.GetAttribute(f"physics:{side}Limit").Get() for side in ("lower", "upper")]
+            none = (-np.inf, np.inf)
+            limits = [none[i] if limit is None else limit * unit for i, limit in enumerate(limits)]
+            found[str(prim.GetPath())] = (*frames, limits)
+        return found
+
+    def forms(self):
+        """The points of each form in the world, in metres, by path."""
+        found = {}
+        for prim in self.prims:
+            place = self.place(prim)
+            if prim.IsA(UsdGeom.PointBased):
+                points = np.array(UsdGeom.PointBased(prim).GetPointsAttr().Get() or np.zeros((0, 3)), float)
+            elif prim.IsA(UsdGeom.Gprim):
+                low, high = UsdGeom.Boundable.ComputeExtentFromPlugins(UsdGeom.Boundable(prim), Usd.TimeCode.Default())
+                points = np.array(list(itertools.product(*zip(low, high))))
+            else:
+                continue
+            found[str(prim.GetPath())] = points @ place[:3, :3].T + place[:3, 3]
+        return found
+
+    def volumes(self):
+        """The signed volume of each mesh: its sign is that of the winding."""
+        found = {}
+        forms = self.forms()
+        for prim in self.prims:
+            if prim.IsA(UsdGeom.Mesh):
+                mesh, points = UsdGeom.Mesh(prim), forms[str(prim.GetPath())]
+                counts, indices = mesh.GetFaceVertexCountsAttr().Get() or [], list(mesh.GetFaceVertexIndicesAttr().Get() or [])
+                volume, at = 0, 0
+                for count in counts:
+                    face = points[indices[at : at + count]]
+                    volume += sum(np.dot(face[0], np.cross(face[i], face[i + 1])) for i in range(1, count - 1)) / 6
+                    at += count
+                # A mirror turns a mesh inside out, but for who looks at it: OpenUSD turns the winding with it.
+                mirrored = np.linalg.det(self.place(prim)[:3, :3]) < 0
+                left = mesh.GetOrientationAttr().Get() == "leftHanded"
+                found[str(prim.GetPath())] = -volume if mirrored != left else volume
+        return found
+
+
+def rotation(quaternion):
+    quaternion = Gf.Quatd(quaternion.GetReal(), *quaternion.GetImaginary()).GetNormalized()
+    return np.array(Gf.Matrix3d(Gf.Rotation(quaternion))).T
+
+
+def schemas(prim):
+    """The schemas that are applied, those too that this OpenUSD does not know."""
+    return list(prim.GetPrimTypeInfo().GetAppliedAPISchemas())
+
+
+def assert_same_meaning(before, after):
+    """Bodies, masses, joints and forms are where they were."""
+    assert after.meters == 1 and after.kilograms == 1 and UsdGeom.GetStageUpAxis(after.stage) == "Z"
+    assert before.bodies().keys() == after.bodies().keys()
+    for path, place in before.bodies().items():
+        assert np.allclose(place, after.bodies()[path], atol=1e-6), path
+    masses = after.masses()
+    for path, (mass, centre, inertia) in before.masses().items():
+        assert masses[path][0] == pytest.approx(mass, rel=1e-6), path
+        assert np.allclose(centre, masses[path][1], atol=1e-6), path
+        if inertia is not None:
+            assert np.allclose(inertia, masses[path][2], rtol=1e-5, atol=1e-6 * np.abs(inertia).max()), path
+    joints = after.joints()
+    assert before.joints().keys() == joints.keys()
+    for path, (frame0, frame1, limits) in before.joints().items():
+        assert np.allclose(frame0, joints[path][0], atol=1e-6), path
+        assert np.allclose(frame1, joints[path][1], atol=1e-6), path
+        assert np.allclose(limits, joints[path][2], rtol=1e-6), path
+    forms = after.forms()
+    for path, points in before.forms().items():
+        hull = "convexHull" in (before.stage.GetPrimAtPath(path).GetAttribute("physics:approximation").Get() or "")
+        if not hull and len(points):
+            assert np.allclose(points, forms[path], atol=1e-6), path
+        elif len(points):
+            assert np.allclose([points.min(0), points.max(0)], [forms[path].min(0), forms[path].max(0)], atol=1e-6), path
+    for path, volume in before.volumes().items():
+        if "convexHull" not in (before.stage.GetPrimAtPath(path).GetAttribute("physics:approximation").Get() or ""):
+            assert after.volumes()[path] == pytest.approx(volume, rel=1e-4, abs=1e-12), path
+
+
+def assert_plain_transforms(stage):
+    """A translation and a rotation on every prim that has a transform, scale on forms only, root prims not turned."""
+    for prim in stage.TraverseAll():
+        ops = [op.GetOpName() for op in UsdGeom.Xformable(prim).GetOrderedXformOps()] if prim.IsA(UsdGeom.Xformable) else []
+        if prim.IsA(UsdGeom.Gprim):
+            assert ops in ([], ["xformOp:translate", "xformOp:orient"], ["xformOp:translate", "xformOp:orient", "xformOp:scale"]), prim
+        else:
+            assert ops in ([], ["xformOp:translate", "xformOp:orient"]), (prim, ops)
+    root = stage.GetDefaultPrim()
+    turn = np.array(UsdGeom.XformCache().GetLocalToWorldTransform(root))[:3, :3]
+    assert np.allclose(turn, np.eye(3), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", HAND_MADE)
+def test_nothing_moves(name, tmp_path):
+    entry, _ = fixed(ASSETS / name, tmp_path)
+    before, after = Meaning(ASSETS / name), Meaning(entry)
+    assert before.bodies() or before.forms()
+    assert_same_meaning(before, after)
+    assert_plain_transforms(after.stage)
+
+
+@pytest.mark.parametrize("name", HAND_MADE)
+def test_twice_is_once(name, tmp_path):
+    once, _ = fixed(ASSETS / name, tmp_path / "once")
+    twice, _ = fixed(once, tmp_path / "twice")
+    for file in once.parent.rglob("*"):
+        if file.is_file() and file.name != "report.json":
+            assert file.read_bytes() == (twice.parent / file.relative_to(once.parent)).read_bytes(), file.name
+    assert {f.relative_to(once.parent) for f in once.parent.rglob("*")} == {f.relative_to(twice.parent) for f in twice.parent.rglob("*")}
+
+
+@pytest.mark.parametrize("name", HAND_MADE)
+def test_no_rule_that_must_be_kept_is_broken(name, tmp_path):
+    entry, report = fixed(ASSETS / name, tmp_path)
+    found = [d for d in report["diagnostics"] if d["severity"] == "error"]
+    assert not found, found
+    done = run("check", entry, "--all-variants", "--format", "json")
+    assert json.loads(done.stdout)["counts"]["error"] == 0
+
+
+def test_variants_are_kept(tmp_path):
+    source = ASSETS / "variants.usda"
+    entry, _ = fixed(source, tmp_path)
+    before, after = Usd.Stage.Open(str(source)), Usd.Stage.Open(str(entry))
+    sets = {(str(p.GetPath()), s): p.GetVariantSet(s) for p in before.TraverseAll() for s in p.GetVariantSets().GetNames()}
+    assert sets
+    for (path, name), variants in sets.items():
+        now = after.GetPrimAtPath(path).GetVariantSet(name)
+        assert now.GetVariantNames() == variants.GetVariantNames() and now.GetVariantSelection() == variants.GetVariantSelection()
+        for variant in variants.GetVariantNames():
+            assert_same_meaning(Meaning(source, [(name, variant)]), Meaning(entry, [(name, variant)]))
+
+
+def test_vendors_have_layers_of_their_own(tmp_path):
+    entry, _ = fixed(ASSETS / "vendors.usda", tmp_path)
+    stage = Usd.Stage.Open(str(entry))
+    vendors = ("physx", "Physx", "newton", "Newton", "isaac", "Isaac", "mjc", "Mjc", "omni")
+    for prim in stage.TraverseAll():
+        assert not [s for s in schemas(prim) if s.startswith(vendors)], prim
+        assert not [n for n in prim.GetPropertyNames() if n.startswith(vendors)], prim
+    joint = stage.GetPrimAtPath("/robot/follower")
+    assert "ExtendedPhysicsMimicAPI" in schemas(joint)
+    assert joint.GetAttribute("ext_physics:mimic:multiplier").Get() == -2 and joint.GetAttribute("ext_physics:mimic:offset").Get() == 10
+    assert joint.GetRelationship("ext_physics:mimic:joint").GetTargets() == [Sdf.Path("/robot/leader")]
+    overlay = Usd.Stage.Open(str(entry.with_name("robot.newton.usda")))
+    assert overlay.GetPrimAtPath("/robot/follower").GetAttribute("newton:mimicCoef1").Get() == -2
+    body = stage.GetPrimAtPath("/robot/b")
+    assert np.allclose(sorted(body.GetAttribute("physics:diagonalInertia").Get()), [1, 2, 3], atol=1e-5)
+
+
+def test_textures_are_collected_and_8_bit(tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    Image.fromarray(np.full((4, 4), 40000, np.uint16)).save(source / "deep.png")
+    Image.new("RGB", (4, 4), (10, 20, 30)).save(source / "far.bmp")
+    shutil.copy(ASSETS / "textures.usda", source / "textures.usda")
+    text = (source / "textures.usda").read_text().replace("FAR", str(source / "far.bmp"))
+    (source / "textures.usda").write_text(text)
+    entry, _ = fixed(source / "textures.usda", tmp_path / "out")
+    stage = Usd.Stage.Open(str(entry))
+    shaders = [UsdShade.Shader(p) for p in stage.TraverseAll() if p.GetTypeName() == "Shader"]
+    files = [s.GetInput("file").Get() for s in shaders if s.GetInput("file")]
+    assert len(files) == 2
+    for file in files:
+        assert file.path.startswith("./textures/") and Path(file.resolvedPath).is_file(), file
+        picture = Image.open(file.resolvedPath)
+        assert picture.format == "PNG" and picture.mode in ("L", "RGB")
+    assert Image.open(files[1].resolvedPath).getpixel((0, 0)) in (156, (10, 20, 30))
+
+
+def test_nothing_is_written_over_its_source(tmp_path):
+    folder = tmp_path / "robot"
+    folder.mkdir()
+    shutil.copy(ASSETS / "euler.usda", folder / "robot.usda")
+    before = (folder / "robot.usda").read_bytes()
+    done = run("fix", folder / "robot.usda", "-o", tmp_path)
+    assert done.returncode == 1 and "nothing is written over its source" in done.stderr
+    assert (folder / "robot.usda").read_bytes() == before and len(list(folder.iterdir())) == 1
+    other = tmp_path / "out" / "robot"
+    other.mkdir(parents=True)
+    (other / "notes.txt").write_text("mine")
+    done = run("fix", folder / "robot.usda", "-o", tmp_path / "out")
+    assert done.returncode == 1 and "choose another directory" in done.stderr and list(other.iterdir()) == [other / "notes.txt"]
+
+
+@pytest.mark.parametrize("name,words", [("none.usda", "does not exist"), ("empty.usda", "has no prim to start from"), ("robot.urdf", "no OpenUSD file")])
+def test_what_is_no_asset_is_refused(name, words, tmp_path):
+    if name != "none.usda":
+        (tmp_path / name).write_text("#usda 1.0\n" if name == "empty.usda" else "<robot/>")
+    done = run("fix", tmp_path / name, "-o", tmp_path / "out")
+    assert done.returncode == 1 and not (tmp_path / "out").exists() and words in done.stderr, done.stderr
