@@ -7,6 +7,8 @@
 
 pub mod codes;
 mod findings;
+mod kinematic;
+mod layers;
 mod physics;
 mod rules;
 mod subject;

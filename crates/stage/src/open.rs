@@ -1,6 +1,6 @@
 //! Opening: everything that is asked of `openusd` is asked here.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -204,7 +204,11 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
     if options.payloads && prims.iter().any(|prim| prim.arcs.iter().any(|arc| arc.kind == ArcKind::Payload)) {
         let without = without_payloads(&composed(entry, options, session.as_ref(), InitialLoadSet::LoadNone)?)?;
         for prim in &mut prims {
-            prim.in_payload = prim.specifier == Specifier::Def && !without.contains(&prim.path);
+            let before = without.get(&prim.path);
+            prim.in_payload = prim.specifier == Specifier::Def && before.is_none();
+            let is_new = |schema: &&String| before.is_none_or(|before| !before.contains(*schema));
+            prim.payload_schemas = Some(&prim.type_name).into_iter().chain(&prim.schemas).filter(is_new).cloned().collect();
+            prim.payload_schemas.retain(|schema| !schema.is_empty());
         }
     }
     for identifier in source.layer_identifiers() {
@@ -220,9 +224,9 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
     Ok(Stage { entry: entry.to_owned(), layers: reader.layers, prims, default_prim, errors, by_path })
 }
 
-/// The paths of all prims that are defined without loading payloads.
-fn without_payloads(source: &usd::Stage) -> Result<HashSet<String>, String> {
-    let mut paths = HashSet::new();
+/// The paths of all prims that are defined without loading payloads, and their types and schemas then.
+fn without_payloads(source: &usd::Stage) -> Result<HashMap<String, Vec<String>>, String> {
+    let mut paths = HashMap::new();
     let mut stack: Vec<usd::Prim> = Vec::new();
     for name in source.root_prims().map_err(|error| error.to_string())? {
         stack.push(source.prim(format!("/{name}").as_str()).map_err(|error| error.to_string())?);
@@ -230,7 +234,10 @@ fn without_payloads(source: &usd::Stage) -> Result<HashSet<String>, String> {
     while let Some(prim) = stack.pop() {
         stack.extend(prim.children().map_err(|error| error.to_string())?);
         if prim.specifier().map_err(|error| error.to_string())? == Some(sdf::Specifier::Def) {
-            paths.insert(prim.path().as_str().to_owned());
+            let type_name = prim.type_name().map_err(|error| error.to_string())?;
+            let schemas = prim.authored_api_schemas().map_err(|error| error.to_string())?;
+            let names = type_name.iter().map(ToString::to_string).chain(schemas.iter().map(ToString::to_string)).collect();
+            paths.insert(prim.path().as_str().to_owned(), names);
         }
     }
     Ok(paths)
@@ -347,6 +354,7 @@ impl Reader<'_> {
             is_instance: prim.is_instance()?,
             instance,
             in_payload: false,
+            payload_schemas: Vec::new(),
             metadata,
             attributes,
             relationships,

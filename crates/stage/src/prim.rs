@@ -38,6 +38,8 @@ pub struct Prim {
     pub instance: Option<PrimId>,
     /// Whether it is there because of a payload of its own or of a prim above: without that, no layer defines it.
     pub in_payload: bool,
+    /// Those of its schemas, and its type, that it has because of a payload only.
+    pub payload_schemas: Vec<String>,
     /// Metadata other than what has fields of its own here: `assetInfo`, `customData`, `displayName`.
     pub metadata: BTreeMap<String, Value>,
     /// Attributes by name; those of prims below instances are shared.

@@ -15,7 +15,7 @@ pub const RULE: Rule = Rule {
         outcome: "Programs open the asset without a part of it, most of them silently.",
     },
     demand: "Assets must be self-contained: every layer, payload and reference they name must be there (OpenUSD composition).",
-    section: ("Asset Metadata and Paths", "§1.2.5"),
+    section: ("Asset Management", "§1.2.5"),
     breaks: &[("robot.usda", Some("def Xform \"robot\" (\n    payload = @geometry.usda@\n)\n{\n}"))],
     keeps: &[
         ("robot.usda", Some("def Xform \"robot\" (\n    payload = @geometry.usda@\n)\n{\n}")),

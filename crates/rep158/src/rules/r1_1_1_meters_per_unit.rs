@@ -15,7 +15,7 @@ pub const RULE: Rule = Rule {
         outcome: "Programs scale the robot, by 0.01 where nothing is said.",
     },
     demand: "`metersPerUnit` must be explicitly set to 1.0.",
-    section: ("Units and Coordinate Systems", "§1.1"),
+    section: ("Coordinate Systems & Units", "§1.1"),
     breaks: &[("robot.usda", Some("#usda 1.0\n(\n    metersPerUnit = 0.01\n)\ndef Xform \"robot\"\n{\n}"))],
     keeps: &[("robot.usda", Some("#usda 1.0\n(\n    metersPerUnit = 1\n)\ndef Xform \"robot\"\n{\n}"))],
     turn: Turn::Usual,
