@@ -6,14 +6,22 @@
 //! This module must not know URDF, ROS or the network; nothing in an asset makes it panic.
 
 pub mod codes;
+mod control;
+mod convex;
 mod findings;
+<<<<<<< HEAD
 mod kinematic;
 mod layers;
+=======
+mod mimic;
+>>>>>>> rules2
 mod physics;
+mod ros;
 mod rules;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use std::path::{Path, PathBuf};
 

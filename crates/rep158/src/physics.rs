@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use urdf_usd_stage::{Prim, PrimId, Stage};
+use urdf_usd_stage::{Prim, PrimId, Stage, VariantSet};
 
 /// The bodies and joints of a stage.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +47,90 @@ pub fn is_joint(prim: &Prim) -> bool {
 /// Whether a prim is a body.
 pub fn is_body(prim: &Prim) -> bool {
     prim.has("PhysicsRigidBodyAPI")
+}
+
+/// Whether a prim is a collider.
+pub fn is_collider(prim: &Prim) -> bool {
+    prim.has("PhysicsCollisionAPI")
+}
+
+/// Whether a prim's type is a shape that can be seen or touched (UsdGeomGprim).
+pub fn is_shape(prim: &Prim) -> bool {
+    matches!(
+        prim.type_name.as_str(),
+        "Mesh"
+            | "Cube"
+            | "Sphere"
+            | "Cylinder"
+            | "Cylinder_1"
+            | "Capsule"
+            | "Capsule_1"
+            | "Cone"
+            | "Plane"
+            | "Points"
+            | "BasisCurves"
+            | "HermiteCurves"
+            | "NurbsCurves"
+            | "NurbsPatch"
+            | "TetMesh"
+            | "PointInstancer"
+            | "ParticleField3DGaussianSplat"
+    )
+}
+
+/// The purpose of a prim: its own, or that of the nearest prim above that has one; `default` if none has.
+pub fn purpose(stage: &Stage, id: PrimId) -> &str {
+    std::iter::once(id).chain(stage.ancestors(id)).find_map(|id| stage[id].text("purpose")).unwrap_or("default")
+}
+
+/// What is to be seen: a shape that is no collider and has another purpose than to guide.
+pub fn is_visual(stage: &Stage, id: PrimId) -> bool {
+    let prim = &stage[id];
+    is_shape(prim) && prim.is_present() && !is_collider(prim) && purpose(stage, id) != "guide"
+}
+
+/// A body and what stands in it, without the bodies that it contains and what stands in these.
+pub fn own(stage: &Stage, body: PrimId) -> Vec<PrimId> {
+    let mut own = Vec::new();
+    let mut stack = vec![body];
+    while let Some(id) = stack.pop() {
+        own.push(id);
+        stack.extend(stage[id].children.iter().rev().filter(|&&child| !is_body(&stage[child])));
+    }
+    own
+}
+
+/// The variant set `collision_fidelity` that a prim stands in, if it does.
+pub fn collision_fidelity(stage: &Stage, id: PrimId) -> Option<&VariantSet> {
+    let mut here = std::iter::once(id).chain(stage.ancestors(id));
+    here.find_map(|id| stage[id].variant_sets.iter().find(|set| set.name == "collision_fidelity"))
+}
+
+/// The material that is bound to a prim for physics: the prim that binds it, itself or one above, and the material's path. A binding
+/// for all purposes is none (§1.3.4).
+pub fn bound_material(stage: &Stage, id: PrimId) -> Option<(PrimId, String)> {
+    std::iter::once(id).chain(stage.ancestors(id)).find_map(|holder| {
+        let prim = &stage[holder];
+        let of_collection = prim.relationships.iter().find_map(|(name, relationship)| {
+            let [collection, material] = relationship.targets.as_slice() else { return None };
+            let is_binding = name.starts_with("material:binding:collection:physics:");
+            (is_binding && is_member(stage, collection, &stage[id].path)).then(|| (holder, material.clone()))
+        });
+        of_collection.or_else(|| Some((holder, prim.targets("material:binding:physics").first()?.clone())))
+    })
+}
+
+/// Whether a collection (`/robot.collection:name`) includes a prim with all that stands below its targets.
+fn is_member(stage: &Stage, collection: &str, path: &str) -> bool {
+    let Some((holder, name)) = collection.split_once('.') else { return false };
+    let Some(prim) = stage.prim_at(holder) else { return false };
+    let longest = |kind: &str| {
+        let targets = prim.targets(&format!("{name}:{kind}")).iter();
+        let above = targets
+            .filter(|above| path.strip_prefix(above.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
+        above.map(String::len).max()
+    };
+    longest("includes") > longest("excludes")
 }
 
 impl Physics {

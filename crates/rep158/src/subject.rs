@@ -4,6 +4,7 @@ use urdf_usd_stage::Stage;
 
 use super::Options;
 use super::physics::Physics;
+use super::tree::Trees;
 
 /// The composed asset, and what of it several rules ask.
 pub struct Subject<'a> {
@@ -11,12 +12,15 @@ pub struct Subject<'a> {
     pub stage: &'a Stage,
     /// Its bodies and joints.
     pub physics: Physics,
+    /// Which of the bodies hang together.
+    pub trees: Trees,
     /// What the caller knows beside the asset.
     pub options: &'a Options,
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn of(stage: &'a Stage, options: &'a Options) -> Self {
-        Self { stage, physics: Physics::of(stage), options }
+        let physics = Physics::of(stage);
+        Self { stage, trees: Trees::of(stage, &physics), physics, options }
     }
 }

@@ -1,4 +1,4 @@
-//! That a revolute or prismatic joint has limits.
+//! That joints have limits.
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
@@ -10,17 +10,26 @@ pub const RULE: Rule = Rule {
     code: Code {
         id: "REP158-1.3.1",
         severity: Severity::Error,
-        meaning: "A revolute or prismatic joint has no lower or no upper limit.",
+        meaning: "A joint does not say its lower or upper limit.",
         outcome: "Whether it is limited depends on the program: the schema's default is no limit.",
     },
     demand: "Joint limits must be authored explicitly; a joint without limits has -inf and inf.",
-    section: ("Physics and Dynamics", "§1.3"),
-    breaks: &[("robot.usda", Some(
-        "def Xform \"robot\"\n{\n    def PhysicsRevoluteJoint \"hip\"\n    {\n        float physics:lowerLimit = -90\n    }\n}",
-    ))],
-    keeps: &[("robot.usda", Some(
-        "def Xform \"robot\"\n{\n    def PhysicsRevoluteJoint \"hip\"\n    {\n        float physics:lowerLimit = -90\n        float physics:upperLimit = 90\n    }\n}",
-    ))],
+    section: ("Physics", "§1.3"),
+    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+{
+    def PhysicsRevoluteJoint "hip"
+    {
+        float physics:lowerLimit = -90
+    }
+}"#))],
+    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+{
+    def PhysicsRevoluteJoint "hip"
+    {
+        float physics:lowerLimit = -90
+        float physics:upperLimit = 90
+    }
+}"#))],
     turn: Turn::Usual,
     check,
 };
@@ -28,15 +37,20 @@ pub const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for joint in &subject.physics.joints {
         let prim = &subject.stage[joint.prim];
-        if !matches!(prim.type_name.as_str(), "PhysicsRevoluteJoint" | "PhysicsPrismaticJoint") {
-            continue;
-        }
-        for (name, side) in [("physics:lowerLimit", "lower"), ("physics:upperLimit", "upper")] {
+        let mut demand = |name: &str, side: &str| {
             if prim.value(name).is_none() {
-                let message = format!("the joint {} has no {side} limit", prim.path);
+                let message = format!("the joint {} has no {side}", prim.path);
                 let help = format!("author {name}; -inf and inf mean that there is none");
                 findings.prim(&RULE.code, joint.prim, Some(name), message, help);
             }
+        };
+        if matches!(prim.type_name.as_str(), "PhysicsRevoluteJoint" | "PhysicsPrismaticJoint") {
+            demand("physics:lowerLimit", "lower limit");
+            demand("physics:upperLimit", "upper limit");
+        }
+        for axis in prim.instances_of("PhysicsLimitAPI") {
+            demand(&format!("limit:{axis}:physics:low"), &format!("lower limit of {axis}"));
+            demand(&format!("limit:{axis}:physics:high"), &format!("upper limit of {axis}"));
         }
     }
 }

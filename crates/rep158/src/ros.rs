@@ -1,0 +1,257 @@
+//! What the prims of a stage declare for ROS: contexts, interfaces and TF frames (REP-158 §2).
+
+use std::collections::HashSet;
+
+use urdf_usd_stage::{Prim, PrimId, Stage};
+
+use super::physics::{End, Physics, is_body};
+
+/// A kind of interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// `RosTopicAPI`.
+    Topic,
+    /// `RosServiceAPI`.
+    Service,
+    /// `RosActionAPI`.
+    Action,
+}
+
+/// An interface that a prim declares.
+#[derive(Clone, Copy, Debug)]
+pub struct Interface<'a> {
+    /// The prim.
+    pub id: PrimId,
+    /// The same.
+    pub prim: &'a Prim,
+    /// What it declares.
+    pub kind: Kind,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Topic, Self::Service, Self::Action];
+
+    /// The schema that declares it.
+    pub const fn schema(self) -> &'static str {
+        match self {
+            Self::Topic => "RosTopicAPI",
+            Self::Service => "RosServiceAPI",
+            Self::Action => "RosActionAPI",
+        }
+    }
+
+    /// What people call it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Topic => "topic",
+            Self::Service => "service",
+            Self::Action => "action",
+        }
+    }
+
+    /// The middle of its type's name: `msg` in `std_msgs/msg/String`.
+    pub const fn folder(self) -> &'static str {
+        match self {
+            Self::Topic => "msg",
+            Self::Service => "srv",
+            Self::Action => "action",
+        }
+    }
+
+    /// The roles that it may have.
+    pub const fn roles(self) -> [&'static str; 2] {
+        match self {
+            Self::Topic => ["publisher", "subscription"],
+            Self::Service | Self::Action => ["server", "client"],
+        }
+    }
+}
+
+impl<'a> Interface<'a> {
+    /// The name of an attribute of its schema: `ros:topic:name`.
+    pub fn attribute(&self, last: &str) -> String {
+        format!("ros:{}:{last}", self.kind.word())
+    }
+
+    /// The text of an attribute of its schema, if it is not empty.
+    pub fn text(&self, last: &str) -> Option<&'a str> {
+        self.prim.text(&self.attribute(last)).filter(|text| !text.is_empty())
+    }
+
+    /// Whether it is a topic that the asset publishes.
+    pub fn is_publisher(&self) -> bool {
+        self.kind == Kind::Topic && self.text("role") == Some("publisher")
+    }
+
+    /// Whether it publishes what a sensor measures at its place on the robot.
+    pub fn is_sensor(&self) -> bool {
+        let is_local = |name: &str| {
+            matches!(
+                name,
+                "CameraInfo"
+                    | "CompressedImage"
+                    | "FluidPressure"
+                    | "Illuminance"
+                    | "Image"
+                    | "Imu"
+                    | "LaserScan"
+                    | "MagneticField"
+                    | "MultiEchoLaserScan"
+                    | "NavSatFix"
+                    | "PointCloud"
+                    | "PointCloud2"
+                    | "Range"
+                    | "RelativeHumidity"
+                    | "Temperature"
+            )
+        };
+        self.is_publisher() && self.text("type").and_then(|name| name.strip_prefix("sensor_msgs/msg/")).is_some_and(is_local)
+    }
+
+    /// Whether it is about all joints or the whole robot.
+    pub fn is_robot_wide(&self) -> bool {
+        let name = self.text("type").unwrap_or_default();
+        matches!(
+            name,
+            "sensor_msgs/msg/JointState"
+                | "trajectory_msgs/msg/JointTrajectory"
+                | "control_msgs/action/FollowJointTrajectory"
+                | "control_msgs/msg/DynamicJointState"
+                | "control_msgs/msg/JointTrajectoryControllerState"
+                | "tf2_msgs/msg/TFMessage"
+        ) || self.kind == Kind::Topic && self.text("name").is_some_and(|topic| last(topic) == "robot_description")
+    }
+}
+
+/// All interfaces of a stage.
+pub fn interfaces(stage: &Stage) -> impl Iterator<Item = Interface<'_>> {
+    stage.iter().filter(|(_, prim)| prim.is_present()).flat_map(|(id, prim)| {
+        Kind::ALL.into_iter().filter(|kind| prim.has(kind.schema())).map(move |kind| Interface { id, prim, kind })
+    })
+}
+
+/// The schemas for ROS that a prim bears.
+pub fn schemas(prim: &Prim) -> impl Iterator<Item = &str> {
+    const ALL: [&str; 5] = ["RosContextAPI", "RosTopicAPI", "RosServiceAPI", "RosActionAPI", "RosFrameAPI"];
+    prim.schemas.iter().map(String::as_str).filter(|schema| ALL.contains(schema))
+}
+
+/// Whether a prim is a context.
+pub fn is_context(prim: &Prim) -> bool {
+    prim.has("RosContextAPI")
+}
+
+/// All contexts of a stage.
+pub fn contexts(stage: &Stage) -> impl Iterator<Item = (PrimId, &Prim)> {
+    stage.iter().filter(|(_, prim)| prim.is_present() && is_context(prim))
+}
+
+/// The contexts at and above a prim, the nearest first.
+pub fn contexts_of(stage: &Stage, id: PrimId) -> impl Iterator<Item = PrimId> {
+    std::iter::once(id).chain(stage.ancestors(id)).filter(|&id| is_context(&stage[id]))
+}
+
+/// The topmost context at or above a prim: the robot that it belongs to.
+pub fn robot_of(stage: &Stage, id: PrimId) -> Option<PrimId> {
+    contexts_of(stage, id).last()
+}
+
+/// The namespace at a prim, from the root: `/robot_1/camera`; empty if no context says one (§2.1.1).
+pub fn namespace(stage: &Stage, id: PrimId) -> String {
+    let mut segments: Vec<&str> = Vec::new();
+    for context in contexts_of(stage, id) {
+        let Some(segment) = stage[context].text("ros:context:namespace").filter(|text| !text.is_empty()) else { continue };
+        segments.push(segment.trim_matches('/'));
+        if segment.starts_with('/') {
+            break;
+        }
+    }
+    segments.iter().rev().filter(|segment| !segment.is_empty()).fold(String::new(), |all, segment| format!("{all}/{segment}"))
+}
+
+/// What a name means at a prim: `/robot_1/camera/image_raw`.
+pub fn resolved(stage: &Stage, id: PrimId, name: &str) -> String {
+    if name.starts_with('/') { name.to_owned() } else { format!("{}/{name}", namespace(stage, id)) }
+}
+
+/// The last segment of a name.
+pub fn last(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or_default()
+}
+
+/// What is wrong with the name of a topic, service or action, if anything is: "has an empty part".
+pub fn fault_of_name(name: &str) -> Option<String> {
+    /// The longest name that all of ROS's middleware takes.
+    const LONGEST: usize = 247;
+    if name.starts_with('~') {
+        return Some("begins with ~, which stands for a node, and an asset is none".to_owned());
+    }
+    if name.len() > LONGEST {
+        return Some(format!("is longer than {LONGEST} characters"));
+    }
+    name.strip_prefix('/').unwrap_or(name).split('/').find_map(fault_of_segment)
+}
+
+/// What is wrong with a part of a name between slashes, if anything is.
+pub fn fault_of_segment(segment: &str) -> Option<String> {
+    let Some(first) = segment.chars().next() else {
+        return Some("is empty, or has a / at its end or next to another".to_owned());
+    };
+    if first.is_ascii_digit() {
+        return Some(format!("has a part that begins with the digit {first}"));
+    }
+    let strange = segment.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_')?;
+    Some(format!("contains {}", if strange == ' ' { "a space".to_owned() } else { format!("`{}`", strange.escape_debug()) }))
+}
+
+/// What is wrong with the name of a TF frame, if anything is; tf2 takes none that begins with a slash.
+pub fn fault_of_frame(name: &str) -> Option<String> {
+    if name.starts_with('/') { Some("begins with a /, which tf2 refuses".to_owned()) } else { fault_of_name(name) }
+}
+
+/// A TF frame.
+#[derive(Clone, Debug)]
+pub struct Frame<'a> {
+    /// The prim.
+    pub id: PrimId,
+    /// Its name in TF.
+    pub name: &'a str,
+    /// Whether `ros:frame:id` says the name.
+    pub is_named: bool,
+}
+
+/// All frames that a simulator announces (§2.7): contexts, bodies on joints, and prims with RosFrameAPI.
+pub fn frames<'a>(stage: &'a Stage, physics: &Physics) -> Vec<Frame<'a>> {
+    let on_joints: HashSet<PrimId> = physics
+        .joints
+        .iter()
+        .flat_map(|joint| &joint.ends)
+        .filter_map(|end| if let End::Body(id) = end { Some(*id) } else { None })
+        .collect();
+    let mut frames = Vec::new();
+    for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present()) {
+        let is_explicit = prim.has("RosFrameAPI");
+        if is_explicit || is_context(prim) || on_joints.contains(&id) && is_body(prim) {
+            let named = prim.text("ros:frame:id").filter(|name| is_explicit && !name.is_empty());
+            frames.push(Frame { id, name: named.unwrap_or_else(|| prim.name()), is_named: named.is_some() });
+        }
+    }
+    frames
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_apart() {
+        for good in ["joint_states", "/robot_1/cmd_vel", "_hidden", "a/b2"] {
+            assert_eq!(fault_of_name(good), None, "{good}");
+        }
+        for bad in ["", "/", "a/", "a//b", "2d", "a/2d", "a b", "a-b", "~/x", "{node}/x", "größe"] {
+            assert!(fault_of_name(bad).is_some(), "{bad}");
+        }
+        assert!(fault_of_name(&"a".repeat(248)).is_some());
+    }
+}

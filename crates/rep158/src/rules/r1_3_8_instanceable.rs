@@ -1,0 +1,86 @@
+//! That nothing instanced is a body, a joint or an interface.
+
+use urdf_usd_stage::Prim;
+use urdf_usd_diagnostic::{Code, Severity, Turn};
+
+use crate::physics::{is_body, is_joint};
+use crate::ros;
+use crate::Rule;
+use crate::findings::Findings;
+use crate::subject::Subject;
+
+pub const RULE: Rule = Rule {
+    code: Code {
+        id: "REP158-1.3.8",
+        severity: Severity::Error,
+        meaning: "An instanced prim is or contains a body, a joint or a prim with a ROS schema.",
+        outcome: "Prims in an instance are no targets for joints and can not be set apart, so joints and interfaces break.",
+    },
+    demand: "Authors must only instance leaf geometry, not prims with PhysicsRigidBodyAPI, joints or Ros*API.",
+    section: ("Instanceable Leaves", "§3.5"),
+    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+{
+    def Xform "wheel" (
+        instanceable = true
+        references = </parts/wheel>
+    )
+    {
+    }
+}
+
+def Scope "parts"
+{
+    def Xform "wheel" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI"]
+    )
+    {
+    }
+}"#))],
+    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+{
+    def Xform "wheel" (
+        instanceable = true
+        references = </parts/wheel>
+    )
+    {
+    }
+}
+
+def Scope "parts"
+{
+    def Xform "wheel"
+    {
+    }
+}"#))],
+    turn: Turn::Usual,
+    check,
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    let stage = subject.stage;
+    for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_instanceable && prim.instance.is_none() && prim.is_present()) {
+        let told = stage.subtree(id).find_map(|id| Some((&stage[id], what_moves(&stage[id])?)));
+        let Some((found, what)) = told else { continue };
+        let message = if found.path == prim.path {
+            format!("{} is instanceable and is {what}", prim.path)
+        } else {
+            format!("{} is instanceable and contains {}, which is {what}", prim.path, found.path)
+        };
+        findings.prim(&RULE.code, id, None, message, "instance the visual or collision geometry below it instead");
+    }
+}
+
+/// What a prim is that can not be instanced.
+fn what_moves(prim: &Prim) -> Option<String> {
+    if !prim.is_active {
+        return None;
+    }
+    let of_ros = || ros::schemas(prim).next().map(|schema| format!("a prim with {schema}"));
+    if is_body(prim) {
+        Some("a body".to_owned())
+    } else if is_joint(prim) {
+        Some("a joint".to_owned())
+    } else {
+        of_ros()
+    }
+}

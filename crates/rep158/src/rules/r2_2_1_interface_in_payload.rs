@@ -1,0 +1,55 @@
+//! That interfaces are known without loading geometry.
+
+use urdf_usd_diagnostic::{Code, Severity, Turn};
+
+use crate::ros;
+use crate::Rule;
+use crate::findings::Findings;
+use crate::subject::Subject;
+
+pub const RULE: Rule = Rule {
+    code: Code {
+        id: "REP158-2.2.1",
+        severity: Severity::Error,
+        meaning: "A prim with a ROS schema is in a payload.",
+        outcome: "Programs that leave payloads out do not offer it.",
+    },
+    demand: "Prims bearing Ros*API schemas must reside outside payloads.",
+    section: ("Interface Placement", "§2.2"),
+    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    payload = @gripper.usda@</gripper>
+)
+{
+}"#)), ("gripper.usda", Some(r#"def Xform "gripper"
+{
+    def Xform "camera" (
+        prepend apiSchemas = ["RosTopicAPI"]
+    )
+    {
+    }
+}"#))],
+    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+    references = @gripper.usda@</gripper>
+)
+{
+}"#)), ("gripper.usda", Some(r#"def Xform "gripper"
+{
+    def Xform "camera" (
+        prepend apiSchemas = ["RosTopicAPI"]
+    )
+    {
+    }
+}"#))],
+    turn: Turn::Usual,
+    check,
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present() && prim.in_payload) {
+        // Contexts have a rule of their own.
+        if let Some(schema) = ros::schemas(prim).find(|schema| *schema != "RosContextAPI") {
+            let message = format!("{} has {schema}, but is there only when its payload is loaded", prim.path);
+            findings.prim(&RULE.code, id, None, message, "put into the payload the geometry only, and the prim beside it");
+        }
+    }
+}

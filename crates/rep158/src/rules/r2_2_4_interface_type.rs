@@ -1,0 +1,69 @@
+//! That an interface on a link is a place.
+
+use urdf_usd_diagnostic::{Code, Severity, Turn};
+
+use crate::physics::is_body;
+use crate::ros;
+use crate::Rule;
+use crate::findings::Findings;
+use crate::subject::Subject;
+
+pub const RULE: Rule = Rule {
+    code: Code {
+        id: "REP158-2.2.4",
+        severity: Severity::Error,
+        meaning: "An interface below a body is no Xform.",
+        outcome: "Its measurements have no place in TF.",
+    },
+    demand: "Localized interfaces must be placed on a child UsdGeomXform of the physical link.",
+    section: ("Interface Placement", "§2.2"),
+    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    prepend apiSchemas = ["RosContextAPI"]
+)
+{
+    def Xform "base" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI"]
+    )
+    {
+        def Scope "scan" (
+            prepend apiSchemas = ["RosTopicAPI"]
+        )
+        {
+        }
+    }
+}"#))],
+    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+    prepend apiSchemas = ["RosContextAPI"]
+)
+{
+    def Xform "base" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI"]
+    )
+    {
+        def Xform "scan" (
+            prepend apiSchemas = ["RosTopicAPI"]
+        )
+        {
+        }
+    }
+}"#))],
+    turn: Turn::Usual,
+    check,
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    let stage = subject.stage;
+    for interface in ros::interfaces(stage) {
+        let Some(body) = stage.ancestors(interface.id).find(|&id| is_body(&stage[id])) else { continue };
+        // Cameras have a rule of their own (§2.8).
+        if matches!(interface.prim.type_name.as_str(), "Xform" | "Camera") {
+            continue;
+        }
+        let is = match interface.prim.type_name.as_str() {
+            "" => "has no type".to_owned(),
+            other => format!("is a {other}"),
+        };
+        let message = format!("the {} {} in the link {} {is}", interface.kind.word(), interface.prim.path, stage[body].path);
+        findings.prim(&RULE.code, interface.id, None, message, "make it an Xform, where the sensor is");
+    }
+}

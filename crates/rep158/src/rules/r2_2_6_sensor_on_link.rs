@@ -1,0 +1,76 @@
+//! That a measurement has a place on the robot.
+
+use urdf_usd_diagnostic::{Code, Severity, Turn};
+
+use crate::physics::is_body;
+use crate::ros::{self, Interface};
+use crate::Rule;
+use crate::findings::Findings;
+use crate::subject::Subject;
+
+pub const RULE: Rule = Rule {
+    code: Code {
+        id: "REP158-2.2.6",
+        severity: Severity::Error,
+        meaning: "A sensor's topic does not stand in a link.",
+        outcome: "Its frame is that of the whole robot, so the data are shown at the wrong place.",
+    },
+    demand: "Localized interfaces (e.g. Image, LaserScan) must be placed on a child Xform of the physical link.",
+    section: ("Interface Placement", "§2.2"),
+    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    prepend apiSchemas = ["RosContextAPI"]
+)
+{
+    def Xform "base" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI"]
+    )
+    {
+    }
+
+    def Xform "scan" (
+        prepend apiSchemas = ["RosTopicAPI"]
+    )
+    {
+        uniform string ros:topic:name = "scan"
+        uniform double ros:topic:publish_rate = 10
+        uniform token ros:topic:role = "publisher"
+        uniform string ros:topic:type = "sensor_msgs/msg/LaserScan"
+    }
+}"#))],
+    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+    prepend apiSchemas = ["RosContextAPI"]
+)
+{
+    def Xform "base" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI"]
+    )
+    {
+        def Xform "scan" (
+            prepend apiSchemas = ["RosTopicAPI"]
+        )
+        {
+            uniform string ros:topic:name = "scan"
+            uniform double ros:topic:publish_rate = 10
+            uniform token ros:topic:role = "publisher"
+            uniform string ros:topic:type = "sensor_msgs/msg/LaserScan"
+        }
+    }
+}"#))],
+    turn: Turn::Usual,
+    check,
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    let stage = subject.stage;
+    for sensor in ros::interfaces(stage).filter(Interface::is_sensor) {
+        let Some(robot) = ros::robot_of(stage, sensor.id).or(stage.default_prim) else { continue };
+        // What has no bodies, such as a camera on a wall, is all one place.
+        let has_bodies = subject.physics.bodies.iter().any(|&body| stage.ancestors(body).any(|id| id == robot));
+        let has_place = stage.ancestors(sensor.id).any(|id| is_body(&stage[id]) || stage[id].has("RosFrameAPI"));
+        if has_bodies && !has_place && !sensor.prim.has("RosFrameAPI") {
+            let of = sensor.text("type").unwrap_or_default();
+            let message = format!("the topic {} of {of} stands in no link", sensor.prim.path);
+            findings.prim(&RULE.code, sensor.id, None, message, "move it into an Xform of the link that carries the sensor");
+        }
+    }
+}
