@@ -7,8 +7,11 @@
 
 pub mod codes;
 mod findings;
+mod meshes;
 mod physics;
+mod pictures;
 mod rules;
+mod shading;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -24,7 +27,8 @@ use subject::Subject;
 /// A rule of REP-158, whose function reports where an asset breaks it.
 ///
 /// The places of its examples are files of a small asset, the first of which is opened. The text of one that does not begin with
-/// `#usda` gets a header with the metadata that REP-158 asks for. That of an image says what is in it: `8-bit RGB`, `16-bit L`.
+/// `#usda` gets a header with the metadata that REP-158 asks for. That of an image says what is in it: `8-bit RGB PNG`, `16-bit L PNG`, `8-bit L
+/// PNG 20000x2`, `HDR`.
 pub type Rule = diagnostic::Rule<fn(&Subject<'_>, &mut Findings)>;
 
 /// All rules, in the order of the specification.

@@ -3,7 +3,10 @@
 use urdf_usd_stage::Stage;
 
 use super::Options;
+use super::meshes::Meshes;
 use super::physics::Physics;
+use super::pictures::Pictures;
+use super::shading::Shading;
 
 /// The composed asset, and what of it several rules ask.
 pub struct Subject<'a> {
@@ -11,12 +14,25 @@ pub struct Subject<'a> {
     pub stage: &'a Stage,
     /// Its bodies and joints.
     pub physics: Physics,
+    /// Its materials and what they show.
+    pub shading: Shading,
+    /// The images that it names.
+    pub pictures: Pictures,
+    /// The surfaces of its meshes.
+    pub meshes: Meshes,
     /// What the caller knows beside the asset.
     pub options: &'a Options,
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn of(stage: &'a Stage, options: &'a Options) -> Self {
-        Self { stage, physics: Physics::of(stage), options }
+        Self {
+            stage,
+            physics: Physics::of(stage),
+            shading: Shading::of(stage),
+            pictures: Pictures::default(),
+            meshes: Meshes::default(),
+            options,
+        }
     }
 }
