@@ -10,6 +10,7 @@ mod control;
 mod convex;
 mod findings;
 <<<<<<< HEAD
+<<<<<<< HEAD
 mod kinematic;
 mod layers;
 =======
@@ -17,7 +18,13 @@ mod mimic;
 >>>>>>> rules2
 mod physics;
 mod ros;
+=======
+mod meshes;
+mod physics;
+mod pictures;
+>>>>>>> rules3
 mod rules;
+mod shading;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -34,7 +41,8 @@ use subject::Subject;
 /// A rule of REP-158, whose function reports where an asset breaks it.
 ///
 /// The places of its examples are files of a small asset, the first of which is opened. The text of one that does not begin with
-/// `#usda` gets a header with the metadata that REP-158 asks for. That of an image says what is in it: `8-bit RGB`, `16-bit L`.
+/// `#usda` gets a header with the metadata that REP-158 asks for. That of an image says what is in it: `8-bit RGB PNG`, `16-bit L PNG`, `8-bit L
+/// PNG 20000x2`, `HDR`.
 pub type Rule = diagnostic::Rule<fn(&Subject<'_>, &mut Findings)>;
 
 /// All rules, in the order of the specification.

@@ -1,0 +1,207 @@
+//! The materials of a stage (UsdShade): what their universal surface is made of, and which images they name.
+
+use std::collections::{BTreeSet, HashSet};
+
+use urdf_usd_stage::{Attribute, Prim, PrimId, Stage, asset_paths};
+
+/// The longest chain of connections that is followed.
+const LONGEST: usize = 64;
+
+/// The materials of a stage.
+#[derive(Clone, Debug, Default)]
+pub struct Shading {
+    /// Every material that something may be seen by; those that only hold physical properties are none.
+    pub materials: Vec<Material>,
+    /// Every image that shaders or materials name, in whatever terminal's network.
+    pub images: Vec<Image>,
+}
+
+/// A material.
+#[derive(Clone, Debug)]
+pub struct Material {
+    /// The prim.
+    pub prim: PrimId,
+    /// What is wired to `outputs:surface`, if something is.
+    pub surface: Option<PrimId>,
+    /// The shaders that the universal surface is made of, itself first.
+    pub shaders: Vec<PrimId>,
+    /// The textures (UsdUVTexture) among them.
+    pub textures: Vec<Texture>,
+    /// The primvars that it reads for something else than texture coordinates, with the shaders that read them.
+    pub colors: BTreeSet<String>,
+}
+
+/// A texture of a universal surface.
+#[derive(Clone, Debug)]
+pub struct Texture {
+    /// The shader.
+    pub shader: PrimId,
+    /// The image it shows, as an index into [`Shading::images`].
+    pub image: Option<usize>,
+    /// The inputs of the surface that it feeds, each with the output that does: `diffuseColor`, `rgb`.
+    pub feeds: BTreeSet<(String, String)>,
+    /// The primvar that its coordinates are; none if it reads none.
+    pub primvar: Option<String>,
+    /// Whether something stands between the primvar and the texture, so that coordinates are not what the primvar says.
+    pub is_transformed: bool,
+    /// Whether it repeats, along s and along t.
+    pub repeats: [bool; 2],
+}
+
+/// An image that a shader, material or node graph names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// The prim with the attribute.
+    pub prim: PrimId,
+    /// The attribute.
+    pub attribute: String,
+    /// The path as written.
+    pub authored: String,
+    /// Where that leads; none if there is no such file.
+    pub resolved: Option<String>,
+}
+
+impl Image {
+    /// Whether the path stands for many tiles.
+    pub fn is_udim(&self) -> bool {
+        ["<UDIM>", "<UVTILE", "%(UDIM)", "<udim>"].iter().any(|mark| self.authored.contains(mark))
+    }
+}
+
+impl Shading {
+    pub(super) fn of(stage: &Stage) -> Self {
+        let mut shading = Self::default();
+        for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present()) {
+            let is_part = matches!(prim.type_name.as_str(), "Shader" | "NodeGraph" | "Material")
+                && std::iter::once(id).chain(stage.ancestors(id)).any(|id| stage[id].type_name == "Material");
+            if is_part {
+                shading.images.extend(images(id, prim));
+            }
+        }
+        for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present() && prim.type_name == "Material") {
+            let has_outputs = prim.attributes.keys().any(|name| name.starts_with("outputs:"));
+            if has_outputs || !prim.has("PhysicsMaterialAPI") {
+                let material = shading.material(stage, id);
+                shading.materials.push(material);
+            }
+        }
+        shading
+    }
+
+    /// The material that a prim shows: its own, or that of the nearest prim above which has one.
+    pub fn material_of(&self, stage: &Stage, id: PrimId) -> Option<&Material> {
+        let bound = std::iter::once(id).chain(stage.ancestors(id)).find_map(|id| {
+            let targets =
+                ["material:binding:full", "material:binding:preview", "material:binding"].map(|name| stage[id].targets(name));
+            targets.into_iter().find_map(<[String]>::first)
+        })?;
+        let prim = stage.at(bound)?;
+        self.materials.iter().find(|material| material.prim == prim)
+    }
+
+    fn material(&self, stage: &Stage, id: PrimId) -> Material {
+        let surface = stage[id].attributes.get("outputs:surface").and_then(|output| source(stage, output)).map(|(id, _)| id);
+        let mut material = Material { prim: id, surface, shaders: Vec::new(), textures: Vec::new(), colors: BTreeSet::new() };
+        let Some(surface) = surface else { return material };
+        material.shaders.push(surface);
+        for (name, input) in stage[surface].attributes.iter() {
+            let Some(input_name) = name.strip_prefix("inputs:") else { continue };
+            let mut seen = HashSet::new();
+            let mut next: Vec<(PrimId, String)> = source(stage, input).into_iter().collect();
+            while let Some((shader, output)) = next.pop() {
+                if !seen.insert((shader, output.clone())) {
+                    continue;
+                }
+                if !material.shaders.contains(&shader) {
+                    material.shaders.push(shader);
+                }
+                let prim = &stage[shader];
+                match prim.text("info:id") {
+                    Some("UsdUVTexture") => {
+                        let feed = (input_name.to_owned(), output);
+                        if let Some(known) = material.textures.iter_mut().find(|texture| texture.shader == shader) {
+                            known.feeds.insert(feed);
+                            continue;
+                        }
+                        let texture = self.texture(stage, shader, feed, &mut material.shaders);
+                        material.textures.push(texture);
+                        continue;
+                    }
+                    Some(reader) if reader.starts_with("UsdPrimvarReader") => {
+                        material.colors.extend(input_text(stage, prim, "inputs:varname"));
+                    }
+                    _ => {}
+                }
+                let inputs = prim.attributes.iter().filter(|(name, _)| name.starts_with("inputs:"));
+                next.extend(inputs.filter_map(|(_, input)| source(stage, input)));
+            }
+        }
+        material
+    }
+
+    fn texture(&self, stage: &Stage, shader: PrimId, feed: (String, String), shaders: &mut Vec<PrimId>) -> Texture {
+        let prim = &stage[shader];
+        let holder = value_holder(stage, shader, "inputs:file");
+        let image =
+            self.images.iter().position(|image| (image.prim, image.attribute.as_str()) == (holder.0, holder.1.as_str()));
+        let (mut primvar, mut is_transformed) = (None, false);
+        let mut next = prim.attributes.get("inputs:st").and_then(|input| source(stage, input));
+        for _ in 0..LONGEST {
+            let Some((reader, _)) = next.take() else { break };
+            if !shaders.contains(&reader) {
+                shaders.push(reader);
+            }
+            let reader = &stage[reader];
+            if reader.text("info:id").is_some_and(|id| id.starts_with("UsdPrimvarReader")) {
+                primvar = input_text(stage, reader, "inputs:varname");
+            } else {
+                is_transformed = true;
+                next = reader.attributes.get("inputs:in").and_then(|input| source(stage, input));
+            }
+        }
+        let wraps = ["inputs:wrapS", "inputs:wrapT"].map(|name| input_text(stage, prim, name));
+        let repeats = wraps.map(|wrap| matches!(wrap.as_deref(), Some("repeat" | "mirror")));
+        Texture { shader, image, feeds: [feed].into(), primvar, is_transformed, repeats }
+    }
+}
+
+/// The images that the inputs of a prim name.
+fn images(id: PrimId, prim: &Prim) -> impl Iterator<Item = Image> {
+    let inputs = prim.attributes.iter().filter(|(name, _)| name.starts_with("inputs:"));
+    inputs.flat_map(move |(name, input)| {
+        let paths = input.value.as_ref().map(asset_paths).unwrap_or_default();
+        paths.into_iter().map(move |(authored, resolved)| Image { prim: id, attribute: name.clone(), authored, resolved })
+    })
+}
+
+/// The shader that an input or output gets its value from, and the name of its output.
+fn source(stage: &Stage, attribute: &Attribute) -> Option<(PrimId, String)> {
+    let mut connection = attribute.connections.first()?;
+    for _ in 0..LONGEST {
+        let (path, name) = connection.split_once('.')?;
+        let id = stage.at(path)?;
+        if stage[id].type_name == "Shader" {
+            return Some((id, name.strip_prefix("outputs:").unwrap_or(name).to_owned()));
+        }
+        // A node graph or material hands through.
+        connection = stage[id].attributes.get(name)?.connections.first()?;
+    }
+    None
+}
+
+/// The prim and attribute that hold the value of an input, which may be connected to an input of the material.
+fn value_holder(stage: &Stage, id: PrimId, input: &str) -> (PrimId, String) {
+    let mut holder = (id, input.to_owned());
+    for _ in 0..LONGEST {
+        let attribute = stage[holder.0].attributes.get(&holder.1);
+        let Some((path, name)) = attribute.and_then(|a| a.connections.first()).and_then(|c| c.split_once('.')) else { break };
+        let Some(next) = stage.at(path).filter(|_| name.starts_with("inputs:")) else { break };
+        holder = (next, name.to_owned());
+    }
+    holder
+}
+
+fn input_text(stage: &Stage, prim: &Prim, input: &str) -> Option<String> {
+    let (holder, name) = value_holder(stage, stage.at(&prim.path)?, input);
+    stage[holder].text(&name).map(str::to_owned)
+}
