@@ -41,5 +41,34 @@ codes! {
     RIGID_LOOP Warning "usd-loop-in-body":
         "A joint that moves closes a loop between two links of one rigid body, so it cannot move.",
         "The joint has no prim. Its words stay with the link that it leads to.";
+    READ_COMPOSITION Warning "usd-read-not-composed":
+        "A layer, a reference, a payload or another arc of an asset that is read leads nowhere, or to what can't be read.",
+        "What it would have brought in is missing. The rest of the asset is read.";
+    READ_WHOLE_STAGE Info "usd-read-whole-stage":
+        "The default prim of an asset that is read holds no rigid body, or there is none, but bodies stand elsewhere in the stage.",
+        "The robot is read from the whole stage.";
+    READ_JOINT Error "usd-read-joint-left-out":
+        "A joint of an asset that is read is disabled, names no body or one that is not there, has both ends on one body, or is of a \
+         type that is not known.",
+        "The robot has no such joint. A body that nothing else holds becomes a root.";
+    READ_JOINT_KIND Warning "usd-read-joint-approximated":
+        "A joint of an asset that is read allows a motion for which the robot model has no kind: a ball joint, a distance, two axes of \
+         rotation; or its limits lock it.",
+        "It becomes the kind that the finding names.";
+    READ_APART Info "usd-read-joint-away-from-zero":
+        "The bodies of a joint do not stand in the stage as they do when the joint is at zero.",
+        "The frames of the joint place the bodies: the robot is read with all joints at zero.";
+    READ_PIVOT Info "usd-read-joint-off-origin":
+        "A joint turns a body about a line that does not go through the origin of the body's prim. In a robot, a joint's frame is the \
+         frame of the link that it moves.",
+        "A link of its own stands on the axis, and the body is fixed to it. All bodies move as in the asset.";
+    READ_BASE Info "usd-read-base-placed":
+        "The base of a robot that nothing holds does not stand at the origin of the stage with z up.",
+        "Its place in the stage is left out. If the stage has y up, the base hangs on a link that has z up.";
+    READ_NAME Warning "usd-read-name-taken":
+        "Two bodies or frames of an asset that is read have one name.", "The later one gets a number behind its name.";
+    READ_MIMIC Error "usd-read-mimic-left-out":
+        "A joint of an asset that is read follows itself, a joint that is not there, or one without exactly one degree of freedom.",
+        "The joint moves freely.";
     INTERNAL Error "usd-internal-error": "A layer could not be authored: a defect of urdf_usd.", "The layer is left out.";
 }

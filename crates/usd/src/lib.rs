@@ -35,7 +35,7 @@ use std::str::FromStr;
 use author::Layer;
 use library::Library;
 use plan::{Flattened, Plan};
-pub use read::{InterfaceSummary, ReadError, Summary, inspect, read_frames};
+pub use read::{InterfaceSummary, ReadError, Summary, inspect, read, read_frames};
 pub use ros::{check_namespace, default_namespace, interfaces};
 pub use schema::SCHEMA_FILES;
 

@@ -17,8 +17,10 @@ use urdf_usd_robot::Pose;
 use urdf_usd_stage::{DEEPEST, Shallow, on_large_stack};
 
 mod frames;
+mod robot;
 
 pub use frames::read_frames;
+pub use robot::read;
 
 /// Why an asset could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +32,14 @@ pub enum ReadError {
         path: PathBuf,
         /// What is wrong.
         reason: String,
+    },
+    /// It opens, but has no rigid body.
+    #[error("{} holds no robot: {looked_for}", path.display())]
+    NoRobot {
+        /// The entry.
+        path: PathBuf,
+        /// What was looked for, and what is there instead.
+        looked_for: String,
     },
     /// It opens, but is no robot.
     #[error("{} has no default prim, so it is not a robot asset", path.display())]

@@ -1,0 +1,447 @@
+//! Any OpenUSD asset with rigid bodies → [`Robot`].
+//!
+//! What is a link and what a joint follows from schemas and relationships alone (REP-158 §1.3), never from how prims are nested. Units,
+//! the up axis, transforms of any kind and scales are settled here: the robot is in metres, kilograms and radians with z up.
+//!
+//! [`scene`](self) frames: the world of the stage, turned and scaled, is the robot's world. A body's frame is its prim's, without scale.
+
+mod joints;
+mod links;
+mod scene;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::Path;
+use std::rc::Rc;
+
+use nalgebra::Vector3;
+
+use self::joints::{End, Found};
+use self::links::Links;
+use self::scene::{SAME, Scene};
+use super::ReadError;
+use crate::codes;
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_robot::{Custom, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Tree};
+use urdf_usd_stage::{Options, PrimId, Stage, on_large_stack};
+
+/// The name of the link that stands for the world ([`Robot::world_root`]).
+const WORLD: &str = "world";
+
+/// Reads the robot that an asset holds, of any layout: `.usd`, `.usda`, `.usdc`, `.usdz`, with payloads and the selected variants.
+///
+/// What could not be read, and what stands on an assumption, is in the diagnostics.
+///
+/// # Errors
+/// If the asset can't be opened, or has no rigid body.
+pub fn read(entry: &Path, options: &Options) -> Result<(Robot, Vec<Diagnostic>), ReadError> {
+    let failed = |reason: String| ReadError::Open { path: entry.to_owned(), reason };
+    let stage = Stage::open(entry, options).map_err(|error| failed(error.reason))?;
+    let reading = on_large_stack(|| Reading::of(&stage)).map_err(|error| failed(format!("no thread for it: {error}")))??;
+    Ok((reading.robot, reading.diagnostics))
+}
+
+/// A robot, and where it comes from.
+pub(super) struct Reading {
+    pub robot: Robot,
+    pub diagnostics: Vec<Diagnostic>,
+    /// By link: its prim; none for the world and for links that are made here.
+    pub links: Vec<Option<PrimId>>,
+    /// By joint: its prim; none for those that only place a frame.
+    pub joints: Vec<Option<PrimId>>,
+}
+
+impl Reading {
+    /// Reads the robot of a stage.
+    pub fn of(stage: &Stage) -> Result<Self, ReadError> {
+        let mut scene = Scene::new(stage);
+        for error in &stage.errors {
+            let file = error.layer.as_ref().map_or_else(|| stage.entry.clone(), Into::into);
+            let place = Place { element: error.path.clone().unwrap_or_default(), ..Place::file(file) };
+            let help = "put what is missing where the layer looks for it; the rest of the asset is read";
+            scene.push(Diagnostic::new(&codes::READ_COMPOSITION, place, error.message.clone()).help(help));
+        }
+        let bodies: Vec<PrimId> = scene.prims().filter(|(_, prim)| links::is_body(prim)).map(|(id, _)| id).collect();
+        let Some(&first) = bodies.first() else { return Err(no_robot(stage, &scene)) };
+        let is_inside = |root: PrimId| bodies.iter().any(|&body| body == root || stage.ancestors(body).any(|id| id == root));
+        match stage.default_prim {
+            Some(root) if is_inside(root) => scene.keep_below(root),
+            _ => {
+                let message = "the default prim holds no rigid body; the whole stage is read".to_owned();
+                scene.report(&codes::READ_WHOLE_STAGE, (first, None), message, "name the robot's prim as the default prim");
+            }
+        }
+        let links = Links::find(&scene);
+        let mut builder = Builder::new(&scene, links);
+        builder.build();
+        let Builder { robot, prims, joint_prims, .. } = builder;
+        Ok(Self { robot, diagnostics: scene.into_findings(), links: prims, joints: joint_prims })
+    }
+}
+
+/// Why a stage holds no robot.
+fn no_robot(stage: &Stage, scene: &Scene<'_>) -> ReadError {
+    let count = scene.prims().count();
+    let joints = scene.prims().filter(|(_, prim)| links::is_joint(prim)).count();
+    let colliders = scene.prims().filter(|(_, prim)| prim.has("PhysicsCollisionAPI")).count();
+    let mut looked_for = format!(
+        "no prim has PhysicsRigidBodyAPI, which makes a link (it has {count} prims, {joints} joints and {colliders} colliders)"
+    );
+    if let Some(error) = stage.errors.first() {
+        looked_for = format!("{looked_for}; some of it could not be composed: {}", error.message);
+    }
+    ReadError::NoRobot { path: stage.entry.clone(), looked_for }
+}
+
+/// How a body is held.
+struct Held {
+    /// The joint, an index into [`Builder::found`].
+    joint: usize,
+    /// The body that it hangs on; `None`: the world.
+    parent: Option<usize>,
+    /// Whether the joint names the moved body first.
+    reversed: bool,
+}
+
+/// Puts a robot together.
+struct Builder<'s, 'a> {
+    scene: &'s Scene<'a>,
+    links: Links,
+    found: Rc<[Found]>,
+    robot: Robot,
+    /// The link that stands for the world, if the robot needs one.
+    world: Option<LinkId>,
+    /// By draft: its link.
+    ids: Vec<LinkId>,
+    prims: Vec<Option<PrimId>>,
+    joint_prims: Vec<Option<PrimId>>,
+    link_names: HashSet<String>,
+    joint_names: HashSet<String>,
+}
+
+impl<'s, 'a> Builder<'s, 'a> {
+    fn new(scene: &'s Scene<'a>, links: Links) -> Self {
+        let found = joints::find(scene, &links).into();
+        let root = scene.stage.default_prim.or_else(|| scene.prims().next().map(|(id, _)| id));
+        let name = root.map(|root| display_name(scene, root).unwrap_or_else(|| scene.stage[root].name().to_owned()));
+        let robot = Robot {
+            name: name.filter(|name| !name.is_empty()).unwrap_or_else(|| "robot".to_owned()),
+            links: Vec::new(),
+            joints: Vec::new(),
+            tree: Tree::default(),
+            materials: Vec::new(),
+            textures: Vec::new(),
+            meshes: Vec::new(),
+            sensors: Vec::new(),
+            interfaces: Vec::new(),
+            controller_files: Vec::new(),
+            disabled_collisions: Vec::new(),
+            named_poses: Vec::new(),
+            custom: Custom::default(),
+            place: root.map_or_else(Place::default, |root| scene.place(root, None)),
+        };
+        Self {
+            scene,
+            links,
+            found,
+            robot,
+            world: None,
+            ids: Vec::new(),
+            prims: Vec::new(),
+            joint_prims: Vec::new(),
+            link_names: HashSet::new(),
+            joint_names: HashSet::new(),
+        }
+    }
+
+    fn build(&mut self) {
+        let held = self.connect();
+        let is_held = self.found.iter().any(|found| found.ends.iter().any(|(body, _)| body.is_none()));
+        if is_held {
+            self.add_world();
+        }
+        for index in 0..self.links.drafts.len() {
+            let name = self.link_name(self.links.drafts[index].prim);
+            let prim = self.links.drafts[index].prim;
+            let id = self.add_link(name, Some(prim));
+            self.ids.push(id);
+        }
+        let used: HashSet<usize> = held.values().map(|held| held.joint).collect();
+        for index in 0..self.links.drafts.len() {
+            match held.get(&index) {
+                Some(held) => self.add_tree_joint(index, held),
+                None => self.place_link(index),
+            }
+        }
+        for index in (0..self.found.len()).filter(|index| !used.contains(index)) {
+            self.add_loop(index);
+        }
+        self.found.iter().for_each(|found| joints::check_assembled(self.scene, &self.links, found));
+        let by_prim: HashMap<PrimId, JointId> =
+            self.joint_prims.iter().enumerate().filter_map(|(index, prim)| Some(((*prim)?, JointId(index)))).collect();
+        joints::follow(self.scene, &mut self.robot, &by_prim);
+        self.robot.tree = Tree::build(self.robot.links.len(), &mut self.robot.joints);
+    }
+
+    /// Finds how every body is held, from the roots outwards. Joints that close loops hold nothing.
+    fn connect(&self) -> HashMap<usize, Held> {
+        let mut neighbours: HashMap<usize, Vec<(usize, usize, bool)>> = HashMap::new();
+        let (mut starts, mut moved, mut held) = (Vec::new(), HashSet::new(), HashMap::new());
+        for (joint, found) in self.found.iter().enumerate().filter(|(_, found)| !found.is_excluded) {
+            match found.ends.each_ref().map(|(body, _)| *body) {
+                [Some(body0), Some(body1)] => {
+                    neighbours.entry(body0).or_default().push((joint, body1, false));
+                    neighbours.entry(body1).or_default().push((joint, body0, true));
+                    moved.insert(body1);
+                }
+                [None, Some(body)] | [Some(body), None] => {
+                    let reversed = found.ends[0].0.is_some();
+                    held.entry(body).or_insert(Held { joint, parent: None, reversed });
+                    starts.push(body);
+                }
+                [None, None] => {}
+            }
+        }
+        let drafts = &self.links.drafts;
+        let bodies: Vec<usize> = (0..drafts.len()).filter(|&index| drafts[index].is_body).collect();
+        let is_base = |body: &&usize| {
+            let prim = &self.scene.stage[drafts[**body].prim];
+            prim.has("PhysicsArticulationRootAPI") || prim.has("RosContextAPI")
+        };
+        // What is held, what says that it is the base, what no joint moves; and in a ring the first.
+        starts.extend(bodies.iter().filter(is_base));
+        starts.extend(bodies.iter().filter(|body| !moved.contains(*body)));
+        starts.extend(&bodies);
+        let mut seen: HashSet<usize> = HashSet::new();
+        for start in starts {
+            if !seen.insert(start) {
+                continue;
+            }
+            let mut next = VecDeque::from([start]);
+            while let Some(body) = next.pop_front() {
+                for &(joint, other, reversed) in neighbours.get(&body).map_or(&[][..], Vec::as_slice) {
+                    // A body that is held to the world already hangs there.
+                    if !held.contains_key(&other) && seen.insert(other) {
+                        held.insert(other, Held { joint, parent: Some(body), reversed });
+                        next.push_back(other);
+                    }
+                }
+            }
+        }
+        held
+    }
+
+    fn link(&self, body: Option<usize>) -> Option<LinkId> {
+        body.map_or(self.world, |body| self.ids.get(body).copied())
+    }
+
+    /// The joint that holds a body, and the link that it needs where the body's origin is not on the joint's axis.
+    fn add_tree_joint(&mut self, index: usize, held: &Held) {
+        let all = Rc::clone(&self.found);
+        let found = &all[held.joint];
+        let (prim, kind) = (found.prim, found.kind);
+        let (near, far) = if held.reversed { (1, 0) } else { (0, 1) };
+        let ((_, near), (_, far)): (&End, &End) = (&found.ends[near], &found.ends[far]);
+        let (near, far) = (*near, *far);
+        let direction = if held.reversed { -found.direction() } else { found.direction() };
+        let axis = far.rotation * direction;
+        let (Some(parent), Some(child)) = (self.link(held.parent), self.link(Some(index))) else { return };
+        let has_pivot = joints::needs_pivot(kind, &axis, &far);
+        let mut joint = Joint::new(self.joint_name(prim), kind, parent, child);
+        (joint.axis, joint.place) = (axis, self.scene.place(prim, None));
+        joint.origin = if has_pivot { near * far.rotation.inverse() } else { near * far.inverse() };
+        joints::fill(self.scene, found, &mut joint);
+        if has_pivot {
+            let body = self.robot.links[child.0].name.clone();
+            let pivot = self.add_link(format!("{body}_joint_frame"), None);
+            joint.child = pivot;
+            let message = format!(
+                "joint {:?} does not turn body {body:?} about its origin: the link {:?} stands on the axis",
+                joint.name, self.robot.links[pivot.0].name
+            );
+            let help = "nothing need be done; the body stays where its prim is";
+            self.scene.report(&codes::READ_PIVOT, (prim, None), message, help);
+            self.add_joint(joint, Some(prim));
+            let name = format!("{body}_fixed_joint");
+            self.add_fixed(name, pivot, child, Pose::from_parts((-far.translation.vector).into(), Default::default()));
+        } else {
+            self.add_joint(joint, Some(prim));
+        }
+    }
+
+    /// Holds a frame to what it is rigid in. A body that nothing holds is a root, or floats where the asset has the joint's words.
+    fn place_link(&mut self, index: usize) {
+        let draft = &self.links.drafts[index];
+        let (prim, pose, is_body) = (draft.prim, draft.pose, draft.is_body);
+        // A frame hangs on the frame that it lies in, if that is rigid in the same body.
+        let above = draft.above.filter(|&above| !is_body || self.links.drafts[above].body.is_none());
+        let words = &self.scene.stage[prim];
+        let floats = is_body && words.text("urdf:joint:type") == Some("floating");
+        let parent = match above {
+            Some(above) => Some((self.ids[above], self.links.drafts[above].pose)),
+            None if is_body && !floats => None,
+            None if self.world.is_some() => self.world.map(|world| (world, Pose::identity())),
+            None => {
+                let root = self.links.drafts.iter().position(|other| other.is_body && other.above.is_none());
+                root.filter(|&root| root != index && floats).map(|root| (self.ids[root], self.links.drafts[root].pose))
+            }
+        };
+        let child = self.ids[index];
+        let Some((parent, of_parent)) = parent else {
+            if is_body {
+                self.place_root(index);
+            }
+            return;
+        };
+        let name = words.text("urdf:joint:name").filter(|name| !name.is_empty()).map(str::to_owned);
+        let name = name.unwrap_or_else(|| format!("{}_joint", self.robot.links[child.0].name));
+        let kind = if floats { JointKind::Floating } else { JointKind::Fixed };
+        let mut joint = Joint::new(self.unique_joint(name), kind, parent, child);
+        joint.origin = of_parent.inverse() * pose;
+        joint.place = self.scene.place(prim, None);
+        joints::words(words, "urdf:joint", &mut joint);
+        self.add_joint(joint, None);
+    }
+
+    /// A root that nothing holds is the robot's frame, wherever it stands in the stage, unless it lies: then it hangs on a link that
+    /// has z up.
+    fn place_root(&mut self, index: usize) {
+        let draft = &self.links.drafts[index];
+        let (prim, pose) = (draft.prim, draft.pose);
+        let is_tilted = (pose.rotation * Vector3::z() - Vector3::z()).norm() > 1e-6;
+        let id = self.ids[index];
+        let name = self.robot.links[id.0].name.clone();
+        if is_tilted && !self.scene.stage.is_z_up() {
+            let base = self.add_link(self.robot.name.clone(), None);
+            let turned = Pose::from_parts(Vector3::zeros().into(), pose.rotation);
+            self.add_fixed(format!("{name}_joint"), base, id, turned);
+            let message = format!(
+                "the stage has y up: body {name:?} hangs on the link {:?}, which has z up",
+                self.robot.links[base.0].name
+            );
+            self.scene.report(&codes::READ_BASE, (prim, None), message, "nothing need be done");
+        } else if pose.translation.vector.norm() > SAME || pose.rotation.angle() > SAME {
+            let at = pose.translation.vector;
+            let message = format!(
+                "the base {name:?} stands at ({:.4}, {:.4}, {:.4}) m in the stage and nothing holds it; a robot has no word for that",
+                at.x, at.y, at.z
+            );
+            self.scene.report(
+                &codes::READ_BASE,
+                (prim, None),
+                message,
+                "nothing need be done; place the robot where it is used",
+            );
+        }
+    }
+
+    /// A joint that no tree needs: it closes a loop. What it moves in its child is a frame there.
+    fn add_loop(&mut self, index: usize) {
+        let all = Rc::clone(&self.found);
+        let found = &all[index];
+        let prim = found.prim;
+        let [(body0, near), (body1, far)] = found.ends;
+        let (Some(parent), Some(child)) = (self.link(body0), self.link(body1)) else { return };
+        let axis = far.rotation * found.direction();
+        let mut joint = Joint::new(self.joint_name(prim), found.kind, parent, child);
+        (joint.axis, joint.place) = (axis, self.scene.place(prim, None));
+        joints::fill(self.scene, found, &mut joint);
+        if joints::needs_pivot(found.kind, &axis, &far) {
+            joint.origin = near * far.rotation.inverse();
+            let body = self.robot.links[child.0].name.clone();
+            let pivot = self.add_link(format!("{body}_joint_frame"), None);
+            self.add_fixed(format!("{body}_fixed_joint"), child, pivot, Pose::from_parts(far.translation, Default::default()));
+            joint.child = pivot;
+        } else {
+            joint.origin = near * far.inverse();
+        }
+        // Last, so that the tree is the one that was found.
+        self.add_joint(joint, Some(prim));
+    }
+
+    fn add_world(&mut self) -> LinkId {
+        if let Some(world) = self.world {
+            return world;
+        }
+        let root = self.scene.stage.default_prim;
+        let id = self.add_link(WORLD.to_owned(), None);
+        if let Some(root) = root {
+            self.robot.links[id.0].place = self.scene.place(root, None);
+        }
+        self.world = Some(id);
+        id
+    }
+
+    fn add_link(&mut self, name: String, prim: Option<PrimId>) -> LinkId {
+        let name = self.unique_link(name, prim);
+        let place = prim.map_or_else(Place::default, |prim| self.scene.place(prim, None));
+        self.robot.links.push(Link {
+            name,
+            inertial: None,
+            visuals: Vec::new(),
+            collisions: Vec::new(),
+            contact: None,
+            custom: Custom::default(),
+            place,
+        });
+        self.prims.push(prim);
+        LinkId(self.robot.links.len() - 1)
+    }
+
+    fn add_joint(&mut self, joint: Joint, prim: Option<PrimId>) {
+        self.robot.joints.push(joint);
+        self.joint_prims.push(prim);
+    }
+
+    fn add_fixed(&mut self, name: String, parent: LinkId, child: LinkId, origin: Pose) {
+        let name = self.unique_joint(name);
+        let joint = Joint { origin, ..Joint::new(name, JointKind::Fixed, parent, child) };
+        self.add_joint(joint, None);
+    }
+
+    /// The TF frame's name, or the name for people, or the prim's.
+    fn link_name(&self, id: PrimId) -> String {
+        let prim = &self.scene.stage[id];
+        let of_frame = prim.text("ros:frame:id").filter(|_| prim.has("RosFrameAPI"));
+        let given = of_frame.or_else(|| prim.text("isaac:nameOverride")).filter(|name| !name.is_empty()).map(str::to_owned);
+        given.or_else(|| display_name(self.scene, id)).unwrap_or_else(|| prim.name().to_owned())
+    }
+
+    /// The ROS name (REP-158 §2.10), or the name for people, or the prim's.
+    fn joint_name(&mut self, id: PrimId) -> String {
+        let prim = &self.scene.stage[id];
+        let given = ["ros:joint:name", "isaac:nameOverride"].into_iter().find_map(|name| prim.text(name));
+        let given = given.filter(|name| !name.is_empty()).map(str::to_owned);
+        let name = given.or_else(|| display_name(self.scene, id)).unwrap_or_else(|| prim.name().to_owned());
+        self.unique_joint(name)
+    }
+
+    fn unique_link(&mut self, name: String, prim: Option<PrimId>) -> String {
+        let unique = unique(&mut self.link_names, &name);
+        if let Some(prim) = prim.filter(|_| unique != name) {
+            let message = format!("two links are called {name:?}; this one becomes {unique:?}");
+            self.scene.report(&codes::READ_NAME, (prim, None), message, "give each body and frame a name of its own");
+        }
+        unique
+    }
+
+    fn unique_joint(&mut self, name: String) -> String {
+        unique(&mut self.joint_names, &name)
+    }
+}
+
+/// `name`, with a number if it is taken.
+fn unique(taken: &mut HashSet<String>, name: &str) -> String {
+    let mut candidate = name.to_owned();
+    let mut number = 1;
+    while !taken.insert(candidate.clone()) {
+        candidate = format!("{name}_{number}");
+        number += 1;
+    }
+    candidate
+}
+
+/// The name that a prim has for people, if it has one.
+fn display_name(scene: &Scene<'_>, id: PrimId) -> Option<String> {
+    let name = urdf_usd_stage::text(scene.stage[id].metadata.get("displayName")?)?;
+    (!name.is_empty()).then(|| name.to_owned())
+}
