@@ -72,7 +72,7 @@ fn check(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) {
     let file = File { path: folder.join(name), bytes: bytes.into() };
     let pixels = embedded_pixels(bytes);
     for up_axis in [mesh::UpAxis::Ignore, mesh::UpAxis::Honor] {
-        let (result, peak) = memory::peak(|| mesh::read(&file, &files, mesh::Options { up_axis, ..Default::default() }));
+        let (result, peak) = memory::peak(|| mesh::read(&file, &files, mesh::Options { up_axis }));
         match &result {
             Ok((mesh, _)) => {
                 invariants::check(mesh);

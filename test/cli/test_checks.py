@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from asserted import Watch
+from conftest import robot_of
 from worker import NODE, Worker
 
 PYTHON = """
@@ -75,3 +76,12 @@ def test_an_assertion_that_fails_is_seen_and_told():
     with pytest.raises(AssertionError), Watch() as watch:
         _loops([-1])
     assert watch.asserted
+
+
+def test_tests_of_one_robot_run_in_one_process(request):
+    """pytest-xdist goes by what it appends to the names of tests."""
+    if not request.config.getoption("loadgroup", False):
+        pytest.skip("all tests run in one process here (no --dist loadgroup)")
+    grouped = [(item, item.get_closest_marker("xdist_group")) for item in request.session.items]
+    assert all(group for item, group in grouped if robot_of(item))
+    assert [item.nodeid for item, group in grouped if group and not item.nodeid.endswith(f"@{group.args[0]}")] == []
