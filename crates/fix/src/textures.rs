@@ -7,13 +7,10 @@ use std::sync::Arc;
 
 use image::{DynamicImage, ImageFormat};
 use openusd::sdf::AssetPath;
-use urdf_usd_stage::{Value, read_file};
+use urdf_usd_stage::{Value, asset_bytes};
 
 use super::notes::Notes;
 use super::scene::{Node, Scene};
-
-/// More bytes than a texture has.
-const MOST_BYTES: u64 = 1 << 30;
 
 /// More pixels than a texture has.
 const MOST_PIXELS: u64 = 1 << 28;
@@ -84,7 +81,7 @@ impl Copies<'_> {
         // In a package: `package.usdz[textures/a.png]`.
         let name = source.trim_end_matches(']').rsplit(['/', '[']).next().unwrap_or(source);
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-        let bytes = match read_file(source, MOST_BYTES) {
+        let bytes = match asset_bytes(source) {
             Ok(bytes) => bytes,
             Err(error) => {
                 notes.left(prim, format!("{name} can't be read: {error}"), "put a file there that can be read");

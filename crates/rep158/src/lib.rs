@@ -9,20 +9,13 @@ pub mod codes;
 mod control;
 mod convex;
 mod findings;
-<<<<<<< HEAD
-<<<<<<< HEAD
 mod kinematic;
 mod layers;
-=======
-mod mimic;
->>>>>>> rules2
-mod physics;
-mod ros;
-=======
 mod meshes;
+mod mimic;
 mod physics;
 mod pictures;
->>>>>>> rules3
+mod ros;
 mod rules;
 mod shading;
 mod subject;

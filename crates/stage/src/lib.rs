@@ -23,11 +23,7 @@ pub use open::{OpenError, Options, VariantChoice};
 pub use openusd::sdf::Value;
 pub use places::Places;
 pub use prim::{Arc, ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet};
-<<<<<<< HEAD
-pub use shallow::{DEEPEST, Shallow, on_large_stack, read_file};
-=======
 pub use shallow::{DEEPEST, Shallow, asset_bytes, on_large_stack};
->>>>>>> rules3
 pub use transform::{Local, Op, OpKind, XformStack, rigid};
 pub use value::{array_len, asset_paths, double, double_array, doubles, int_array, numbers, text, texts, vectors, vectors2};
 

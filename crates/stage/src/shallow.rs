@@ -87,13 +87,7 @@ impl Resolver for Shallow {
         if let Some(session) = self.session.as_ref().filter(|_| path == SESSION) {
             return Ok(Box::new(io::Cursor::new(session.clone().into_bytes())));
         }
-<<<<<<< HEAD
-        let file = ar::split_package_relative_path_outer(&path).map_or_else(|| path.to_string(), |(package, _)| package);
-        check_regular(&file, MAX_BYTES)?;
-        let bytes = self.paths.open_asset(resolved_path)?.into_buffer()?;
-=======
         let bytes = asset_bytes(&path)?;
->>>>>>> rules3
         let is_binary = bytes.starts_with(b"PXR-USDC") || bytes.starts_with(b"PK");
         if !is_binary && nesting(&bytes) > DEEPEST {
             return Err(refusal(format!("{path} is nested more than {DEEPEST} deep")));
@@ -130,26 +124,6 @@ impl Resolver for Shallow {
     }
 }
 
-<<<<<<< HEAD
-/// The bytes of a file that a stage names, by where it was found: in a package too, `package.usdz[textures/a.png]`.
-///
-/// # Errors
-/// If it can't be read, is no regular file or has more than `most` bytes.
-pub fn read_file(resolved: &str, most: u64) -> io::Result<Vec<u8>> {
-    let file = ar::split_package_relative_path_outer(resolved).map_or_else(|| resolved.to_owned(), |(package, _)| package);
-    check_regular(&file, most)?;
-    let mut bytes = Vec::new();
-    let asset = DefaultResolver::default().open_asset(&ResolvedPath::new(resolved))?;
-    io::Read::read_to_end(&mut io::Read::take(asset, most + 1), &mut bytes)?;
-    if bytes.len() as u64 > most {
-        return Err(refusal(format!("it has more than {most} bytes")));
-    }
-    Ok(bytes)
-}
-
-/// Asked before it is opened: opening a pipe would wait for its other end, and a device has no end.
-fn check_regular(file: &str, most: u64) -> io::Result<()> {
-=======
 /// The bytes of a file, or of one in a package (`package.usdz[textures/paint.png]`), at a path as [`asset_paths`](super::asset_paths) has
 /// it resolved.
 ///
@@ -159,22 +133,14 @@ pub fn asset_bytes(resolved_path: &str) -> io::Result<Vec<u8>> {
     let package = ar::split_package_relative_path_outer(resolved_path).map(|(package, _)| package);
     let file = package.as_deref().unwrap_or(resolved_path);
     // Asked before it is opened: opening a pipe would wait for its other end, and a device has no end.
->>>>>>> rules3
     let meta = std::fs::metadata(file)?;
     if !meta.is_file() {
         return Err(refusal(format!("{file} is no regular file")));
     }
-<<<<<<< HEAD
-    if meta.len() > most {
-        return Err(refusal(format!("{file} has {} bytes, more than {most}", meta.len())));
-    }
-    Ok(())
-=======
     if meta.len() > MAX_BYTES {
         return Err(refusal(format!("{file} is larger than {} GiB", MAX_BYTES >> 30)));
     }
     Ok(DefaultResolver::default().open_asset(&ResolvedPath::new(resolved_path))?.into_buffer()?.to_vec())
->>>>>>> rules3
 }
 
 fn refusal(reason: String) -> io::Error {
