@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use nalgebra::Matrix4;
 use urdf_usd_stage::{Prim, PrimId, Stage};
 
 use super::physics::{End, Physics, is_body};
@@ -238,6 +239,14 @@ pub fn frames<'a>(stage: &'a Stage, physics: &Physics) -> Vec<Frame<'a>> {
         }
     }
     frames
+}
+
+/// Whether a transform leads from a camera to its optical frame: a turn by 180° about x, and nothing else (§2.8).
+pub fn is_optical(matrix: &Matrix4<f64>) -> bool {
+    /// What rounding to single precision leaves.
+    const SLACK: f64 = 1e-5;
+    let turn = Matrix4::from_diagonal(&[1.0, -1.0, -1.0, 1.0].into());
+    (matrix - turn).abs().max() < SLACK
 }
 
 #[cfg(test)]

@@ -61,8 +61,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for &id in &subject.physics.bodies {
         let prim = &stage[id];
         let has_mass = prim.number("physics:mass").is_some_and(|mass| mass > 0.0);
-        let is_optical = prim.name().ends_with("optical_frame");
-        if has_mass && !is_optical || own(stage, id).iter().any(|&id| is_shape(&stage[id]) || is_collider(&stage[id])) {
+        if has_mass || own(stage, id).iter().any(|&id| is_shape(&stage[id]) || is_collider(&stage[id])) {
             continue;
         }
         let joints = subject.physics.joints_to.get(&id).map_or(&[][..], Vec::as_slice);

@@ -60,9 +60,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let Some(parent) = sensor.prim.parent else { continue };
-        // Where the parent is turned as an optical frame is, the topic looks the right way.
         let is_camera = |&&id: &&PrimId| stage[id].type_name == "Camera" && stage[id].is_present();
         let Some(camera) = stage[parent].children.iter().find(is_camera) else { continue };
+        // A camera in the optical frame, turned back, is the same the other way round.
+        let turned = stage[*camera].local().matrix.try_inverse().map(|back| back * sensor.prim.local().matrix);
+        if turned.is_some_and(|matrix| ros::is_optical(&matrix)) {
+            continue;
+        }
         let message = format!("the topic {} of {of} stands beside the camera {}", sensor.prim.path, stage[*camera].path);
         let help = "move it into a child Xform of the camera with `quatf xformOp:orient = (0, 1, 0, 0)`";
         findings.prim(&RULE.code, sensor.id, None, message, help);
