@@ -186,7 +186,7 @@ pub fn fault_of_name(name: &str) -> Option<String> {
     /// The longest name that all of ROS's middleware takes.
     const LONGEST: usize = 247;
     if name.starts_with('~') {
-        return Some("begins with ~, which stands for a node, and an asset is none".to_owned());
+        return Some("begins with ~, the name of a node, which an asset does not have".to_owned());
     }
     if name.len() > LONGEST {
         return Some(format!("is longer than {LONGEST} characters"));
@@ -197,7 +197,7 @@ pub fn fault_of_name(name: &str) -> Option<String> {
 /// What is wrong with a part of a name between slashes, if anything is.
 pub fn fault_of_segment(segment: &str) -> Option<String> {
     let Some(first) = segment.chars().next() else {
-        return Some("is empty, or has a / at its end or next to another".to_owned());
+        return Some("has an empty part: a / is too many, or nothing stands beside it".to_owned());
     };
     if first.is_ascii_digit() {
         return Some(format!("has a part that begins with the digit {first}"));

@@ -27,6 +27,11 @@ pub const RULE: Rule = Rule {
     {
     }
 
+    def PhysicsFixedJoint "anchor"
+    {
+        rel physics:body1 = </robot/base>
+    }
+
     def Xform "scan" (
         prepend apiSchemas = ["RosTopicAPI"]
     )
@@ -55,6 +60,11 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:type = "sensor_msgs/msg/LaserScan"
         }
     }
+
+    def PhysicsFixedJoint "anchor"
+    {
+        rel physics:body1 = </robot/base>
+    }
 }"#))],
     turn: Turn::Usual,
     check,
@@ -64,10 +74,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     for sensor in ros::interfaces(stage).filter(Interface::is_sensor) {
         let Some(robot) = ros::robot_of(stage, sensor.id).or(stage.default_prim) else { continue };
-        // What has no bodies, such as a camera on a wall, is all one place.
-        let has_bodies = subject.physics.bodies.iter().any(|&body| stage.ancestors(body).any(|id| id == robot));
+        // What has no joints, such as a room with a camera on the wall, has no links either.
+        let is_robot = subject.physics.joints.iter().any(|joint| stage.ancestors(joint.prim).any(|id| id == robot));
         let has_place = stage.ancestors(sensor.id).any(|id| is_body(&stage[id]) || stage[id].has("RosFrameAPI"));
-        if has_bodies && !has_place && !sensor.prim.has("RosFrameAPI") {
+        if is_robot && !has_place && !sensor.prim.has("RosFrameAPI") {
             let of = sensor.text("type").unwrap_or_default();
             let message = format!("the topic {} of {of} stands in no link", sensor.prim.path);
             findings.prim(&RULE.code, sensor.id, None, message, "move it into an Xform of the link that carries the sensor");
