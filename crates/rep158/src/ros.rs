@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use nalgebra::Matrix4;
-use urdf_usd_stage::{Prim, PrimId, Stage};
+use urdf_usd_stage::{Prim, PrimId, Stage, Value};
 
 use super::physics::{End, Physics, is_body};
 
@@ -209,6 +209,16 @@ pub fn fault_of_segment(segment: &str) -> Option<String> {
 /// What is wrong with the name of a TF frame, if anything is; tf2 takes none that begins with a slash.
 pub fn fault_of_frame(name: &str) -> Option<String> {
     if name.starts_with('/') { Some("begins with a /, which tf2 refuses".to_owned()) } else { fault_of_name(name) }
+}
+
+/// What is wrong with the value of an attribute for a frame name, if anything is: `"a b", which contains a space`. An empty one says
+/// nothing.
+pub fn fault_of_frame_value(value: &Value) -> Option<String> {
+    match value {
+        Value::String(name) if name.is_empty() => None,
+        Value::String(name) => fault_of_frame(name).map(|fault| format!("\"{name}\", which {fault}")),
+        _ => Some("not a string".to_owned()),
+    }
 }
 
 /// A TF frame.

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::physics::{End, is_collider, is_shape, own};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::{End, is_collider, is_shape, own};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Non-physical dummy frames must not have PhysicsRigidBodyAPI; RosFrameAPI tracks them.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -35,8 +38,13 @@ pub const RULE: Rule = Rule {
         rel physics:body0 = </robot/base>
         rel physics:body1 = </robot/arm>
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -51,7 +59,9 @@ pub const RULE: Rule = Rule {
     }
 
 
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use urdf_usd_stage::{Prim, PrimId, Stage};
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::{Prim, PrimId, Stage};
 
-use crate::physics::{is_body, is_collider, is_shape, is_visual, own};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::{is_body, is_collider, is_shape, is_visual, own};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -19,7 +19,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "The visual and collision scopes of a link should be sibling children: /{link}/visual and /{link}/collision.",
     section: ("Visual Representation", "§1.3.2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -29,8 +32,13 @@ pub const RULE: Rule = Rule {
         {
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -43,7 +51,9 @@ pub const RULE: Rule = Rule {
             }
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -62,7 +72,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             }
         }
         for (scope, shapes) in scopes {
-            let link = stage[scope].parent.filter(|_| !is_link(&stage[scope])).map_or(&stage[scope].path, |link| &stage[link].path);
+            let link =
+                stage[scope].parent.filter(|_| !is_link(&stage[scope])).map_or(&stage[scope].path, |link| &stage[link].path);
             let message = match shapes.map(|shape| shape.map(|id| &stage[id].path)) {
                 [Some(shape), _] | [_, Some(shape)] if is_shape(&stage[scope]) => {
                     format!("the shape {shape} stands right in the link {link}, and in no visual or collision scope")

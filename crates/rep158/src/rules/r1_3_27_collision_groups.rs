@@ -1,11 +1,11 @@
 //! That a scene can say what of the robot collides with what.
 
-use urdf_usd_stage::{Prim, PrimId};
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::{Prim, PrimId};
 
-use crate::physics::{is_collider, own};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::{is_collider, own};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +17,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Assets should use PhysicsCollisionGroup for collision filtering, and may use PhysicsFilteredPairsAPI for exceptions.",
     section: ("Self-Collision Filtering", "§1.3.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -46,8 +49,13 @@ pub const RULE: Rule = Rule {
         rel physics:body0 = </robot/base>
         rel physics:body1 = </robot/arm>
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -81,7 +89,9 @@ pub const RULE: Rule = Rule {
     {
         prepend rel collection:colliders:includes = </robot>
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -1,12 +1,12 @@
 //! That nothing instanced is a body, a joint or an interface.
 
-use urdf_usd_stage::Prim;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::Prim;
 
-use crate::physics::{is_body, is_joint};
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::{is_body, is_joint};
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -18,7 +18,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Authors must only instance leaf geometry, not prims with PhysicsRigidBodyAPI, joints or Ros*API.",
     section: ("Instanceable Leaves", "§3.5"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "wheel" (
         instanceable = true
@@ -35,8 +38,13 @@ def Scope "parts"
     )
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "wheel" (
         instanceable = true
@@ -51,7 +59,9 @@ def Scope "parts"
     def Xform "wheel"
     {
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

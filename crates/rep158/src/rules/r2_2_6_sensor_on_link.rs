@@ -2,10 +2,10 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::physics::is_body;
-use crate::ros::{self, Interface};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::is_body;
+use crate::ros::{self, Interface};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +17,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Localized interfaces (e.g. Image, LaserScan) must be placed on a child Xform of the physical link.",
     section: ("Interface Placement", "§2.2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -41,8 +44,13 @@ pub const RULE: Rule = Rule {
         uniform token ros:topic:role = "publisher"
         uniform string ros:topic:type = "sensor_msgs/msg/LaserScan"
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -65,7 +73,9 @@ pub const RULE: Rule = Rule {
     {
         rel physics:body1 = </robot/base>
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

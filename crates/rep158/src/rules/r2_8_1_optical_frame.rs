@@ -1,12 +1,12 @@
 //! That images look along +z, as ROS has it.
 
 use nalgebra::Matrix4;
-use urdf_usd_stage::PrimId;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::PrimId;
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -18,7 +18,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "RosTopicAPI and RosFrameAPI must be applied exclusively to a child Xform of the camera that is rotated by 180° about its x axis.",
     section: ("Optical Frames", "§2.8"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -32,8 +35,13 @@ pub const RULE: Rule = Rule {
             uniform token[] xformOpOrder = ["xformOp:orient"]
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -47,7 +55,9 @@ pub const RULE: Rule = Rule {
             uniform token[] xformOpOrder = ["xformOp:orient"]
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

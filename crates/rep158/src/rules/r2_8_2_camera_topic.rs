@@ -1,11 +1,11 @@
 //! That a camera's topics are in its optical frame.
 
-use urdf_usd_stage::PrimId;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::PrimId;
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +17,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Authors must create an optical frame below the camera and apply the camera's RosTopicAPI there.",
     section: ("Optical Frames", "§2.8"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -32,8 +35,13 @@ pub const RULE: Rule = Rule {
         uniform token ros:topic:role = "publisher"
         uniform string ros:topic:type = "sensor_msgs/msg/Image"
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -47,7 +55,9 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:type = "sensor_msgs/msg/Image"
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
