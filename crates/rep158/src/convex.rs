@@ -6,7 +6,7 @@ use urdf_usd_stage::{Prim, int_array, vectors};
 /// How far a point may stand out over a face, in parts of the mesh's size: points are single precision, and hulls are simplified.
 const SLACK: f64 = 1e-3;
 /// How many points are compared with faces: of a larger mesh every so many faces are looked at.
-const MOST_COMPARED: usize = 20_000_000;
+const MOST_COMPARED: usize = 5_000_000;
 
 /// Whether a mesh prim is convex: no point lies outside of the plane of a face. One without readable faces counts as convex.
 pub fn is_convex(mesh: &Prim) -> bool {

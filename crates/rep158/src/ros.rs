@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use urdf_usd_stage::{Prim, PrimId, Stage};
+use nalgebra::Matrix4;
+use urdf_usd_stage::{Prim, PrimId, Stage, Value};
 
 use super::physics::{End, Physics, is_body};
 
@@ -185,7 +186,7 @@ pub fn fault_of_name(name: &str) -> Option<String> {
     /// The longest name that all of ROS's middleware takes.
     const LONGEST: usize = 247;
     if name.starts_with('~') {
-        return Some("begins with ~, which stands for a node, and an asset is none".to_owned());
+        return Some("begins with ~, the name of a node, which an asset does not have".to_owned());
     }
     if name.len() > LONGEST {
         return Some(format!("is longer than {LONGEST} characters"));
@@ -196,7 +197,7 @@ pub fn fault_of_name(name: &str) -> Option<String> {
 /// What is wrong with a part of a name between slashes, if anything is.
 pub fn fault_of_segment(segment: &str) -> Option<String> {
     let Some(first) = segment.chars().next() else {
-        return Some("is empty, or has a / at its end or next to another".to_owned());
+        return Some("has an empty part: a / is too many, or nothing stands beside it".to_owned());
     };
     if first.is_ascii_digit() {
         return Some(format!("has a part that begins with the digit {first}"));
@@ -208,6 +209,16 @@ pub fn fault_of_segment(segment: &str) -> Option<String> {
 /// What is wrong with the name of a TF frame, if anything is; tf2 takes none that begins with a slash.
 pub fn fault_of_frame(name: &str) -> Option<String> {
     if name.starts_with('/') { Some("begins with a /, which tf2 refuses".to_owned()) } else { fault_of_name(name) }
+}
+
+/// What is wrong with the value of an attribute for a frame name, if anything is: `"a b", which contains a space`. An empty one says
+/// nothing.
+pub fn fault_of_frame_value(value: &Value) -> Option<String> {
+    match value {
+        Value::String(name) if name.is_empty() => None,
+        Value::String(name) => fault_of_frame(name).map(|fault| format!("\"{name}\", which {fault}")),
+        _ => Some("not a string".to_owned()),
+    }
 }
 
 /// A TF frame.
@@ -238,6 +249,14 @@ pub fn frames<'a>(stage: &'a Stage, physics: &Physics) -> Vec<Frame<'a>> {
         }
     }
     frames
+}
+
+/// Whether a transform leads from a camera to its optical frame: a turn by 180° about x, and nothing else (§2.8).
+pub fn is_optical(matrix: &Matrix4<f64>) -> bool {
+    /// What rounding to single precision leaves.
+    const SLACK: f64 = 1e-5;
+    let turn = Matrix4::from_diagonal(&[1.0, -1.0, -1.0, 1.0].into());
+    (matrix - turn).abs().max() < SLACK
 }
 
 #[cfg(test)]

@@ -77,3 +77,191 @@ fn codes_are_in_order_and_unique() {
     assert!(ids.is_sorted_by_key(|id| numbers(id)), "{ids:?}");
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
 }
+
+/// A robot of these prims, in text.
+fn robot(prims: &str) -> String {
+    format!("def Xform \"robot\" (\n    prepend apiSchemas = [\"RosContextAPI\"]\n)\n{{\n{prims}\n}}")
+}
+
+/// A body, in text.
+fn body(name: &str, more: &str, schemas: &str) -> String {
+    format!("def Xform \"{name}\" (\n    prepend apiSchemas = [\"PhysicsRigidBodyAPI\"{schemas}]\n)\n{{\n{more}\n}}\n")
+}
+
+/// A joint between prims of the robot, in text; an empty name is the world.
+fn joint(kind: &str, name: &str, ends: [&str; 2], more: &str) -> String {
+    let end = |(index, to): (usize, &&str)| {
+        if to.is_empty() { String::new() } else { format!("rel physics:body{index} = </robot/{to}>\n") }
+    };
+    let ends: String = ends.iter().enumerate().map(end).collect();
+    format!("def Physics{kind}Joint \"{name}\"\n{{\n{ends}{more}\n}}\n")
+}
+
+/// The elements that a rule reports in an asset with `text` as its root layer.
+fn found(text: &str, code: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("robot.usda");
+    std::fs::write(&file, format!("{HEADER}{text}\n")).unwrap();
+    let options = Options { select: vec![format!("REP158-{code}")], ..Options::default() };
+    check(&file, &options).unwrap().into_iter().map(|finding| finding.place.element).collect()
+}
+
+const NONE: [&str; 0] = [];
+
+#[test]
+fn one_articulation_root_for_each_tree() {
+    let root = ", \"PhysicsArticulationRootAPI\"";
+    let two = body("arm", "", root) + &body("gripper", "", root);
+    let fixed = joint("Fixed", "mount", ["arm", "gripper"], "");
+    assert_eq!(found(&robot(&(two.clone() + &fixed)), "1.3.2"), ["/robot/gripper"]);
+    // Two robots in a scene.
+    let anchors = joint("Fixed", "a", ["", "arm"], "") + &joint("Fixed", "b", ["", "gripper"], "");
+    assert_eq!(found(&robot(&(two.clone() + &anchors)), "1.3.2"), NONE);
+    assert_eq!(found(&robot(&(two.clone() + &anchors)), "1.3.12"), NONE);
+    let excluded = joint("Fixed", "mount", ["arm", "gripper"], "bool physics:excludeFromArticulation = true");
+    assert_eq!(found(&robot(&(two.clone() + &excluded)), "1.3.2"), NONE);
+    // The outer one belongs to no body alone, and so to those below it.
+    let nested = robot(&(two + &fixed)).replace("\"RosContextAPI\"", "\"PhysicsArticulationRootAPI\"");
+    assert_eq!(found(&nested, "1.3.2").len(), 2);
+    // On a joint.
+    let bodies = body("arm", "", "") + &body("gripper", "", "");
+    let on_joint = format!("{bodies}{fixed}").replace("\"mount\"", "\"mount\" (apiSchemas = [\"PhysicsArticulationRootAPI\"])");
+    assert_eq!(found(&robot(&on_joint), "1.3.28"), NONE);
+    assert_eq!(found(&robot(&format!("{bodies}{fixed}")), "1.3.28"), ["/robot/arm"]);
+}
+
+#[test]
+fn loops_are_found_through_the_world_and_not_through_what_is_switched_off() {
+    let bodies =
+        body("a", "", "") + &body("b", "", "") + &joint("Fixed", "ab", ["a", "b"], "") + &joint("Fixed", "wa", ["", "a"], "");
+    let second = |more| robot(&(bodies.clone() + &joint("Fixed", "wb", ["", "b"], more)));
+    assert_eq!(found(&second(""), "1.3.12"), ["/robot/wb.physics:excludeFromArticulation"]);
+    assert_eq!(found(&second("bool physics:jointEnabled = false"), "1.3.12"), NONE);
+    assert_eq!(found(&second("bool physics:excludeFromArticulation = true"), "1.3.12"), NONE);
+}
+
+#[test]
+fn joints_lead_to_bodies() {
+    let body = body("a", "def Xform \"shape\"\n{\n}", "") + "def Xform \"wall\"\n{\n}\n";
+    let with = |kind, ends| robot(&(body.clone() + &joint(kind, "j", ends, "")));
+    for (ends, is_wrong) in [(["", "a"], false), (["wall", "a"], false), (["", "a/shape"], false), (["a", ""], false)]
+        .into_iter()
+        .chain([(["a", "a"], true), (["a", "wall"], true), (["", ""], true), (["gone", "a"], true)])
+    {
+        assert_eq!(!found(&with("Revolute", ends), "1.3.11").is_empty(), is_wrong, "{ends:?}");
+    }
+    for (kind, ends, is_wrong) in [
+        ("Fixed", ["", "a"], false),
+        ("Fixed", ["wall", "a"], true),
+        ("Revolute", ["wall", "a"], false),
+        ("Revolute", ["a", ""], true),
+    ] {
+        assert_eq!(!found(&with(kind, ends), "1.3.13").is_empty(), is_wrong, "{kind} {ends:?}");
+    }
+}
+
+#[test]
+fn limits_of_every_kind_are_numbers_in_order() {
+    let wrong = |kind, more| !found(&robot(&joint(kind, "j", ["", ""], more)), "1.3.10").is_empty();
+    assert!(wrong("Prismatic", "float physics:lowerLimit = 1\nfloat physics:upperLimit = 0"));
+    assert!(wrong("Revolute", "float physics:lowerLimit = nan\nfloat physics:upperLimit = 0"));
+    assert!(wrong("Revolute", "float physics:lowerLimit = inf\nfloat physics:upperLimit = inf"));
+    assert!(!wrong("Revolute", "float physics:lowerLimit = -inf\nfloat physics:upperLimit = inf"));
+    assert!(!wrong("Revolute", "float physics:lowerLimit = 0\nfloat physics:upperLimit = 0"));
+    assert!(wrong("Distance", "float physics:minDistance = 2\nfloat physics:maxDistance = 1"));
+    assert!(!wrong("Distance", "float physics:minDistance = 2\nfloat physics:maxDistance = -1"));
+    assert!(wrong("Spherical", "float physics:coneAngle0Limit = 20\nfloat physics:coneAngle1Limit = nan"));
+    let axis = |low, high| {
+        let text =
+            robot(&format!("def PhysicsJoint \"j\" (\n    apiSchemas = [\"PhysicsLimitAPI:rotX\"]\n)\n{{\n{low}\n{high}\n}}"));
+        [found(&text, "1.3.10").len(), found(&text, "1.3.1").len()]
+    };
+    // Locked: that is how UsdPhysics says it.
+    assert_eq!(axis("float limit:rotX:physics:low = 1", "float limit:rotX:physics:high = -1"), [0, 0]);
+    assert_eq!(axis("float limit:rotX:physics:low = nan", "float limit:rotX:physics:high = -1"), [1, 0]);
+    assert_eq!(axis("", "float limit:rotX:physics:high = -1"), [0, 1]);
+}
+
+#[test]
+fn what_is_said_above_a_collider_counts() {
+    let material = "def Material \"m\" (\n    apiSchemas = [\"PhysicsMaterialAPI\"]\n)\n{\nfloat physics:staticFriction = 1\nfloat \
+                    physics:dynamicFriction = 1\nfloat physics:restitution = 0\n}\n";
+    let collider = |above: &str| {
+        robot(&format!(
+            "{material}def Scope \"c\"\n{{\n{above}\ndef Cube \"s\" (\n    apiSchemas = [\"PhysicsCollisionAPI\"]\n)\n{{\n}}\n}}\n"
+        ))
+    };
+    assert_eq!(found(&collider(""), "1.3.4"), ["/robot/c/s.purpose"]);
+    assert_eq!(found(&collider("uniform token purpose = \"guide\""), "1.3.4"), NONE);
+    assert_eq!(found(&collider("rel material:binding:physics = </robot/m>"), "1.3.5"), NONE);
+    // For all purposes is not for physics.
+    assert_eq!(found(&collider("rel material:binding = </robot/m>"), "1.3.5"), ["/robot/c/s.material:binding:physics"]);
+    assert_eq!(
+        found(&collider("rel material:binding:physics = </robot/gone>"), "1.3.5"),
+        ["/robot/c.material:binding:physics"]
+    );
+    assert_eq!(found(&collider("rel material:binding:physics = </robot/c>"), "1.3.5").len(), 4);
+    let collection = |of| {
+        format!(
+            "rel collection:hard:includes = </robot/{of}>\nrel material:binding:collection:physics:hard = [</robot/c.collection:hard>, \
+             </robot/m>]"
+        )
+    };
+    assert_eq!(found(&collider(&collection("c")), "1.3.5"), NONE);
+    assert_eq!(found(&collider(&collection("d")), "1.3.5").len(), 1);
+}
+
+#[test]
+fn a_body_that_an_animation_moves_needs_no_mass() {
+    let with = |attributes| found(&robot(&body("a", attributes, ", \"PhysicsMassAPI\"")), "1.3.3");
+    assert_eq!(with("").len(), 1);
+    assert_eq!(with("float physics:mass = nan").len(), 1);
+    assert_eq!(with("bool physics:kinematicEnabled = true"), NONE);
+}
+
+#[test]
+fn instances_hide_what_stands_in_them() {
+    let part = |schema: &str| {
+        format!(
+            "def Xform \"robot\"\n{{\ndef Xform \"bolt\" (\n    instanceable = true\n    references = </part>\n)\n{{\n}}\n}}\ndef Xform \
+             \"part\"\n{{\ndef Xform \"inner\" (\n    apiSchemas = [\"{schema}\"]\n)\n{{\n}}\n}}"
+        )
+    };
+    assert_eq!(found(&part("RosFrameAPI"), "1.3.8"), ["/robot/bolt"]);
+    assert_eq!(found(&part("PhysicsCollisionAPI"), "1.3.8"), NONE);
+}
+
+#[test]
+fn namespaces_add_up() {
+    let topics = |outer: &str, inner: &str, name: &str| {
+        let topic =
+            format!("def Xform \"t\" (\n    apiSchemas = [\"RosTopicAPI\"]\n)\n{{\nstring ros:topic:name = \"{name}\"\n}}\n");
+        let part = format!(
+            "def Xform \"part\" (\n    apiSchemas = [\"RosContextAPI\"]\n)\n{{\nstring ros:context:namespace = \"{inner}\"\n{topic}}}\n"
+        );
+        found(&robot(&format!("string ros:context:namespace = \"{outer}\"\n{part}")), "2.9.1")
+    };
+    assert_eq!(topics("", "", "clock").len(), 1);
+    assert_eq!(topics("robot_1", "", "clock"), NONE);
+    assert_eq!(topics("robot_1", "camera", "/clock").len(), 1);
+    assert_eq!(topics("robot_1", "/clock", "clock"), NONE);
+}
+
+#[test]
+fn an_optical_frame_is_turned_exactly() {
+    let camera = |orient: &str| {
+        found(
+            &robot(&format!(
+                "def Camera \"c\"\n{{\ndef Xform \"o\" (\n    apiSchemas = [\"RosFrameAPI\"]\n)\n{{\n{orient}\n}}\n}}\n"
+            )),
+            "2.8.1",
+        )
+    };
+    let turned = |angle| format!("float xformOp:rotateX = {angle}\nuniform token[] xformOpOrder = [\"xformOp:rotateX\"]");
+    assert_eq!(camera(&turned("180")), NONE);
+    assert_eq!(camera(&turned("-180")), NONE);
+    assert_eq!(camera(&turned("179")).len(), 1);
+    let about_y = "float xformOp:rotateY = 180\nuniform token[] xformOpOrder = [\"xformOp:rotateY\"]";
+    assert_eq!(camera(about_y).len(), 1);
+    assert_eq!(camera("").len(), 1);
+}

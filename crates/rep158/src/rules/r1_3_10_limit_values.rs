@@ -15,7 +15,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "A joint's limits must be numbers, the lower one not above the upper one.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -36,8 +39,13 @@ pub const RULE: Rule = Rule {
         float physics:lowerLimit = 90
         float physics:upperLimit = -90
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -58,7 +66,9 @@ pub const RULE: Rule = Rule {
         float physics:lowerLimit = -90
         float physics:upperLimit = inf
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -67,7 +77,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for joint in &subject.physics.joints {
         let prim = &subject.stage[joint.prim];
         let mut bounds = match prim.type_name.as_str() {
-            "PhysicsRevoluteJoint" | "PhysicsPrismaticJoint" => vec![("physics:lowerLimit".into(), "physics:upperLimit".into(), true)],
+            "PhysicsRevoluteJoint" | "PhysicsPrismaticJoint" => {
+                vec![("physics:lowerLimit".into(), "physics:upperLimit".into(), true)]
+            }
             // A negative distance means that there is none.
             "PhysicsDistanceJoint" if prim.number("physics:maxDistance").is_none_or(|most| most >= 0.0 || most.is_nan()) => {
                 vec![("physics:minDistance".into(), "physics:maxDistance".into(), true)]
@@ -93,7 +105,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 _ => continue,
             };
             let is_upper = values[0].is_none_or(|value| !value.is_nan()) && values[1].is_some_and(f64::is_nan);
-            let help = "author the lower limit first; in degrees for what turns, in metres for what slides, -inf and inf for none";
+            let help =
+                "author the lower limit first; in degrees for what turns, in metres for what slides, -inf and inf for none";
             findings.prim(&RULE.code, joint.prim, Some(if is_upper { &high } else { &low }), message, help);
         }
     }

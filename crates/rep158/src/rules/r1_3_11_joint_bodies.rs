@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::physics::End;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::End;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Parsers must rebuild the kinematic tree from body0 and body1 alone, so both must lead to bodies; an empty body0 is the world.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -35,8 +38,13 @@ pub const RULE: Rule = Rule {
         rel physics:body0 = </robot/base>
         rel physics:body1 = </robot/leg>
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -55,7 +63,9 @@ pub const RULE: Rule = Rule {
         rel physics:body0 = </robot/base>
         rel physics:body1 = </robot/arm>
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -89,7 +99,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             }
             _ => ("physics:body1", format!("the joint {path} connects no body")),
         };
-        let help = "let physics:body0 lead to the parent link and physics:body1 to the child link, both with PhysicsRigidBodyAPI";
+        let help =
+            "let physics:body0 lead to the parent link and physics:body1 to the child link, both with PhysicsRigidBodyAPI";
         findings.prim(&RULE.code, joint.prim, Some(name), message, help);
     }
 }

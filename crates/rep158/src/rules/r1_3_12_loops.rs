@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::physics::End;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::End;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Articulations must form a spanning tree: joints that close a loop must set physics:excludeFromArticulation = true.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -41,8 +44,13 @@ pub const RULE: Rule = Rule {
         rel physics:body0 = </robot/base>
         rel physics:body1 = </robot/arm>
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -68,7 +76,9 @@ pub const RULE: Rule = Rule {
         rel physics:body1 = </robot/arm>
         uniform bool physics:excludeFromArticulation = true
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

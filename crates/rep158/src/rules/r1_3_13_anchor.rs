@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::physics::End;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::End;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "A fixed robot base must be anchored by a PhysicsFixedJoint with an empty physics:body0.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -35,8 +38,13 @@ pub const RULE: Rule = Rule {
         rel physics:body0 = </robot>
         rel physics:body1 = </robot/base>
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -54,7 +62,9 @@ pub const RULE: Rule = Rule {
     {
         rel physics:body1 = </robot/base>
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

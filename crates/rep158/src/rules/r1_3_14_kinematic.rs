@@ -15,7 +15,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Moving bodies that are animated but not driven by physics should set physics:kinematicEnabled = true.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
@@ -28,8 +31,13 @@ pub const RULE: Rule = Rule {
         }
         uniform token[] xformOpOrder = ["xformOp:translate"]
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
@@ -43,7 +51,9 @@ pub const RULE: Rule = Rule {
         }
         uniform token[] xformOpOrder = ["xformOp:translate"]
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

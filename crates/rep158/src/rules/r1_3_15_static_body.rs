@@ -15,7 +15,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Fixed props must have PhysicsCollisionAPI and omit PhysicsRigidBodyAPI.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
@@ -24,15 +27,22 @@ pub const RULE: Rule = Rule {
         float physics:mass = 1
         bool physics:rigidBodyEnabled = false
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsCollisionAPI"]
     )
     {
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -43,7 +53,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let name = "physics:rigidBodyEnabled";
         if prim.flag(name) == Some(false) {
             let message = format!("the body {} is switched off, so it stands still", prim.path);
-            let help = "take PhysicsRigidBodyAPI away; a robot's base keeps it and is held by a fixed joint with an empty body0";
+            let help =
+                "take PhysicsRigidBodyAPI away; a robot's base keeps it and is held by a fixed joint with an empty body0";
             findings.prim(&RULE.code, id, Some(name), message, help);
         }
     }

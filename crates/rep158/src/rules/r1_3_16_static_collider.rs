@@ -1,11 +1,11 @@
 //! That what stands still can be touched.
 
-use urdf_usd_stage::Prim;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::Prim;
 
-use crate::physics::{is_body, is_collider, is_visual};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::{is_body, is_collider, is_visual};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,15 +17,23 @@ pub const RULE: Rule = Rule {
     },
     demand: "Fixed props must have PhysicsCollisionAPI.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     kind = "component"
 )
 {
     def Cube "shelf"
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     kind = "component"
 )
 {
@@ -34,7 +42,9 @@ pub const RULE: Rule = Rule {
     )
     {
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::physics::{End, is_collider, is_shape, own};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::{End, is_collider, is_shape, own};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Non-physical dummy frames must not have PhysicsRigidBodyAPI; RosFrameAPI tracks them.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -35,8 +38,13 @@ pub const RULE: Rule = Rule {
         rel physics:body0 = </robot/base>
         rel physics:body1 = </robot/arm>
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -51,7 +59,9 @@ pub const RULE: Rule = Rule {
     }
 
 
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -61,8 +71,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for &id in &subject.physics.bodies {
         let prim = &stage[id];
         let has_mass = prim.number("physics:mass").is_some_and(|mass| mass > 0.0);
-        let is_optical = prim.name().ends_with("optical_frame");
-        if has_mass && !is_optical || own(stage, id).iter().any(|&id| is_shape(&stage[id]) || is_collider(&stage[id])) {
+        if has_mass || own(stage, id).iter().any(|&id| is_shape(&stage[id]) || is_collider(&stage[id])) {
             continue;
         }
         let joints = subject.physics.joints_to.get(&id).map_or(&[][..], Vec::as_slice);

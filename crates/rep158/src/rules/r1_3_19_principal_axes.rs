@@ -1,7 +1,7 @@
 //! That inertia says which way it lies.
 
-use urdf_usd_stage::numbers;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::numbers;
 
 use crate::Rule;
 use crate::findings::Findings;
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Converters must decompose inertia into physics:diagonalInertia and physics:principalAxes (a quaternion).",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
@@ -26,8 +29,13 @@ pub const RULE: Rule = Rule {
         float physics:mass = 1
         quatf physics:principalAxes = (1, 1, 0, 0)
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
@@ -37,7 +45,9 @@ pub const RULE: Rule = Rule {
         float physics:mass = 1
         quatf physics:principalAxes = (1, 0, 0, 0)
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

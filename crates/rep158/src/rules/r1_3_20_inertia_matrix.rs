@@ -1,7 +1,7 @@
 //! That there is one inertia only.
 
-use urdf_usd_stage::{array_len, doubles};
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::{array_len, doubles};
 
 use crate::Rule;
 use crate::findings::Findings;
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Custom 6-value inertia attributes must not be authored: physics:diagonalInertia and physics:principalAxes are the only source.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
@@ -24,8 +27,13 @@ pub const RULE: Rule = Rule {
     {
         custom float[] newton:inertia = [1, 0, 0, 1, 0, 1]
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
@@ -35,7 +43,9 @@ pub const RULE: Rule = Rule {
         float physics:mass = 1
         quatf physics:principalAxes = (1, 0, 0, 0)
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -45,15 +55,17 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         for (name, attribute) in prim.attributes.iter() {
             let last = name.rsplit(':').next().unwrap_or_default();
             let of_inertia = name.to_lowercase().contains("inertia") && !name.starts_with("physics:diagonalInertia");
-            let count = attribute.value.as_ref().map_or(0, |value| {
-                array_len(value).or_else(|| doubles(value).map(|all| all.len())).unwrap_or(0)
-            });
+            let count = attribute
+                .value
+                .as_ref()
+                .map_or(0, |value| array_len(value).or_else(|| doubles(value).map(|all| all.len())).unwrap_or(0));
             let is_matrix = of_inertia && (matches!(count, 6 | 9) || attribute.type_name.starts_with("matrix3"));
             // One matrix is reported once: by its first element.
             let is_element = matches!(last.to_lowercase().as_str(), "ixx");
             if is_matrix || is_element {
                 let message = format!("{} has the inertia matrix {name}", prim.path);
-                let help = "author its eigenvalues as physics:diagonalInertia and its axes as physics:principalAxes, and take it away";
+                let help =
+                    "author its eigenvalues as physics:diagonalInertia and its axes as physics:principalAxes, and take it away";
                 findings.prim(&RULE.code, id, Some(name), message, help);
             }
         }

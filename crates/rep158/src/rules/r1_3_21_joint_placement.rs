@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::physics::End;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::End;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Authors should place the joint prim as a sibling of the child link, within the parent link.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -38,8 +41,13 @@ pub const RULE: Rule = Rule {
             rel physics:body1 = </robot/arm>
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -58,7 +66,9 @@ pub const RULE: Rule = Rule {
         rel physics:body0 = </robot/base>
         rel physics:body1 = </robot/arm>
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -70,7 +80,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         if stage[joint.prim].parent == stage[child].parent {
             continue;
         }
-        let message = format!("the joint {} does not stand beside its child link {}", stage[joint.prim].path, stage[child].path);
+        let message =
+            format!("the joint {} does not stand beside its child link {}", stage[joint.prim].path, stage[child].path);
         let place = stage[child].parent.map_or("/", |parent| &stage[parent].path);
         findings.prim(&RULE.code, joint.prim, None, message, format!("move it into {place}"));
     }

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::physics::is_collider;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::is_collider;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,15 +16,23 @@ pub const RULE: Rule = Rule {
     },
     demand: "Assets should have a variant set collision_fidelity, with hulls or primitives by default.",
     section: ("Collisions", "§1.3.1"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Mesh "collision" (
         prepend apiSchemas = ["PhysicsCollisionAPI"]
     )
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Scope "collision" (
         variants = {
@@ -43,7 +51,9 @@ pub const RULE: Rule = Rule {
             }
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -57,7 +67,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let Some((id, first)) = colliders.next() else { return };
     let message = match colliders.count() {
         0 => format!("the collider {} is a mesh and stands in no variant set collision_fidelity", first.path),
-        more => format!("the collider {} and {more} more are meshes and stand in no variant set collision_fidelity", first.path),
+        more => {
+            format!("the collider {} and {more} more are meshes and stand in no variant set collision_fidelity", first.path)
+        }
     };
     let help = "give the collision scopes the variants `convex_hull` (selected) and `trimesh`";
     findings.prim(&RULE.code, id, None, message, help);

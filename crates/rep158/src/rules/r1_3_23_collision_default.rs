@@ -2,10 +2,10 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::convex::is_convex;
-use crate::physics::{collision_fidelity, is_collider};
 use crate::Rule;
+use crate::convex::is_convex;
 use crate::findings::Findings;
+use crate::physics::{collision_fidelity, is_collider};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +17,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "The default variant of collision_fidelity must contain convexHull or primitive shapes.",
     section: ("Collisions", "§1.3.1"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Scope "collision" (
         variants = {
@@ -40,8 +43,13 @@ pub const RULE: Rule = Rule {
             }
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Scope "collision" (
         variants = {
@@ -64,7 +72,9 @@ pub const RULE: Rule = Rule {
             }
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -72,7 +82,8 @@ pub const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present() && prim.type_name == "Mesh" && is_collider(prim)) {
-        let Some(set) = collision_fidelity(stage, id).filter(|set| set.selection.is_some() && set.selection == set.authored) else {
+        let Some(set) = collision_fidelity(stage, id).filter(|set| set.selection.is_some() && set.selection == set.authored)
+        else {
             continue;
         };
         let message = match prim.text("physics:approximation") {
@@ -81,7 +92,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             Some("none") | None => format!("the collider {} is a mesh that is not convex", prim.path),
             Some(other) => format!("the collider {} collides as `{other}`", prim.path),
         };
-        let help = format!("put its convex hull into the variant {}, and what it is now into another", set.selection.as_deref().unwrap_or_default());
+        let help = format!(
+            "put its convex hull into the variant {}, and what it is now into another",
+            set.selection.as_deref().unwrap_or_default()
+        );
         findings.prim(&RULE.code, id, Some("physics:approximation"), message, help);
     }
 }

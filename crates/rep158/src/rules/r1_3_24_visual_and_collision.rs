@@ -1,11 +1,13 @@
 //! That a link keeps what is seen apart from what is touched.
 
-use urdf_usd_stage::{PrimId, Stage};
-use urdf_usd_diagnostic::{Code, Severity, Turn};
+use std::collections::BTreeMap;
 
-use crate::physics::{is_body, is_collider, is_shape, is_visual, own};
+use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::{Prim, PrimId, Stage};
+
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::{is_body, is_collider, is_shape, is_visual, own};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +19,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "The visual and collision scopes of a link should be sibling children: /{link}/visual and /{link}/collision.",
     section: ("Visual Representation", "§1.3.2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -27,8 +32,13 @@ pub const RULE: Rule = Rule {
         {
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -41,7 +51,9 @@ pub const RULE: Rule = Rule {
             }
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -49,35 +61,46 @@ pub const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     for &body in &subject.physics.bodies {
-        let path = &stage[body].path;
-        for &child in stage[body].children.iter().filter(|&&child| !is_body(&stage[child])) {
-            let prim = &stage[child];
-            let mut seen = own(stage, child).into_iter().filter(|&id| stage[id].is_present());
-            let (mut visual, mut collider) = (None, None);
-            seen.by_ref().for_each(|id| {
-                if is_collider(&stage[id]) {
-                    collider = collider.or(Some(id));
-                } else if is_visual(stage, id) && !has_collider_above(stage, id, child) {
-                    visual = visual.or(Some(id));
+        // What is seen and what is touched, by the scope that they stand in.
+        let mut scopes: BTreeMap<PrimId, [Option<PrimId>; 2]> = BTreeMap::new();
+        for id in own(stage, body).into_iter().filter(|&id| stage[id].is_present()) {
+            let scope = scope(stage, id);
+            if is_collider(&stage[id]) {
+                scopes.entry(scope).or_default()[1].get_or_insert(id);
+            } else if is_visual(stage, id) && !is_in_collider(stage, id) {
+                scopes.entry(scope).or_default()[0].get_or_insert(id);
+            }
+        }
+        for (scope, shapes) in scopes {
+            let link =
+                stage[scope].parent.filter(|_| !is_link(&stage[scope])).map_or(&stage[scope].path, |link| &stage[link].path);
+            let message = match shapes.map(|shape| shape.map(|id| &stage[id].path)) {
+                [Some(shape), _] | [_, Some(shape)] if is_shape(&stage[scope]) => {
+                    format!("the shape {shape} stands right in the link {link}, and in no visual or collision scope")
                 }
-            });
-            let message = match (visual, collider) {
-                _ if prim.is_present() && is_shape(prim) => {
-                    format!("the shape {} stands right in the link {path}, and in no visual or collision scope", prim.path)
+                [Some(seen), Some(touched)] => {
+                    format!("the link {link} has what is seen ({seen}) and what is touched ({touched}) in one place")
                 }
-                (Some(visual), Some(collider)) => format!(
-                    "the link {path} has what is seen ({}) and what is touched ({}) in one place",
-                    stage[visual].path, stage[collider].path
-                ),
                 _ => continue,
             };
             let help = "move what is seen into a child `visual` of the link and what is touched into a child `collision`";
-            findings.prim(&RULE.code, child, None, message, help);
+            findings.prim(&RULE.code, scope, None, message, help);
         }
     }
 }
 
-/// Whether a prim stands in a collider that is `top` or stands in it: it is a part of what is touched.
-fn has_collider_above(stage: &Stage, id: PrimId, top: PrimId) -> bool {
-    id != top && stage.ancestors(id).take_while(|&above| Some(above) != stage[top].parent).any(|above| is_collider(&stage[above]))
+/// Whether a prim is a link: a body, or a frame in one.
+fn is_link(prim: &Prim) -> bool {
+    is_body(prim) || prim.has("RosFrameAPI")
+}
+
+/// The child of a link that a shape stands in: itself, or a prim above.
+fn scope(stage: &Stage, id: PrimId) -> PrimId {
+    let within = std::iter::once(id).chain(stage.ancestors(id)).take_while(|&id| !is_link(&stage[id]));
+    within.last().unwrap_or(id)
+}
+
+/// Whether a shape stands in a collider: it is a part of what is touched.
+fn is_in_collider(stage: &Stage, id: PrimId) -> bool {
+    stage.ancestors(id).take_while(|&above| !is_link(&stage[above])).any(|above| is_collider(&stage[above]))
 }

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::physics::is_collider;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::is_collider;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "visual_representation has mesh_medium by default, and mesh_high, mesh_low and volumetric_splat; colliders are not subject to it.",
     section: ("Visual Representation", "§1.3.2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Scope "visual" (
         variants = {
@@ -32,8 +35,13 @@ pub const RULE: Rule = Rule {
             }
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Scope "visual" (
         variants = {
@@ -49,7 +57,9 @@ pub const RULE: Rule = Rule {
             }
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -61,7 +71,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let path = &prim.path;
         let strange: Vec<&str> = set.variants.iter().map(String::as_str).filter(|name| !NAMES.contains(name)).collect();
         if !strange.is_empty() {
-            let message = format!("visual_representation of {path} has the variant {}, which programs do not know", strange.join(", "));
+            let message =
+                format!("visual_representation of {path} has the variant {}, which programs do not know", strange.join(", "));
             findings.prim(&RULE.code, id, None, message, format!("name its variants {}", NAMES.join(", ")));
         }
         if !set.variants.iter().any(|name| name == NAMES[0]) {

@@ -1,23 +1,26 @@
 //! That a scene can say what of the robot collides with what.
 
-use urdf_usd_stage::{Prim, PrimId};
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::{Prim, PrimId};
 
-use crate::physics::{is_collider, own};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::{is_collider, own};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
     code: Code {
         id: "REP158-1.3.27",
         severity: Severity::Warning,
-        meaning: "A robot with colliders is in no collision group, or what is filtered does not exist.",
+        meaning: "A robot with colliders is in no collision group.",
         outcome: "Scenes have to name every link to filter collisions.",
     },
     demand: "Assets should use PhysicsCollisionGroup for collision filtering, and may use PhysicsFilteredPairsAPI for exceptions.",
     section: ("Self-Collision Filtering", "§1.3.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -46,8 +49,13 @@ pub const RULE: Rule = Rule {
         rel physics:body0 = </robot/base>
         rel physics:body1 = </robot/arm>
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -81,22 +89,15 @@ pub const RULE: Rule = Rule {
     {
         prepend rel collection:colliders:includes = </robot>
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present()) {
-        for name in ["physics:filteredPairs", "physics:filteredGroups", "collection:colliders:includes"] {
-            let is_asked = name != "collection:colliders:includes" || prim.type_name == "PhysicsCollisionGroup";
-            for target in prim.targets(name).iter().filter(|target| is_asked && stage.at(target).is_none()) {
-                let message = format!("{} has {target} in {name}, which does not exist", prim.path);
-                findings.prim(&RULE.code, id, Some(name), message, "correct the path, or take it away");
-            }
-        }
-    }
     let is_group = |prim: &Prim| prim.is_present() && prim.type_name == "PhysicsCollisionGroup";
     if stage.prims.iter().any(is_group) {
         return;

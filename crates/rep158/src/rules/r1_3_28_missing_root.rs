@@ -15,7 +15,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Assets should be self-contained with an articulation root for standalone use.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "base" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
@@ -34,8 +37,13 @@ pub const RULE: Rule = Rule {
         rel physics:body0 = </robot/base>
         rel physics:body1 = </robot/arm>
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["PhysicsArticulationRootAPI"]
 )
 {
@@ -56,7 +64,9 @@ pub const RULE: Rule = Rule {
         rel physics:body0 = </robot/base>
         rel physics:body1 = </robot/arm>
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

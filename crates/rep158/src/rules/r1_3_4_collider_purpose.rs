@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::physics::{collision_fidelity, is_collider, purpose};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::{collision_fidelity, is_collider, purpose};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Collision geometries should specify purpose = \"guide\" and physics:approximation = \"none\".",
     section: ("Collisions", "§1.3.1"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Mesh "collision" (
         prepend apiSchemas = ["PhysicsCollisionAPI", "PhysicsMeshCollisionAPI"]
@@ -24,8 +27,13 @@ pub const RULE: Rule = Rule {
     {
         uniform token physics:approximation = "convexDecomposition"
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Mesh "collision" (
         prepend apiSchemas = ["PhysicsCollisionAPI", "PhysicsMeshCollisionAPI"]
@@ -41,7 +49,9 @@ pub const RULE: Rule = Rule {
     {
         uniform token purpose = "guide"
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use urdf_usd_stage::{PrimId, Stage};
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::{PrimId, Stage};
 
-use crate::physics::{bound_material, is_collider};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::{bound_material, is_collider};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -19,7 +19,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Collision geometry must have a Material with PhysicsMaterialAPI bound for the purpose physics, with static and dynamic friction and restitution.",
     section: ("Contact Physics", "§1.3.4"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Cube "collision" (
         prepend apiSchemas = ["PhysicsCollisionAPI", "MaterialBindingAPI"]
@@ -35,8 +38,13 @@ pub const RULE: Rule = Rule {
         float physics:dynamicFriction = 0.6
         float physics:restitution = 0
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Cube "collision" (
         prepend apiSchemas = ["PhysicsCollisionAPI", "MaterialBindingAPI"]
@@ -53,7 +61,9 @@ pub const RULE: Rule = Rule {
         float physics:restitution = 0
         float physics:staticFriction = 0.8
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::mimic;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::mimic;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "A mimic joint must be revolute or prismatic and must follow exactly one such joint, never itself through others.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "finger" (
         prepend apiSchemas = ["MimicJointAPI"]
@@ -28,8 +31,13 @@ pub const RULE: Rule = Rule {
     def PhysicsRevoluteJoint "thumb"
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "finger" (
         prepend apiSchemas = ["MimicJointAPI"]
@@ -41,7 +49,9 @@ pub const RULE: Rule = Rule {
     def PhysicsRevoluteJoint "thumb"
     {
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -1,12 +1,12 @@
 //! That nothing instanced is a body, a joint or an interface.
 
-use urdf_usd_stage::Prim;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::Prim;
 
-use crate::physics::{is_body, is_joint};
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::{is_body, is_joint};
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -18,7 +18,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Authors must only instance leaf geometry, not prims with PhysicsRigidBodyAPI, joints or Ros*API.",
     section: ("Instanceable Leaves", "§3.5"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "wheel" (
         instanceable = true
@@ -35,8 +38,13 @@ def Scope "parts"
     )
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "wheel" (
         instanceable = true
@@ -51,7 +59,9 @@ def Scope "parts"
     def Xform "wheel"
     {
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -62,24 +72,24 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let told = stage.subtree(id).find_map(|id| Some((&stage[id], what_moves(&stage[id])?)));
         let Some((found, what)) = told else { continue };
         let message = if found.path == prim.path {
-            format!("{} is instanceable and is {what}", prim.path)
+            format!("{} is instanceable and {what}", prim.path)
         } else {
-            format!("{} is instanceable and contains {}, which is {what}", prim.path, found.path)
+            format!("{} is instanceable and contains {}, which {what}", prim.path, found.path)
         };
         findings.prim(&RULE.code, id, None, message, "instance the visual or collision geometry below it instead");
     }
 }
 
-/// What a prim is that can not be instanced.
+/// Why a prim can not be instanced, if it can't.
 fn what_moves(prim: &Prim) -> Option<String> {
     if !prim.is_active {
         return None;
     }
-    let of_ros = || ros::schemas(prim).next().map(|schema| format!("a prim with {schema}"));
+    let of_ros = || ros::schemas(prim).next().map(|schema| format!("has {schema}"));
     if is_body(prim) {
-        Some("a body".to_owned())
+        Some("is a body".to_owned())
     } else if is_joint(prim) {
-        Some("a joint".to_owned())
+        Some("is a joint".to_owned())
     } else {
         of_ros()
     }

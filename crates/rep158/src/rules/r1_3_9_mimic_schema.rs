@@ -15,7 +15,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Authors must use ExtendedPhysics* schemas for mimic joints.",
     section: ("Physics", "§1.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "finger" (
         prepend apiSchemas = ["MimicJointAPI"]
@@ -27,8 +30,13 @@ pub const RULE: Rule = Rule {
     def PhysicsRevoluteJoint "thumb"
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "finger" (
         prepend apiSchemas = ["ExtendedPhysicsMimicAPI"]
@@ -40,7 +48,9 @@ pub const RULE: Rule = Rule {
     def PhysicsRevoluteJoint "thumb"
     {
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -15,19 +15,29 @@ pub const RULE: Rule = Rule {
     },
     demand: "The custom property ros:joint:name may be applied to all joints; without it simulators use the prim name.",
     section: ("Custom ROS joint names", "§2.10"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
         custom string ros:joint:name = "hip"
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

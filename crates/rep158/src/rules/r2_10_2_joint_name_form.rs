@@ -1,11 +1,11 @@
 //! That a joint's name for ROS is one.
 
-use urdf_usd_stage::Value;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::Value;
 
-use crate::physics::is_joint;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::is_joint;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,20 +17,30 @@ pub const RULE: Rule = Rule {
     },
     demand: "The custom property ros:joint:name, on prims of the UsdPhysicsJoint types, is the single source of truth for the joint's name.",
     section: ("Custom ROS joint names", "§2.10"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
         custom string ros:joint:name = ""
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
         custom string ros:joint:name = "hip"
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -45,6 +55,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             Value::String(_) => continue,
             _ => format!("the joint {} has a name for ROS that is no string", prim.path),
         };
-        findings.prim(&RULE.code, id, Some(name), message, "author `custom string ros:joint:name` on the joint, or take it away");
+        findings.prim(
+            &RULE.code,
+            id,
+            Some(name),
+            message,
+            "author `custom string ros:joint:name` on the joint, or take it away",
+        );
     }
 }

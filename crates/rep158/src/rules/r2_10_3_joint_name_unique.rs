@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use urdf_usd_stage::PrimId;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::PrimId;
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -20,7 +20,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "ros:joint:name is the identity of a joint for ROS, so no two joints of a robot may share it.",
     section: ("Custom ROS joint names", "§2.10"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
@@ -31,8 +34,13 @@ pub const RULE: Rule = Rule {
     {
         custom string ros:joint:name = "hip"
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
@@ -43,7 +51,9 @@ pub const RULE: Rule = Rule {
     {
         custom string ros:joint:name = "knee"
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -60,7 +70,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             }
             Entry::Occupied(taken) => {
                 let message = format!("the joint {} is called {name} in ROS, as {} is", prim.path, stage[*taken.get()].path);
-                findings.prim(&RULE.code, joint.prim, Some("ros:joint:name"), message, "give one of them another ros:joint:name");
+                findings.prim(
+                    &RULE.code,
+                    joint.prim,
+                    Some("ros:joint:name"),
+                    message,
+                    "give one of them another ros:joint:name",
+                );
             }
         }
     }

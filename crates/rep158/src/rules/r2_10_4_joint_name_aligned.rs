@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,20 +16,30 @@ pub const RULE: Rule = Rule {
     },
     demand: "Authors should keep ros:joint:name and the prim name aligned where naming rules permit.",
     section: ("Custom ROS joint names", "§2.10"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
         custom string ros:joint:name = "knee"
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
         custom string ros:joint:name = "hip"
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

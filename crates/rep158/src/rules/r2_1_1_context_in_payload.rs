@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,30 +16,56 @@ pub const RULE: Rule = Rule {
     },
     demand: "RosContextAPI prims must reside outside payload arcs.",
     section: ("Hierarchical Namespace Concatenation", "§2.1.1"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[
+        (
+            "robot.usda",
+            Some(
+                r#"def Xform "robot" (
     payload = @gripper.usda@</gripper>
 )
 {
-}"#)), ("gripper.usda", Some(r#"def Xform "gripper"
+}"#,
+            ),
+        ),
+        (
+            "gripper.usda",
+            Some(
+                r#"def Xform "gripper"
 {
     def Xform "camera" (
         prepend apiSchemas = ["RosContextAPI"]
     )
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+            ),
+        ),
+    ],
+    keeps: &[
+        (
+            "robot.usda",
+            Some(
+                r#"def Xform "robot" (
     references = @gripper.usda@</gripper>
 )
 {
-}"#)), ("gripper.usda", Some(r#"def Xform "gripper"
+}"#,
+            ),
+        ),
+        (
+            "gripper.usda",
+            Some(
+                r#"def Xform "gripper"
 {
     def Xform "camera" (
         prepend apiSchemas = ["RosContextAPI"]
     )
     {
     }
-}"#))],
+}"#,
+            ),
+        ),
+    ],
     turn: Turn::Usual,
     check,
 };
@@ -47,6 +73,12 @@ pub const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (id, prim) in ros::contexts(subject.stage).filter(|(_, prim)| prim.in_payload) {
         let message = format!("{} has RosContextAPI, but is there only when its payload is loaded", prim.path);
-        findings.prim(&RULE.code, id, None, message, "bring the prim in by a reference, or move RosContextAPI above the payload");
+        findings.prim(
+            &RULE.code,
+            id,
+            None,
+            message,
+            "bring the prim in by a reference, or move RosContextAPI above the payload",
+        );
     }
 }

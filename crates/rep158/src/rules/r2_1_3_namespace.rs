@@ -1,11 +1,11 @@
 //! That namespaces are names of ROS.
 
-use urdf_usd_stage::Value;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::Value;
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,18 +17,28 @@ pub const RULE: Rule = Rule {
     },
     demand: "A namespace is a bare name without / at its ends, or begins with / to start anew; ~ and {} are not allowed.",
     section: ("Hierarchical Namespace Concatenation", "§2.1.1"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
     uniform string ros:context:namespace = "robot-1"
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
     uniform string ros:context:namespace = "robot_1"
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use urdf_usd_stage::{ArcKind, PrimId};
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::{ArcKind, PrimId};
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -20,7 +20,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Each robot instance must carry a unique ros:context:namespace; duplicate sub-assets must carry distinct ones.",
     section: ("Hierarchical Namespace Concatenation", "§2.1.1"),
-    breaks: &[("robot.usda", Some(r#"def Xform "world"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "world"
 {
     def Xform "left" (
         prepend apiSchemas = ["RosContextAPI"]
@@ -35,8 +38,13 @@ pub const RULE: Rule = Rule {
     {
         uniform string ros:context:namespace = "robot_1"
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "world"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "world"
 {
     def Xform "left" (
         prepend apiSchemas = ["RosContextAPI"]
@@ -51,7 +59,9 @@ pub const RULE: Rule = Rule {
     {
         uniform string ros:context:namespace = "robot_2"
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -62,7 +72,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (id, prim) in ros::contexts(stage) {
         // Parts of a robot may share a namespace if they are not the same part twice.
         let is_robot = ros::robot_of(stage, id) == Some(id);
-        let arcs = prim.arcs.iter().filter(|arc| arc.kind == ArcKind::Reference).map(|arc| format!("{}{}", arc.asset, arc.prim));
+        let arcs =
+            prim.arcs.iter().filter(|arc| arc.kind == ArcKind::Reference).map(|arc| format!("{}{}", arc.asset, arc.prim));
         let part: Vec<String> = if is_robot { Vec::new() } else { arcs.collect() };
         if !is_robot && part.is_empty() {
             continue;

@@ -1,11 +1,11 @@
 //! That a robot can be put elsewhere with a namespace of its own.
 
-use urdf_usd_stage::PrimId;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::PrimId;
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +17,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "A modular asset's root namespace must be authored on its defaultPrim.",
     section: ("Hierarchical Namespace Concatenation", "§2.1.1"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     kind = "component"
 )
 {
@@ -26,13 +29,20 @@ pub const RULE: Rule = Rule {
     )
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     kind = "component"
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -48,6 +58,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let is_top = |id: PrimId| ros::robot_of(stage, id) == Some(id);
     for (id, prim) in ros::contexts(stage).filter(|(id, _)| is_top(*id)) {
         let message = format!("{} has RosContextAPI, but the default prim {} has not", prim.path, stage[root].path);
-        findings.prim(&RULE.code, id, None, message, format!("apply RosContextAPI to {}, with the namespace", stage[root].path));
+        findings.prim(
+            &RULE.code,
+            id,
+            None,
+            message,
+            format!("apply RosContextAPI to {}, with the namespace", stage[root].path),
+        );
     }
 }

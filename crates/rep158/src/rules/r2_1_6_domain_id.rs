@@ -1,11 +1,11 @@
 //! That the ROS domain exists.
 
-use urdf_usd_stage::Value;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::Value;
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,18 +17,28 @@ pub const RULE: Rule = Rule {
     },
     demand: "int ros:context:domain_id overrides the ROS domain; ROS has the domains 0 to 232.",
     section: ("The ROS Context (RosContextAPI)", "§2.1"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
     uniform int ros:context:domain_id = 300
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
     uniform int ros:context:domain_id = 42
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -42,6 +52,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             Some(_) => "no int".to_owned(),
         };
         let message = format!("the ROS domain of {} is {said}", prim.path);
-        findings.prim(&RULE.code, id, Some(name), message, "author an int from 0 to 232, or take it away: ROS_DOMAIN_ID counts then");
+        findings.prim(
+            &RULE.code,
+            id,
+            Some(name),
+            message,
+            "author an int from 0 to 232, or take it away: ROS_DOMAIN_ID counts then",
+        );
     }
 }

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,30 +16,56 @@ pub const RULE: Rule = Rule {
     },
     demand: "Prims bearing Ros*API schemas must reside outside payloads.",
     section: ("Interface Placement", "§2.2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[
+        (
+            "robot.usda",
+            Some(
+                r#"def Xform "robot" (
     payload = @gripper.usda@</gripper>
 )
 {
-}"#)), ("gripper.usda", Some(r#"def Xform "gripper"
+}"#,
+            ),
+        ),
+        (
+            "gripper.usda",
+            Some(
+                r#"def Xform "gripper"
 {
     def Xform "camera" (
         prepend apiSchemas = ["RosTopicAPI"]
     )
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+            ),
+        ),
+    ],
+    keeps: &[
+        (
+            "robot.usda",
+            Some(
+                r#"def Xform "robot" (
     references = @gripper.usda@</gripper>
 )
 {
-}"#)), ("gripper.usda", Some(r#"def Xform "gripper"
+}"#,
+            ),
+        ),
+        (
+            "gripper.usda",
+            Some(
+                r#"def Xform "gripper"
 {
     def Xform "camera" (
         prepend apiSchemas = ["RosTopicAPI"]
     )
     {
     }
-}"#))],
+}"#,
+            ),
+        ),
+    ],
     turn: Turn::Usual,
     check,
 };

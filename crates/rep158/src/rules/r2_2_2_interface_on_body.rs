@@ -2,10 +2,10 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::physics::is_body;
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::is_body;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +17,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Interfaces must be placed on a child Xform of the physical link, or on logical prims apart from the links.",
     section: ("Interface Placement", "§2.2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -27,8 +30,13 @@ pub const RULE: Rule = Rule {
     {
         
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -42,14 +50,27 @@ pub const RULE: Rule = Rule {
         {
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for interface in ros::interfaces(subject.stage).filter(|interface| is_body(interface.prim)) {
-        let message = format!("the body {} is a {} itself: it has {}", interface.prim.path, interface.kind.word(), interface.kind.schema());
-        findings.prim(&RULE.code, interface.id, None, message, "add a child Xform and move the ROS schema and its attributes there");
+        let message = format!(
+            "the body {} is a {} itself: it has {}",
+            interface.prim.path,
+            interface.kind.word(),
+            interface.kind.schema()
+        );
+        findings.prim(
+            &RULE.code,
+            interface.id,
+            None,
+            message,
+            "add a child Xform and move the ROS schema and its attributes there",
+        );
     }
 }

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Robot-wide interfaces should be placed on logical prims that descend from the RosContextAPI prim.",
     section: ("Interface Placement", "§2.2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Scope "Interfaces"
     {
@@ -26,8 +29,13 @@ pub const RULE: Rule = Rule {
         {
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -39,7 +47,9 @@ pub const RULE: Rule = Rule {
         {
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -48,6 +58,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     for interface in ros::interfaces(stage).filter(|interface| ros::robot_of(stage, interface.id).is_none()) {
         let message = format!("the {} {} stands in no RosContextAPI prim", interface.kind.word(), interface.prim.path);
-        findings.prim(&RULE.code, interface.id, None, message, "apply RosContextAPI to the robot's root prim, and keep interfaces below it");
+        findings.prim(
+            &RULE.code,
+            interface.id,
+            None,
+            message,
+            "apply RosContextAPI to the robot's root prim, and keep interfaces below it",
+        );
     }
 }

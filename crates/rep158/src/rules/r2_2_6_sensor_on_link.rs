@@ -2,10 +2,10 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::physics::is_body;
-use crate::ros::{self, Interface};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::is_body;
+use crate::ros::{self, Interface};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +17,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Localized interfaces (e.g. Image, LaserScan) must be placed on a child Xform of the physical link.",
     section: ("Interface Placement", "§2.2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -25,6 +28,11 @@ pub const RULE: Rule = Rule {
         prepend apiSchemas = ["PhysicsRigidBodyAPI"]
     )
     {
+    }
+
+    def PhysicsFixedJoint "anchor"
+    {
+        rel physics:body1 = </robot/base>
     }
 
     def Xform "scan" (
@@ -36,8 +44,13 @@ pub const RULE: Rule = Rule {
         uniform token ros:topic:role = "publisher"
         uniform string ros:topic:type = "sensor_msgs/msg/LaserScan"
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -55,7 +68,14 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:type = "sensor_msgs/msg/LaserScan"
         }
     }
-}"#))],
+
+    def PhysicsFixedJoint "anchor"
+    {
+        rel physics:body1 = </robot/base>
+    }
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -64,10 +84,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     for sensor in ros::interfaces(stage).filter(Interface::is_sensor) {
         let Some(robot) = ros::robot_of(stage, sensor.id).or(stage.default_prim) else { continue };
-        // What has no bodies, such as a camera on a wall, is all one place.
-        let has_bodies = subject.physics.bodies.iter().any(|&body| stage.ancestors(body).any(|id| id == robot));
+        // What has no joints, such as a room with a camera on the wall, has no links either.
+        let is_robot = subject.physics.joints.iter().any(|joint| stage.ancestors(joint.prim).any(|id| id == robot));
         let has_place = stage.ancestors(sensor.id).any(|id| is_body(&stage[id]) || stage[id].has("RosFrameAPI"));
-        if has_bodies && !has_place && !sensor.prim.has("RosFrameAPI") {
+        if is_robot && !has_place && !sensor.prim.has("RosFrameAPI") {
             let of = sensor.text("type").unwrap_or_default();
             let message = format!("the topic {} of {of} stands in no link", sensor.prim.path);
             findings.prim(&RULE.code, sensor.id, None, message, "move it into an Xform of the link that carries the sensor");

@@ -2,10 +2,10 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::physics::is_body;
-use crate::ros::{self, Interface};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::physics::is_body;
+use crate::ros::{self, Interface};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +17,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Robot-wide interfaces (e.g. JointState, FollowJointTrajectory) should be on logical prims, apart from the rigid bodies.",
     section: ("Interface Placement", "§2.2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -35,8 +38,13 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:type = "sensor_msgs/msg/JointState"
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -58,7 +66,9 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:type = "sensor_msgs/msg/JointState"
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Assets must not duplicate the same ROS interface in another form.",
     section: ("ROS Integration Schemas", "§2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -41,8 +44,13 @@ pub const RULE: Rule = Rule {
             token node:type = "isaacsim.ros2.bridge.ROS2PublishJointState"
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -58,7 +66,9 @@ pub const RULE: Rule = Rule {
             uniform double ros:topic:publish_rate = 50
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -68,7 +78,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let declared: Vec<&str> = ros::interfaces(stage).filter_map(|interface| interface.text("name")).map(ros::last).collect();
     for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present()) {
         let Some(node) = prim.text("node:type").filter(|node| node.to_lowercase().contains("ros2")) else { continue };
-        let names = ["inputs:topicName", "inputs:serviceName", "inputs:actionName"].into_iter().filter_map(|name| prim.text(name));
+        let names =
+            ["inputs:topicName", "inputs:serviceName", "inputs:actionName"].into_iter().filter_map(|name| prim.text(name));
         for name in names.filter(|name| declared.contains(&ros::last(name))) {
             let message = format!("the graph node {} ({node}) offers {name}, which the asset declares already", prim.path);
             findings.prim(&RULE.code, id, None, message, "take the node away: simulators make it from the declaration");

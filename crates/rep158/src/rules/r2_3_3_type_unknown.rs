@@ -1,11 +1,11 @@
 //! That types exist.
 
-use urdf_usd_diagnostic::{Suggestions, did_you_mean};
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_diagnostic::{Suggestions, did_you_mean};
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +17,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Tooling must look ros:*:type up in the sourced ROS environment, and warn of a type that is not found.",
     section: ("Interface Resolution", "§2.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -33,8 +36,13 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:type = "sensor_msgs/msg/JointStates"
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -50,7 +58,9 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:type = "sensor_msgs/msg/JointState"
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -63,9 +73,17 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let near = suggestions.nearest(name, known.iter().map(String::as_str));
         let package = name.split('/').next().unwrap_or_default();
         let has_package = known.iter().any(|other| other.split('/').next() == Some(package));
-        let message = format!("the {} {} has the type {name}, which the workspace does not have", interface.kind.word(), interface.prim.path);
+        let message = format!(
+            "the {} {} has the type {name}, which the workspace does not have",
+            interface.kind.word(),
+            interface.prim.path
+        );
         let help = did_you_mean(near).unwrap_or_else(|| {
-            if has_package { format!("see `ros2 interface package {package}` for what there is") } else { format!("install the package {package}, or correct the name") }
+            if has_package {
+                format!("see `ros2 interface package {package}` for what there is")
+            } else {
+                format!("install the package {package}, or correct the name")
+            }
         });
         findings.prim(&RULE.code, interface.id, Some(&interface.attribute("type")), message, help);
     }

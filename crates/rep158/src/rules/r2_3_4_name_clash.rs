@@ -5,9 +5,9 @@ use std::collections::hash_map::Entry;
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::ros::{self, Interface, Kind};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros::{self, Interface, Kind};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -19,7 +19,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "A topic has one type; a service or an action has one server (ROS 2).",
     section: ("Interface Resolution", "§2.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -38,8 +41,13 @@ pub const RULE: Rule = Rule {
         uniform string ros:topic:name = "state"
         uniform string ros:topic:type = "std_msgs/msg/Bool"
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -58,7 +66,9 @@ pub const RULE: Rule = Rule {
         uniform string ros:topic:name = "state"
         uniform string ros:topic:type = "std_msgs/msg/String"
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

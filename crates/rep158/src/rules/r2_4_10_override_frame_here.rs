@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::ros::{self, Kind};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros::{self, Kind};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "override_frame_id must only be used for external global frames that cannot exist in the USD stage.",
     section: ("Topic Interface (RosTopicAPI)", "§2.4"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -33,8 +36,13 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:override_frame_id = "robot"
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -51,7 +59,9 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:override_frame_id = "map"
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::ros::{self, Kind};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros::{self, Kind};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "ros:topic:name is required.",
     section: ("Topic Interface (RosTopicAPI)", "§2.4"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -31,8 +34,13 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:type = "sensor_msgs/msg/JointState"
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -48,7 +56,9 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:type = "sensor_msgs/msg/JointState"
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -57,7 +67,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for interface in ros::interfaces(subject.stage).filter(|interface| interface.kind == Kind::Topic) {
         if interface.text("name").is_none() {
             let message = format!("the topic {} has no name", interface.prim.path);
-            findings.prim(&RULE.code, interface.id, Some("ros:topic:name"), message, "author `string ros:topic:name`, relative to the namespace");
+            findings.prim(
+                &RULE.code,
+                interface.id,
+                Some("ros:topic:name"),
+                message,
+                "author `string ros:topic:name`, relative to the namespace",
+            );
         }
     }
 }

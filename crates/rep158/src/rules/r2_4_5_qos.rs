@@ -1,11 +1,11 @@
 //! That QoS policies exist.
 
-use urdf_usd_stage::text;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::text;
 
-use crate::ros::{self, Kind};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros::{self, Kind};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +17,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "ros:topic:qos:reliability, durability and history have the values of rmw_qos_profile_t.",
     section: ("Topic Interface (RosTopicAPI)", "§2.4"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -34,8 +37,13 @@ pub const RULE: Rule = Rule {
             uniform token ros:topic:qos:reliability = "besteffort"
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -52,7 +60,9 @@ pub const RULE: Rule = Rule {
             uniform token ros:topic:qos:reliability = "best_effort"
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

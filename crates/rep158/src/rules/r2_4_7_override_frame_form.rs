@@ -1,11 +1,10 @@
 //! That a frame that replaces the own one is a frame.
 
-use urdf_usd_stage::Value;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::ros::{self, Kind};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros::{self, Kind};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "string ros:topic:override_frame_id names the frame of the messages, such as map.",
     section: ("Topic Interface (RosTopicAPI)", "§2.4"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -34,8 +36,13 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:override_frame_id = "my map"
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -52,7 +59,9 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:override_frame_id = "map"
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -60,13 +69,7 @@ pub const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for interface in ros::interfaces(subject.stage).filter(|interface| interface.kind == Kind::Topic) {
         let name = "ros:topic:override_frame_id";
-        let fault = match interface.prim.value(name) {
-            None => continue,
-            Some(Value::String(frame)) if frame.is_empty() => continue,
-            Some(Value::String(frame)) => ros::fault_of_frame(frame).map(|fault| format!("\"{frame}\", which {fault}")),
-            Some(_) => Some("a value that is no string".to_owned()),
-        };
-        if let Some(fault) = fault {
+        if let Some(fault) = interface.prim.value(name).and_then(ros::fault_of_frame_value) {
             let message = format!("the topic {} has the frame {fault}", interface.prim.path);
             findings.prim(&RULE.code, interface.id, Some(name), message, "name a frame such as \"map\" or \"earth\"");
         }

@@ -1,11 +1,11 @@
 //! That a queue has room.
 
-use urdf_usd_stage::Value;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::Value;
 
-use crate::ros::{self, Kind};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros::{self, Kind};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +17,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "int ros:topic:qos:depth is the size of the queue, where the history is keep_last.",
     section: ("Topic Interface (RosTopicAPI)", "§2.4"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -35,8 +38,13 @@ pub const RULE: Rule = Rule {
             uniform token ros:topic:qos:history = "keep_last"
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -54,7 +62,9 @@ pub const RULE: Rule = Rule {
             uniform token ros:topic:qos:history = "keep_last"
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::ros::{self, Kind};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros::{self, Kind};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "ros:action:role (server or client), ros:action:name and ros:action:type are required.",
     section: ("Action Interface (RosActionAPI)", "§2.6"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -31,8 +34,13 @@ pub const RULE: Rule = Rule {
             uniform string ros:action:type = "control_msgs/action/FollowJointTrajectory"
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -47,7 +55,9 @@ pub const RULE: Rule = Rule {
             uniform string ros:action:type = "control_msgs/action/FollowJointTrajectory"
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -1,11 +1,10 @@
 //! That frame names are names of ROS.
 
-use urdf_usd_stage::Value;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "string ros:frame:id overrides the name of the TF frame, and must be a ROS name.",
     section: ("Frame Publishing and TF2 (RosFrameAPI)", "§2.7"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -27,8 +29,13 @@ pub const RULE: Rule = Rule {
     {
         uniform string ros:frame:id = "/tool0"
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -38,7 +45,9 @@ pub const RULE: Rule = Rule {
     {
         uniform string ros:frame:id = "tool0"
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -46,13 +55,7 @@ pub const RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present() && prim.has("RosFrameAPI")) {
         let name = "ros:frame:id";
-        let fault = match prim.value(name) {
-            None => continue,
-            Some(Value::String(frame)) if frame.is_empty() => continue,
-            Some(Value::String(frame)) => ros::fault_of_frame(frame).map(|fault| format!("\"{frame}\", which {fault}")),
-            Some(_) => Some("a value that is no string".to_owned()),
-        };
-        if let Some(fault) = fault {
+        if let Some(fault) = prim.value(name).and_then(ros::fault_of_frame_value) {
             let message = format!("the frame {} has the name {fault}", prim.path);
             findings.prim(&RULE.code, id, Some(name), message, "use letters, digits and underscores, such as \"tool0\"");
         }

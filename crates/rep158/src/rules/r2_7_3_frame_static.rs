@@ -15,7 +15,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "bool ros:frame:static says whether the frame goes to /tf_static.",
     section: ("Frame Publishing and TF2 (RosFrameAPI)", "§2.7"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -25,8 +28,13 @@ pub const RULE: Rule = Rule {
     {
         uniform token ros:frame:static = "yes"
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -36,7 +44,9 @@ pub const RULE: Rule = Rule {
     {
         uniform bool ros:frame:static = true
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

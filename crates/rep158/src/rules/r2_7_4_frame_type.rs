@@ -15,7 +15,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "RosFrameAPI must be applied to a UsdGeomXform prim.",
     section: ("Frame Publishing and TF2 (RosFrameAPI)", "§2.7"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -24,8 +27,13 @@ pub const RULE: Rule = Rule {
     )
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -34,7 +42,9 @@ pub const RULE: Rule = Rule {
     )
     {
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use urdf_usd_stage::PrimId;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::PrimId;
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -20,7 +20,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Frame names must be unique in the TF tree of a robot.",
     section: ("Frame Publishing and TF2 (RosFrameAPI)", "§2.7"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -30,8 +33,13 @@ pub const RULE: Rule = Rule {
     {
         uniform string ros:frame:id = "robot"
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -41,7 +49,9 @@ pub const RULE: Rule = Rule {
     {
         uniform string ros:frame:id = "tool0"
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -1,11 +1,12 @@
 //! That images look along +z, as ROS has it.
 
 use nalgebra::Matrix4;
-use urdf_usd_stage::{PrimId, Stage};
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::PrimId;
 
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +18,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "RosTopicAPI and RosFrameAPI must be applied exclusively to a child Xform of the camera that is rotated by 180° about its x axis.",
     section: ("Optical Frames", "§2.8"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -31,8 +35,13 @@ pub const RULE: Rule = Rule {
             uniform token[] xformOpOrder = ["xformOp:orient"]
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -46,7 +55,9 @@ pub const RULE: Rule = Rule {
             uniform token[] xformOpOrder = ["xformOp:orient"]
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -61,7 +72,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             findings.prim(&RULE.code, camera, None, message, help);
         }
         for id in stage.subtree(camera).skip(1).filter(|&id| is_ros(id)) {
-            if is_optical(stage, camera, id) {
+            let between = std::iter::once(id).chain(stage.ancestors(id)).take_while(|&above| above != camera);
+            if ros::is_optical(&between.fold(Matrix4::identity(), |matrix, above| stage[above].local().matrix * matrix)) {
                 continue;
             }
             let message = format!("{} in the camera {} is not turned by exactly 180° about x", stage[id].path, prim.path);
@@ -69,14 +81,4 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             findings.prim(&RULE.code, id, Some("xformOpOrder"), message, help);
         }
     }
-}
-
-/// Whether a prim is where a camera is, and turned by 180° about its x axis.
-fn is_optical(stage: &Stage, camera: PrimId, id: PrimId) -> bool {
-    /// What rounding to single precision leaves.
-    const SLACK: f64 = 1e-5;
-    let between = std::iter::once(id).chain(stage.ancestors(id)).take_while(|&above| above != camera);
-    let matrix = between.fold(Matrix4::identity(), |matrix, above| stage[above].local().matrix * matrix);
-    let turned = Matrix4::from_diagonal(&[1.0, -1.0, -1.0, 1.0].into());
-    (matrix - turned).abs().max() < SLACK
 }

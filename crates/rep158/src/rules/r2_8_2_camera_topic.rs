@@ -1,11 +1,11 @@
 //! That a camera's topics are in its optical frame.
 
-use urdf_usd_stage::PrimId;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::PrimId;
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +17,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Authors must create an optical frame below the camera and apply the camera's RosTopicAPI there.",
     section: ("Optical Frames", "§2.8"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -32,8 +35,13 @@ pub const RULE: Rule = Rule {
         uniform token ros:topic:role = "publisher"
         uniform string ros:topic:type = "sensor_msgs/msg/Image"
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -47,7 +55,9 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:type = "sensor_msgs/msg/Image"
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -60,9 +70,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let Some(parent) = sensor.prim.parent else { continue };
-        // Where the parent is turned as an optical frame is, the topic looks the right way.
         let is_camera = |&&id: &&PrimId| stage[id].type_name == "Camera" && stage[id].is_present();
         let Some(camera) = stage[parent].children.iter().find(is_camera) else { continue };
+        // A camera in the optical frame, turned back, is the same the other way round.
+        let turned = stage[*camera].local().matrix.try_inverse().map(|back| back * sensor.prim.local().matrix);
+        if turned.is_some_and(|matrix| ros::is_optical(&matrix)) {
+            continue;
+        }
         let message = format!("the topic {} of {of} stands beside the camera {}", sensor.prim.path, stage[*camera].path);
         let help = "move it into a child Xform of the camera with `quatf xformOp:orient = (0, 1, 0, 0)`";
         findings.prim(&RULE.code, sensor.id, None, message, help);

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::ros::{self, Kind};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros::{self, Kind};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "The /clock topic is prohibited in assets.",
     section: ("Prohibited Interfaces", "§2.9"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -32,8 +35,13 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:type = "sensor_msgs/msg/JointState"
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -49,7 +57,9 @@ pub const RULE: Rule = Rule {
             uniform string ros:topic:type = "sensor_msgs/msg/JointState"
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -59,7 +69,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let Some(name) = interface.text("name") else { continue };
         if ros::resolved(subject.stage, interface.id, name) == "/clock" {
             let message = format!("the topic {} is /clock", interface.prim.path);
-            findings.prim(&RULE.code, interface.id, Some("ros:topic:name"), message, "take it away: the simulator publishes the time");
+            findings.prim(
+                &RULE.code,
+                interface.id,
+                Some("ros:topic:name"),
+                message,
+                "take it away: the simulator publishes the time",
+            );
         }
     }
 }

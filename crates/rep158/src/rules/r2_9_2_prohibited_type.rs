@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::ros;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::ros;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "rosgraph_msgs/msg/Clock and all of the package simulation_interfaces are prohibited in assets.",
     section: ("Prohibited Interfaces", "§2.9"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot" (
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -31,8 +34,13 @@ pub const RULE: Rule = Rule {
             uniform string ros:service:type = "simulation_interfaces/srv/SpawnEntity"
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot" (
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot" (
     prepend apiSchemas = ["RosContextAPI"]
 )
 {
@@ -47,7 +55,9 @@ pub const RULE: Rule = Rule {
             uniform string ros:service:type = "std_srvs/srv/SetBool"
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -57,8 +67,15 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let Some(name) = interface.text("type") else { continue };
         let is_clock = matches!(name, "rosgraph_msgs/msg/Clock" | "rosgraph_msgs/Clock");
         if is_clock || name.split('/').next() == Some("simulation_interfaces") {
-            let message = format!("the {} {} is of {name}, which is the simulator's", interface.kind.word(), interface.prim.path);
-            findings.prim(&RULE.code, interface.id, Some(&interface.attribute("type")), message, "take it away: simulators offer it themselves");
+            let message =
+                format!("the {} {} is of {name}, which is the simulator's", interface.kind.word(), interface.prim.path);
+            findings.prim(
+                &RULE.code,
+                interface.id,
+                Some(&interface.attribute("type")),
+                message,
+                "take it away: simulators offer it themselves",
+            );
         }
     }
 }

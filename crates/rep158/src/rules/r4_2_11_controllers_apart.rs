@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use urdf_usd_stage::PrimId;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::PrimId;
 
-use crate::control;
 use crate::Rule;
+use crate::control;
 use crate::findings::Findings;
 use crate::subject::Subject;
 
@@ -20,7 +20,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Controllers that actuate the same targets must not be active at the same time at load.",
     section: ("Control Schemas", "§4.2.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
@@ -42,8 +45,13 @@ pub const RULE: Rule = Rule {
             rel ext_physics:actuator:targets = </robot/hip>
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
@@ -66,7 +74,9 @@ pub const RULE: Rule = Rule {
             rel ext_physics:actuator:targets = </robot/hip>
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -2,10 +2,10 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::control;
-use crate::physics::{is_body, is_joint, is_shape};
 use crate::Rule;
+use crate::control;
 use crate::findings::Findings;
+use crate::physics::{is_body, is_joint, is_shape};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -17,7 +17,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Controllers should be on dedicated logical prims (e.g. /Robot/Controllers), apart from the rigid bodies.",
     section: ("Control Schemas", "§4.2.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip" (
         prepend apiSchemas = ["ExtendedPhysicsActuatorAPI"]
@@ -25,8 +28,13 @@ pub const RULE: Rule = Rule {
     {
         rel ext_physics:actuator:targets = </robot/hip>
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
@@ -41,7 +49,9 @@ pub const RULE: Rule = Rule {
             rel ext_physics:actuator:targets = </robot/hip>
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -61,6 +71,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let message = format!("the controller {} {is}", prim.path);
-        findings.prim(&RULE.code, id, None, message, "move it to a prim of its own, such as /robot/Controllers/arm, with its targets");
+        findings.prim(
+            &RULE.code,
+            id,
+            None,
+            message,
+            "move it to a prim of its own, such as /robot/Controllers/arm, with its targets",
+        );
     }
 }

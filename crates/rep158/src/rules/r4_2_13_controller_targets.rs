@@ -2,8 +2,8 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::control;
 use crate::Rule;
+use crate::control;
 use crate::findings::Findings;
 use crate::subject::Subject;
 
@@ -16,15 +16,23 @@ pub const RULE: Rule = Rule {
     },
     demand: "Controllers must declare their targets by relationships or UsdCollectionAPI collections.",
     section: ("Control Schemas", "§4.2.3"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Scope "arm" (
         prepend apiSchemas = ["ControlJointTrajectoryAPI"]
     )
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
@@ -36,7 +44,9 @@ pub const RULE: Rule = Rule {
     {
         rel control:targets = </robot/hip>
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -2,8 +2,8 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::control;
 use crate::Rule;
+use crate::control;
 use crate::findings::Findings;
 use crate::subject::Subject;
 
@@ -16,22 +16,32 @@ pub const RULE: Rule = Rule {
     },
     demand: "Sensor schemas must be applied to a UsdGeomXform or UsdGeomCamera outside of payloads.",
     section: ("Sensor Schemas", "§4.2.4"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Scope "front" (
         prepend apiSchemas = ["SensorLidarAPI"]
     )
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "front" (
         prepend apiSchemas = ["SensorLidarAPI"]
     )
     {
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
@@ -46,6 +56,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         } else {
             continue;
         };
-        findings.prim(&RULE.code, id, None, message, "apply the schema to an Xform or Camera in the link that carries the sensor");
+        findings.prim(
+            &RULE.code,
+            id,
+            None,
+            message,
+            "apply the schema to an Xform or Camera in the link that carries the sensor",
+        );
     }
 }

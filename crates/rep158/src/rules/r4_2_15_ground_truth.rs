@@ -2,8 +2,8 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::control;
 use crate::Rule;
+use crate::control;
 use crate::findings::Findings;
 use crate::subject::Subject;
 
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "Ground truth (e.g. semantic segmentation, bounding boxes) must not be bundled into sensor schemas, but be asked for by annotator schemas.",
     section: ("Sensor Schemas", "§4.2.4"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "front" (
         prepend apiSchemas = ["SensorLidarAPI"]
@@ -24,8 +27,13 @@ pub const RULE: Rule = Rule {
     {
         bool sensor:lidar:semanticSegmentation = true
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Xform "front" (
         prepend apiSchemas = ["SensorLidarAPI"]
@@ -33,7 +41,9 @@ pub const RULE: Rule = Rule {
     {
         float sensor:lidar:range = 30
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::mimic::{self, About};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::mimic::{self, About};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "ExtendedPhysicsMimicAPI is for revolute and prismatic joints.",
     section: ("Physics Schemas", "§4.2.2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsFixedJoint "finger" (
         prepend apiSchemas = ["ExtendedPhysicsMimicAPI"]
@@ -28,8 +31,13 @@ pub const RULE: Rule = Rule {
     def PhysicsRevoluteJoint "thumb"
     {
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "finger" (
         prepend apiSchemas = ["ExtendedPhysicsMimicAPI"]
@@ -41,7 +49,9 @@ pub const RULE: Rule = Rule {
     def PhysicsRevoluteJoint "thumb"
     {
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::mimic::{self, About};
 use crate::Rule;
 use crate::findings::Findings;
+use crate::mimic::{self, About};
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "The graph of ext_physics:mimic:joint must be acyclic.",
     section: ("Physics Schemas", "§4.2.2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "finger" (
         prepend apiSchemas = ["ExtendedPhysicsMimicAPI"]
@@ -31,8 +34,13 @@ pub const RULE: Rule = Rule {
     {
         rel ext_physics:mimic:joint = </robot/finger>
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "finger" (
         prepend apiSchemas = ["ExtendedPhysicsMimicAPI"]
@@ -44,7 +52,9 @@ pub const RULE: Rule = Rule {
     def PhysicsRevoluteJoint "thumb"
     {
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

@@ -2,9 +2,9 @@
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
 
-use crate::mimic::is_single;
 use crate::Rule;
 use crate::findings::Findings;
+use crate::mimic::is_single;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "ext_physics:actuator:targets must lead to existing revolute or prismatic joints.",
     section: ("Physics Schemas", "§4.2.2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
@@ -31,8 +34,13 @@ pub const RULE: Rule = Rule {
             rel ext_physics:actuator:targets = </robot/knee>
         }
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def PhysicsRevoluteJoint "hip"
     {
@@ -47,7 +55,9 @@ pub const RULE: Rule = Rule {
             rel ext_physics:actuator:targets = </robot/hip>
         }
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };

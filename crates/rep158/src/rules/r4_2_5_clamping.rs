@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use urdf_usd_stage::double_array;
 use urdf_usd_diagnostic::{Code, Severity, Turn};
+use urdf_usd_stage::double_array;
 
 use crate::Rule;
 use crate::findings::Findings;
@@ -18,7 +18,10 @@ pub const RULE: Rule = Rule {
     },
     demand: "lookupPositions and lookupEfforts must have the same length, and the positions must rise.",
     section: ("Physics Schemas", "§4.2.2"),
-    breaks: &[("robot.usda", Some(r#"def Xform "robot"
+    breaks: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Scope "motor" (
         prepend apiSchemas = ["ExtendedPhysicsPositionBasedClampingAPI"]
@@ -27,8 +30,13 @@ pub const RULE: Rule = Rule {
         float[] ext_physics:clamp_position:lookupEfforts = [10, 20]
         float[] ext_physics:clamp_position:lookupPositions = [1, 0]
     }
-}"#))],
-    keeps: &[("robot.usda", Some(r#"def Xform "robot"
+}"#,
+        ),
+    )],
+    keeps: &[(
+        "robot.usda",
+        Some(
+            r#"def Xform "robot"
 {
     def Scope "motor" (
         prepend apiSchemas = ["ExtendedPhysicsPositionBasedClampingAPI"]
@@ -37,7 +45,9 @@ pub const RULE: Rule = Rule {
         float[] ext_physics:clamp_position:lookupEfforts = [10, 20]
         float[] ext_physics:clamp_position:lookupPositions = [0, 1]
     }
-}"#))],
+}"#,
+        ),
+    )],
     turn: Turn::Usual,
     check,
 };
