@@ -59,4 +59,13 @@ rules! {
     r1_4_2_core_physics,
     r3_5_1_repeated_meshes,
     r3_5_2_instanceable_without_arc,
+    r4_2_1_mimic_type,
+    r4_2_2_mimic_target,
+    r4_2_3_mimic_cycle,
+    r4_2_4_actuator_targets,
+    r4_2_5_clamping_table,
+    r4_2_6_extended_names,
+    r4_2_7_core_prefix,
+    r4_2_8_native_prims,
+    r4_2_9_no_transport,
 }

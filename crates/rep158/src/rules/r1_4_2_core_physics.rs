@@ -32,7 +32,7 @@ const CORE: &[&str] = &["Scene", "RigidBodyAPI", "MassAPI", "CollisionAPI", "Mes
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let is_core = |what: &str| {
         let name = what.split(':').next().unwrap_or(what);
-        // Of properties REP158-4.2.8 says it.
+        // Of properties REP158-4.2.7 says it.
         name.strip_prefix("Physics").is_none_or(|name| CORE.contains(&name))
     };
     for (index, layer) in subject.stage.layers.iter().enumerate() {
