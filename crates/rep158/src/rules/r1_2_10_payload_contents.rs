@@ -27,11 +27,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let is_topology = |name: &&String| *name == "PhysicsRigidBodyAPI" || (name.starts_with("Physics") && name.ends_with("Joint")) || is_ros(name);
     for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present()) {
         let bears = prim.arcs.iter().any(|arc| arc.kind == ArcKind::Payload);
+        let says = |schema: &str| if schema.ends_with("API") { format!("has {schema}") } else { format!("is a {schema}") };
         let message = if let Some(schema) = prim.payload_schemas.iter().find(is_topology) {
-            let what = if prim.in_payload { "is there" } else { "has it" };
-            format!("{} is a {schema}, and {what} only when a payload is loaded", prim.path)
+            format!("{} {} only when a payload is loaded", prim.path, says(schema))
         } else if let Some(schema) = std::iter::once(&prim.type_name).chain(&prim.schemas).find(is_topology).filter(|_| bears) {
-            format!("{} is a {schema} and bears a payload", prim.path)
+            format!("{} {} and bears a payload", prim.path, says(schema))
         } else {
             continue;
         };

@@ -32,7 +32,7 @@ const NAMES: &[(Holds, &str, &[&str])] = &[
 ];
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (index, layer) in subject.stage.layers.iter().enumerate() {
+    for (index, layer) in subject.stage.layers.iter().enumerate().skip(1) {
         let contents = contents(layer);
         // A mesh is a shape with points.
         let kinds: Vec<Holds> = contents.iter().map(|found| found.holds).filter(|holds| !matches!(holds, Holds::Geometry | Holds::Transforms)).collect();

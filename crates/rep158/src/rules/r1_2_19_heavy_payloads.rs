@@ -33,7 +33,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present() && !prim.in_payload) {
         let Some(points) = prim.attributes.get("points") else { continue };
         let count = points.value.as_ref().and_then(array_len).unwrap_or(0);
-        let is_by_payload = std::iter::once(id).chain(stage.ancestors(id)).any(|above| stage[above].arcs.iter().any(|arc| arc.kind == ArcKind::Payload));
+        // What brings the mesh in: the nearest arc at or above it.
+        let mut above = std::iter::once(id).chain(stage.ancestors(id)).map(|above| &stage[above].arcs);
+        let nearest = above.find(|arcs| arcs.iter().any(|arc| !arc.asset.is_empty()));
+        let is_by_payload = nearest.is_some_and(|arcs| arcs.iter().any(|arc| arc.kind == ArcKind::Payload));
         let site = points.sites.first().map(|site| (site.layer, &site.path));
         if count > MOST && !is_by_payload && site.is_none_or(|site| told.insert(site)) {
             let message = format!("the {count} points of {} are there without a payload", prim.path);

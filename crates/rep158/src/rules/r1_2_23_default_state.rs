@@ -25,7 +25,9 @@ pub const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    if !subject.options.variants.is_empty() || stage.prims.iter().any(|prim| prim.is_present() && is_geometry(&prim.type_name)) {
+    // With other variants than the asset selects, it need not be complete.
+    let is_chosen = stage.prims.iter().any(|prim| prim.variant_sets.iter().any(|set| set.selection != set.authored));
+    if is_chosen || stage.prims.iter().any(|prim| prim.is_present() && is_geometry(&prim.type_name)) {
         return;
     }
     for (index, layer) in stage.layers.iter().enumerate() {
