@@ -6,7 +6,6 @@
 //! This module must not know URDF, ROS or the network; nothing in an asset makes it panic.
 
 pub mod codes;
-mod extended;
 mod findings;
 mod kinematic;
 mod layers;
