@@ -53,8 +53,17 @@ pub struct Found {
 /// What a layer holds: of each kind the first, in the order of [`Holds`].
 pub fn contents(layer: &Layer) -> Vec<Found> {
     let mut contents: Vec<Found> = Vec::new();
+    // What contact materials look like is no matter of looks.
+    let contact: Vec<String> = layer
+        .prims
+        .iter()
+        .filter(|prim| prim.schemas.iter().any(|schema| schema == "PhysicsMaterialAPI"))
+        .map(|prim| format!("{}/", prim.path))
+        .collect();
     for found in layer.prims.iter().flat_map(of_prim) {
-        if !contents.iter().any(|known| known.holds == found.holds) {
+        let is_contact =
+            found.holds == Holds::Looks && contact.iter().any(|material| found.path.starts_with(material.as_str()));
+        if !is_contact && !contents.iter().any(|known| known.holds == found.holds) {
             contents.push(found);
         }
     }

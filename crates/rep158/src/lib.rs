@@ -34,8 +34,8 @@ use subject::Subject;
 /// A rule of REP-158, whose function reports where an asset breaks it.
 ///
 /// The places of its examples are files of a small asset, the first of which is opened. The text of one that does not begin with
-/// `#usda` gets a header with the metadata that REP-158 asks for. That of an image says what is in it: `8-bit RGB PNG`, `16-bit L PNG`, `8-bit L
-/// PNG 20000x2`, `HDR`.
+/// `#usda` gets a header with the metadata that REP-158 asks for; one whose name ends in `.usdc` stands for the same in binary. That of an
+/// image says what is in it: `8-bit RGB PNG`, `16-bit L PNG`, `8-bit L PNG 20000x2`, `HDR`.
 pub type Rule = diagnostic::Rule<fn(&Subject<'_>, &mut Findings)>;
 
 /// All rules, in the order of the specification.

@@ -49,6 +49,10 @@ fn written(example: Example, folder: &Path) -> PathBuf {
             continue;
         }
         let text = if text.starts_with("#usda") { text.to_owned() } else { format!("{HEADER}{text}\n") };
+        if name.ends_with(".usdc") {
+            openusd::usdc::CrateWriter::write_to_file(&openusd::usda::parse(&text).unwrap(), file).unwrap();
+            continue;
+        }
         std::fs::write(file, text).unwrap();
     }
     folder.join(example[0].0)

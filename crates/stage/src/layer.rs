@@ -67,9 +67,10 @@ pub struct LayerProperty {
 }
 
 impl Layer {
-    /// The name of its file.
+    /// The name of its file; that in the package if it is in one.
     pub fn file_name(&self) -> &str {
-        self.path.file_name().and_then(|name| name.to_str()).unwrap_or(&self.identifier)
+        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or(&self.identifier);
+        name.strip_suffix(']').and_then(|name| name.rsplit_once('[')).map_or(name, |(_, inside)| inside)
     }
 
     /// What it says of the prim at `path`, variants included.

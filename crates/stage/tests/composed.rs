@@ -1,6 +1,8 @@
 //! That a stage is composed as OpenUSD composes it: what `usd-core` says of the same assets stands beside them, and
 //! `test/usd/test_stage.py` holds it against `usd-core`.
 
+#![allow(clippy::unwrap_used)] // a test that fails may panic
+
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -1,5 +1,7 @@
 //! What payloads bring.
 
+#![allow(clippy::unwrap_used)] // a test that fails may panic
+
 use urdf_usd_stage::{Options, Stage};
 
 #[test]

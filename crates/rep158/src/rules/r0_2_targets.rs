@@ -32,7 +32,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         stage.at(prim).is_some() && property.is_none_or(|name| !name.is_empty())
     };
     // Below an instance everything is as in the others.
-    for (id, prim) in stage.iter().filter(|(_, prim)| prim.instance.is_none() && prim.is_active) {
+    for (id, prim) in stage.iter().filter(|(_, prim)| prim.instance.is_none() && prim.is_present()) {
         for (name, relationship) in prim.relationships.iter().filter(|(name, _)| !OTHERS.contains(&name.as_str())) {
             for target in relationship.targets.iter().filter(|target| !is_there(target)) {
                 let message = format!("{name} of {} leads to {target}, which is not there", prim.path);
