@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import zipfile
 
 import pytest
 
@@ -107,6 +108,16 @@ def test_binary_layers_and_packages_are_checked(arm, tmp_path):
     as_json(arm.directory / "geometries.usdc")
 
 
+def test_a_place_in_a_package_is_told(robot, tmp_path):
+    package = tmp_path / "robot.usdz"
+    with zipfile.ZipFile(package, "w") as archive:
+        archive.write(robot, "robot.usda")
+    (found,) = limits(package)
+    assert found["where"]["file"].endswith("robot.usdz[robot.usda]") and (found["where"]["line"], found["where"]["column"]) == (17, 30)
+    text = run("check", package, "--select", "REP158-1.3.1").stdout
+    assert "line 17, column 30, /robot/hip.physics:upperLimit" in text, text
+
+
 def test_variants(robot):
     elements = lambda *options: sorted(d["where"]["element"] for d in limits(robot, *options))
     hip, knee = "/robot/hip.physics:upperLimit", "/robot/knee.physics:upperLimit"
@@ -162,6 +173,23 @@ def test_a_layer_that_is_missing_never_passes(arm, tmp_path):
         copy = shutil.copytree(arm.directory, tmp_path / layer)
         (copy / layer).unlink()
         assert "REP158-0.1" in codes(as_json(copy / arm.entry.name, "--all-variants", code=1)), layer
+
+
+def test_a_texture_that_is_missing_or_broken_never_passes(tmp_path):
+    textured = conftest.convert(conftest.source("textured"), tmp_path)
+    textures = sorted((textured.directory / "textures").iterdir())
+    assert textures and codes(as_json(textured.entry, "--select", "REP158-3.2*", code=0)) == set()
+    for texture in textures:
+        image = texture.read_bytes()
+        for content, code in ((None, "REP158-3.2.5"), (b"", "REP158-3.2.5"), (image[:20], "REP158-3.2.5"), (b"GIF", "REP158-3.2.1")):
+            texture.unlink()
+            if content is not None:
+                texture.write_bytes(content)
+            else:
+                (found,) = as_json(textured.entry, "--select", "REP158-3.2*", code=1)["diagnostics"]
+                assert found["where"]["file"].endswith("materials.usda") and found["where"]["line"] > 0
+            assert codes(as_json(textured.entry, code=1)) >= {code}, (texture.name, content)
+            texture.write_bytes(image)
 
 
 def test_what_cannot_be_read_is_told(tmp_path):

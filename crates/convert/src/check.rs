@@ -27,7 +27,9 @@ pub(super) fn found(files: &publish::Files, name: &str, directory: &Path, resolv
 fn checked(files: &publish::Files, entry: &str, directory: &Path, resolve: &resolve::Options) -> io::Result<Vec<Diagnostic>> {
     let folder = tempfile::tempdir()?;
     let here = folder.path().canonicalize()?;
-    for (path, bytes) in files {
+    // The glTF is no part of it.
+    for (path, bytes) in files.iter().filter(|(path, _)| ![".glb", ".gltf", ".bin"].iter().any(|ending| path.ends_with(ending)))
+    {
         let path = here.join(path);
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::write(path, bytes)?;

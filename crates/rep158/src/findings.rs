@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
-use urdf_usd_stage::{LayerId, Places, PrimId, Site, Stage};
+use urdf_usd_stage::{LayerId, Places, PrimId, Site, Stage, asset_bytes};
 
 /// How many findings of one code are told apart; of the others, only how many there are.
 pub const MOST_PER_CODE: usize = 100;
@@ -61,7 +61,7 @@ impl<'a> Findings<'a> {
         if let Some(Site { layer: id, path }) = site.filter(|site| site.layer.0 < self.stage.layers.len()) {
             let layer = &self.stage[id];
             let (file, places) = self.layers.entry(id).or_insert_with(|| {
-                let text = if layer.is_binary { None } else { std::fs::read(&layer.path).ok() };
+                let text = if layer.is_binary { None } else { asset_bytes(&layer.path.to_string_lossy()).ok() };
                 (layer.path.as_path().into(), text.map(|text| Places::of(&text)).unwrap_or_default())
             });
             place.file = Some(Arc::clone(file));

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::shading::Shading;
 use nalgebra::Vector3;
 use urdf_usd_stage::{LayerId, Prim, PrimId, Site, Stage, array_len, int_array, vectors};
 
@@ -57,20 +58,30 @@ impl Meshes {
 
 /// The meshes of a stage, of those that have their points from the same place the first one.
 pub fn meshes(stage: &Stage) -> Vec<PrimId> {
-    distinct(stage, |_| true)
+    distinct(stage, |_| true, |_| None)
 }
 
 /// The meshes among them that bodies collide with.
 pub fn colliders(stage: &Stage) -> Vec<PrimId> {
-    distinct(stage, |id| std::iter::once(id).chain(stage.ancestors(id)).any(|id| stage[id].has("PhysicsCollisionAPI")))
+    distinct(stage, |id| collides(stage, id), |_| None)
 }
 
-fn distinct(stage: &Stage, is_wanted: impl Fn(PrimId) -> bool) -> Vec<PrimId> {
-    let mut seen: HashSet<(LayerId, &str)> = HashSet::new();
+/// The meshes that bodies don't collide with, of those with the same points and the same material the first one.
+pub fn visuals(stage: &Stage, shading: &Shading) -> Vec<PrimId> {
+    distinct(stage, |id| !collides(stage, id), |id| shading.material_of(stage, id).map(|material| material.prim))
+}
+
+fn collides(stage: &Stage, id: PrimId) -> bool {
+    std::iter::once(id).chain(stage.ancestors(id)).any(|id| stage[id].has("PhysicsCollisionAPI"))
+}
+
+/// The meshes that are wanted, the first of those that have their points from the same place and are alike in `what`.
+fn distinct(stage: &Stage, is_wanted: impl Fn(PrimId) -> bool, what: impl Fn(PrimId) -> Option<PrimId>) -> Vec<PrimId> {
+    let mut seen: HashSet<(LayerId, &str, Option<PrimId>)> = HashSet::new();
     let mut found = Vec::new();
     for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present() && prim.type_name == "Mesh") {
         let source = prim.attributes.get("points").and_then(|points| points.sites.first());
-        if is_wanted(id) && source.is_none_or(|Site { layer, path }| seen.insert((*layer, path))) {
+        if is_wanted(id) && source.is_none_or(|Site { layer, path }| seen.insert((*layer, path, what(id)))) {
             found.push(id);
         }
     }

@@ -1,11 +1,30 @@
 //! The materials of a stage (UsdShade): what their universal surface is made of, and which images they name.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use urdf_usd_stage::{Attribute, Prim, PrimId, Stage, asset_paths};
 
 /// The longest chain of connections that is followed.
 const LONGEST: usize = 64;
+
+/// The inputs of UsdPreviewSurface; others are not read.
+const INPUTS: [&str; 15] = [
+    "clearcoat",
+    "clearcoatRoughness",
+    "diffuseColor",
+    "displacement",
+    "emissiveColor",
+    "ior",
+    "metallic",
+    "normal",
+    "occlusion",
+    "opacity",
+    "opacityMode",
+    "opacityThreshold",
+    "roughness",
+    "specularColor",
+    "useSpecularWorkflow",
+];
 
 /// The materials of a stage.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +33,10 @@ pub struct Shading {
     pub materials: Vec<Material>,
     /// Every image that shaders or materials name, in whatever terminal's network.
     pub images: Vec<Image>,
+    /// Which of `materials` is at a prim.
+    by_prim: HashMap<PrimId, usize>,
+    /// Which of `images` a prim's attribute names.
+    by_attribute: HashMap<(PrimId, String), usize>,
 }
 
 /// A material.
@@ -23,7 +46,7 @@ pub struct Material {
     pub prim: PrimId,
     /// What is wired to `outputs:surface`, if something is.
     pub surface: Option<PrimId>,
-    /// The shaders that the universal surface is made of, itself first.
+    /// The shaders that the universal surface is made of, if it is a UsdPreviewSurface; itself first.
     pub shaders: Vec<PrimId>,
     /// The textures (UsdUVTexture) among them.
     pub textures: Vec<Texture>,
@@ -75,13 +98,17 @@ impl Shading {
             let is_part = matches!(prim.type_name.as_str(), "Shader" | "NodeGraph" | "Material")
                 && std::iter::once(id).chain(stage.ancestors(id)).any(|id| stage[id].type_name == "Material");
             if is_part {
-                shading.images.extend(images(id, prim));
+                for image in images(id, prim) {
+                    shading.by_attribute.entry((id, image.attribute.clone())).or_insert(shading.images.len());
+                    shading.images.push(image);
+                }
             }
         }
         for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present() && prim.type_name == "Material") {
             let has_outputs = prim.attributes.keys().any(|name| name.starts_with("outputs:"));
             if has_outputs || !prim.has("PhysicsMaterialAPI") {
                 let material = shading.material(stage, id);
+                shading.by_prim.insert(id, shading.materials.len());
                 shading.materials.push(material);
             }
         }
@@ -96,34 +123,39 @@ impl Shading {
             targets.into_iter().find_map(<[String]>::first)
         })?;
         let prim = stage.at(bound)?;
-        self.materials.iter().find(|material| material.prim == prim)
+        self.by_prim.get(&prim).map(|&index| &self.materials[index])
     }
 
     fn material(&self, stage: &Stage, id: PrimId) -> Material {
         let surface = stage[id].attributes.get("outputs:surface").and_then(|output| source(stage, output)).map(|(id, _)| id);
         let mut material = Material { prim: id, surface, shaders: Vec::new(), textures: Vec::new(), colors: BTreeSet::new() };
-        let Some(surface) = surface else { return material };
+        let is_known = |surface: &PrimId| stage[*surface].text("info:id") == Some("UsdPreviewSurface");
+        let Some(surface) = surface.filter(is_known) else { return material };
         material.shaders.push(surface);
-        for (name, input) in stage[surface].attributes.iter() {
-            let Some(input_name) = name.strip_prefix("inputs:") else { continue };
+        let mut textures: HashMap<PrimId, usize> = HashMap::new();
+        let mut shaders: HashSet<PrimId> = [surface].into();
+        for input_name in INPUTS {
+            let Some(input) = stage[surface].attributes.get(&format!("inputs:{input_name}")) else { continue };
             let mut seen = HashSet::new();
             let mut next: Vec<(PrimId, String)> = source(stage, input).into_iter().collect();
             while let Some((shader, output)) = next.pop() {
                 if !seen.insert((shader, output.clone())) {
                     continue;
                 }
-                if !material.shaders.contains(&shader) {
+                if shaders.insert(shader) {
                     material.shaders.push(shader);
                 }
                 let prim = &stage[shader];
                 match prim.text("info:id") {
                     Some("UsdUVTexture") => {
                         let feed = (input_name.to_owned(), output);
-                        if let Some(known) = material.textures.iter_mut().find(|texture| texture.shader == shader) {
-                            known.feeds.insert(feed);
+                        if let Some(&known) = textures.get(&shader) {
+                            material.textures[known].feeds.insert(feed);
                             continue;
                         }
-                        let texture = self.texture(stage, shader, feed, &mut material.shaders);
+                        let (texture, readers) = self.texture(stage, shader, feed);
+                        material.shaders.extend(readers.into_iter().filter(|reader| shaders.insert(*reader)));
+                        textures.insert(shader, material.textures.len());
                         material.textures.push(texture);
                         continue;
                     }
@@ -139,18 +171,16 @@ impl Shading {
         material
     }
 
-    fn texture(&self, stage: &Stage, shader: PrimId, feed: (String, String), shaders: &mut Vec<PrimId>) -> Texture {
+    /// A texture, and the shaders that make its coordinates.
+    fn texture(&self, stage: &Stage, shader: PrimId, feed: (String, String)) -> (Texture, Vec<PrimId>) {
+        let mut readers = Vec::new();
         let prim = &stage[shader];
-        let holder = value_holder(stage, shader, "inputs:file");
-        let image =
-            self.images.iter().position(|image| (image.prim, image.attribute.as_str()) == (holder.0, holder.1.as_str()));
+        let image = self.by_attribute.get(&value_holder(stage, shader, "inputs:file")).copied();
         let (mut primvar, mut is_transformed) = (None, false);
         let mut next = prim.attributes.get("inputs:st").and_then(|input| source(stage, input));
         for _ in 0..LONGEST {
             let Some((reader, _)) = next.take() else { break };
-            if !shaders.contains(&reader) {
-                shaders.push(reader);
-            }
+            readers.push(reader);
             let reader = &stage[reader];
             if reader.text("info:id").is_some_and(|id| id.starts_with("UsdPrimvarReader")) {
                 primvar = input_text(stage, reader, "inputs:varname");
@@ -161,7 +191,7 @@ impl Shading {
         }
         let wraps = ["inputs:wrapS", "inputs:wrapT"].map(|name| input_text(stage, prim, name));
         let repeats = wraps.map(|wrap| matches!(wrap.as_deref(), Some("repeat" | "mirror")));
-        Texture { shader, image, feeds: [feed].into(), primvar, is_transformed, repeats }
+        (Texture { shader, image, feeds: [feed].into(), primvar, is_transformed, repeats }, readers)
     }
 }
 

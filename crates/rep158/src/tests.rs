@@ -269,3 +269,207 @@ fn an_optical_frame_is_turned_exactly() {
     assert_eq!(camera(about_y).len(), 1);
     assert_eq!(camera("").len(), 1);
 }
+
+/// The messages of a rule about an asset of these files.
+fn messages(code: &str, files: &[(&str, String)]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let bytes = image(text).unwrap_or_else(|| text.clone().into_bytes());
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    let options = Options { select: vec![code.to_owned()], ..Options::default() };
+    let found = check(&folder.path().join(files[0].0), &options).unwrap();
+    found.into_iter().map(|finding| finding.message).collect()
+}
+
+/// A material with a texture that feeds one input, its file and wrap modes handed in from the material, through a node graph.
+fn painted(file: &str, input: &str, wrap: &str, shape: &str) -> String {
+    format!(
+        r#"{HEADER}def Xform "robot"
+{{
+    {shape}
+    def Material "paint"
+    {{
+        asset inputs:picture = @{file}@
+        string inputs:uv = "map1"
+        token outputs:surface.connect = </robot/paint/graph.outputs:surface>
+        def NodeGraph "graph"
+        {{
+            asset inputs:picture.connect = </robot/paint.inputs:picture>
+            token outputs:surface.connect = </robot/paint/graph/surface.outputs:surface>
+            def Shader "surface"
+            {{
+                uniform token info:id = "UsdPreviewSurface"
+                float inputs:{input}.connect = </robot/paint/graph/texture.outputs:r>
+                token outputs:surface
+            }}
+            def Shader "texture"
+            {{
+                uniform token info:id = "UsdUVTexture"
+                asset inputs:file.connect = </robot/paint/graph.inputs:picture>
+                float2 inputs:st.connect = </robot/paint/graph/st.outputs:result>
+                {wrap}
+                float outputs:r
+            }}
+            def Shader "st"
+            {{
+                uniform token info:id = "UsdPrimvarReader_float2"
+                string inputs:varname.connect = </robot/paint.inputs:uv>
+                float2 outputs:result
+            }}
+        }}
+    }}
+}}
+"#
+    )
+}
+
+#[test]
+fn images_are_known_by_what_is_in_them() {
+    let of = |code: &str, name: &str, input: &str, content: &str| {
+        messages(code, &[("r.usda", painted(name, input, "", "")), (name, content.to_owned())])
+    };
+    let format = |name, content| of("REP158-3.2.1", name, "diffuseColor", content);
+    for (content, kind) in [
+        ("16-bit L PNG", "16-bit PNG"),
+        ("8-bit RGB BMP", "8-bit BMP"),
+        ("8-bit RGB TIFF", "8-bit TIFF"),
+        ("EXR", "OpenEXR"),
+        ("HDR", "Radiance HDR"),
+        ("KTX2", "KTX2"),
+        ("what is no image", "of no known format"),
+    ] {
+        assert_eq!(format("paint.png", content), [format!("the texture paint.png is {kind}")], "{content}");
+    }
+    for content in ["8-bit L PNG", "8-bit RGBA PNG", "8-bit RGB JPEG"] {
+        assert_eq!(format("paint.tiff", content), [""; 0], "{content}");
+    }
+    // Whatever it is called: what counts is the input that it feeds, and what it is.
+    assert_eq!(of("REP158-3.2.2", "color.png", "roughness", "8-bit L JPEG").len(), 1);
+    assert_eq!(of("REP158-3.2.2", "normal_platform.jpg", "diffuseColor", "8-bit RGB JPEG").len(), 0);
+    assert_eq!(of("REP158-3.2.2", "paint.jpg", "metallic", "8-bit L PNG").len(), 0);
+
+    let there = |content: &str| of("REP158-3.2.5", "paint.png", "diffuseColor", content).join("");
+    assert_eq!(there("8-bit RGB PNG"), "");
+    assert!(there("").contains("it is empty"));
+    assert!(there("version https://git-lfs.github.com/spec/v1").contains("Git LFS"));
+    let gone = messages("REP158-3.2.5", &[("r.usda", painted("gone.png", "diffuseColor", "", ""))]);
+    assert_eq!(gone, ["the texture gone.png leads to no file"]);
+    assert!(messages("REP158-3.1.1", &[("r.usda", painted("gone.png", "diffuseColor", "", ""))]).is_empty());
+}
+
+#[test]
+fn a_broken_image_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("r.usda"), painted("paint.png", "diffuseColor", "", "")).unwrap();
+    let whole = image("8-bit RGB PNG").unwrap();
+    let options = Options { select: vec!["REP158-3.2.*".to_owned()], ..Options::default() };
+    // The header has 33 bytes.
+    for length in 0..33 {
+        std::fs::write(folder.path().join("paint.png"), &whole[..length]).unwrap();
+        assert_eq!(check(&folder.path().join("r.usda"), &options).unwrap().len(), 1, "{length}");
+    }
+}
+
+/// A mesh with texture coordinates, of which those of the second face are beyond the image.
+const SHEET: &str = r#"def Mesh "sheet"
+    {
+        rel material:binding = </robot/paint>
+        int[] faceVertexCounts = [3, 3]
+        int[] faceVertexIndices = [0, 1, 2, 0, 2, 3]
+        point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]
+        texCoord2f[] primvars:map1 = [(0, 0), (1, 0), (2, 1)] (
+            interpolation = "faceVarying"
+        )
+        int[] primvars:map1:indices = [0, 1, 1, 0, 1, 2]
+        SUBSET
+    }"#;
+
+#[test]
+fn coordinates_are_those_that_the_texture_reads() {
+    let subset = |face: usize| {
+        format!(
+            "def GeomSubset \"s\" {{\nuniform token familyName = \"materialBind\"\nint[] indices = [{face}]\nrel material:binding = </robot/other>\n}}\ndef Scope \"x\" {{\n}}"
+        )
+    };
+    let of = |code: &str, wrap: &str, shape: &str| {
+        messages(code, &[("r.usda", painted("p.png", "diffuseColor", wrap, shape)), ("p.png", "8-bit RGB PNG".to_owned())])
+    };
+    let range = |wrap: &str, subset: &str| of("REP158-3.1.3", wrap, &SHEET.replace("SUBSET", subset));
+    let clamp = "token inputs:wrapS = \"clamp\"\n token inputs:wrapT = \"repeat\"";
+    assert_eq!(range(clamp, "").len(), 1);
+    assert!(range(clamp, "")[0].contains("primvars:map1 of /robot/sheet are 0.000 … 2.000"), "{:?}", range(clamp, ""));
+    // Where nothing is said, PNG and JPEG do not repeat.
+    assert_eq!(range("", "").len(), 1);
+    assert_eq!(range("token inputs:wrapS = \"mirror\"\n token inputs:wrapT = \"repeat\"", "").len(), 0);
+    // t stays in the image.
+    assert_eq!(range("token inputs:wrapS = \"repeat\"", "").len(), 0);
+    // The face that is beyond shows another material.
+    assert_eq!((range(clamp, &subset(1)).len(), range(clamp, &subset(0)).len()), (0, 1));
+
+    let missing = |shape: &str| of("REP158-3.3.3", "", shape).len();
+    assert_eq!((missing(&SHEET.replace("SUBSET", "")), missing(&SHEET.replace("SUBSET", "").replace(":map1", ":st"))), (0, 1));
+}
+
+#[test]
+fn surfaces_are_those_of_the_places_of_points() {
+    // A cube of 24 points, four for each side, as exporters write it.
+    let (mut points, mut indices) = (Vec::new(), Vec::new());
+    for axis in 0..3 {
+        for side in [0, 1] {
+            let first = points.len();
+            for (u, v) in [(0, 0), (1, 0), (1, 1), (0, 1)] {
+                let mut point = [0; 3];
+                (point[axis], point[(axis + 1) % 3], point[(axis + 2) % 3]) = (side, u, v);
+                points.push(format!("({}, {}, {})", point[0], point[1], point[2]));
+            }
+            let around = if side == 1 { [0, 1, 2, 0, 2, 3] } else { [0, 2, 1, 0, 3, 2] };
+            indices.extend(around.map(|corner| (first + corner).to_string()));
+        }
+    }
+    let cube = |indices: &[String], more: &str| {
+        let counts = vec!["3"; indices.len() / 3].join(", ");
+        let (points, indices) = (points.join(", "), indices.join(", "));
+        format!(
+            "{HEADER}def Mesh \"robot\" (\n    prepend apiSchemas = [\"PhysicsCollisionAPI\"]\n)\n{{\nint[] faceVertexCounts = [{counts}]\nint[] faceVertexIndices = [{indices}]\npoint3f[] points = [{points}]\n{more}\n}}\n"
+        )
+    };
+    let found = |indices: &[String], more: &str| messages("REP158-3.4.*", &[("r.usda", cube(indices, more))]);
+    assert_eq!(found(&indices, ""), [""; 0]);
+    let holed = found(&indices[3..], "");
+    assert!(matches!(&holed[..], [one] if one.contains("has holes: 3 of its edges have one face")), "{holed:?}");
+    let turned: Vec<String> = indices[..3].iter().rev().chain(&indices[3..]).cloned().collect();
+    let against = found(&turned, "");
+    assert!(matches!(&against[..], [one] if one.contains("turned against each other, along 3 of its edges")), "{against:?}");
+    let inside: Vec<String> = indices.iter().rev().cloned().collect();
+    assert!(matches!(&found(&inside, "")[..], [one] if one.contains("is inside out")));
+    // What `leftHanded` turns around again.
+    let left = found(&inside, "uniform token orientation = \"leftHanded\"");
+    assert!(matches!(&left[..], [one] if one.contains("has the orientation \"leftHanded\"")), "{left:?}");
+    let twice: Vec<String> = indices.iter().chain(&indices[..3]).cloned().collect();
+    assert!(matches!(&found(&twice, "")[..], [one] if one.contains("is not manifold: 3 of its edges")));
+    assert!(
+        matches!(&found(&["0", "1", "2", "3", "4", "999"].map(str::to_owned), "")[..], [one] if one.contains("a face names point 999, and there are 24"))
+    );
+    let doubled = found(&indices, "uniform bool doubleSided = 1");
+    assert_eq!(doubled, [""; 0]);
+}
+
+#[test]
+fn no_text_makes_the_checker_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let entry = folder.path().join("r.usda");
+    let options = Options { all_variants: true, ..Options::default() };
+    let mut opened = 0;
+    for example in RULES.iter().flat_map(|rule| [rule.breaks, rule.keeps]) {
+        let text = format!("{HEADER}{}", example[0].1.unwrap());
+        let odd = [("0", "-1"), ("1", "999999999999"), ("2", "nan"), ("3", "-7"), ("[", "[["), ("\"", "'"), ("</", "<")];
+        let cut = text.len() / 2;
+        let broken = odd.iter().map(|(from, to)| format!("{HEADER}{}", example[0].1.unwrap().replace(from, to)));
+        for text in broken.chain([text[..(cut..).find(|&at| text.is_char_boundary(at)).unwrap()].to_owned()]) {
+            std::fs::write(&entry, text).unwrap();
+            opened += usize::from(check(&entry, &options).is_ok());
+        }
+    }
+    assert!(opened > 100, "{opened}");
+}

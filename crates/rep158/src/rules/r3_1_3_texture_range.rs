@@ -1,12 +1,13 @@
 //! That texture coordinates beyond the image are those of a texture that repeats.
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
-use std::collections::HashSet;
-use urdf_usd_stage::{PrimId, int_array, text, vectors2};
+use std::collections::{HashMap, HashSet};
+use urdf_usd_stage::{Prim, PrimId, int_array, text, vectors2};
 
 use crate::Rule;
 use crate::findings::Findings;
-use crate::meshes::{faces, meshes};
+use crate::meshes::{faces, visuals};
+use crate::shading::Texture;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -35,80 +36,110 @@ const MARGIN: f64 = 1e-3;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    for (part, mesh) in shown(subject) {
-        let Some(material) = subject.shading.material_of(stage, part) else { continue };
-        for texture in material.textures.iter().filter(|texture| !texture.is_transformed && texture.repeats != [true; 2]) {
-            let Some(name) = texture.primvar.as_ref().map(|primvar| format!("primvars:{primvar}")) else { continue };
-            let axes = [0, 1].into_iter().filter(|&axis| !texture.repeats[axis]);
-            let Some((low, high)) = axes.filter_map(|axis| range(subject, part, mesh, &name, axis)).reduce(wider) else { continue };
-            if low < -MARGIN || high > 1.0 + MARGIN {
-                let (path, texture) = (&stage[part].path, &stage[texture.shader].path);
-                let message =
-                    format!("the texture coordinates {name} of {path} are {low:.3} … {high:.3}, and the texture {texture} does not repeat");
-                let help = "pack the coordinates into [0, 1], or set inputs:wrapS and inputs:wrapT to \"repeat\" if the image tiles";
-                findings.prim(&RULE.code, mesh, Some(&name), message, help);
-            }
-        }
-    }
-}
-
-fn wider(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
-    (a.0.min(b.0), a.1.max(b.1))
-}
-
-/// What materials are shown on: meshes, and subsets of them, each with its mesh.
-fn shown(subject: &Subject<'_>) -> Vec<(PrimId, PrimId)> {
-    let mut shown = Vec::new();
-    for mesh in meshes(subject.stage) {
-        let subsets = subject.stage[mesh].children.iter().filter(|&&child| subject.stage[child].type_name == "GeomSubset");
-        shown.extend(std::iter::once(mesh).chain(subsets.copied()).map(|part| (part, mesh)));
-    }
-    shown
-}
-
-/// The least and largest coordinate along an axis, of the faces of a mesh or subset that show its material.
-fn range(subject: &Subject<'_>, part: PrimId, mesh: PrimId, primvar: &str, axis: usize) -> Option<(f64, f64)> {
-    let prim = &subject.stage[mesh];
-    let attribute = prim.attributes.get(primvar)?;
-    let values = attribute.value.as_ref().and_then(vectors2)?;
-    let indices = prim.value(&format!("{primvar}:indices")).and_then(int_array);
-    let interpolation = attribute.metadata.get("interpolation").and_then(text).unwrap_or("constant");
-    let faces = faces(prim).ok()?;
-    let of = |part: PrimId| {
-        let indices = subject.stage[part].value("indices").and_then(int_array).unwrap_or_default();
-        indices.iter().filter_map(|&index| usize::try_from(index).ok()).collect::<HashSet<usize>>()
-    };
-    // The mesh's own material is on what no subset takes.
-    let is_whole = part == mesh;
-    let chosen: HashSet<usize> = match is_whole {
-        true => {
-            let bound = |id: &&PrimId| !subject.stage[**id].targets("material:binding").is_empty();
-            prim.children.iter().filter(bound).flat_map(|&id| of(id)).collect()
-        }
-        false => of(part),
-    };
-    let mut range: Option<(f64, f64)> = None;
-    let mut corner = 0;
-    for (face, corners) in faces.iter().enumerate() {
-        for &point in *corners {
-            let index = match interpolation {
-                "vertex" | "varying" => usize::try_from(point).ok(),
-                "faceVarying" => Some(corner),
-                "uniform" => Some(face),
-                _ => Some(0),
+    for mesh in visuals(stage, &subject.shading) {
+        let subsets: Vec<PrimId> =
+            stage[mesh].children.iter().copied().filter(|&child| stage[child].type_name == "GeomSubset").collect();
+        let is_limited = |texture: &&Texture| !texture.is_transformed && texture.repeats != [true; 2] && texture.primvar.is_some();
+        let limited = |part: PrimId| {
+            let material = subject.shading.material_of(stage, part);
+            material.into_iter().flat_map(|material| material.textures.iter().filter(is_limited)).collect::<Vec<_>>()
+        };
+        let parts = std::iter::once(mesh).chain(subsets.iter().copied());
+        let parts: Vec<(PrimId, Vec<&Texture>)> =
+            parts.map(|part| (part, limited(part))).filter(|(_, textures)| !textures.is_empty()).collect();
+        let Some(corners) = (if parts.is_empty() { None } else { Corners::of(&stage[mesh]) }) else { continue };
+        let mut read: HashMap<String, Option<Coordinates<'_>>> = HashMap::new();
+        for (part, textures) in parts {
+            // The mesh's own material is on what no subset takes.
+            let shown: Vec<usize> = if part == mesh {
+                let is_bound = |id: &&PrimId| !stage[**id].targets("material:binding").is_empty();
+                let taken: HashSet<usize> = subsets.iter().filter(is_bound).flat_map(|&id| indices(&stage[id])).collect();
+                (0..corners.faces.len()).filter(|face| !taken.contains(face)).collect()
+            } else {
+                indices(&stage[part]).collect()
             };
-            corner += 1;
-            if chosen.contains(&face) == is_whole {
-                continue;
-            }
-            let index = index.and_then(|index| match indices {
-                Some(indices) => usize::try_from(*indices.get(index)?).ok(),
-                None => Some(index),
-            });
-            if let Some(value) = index.and_then(|index| values.get(index)).map(|value| value[axis]) {
-                range = Some(range.map_or((value, value), |known| wider(known, (value, value))));
+            for texture in textures {
+                let name = format!("primvars:{}", texture.primvar.as_deref().unwrap_or_default());
+                let read = read.entry(name.clone()).or_insert_with(|| Coordinates::of(&stage[mesh], &name));
+                let Some(coordinates) = read else { continue };
+                let Some((low, high)) = coordinates.range(&corners, &shown, texture.repeats) else { continue };
+                if low < -MARGIN || high > 1.0 + MARGIN {
+                    let (path, texture) = (&stage[part].path, &stage[texture.shader].path);
+                    let message = format!(
+                        "the texture coordinates {name} of {path} are {low:.3} … {high:.3}, and the texture {texture} does not repeat"
+                    );
+                    let help =
+                        "pack the coordinates into [0, 1], or set inputs:wrapS and inputs:wrapT to \"repeat\" if the image tiles";
+                    findings.prim(&RULE.code, mesh, Some(&name), message, help);
+                }
             }
         }
     }
-    range
+}
+
+/// The faces of a subset.
+fn indices(subset: &Prim) -> impl Iterator<Item = usize> {
+    let indices = subset.value("indices").and_then(int_array).unwrap_or_default();
+    indices.iter().filter_map(|&index| usize::try_from(index).ok())
+}
+
+/// The faces of a mesh, and the number of the first corner of each.
+struct Corners<'a> {
+    faces: Vec<&'a [i32]>,
+    first: Vec<usize>,
+}
+
+impl<'a> Corners<'a> {
+    fn of(mesh: &'a Prim) -> Option<Self> {
+        let faces = faces(mesh).ok()?;
+        let first = faces.iter().scan(0, |next, face| {
+            let first = *next;
+            *next += face.len();
+            Some(first)
+        });
+        Some(Self { first: first.collect(), faces })
+    }
+}
+
+/// The texture coordinates of a mesh.
+struct Coordinates<'a> {
+    values: Vec<[f64; 2]>,
+    indices: Option<&'a [i32]>,
+    interpolation: &'a str,
+}
+
+impl<'a> Coordinates<'a> {
+    fn of(mesh: &'a Prim, primvar: &str) -> Option<Self> {
+        let attribute = mesh.attributes.get(primvar)?;
+        let values = attribute.value.as_ref().and_then(vectors2)?;
+        let indices = mesh.value(&format!("{primvar}:indices")).and_then(int_array);
+        let interpolation = attribute.metadata.get("interpolation").and_then(text).unwrap_or("constant");
+        Some(Self { values, indices, interpolation })
+    }
+
+    /// The least and largest coordinate on the faces that are shown, along the axes in which the texture does not repeat.
+    fn range(&self, corners: &Corners<'_>, shown: &[usize], repeats: [bool; 2]) -> Option<(f64, f64)> {
+        let mut range: Option<(f64, f64)> = None;
+        for &face in shown {
+            let (Some(points), Some(first)) = (corners.faces.get(face), corners.first.get(face)) else { continue };
+            for (corner, &point) in points.iter().enumerate() {
+                let index = match self.interpolation {
+                    "vertex" | "varying" => usize::try_from(point).ok(),
+                    "faceVarying" => Some(first + corner),
+                    "uniform" => Some(face),
+                    _ => Some(0),
+                };
+                let index = index.and_then(|index| match self.indices {
+                    Some(indices) => usize::try_from(*indices.get(index)?).ok(),
+                    None => Some(index),
+                });
+                let Some(value) = index.and_then(|index| self.values.get(index)) else { continue };
+                for axis in [0, 1].into_iter().filter(|&axis| !repeats[axis]) {
+                    let (low, high) = range.unwrap_or((value[axis], value[axis]));
+                    range = Some((low.min(value[axis]), high.max(value[axis])));
+                }
+            }
+        }
+        range
+    }
 }

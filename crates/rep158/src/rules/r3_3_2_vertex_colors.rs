@@ -6,7 +6,7 @@ use urdf_usd_stage::text;
 
 use crate::Rule;
 use crate::findings::Findings;
-use crate::meshes::meshes;
+use crate::meshes::visuals;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -29,7 +29,7 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for mesh in meshes(subject.stage) {
+    for mesh in visuals(subject.stage, &subject.shading) {
         let prim = &subject.stage[mesh];
         let mut names: BTreeSet<String> = ["displayColor".to_owned(), "displayOpacity".to_owned()].into();
         names.extend(subject.shading.material_of(subject.stage, mesh).into_iter().flat_map(|material| material.colors.clone()));

@@ -1,12 +1,12 @@
 //! That what shows a texture has coordinates for it.
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use urdf_usd_stage::PrimId;
 
 use crate::Rule;
 use crate::findings::Findings;
-use crate::meshes::{colliders, meshes};
+use crate::meshes::visuals;
 use crate::subject::Subject;
 
 pub const RULE: Rule = Rule {
@@ -39,8 +39,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             findings.prim(&RULE.code, texture.shader, Some("inputs:st"), message, help);
         }
     }
-    let colliders: HashSet<PrimId> = colliders(stage).into_iter().collect();
-    for mesh in meshes(stage).into_iter().filter(|mesh| !colliders.contains(mesh)) {
+    for mesh in visuals(stage, &subject.shading) {
         let subsets = stage[mesh].children.iter().filter(|&&child| stage[child].type_name == "GeomSubset");
         let shown = std::iter::once(mesh).chain(subsets.copied());
         let textures = shown.filter_map(|part| subject.shading.material_of(stage, part)).flat_map(|material| &material.textures);
