@@ -22,7 +22,10 @@ pub use openusd::sdf::Value;
 pub use prim::{Arc, ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet};
 pub use shallow::{DEEPEST, Shallow, on_large_stack};
 pub use transform::{Local, Op, OpKind, XformStack, rigid};
-pub use value::{array_len, asset_paths, double, double_array, doubles, int_array, numbers, text, texts, vectors};
+pub use value::{
+    array_len, asset_paths, double, double_array, doubles, int_array, long_array, numbers, pairs, quaternions, text, texts,
+    vectors,
+};
 
 /// A stage, composed and read.
 #[derive(Clone, Debug)]
