@@ -7,7 +7,12 @@
 
 mod joints;
 mod links;
+mod mass;
+mod materials;
+mod meshes;
 mod scene;
+mod shapes;
+mod tessellate;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
@@ -18,6 +23,7 @@ use nalgebra::Vector3;
 use self::joints::{End, Found};
 use self::links::Links;
 use self::scene::{SAME, Scene};
+use self::shapes::Shapes;
 use super::ReadError;
 use crate::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
@@ -48,6 +54,8 @@ pub(super) struct Reading {
     pub links: Vec<Option<PrimId>>,
     /// By joint: its prim; none for those that only place a frame.
     pub joints: Vec<Option<PrimId>>,
+    /// Links whose mass stands on a density that nobody gave.
+    pub assumed: Vec<LinkId>,
 }
 
 impl Reading {
@@ -73,8 +81,8 @@ impl Reading {
         let links = Links::find(&scene);
         let mut builder = Builder::new(&scene, links);
         builder.build();
-        let Builder { robot, prims, joint_prims, .. } = builder;
-        Ok(Self { robot, diagnostics: scene.into_findings(), links: prims, joints: joint_prims })
+        let Builder { robot, prims, joint_prims, assumed, .. } = builder;
+        Ok(Self { robot, diagnostics: scene.into_findings(), links: prims, joints: joint_prims, assumed })
     }
 }
 
@@ -114,6 +122,7 @@ struct Builder<'s, 'a> {
     ids: Vec<LinkId>,
     prims: Vec<Option<PrimId>>,
     joint_prims: Vec<Option<PrimId>>,
+    assumed: Vec<LinkId>,
     link_names: HashSet<String>,
     joint_names: HashSet<String>,
 }
@@ -148,6 +157,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             ids: Vec::new(),
             prims: Vec::new(),
             joint_prims: Vec::new(),
+            assumed: Vec::new(),
             link_names: HashSet::new(),
             joint_names: HashSet::new(),
         }
@@ -156,7 +166,8 @@ impl<'s, 'a> Builder<'s, 'a> {
     fn build(&mut self) {
         let held = self.connect();
         let is_held = self.found.iter().any(|found| found.ends.iter().any(|(body, _)| body.is_none()));
-        if is_held {
+        let drawn = shapes::find(self.scene, &self.links);
+        if is_held || drawn.iter().any(|drawn| drawn.owner.is_none()) {
             self.add_world();
         }
         for index in 0..self.links.drafts.len() {
@@ -180,6 +191,14 @@ impl<'s, 'a> Builder<'s, 'a> {
             self.joint_prims.iter().enumerate().filter_map(|(index, prim)| Some(((*prim)?, JointId(index)))).collect();
         joints::follow(self.scene, &mut self.robot, &by_prim);
         self.robot.tree = Tree::build(self.robot.links.len(), &mut self.robot.joints);
+        let mut shapes = Shapes::new(self.scene);
+        for drawn in &drawn {
+            if let Some(link) = self.link(drawn.owner) {
+                shapes.add(&mut self.robot, link.0, drawn);
+            }
+        }
+        let Shapes { colliders, materials, .. } = shapes;
+        self.assumed = mass::set(self.scene, &self.links, &mut self.robot, &self.ids, (&colliders, &materials));
     }
 
     /// Finds how every body is held, from the roots outwards. Joints that close loops hold nothing.
