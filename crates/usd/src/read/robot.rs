@@ -11,6 +11,7 @@ mod mass;
 mod materials;
 mod meshes;
 mod scene;
+mod sensors;
 mod shapes;
 mod tessellate;
 
@@ -27,8 +28,8 @@ use self::shapes::Shapes;
 use super::ReadError;
 use crate::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_robot::{Custom, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Tree};
-use urdf_usd_stage::{Options, PrimId, Stage, on_large_stack};
+use urdf_usd_robot::{Custom, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Tree};
+use urdf_usd_stage::{Options, Prim, PrimId, Stage, on_large_stack};
 
 /// The name of the link that stands for the world ([`Robot::world_root`]).
 const WORLD: &str = "world";
@@ -68,7 +69,13 @@ impl Reading {
             let help = "put what is missing where the layer looks for it; the rest of the asset is read";
             scene.push(Diagnostic::new(&codes::READ_COMPOSITION, place, error.message.clone()).help(help));
         }
-        let bodies: Vec<PrimId> = scene.prims().filter(|(_, prim)| links::is_body(prim)).map(|(id, _)| id).collect();
+        // A robot of frames alone is one, too.
+        let all =
+            |is: fn(&Prim) -> bool| -> Vec<PrimId> { scene.prims().filter(|(_, prim)| is(prim)).map(|(id, _)| id).collect() };
+        let mut bodies = all(links::is_body);
+        if bodies.is_empty() {
+            bodies = all(|prim| prim.has("RosFrameAPI"));
+        }
         let Some(&first) = bodies.first() else { return Err(no_robot(stage, &scene)) };
         let is_inside = |root: PrimId| bodies.iter().any(|&body| body == root || stage.ancestors(body).any(|id| id == root));
         match stage.default_prim {
@@ -92,7 +99,7 @@ fn no_robot(stage: &Stage, scene: &Scene<'_>) -> ReadError {
     let joints = scene.prims().filter(|(_, prim)| links::is_joint(prim)).count();
     let colliders = scene.prims().filter(|(_, prim)| prim.has("PhysicsCollisionAPI")).count();
     let mut looked_for = format!(
-        "no prim has PhysicsRigidBodyAPI, which makes a link (it has {count} prims, {joints} joints and {colliders} colliders)"
+        "no prim has PhysicsRigidBodyAPI, which makes a link, or RosFrameAPI, which makes a frame (it has {count} prims, {joints} joints and {colliders} colliders)"
     );
     if let Some(error) = stage.errors.first() {
         looked_for = format!("{looked_for}; some of it could not be composed: {}", error.message);
@@ -198,7 +205,39 @@ impl<'s, 'a> Builder<'s, 'a> {
             }
         }
         let Shapes { colliders, materials, .. } = shapes;
+        let (world, ids) = (self.world, &self.ids);
+        let link = |draft: Option<usize>| draft.map_or(world, |draft| ids.get(draft).copied());
+        sensors::read(self.scene, &self.links, &mut self.robot, link);
+        self.robot.disabled_collisions = sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
         self.assumed = mass::set(self.scene, &self.links, &mut self.robot, &self.ids, (&colliders, &materials));
+        self.give_mass_to_frames();
+    }
+
+    /// A root body without geometry that holds exactly one frame with geometry has that link's mass: the writer gives it to the root
+    /// ([`Roles::content`](urdf_usd_robot::Roles::content)). Here it goes back.
+    fn give_mass_to_frames(&mut self) {
+        for (index, draft) in self.links.drafts.iter().enumerate().filter(|(_, draft)| draft.is_body) {
+            let body = self.ids[index];
+            let has_shapes = |link: LinkId| {
+                let link = &self.robot.links[link.0];
+                !link.visuals.is_empty() || !link.collisions.is_empty()
+            };
+            let is_base =
+                self.robot.tree.parent_joint[body.0].is_none_or(|joint| self.robot.joints[joint.0].kind == JointKind::Floating);
+            let frames = self.links.drafts.iter().enumerate();
+            let frames = frames.filter(|(_, frame)| !frame.is_body && frame.body == Some(index));
+            let mut with_shapes = frames.filter(|(frame, _)| has_shapes(self.ids[*frame]));
+            let (Some((frame, of_frame)), None) = (with_shapes.next(), with_shapes.next()) else { continue };
+            if !is_base || has_shapes(body) {
+                continue;
+            }
+            let to_frame = of_frame.pose.inverse() * draft.pose;
+            let content = self.ids[frame];
+            if let Some(inertial) = self.robot.links[body.0].inertial.take() {
+                let moved = Inertial { origin: to_frame * inertial.origin, ..inertial };
+                self.robot.links[content.0].inertial = Some(moved);
+            }
+        }
     }
 
     /// Finds how every body is held, from the roots outwards. Joints that close loops hold nothing.
@@ -263,7 +302,12 @@ impl<'s, 'a> Builder<'s, 'a> {
         let (near, far) = (*near, *far);
         let direction = if held.reversed { -found.direction() } else { found.direction() };
         let axis = far.rotation * direction;
-        let (Some(parent), Some(child)) = (self.link(held.parent), self.link(Some(index))) else { return };
+        // The frame that the body's prim lies in, if that is rigid in what the joint names.
+        let drafts = &self.links.drafts;
+        let within = drafts[index].above.filter(|&above| drafts[above].body == held.parent);
+        let pose = |link: Option<usize>| link.map_or_else(Pose::identity, |link| drafts[link].pose);
+        let near = within.map_or(near, |within| drafts[within].pose.inverse() * pose(held.parent) * near);
+        let (Some(parent), Some(child)) = (self.link(within.or(held.parent)), self.link(Some(index))) else { return };
         let has_pivot = joints::needs_pivot(kind, &axis, &far);
         let mut joint = Joint::new(self.joint_name(prim), kind, parent, child);
         (joint.axis, joint.place) = (axis, self.scene.place(prim, None));
@@ -464,3 +508,6 @@ fn display_name(scene: &Scene<'_>, id: PrimId) -> Option<String> {
     let name = urdf_usd_stage::text(scene.stage[id].metadata.get("displayName")?)?;
     (!name.is_empty()).then(|| name.to_owned())
 }
+
+#[cfg(test)]
+mod tests;
