@@ -55,6 +55,8 @@ pub(super) struct Reading {
     pub links: Vec<Option<PrimId>>,
     /// By joint: its prim; none for those that only place a frame.
     pub joints: Vec<Option<PrimId>>,
+    /// By link: whether it is a rigid body of the asset.
+    pub is_body: Vec<bool>,
     /// Links whose mass stands on a density that nobody gave.
     pub assumed: Vec<LinkId>,
 }
@@ -89,7 +91,8 @@ impl Reading {
         let mut builder = Builder::new(&scene, links);
         builder.build();
         let Builder { robot, prims, joint_prims, assumed, .. } = builder;
-        Ok(Self { robot, diagnostics: scene.into_findings(), links: prims, joints: joint_prims, assumed })
+        let is_body = prims.iter().map(|prim| prim.is_some_and(|prim| links::is_body(&stage[prim]))).collect();
+        Ok(Self { robot, diagnostics: scene.into_findings(), links: prims, joints: joint_prims, is_body, assumed })
     }
 }
 

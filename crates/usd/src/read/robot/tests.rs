@@ -22,8 +22,150 @@ fn robot_of(text: &str) -> Result<(Robot, Vec<Diagnostic>), String> {
     read(&entry, &Default::default()).map_err(|error| error.to_string())
 }
 
-fn codes(found: &[Diagnostic]) -> Vec<&str> {
-    found.iter().map(|diagnostic| diagnostic.code).collect()
+/// A robot of one layer with the code of each finding.
+fn told(text: &str) -> (Robot, Vec<&'static str>) {
+    let (robot, found) = robot_of(text).unwrap();
+    (robot, found.iter().map(|diagnostic| diagnostic.code).collect())
+}
+
+/// What a layer begins with: metres, z up.
+const METRES: &str = "(\n defaultPrim = \"r\"\n metersPerUnit = 1\n upAxis = \"Z\"\n)\n";
+const BODY: &str = "(prepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsMassAPI\"])";
+
+#[test]
+fn what_holds_no_robot_is_an_error_that_says_what_was_looked_for() {
+    let error = robot_of(&format!("{METRES}def Xform \"r\" {{ def Cube \"c\" {{}} }}")).unwrap_err();
+    assert!(error.contains("PhysicsRigidBodyAPI") && error.contains("2 prims"), "{error}");
+}
+
+#[test]
+fn units_the_up_axis_and_scales_are_settled() {
+    let layer = format!(
+        "(\n defaultPrim = \"r\"\n metersPerUnit = 0.01\n kilogramsPerUnit = 0.5\n upAxis = \"Y\"\n)\n\
+         def Xform \"r\" {{ def Xform \"a\" {BODY} {{\n\
+         float physics:mass = 4\n float3 physics:diagonalInertia = (2, 2, 2)\n point3f physics:centerOfMass = (10, 0, 0)\n\
+         def Cylinder \"c\" (prepend apiSchemas = [\"PhysicsCollisionAPI\"]) {{ uniform token axis = \"X\"\n\
+         double radius = 5\n double height = 20\n float3 xformOp:scale = (2, 1, 1)\n\
+         double3 xformOp:translate = (0, 100, 0)\n\
+         uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:scale\"] }} }} }}"
+    );
+    let (robot, codes) = told(&layer);
+    assert_eq!(codes, ["usd-read-base-placed"]);
+    // y of the stage is z of the robot's base, on which the body hangs.
+    let at = Model::of(&robot).poses(&[]);
+    let body = robot.links.iter().position(|link| link.name == "a").unwrap();
+    assert!((at[body].rotation * Vector3::y() - Vector3::z()).norm() < 1e-12);
+    let link = &robot.links[body];
+    let inertial = link.inertial.as_ref().unwrap();
+    assert_eq!((inertial.mass, inertial.origin.translation.x), (2.0, 0.1));
+    assert!((inertial.inertia - Matrix3::identity() * 1e-4).norm() < 1e-15, "{}", inertial.inertia);
+    let Geometry::Cylinder { radius, length } = link.collisions[0].geometry else { panic!() };
+    assert!((radius - 0.05).abs() < 1e-12 && (length - 0.4).abs() < 1e-12, "{radius} {length}");
+    assert!((link.collisions[0].origin.translation.vector - Vector3::y()).norm() < 1e-12);
+    assert!((link.collisions[0].origin.rotation * Vector3::z() - Vector3::x()).norm() < 1e-12);
+}
+
+#[test]
+fn mimics_have_three_spellings() {
+    let body = |name: &str| {
+        format!("def Xform \"{name}\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1) }}")
+    };
+    let joint = |child: &str, schema: &str, more: &str| {
+        let schemas = if schema.is_empty() { String::new() } else { format!("(prepend apiSchemas = [\"{schema}\"])") };
+        format!(
+            "def PhysicsRevoluteJoint \"to_{child}\" {schemas} {{ rel physics:body0 = </r/a>\n rel physics:body1 = </r/{child}>\n{more} }}\n"
+        )
+    };
+    let leader = "rel ext_physics:mimic:joint = </r/to_b>";
+    let layer = format!(
+        "{METRES}def Xform \"r\" {{\n{}\n{}{}{}{}{} }}",
+        ["a", "b", "c", "d", "e", "f"].map(body).join("\n"),
+        joint("b", "", ""),
+        joint(
+            "c",
+            "ExtendedPhysicsMimicAPI",
+            &format!("{leader}\n float ext_physics:mimic:multiplier = 2\n float ext_physics:mimic:offset = 90")
+        ),
+        joint(
+            "d",
+            "NewtonMimicAPI",
+            "rel newton:mimicJoint = </r/to_b>\n float newton:mimicCoef0 = 90\n float newton:mimicCoef1 = 2"
+        ),
+        joint(
+            "e",
+            "PhysxMimicJointAPI:rotX",
+            "rel physxMimicJoint:rotX:referenceJoint = </r/to_b>\n float physxMimicJoint:rotX:gearing = -2\n float physxMimicJoint:rotX:offset = -90"
+        ),
+        joint("f", "NewtonMimicAPI", "rel newton:mimicJoint = </r/to_f>"),
+    );
+    let (robot, codes) = told(&layer);
+    assert_eq!(codes, ["usd-read-mimic-left-out"]);
+    let found: Vec<_> = robot.joints.iter().map(|joint| joint.mimic.map(|m| (m.joint.0, m.multiplier, m.offset))).collect();
+    let follows = Some((0, 2.0, std::f64::consts::FRAC_PI_2));
+    assert_eq!(found, [None, follows, follows, follows, None]);
+}
+
+#[test]
+fn a_missing_mass_is_computed_from_colliders() {
+    let body = |name: &str, mass: &str, cube: &str| {
+        format!(
+            "def Xform \"{name}\" {BODY} {{ {mass}\n def Cube \"c\" (prepend apiSchemas = [\"PhysicsCollisionAPI\", \"PhysicsMassAPI\"]) {{ double size = 0.1\n{cube} }} }}\n"
+        )
+    };
+    let layer = format!(
+        "{METRES}def Xform \"r\" {{ {}{}{}{} def Xform \"none\" {BODY} {{}} }}",
+        body("density", "float physics:density = 500", ""),
+        body("own", "", "float physics:mass = 3"),
+        body("nothing", "", ""),
+        body("mass", "float physics:mass = 6", ""),
+    );
+    let (robot, codes) = told(&layer);
+    assert_eq!(codes, ["usd-read-mass-assumed", "usd-read-mass-missing"]);
+    let masses = ["density", "own", "nothing", "mass"].map(|name| {
+        let link = robot.links.iter().find(|link| link.name == name).unwrap();
+        let inertial = link.inertial.as_ref().unwrap();
+        // Of a cube: m a² / 6.
+        assert!((inertial.inertia - Matrix3::identity() * (inertial.mass * 0.01 / 6.0)).norm() < 1e-9, "{name}");
+        (inertial.mass * 1e6).round() / 1e6
+    });
+    assert_eq!(masses, [0.5, 3.0, 1.0, 6.0]);
+}
+
+#[test]
+fn cones_ellipsoids_and_copies_are_shapes() {
+    let layer = format!(
+        "{METRES}def Xform \"r\" {{ def Xform \"a\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1)\n\
+         def Cone \"cone\" {{ double height = 2\n double radius = 1 }}\n\
+         def Sphere \"egg\" {{ float3 xformOp:scale = (1, 1, 2)\n uniform token[] xformOpOrder = [\"xformOp:scale\"] }}\n\
+         def PointInstancer \"many\" {{ rel prototypes = </r/a/many/ball>\n int[] protoIndices = [0, 0]\n\
+         point3f[] positions = [(1, 0, 0), (2, 0, 0)]\n float3[] scales = [(1, 1, 1), (2, 2, 2)]\n\
+         def Sphere \"ball\" {{ double radius = 0.5 }} }}\n\
+         def Sphere \"hidden\" {{ token visibility = \"invisible\" }}\n def SphereLight \"light\" {{}} }} }}"
+    );
+    let (robot, codes) = told(&layer);
+    assert_eq!(codes, ["usd-read-left-out", "usd-read-shape-as-mesh", "usd-read-shape-as-mesh"]);
+    let visuals = &robot.links[0].visuals;
+    assert_eq!(visuals.len(), 4);
+    robot.meshes.iter().for_each(|mesh| urdf_usd_robot::invariants::check(mesh.mesh.as_ref().unwrap()));
+    assert!(robot.meshes.iter().all(|mesh| mesh.mesh.as_ref().unwrap().is_watertight()));
+    let bounds = |index: usize| robot.meshes[index].mesh.as_ref().unwrap().bounds().unwrap();
+    assert_eq!((bounds(0).0[2], bounds(0).1[2], bounds(1).1[2]), (-1.0, 1.0, 2.0));
+    let radii: Vec<_> = visuals[2..].iter().map(|shape| (shape.origin.translation.x, shape.geometry.clone())).collect();
+    assert_eq!(radii, [(1.0, Geometry::Sphere { radius: 0.5 }), (2.0, Geometry::Sphere { radius: 1.0 })]);
+}
+
+#[test]
+fn joints_that_lead_nowhere_are_told_with_their_property() {
+    let layer = format!(
+        "{METRES}def Xform \"r\" {{ def Xform \"a\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1) }}\n\
+         def PhysicsFixedJoint \"gone\" {{ rel physics:body0 = </r/x>\n rel physics:body1 = </r/a> }}\n\
+         def PhysicsFixedJoint \"same\" {{ rel physics:body0 = </r/a>\n rel physics:body1 = </r/a> }} }}"
+    );
+    let (robot, found) = robot_of(&layer).unwrap();
+    assert_eq!((robot.links.len(), robot.joints.len()), (1, 0));
+    let elements: Vec<_> = found.iter().map(|d| (d.code, d.place.element.as_str(), d.place.file.is_some())).collect();
+    let code = "usd-read-joint-left-out";
+    assert_eq!(elements, [(code, "/r/gone.physics:body0", true), (code, "/r/same.physics:body1", true)]);
 }
 
 /// A robot written and read again.
@@ -92,7 +234,7 @@ fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
                 };
                 let (a, b) = (points(a.0, in_a.0, of_a), points(b.0, in_b.0, of_b));
                 let nearest = |point: &Vector3<f64>| b.iter().map(|b| (b - point).norm()).fold(f64::INFINITY, f64::min);
-                assert!(a.iter().all(|point| nearest(point) < 1e-6), "{what}");
+                assert!(a.iter().all(|point| nearest(point) < 1e-6 * point.norm().max(1.0)), "{what}");
             }
             (Geometry::Mesh { .. }, _) | (_, Geometry::Mesh { .. }) => panic!("{what}"),
             (of_a, of_b) => {
