@@ -177,7 +177,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         let held = self.connect();
         let is_held = self.found.iter().any(|found| found.ends.iter().any(|(body, _)| body.is_none()));
         let drawn = shapes::find(self.scene, &self.links);
-        if is_held || drawn.iter().any(|drawn| drawn.owner.is_none()) {
+        if is_held || self.says_world() || drawn.iter().any(|drawn| drawn.owner.is_none()) {
             self.add_world();
         }
         for index in 0..self.links.drafts.len() {
@@ -241,6 +241,15 @@ impl<'s, 'a> Builder<'s, 'a> {
                 self.robot.links[content.0].inertial = Some(moved);
             }
         }
+    }
+
+    /// Whether the source had a link for the world, on which something floats: it has no prim, but the asset keeps the words of the joint.
+    fn says_world(&self) -> bool {
+        let stage = self.scene.stage;
+        let is_named = |prim: &Prim| prim.text("ros:context:parent_frame") == Some(WORLD);
+        let floats = |prim: PrimId| stage[prim].text("urdf:joint:type") == Some("floating");
+        stage.default_prim.is_some_and(|root| is_named(&stage[root]))
+            && self.links.drafts.iter().any(|draft| draft.is_body && floats(draft.prim))
     }
 
     /// Finds how every body is held, from the roots outwards. Joints that close loops hold nothing.
@@ -408,10 +417,18 @@ impl<'s, 'a> Builder<'s, 'a> {
         let [(body0, near), (body1, far)] = found.ends;
         let (Some(parent), Some(child)) = (self.link(body0), self.link(body1)) else { return };
         let axis = far.rotation * found.direction();
+        let needs_pivot = joints::needs_pivot(found.kind, &axis, &far);
+        // A frame that stands where the joint is, if the body has one.
+        let drafts = &self.links.drafts;
+        let in_frame = |frame: usize| Some((frame, drafts[frame].pose.inverse() * drafts[body1?].pose * far));
+        let frames = (0..drafts.len()).filter(|&frame| needs_pivot && !drafts[frame].is_body && drafts[frame].body == body1);
+        let there = frames.filter_map(in_frame).find(|(_, far)| far.translation.vector.norm() < 1e-6);
+        let (child, far) = there.map_or((child, far), |(frame, far)| (self.ids[frame], far));
+        let axis = far.rotation * found.direction();
         let mut joint = Joint::new(self.joint_name(prim), found.kind, parent, child);
         (joint.axis, joint.place) = (axis, self.scene.place(prim, None));
         joints::fill(self.scene, found, &mut joint);
-        if joints::needs_pivot(found.kind, &axis, &far) {
+        if needs_pivot && there.is_none() {
             joint.origin = near * far.rotation.inverse();
             let body = self.robot.links[child.0].name.clone();
             let pivot = self.add_link(format!("{body}_joint_frame"), None);

@@ -63,7 +63,19 @@ pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Vec<Drawn> {
         }
         inherited.push(here);
     }
+    // Those that stand in a variant come before others of their scope: the numbers tell the order of the source.
+    drawn.sort_by_key(|drawn| number(scene, drawn.prim));
     drawn
+}
+
+/// The number that this program gives to a shape by its place among those of the link.
+fn number(scene: &Scene<'_>, id: PrimId) -> usize {
+    let names = std::iter::once(id).chain(scene.stage[id].parent).map(|id| scene.stage[id].name());
+    let mut numbers = names.filter_map(|name| {
+        let number = name.strip_prefix("visual_").or_else(|| name.strip_prefix("collision_"))?;
+        number.parse().ok()
+    });
+    numbers.next().unwrap_or(0)
 }
 
 fn in_link(links: &Links, owner: Option<usize>, placed: &Matrix4<f64>) -> Matrix4<f64> {

