@@ -49,7 +49,7 @@ struct Cli {
 enum Command {
     /// Convert a URDF or xacro file to OpenUSD layers and a binary glTF
     Convert(Box<Convert>),
-    /// Show the link tree, joints, frames and interfaces of a converted asset, or the robots in a glTF file
+    /// Show the link tree, joints, masses, frames and interfaces of any OpenUSD asset with rigid bodies, or the robots in a glTF file
     Inspect(Inspect),
     /// Hold an OpenUSD asset against the rules of REP-158, a glTF file against those of EXT_robot_kinematics, or with --live a running
     /// robot against its OpenUSD asset
@@ -114,8 +114,11 @@ struct Convert {
 
 #[derive(Args)]
 struct Inspect {
-    /// The entry layer (NAME.usda), the asset's directory, or a .glb or .gltf file with EXT_robot_kinematics
+    /// An OpenUSD file of any layout (.usd, .usda, .usdc, .usdz), an asset's directory, or a .glb or .gltf file with EXT_robot_kinematics
     asset: PathBuf,
+    /// Select a variant of an OpenUSD asset, SET=NAME or /PRIM{SET=NAME} (may be given several times)
+    #[arg(long = "variant", value_name = "SET=NAME")]
+    variants: Vec<usd::VariantChoice>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -308,21 +311,27 @@ fn standard_input() -> Result<Source, String> {
 }
 
 fn inspect(arguments: &Inspect) -> ExitCode {
-    let entry = match convert::entry(&arguments.asset, &["usda", "glb", "gltf"]) {
+    let entry = match convert::entry(&arguments.asset, &["usda", "usd", "usdc", "usdz", "glb", "gltf"]) {
         Ok(entry) => entry,
         Err(message) => return failed(&message),
     };
     if entry.extension().is_some_and(|e| e.eq_ignore_ascii_case("glb") || e.eq_ignore_ascii_case("gltf")) {
         return inspect_gltf(&entry, arguments.json);
     }
-    match usd::inspect(&entry) {
-        Ok(summary) if arguments.json => print_json(&summary),
-        Ok(summary) => {
+    let packages = Some(Arc::new(resolve::Resolver::new(resolve::Options::from_environment())));
+    let options = usd::ReadOptions { variants: arguments.variants.clone(), packages, ..usd::ReadOptions::default() };
+    match usd::inspect(&entry, &options) {
+        Ok((summary, diagnostics)) if arguments.json => {
+            print_diagnostics(&diagnostics, None);
+            print_json(&summary)
+        }
+        Ok((summary, diagnostics)) => {
+            print_diagnostics(&diagnostics, None);
             // A closed pipe (`| head`) is the reader's choice.
             let _ = write!(std::io::stdout(), "{summary}");
             ExitCode::SUCCESS
         }
-        Err(error) => failed(&format!("{error}; give the entry layer (NAME.usda) of an asset that `urdf_usd convert` wrote")),
+        Err(error) => failed(&error.to_string()),
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 
 /// Reads the interfaces that an asset declares back from its entry.
 pub(super) fn read_interfaces(entry: &Path) -> Result<Arc<[InterfaceSummary]>, String> {
-    let read = catch_unwind(|| usd::inspect(entry).map(|asset| asset.interfaces.into()).map_err(|error| error.to_string()));
+    let read = catch_unwind(|| usd::read_interfaces(entry).map(Into::into).map_err(|error| error.to_string()));
     read.unwrap_or_else(|panic| Err(format!("a defect of urdf_usd: {}", panic_text(&*panic))))
 }
 

@@ -80,7 +80,7 @@ fn written(robot: &Robot, base: Base, bodies: Bodies) -> Asset {
     }
     let entry = folder.path().join("r.usda");
     let physics = String::from_utf8(asset.files["physics.usda"].clone()).unwrap();
-    Asset { summary: usd::inspect(&entry).unwrap(), frames: usd::read_frames(&entry).unwrap(), physics }
+    Asset { summary: usd::inspect(&entry, &Default::default()).unwrap().0, frames: usd::read_frames(&entry).unwrap(), physics }
 }
 
 /// What holds of an asset of `robot`, or which joint or link it does not hold of.

@@ -144,3 +144,33 @@ pub fn asset_paths(value: &Value) -> Vec<(String, Option<String>)> {
         _ => Vec::new(),
     }
 }
+
+/// The quaternions of an array, real part first.
+pub fn quaternions(value: &Value) -> Option<Vec<[f64; 4]>> {
+    match value {
+        Value::QuathVec(all) => Some(all.iter().map(|q| [q.w, q.x, q.y, q.z].map(|c| f64::from(f32::from(c)))).collect()),
+        Value::QuatfVec(all) => Some(all.iter().map(|q| [q.w, q.x, q.y, q.z].map(f64::from)).collect()),
+        Value::QuatdVec(all) => Some(all.iter().map(|q| [q.w, q.x, q.y, q.z]).collect()),
+        _ => None,
+    }
+}
+
+/// The pairs of numbers of an array, such as texture coordinates.
+pub fn pairs(value: &Value) -> Option<Vec<[f64; 2]>> {
+    match value {
+        Value::Vec2fVec(all) => Some(all.iter().map(|v| [v.x, v.y].map(f64::from)).collect()),
+        Value::Vec2dVec(all) => Some(all.iter().map(|v| [v.x, v.y]).collect()),
+        Value::Vec2hVec(all) => Some(all.iter().map(|v| [v.x, v.y].map(|c| f64::from(f32::from(c)))).collect()),
+        _ => None,
+    }
+}
+
+/// The whole numbers of an array, whatever their size.
+pub fn long_array(value: &Value) -> Option<Vec<i64>> {
+    match value {
+        Value::IntVec(numbers) => Some(numbers.iter().map(|&n| i64::from(n)).collect()),
+        Value::UintVec(numbers) => Some(numbers.iter().map(|&n| i64::from(n)).collect()),
+        Value::Int64Vec(numbers) => Some(numbers.clone()),
+        _ => None,
+    }
+}

@@ -70,5 +70,27 @@ codes! {
     READ_MIMIC Error "usd-read-mimic-left-out":
         "A joint of an asset that is read follows itself, a joint that is not there, or one without exactly one degree of freedom.",
         "The joint moves freely.";
+    READ_MASS_ASSUMED Warning "usd-read-mass-assumed":
+        "A body of an asset that is read has neither a mass nor a density.",
+        "Its mass is that of its colliders with 1000 kg/m³, as UsdPhysics says.";
+    READ_MASS_MISSING Warning "usd-read-mass-missing":
+        "A body of an asset that is read has no mass, or no inertia, and no collider to compute it from.",
+        "The link has no inertial, or one without moments of inertia.";
+    READ_SHAPE Error "usd-read-shape-left-out":
+        "Geometry of an asset that is read cannot be on a link: it has no extent, no face with an area, or is an infinite plane that \
+         collides.",
+        "The link is without it.";
+    READ_AS_MESH Info "usd-read-shape-as-mesh":
+        "Geometry of an asset that is read is a solid that the robot model does not have: a cone, an ellipsoid, a solid that is sheared.",
+        "It is read as a mesh of 48 sides.";
+    READ_LEFT_OUT Info "usd-read-left-out":
+        "An asset that is read has a prim of a kind for which the robot model has no word: a light, curves, points.",
+        "It is left out.";
+    READ_MATERIAL Warning "usd-read-material-left-out":
+        "A material of an asset that is read has no UsdPreviewSurface, or one with a part that the robot model has no word for; or what \
+         is bound is not there.",
+        "The shape shows without it: without that part, in its display colour, or in grey.";
+    READ_TEXTURE Warning "usd-read-texture-left-out":
+        "An image of an asset that is read is missing or can't be read.", "The material shows without it.";
     INTERNAL Error "usd-internal-error": "A layer could not be authored: a defect of urdf_usd.", "The layer is left out.";
 }

@@ -35,9 +35,13 @@ use std::str::FromStr;
 use author::Layer;
 use library::Library;
 use plan::{Flattened, Plan};
-pub use read::{InterfaceSummary, ReadError, Summary, inspect, read, read_frames};
+pub use read::{
+    InterfaceSummary, JointSummary, LinkSummary, ReadError, Summary, VariantSummary, inspect, read, read_frames,
+    read_interfaces,
+};
 pub use ros::{check_namespace, default_namespace, interfaces};
 pub use schema::SCHEMA_FILES;
+pub use urdf_usd_stage::{Options as ReadOptions, VariantChoice};
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 pub use urdf_usd_robot::Base;

@@ -1,26 +1,25 @@
-//! What the rest of the program reads back from a written asset: its TF frames (REP-158 §2.7), and a summary for people.
+//! What the rest of the program reads from an asset: its TF frames (REP-158 §2.7), the robot that it holds, a summary for people.
 //!
-//! Nothing here comes from memory: the asset is opened as any program would open it, without its payloads.
+//! Nothing here comes from memory: the asset is opened as any program would open it. TF frames and interfaces need no payloads.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fmt;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use nalgebra::{Quaternion, Translation3, UnitQuaternion};
 use openusd::usd::{InitialLoadSet, Prim, Stage};
 use openusd::{gf, sdf};
-use serde::{Serialize, Serializer};
 
 use super::FrameKind;
-use urdf_usd_diagnostic::Escaped;
 use urdf_usd_robot::Pose;
 use urdf_usd_stage::{DEEPEST, Shallow, on_large_stack};
 
 mod frames;
 mod robot;
+mod summary;
 
 pub use frames::read_frames;
 pub use robot::read;
+pub use summary::{InterfaceSummary, JointSummary, LinkSummary, Summary, VariantSummary, inspect, read_interfaces};
 
 /// Why an asset could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -49,13 +48,9 @@ pub enum ReadError {
     },
 }
 
-/// Links deeper than this are shown to people as if they stood this deep.
-const DEEPEST_SHOWN: usize = 100;
-
 /// A prim of the robot, as far as this module looks.
 struct Node {
     name: String,
-    path: String,
     type_name: String,
     schemas: Vec<String>,
     parent: Option<usize>,
@@ -164,8 +159,8 @@ impl Opened {
         let above = parent.map_or(Pose::identity(), |p| self.nodes[p].pose);
         let pose = if parent.is_some() { above * local_pose(&prim) } else { above };
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
-        self.by_path.insert(path.clone(), self.nodes.len());
-        self.nodes.push(Node { name, path, type_name, schemas, parent, pose, prim });
+        self.by_path.insert(path, self.nodes.len());
+        self.nodes.push(Node { name, type_name, schemas, parent, pose, prim });
         Ok(())
     }
 
@@ -183,10 +178,6 @@ impl Opened {
             above = self.nodes[at].parent;
         }
         None
-    }
-
-    fn joints(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.iter().filter(|node| node.type_name.starts_with("Physics") && node.type_name.ends_with("Joint"))
     }
 }
 
@@ -207,242 +198,4 @@ fn local_pose(prim: &Prim) -> Pose {
 
 fn unit([w, x, y, z]: [f64; 4]) -> UnitQuaternion<f64> {
     UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-12).unwrap_or_else(UnitQuaternion::identity)
-}
-
-/// What an asset holds, for people and scripts.
-#[derive(Clone, Debug, Serialize)]
-pub struct Summary {
-    /// The default prim.
-    pub name: String,
-    /// The namespace of its ROS interfaces.
-    pub namespace: String,
-    /// Bodies and frames, depth first.
-    pub links: Vec<LinkSummary>,
-    /// Joints, in the order of the bodies that they move.
-    pub joints: Vec<JointSummary>,
-    /// Topics, services and actions.
-    pub interfaces: Vec<InterfaceSummary>,
-}
-
-/// A body or a frame.
-#[derive(Clone, Debug, Serialize)]
-pub struct LinkSummary {
-    /// The TF frame's name.
-    pub frame: String,
-    /// The prim.
-    pub path: String,
-    /// How many bodies and frames stand above it.
-    pub depth: usize,
-    /// Body or frame.
-    #[serde(serialize_with = "frame_kind")]
-    pub kind: FrameKind,
-    /// kg.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mass: Option<f64>,
-    /// How many visuals it has.
-    pub visuals: usize,
-    /// How many colliders it has.
-    pub colliders: usize,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
-fn frame_kind<S: Serializer>(kind: &FrameKind, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(kind.as_str())
-}
-
-/// A joint.
-#[derive(Clone, Debug, Serialize)]
-pub struct JointSummary {
-    /// The ROS name.
-    pub name: String,
-    /// The prim.
-    pub path: String,
-    /// URDF's word where the asset keeps it, else the prim's type.
-    pub kind: String,
-    /// The body it hangs on; `None`: the world.
-    pub parent: Option<String>,
-    /// The body it moves.
-    pub child: Option<String>,
-    /// Degrees or metres; infinities are left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lower: Option<f64>,
-    /// Degrees or metres; infinities are left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub upper: Option<f64>,
-    /// What the limits are in: `deg` or `m`; `None` without limits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unit: Option<&'static str>,
-    /// The joint that it follows.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mimics: Option<String>,
-}
-
-/// A topic, service or action.
-#[derive(Clone, Debug, Serialize)]
-pub struct InterfaceSummary {
-    /// `topic`, `service` or `action`.
-    pub kind: &'static str,
-    /// Publisher, subscription, server, client.
-    pub role: String,
-    /// As authored: relative to the namespace.
-    pub name: String,
-    /// The ROS type.
-    pub type_name: String,
-    /// The frame of its messages, by where it stands (REP-158 §2.7).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub frame: Option<String>,
-    /// Whether it is there from the start (§2.3).
-    pub starts_enabled: bool,
-    /// Hz, of topics that it publishes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<f64>,
-    /// What the asset says about how messages are delivered, by policy: reliability, durability, history, depth.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub qos: BTreeMap<&'static str, String>,
-}
-
-/// Reads what an asset holds.
-///
-/// # Errors
-/// As [`read_frames`].
-pub fn inspect(entry: &Path) -> Result<Summary, ReadError> {
-    opened(entry, summary)
-}
-
-fn summary(asset: &Opened) -> Summary {
-    let (mut links, mut joints, mut interfaces) = (Vec::new(), Vec::new(), Vec::new());
-    // By the prim that holds them: looking through all prims for each link would take the square of them.
-    let mut shapes: HashMap<usize, usize> = HashMap::new();
-    for parent in asset.nodes.iter().filter(|node| node.type_name != "Scope").filter_map(|node| node.parent) {
-        *shapes.entry(parent).or_default() += 1;
-    }
-    let mut depth: HashMap<usize, usize> = HashMap::new();
-    let ros_name = |node: &Node| node.string("ros:joint:name").unwrap_or_else(|| node.name.clone());
-    for (index, node) in asset.nodes.iter().enumerate() {
-        if let Some(kind) = node.frame_kind() {
-            let at = asset.frame_above(index).and_then(|above| depth.get(&above)).map_or(0, |above| above + 1);
-            depth.insert(index, at);
-            let count = |scope: &str| {
-                let scope = asset.by_path.get(&format!("{}/{scope}", node.path));
-                scope.and_then(|scope| shapes.get(scope)).copied().unwrap_or(0)
-            };
-            links.push(LinkSummary {
-                frame: node.frame_id(),
-                path: node.path.clone(),
-                depth: at,
-                kind,
-                mass: node.number("physics:mass"),
-                visuals: count("visual"),
-                colliders: count("collision"),
-            });
-        }
-        for (schema, kind) in [("RosTopicAPI", "topic"), ("RosServiceAPI", "service"), ("RosActionAPI", "action")] {
-            if node.has(schema) {
-                let text = |field: &str| node.string(&format!("ros:{kind}:{field}")).unwrap_or_default();
-                let frame = if node.frame_kind().is_some() { Some(index) } else { asset.frame_above(index) };
-                interfaces.push(InterfaceSummary {
-                    kind,
-                    role: text("role"),
-                    name: text("name"),
-                    type_name: text("type"),
-                    frame: frame.map(|frame| asset.nodes[frame].frame_id()),
-                    starts_enabled: node.flag(&format!("ros:{kind}:starts_enabled")).unwrap_or(true),
-                    rate: node.number("ros:topic:publish_rate"),
-                    qos: qos(node),
-                });
-            }
-        }
-    }
-    // From the root outwards, as the links.
-    let mut ordered: Vec<&Node> = asset.joints().collect();
-    ordered.sort_by_key(|node| asset.node(node.target("physics:body1")));
-    for node in ordered {
-        let frame = |relationship: &str| asset.node(node.target(relationship)).map(|body| asset.nodes[body].frame_id());
-        let finite = |attribute: &str| node.number(attribute).filter(|limit| limit.is_finite());
-        let (lower, upper) = (finite("physics:lowerLimit"), finite("physics:upperLimit"));
-        let unit = if node.type_name == "PhysicsPrismaticJoint" { "m" } else { "deg" };
-        joints.push(JointSummary {
-            name: ros_name(node),
-            path: node.path.clone(),
-            kind: node.string("urdf:type").unwrap_or_else(|| node.type_name.clone()),
-            parent: frame("physics:body0"),
-            child: frame("physics:body1"),
-            lower,
-            upper,
-            unit: lower.or(upper).map(|_| unit),
-            mimics: asset.node(node.target("ext_physics:mimic:joint")).map(|leader| ros_name(&asset.nodes[leader])),
-        });
-    }
-    let root = asset.nodes.first();
-    Summary {
-        name: root.map(|root| root.name.clone()).unwrap_or_default(),
-        namespace: root.and_then(|root| root.string("ros:context:namespace")).unwrap_or_default(),
-        links,
-        joints,
-        interfaces,
-    }
-}
-
-/// The policies of a topic that the asset says.
-fn qos(node: &Node) -> BTreeMap<&'static str, String> {
-    let named = ["reliability", "durability", "history"]
-        .into_iter()
-        .filter_map(|policy| Some((policy, node.string(&format!("ros:topic:qos:{policy}"))?)));
-    let depth = node.prim.attribute("ros:topic:qos:depth").get::<i32>().ok().flatten();
-    named.chain(depth.map(|depth| ("depth", depth.to_string()))).collect()
-}
-
-impl fmt::Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} (namespace {:?})", Escaped(&self.name), self.namespace)?;
-        writeln!(f, "\nlinks ({})", self.links.len())?;
-        for link in &self.links {
-            let indent = "  ".repeat(link.depth.min(DEEPEST_SHOWN) + 1);
-            write!(f, "{indent}{}", Escaped(&link.frame))?;
-            match link.kind {
-                FrameKind::Frame => write!(f, "  frame")?,
-                FrameKind::Body => write!(f, "  {} kg", link.mass.unwrap_or(0.0))?,
-            }
-            if link.visuals > 0 {
-                write!(f, ", visuals {}", link.visuals)?;
-            }
-            if link.colliders > 0 {
-                write!(f, ", colliders {}", link.colliders)?;
-            }
-            writeln!(f)?;
-        }
-        writeln!(f, "\njoints ({})", self.joints.len())?;
-        for joint in &self.joints {
-            let [name, kind] = [&joint.name, &joint.kind].map(|text| Escaped(text));
-            let parent = Escaped(joint.parent.as_deref().unwrap_or("(world)"));
-            write!(f, "  {name}  {kind}  {parent} -> {}", Escaped(joint.child.as_deref().unwrap_or("?")))?;
-            if let Some(unit) = joint.unit {
-                let side = |limit: Option<f64>| limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
-                write!(f, "  {} .. {} {unit}", side(joint.lower), side(joint.upper))?;
-            }
-            if let Some(leader) = &joint.mimics {
-                write!(f, "  mimics {}", Escaped(leader))?;
-            }
-            writeln!(f)?;
-        }
-        writeln!(f, "\ninterfaces ({})", self.interfaces.len())?;
-        for interface in &self.interfaces {
-            let [role, name, type_name] = [&interface.role, &interface.name, &interface.type_name].map(|text| Escaped(text));
-            write!(f, "  {} {role}  {name}  {type_name}", interface.kind)?;
-            if let Some(frame) = &interface.frame {
-                write!(f, "  in {}", Escaped(frame))?;
-            }
-            if !interface.starts_enabled {
-                write!(f, "  disabled at start")?;
-            }
-            if let Some(rate) = interface.rate {
-                write!(f, "  {rate} Hz")?;
-            }
-            for (policy, value) in &interface.qos {
-                write!(f, "  {policy} {}", Escaped(value))?;
-            }
-            writeln!(f)?;
-        }
-        Ok(())
-    }
 }

@@ -7,7 +7,13 @@
 
 mod joints;
 mod links;
+mod mass;
+mod materials;
+mod meshes;
 mod scene;
+mod sensors;
+mod shapes;
+mod tessellate;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
@@ -18,11 +24,12 @@ use nalgebra::Vector3;
 use self::joints::{End, Found};
 use self::links::Links;
 use self::scene::{SAME, Scene};
+use self::shapes::Shapes;
 use super::ReadError;
 use crate::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_robot::{Custom, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Tree};
-use urdf_usd_stage::{Options, PrimId, Stage, on_large_stack};
+use urdf_usd_robot::{Custom, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Tree};
+use urdf_usd_stage::{Options, Prim, PrimId, Stage, on_large_stack};
 
 /// The name of the link that stands for the world ([`Robot::world_root`]).
 const WORLD: &str = "world";
@@ -48,6 +55,10 @@ pub(super) struct Reading {
     pub links: Vec<Option<PrimId>>,
     /// By joint: its prim; none for those that only place a frame.
     pub joints: Vec<Option<PrimId>>,
+    /// By link: whether it is a rigid body of the asset.
+    pub is_body: Vec<bool>,
+    /// Links whose mass stands on a density that nobody gave.
+    pub assumed: Vec<LinkId>,
 }
 
 impl Reading {
@@ -60,7 +71,13 @@ impl Reading {
             let help = "put what is missing where the layer looks for it; the rest of the asset is read";
             scene.push(Diagnostic::new(&codes::READ_COMPOSITION, place, error.message.clone()).help(help));
         }
-        let bodies: Vec<PrimId> = scene.prims().filter(|(_, prim)| links::is_body(prim)).map(|(id, _)| id).collect();
+        // A robot of frames alone is one, too.
+        let all =
+            |is: fn(&Prim) -> bool| -> Vec<PrimId> { scene.prims().filter(|(_, prim)| is(prim)).map(|(id, _)| id).collect() };
+        let mut bodies = all(links::is_body);
+        if bodies.is_empty() {
+            bodies = all(|prim| prim.has("RosFrameAPI"));
+        }
         let Some(&first) = bodies.first() else { return Err(no_robot(stage, &scene)) };
         let is_inside = |root: PrimId| bodies.iter().any(|&body| body == root || stage.ancestors(body).any(|id| id == root));
         match stage.default_prim {
@@ -73,8 +90,9 @@ impl Reading {
         let links = Links::find(&scene);
         let mut builder = Builder::new(&scene, links);
         builder.build();
-        let Builder { robot, prims, joint_prims, .. } = builder;
-        Ok(Self { robot, diagnostics: scene.into_findings(), links: prims, joints: joint_prims })
+        let Builder { robot, prims, joint_prims, assumed, .. } = builder;
+        let is_body = prims.iter().map(|prim| prim.is_some_and(|prim| links::is_body(&stage[prim]))).collect();
+        Ok(Self { robot, diagnostics: scene.into_findings(), links: prims, joints: joint_prims, is_body, assumed })
     }
 }
 
@@ -84,7 +102,7 @@ fn no_robot(stage: &Stage, scene: &Scene<'_>) -> ReadError {
     let joints = scene.prims().filter(|(_, prim)| links::is_joint(prim)).count();
     let colliders = scene.prims().filter(|(_, prim)| prim.has("PhysicsCollisionAPI")).count();
     let mut looked_for = format!(
-        "no prim has PhysicsRigidBodyAPI, which makes a link (it has {count} prims, {joints} joints and {colliders} colliders)"
+        "no prim has PhysicsRigidBodyAPI, which makes a link, or RosFrameAPI, which makes a frame (it has {count} prims, {joints} joints and {colliders} colliders)"
     );
     if let Some(error) = stage.errors.first() {
         looked_for = format!("{looked_for}; some of it could not be composed: {}", error.message);
@@ -114,6 +132,7 @@ struct Builder<'s, 'a> {
     ids: Vec<LinkId>,
     prims: Vec<Option<PrimId>>,
     joint_prims: Vec<Option<PrimId>>,
+    assumed: Vec<LinkId>,
     link_names: HashSet<String>,
     joint_names: HashSet<String>,
 }
@@ -146,6 +165,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             ids: Vec::new(),
             prims: Vec::new(),
             joint_prims: Vec::new(),
+            assumed: Vec::new(),
             link_names: HashSet::new(),
             joint_names: HashSet::new(),
         }
@@ -154,7 +174,8 @@ impl<'s, 'a> Builder<'s, 'a> {
     fn build(&mut self) {
         let held = self.connect();
         let is_held = self.found.iter().any(|found| found.ends.iter().any(|(body, _)| body.is_none()));
-        if is_held {
+        let drawn = shapes::find(self.scene, &self.links);
+        if is_held || self.says_world() || drawn.iter().any(|drawn| drawn.owner.is_none()) {
             self.add_world();
         }
         for index in 0..self.links.drafts.len() {
@@ -178,6 +199,55 @@ impl<'s, 'a> Builder<'s, 'a> {
             self.joint_prims.iter().enumerate().filter_map(|(index, prim)| Some(((*prim)?, JointId(index)))).collect();
         joints::follow(self.scene, &mut self.robot, &by_prim);
         self.robot.tree = Tree::build(self.robot.links.len(), &mut self.robot.joints);
+        let mut shapes = Shapes::new(self.scene);
+        for drawn in &drawn {
+            if let Some(link) = self.link(drawn.owner) {
+                shapes.add(&mut self.robot, link.0, drawn);
+            }
+        }
+        let Shapes { colliders, materials, .. } = shapes;
+        let (world, ids) = (self.world, &self.ids);
+        let link = |draft: Option<usize>| draft.map_or(world, |draft| ids.get(draft).copied());
+        sensors::read(self.scene, &self.links, &mut self.robot, link);
+        self.robot.disabled_collisions = sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
+        self.assumed = mass::set(self.scene, &self.links, &mut self.robot, &self.ids, (&colliders, &materials));
+        self.give_mass_to_frames();
+    }
+
+    /// A root body without geometry that holds exactly one frame with geometry has that link's mass: the writer gives it to the root
+    /// ([`Roles::content`](urdf_usd_robot::Roles::content)). Here it goes back.
+    fn give_mass_to_frames(&mut self) {
+        for (index, draft) in self.links.drafts.iter().enumerate().filter(|(_, draft)| draft.is_body) {
+            let body = self.ids[index];
+            let has_shapes = |link: LinkId| {
+                let link = &self.robot.links[link.0];
+                !link.visuals.is_empty() || !link.collisions.is_empty()
+            };
+            let is_base =
+                self.robot.tree.parent_joint[body.0].is_none_or(|joint| self.robot.joints[joint.0].kind == JointKind::Floating);
+            let frames = self.links.drafts.iter().enumerate();
+            let frames = frames.filter(|(_, frame)| !frame.is_body && frame.body == Some(index));
+            let mut with_shapes = frames.filter(|(frame, _)| has_shapes(self.ids[*frame]));
+            let (Some((frame, of_frame)), None) = (with_shapes.next(), with_shapes.next()) else { continue };
+            if !is_base || has_shapes(body) {
+                continue;
+            }
+            let to_frame = of_frame.pose.inverse() * draft.pose;
+            let content = self.ids[frame];
+            if let Some(inertial) = self.robot.links[body.0].inertial.take() {
+                let moved = Inertial { origin: to_frame * inertial.origin, ..inertial };
+                self.robot.links[content.0].inertial = Some(moved);
+            }
+        }
+    }
+
+    /// Whether the source had a link for the world, on which something floats: it has no prim, but the asset keeps the words of the joint.
+    fn says_world(&self) -> bool {
+        let stage = self.scene.stage;
+        let is_named = |prim: &Prim| prim.text("ros:context:parent_frame") == Some(WORLD);
+        let floats = |prim: PrimId| stage[prim].text("urdf:joint:type") == Some("floating");
+        stage.default_prim.is_some_and(|root| is_named(&stage[root]))
+            && self.links.drafts.iter().any(|draft| draft.is_body && floats(draft.prim))
     }
 
     /// Finds how every body is held, from the roots outwards. Joints that close loops hold nothing.
@@ -242,7 +312,12 @@ impl<'s, 'a> Builder<'s, 'a> {
         let (near, far) = (*near, *far);
         let direction = if held.reversed { -found.direction() } else { found.direction() };
         let axis = far.rotation * direction;
-        let (Some(parent), Some(child)) = (self.link(held.parent), self.link(Some(index))) else { return };
+        // The frame that the body's prim lies in, if that is rigid in what the joint names.
+        let drafts = &self.links.drafts;
+        let within = drafts[index].above.filter(|&above| drafts[above].body == held.parent);
+        let pose = |link: Option<usize>| link.map_or_else(Pose::identity, |link| drafts[link].pose);
+        let near = within.map_or(near, |within| drafts[within].pose.inverse() * pose(held.parent) * near);
+        let (Some(parent), Some(child)) = (self.link(within.or(held.parent)), self.link(Some(index))) else { return };
         let has_pivot = joints::needs_pivot(kind, &axis, &far);
         let mut joint = Joint::new(self.joint_name(prim), kind, parent, child);
         (joint.axis, joint.place) = (axis, self.scene.place(prim, None));
@@ -340,10 +415,18 @@ impl<'s, 'a> Builder<'s, 'a> {
         let [(body0, near), (body1, far)] = found.ends;
         let (Some(parent), Some(child)) = (self.link(body0), self.link(body1)) else { return };
         let axis = far.rotation * found.direction();
+        let needs_pivot = joints::needs_pivot(found.kind, &axis, &far);
+        // A frame that stands where the joint is, if the body has one.
+        let drafts = &self.links.drafts;
+        let in_frame = |frame: usize| Some((frame, drafts[frame].pose.inverse() * drafts[body1?].pose * far));
+        let frames = (0..drafts.len()).filter(|&frame| needs_pivot && !drafts[frame].is_body && drafts[frame].body == body1);
+        let there = frames.filter_map(in_frame).find(|(_, far)| far.translation.vector.norm() < 1e-6);
+        let (child, far) = there.map_or((child, far), |(frame, far)| (self.ids[frame], far));
+        let axis = far.rotation * found.direction();
         let mut joint = Joint::new(self.joint_name(prim), found.kind, parent, child);
         (joint.axis, joint.place) = (axis, self.scene.place(prim, None));
         joints::fill(self.scene, found, &mut joint);
-        if joints::needs_pivot(found.kind, &axis, &far) {
+        if needs_pivot && there.is_none() {
             joint.origin = near * far.rotation.inverse();
             let body = self.robot.links[child.0].name.clone();
             let pivot = self.add_link(format!("{body}_joint_frame"), None);
@@ -443,3 +526,6 @@ fn display_name(scene: &Scene<'_>, id: PrimId) -> Option<String> {
     let name = urdf_usd_stage::text(scene.stage[id].metadata.get("displayName")?)?;
     (!name.is_empty()).then(|| name.to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,547 @@
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use nalgebra::{Matrix3, Unit, UnitQuaternion, Vector3};
+use proptest::prelude::*;
+
+use super::read;
+use crate::{Bodies, Options, write};
+use urdf_usd_diagnostic::{Diagnostic, Severity};
+use urdf_usd_mesh::{Polygons, from_polygons};
+use urdf_usd_robot::kinematics::{Model, position_count};
+use urdf_usd_robot::{Contact, Geometry, Inertial, Joint, JointKind, Mass, Mesh, Pose, Robot, Shape};
+use urdf_usd_store::Store;
+
+/// The robot of an asset of one layer.
+fn robot_of(text: &str) -> Result<(Robot, Vec<Diagnostic>), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let entry = folder.path().join("a.usda");
+    std::fs::write(&entry, format!("#usda 1.0\n{text}")).unwrap();
+    read(&entry, &Default::default()).map_err(|error| error.to_string())
+}
+
+/// A robot of one layer with the code of each finding.
+fn told(text: &str) -> (Robot, Vec<&'static str>) {
+    let (robot, found) = robot_of(text).unwrap();
+    (robot, found.iter().map(|diagnostic| diagnostic.code).collect())
+}
+
+/// What a layer begins with: metres, z up.
+const METRES: &str = "(\n defaultPrim = \"r\"\n metersPerUnit = 1\n upAxis = \"Z\"\n)\n";
+const BODY: &str = "(prepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsMassAPI\"])";
+
+#[test]
+fn what_holds_no_robot_is_an_error_that_says_what_was_looked_for() {
+    let error = robot_of(&format!("{METRES}def Xform \"r\" {{ def Cube \"c\" {{}} }}")).unwrap_err();
+    assert!(error.contains("PhysicsRigidBodyAPI") && error.contains("2 prims"), "{error}");
+}
+
+#[test]
+fn units_the_up_axis_and_scales_are_settled() {
+    let layer = format!(
+        "(\n defaultPrim = \"r\"\n metersPerUnit = 0.01\n kilogramsPerUnit = 0.5\n upAxis = \"Y\"\n)\n\
+         def Xform \"r\" {{ def Xform \"a\" {BODY} {{\n\
+         float physics:mass = 4\n float3 physics:diagonalInertia = (2, 2, 2)\n point3f physics:centerOfMass = (10, 0, 0)\n\
+         def Cylinder \"c\" (prepend apiSchemas = [\"PhysicsCollisionAPI\"]) {{ uniform token axis = \"X\"\n\
+         double radius = 5\n double height = 20\n float3 xformOp:scale = (2, 1, 1)\n\
+         double3 xformOp:translate = (0, 100, 0)\n\
+         uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:scale\"] }} }} }}"
+    );
+    let (robot, codes) = told(&layer);
+    assert_eq!(codes, ["usd-read-base-placed"]);
+    // y of the stage is z of the robot's base, on which the body hangs.
+    let at = Model::of(&robot).poses(&[]);
+    let body = robot.links.iter().position(|link| link.name == "a").unwrap();
+    assert!((at[body].rotation * Vector3::y() - Vector3::z()).norm() < 1e-12);
+    let link = &robot.links[body];
+    let inertial = link.inertial.as_ref().unwrap();
+    assert_eq!((inertial.mass, inertial.origin.translation.x), (2.0, 0.1));
+    assert!((inertial.inertia - Matrix3::identity() * 1e-4).norm() < 1e-15, "{}", inertial.inertia);
+    let Geometry::Cylinder { radius, length } = link.collisions[0].geometry else { panic!() };
+    assert!((radius - 0.05).abs() < 1e-12 && (length - 0.4).abs() < 1e-12, "{radius} {length}");
+    assert!((link.collisions[0].origin.translation.vector - Vector3::y()).norm() < 1e-12);
+    assert!((link.collisions[0].origin.rotation * Vector3::z() - Vector3::x()).norm() < 1e-12);
+}
+
+#[test]
+fn mimics_have_three_spellings() {
+    let body = |name: &str| {
+        format!("def Xform \"{name}\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1) }}")
+    };
+    let joint = |child: &str, schema: &str, more: &str| {
+        let schemas = if schema.is_empty() { String::new() } else { format!("(prepend apiSchemas = [\"{schema}\"])") };
+        format!(
+            "def PhysicsRevoluteJoint \"to_{child}\" {schemas} {{ rel physics:body0 = </r/a>\n rel physics:body1 = </r/{child}>\n{more} }}\n"
+        )
+    };
+    let leader = "rel ext_physics:mimic:joint = </r/to_b>";
+    let layer = format!(
+        "{METRES}def Xform \"r\" {{\n{}\n{}{}{}{}{} }}",
+        ["a", "b", "c", "d", "e", "f"].map(body).join("\n"),
+        joint("b", "", ""),
+        joint(
+            "c",
+            "ExtendedPhysicsMimicAPI",
+            &format!("{leader}\n float ext_physics:mimic:multiplier = 2\n float ext_physics:mimic:offset = 90")
+        ),
+        joint(
+            "d",
+            "NewtonMimicAPI",
+            "rel newton:mimicJoint = </r/to_b>\n float newton:mimicCoef0 = 90\n float newton:mimicCoef1 = 2"
+        ),
+        joint(
+            "e",
+            "PhysxMimicJointAPI:rotX",
+            "rel physxMimicJoint:rotX:referenceJoint = </r/to_b>\n float physxMimicJoint:rotX:gearing = -2\n float physxMimicJoint:rotX:offset = -90"
+        ),
+        joint("f", "NewtonMimicAPI", "rel newton:mimicJoint = </r/to_f>"),
+    );
+    let (robot, codes) = told(&layer);
+    assert_eq!(codes, ["usd-read-mimic-left-out"]);
+    let found: Vec<_> = robot.joints.iter().map(|joint| joint.mimic.map(|m| (m.joint.0, m.multiplier, m.offset))).collect();
+    let follows = Some((0, 2.0, std::f64::consts::FRAC_PI_2));
+    assert_eq!(found, [None, follows, follows, follows, None]);
+}
+
+#[test]
+fn a_missing_mass_is_computed_from_colliders() {
+    let body = |name: &str, mass: &str, cube: &str| {
+        format!(
+            "def Xform \"{name}\" {BODY} {{ {mass}\n def Cube \"c\" (prepend apiSchemas = [\"PhysicsCollisionAPI\", \"PhysicsMassAPI\"]) {{ double size = 0.1\n{cube} }} }}\n"
+        )
+    };
+    let layer = format!(
+        "{METRES}def Xform \"r\" {{ {}{}{}{} def Xform \"none\" {BODY} {{}} }}",
+        body("density", "float physics:density = 500", ""),
+        body("own", "", "float physics:mass = 3"),
+        body("nothing", "", ""),
+        body("mass", "float physics:mass = 6", ""),
+    );
+    let (robot, codes) = told(&layer);
+    assert_eq!(codes, ["usd-read-mass-assumed", "usd-read-mass-missing"]);
+    let masses = ["density", "own", "nothing", "mass"].map(|name| {
+        let link = robot.links.iter().find(|link| link.name == name).unwrap();
+        let inertial = link.inertial.as_ref().unwrap();
+        // Of a cube: m a² / 6.
+        assert!((inertial.inertia - Matrix3::identity() * (inertial.mass * 0.01 / 6.0)).norm() < 1e-9, "{name}");
+        (inertial.mass * 1e6).round() / 1e6
+    });
+    assert_eq!(masses, [0.5, 3.0, 1.0, 6.0]);
+}
+
+#[test]
+fn cones_ellipsoids_and_copies_are_shapes() {
+    let layer = format!(
+        "{METRES}def Xform \"r\" {{ def Xform \"a\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1)\n\
+         def Cone \"cone\" {{ double height = 2\n double radius = 1 }}\n\
+         def Sphere \"egg\" {{ float3 xformOp:scale = (1, 1, 2)\n uniform token[] xformOpOrder = [\"xformOp:scale\"] }}\n\
+         def PointInstancer \"many\" {{ rel prototypes = </r/a/many/ball>\n int[] protoIndices = [0, 0]\n\
+         point3f[] positions = [(1, 0, 0), (2, 0, 0)]\n float3[] scales = [(1, 1, 1), (2, 2, 2)]\n\
+         def Sphere \"ball\" {{ double radius = 0.5 }} }}\n\
+         def Sphere \"hidden\" {{ token visibility = \"invisible\" }}\n def SphereLight \"light\" {{}} }} }}"
+    );
+    let (robot, codes) = told(&layer);
+    assert_eq!(codes, ["usd-read-left-out", "usd-read-shape-as-mesh", "usd-read-shape-as-mesh"]);
+    let visuals = &robot.links[0].visuals;
+    assert_eq!(visuals.len(), 4);
+    robot.meshes.iter().for_each(|mesh| urdf_usd_robot::invariants::check(mesh.mesh.as_ref().unwrap()));
+    assert!(robot.meshes.iter().all(|mesh| mesh.mesh.as_ref().unwrap().is_watertight()));
+    let bounds = |index: usize| robot.meshes[index].mesh.as_ref().unwrap().bounds().unwrap();
+    assert_eq!((bounds(0).0[2], bounds(0).1[2], bounds(1).1[2]), (-1.0, 1.0, 2.0));
+    let radii: Vec<_> = visuals[2..].iter().map(|shape| (shape.origin.translation.x, shape.geometry.clone())).collect();
+    assert_eq!(radii, [(1.0, Geometry::Sphere { radius: 0.5 }), (2.0, Geometry::Sphere { radius: 1.0 })]);
+}
+
+#[test]
+fn joints_that_lead_nowhere_are_told_with_their_property() {
+    let layer = format!(
+        "{METRES}def Xform \"r\" {{ def Xform \"a\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1) }}\n\
+         def PhysicsFixedJoint \"gone\" {{ rel physics:body0 = </r/x>\n rel physics:body1 = </r/a> }}\n\
+         def PhysicsFixedJoint \"same\" {{ rel physics:body0 = </r/a>\n rel physics:body1 = </r/a> }} }}"
+    );
+    let (robot, found) = robot_of(&layer).unwrap();
+    assert_eq!((robot.links.len(), robot.joints.len()), (1, 0));
+    let elements: Vec<_> = found.iter().map(|d| (d.code, d.place.element.as_str(), d.place.file.is_some())).collect();
+    let code = "usd-read-joint-left-out";
+    assert_eq!(elements, [(code, "/r/gone.physics:body0", true), (code, "/r/same.physics:body1", true)]);
+}
+
+/// A robot written and read again.
+fn again(robot: &Robot, bodies: Bodies) -> (Robot, Vec<Diagnostic>) {
+    let options = Options { entry: "r".into(), bodies, ..Options::default() };
+    let asset = write(robot, &options, &Store::none());
+    let folder = tempfile::tempdir().unwrap();
+    for (path, bytes) in &asset.files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    read(&folder.path().join("r.usda"), &Default::default()).unwrap()
+}
+
+/// Where every link is, by its name, with the first position of the n-th joint by name.
+fn places(robot: &Robot, seed: f64) -> BTreeMap<String, Pose> {
+    let model = Model::of(robot);
+    let mut names: Vec<&str> = robot.joints.iter().map(|joint| joint.name.as_str()).collect();
+    names.sort_unstable();
+    let position = |joint: &Joint| {
+        let number = names.iter().position(|name| *name == joint.name).unwrap() as f64;
+        (seed * (number + 1.0)).sin()
+    };
+    let positions: Vec<Vec<f64>> =
+        robot.joints.iter().map(|joint| vec![position(joint); position_count(joint.kind).min(1)]).collect();
+    let mut flat = model.flat(&positions);
+    model.follow(&mut flat);
+    robot.links.iter().map(|link| link.name.clone()).zip(model.poses(&flat)).collect()
+}
+
+fn near(a: &Pose, b: &Pose) -> bool {
+    (a.translation.vector - b.translation.vector).norm() < 1e-6 && a.rotation.angle_to(&b.rotation) < 2e-6
+}
+
+fn is_close(a: f64, b: f64) -> bool {
+    a == b || (a - b).abs() <= 2e-6 * a.abs().max(b.abs()).max(1e-3)
+}
+
+/// The tensor about the centre along the link's axes.
+fn tensor(inertial: &Inertial) -> Matrix3<f64> {
+    let turn = inertial.origin.rotation.to_rotation_matrix().into_inner();
+    turn * inertial.inertia * turn.transpose()
+}
+
+fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
+    let is_read = |robot: &Robot, shape: &&Shape| match shape.geometry {
+        Geometry::Mesh { mesh, .. } => robot.meshes[mesh.0].mesh.is_some(),
+        Geometry::Box { size } => size.min() > 0.0,
+        Geometry::Sphere { radius } => radius > 0.0,
+        Geometry::Cylinder { radius, length } | Geometry::Capsule { radius, length } => radius > 0.0 && length > 0.0,
+    };
+    let of_a: Vec<&Shape> = a.1.iter().filter(|shape| is_read(a.0, shape)).collect();
+    assert_eq!(of_a.len(), b.1.len(), "{what}");
+    for (of_a, of_b) in of_a.into_iter().zip(b.1) {
+        assert!(near(&of_a.origin, &of_b.origin), "{what}: {:?} {:?}", of_a.origin, of_b.origin);
+        match (&of_a.geometry, &of_b.geometry) {
+            (Geometry::Mesh { mesh: in_a, scale: of_a }, Geometry::Mesh { mesh: in_b, scale: of_b }) => {
+                let points = |robot: &Robot, mesh: usize, scale: &Vector3<f64>| -> Vec<Vector3<f64>> {
+                    let mesh: &Mesh = robot.meshes[mesh].mesh.as_ref().unwrap();
+                    let corners = mesh.triangles.iter().flatten().map(|index| mesh.points[*index as usize]);
+                    let mut points: Vec<_> = corners.map(|p| Vector3::from(p.map(f64::from)).component_mul(scale)).collect();
+                    points.sort_by(|a, b| a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).fold(Ordering::Equal, Ordering::then));
+                    points.dedup();
+                    points
+                };
+                let (a, b) = (points(a.0, in_a.0, of_a), points(b.0, in_b.0, of_b));
+                let nearest = |point: &Vector3<f64>| b.iter().map(|b| (b - point).norm()).fold(f64::INFINITY, f64::min);
+                assert!(a.iter().all(|point| nearest(point) < 1e-6 * point.norm().max(1.0)), "{what}: {a:?} {b:?}");
+            }
+            (Geometry::Mesh { .. }, _) | (_, Geometry::Mesh { .. }) => panic!("{what}"),
+            (of_a, of_b) => {
+                let numbers = |geometry: &Geometry| match *geometry {
+                    Geometry::Box { size } => (0, [size.x, size.y, size.z]),
+                    Geometry::Sphere { radius } => (1, [radius, 0.0, 0.0]),
+                    Geometry::Cylinder { radius, length } => (2, [radius, length, 0.0]),
+                    Geometry::Capsule { radius, length } => (3, [radius, length, 0.0]),
+                    Geometry::Mesh { .. } => unreachable!(),
+                };
+                let ((kind_a, of_a), (kind_b, of_b)) = (numbers(of_a), numbers(of_b));
+                assert_eq!(kind_a, kind_b, "{what}");
+                assert!(of_a.iter().zip(of_b).all(|(a, b)| is_close(*a, b)), "{what}: {of_a:?} {of_b:?}");
+            }
+        }
+    }
+}
+
+/// Asserts that `b`, which was read, is `a`, which was written.
+fn same(a: &Robot, b: &Robot, is_nested: bool) {
+    let name = &a.name;
+    assert_eq!(a.name, b.name);
+    let links = |robot: &Robot| {
+        let mut names: Vec<String> = robot.links.iter().map(|link| link.name.clone()).collect();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(links(a), links(b), "{name}");
+    for link in &a.links {
+        let of_b = b.links.iter().find(|other| other.name == link.name).unwrap();
+        let what = format!("{name}, link {}", link.name);
+        if let Some(mass) = link.inertial.as_ref().filter(|i| Mass::of(i).is_some_and(|mass| !mass.repaired)) {
+            let Some(of_b) = &of_b.inertial else { panic!("{what} has lost its mass") };
+            assert!(is_close(mass.mass, of_b.mass), "{what}: {} {}", mass.mass, of_b.mass);
+            assert!((mass.origin.translation.vector - of_b.origin.translation.vector).norm() < 1e-6, "{what}");
+            let (of_a, of_b) = (tensor(mass), tensor(of_b));
+            assert!((of_a - of_b).norm() <= 1e-5 * of_a.norm(), "{what}: {of_a} {of_b}");
+        }
+        same_shapes((a, &link.visuals), (b, &of_b.visuals), &what);
+        same_shapes((a, &link.collisions), (b, &of_b.collisions), &what);
+        let contact = |contact: Option<Contact>| {
+            contact.map(|of| (of.static_friction, of.dynamic_friction, of.restitution.unwrap_or(0.0)))
+        };
+        assert_eq!(contact(link.contact).filter(|_| !of_b.collisions.is_empty()), contact(of_b.contact), "{what}");
+    }
+    for joint in &a.joints {
+        let what = format!("{name}, joint {}", joint.name);
+        let Some(of_b) = b.joints.iter().find(|other| other.name == joint.name) else { panic!("{what} is gone") };
+        assert_eq!((joint.kind, joint.closes_loop), (of_b.kind, of_b.closes_loop), "{what}");
+        let link =
+            |robot: &Robot, joint: &Joint| (robot.links[joint.parent.0].name.clone(), robot.links[joint.child.0].name.clone());
+        if is_nested && !joint.closes_loop && joint.kind != JointKind::Floating {
+            assert_eq!(link(a, joint), link(b, of_b), "{what}");
+            assert!(near(&joint.origin, &of_b.origin), "{what}: {:?} {:?}", joint.origin, of_b.origin);
+            if !matches!(joint.kind, JointKind::Fixed) {
+                assert!((joint.axis.into_inner() - of_b.axis.into_inner()).norm() < 2e-6, "{what}");
+            }
+        }
+        let bounds = |joint: &Joint| joint.bounds().sides();
+        let ((low_a, high_a), (low_b, high_b)) = (bounds(joint), bounds(of_b));
+        let limits = |joint: &Joint| joint.limit.map_or((None, None), |limit| (limit.effort, limit.velocity));
+        let dynamics = |joint: &Joint| joint.dynamics.map_or((None, None), |of| (of.damping, of.friction));
+        let pairs = [
+            (low_a, low_b),
+            (high_a, high_b),
+            (limits(joint).0, limits(of_b).0),
+            (limits(joint).1, limits(of_b).1),
+            (dynamics(joint).0, dynamics(of_b).0),
+            (dynamics(joint).1, dynamics(of_b).1),
+        ];
+        for (a, b) in pairs {
+            assert!(a.is_some() == b.is_some() && a.zip(b).is_none_or(|(a, b)| is_close(a, b)), "{what}: {a:?} {b:?}");
+        }
+        assert_eq!(joint.drive.map(|drive| drive.command), of_b.drive.map(|drive| drive.command), "{what}");
+        let leader = |robot: &Robot, joint: &Joint| joint.mimic.map(|mimic| robot.joints[mimic.joint.0].name.clone());
+        assert_eq!(leader(a, joint), leader(b, of_b), "{what}");
+        if let Some((a, b)) = joint.mimic.zip(of_b.mimic) {
+            assert!(is_close(a.multiplier, b.multiplier) && is_close(a.offset, b.offset), "{what}: {a:?} {b:?}");
+        }
+    }
+    // The asset does not say what floats on what.
+    let floats = a.joints.iter().any(|joint| joint.kind == JointKind::Floating);
+    for seed in [0.0, 0.7, 2.3].into_iter().take(if floats { 1 } else { 3 }) {
+        let (places_a, places_b) = (places(a, seed), places(b, seed));
+        for (link, pose) in &places_a {
+            let of_b = &places_b[link];
+            let apart = (pose.to_homogeneous() - of_b.to_homogeneous()).amax();
+            assert!(apart < 1e-5, "{name}, link {link}: {pose:?} {of_b:?}");
+        }
+    }
+}
+
+/// A tetrahedron.
+fn solid_mesh() -> Mesh {
+    let polygons = Polygons {
+        points: vec![[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 0.2, 0.0], [0.0, 0.0, 0.1]],
+        counts: vec![3; 4],
+        corners: vec![0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3],
+        ..Polygons::default()
+    };
+    from_polygons(&polygons, Path::new("a.obj")).unwrap().0
+}
+
+/// Numbers from 0 to 1, one after the other.
+struct Numbers(std::vec::IntoIter<f64>);
+
+impl Numbers {
+    fn next(&mut self) -> f64 {
+        self.0.next().unwrap_or(0.5)
+    }
+
+    fn of(&mut self, choices: usize) -> usize {
+        ((self.next() * choices as f64) as usize).min(choices - 1)
+    }
+
+    fn vector(&mut self) -> Vector3<f64> {
+        Vector3::from_fn(|_, _| self.next() * 2.0 - 1.0)
+    }
+
+    fn triple(&mut self) -> String {
+        let v = self.vector();
+        format!("{} {} {}", v.x, v.y, v.z)
+    }
+
+    fn origin(&mut self) -> String {
+        format!("<origin xyz='{}' rpy='{}'/>", self.triple(), self.triple())
+    }
+}
+
+/// A URDF of links with all that is read, from numbers.
+fn urdf(numbers: &mut Numbers) -> String {
+    let count = 2 + numbers.of(7);
+    let mut text = String::from("<robot name='r'>");
+    let mut sliding: Vec<(String, bool)> = Vec::new();
+    for link in 0..count {
+        let kind = ["fixed", "revolute", "continuous", "prismatic", "planar"][numbers.of(5)];
+        let is_frame = link > 1 && kind == "fixed" && numbers.next() < 0.5;
+        let name = if link == 0 && numbers.next() < 0.3 { "world".to_owned() } else { format!("l{link}") };
+        text += &format!("<link name='{name}'>");
+        if !is_frame && name != "world" {
+            let (a, b, c) = (0.1 + numbers.next(), 0.1 + numbers.next(), 0.1 + numbers.next());
+            // Sums of two: no moment is above the sum of the others.
+            text += &format!(
+                "<inertial>{}<mass value='{}'/><inertia ixx='{}' iyy='{}' izz='{}' ixy='0' ixz='0' iyz='0'/></inertial>",
+                numbers.origin(),
+                0.1 + 5.0 * numbers.next(),
+                a + b,
+                a + c,
+                b + c
+            );
+            for element in ["visual", "visual", "collision"] {
+                let size = [0.1 + numbers.next(), 0.1 + numbers.next(), 0.1 + numbers.next()];
+                let shape = match numbers.of(5) {
+                    0 => format!("<box size='{} {} {}'/>", size[0], size[1], size[2]),
+                    1 => format!("<sphere radius='{}'/>", size[0]),
+                    2 => format!("<cylinder radius='{}' length='{}'/>", size[0], size[1]),
+                    3 => format!("<capsule radius='{}' length='{}'/>", size[0], size[1]),
+                    _ => format!("<mesh filename='a.obj' scale='{} {} -{}'/>", size[0], size[1], size[2]),
+                };
+                text += &format!("<{element}>{}<geometry>{shape}</geometry></{element}>", numbers.origin());
+            }
+        }
+        text += "</link>";
+        if link == 0 {
+            text = text.replace("l0", &name);
+            continue;
+        }
+        let parent = numbers.of(link);
+        let parent = if parent == 0 && text.contains("'world'") { "world".to_owned() } else { format!("l{parent}") };
+        text += &format!(
+            "<joint name='j{link}' type='{kind}'><parent link='{parent}'/><child link='l{link}'/>{}<axis xyz='{}'/>",
+            numbers.origin(),
+            numbers.triple()
+        );
+        if kind != "fixed" {
+            let lower = -numbers.next();
+            text += &format!(
+                "<limit lower='{lower}' upper='{}' effort='{}' velocity='{}'/><dynamics damping='{}' friction='0.25'/>",
+                numbers.next(),
+                1.0 + numbers.next(),
+                1.0 + numbers.next(),
+                numbers.next()
+            );
+        }
+        if matches!(kind, "revolute" | "prismatic" | "continuous") {
+            if let Some((leader, _)) = sliding.last().filter(|_| numbers.next() < 0.4) {
+                text += &format!("<mimic joint='{leader}' multiplier='{}' offset='{}'/>", numbers.next(), numbers.next());
+            }
+            sliding.push((format!("j{link}"), kind == "prismatic"));
+        }
+        text += "</joint>";
+    }
+    text + "</robot>"
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+
+    #[test]
+    fn random_robots_come_back(numbers in prop::collection::vec(0.0..1.0f64, 800)) {
+        let text = urdf(&mut Numbers(numbers.into_iter()));
+        let outcome = urdf_usd_urdf::read(&text, None);
+        let mut robot = outcome.robot.unwrap();
+        for mesh in &mut robot.meshes {
+            mesh.mesh = Some(Arc::new(solid_mesh()));
+        }
+        for bodies in Bodies::ALL {
+            let (read, found) = again(&robot, bodies);
+            let bad: Vec<_> = found.iter().filter(|d| d.severity > Severity::Info).map(ToString::to_string).collect();
+            prop_assert_eq!(bad, Vec::<String>::new());
+            same(&robot, &read, bodies == Bodies::Nested);
+        }
+    }
+
+    /// A joint's frame in a body need not be the body's origin: the bodies move as the frames say.
+    #[test]
+    fn joints_away_from_origins_move_as_they_say(
+        n in prop::array::uniform12(-1.0..1.0f64), q in -1.5..1.5f64, turns in any::<bool>(), axis in 0..3usize, swapped in any::<bool>()
+    ) {
+        let frame = |k: usize| {
+            let turn = UnitQuaternion::from_scaled_axis(Vector3::new(n[k + 3], n[k + 4], n[k + 5]));
+            Pose::from_parts(Vector3::new(n[k], n[k + 1], n[k + 2]).into(), turn)
+        };
+        let (of_a, of_b) = (frame(0), frame(6));
+        let quaternion = |pose: &Pose| {
+            let q = pose.rotation.quaternion();
+            format!("({}, {}, {}, {})", q.w, q.i, q.j, q.k)
+        };
+        let vector = |pose: &Pose| {
+            let t = pose.translation.vector;
+            format!("({}, {}, {})", t.x, t.y, t.z)
+        };
+        // `a` holds the articulation, whichever end of the joint it is.
+        let (first, second) = if swapped { ("b", "a") } else { ("a", "b") };
+        let (local0, local1) = if swapped { (of_b, of_a) } else { (of_a, of_b) };
+        let text = format!(
+            "(\n defaultPrim = \"r\"\n metersPerUnit = 0.5\n upAxis = \"Z\"\n)\ndef Xform \"r\" {{\n\
+             def Xform \"a\" (prepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsArticulationRootAPI\"]) {{}}\n\
+             def Xform \"b\" (prepend apiSchemas = [\"PhysicsRigidBodyAPI\"]) {{}}\n\
+             def Physics{}Joint \"j\" {{\n rel physics:body0 = </r/{first}>\n rel physics:body1 = </r/{second}>\n\
+             uniform token physics:axis = \"{}\"\n float physics:lowerLimit = -90\n float physics:upperLimit = 90\n\
+             point3f physics:localPos0 = {}\n quatf physics:localRot0 = {}\n\
+             point3f physics:localPos1 = {}\n quatf physics:localRot1 = {}\n}}\n}}",
+            if turns { "Revolute" } else { "Prismatic" }, ["X", "Y", "Z"][axis],
+            vector(&local0), quaternion(&local0), vector(&local1), quaternion(&local1)
+        );
+        let (robot, _) = robot_of(&text).unwrap();
+        let model = Model::of(&robot);
+        let mut positions = model.flat(&vec![Vec::new(); robot.joints.len()]);
+        positions[0] = q;
+        let poses = model.poses(&positions);
+        let at = |name: &str| poses[robot.links.iter().position(|link| link.name == name).unwrap()];
+        let unit = Unit::new_normalize(Vector3::from_fn(|k, _| f64::from(u8::from(k == axis))));
+        let motion = if turns {
+            Pose::from_parts(Vector3::zeros().into(), UnitQuaternion::from_axis_angle(&unit, q))
+        } else {
+            Pose::from_parts((unit.into_inner() * q).into(), UnitQuaternion::identity())
+        };
+        let metres = |pose: Pose| Pose::from_parts((pose.translation.vector * 0.5).into(), pose.rotation);
+        // UsdPhysics: the frame in body 0, moved, is the frame in body 1.
+        let expected = metres(local0) * motion * metres(local1).inverse();
+        let found = at(first).inverse() * at(second);
+        prop_assert!((expected.to_homogeneous() - found.to_homogeneous()).amax() < 1e-5, "{expected} {found}");
+        let limit = robot.joints[0].bounds().sides().1.unwrap();
+        let expected = if turns { std::f64::consts::FRAC_PI_2 } else { 45.0 };
+        prop_assert!((limit - expected).abs() < 1e-6);
+    }
+}
+
+/// The URDFs of this repository and, where they are, real ones.
+fn urdfs() -> Vec<PathBuf> {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let shared = std::env::var_os("URDF_USD_ROBOTS").map_or_else(|| root.join("../shared/robots"), PathBuf::from);
+    let mut folders = vec![root.join("examples"), root.join("test/robots"), shared];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for path in entries.map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "urdf") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    assert!(found.len() > 15);
+    found
+}
+
+#[test]
+fn robots_come_back() {
+    for path in urdfs() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let Some(mut robot) = urdf_usd_urdf::read(&text, Some(&path)).robot else { continue };
+        for mesh in &mut robot.meshes {
+            mesh.mesh = Some(Arc::new(solid_mesh()));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        for bodies in Bodies::ALL {
+            let asset = write(&robot, &Options { entry: "r".into(), bodies, ..Options::default() }, &Store::none());
+            if asset.written.bodies == 0 {
+                continue;
+            }
+            asset.files.iter().for_each(|(name, bytes)| std::fs::write(folder.path().join(name), bytes).unwrap());
+            let (read, _) = read(&folder.path().join("r.usda"), &Default::default()).unwrap();
+            same(&robot, &read, bodies == Bodies::Nested);
+        }
+    }
+}

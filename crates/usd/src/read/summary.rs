@@ -1,0 +1,522 @@
+//! What an asset holds, for people and scripts.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::path::Path;
+
+use nalgebra::{Point3, Vector3};
+use serde::{Serialize, Serializer};
+
+use super::ReadError;
+use super::robot::Reading;
+use crate::FrameKind;
+use urdf_usd_diagnostic::{Diagnostic, Escaped};
+use urdf_usd_robot::kinematics::Model;
+use urdf_usd_robot::{Command, Geometry, Joint, JointId, JointKind, LinkId, Robot, Shape};
+use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, VariantChoice, on_large_stack};
+
+/// Links deeper than this are shown to people as if they stood this deep.
+const DEEPEST_SHOWN: usize = 100;
+/// How many variants are opened to count their triangles.
+const MAX_VARIANTS: usize = 12;
+
+/// What an asset holds, for people and scripts.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// The default prim.
+    pub name: String,
+    /// The namespace of its ROS interfaces.
+    pub namespace: String,
+    /// Bodies and frames, depth first along the joints.
+    pub links: Vec<LinkSummary>,
+    /// Joints, in the order of the bodies that they move.
+    pub joints: Vec<JointSummary>,
+    /// Topics, services and actions.
+    pub interfaces: Vec<InterfaceSummary>,
+    /// kg, of all bodies.
+    pub mass: f64,
+    /// Metres along x, y and z, of what is seen, or else of what collides, with all joints at zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<[f64; 3]>,
+    /// Triangles of all visuals with a mesh, as the asset stands.
+    pub triangles: usize,
+    /// Variants by set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<VariantSummary>,
+}
+
+/// A body or a frame.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkSummary {
+    /// The TF frame's name.
+    pub frame: String,
+    /// The prim.
+    pub path: String,
+    /// How many bodies and frames are above it.
+    pub depth: usize,
+    /// Body or frame.
+    #[serde(serialize_with = "frame_kind")]
+    pub kind: FrameKind,
+    /// kg.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mass: Option<f64>,
+    /// Whether the mass stands on a density that nobody gave.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mass_assumed: bool,
+    /// How many visuals it has.
+    pub visuals: usize,
+    /// How many colliders it has.
+    pub colliders: usize,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+fn frame_kind<S: Serializer>(kind: &FrameKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
+}
+
+/// A joint.
+#[derive(Clone, Debug, Serialize)]
+pub struct JointSummary {
+    /// The ROS name.
+    pub name: String,
+    /// The prim.
+    pub path: String,
+    /// URDF's word for its motion.
+    pub kind: String,
+    /// The body it hangs on; `None`: the world.
+    pub parent: Option<String>,
+    /// The body it moves.
+    pub child: Option<String>,
+    /// The axis in its own frame, of a joint that has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub axis: Option<[f64; 3]>,
+    /// Degrees or metres; infinities are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lower: Option<f64>,
+    /// Degrees or metres; infinities are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upper: Option<f64>,
+    /// What the limits are in: `deg` or `m`; `None` without limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<&'static str>,
+    /// N·m or N.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<f64>,
+    /// Degrees or metres per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub velocity: Option<f64>,
+    /// What its drive takes: position, velocity or effort.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drive: Option<&'static str>,
+    /// The joint that it follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mimics: Option<String>,
+    /// By what factor, in radians and metres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factor: Option<f64>,
+    /// Whether it closes a loop.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub closes_loop: bool,
+}
+
+/// A topic, service or action.
+#[derive(Clone, Debug, Serialize)]
+pub struct InterfaceSummary {
+    /// `topic`, `service` or `action`.
+    pub kind: &'static str,
+    /// Publisher, subscription, server, client.
+    pub role: String,
+    /// As authored: relative to the namespace.
+    pub name: String,
+    /// The ROS type.
+    pub type_name: String,
+    /// The frame of its messages, by where it stands (REP-158 §2.7).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<String>,
+    /// Whether it is there from the start (§2.3).
+    pub starts_enabled: bool,
+    /// Hz, of topics that it publishes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// What the asset says about how messages are delivered, by policy: reliability, durability, history, depth.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub qos: BTreeMap<&'static str, String>,
+}
+
+/// A variant of the asset.
+#[derive(Clone, Debug, Serialize)]
+pub struct VariantSummary {
+    /// The variant set.
+    pub set: String,
+    /// The variant.
+    pub name: String,
+    /// Whether it is what shows.
+    pub is_selected: bool,
+    /// Triangles of all visuals with a mesh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub triangles: Option<usize>,
+    /// Triangles of all colliders with a mesh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collision_triangles: Option<usize>,
+}
+
+/// Reads what an asset of any layout holds, and what there is to say about it.
+///
+/// # Errors
+/// As [`read`](super::read).
+pub fn inspect(entry: &Path, options: &Options) -> Result<(Summary, Vec<Diagnostic>), ReadError> {
+    let stage = opened(entry, options)?;
+    let no_thread = |error| ReadError::Open { path: entry.to_owned(), reason: format!("no thread for it: {error}") };
+    let (mut summary, diagnostics) = on_large_stack(|| {
+        let reading = Reading::of(&stage)?;
+        Ok((summary(&stage, &reading), reading.diagnostics))
+    })
+    .map_err(no_thread)??;
+    summary.variants = variants(&stage, entry, options);
+    Ok((summary, diagnostics))
+}
+
+/// The topics, services and actions that an asset declares, without its payloads.
+///
+/// # Errors
+/// If the asset can't be opened.
+pub fn read_interfaces(entry: &Path) -> Result<Vec<InterfaceSummary>, ReadError> {
+    Ok(interfaces(&opened(entry, &Options { payloads: false, ..Options::default() })?))
+}
+
+fn opened(entry: &Path, options: &Options) -> Result<Stage, ReadError> {
+    Stage::open(entry, options).map_err(|error| ReadError::Open { path: error.path, reason: error.reason })
+}
+
+fn summary(stage: &Stage, reading: &Reading) -> Summary {
+    let robot = &reading.robot;
+    let root = stage.default_prim.map(|root| &stage[root]);
+    let triangles = |of: fn(&urdf_usd_robot::Link) -> &[Shape]| triangles(robot, of);
+    Summary {
+        name: root.map_or_else(|| robot.name.clone(), |root| root.name().to_owned()),
+        namespace: root.and_then(|root| root.text("ros:context:namespace")).unwrap_or_default().to_owned(),
+        links: links(stage, reading),
+        joints: joints(stage, reading),
+        interfaces: interfaces(stage),
+        mass: robot.links.iter().filter_map(|link| link.inertial.as_ref()).map(|inertial| inertial.mass).sum(),
+        size: size(robot),
+        triangles: triangles(|link| &link.visuals),
+        variants: Vec::new(),
+    }
+}
+
+/// The links that have a prim, depth first along the joints.
+fn links(stage: &Stage, reading: &Reading) -> Vec<LinkSummary> {
+    let robot = &reading.robot;
+    let assumed: HashSet<LinkId> = reading.assumed.iter().copied().collect();
+    let mut depths = vec![0; robot.links.len()];
+    let mut links = Vec::new();
+    for &id in &robot.tree.order {
+        // What has no prim counts for nothing.
+        let above = robot.tree.parent_joint[id.0].map(|joint| robot.joints[joint.0].parent);
+        depths[id.0] = above.map_or(0, |above| depths[above.0] + usize::from(reading.links[above.0].is_some()));
+        let (Some(prim), link) = (reading.links[id.0], &robot.links[id.0]) else { continue };
+        links.push(LinkSummary {
+            frame: frame_id(&stage[prim]),
+            path: stage[prim].path.clone(),
+            depth: depths[id.0],
+            kind: kind_of(&stage[prim]).unwrap_or(FrameKind::Frame),
+            mass: link.inertial.as_ref().map(|inertial| inertial.mass),
+            mass_assumed: assumed.contains(&id),
+            visuals: link.visuals.len(),
+            colliders: link.collisions.len(),
+        });
+    }
+    links
+}
+
+/// The joints that have a prim, in the order of the links that they move; those that close loops last.
+fn joints(stage: &Stage, reading: &Reading) -> Vec<JointSummary> {
+    let robot = &reading.robot;
+    let ids = (0..robot.joints.len()).map(JointId);
+    let mut with_prims: Vec<(JointId, PrimId)> = ids.filter_map(|id| Some((id, reading.joints[id.0]?))).collect();
+    let mut place = vec![0; robot.links.len()];
+    robot.tree.order.iter().enumerate().for_each(|(index, link)| place[link.0] = index);
+    with_prims.sort_by_key(|(id, _)| {
+        let joint = &robot.joints[id.0];
+        (joint.closes_loop, place[joint.child.0])
+    });
+    with_prims.into_iter().map(|(id, prim)| joint(stage, reading, &robot.joints[id.0], &stage[prim])).collect()
+}
+
+fn joint(stage: &Stage, reading: &Reading, joint: &Joint, prim: &Prim) -> JointSummary {
+    let robot = &reading.robot;
+    let is_angular = matches!(joint.kind, JointKind::Revolute | JointKind::Continuous);
+    let unit = |value: f64| if is_angular { rounded(value.to_degrees()) } else { value };
+    let (lower, upper) = joint.bounds().sides();
+    let (lower, upper) = (lower.map(unit), upper.map(unit));
+    let axis = joint.axis.into_inner();
+    let has_axis = !matches!(joint.kind, JointKind::Fixed | JointKind::Floating);
+    let limit = joint.limit.unwrap_or_default();
+    let [parent, child] = [joint.parent, joint.child].map(|link| body(reading, link).map(|prim| frame_id(&stage[prim])));
+    JointSummary {
+        name: joint.name.clone(),
+        path: prim.path.clone(),
+        kind: joint.kind.as_str().to_owned(),
+        parent,
+        child,
+        axis: has_axis.then(|| [axis.x, axis.y, axis.z].map(rounded)),
+        lower,
+        upper,
+        unit: lower.or(upper).map(|_| if is_angular { "deg" } else { "m" }),
+        effort: limit.effort,
+        velocity: limit.velocity.map(unit),
+        drive: joint.drive.map(|drive| match drive.command {
+            Command::Effort => "effort",
+            Command::Velocity => "velocity",
+            Command::Position => "position",
+        }),
+        mimics: joint.mimic.map(|mimic| robot.joints[mimic.joint.0].name.clone()),
+        factor: joint.mimic.map(|mimic| rounded(mimic.multiplier)),
+        closes_loop: joint.closes_loop,
+    }
+}
+
+/// The prim of the body that a link is or is rigid in; of a link on a joint's axis, the body that is fixed to it. None of the world.
+fn body(reading: &Reading, link: LinkId) -> Option<PrimId> {
+    let robot = &reading.robot;
+    let mut at = link;
+    // A link that stands on an axis bears one body.
+    while reading.links[at.0].is_none() {
+        let below = robot.tree.child_joints[at.0].iter().map(|joint| &robot.joints[joint.0]);
+        match below.filter(|joint| joint.kind == JointKind::Fixed).map(|joint| joint.child).next() {
+            Some(child) if robot.world_root() != Some(at) && robot.tree.parent_joint[at.0].is_some() => at = child,
+            _ => break,
+        }
+    }
+    loop {
+        if reading.is_body[at.0] {
+            return reading.links[at.0];
+        }
+        at = robot.joints[robot.tree.parent_joint[at.0]?.0].parent;
+    }
+}
+
+/// A number of single precision without the digits that it does not have.
+fn rounded(value: f64) -> f64 {
+    let digits = 1e-6_f64.max(value.abs() * 1e-7);
+    let scale = 10.0_f64.powf(-digits.log10().floor());
+    let rounded = (value * scale).round() / scale;
+    if rounded.is_finite() { rounded + 0.0 } else { value }
+}
+
+/// The box around all visuals, or else all colliders.
+fn size(robot: &Robot) -> Option<[f64; 3]> {
+    let poses = Model::of(robot).poses(&[]);
+    let around = |of: fn(&urdf_usd_robot::Link) -> &[Shape]| {
+        let (mut low, mut high) = (Vector3::repeat(f64::INFINITY), Vector3::repeat(f64::NEG_INFINITY));
+        for (link, pose) in robot.links.iter().zip(&poses) {
+            for shape in of(link) {
+                let Some((from, to)) = extent(robot, &shape.geometry) else { continue };
+                for corner in 0..8_u8 {
+                    let at = Vector3::from_fn(|k, _| if corner >> k & 1 == 1 { to[k] } else { from[k] });
+                    let at = (pose * shape.origin * Point3::from(at)).coords;
+                    (low, high) = (low.inf(&at), high.sup(&at));
+                }
+            }
+        }
+        (low.x <= high.x).then(|| (high - low).into())
+    };
+    around(|link| &link.visuals).or_else(|| around(|link| &link.collisions))
+}
+
+/// The box around a form in its own frame.
+fn extent(robot: &Robot, geometry: &Geometry) -> Option<(Vector3<f64>, Vector3<f64>)> {
+    let half = match geometry {
+        Geometry::Box { size } => size / 2.0,
+        Geometry::Sphere { radius } => Vector3::repeat(*radius),
+        Geometry::Cylinder { radius, length } => Vector3::new(*radius, *radius, length / 2.0),
+        Geometry::Capsule { radius, length } => Vector3::new(*radius, *radius, length / 2.0 + radius),
+        Geometry::Mesh { mesh, scale } => {
+            let (low, high) = robot.meshes.get(mesh.0)?.mesh.as_ref()?.bounds()?;
+            let [low, high] = [low, high].map(|corner| Vector3::from(corner.map(f64::from)).component_mul(scale));
+            return Some((low.inf(&high), low.sup(&high)));
+        }
+    };
+    Some((-half, half))
+}
+
+fn triangles(robot: &Robot, of: fn(&urdf_usd_robot::Link) -> &[Shape]) -> usize {
+    let shapes = robot.links.iter().flat_map(of);
+    let meshes = shapes.filter_map(|shape| match shape.geometry {
+        Geometry::Mesh { mesh, .. } => robot.meshes.get(mesh.0)?.mesh.as_ref(),
+        _ => None,
+    });
+    meshes.map(|mesh| mesh.triangles.len()).sum()
+}
+
+/// The variants of an asset, each with the triangles that it has.
+fn variants(stage: &Stage, entry: &Path, options: &Options) -> Vec<VariantSummary> {
+    let mut sets: BTreeMap<&str, (&[String], Option<&str>)> = BTreeMap::new();
+    for set in stage.prims.iter().filter(|prim| prim.instance.is_none()).flat_map(|prim| &prim.variant_sets) {
+        sets.entry(&set.name).or_insert((&set.variants, set.selection.as_deref()));
+    }
+    let all = sets.iter().flat_map(|(set, (names, selected))| names.iter().map(|name| (*set, name.as_str(), *selected)));
+    let one = |(number, (set, name, selected)): (usize, (&str, &str, Option<&str>))| {
+        let choice = VariantChoice { prim: None, set: set.to_owned(), variant: name.to_owned() };
+        let variants = options.variants.iter().filter(|known| known.set != set).cloned().chain([choice]).collect();
+        let counted = (number < MAX_VARIANTS).then(|| {
+            let (robot, _) = super::read(entry, &Options { variants, ..options.clone() }).ok()?;
+            Some((triangles(&robot, |link| &link.visuals), triangles(&robot, |link| &link.collisions)))
+        });
+        let counted = counted.flatten();
+        VariantSummary {
+            set: set.to_owned(),
+            name: name.to_owned(),
+            is_selected: selected == Some(name),
+            triangles: counted.map(|(seen, _)| seen),
+            collision_triangles: counted.map(|(_, collides)| collides),
+        }
+    };
+    all.enumerate().map(one).collect()
+}
+
+fn kind_of(prim: &Prim) -> Option<FrameKind> {
+    if prim.has("PhysicsRigidBodyAPI") {
+        Some(FrameKind::Body)
+    } else if prim.has("RosFrameAPI") {
+        Some(FrameKind::Frame)
+    } else {
+        None
+    }
+}
+
+/// The name of the TF frame.
+fn frame_id(prim: &Prim) -> String {
+    let given = prim.text("ros:frame:id").filter(|id| !id.is_empty() && prim.has("RosFrameAPI"));
+    given.unwrap_or_else(|| prim.name()).to_owned()
+}
+
+/// The interfaces of all prims.
+fn interfaces(stage: &Stage) -> Vec<InterfaceSummary> {
+    let mut interfaces = Vec::new();
+    // By prim: the frame that it is or lies in.
+    let mut frames: HashMap<PrimId, PrimId> = HashMap::new();
+    for (id, prim) in stage.iter() {
+        let frame = if kind_of(prim).is_some() { Some(id) } else { prim.parent.and_then(|above| frames.get(&above).copied()) };
+        frames.extend(frame.map(|frame| (id, frame)));
+        for (schema, kind) in [("RosTopicAPI", "topic"), ("RosServiceAPI", "service"), ("RosActionAPI", "action")] {
+            if !prim.has(schema) || !prim.is_present() {
+                continue;
+            }
+            let text = |field: &str| prim.text(&format!("ros:{kind}:{field}")).unwrap_or_default().to_owned();
+            interfaces.push(InterfaceSummary {
+                kind,
+                role: text("role"),
+                name: text("name"),
+                type_name: text("type"),
+                frame: frame.map(|frame| frame_id(&stage[frame])),
+                starts_enabled: prim.flag(&format!("ros:{kind}:starts_enabled")).unwrap_or(true),
+                rate: prim.number("ros:topic:publish_rate"),
+                qos: qos(prim),
+            });
+        }
+    }
+    interfaces
+}
+
+/// The policies of a topic that the asset says.
+fn qos(prim: &Prim) -> BTreeMap<&'static str, String> {
+    let named = ["reliability", "durability", "history"]
+        .into_iter()
+        .filter_map(|policy| Some((policy, prim.text(&format!("ros:topic:qos:{policy}"))?.to_owned())));
+    let depth = match prim.value("ros:topic:qos:depth") {
+        Some(Value::Int(depth)) => Some(*depth),
+        _ => None,
+    };
+    named.chain(depth.map(|depth| ("depth", depth.to_string()))).collect()
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} (namespace {:?})", Escaped(&self.name), self.namespace)?;
+        let assumed = if self.links.iter().any(|link| link.mass_assumed) { ", masses with * are assumed" } else { "" };
+        write!(f, "{} kg{assumed}, {} triangles", rounded(self.mass), self.triangles)?;
+        if let Some([x, y, z]) = self.size {
+            write!(f, ", {x:.3} x {y:.3} x {z:.3} m")?;
+        }
+        writeln!(f, "\n\nlinks ({})", self.links.len())?;
+        for link in &self.links {
+            let indent = "  ".repeat(link.depth.min(DEEPEST_SHOWN) + 1);
+            write!(f, "{indent}{}", Escaped(&link.frame))?;
+            match (link.kind, link.mass) {
+                (FrameKind::Frame, None) => write!(f, "  frame")?,
+                (_, mass) => write!(f, "  {} kg{}", mass.unwrap_or(0.0), if link.mass_assumed { "*" } else { "" })?,
+            }
+            if link.visuals > 0 {
+                write!(f, ", visuals {}", link.visuals)?;
+            }
+            if link.colliders > 0 {
+                write!(f, ", colliders {}", link.colliders)?;
+            }
+            writeln!(f)?;
+        }
+        writeln!(f, "\njoints ({})", self.joints.len())?;
+        for joint in &self.joints {
+            let [name, kind] = [&joint.name, &joint.kind].map(|text| Escaped(text));
+            let parent = Escaped(joint.parent.as_deref().unwrap_or("(world)"));
+            write!(f, "  {name}  {kind}  {parent} -> {}", Escaped(joint.child.as_deref().unwrap_or("?")))?;
+            if let Some([x, y, z]) = joint.axis {
+                write!(f, "  axis {x} {y} {z}")?;
+            }
+            if let Some(unit) = joint.unit {
+                let side = |limit: Option<f64>| limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
+                write!(f, "  {} .. {} {unit}", side(joint.lower), side(joint.upper))?;
+            }
+            let is_linear = joint.kind == JointKind::Prismatic.as_str();
+            if let Some(effort) = joint.effort {
+                write!(f, "  {effort} {}", if is_linear { "N" } else { "N·m" })?;
+            }
+            if let Some(velocity) = joint.velocity {
+                write!(f, "  {velocity} {}", if is_linear { "m/s" } else { "deg/s" })?;
+            }
+            if let Some(drive) = joint.drive {
+                write!(f, "  driven by {drive}")?;
+            }
+            if let Some(leader) = &joint.mimics {
+                write!(f, "  mimics {}", Escaped(leader))?;
+                if let Some(factor) = joint.factor.filter(|factor| *factor != 1.0) {
+                    write!(f, " times {factor}")?;
+                }
+            }
+            if joint.closes_loop {
+                write!(f, "  closes a loop")?;
+            }
+            writeln!(f)?;
+        }
+        writeln!(f, "\ninterfaces ({})", self.interfaces.len())?;
+        for interface in &self.interfaces {
+            let [role, name, type_name] = [&interface.role, &interface.name, &interface.type_name].map(|text| Escaped(text));
+            write!(f, "  {} {role}  {name}  {type_name}", interface.kind)?;
+            if let Some(frame) = &interface.frame {
+                write!(f, "  in {}", Escaped(frame))?;
+            }
+            if !interface.starts_enabled {
+                write!(f, "  disabled at start")?;
+            }
+            if let Some(rate) = interface.rate {
+                write!(f, "  {rate} Hz")?;
+            }
+            for (policy, value) in &interface.qos {
+                write!(f, "  {policy} {}", Escaped(value))?;
+            }
+            writeln!(f)?;
+        }
+        if !self.variants.is_empty() {
+            writeln!(f, "\nvariants ({})", self.variants.len())?;
+        }
+        for variant in &self.variants {
+            write!(f, "  {}={}", Escaped(&variant.set), Escaped(&variant.name))?;
+            if let Some((seen, collides)) = variant.triangles.zip(variant.collision_triangles) {
+                write!(f, "  {seen} triangles seen, {collides} collide")?;
+            }
+            writeln!(f, "{}", if variant.is_selected { "  selected" } else { "" })?;
+        }
+        Ok(())
+    }
+}
