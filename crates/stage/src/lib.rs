@@ -25,14 +25,9 @@ pub use places::Places;
 pub use prim::{Arc, ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet};
 pub use shallow::{DEEPEST, Shallow, asset_bytes, on_large_stack};
 pub use transform::{Local, Op, OpKind, XformStack, rigid};
-<<<<<<< HEAD
-pub use value::{array_len, asset_paths, double, double_array, doubles, int_array, numbers, text, texts, vectors, vectors2};
-=======
 pub use value::{
-    array_len, asset_paths, double, double_array, doubles, int_array, long_array, numbers, pairs, quaternions, text, texts,
-    vectors,
+    array_len, asset_paths, double, double_array, doubles, int_array, long_array, numbers, pairs, quaternions, text, texts, vectors,
 };
->>>>>>> reader
 
 /// A stage, composed and read.
 #[derive(Clone, Debug)]

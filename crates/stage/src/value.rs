@@ -106,16 +106,6 @@ pub fn vectors(value: &Value) -> Option<Vec<[f64; 3]>> {
     }
 }
 
-/// The vectors of an array of vectors of two, such as texture coordinates.
-pub fn vectors2(value: &Value) -> Option<Vec<[f64; 2]>> {
-    match value {
-        Value::Vec2fVec(vectors) => Some(vectors.iter().map(|v| [v.x, v.y].map(f64::from)).collect()),
-        Value::Vec2dVec(vectors) => Some(vectors.iter().map(|v| [v.x, v.y]).collect()),
-        Value::Vec2hVec(vectors) => Some(vectors.iter().map(|v| [v.x, v.y].map(|c| f64::from(f32::from(c)))).collect()),
-        _ => None,
-    }
-}
-
 /// How many elements an array has; none for what is no array.
 pub fn array_len(value: &Value) -> Option<usize> {
     macro_rules! lengths {

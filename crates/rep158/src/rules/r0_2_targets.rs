@@ -22,7 +22,7 @@ pub const RULE: Rule = Rule {
 };
 
 /// Relationships whose targets other rules look at, which say more.
-const OTHERS: &[&str] = &["physics:body0", "physics:body1", "ext_physics:mimic:joint", "ext_physics:actuator:targets"];
+const OTHERS: &[&str] = &["physics:body0", "physics:body1", "ext_physics:mimic:joint", "ext_physics:actuator:targets", "material:binding:physics", "mimic:joint"];
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
