@@ -182,7 +182,9 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
     }
     // Layers in the order of the root layer stack, before any that an arc brings in.
     for identifier in source.layer_stack() {
-        reader.layer(&identifier);
+        if let Some(id) = reader.layer(&identifier) {
+            reader.may_be_composed(id)?;
+        }
     }
     while let Some((prim, parent, depth)) = stack.pop() {
         if depth > DEEPEST {
@@ -191,6 +193,7 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
         if prims.len() >= MOST_PRIMS {
             return Err(format!("it has more than {MOST_PRIMS} prims"));
         }
+        reader.new_layers()?;
         let id = PrimId(prims.len());
         let children = prim.children().map_err(|error| error.to_string())?;
         stack.extend(children.into_iter().rev().map(|child| (child, Some(id), depth + 1)));
@@ -271,6 +274,45 @@ impl Reader<'_> {
         });
         self.by_identifier.insert(identifier.to_owned(), known);
         known
+    }
+
+    /// Reads the layers that came with the last prim, and refuses what must not be composed.
+    fn new_layers(&mut self) -> Result<(), String> {
+        for identifier in self.source.layer_identifiers() {
+            if self.by_identifier.contains_key(&identifier) {
+                continue;
+            }
+            if let Some(id) = self.layer(&identifier) {
+                self.may_be_composed(id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a layer has no prim that inherits what it already inherits by a prim above: composing it never ends in `openusd` 0.8.
+    fn may_be_composed(&self, id: LayerId) -> Result<(), String> {
+        let layer = &self.layers[id.0];
+        let mut inheriting: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for prim in &layer.prims {
+            for arc in prim.arcs.iter().filter(|arc| matches!(arc.kind, ArcKind::Inherit | ArcKind::Specialize)) {
+                inheriting.entry(&prim.path).or_default().push(&arc.prim);
+            }
+        }
+        for (path, classes) in &inheriting {
+            let above = path.match_indices('/').map(|(at, _)| path.split_at(at));
+            for (above, rest) in above {
+                let by_above = inheriting.get(above).into_iter().flatten();
+                if let Some(twice) =
+                    by_above.map(|class| format!("{class}{rest}")).find(|class| classes.contains(&class.as_str()))
+                {
+                    let name = file_name(&layer.identifier);
+                    return Err(format!(
+                        "{path} in {name} inherits {twice}, which it already inherits by {above}: remove one of both"
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn sites(&mut self, stack: Vec<SpecSite>) -> Vec<Site> {
