@@ -188,7 +188,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         for index in 0..self.links.drafts.len() {
             match held.get(&index) {
                 Some(held) => self.add_tree_joint(index, held),
-                None => self.place_link(index),
+                None => self.place_link(index, &held),
             }
         }
         for index in (0..self.found.len()).filter(|index| !used.contains(index)) {
@@ -342,7 +342,7 @@ impl<'s, 'a> Builder<'s, 'a> {
     }
 
     /// Holds a frame to what it is rigid in. A body that nothing holds is a root, or floats where the asset has the joint's words.
-    fn place_link(&mut self, index: usize) {
+    fn place_link(&mut self, index: usize, held: &HashMap<usize, Held>) {
         let draft = &self.links.drafts[index];
         let (prim, pose, is_body) = (draft.prim, draft.pose, draft.is_body);
         // A frame hangs on the frame that it lies in, if that is rigid in the same body.
@@ -354,8 +354,14 @@ impl<'s, 'a> Builder<'s, 'a> {
             None if is_body && !floats => None,
             None if self.world.is_some() => self.world.map(|world| (world, Pose::identity())),
             None => {
-                let root = self.links.drafts.iter().position(|other| other.is_body && other.above.is_none());
-                root.filter(|&root| root != index && floats).map(|root| (self.ids[root], self.links.drafts[root].pose))
+                // The asset does not say what it floats on: the first root that does not float itself.
+                let drafts = &self.links.drafts;
+                let floats_too =
+                    |other: usize| self.scene.stage[drafts[other].prim].text("urdf:joint:type") == Some("floating");
+                let is_root =
+                    |&other: &usize| drafts[other].above.is_none() && !held.contains_key(&other) && !floats_too(other);
+                let root = (0..drafts.len()).find(is_root).filter(|_| floats);
+                root.map(|root| (self.ids[root], drafts[root].pose))
             }
         };
         let child = self.ids[index];

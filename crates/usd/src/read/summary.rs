@@ -17,8 +17,8 @@ use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, VariantChoice, on_larg
 
 /// Links deeper than this are shown to people as if they stood this deep.
 const DEEPEST_SHOWN: usize = 100;
-/// How many variants are opened to count their triangles.
-const MAX_VARIANTS: usize = 12;
+/// How many variants are opened to count their triangles, beside what shows: each takes as long as the asset itself.
+const MAX_VARIANTS: usize = 4;
 
 /// What an asset holds, for people and scripts.
 #[derive(Clone, Debug, Serialize)]
@@ -167,13 +167,13 @@ pub struct VariantSummary {
 pub fn inspect(entry: &Path, options: &Options) -> Result<(Summary, Vec<Diagnostic>), ReadError> {
     let stage = opened(entry, options)?;
     let no_thread = |error| ReadError::Open { path: entry.to_owned(), reason: format!("no thread for it: {error}") };
-    let (mut summary, diagnostics) = on_large_stack(|| {
+    let (mut summary, reading) = on_large_stack(|| {
         let reading = Reading::of(&stage)?;
-        Ok((summary(&stage, &reading), reading.diagnostics))
+        Ok((summary(&stage, &reading), reading))
     })
     .map_err(no_thread)??;
-    summary.variants = variants(&stage, entry, options);
-    Ok((summary, diagnostics))
+    summary.variants = variants((&stage, &reading.robot), entry, options);
+    Ok((summary, reading.diagnostics))
 }
 
 /// The topics, services and actions that an asset declares, without its payloads.
@@ -351,29 +351,40 @@ fn triangles(robot: &Robot, of: fn(&urdf_usd_robot::Link) -> &[Shape]) -> usize 
 }
 
 /// The variants of an asset, each with the triangles that it has.
-fn variants(stage: &Stage, entry: &Path, options: &Options) -> Vec<VariantSummary> {
+fn variants((stage, robot): (&Stage, &Robot), entry: &Path, options: &Options) -> Vec<VariantSummary> {
     let mut sets: BTreeMap<&str, (&[String], Option<&str>)> = BTreeMap::new();
     for set in stage.prims.iter().filter(|prim| prim.instance.is_none()).flat_map(|prim| &prim.variant_sets) {
         sets.entry(&set.name).or_insert((&set.variants, set.selection.as_deref()));
     }
-    let all = sets.iter().flat_map(|(set, (names, selected))| names.iter().map(|name| (*set, name.as_str(), *selected)));
-    let one = |(number, (set, name, selected)): (usize, (&str, &str, Option<&str>))| {
+    let count = |robot: &Robot| (triangles(robot, |link| &link.visuals), triangles(robot, |link| &link.collisions));
+    let read = |set: &str, name: &str| {
         let choice = VariantChoice { prim: None, set: set.to_owned(), variant: name.to_owned() };
         let variants = options.variants.iter().filter(|known| known.set != set).cloned().chain([choice]).collect();
-        let counted = (number < MAX_VARIANTS).then(|| {
-            let (robot, _) = super::read(entry, &Options { variants, ..options.clone() }).ok()?;
-            Some((triangles(&robot, |link| &link.visuals), triangles(&robot, |link| &link.collisions)))
-        });
-        let counted = counted.flatten();
-        VariantSummary {
-            set: set.to_owned(),
-            name: name.to_owned(),
-            is_selected: selected == Some(name),
-            triangles: counted.map(|(seen, _)| seen),
-            collision_triangles: counted.map(|(_, collides)| collides),
-        }
+        super::read(entry, &Options { variants, ..options.clone() }).ok().map(|(robot, _)| count(&robot))
     };
-    all.enumerate().map(one).collect()
+    let all = sets.iter().flat_map(|(set, (names, selected))| {
+        names.iter().map(move |name| (*set, name.as_str(), *selected == Some(name.as_str())))
+    });
+    let all: Vec<(&str, &str, bool)> = all.collect();
+    std::thread::scope(|scope| {
+        let others = all.iter().filter(|(_, _, is_selected)| !is_selected).take(MAX_VARIANTS);
+        let counting: HashMap<(String, String), _> =
+            others.map(|&(set, name, _)| ((set.to_owned(), name.to_owned()), scope.spawn(move || read(set, name)))).collect();
+        let counted: HashMap<(String, String), _> =
+            counting.into_iter().filter_map(|(variant, thread)| Some((variant, thread.join().ok().flatten()?))).collect();
+        let own = count(robot);
+        let one = |(set, name, is_selected): (&str, &str, bool)| {
+            let counted = if is_selected { Some(own) } else { counted.get(&(set.to_owned(), name.to_owned())).copied() };
+            VariantSummary {
+                set: set.to_owned(),
+                name: name.to_owned(),
+                is_selected,
+                triangles: counted.map(|(seen, _)| seen),
+                collision_triangles: counted.map(|(_, collides)| collides),
+            }
+        };
+        all.iter().copied().map(one).collect()
+    })
 }
 
 fn kind_of(prim: &Prim) -> Option<FrameKind> {

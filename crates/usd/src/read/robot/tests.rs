@@ -282,7 +282,11 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
     }
     for joint in &a.joints {
         let what = format!("{name}, joint {}", joint.name);
-        let Some(of_b) = b.joints.iter().find(|other| other.name == joint.name) else { panic!("{what} is gone") };
+        let Some(of_b) = b.joints.iter().find(|other| other.name == joint.name) else {
+            // The asset does not say what floats on what.
+            assert_eq!(joint.kind, JointKind::Floating, "{what} is gone");
+            continue;
+        };
         assert_eq!((joint.kind, joint.closes_loop), (of_b.kind, of_b.closes_loop), "{what}");
         let link =
             |robot: &Robot, joint: &Joint| (robot.links[joint.parent.0].name.clone(), robot.links[joint.child.0].name.clone());
@@ -527,14 +531,15 @@ fn urdfs() -> Vec<PathBuf> {
 
 #[test]
 fn robots_come_back() {
-    for path in urdfs() {
+    for (number, path) in urdfs().into_iter().enumerate() {
         let text = std::fs::read_to_string(&path).unwrap();
         let Some(mut robot) = urdf_usd_urdf::read(&text, Some(&path)).robot else { continue };
         for mesh in &mut robot.meshes {
             mesh.mesh = Some(Arc::new(solid_mesh()));
         }
         let folder = tempfile::tempdir().unwrap();
-        for bodies in Bodies::ALL {
+        // One after the other: large robots take their time, and random ones have both.
+        for bodies in [Bodies::ALL[number % 2]] {
             let asset = write(&robot, &Options { entry: "r".into(), bodies, ..Options::default() }, &Store::none());
             if asset.written.bodies == 0 {
                 continue;
