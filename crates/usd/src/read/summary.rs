@@ -333,10 +333,11 @@ fn extent(robot: &Robot, geometry: &Geometry) -> Option<(Vector3<f64>, Vector3<f
         Geometry::Cylinder { radius, length } => Vector3::new(*radius, *radius, length / 2.0),
         Geometry::Capsule { radius, length } => Vector3::new(*radius, *radius, length / 2.0 + radius),
         Geometry::Mesh { mesh, scale } => {
-            let (low, high) = robot.meshes.get(mesh.0)?.mesh.as_ref()?.bounds()?;
+            let (low, high) = robot.meshes.get(mesh.0)?.mesh.bounds()?;
             let [low, high] = [low, high].map(|corner| Vector3::from(corner.map(f64::from)).component_mul(scale));
             return Some((low.inf(&high), low.sup(&high)));
         }
+        Geometry::Missing { .. } => return None,
     };
     Some((-half, half))
 }
@@ -344,7 +345,7 @@ fn extent(robot: &Robot, geometry: &Geometry) -> Option<(Vector3<f64>, Vector3<f
 fn triangles(robot: &Robot, of: fn(&urdf_usd_robot::Link) -> &[Shape]) -> usize {
     let shapes = robot.links.iter().flat_map(of);
     let meshes = shapes.filter_map(|shape| match shape.geometry {
-        Geometry::Mesh { mesh, .. } => robot.meshes.get(mesh.0)?.mesh.as_ref(),
+        Geometry::Mesh { mesh, .. } => Some(&robot.meshes.get(mesh.0)?.mesh),
         _ => None,
     });
     meshes.map(|mesh| mesh.triangles.len()).sum()

@@ -175,6 +175,7 @@ fn even(robot: &Robot, geometry: &Geometry, density: f64) -> Option<Solid> {
             Solid::together(&[cylinder(*radius, *length), cap(1.0), cap(-1.0)])?
         }
         Geometry::Mesh { mesh, scale } => of_mesh(mesh_of(robot, *mesh)?, scale, density)?,
+        Geometry::Missing { .. } => return None,
     };
     (solid.mass > 0.0 && solid.mass.is_finite()).then_some(solid)
 }

@@ -12,7 +12,7 @@ use super::shapes::number_array;
 use crate::codes;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_mesh::{PerCorner, Polygons, from_polygons};
-use urdf_usd_robot::{Mesh, MeshId, MeshSource, Robot, Tiers};
+use urdf_usd_robot::{Mesh, MeshId, MeshSource, Robot};
 use urdf_usd_stage::{Prim, PrimId, int_array, pairs, text, vectors};
 
 /// Names of the primvar of texture coordinates, the first that is there counts.
@@ -80,8 +80,7 @@ impl Meshes {
         if let Some(known) = alike.iter().find(is_same) {
             return Some(*known);
         }
-        let added = MeshId(robot.meshes.len());
-        robot.meshes.push(source(mesh, scene.stage[id].name(), place));
+        let added = robot.add_mesh(source(mesh, scene.stage[id].name(), place));
         alike.push(added);
         Some(added)
     }
@@ -91,12 +90,12 @@ impl Meshes {
 fn source(mesh: Mesh, name: &str, place: Place) -> MeshSource {
     let file = place.file.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
     let uri = format!("{file}#{}/{name}.usd", place.element);
-    MeshSource { uri, place, mesh: Some(Arc::new(mesh)), hull: None, tiers: Tiers::default() }
+    MeshSource::new(uri, place, Arc::new(mesh))
 }
 
 /// The mesh of the robot.
 pub(super) fn mesh_of(robot: &Robot, id: MeshId) -> Option<&Mesh> {
-    robot.meshes.get(id.0)?.mesh.as_deref()
+    robot.meshes.get(id.0).map(|source| source.mesh.as_ref())
 }
 
 /// The faces of a prim with what is said of their corners.

@@ -328,7 +328,7 @@ fn is_sound(geometry: &Geometry) -> bool {
         Geometry::Sphere { radius } => is_length(radius),
         Geometry::Cylinder { radius, length } => is_length(radius) && is_length(length),
         Geometry::Capsule { radius, length } => is_length(radius) && *length >= 0.0 && length.is_finite(),
-        Geometry::Mesh { .. } => true,
+        Geometry::Mesh { .. } | Geometry::Missing { .. } => true,
     }
 }
 

@@ -146,9 +146,9 @@ fn cones_ellipsoids_and_copies_are_shapes() {
     assert_eq!(codes, ["usd-read-left-out", "usd-read-shape-as-mesh", "usd-read-shape-as-mesh"]);
     let visuals = &robot.links[0].visuals;
     assert_eq!(visuals.len(), 4);
-    robot.meshes.iter().for_each(|mesh| urdf_usd_robot::invariants::check(mesh.mesh.as_ref().unwrap()));
-    assert!(robot.meshes.iter().all(|mesh| mesh.mesh.as_ref().unwrap().is_watertight()));
-    let bounds = |index: usize| robot.meshes[index].mesh.as_ref().unwrap().bounds().unwrap();
+    robot.meshes.iter().for_each(|mesh| urdf_usd_robot::invariants::check(&mesh.mesh));
+    assert!(robot.meshes.iter().all(|mesh| mesh.mesh.is_watertight()));
+    let bounds = |index: usize| robot.meshes[index].mesh.bounds().unwrap();
     assert_eq!((bounds(0).0[2], bounds(0).1[2], bounds(1).1[2]), (-1.0, 1.0, 2.0));
     let radii: Vec<_> = visuals[2..].iter().map(|shape| (shape.origin.translation.x, shape.geometry.clone())).collect();
     assert_eq!(radii, [(1.0, Geometry::Sphere { radius: 0.5 }), (2.0, Geometry::Sphere { radius: 1.0 })]);
@@ -212,20 +212,21 @@ fn tensor(inertial: &Inertial) -> Matrix3<f64> {
 }
 
 fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
-    let is_read = |robot: &Robot, shape: &&Shape| match shape.geometry {
-        Geometry::Mesh { mesh, .. } => robot.meshes[mesh.0].mesh.is_some(),
+    let is_read = |shape: &&Shape| match shape.geometry {
+        Geometry::Mesh { .. } => true,
+        Geometry::Missing { .. } => false,
         Geometry::Box { size } => size.min() > 0.0,
         Geometry::Sphere { radius } => radius > 0.0,
         Geometry::Cylinder { radius, length } | Geometry::Capsule { radius, length } => radius > 0.0 && length > 0.0,
     };
-    let of_a: Vec<&Shape> = a.1.iter().filter(|shape| is_read(a.0, shape)).collect();
+    let of_a: Vec<&Shape> = a.1.iter().filter(|shape| is_read(shape)).collect();
     assert_eq!(of_a.len(), b.1.len(), "{what}");
     for (of_a, of_b) in of_a.into_iter().zip(b.1) {
         assert!(near(&of_a.origin, &of_b.origin), "{what}: {:?} {:?}", of_a.origin, of_b.origin);
         match (&of_a.geometry, &of_b.geometry) {
             (Geometry::Mesh { mesh: in_a, scale: of_a }, Geometry::Mesh { mesh: in_b, scale: of_b }) => {
                 let points = |robot: &Robot, mesh: usize, scale: &Vector3<f64>| -> Vec<Vector3<f64>> {
-                    let mesh: &Mesh = robot.meshes[mesh].mesh.as_ref().unwrap();
+                    let mesh: &Mesh = &robot.meshes[mesh].mesh;
                     let corners = mesh.triangles.iter().flatten().map(|index| mesh.points[*index as usize]);
                     let mut points: Vec<_> = corners.map(|p| Vector3::from(p.map(f64::from)).component_mul(scale)).collect();
                     points.sort_by(|a, b| a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).fold(Ordering::Equal, Ordering::then));
@@ -243,7 +244,7 @@ fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
                     Geometry::Sphere { radius } => (1, [radius, 0.0, 0.0]),
                     Geometry::Cylinder { radius, length } => (2, [radius, length, 0.0]),
                     Geometry::Capsule { radius, length } => (3, [radius, length, 0.0]),
-                    Geometry::Mesh { .. } => unreachable!(),
+                    Geometry::Mesh { .. } | Geometry::Missing { .. } => unreachable!(),
                 };
                 let ((kind_a, of_a), (kind_b, of_b)) = (numbers(of_a), numbers(of_b));
                 assert_eq!(kind_a, kind_b, "{what}");
@@ -442,8 +443,8 @@ proptest! {
         let text = urdf(&mut Numbers(numbers.into_iter()));
         let outcome = urdf_usd_urdf::read(&text, None);
         let mut robot = outcome.robot.unwrap();
-        for mesh in &mut robot.meshes {
-            mesh.mesh = Some(Arc::new(solid_mesh()));
+        for mesh in &outcome.references.meshes {
+            mesh.settle(&mut robot, Arc::new(solid_mesh()));
         }
         for bodies in Bodies::ALL {
             let (read, found) = again(&robot, bodies);
@@ -534,8 +535,8 @@ fn robots_come_back() {
     for (number, path) in urdfs().into_iter().enumerate() {
         let text = std::fs::read_to_string(&path).unwrap();
         let Some(mut robot) = urdf_usd_urdf::read(&text, Some(&path)).robot else { continue };
-        for mesh in &mut robot.meshes {
-            mesh.mesh = Some(Arc::new(solid_mesh()));
+        for mesh in &outcome.references.meshes {
+            mesh.settle(&mut robot, Arc::new(solid_mesh()));
         }
         let folder = tempfile::tempdir().unwrap();
         // One after the other: large robots take their time, and random ones have both.
