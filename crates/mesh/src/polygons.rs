@@ -68,7 +68,8 @@ pub fn from_polygons(polygons: &Polygons, file: &Path) -> Result<(Mesh, Vec<Diag
     let mut source = Source::new(&file, &files, Options::default());
     let mut assembly = Assembly::new(polygons.corners.len().saturating_mul(16));
     let materials: Vec<u32> = polygons.materials.iter().map(|material| assembly.material(material.clone())).collect();
-    let (mut triangles, mut runs): (Vec<[Corner; 3]>, Vec<(Range<usize>, u32)>) = (Vec::new(), Vec::new());
+    let mut triangles: Vec<[Corner; 3]> = Vec::new();
+    let mut runs: Vec<(Range<usize>, u32)> = Vec::new();
     let mut triangulator = Triangulator::new();
     let (mut first, mut outline) = (0_usize, Vec::new());
     for (face, &count) in polygons.counts.iter().enumerate() {

@@ -159,11 +159,12 @@ impl<'s, 'a> Materials<'s, 'a> {
             }
             None => {}
         }
-        if !has_own_alpha && let Some(Source::Shader(shader, output)) = &opacity {
-            if let Some((map, factor, _)) = self.scalar(*shader, output) {
-                material.base_color[3] = factor;
-                material.maps.insert(MapRole::Opacity, map);
-            }
+        if !has_own_alpha
+            && let Some(Source::Shader(shader, output)) = &opacity
+            && let Some((map, factor, _)) = self.scalar(*shader, output)
+        {
+            material.base_color[3] = factor;
+            material.maps.insert(MapRole::Opacity, map);
         }
         for (input, role) in [("metallic", MapRole::Metallic), ("roughness", MapRole::Roughness)] {
             let value = match self.input(id, input) {
