@@ -128,7 +128,7 @@ mod tests {
             assert!(text.contains(code.id) && text.contains(code.meaning) && text.contains(code.outcome), "{text}");
         }
         assert!(explain("kinematics-axis-zero").unwrap().contains("This breaks the rule"));
-        assert!(explain("REP158-1.1.1").unwrap().contains("REP-158 §1.1 (\"Units and Coordinate Systems\"): `metersPerUnit`"));
+        assert!(explain("REP158-1.1.1").unwrap().contains("REP-158 §1.1 (\"Coordinate Systems & Units\"): `metersPerUnit`"));
         assert_eq!(explain("none-such"), None);
     }
 }

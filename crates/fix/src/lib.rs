@@ -137,7 +137,7 @@ fn overlays(entry: &Path) -> Vec<PathBuf> {
         let Some(root) = stage.root_layer() else { continue };
         let layers = root.sublayers();
         let is_of_entry = |layer: &&str| Path::new(layer.trim_start_matches("./")).as_os_str() == name;
-        let Some(at) = layers.iter().position(|layer| is_of_entry(&layer)) else { continue };
+        let Some(at) = layers.iter().position(is_of_entry) else { continue };
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         found.extend(layers[..at].iter().map(|layer| folder.join(layer.trim_start_matches("./"))));
     }

@@ -76,10 +76,10 @@ fn mass(scene: &mut Scene, index: usize, places: &Places, notes: &mut Notes) {
 fn world(scene: &mut Scene, index: usize, places: &Places) {
     let node = &mut scene.nodes[index];
     scale_numbers(node, &["physics:gravityMagnitude"], places.meters);
-    if places.turned.angle() > 0.0 {
-        if let Some(direction) = node.value("physics:gravityDirection").and_then(numbers::<3>) {
-            node.set("physics:gravityDirection", "vector3f", Value::Vec3f(turned(&places.turned, direction)));
-        }
+    if places.turned.angle() > 0.0
+        && let Some(direction) = node.value("physics:gravityDirection").and_then(numbers::<3>)
+    {
+        node.set("physics:gravityDirection", "vector3f", Value::Vec3f(turned(&places.turned, direction)));
     }
 }
 

@@ -1,6 +1,8 @@
 //! That nothing in a layer makes opening, checking or mending panic or run away: damaged copies of the examples of all rules and of the
 //! stages that the tests of `urdf_usd fix` are about. `URDF_USD_SOAK=N` tries N times as many.
 
+#![allow(clippy::unwrap_used)] // a test that fails may panic
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,9 +16,39 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 /// What makes trouble where it does not belong.
 const WORDS: &[&str] = &[
-    "nan", "-inf", "inf", "1e308", "-1", "0", "[]", "None", "\"\"", "</>", "</robot>", "<../..>", "@@", "@./robot.usda@", "@/dev/null@", "{",
-    "}", "(", ")", "def", "over", "class", "xformOp:transform", "!resetXformStack!", "references = </robot>", "instanceable = true",
-    "prepend apiSchemas = [\"PhysicsRigidBodyAPI\"]", "inherits = </robot>", "double3", "token[]", "rel", "\u{0}", "ä",
+    "nan",
+    "-inf",
+    "inf",
+    "1e308",
+    "-1",
+    "0",
+    "[]",
+    "None",
+    "\"\"",
+    "</>",
+    "</robot>",
+    "<../..>",
+    "@@",
+    "@./robot.usda@",
+    "@/dev/null@",
+    "{",
+    "}",
+    "(",
+    ")",
+    "def",
+    "over",
+    "class",
+    "xformOp:transform",
+    "!resetXformStack!",
+    "references = </robot>",
+    "instanceable = true",
+    "prepend apiSchemas = [\"PhysicsRigidBodyAPI\"]",
+    "inherits = </robot>",
+    "double3",
+    "token[]",
+    "rel",
+    "\u{0}",
+    "ä",
 ];
 
 /// A plain generator of numbers (SplitMix64): the same inputs in every run.
@@ -61,10 +93,17 @@ fn seeds() -> Vec<Vec<(PathBuf, String)>> {
     let with_header = |text: &str| if text.starts_with("#usda") { text.to_owned() } else { format!("{header}{text}\n") };
     let examples = RULES.iter().flat_map(|rule| [rule.breaks, rule.keeps]);
     let mut seeds: Vec<Vec<(PathBuf, String)>> = examples
-        .map(|example| example.iter().filter(|(name, _)| name.ends_with(".usda")).map(|(name, text)| (PathBuf::from(name), with_header(text.unwrap()))).collect())
+        .map(|example| {
+            example
+                .iter()
+                .filter(|(name, _)| name.ends_with(".usda"))
+                .map(|(name, text)| (PathBuf::from(name), with_header(text.unwrap())))
+                .collect()
+        })
         .collect();
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test/usd/assets");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(assets).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(assets).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect();
     files.sort();
     seeds.extend(files.into_iter().map(|path| vec![(PathBuf::from("robot.usda"), std::fs::read_to_string(path).unwrap())]));
     seeds.retain(|seed| !seed.is_empty());
@@ -95,5 +134,8 @@ fn damaged_assets_are_read_checked_and_mended_or_refused() {
             assert!(started.elapsed() < LONGEST, "{:?} copy {copy} took {:?}", seed[hit].0, started.elapsed());
         }
     }
-    assert!(opened > seeds.len() / 4 && mended > seeds.len() / 8, "{opened} opened, {mended} mended: what is tried is no asset at all");
+    assert!(
+        opened > seeds.len() / 4 && mended > seeds.len() / 8,
+        "{opened} opened, {mended} mended: what is tried is no asset at all"
+    );
 }

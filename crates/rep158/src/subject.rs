@@ -5,9 +5,9 @@ use urdf_usd_stage::Stage;
 use super::Options;
 use super::meshes::Meshes;
 use super::physics::Physics;
-use super::tree::Trees;
 use super::pictures::Pictures;
 use super::shading::Shading;
+use super::tree::Trees;
 
 /// The composed asset, and what of it several rules ask.
 pub struct Subject<'a> {

@@ -26,7 +26,8 @@ pub use prim::{Arc, ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specif
 pub use shallow::{DEEPEST, Shallow, asset_bytes, on_large_stack};
 pub use transform::{Local, Op, OpKind, XformStack, rigid};
 pub use value::{
-    array_len, asset_paths, double, double_array, doubles, int_array, long_array, numbers, pairs, quaternions, text, texts, vectors,
+    array_len, asset_paths, double, double_array, doubles, int_array, long_array, numbers, pairs, quaternions, text, texts,
+    vectors,
 };
 
 /// A stage, composed and read.

@@ -534,7 +534,8 @@ fn urdfs() -> Vec<PathBuf> {
 fn robots_come_back() {
     for (number, path) in urdfs().into_iter().enumerate() {
         let text = std::fs::read_to_string(&path).unwrap();
-        let Some(mut robot) = urdf_usd_urdf::read(&text, Some(&path)).robot else { continue };
+        let outcome = urdf_usd_urdf::read(&text, Some(&path));
+        let Some(mut robot) = outcome.robot else { continue };
         for mesh in &outcome.references.meshes {
             mesh.settle(&mut robot, Arc::new(solid_mesh()));
         }
