@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use openusd::sdf::{self, SpecType};
+use openusd::tf::Token;
 use openusd::usd::TimeCode;
 use openusd::usd::{self, InitialLoadSet, SpecSite};
 use urdf_usd_resolve::Resolver;
@@ -381,7 +382,7 @@ impl Reader<'_> {
         let instance = parent.and_then(|id| if above[id.0].is_instance { Some(id) } else { above[id.0].instance });
         let prototype =
             if instance.is_some() { prim.prim_in_prototype()?.map(|prim| prim.path().as_str().to_owned()) } else { None };
-        let (attributes, relationships) = self.properties(prim, prototype)?;
+        let (attributes, relationships) = self.properties(prim, prototype, &sites)?;
         Ok(Prim {
             path: prim.path().as_str().to_owned(),
             parent,
@@ -411,19 +412,19 @@ impl Reader<'_> {
         &mut self,
         prim: &usd::Prim,
         prototype: Option<String>,
+        prim_sites: &[Site],
     ) -> Read<(Arc<BTreeMap<String, Attribute>>, BTreeMap<String, Relationship>)> {
         let known = prototype.as_ref().and_then(|path| self.shared.get(path)).cloned();
         let mut attributes = BTreeMap::new();
         let mut relationships = BTreeMap::new();
-        let index = prim.prim_index();
         for name in prim.authored_property_names()? {
-            if index.property_type(name.clone())? == Some(SpecType::Relationship) {
+            let (sites, kind) = self.property_sites(&name, prim_sites);
+            if kind == Some(SpecType::Relationship) {
                 let relationship = prim.relationship(name.clone());
                 let targets = relationship.targets()?.iter().map(|path| path.as_str().to_owned()).collect();
-                let sites = self.sites(relationship.property_stack()?);
                 relationships.insert(name.to_string(), Relationship { targets, sites });
             } else if known.is_none() {
-                let attribute = self.attribute(&prim.attribute(name.clone()))?;
+                let attribute = self.attribute(&prim.attribute(name.clone()), sites)?;
                 attributes.insert(name.to_string(), attribute);
             }
         }
@@ -439,8 +440,21 @@ impl Reader<'_> {
         Ok((attributes, relationships))
     }
 
-    fn attribute(&mut self, attribute: &usd::Attribute) -> Read<Attribute> {
-        let sites = self.sites(attribute.property_stack()?);
+    /// Where layers speak of a property, of those that speak of its prim, and what the strongest takes it for.
+    fn property_sites(&self, name: &Token, prim_sites: &[Site]) -> (Vec<Site>, Option<SpecType>) {
+        let mut kind = None;
+        let site = |site: &Site| {
+            let layer = self.source.layer(&self.layers[site.layer.0].identifier)?;
+            let path = sdf::Path::new(&site.path).ok()?.append_property(name.clone()).ok()?;
+            let is = layer.data().spec_type(&path)?;
+            let is_same = *kind.get_or_insert(is) == is;
+            is_same.then(|| Site { layer: site.layer, path: path.as_str().to_owned() })
+        };
+        let sites = prim_sites.iter().filter_map(site).collect();
+        (sites, kind)
+    }
+
+    fn attribute(&self, attribute: &usd::Attribute, sites: Vec<Site>) -> Read<Attribute> {
         let mut read = Attribute {
             type_name: String::new(),
             is_custom: false,
@@ -452,13 +466,17 @@ impl Reader<'_> {
             sites,
         };
         let (mut is_sampled, mut is_connected) = (false, false);
+        let mut default = None;
         for site in &read.sites {
             let Some(layer) = self.source.layer(&self.layers[site.layer.0].identifier) else { continue };
             let Ok(path) = sdf::Path::new(&site.path) else { continue };
             let data = layer.data();
             for key in data.list_fields(&path).unwrap_or_default() {
                 match key.as_str() {
-                    // Values are composed below: here they would be read once more.
+                    // The strongest counts, whatever is weaker.
+                    "default" if default.is_none() => {
+                        default = data.try_field(&path, &key).ok().flatten().map(std::borrow::Cow::into_owned);
+                    }
                     "default" => {}
                     "timeSamples" => is_sampled = true,
                     "connectionPaths" => is_connected = true,
@@ -486,7 +504,14 @@ impl Reader<'_> {
         if is_connected {
             read.connections = attribute.connections()?.iter().map(|path| path.as_str().to_owned()).collect();
         }
-        read.value = attribute.get::<Value>()?.filter(|value| !matches!(value, Value::ValueBlock | Value::None));
+        // What is composed of several opinions, or found relative to a layer, the library knows.
+        let is_plain = !matches!(
+            default,
+            Some(Value::AssetPath(_) | Value::AssetPathVec(_) | Value::Dictionary(_) | Value::TimeCode(_) | Value::TimeCodeVec(_))
+                | Some(Value::PathExpression(_) | Value::PathExpressionVec(_))
+        );
+        let value = if is_plain { default } else { attribute.get::<Value>()? };
+        read.value = value.filter(|value| !matches!(value, Value::ValueBlock | Value::None));
         if let (None, Some(first)) = (&read.value, read.times.first()) {
             read.value = attribute.get_at::<Value>(TimeCode::from(*first))?;
         }
