@@ -172,7 +172,8 @@ def assert_same_meaning(before, after):
         if not hull and len(points):
             assert np.allclose(points, forms[path], atol=1e-6), path
         elif len(points):
-            assert np.allclose([points.min(0), points.max(0)], [forms[path].min(0), forms[path].max(0)], atol=1e-6), path
+            # A hull leaves out points that are nearly in its faces.
+            assert np.allclose([points.min(0), points.max(0)], [forms[path].min(0), forms[path].max(0)], atol=5e-5), path
     for path, volume in before.volumes().items():
         if "convexHull" not in (before.stage.GetPrimAtPath(path).GetAttribute("physics:approximation").Get() or ""):
             assert after.volumes()[path] == pytest.approx(volume, rel=1e-4, abs=1e-12), path

@@ -71,7 +71,8 @@ struct Asset {
     physics: String,
 }
 
-fn written(robot: &Robot, base: Base, bodies: Bodies) -> Asset {
+/// `None` if there is no link in it: what does not move is the world alone.
+fn written(robot: &Robot, base: Base, bodies: Bodies) -> Option<Asset> {
     let options = usd::Options { entry: "r".into(), base, bodies, ..Default::default() };
     let asset = usd::write(robot, &options, &Store::none());
     let folder = tempfile::tempdir().unwrap();
@@ -80,12 +81,20 @@ fn written(robot: &Robot, base: Base, bodies: Bodies) -> Asset {
     }
     let entry = folder.path().join("r.usda");
     let physics = String::from_utf8(asset.files["physics.usda"].clone()).unwrap();
-    Asset { summary: usd::inspect(&entry, &Default::default()).unwrap().0, frames: usd::read_frames(&entry).unwrap(), physics }
+    let frames = usd::read_frames(&entry).unwrap();
+    match usd::inspect(&entry, &Default::default()) {
+        Ok((summary, _)) => Some(Asset { summary, frames, physics }),
+        Err(error) => {
+            assert!(matches!(error, usd::ReadError::NoRobot { .. }), "{error}");
+            assert!(asset.written.bodies == 0 && frames.frames.is_empty());
+            None
+        }
+    }
 }
 
 /// What holds of an asset of `robot`, or which joint or link it does not hold of.
 fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError> {
-    let Asset { summary, frames, physics } = written(robot, base, bodies);
+    let Some(Asset { summary, frames, physics }) = written(robot, base, bodies) else { return Ok(()) };
     let name = |link: LinkId| robot.links[link.0].name.as_str();
     let world = robot.world_root();
     let joints: BTreeMap<&str, _> = summary.joints.iter().map(|joint| (joint.name.as_str(), joint)).collect();

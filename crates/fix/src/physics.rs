@@ -58,6 +58,15 @@ fn mass(scene: &mut Scene, index: usize, places: &Places, notes: &mut Notes) {
             }
         }
     }
+    let has_moments =
+        node.value("physics:diagonalInertia").and_then(numbers::<3>).is_some_and(|moments| moments.iter().any(|i| *i != 0.0));
+    let has_axes =
+        node.value("physics:principalAxes").and_then(numbers::<4>).is_some_and(|axes| axes.iter().any(|c| *c != 0.0));
+    if has_moments && !has_axes {
+        // What programs take it for.
+        node.set("physics:principalAxes", "quatf", Value::Quatf(gf::Quatf { w: 1.0, x: 0.0, y: 0.0, z: 0.0 }));
+        notes.changed(&node.path, "the principal axes of inertia are authored now: those of the body");
+    }
     scale_numbers(node, &["physics:velocity"], m);
     if node.is_body() && !node.number("physics:mass").is_some_and(|mass| mass > 0.0) {
         notes.left(

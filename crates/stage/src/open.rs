@@ -507,8 +507,13 @@ impl Reader<'_> {
         // What is composed of several opinions, or found relative to a layer, the library knows.
         let is_plain = !matches!(
             default,
-            Some(Value::AssetPath(_) | Value::AssetPathVec(_) | Value::Dictionary(_) | Value::TimeCode(_) | Value::TimeCodeVec(_))
-                | Some(Value::PathExpression(_) | Value::PathExpressionVec(_))
+            Some(
+                Value::AssetPath(_)
+                    | Value::AssetPathVec(_)
+                    | Value::Dictionary(_)
+                    | Value::TimeCode(_)
+                    | Value::TimeCodeVec(_)
+            ) | Some(Value::PathExpression(_) | Value::PathExpressionVec(_))
         );
         let value = if is_plain { default } else { attribute.get::<Value>()? };
         read.value = value.filter(|value| !matches!(value, Value::ValueBlock | Value::None));
