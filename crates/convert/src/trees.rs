@@ -254,7 +254,7 @@ fn robot(links: &[(&str, &str)], joints: &[(&str, &str, &str)]) -> Robot {
 
 /// In OpenUSD the bodies with their masses, in glTF the nodes that an engine moves with theirs.
 fn bodies(robot: &Robot, base: Base) -> [BTreeMap<String, f64>; 2] {
-    let found = written(robot, base, Bodies::Nested).summary.links.into_iter().filter(|link| link.kind == FrameKind::Body);
+    let found = written(robot, base, Bodies::Nested).unwrap().summary.links.into_iter().filter(|link| link.kind == FrameKind::Body);
     let document = document(robot, base);
     let mass = |node: &serde_json::Value| node["extensions"]["KHR_physics_rigid_bodies"]["motion"]["mass"].as_f64();
     let nodes = document["nodes"].as_array().unwrap().iter();
@@ -296,7 +296,7 @@ fn an_empty_root_under_which_a_robot_floats_is_a_frame() {
     let one = masses(&[("base_footprint", 2.0)]);
     assert_eq!(bodies(&odom, Base::Auto), [one.clone(), one.clone()]);
     assert_eq!(bodies(&odom, Base::Fixed), [one, masses(&[])]);
-    assert_eq!(written(&odom, Base::Auto, Bodies::Nested).physics.matches("PhysicsArticulationRootAPI").count(), 1);
+    assert_eq!(written(&odom, Base::Auto, Bodies::Nested).unwrap().physics.matches("PhysicsArticulationRootAPI").count(), 1);
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn the_world_holds_its_robot_in_any_company() {
     assert_eq!(bodies(&scene, Base::Fixed), [all.clone(), masses(&[("arm", 2.0)])]);
     assert_eq!(bodies(&scene, Base::Floating), [all.clone(), all]);
     let to_world = |base| {
-        let joints = written(&scene, base, Bodies::Nested).summary.joints;
+        let joints = written(&scene, base, Bodies::Nested).unwrap().summary.joints;
         joints.into_iter().filter(|joint| joint.parent.is_none()).filter_map(|joint| joint.child).collect::<Vec<_>>()
     };
     assert_eq!([to_world(Base::Auto), to_world(Base::Floating)], [vec!["base".to_owned()], vec![]]);
@@ -334,7 +334,7 @@ fn a_loop_may_end_at_the_world_but_not_in_its_own_body() {
         text += &format!("<joint name='{name}' type='{kind}'><parent link='{parent}'/><child link='{child}'/></joint>");
     }
     let robot = urdf::read(&(text + "<link name='c_frame'/></robot>"), None).robot.unwrap();
-    let found = written(&robot, Base::Auto, Bodies::Nested);
+    let found = written(&robot, Base::Auto, Bodies::Nested).unwrap();
     let joint = |name: &str| {
         found.summary.joints.iter().find(|joint| joint.name == name).map(|j| (j.parent.as_deref(), j.child.as_deref()))
     };
