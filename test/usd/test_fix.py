@@ -125,12 +125,13 @@ class Meaning:
         for prim in self.prims:
             if prim.IsA(UsdGeom.Mesh):
                 mesh, points = UsdGeom.Mesh(prim), forms[str(prim.GetPath())]
-                counts, indices = mesh.GetFaceVertexCountsAttr().Get() or [], list(mesh.GetFaceVertexIndicesAttr().Get() or [])
-                volume, at = 0, 0
-                for count in counts:
-                    face = points[indices[at : at + count]]
-                    volume += sum(np.dot(face[0], np.cross(face[i], face[i + 1])) for i in range(1, count - 1)) / 6
-                    at += count
+                counts = np.array(mesh.GetFaceVertexCountsAttr().Get() or [], int)
+                indices = np.array(mesh.GetFaceVertexIndicesAttr().Get() or [], int)
+                # Each face is a fan from its first corner.
+                first = np.repeat(np.cumsum(counts) - counts, np.maximum(counts - 2, 0))
+                step = np.concatenate([np.arange(1, count - 1) for count in counts]) if len(counts) else np.array([], int)
+                a, b, c = (points[indices[at]] for at in (first, first + step, first + step + 1))
+                volume = float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6) if len(first) else 0.0
                 # A mirror turns a mesh inside out, but for who looks at it: OpenUSD turns the winding with it.
                 mirrored = np.linalg.det(self.place(prim)[:3, :3]) < 0
                 left = mesh.GetOrientationAttr().Get() == "leftHanded"
@@ -152,8 +153,9 @@ def assert_same_meaning(before, after):
     """Bodies, masses, joints and forms are where they were."""
     assert after.meters == 1 and after.kilograms == 1 and UsdGeom.GetStageUpAxis(after.stage) == "Z"
     assert before.bodies().keys() == after.bodies().keys()
+    bodies = after.bodies()
     for path, place in before.bodies().items():
-        assert np.allclose(place, after.bodies()[path], atol=1e-6), path
+        assert np.allclose(place, bodies[path], atol=1e-6), path
     masses = after.masses()
     for path, (mass, centre, inertia) in before.masses().items():
         assert masses[path][0] == pytest.approx(mass, rel=1e-6), path
@@ -175,9 +177,10 @@ def assert_same_meaning(before, after):
             # A hull has few corners, and leaves points outside by 1 % of the diagonal at most.
             most = 0.01 * np.linalg.norm(points.max(0) - points.min(0))
             assert np.allclose([points.min(0), points.max(0)], [forms[path].min(0), forms[path].max(0)], atol=most), path
+    volumes = after.volumes()
     for path, volume in before.volumes().items():
         if "convexHull" not in (before.stage.GetPrimAtPath(path).GetAttribute("physics:approximation").Get() or ""):
-            assert after.volumes()[path] == pytest.approx(volume, rel=1e-4, abs=1e-12), path
+            assert volumes[path] == pytest.approx(volume, rel=1e-4, abs=1e-12), path
 
 
 def assert_plain_transforms(stage):
