@@ -254,7 +254,8 @@ fn robot(links: &[(&str, &str)], joints: &[(&str, &str, &str)]) -> Robot {
 
 /// In OpenUSD the bodies with their masses, in glTF the nodes that an engine moves with theirs.
 fn bodies(robot: &Robot, base: Base) -> [BTreeMap<String, f64>; 2] {
-    let found = written(robot, base, Bodies::Nested).unwrap().summary.links.into_iter().filter(|link| link.kind == FrameKind::Body);
+    let found =
+        written(robot, base, Bodies::Nested).unwrap().summary.links.into_iter().filter(|link| link.kind == FrameKind::Body);
     let document = document(robot, base);
     let mass = |node: &serde_json::Value| node["extensions"]["KHR_physics_rigid_bodies"]["motion"]["mass"].as_f64();
     let nodes = document["nodes"].as_array().unwrap().iter();
