@@ -1,8 +1,7 @@
 //! Any OpenUSD robot asset → one that follows REP-158: [`fix`] is the entry point.
 //!
 //! The asset is composed and read ([`Stage`]), mended as a tree of prims ([`scene`]), one subject per module, and written anew in layers
-//! by function ([`layers`]). Paths of prims stay what
-//! they are. What can't be mended is a finding; nothing is written over.
+//! by function ([`layers`]). Paths of prims stay what they are. What can't be mended is a finding; nothing is written to disk.
 //!
 //! This module must not know URDF, ROS or the network.
 
@@ -93,7 +92,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     }
     let mut used: Vec<PathBuf> = stage.layers.iter().map(|layer| layer.path.clone()).collect();
     let mut scene = mended(&stage, entry, &mut notes)?;
-    for choice in variants::others(&stage, &options.variants) {
+    for choice in stage.other_variants(&options.variants) {
         let chosen = options.variants.iter().cloned().chain([choice.clone()]).collect();
         let other = open(chosen)?;
         used.extend(other.layers.iter().map(|layer| layer.path.clone()));

@@ -8,29 +8,11 @@ use super::scene::Scene;
 
 /// The layer that a property or schema belongs to, if it is a vendor's: the name is that of the layer.
 pub fn of(name: &str) -> Option<&'static str> {
-    const PREFIXES: [(&str, &str); 20] = [
-        ("physx", "physx"),
-        ("Physx", "physx"),
-        ("newton:", "newton"),
-        ("Newton", "newton"),
-        ("isaac:", "isaac"),
-        ("Isaac", "isaac"),
-        ("isaacmaterial:", "isaac"),
-        ("mjc:", "mujoco"),
-        ("mujoco:", "mujoco"),
-        ("Mjc", "mujoco"),
-        ("omni:", "omniverse"),
-        ("Omni", "omniverse"),
-        ("omnigraph:", "omniverse"),
-        ("gazebo:", "gazebo"),
-        ("Gazebo", "gazebo"),
-        ("o3de:", "o3de"),
-        ("O3de", "o3de"),
-        ("drake:", "drake"),
-        ("genesis:", "genesis"),
-        ("replicator:", "omniverse"),
-    ];
-    PREFIXES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, layer)| *layer)
+    Some(match urdf_usd_rep158::vendor(name)? {
+        "mjc" => "mujoco",
+        "omni" | "omnigraph" | "replicator" => "omniverse",
+        vendor => vendor,
+    })
 }
 
 /// Says in neutral words what has some.

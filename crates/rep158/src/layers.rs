@@ -135,12 +135,35 @@ pub fn is_ros(schema: &str) -> bool {
 }
 
 /// Simulators and engines, as the names of their schemas and properties begin.
-const VENDORS: &[&str] =
-    &["physx", "isaac", "omni", "newton", "mjc", "mujoco", "gazebo", "o3de", "genesis", "drake", "bullet", "unity", "unreal"];
+const VENDORS: &[&str] = &[
+    "physx",
+    "isaac",
+    "omni",
+    "omnigraph",
+    "replicator",
+    "newton",
+    "mjc",
+    "mujoco",
+    "gazebo",
+    "o3de",
+    "genesis",
+    "drake",
+    "bullet",
+    "unity",
+    "unreal",
+];
 
-/// Whether a schema or type is one vendor's: `PhysxRigidBodyAPI`, `NewtonMimicAPI`, `OmniGraphNode`.
-pub fn is_vendor_schema(name: &str) -> bool {
-    VENDORS.iter().any(|vendor| {
+/// The vendor whose schema, type (`PhysxRigidBodyAPI`) or property (`physxRigidBody:linearDamping`) that is, as its names begin.
+pub fn vendor(name: &str) -> Option<&'static str> {
+    match name.split_once(':') {
+        _ if name.starts_with(|c: char| c.is_ascii_uppercase()) => vendor_of_schema(name.split(':').next().unwrap_or(name)),
+        Some((first, _)) => vendor_of_prefix(first),
+        None => None,
+    }
+}
+
+fn vendor_of_schema(name: &str) -> Option<&'static str> {
+    VENDORS.iter().copied().find(|vendor| {
         // The next letter begins a word: `Drake…` is a vendor's, `Drakensberg` would not be.
         let rest = name.get(vendor.len()..).filter(|_| name[..vendor.len()].eq_ignore_ascii_case(vendor));
         name.starts_with(|c: char| c.is_ascii_uppercase())
@@ -148,13 +171,22 @@ pub fn is_vendor_schema(name: &str) -> bool {
     })
 }
 
-/// Whether the first part of a property's name is one vendor's: `physxRigidBody`, `newton`, `mjc`.
-pub fn is_vendor_prefix(prefix: &str) -> bool {
-    VENDORS.iter().any(|vendor| {
+fn vendor_of_prefix(prefix: &str) -> Option<&'static str> {
+    VENDORS.iter().copied().find(|vendor| {
         prefix
             .strip_prefix(vendor)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_'))
     })
+}
+
+/// Whether a schema or type is one vendor's: `PhysxRigidBodyAPI`, `NewtonMimicAPI`, `OmniGraphNode`.
+pub fn is_vendor_schema(name: &str) -> bool {
+    vendor_of_schema(name).is_some()
+}
+
+/// Whether the first part of a property's name is one vendor's: `physxRigidBody`, `newton`, `mjc`.
+pub fn is_vendor_prefix(prefix: &str) -> bool {
+    vendor_of_prefix(prefix).is_some()
 }
 
 /// Whether a layer is there for one simulator alone, by its name (`isaac.usda`, `robot_physx.usda`) and because it holds what is one's.

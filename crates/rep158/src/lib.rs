@@ -23,12 +23,13 @@ mod subject;
 mod tests;
 mod tree;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use urdf_usd_diagnostic::{self as diagnostic, Diagnostic, run_rules};
 pub use urdf_usd_stage::{OpenError, Stage, VariantChoice};
 
 use findings::Findings;
+pub use layers::vendor;
 use subject::Subject;
 
 /// A rule of REP-158, whose function reports where an asset breaks it.
@@ -89,7 +90,7 @@ pub fn check_stage(entry: &Path, options: &Options) -> Result<(Stage, Vec<Diagno
     let stage = open(&options.variants)?;
     let mut found = of_stage(&stage, options);
     if options.all_variants {
-        for choice in other_variants(&stage, &options.variants) {
+        for choice in stage.other_variants(&options.variants) {
             let variants: Vec<VariantChoice> = options.variants.iter().cloned().chain([choice.clone()]).collect();
             for mut finding in of_stage(&open(&variants)?, options) {
                 let is_known = |known: &&Diagnostic| known.code == finding.code && known.place == finding.place;
@@ -114,38 +115,4 @@ fn of_stage(stage: &Stage, options: &Options) -> Vec<Diagnostic> {
         findings.has(&rule.code)
     });
     findings.into_diagnostics()
-}
-
-/// The variants that are not selected, each for itself: what they hide is looked at with everything else as it is.
-fn other_variants(stage: &Stage, chosen: &[VariantChoice]) -> Vec<VariantChoice> {
-    let mut others = Vec::new();
-    for prim in stage.prims.iter().filter(|prim| prim.instance.is_none()) {
-        for set in &prim.variant_sets {
-            for variant in set.variants.iter().filter(|variant| set.selection.as_ref() != Some(*variant)) {
-                let is_chosen = |choice: &&VariantChoice| {
-                    choice.set == set.name && choice.prim.as_ref().is_none_or(|path| *path == prim.path)
-                };
-                if chosen.iter().find(is_chosen).is_none() {
-                    others.push(VariantChoice {
-                        prim: Some(prim.path.clone()),
-                        set: set.name.clone(),
-                        variant: variant.clone(),
-                    });
-                }
-            }
-        }
-    }
-    // Sets of one name with the same variants, as an asset has on every link, are tried together.
-    let mut together: Vec<VariantChoice> = Vec::new();
-    for other in others {
-        if !together.iter().any(|known| known.set == other.set && known.variant == other.variant) {
-            together.push(VariantChoice { prim: None, ..other });
-        }
-    }
-    together
-}
-
-/// The files that an asset consists of, as far as it could be composed.
-pub fn files(stage: &Stage) -> Vec<PathBuf> {
-    stage.layers.iter().map(|layer| layer.path.clone()).collect()
 }

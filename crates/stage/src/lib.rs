@@ -119,6 +119,27 @@ impl Stage {
         sets.flat_map(|prim| prim.variant_sets.iter().map(|set| (prim.path.clone(), set.name.clone(), set.variants.clone())))
             .collect()
     }
+
+    /// The variants that are neither composed nor of a set that `chosen` settles, to be composed one after the other. Those of sets of one
+    /// name, as an asset has on every link, are taken together.
+    pub fn other_variants(&self, chosen: &[VariantChoice]) -> Vec<VariantChoice> {
+        let mut others: Vec<VariantChoice> = Vec::new();
+        for prim in self.prims.iter().filter(|prim| prim.instance.is_none()) {
+            for set in &prim.variant_sets {
+                let is_here = |choice: &VariantChoice| choice.prim.as_ref().is_none_or(|path| *path == prim.path);
+                if chosen.iter().any(|choice| choice.set == set.name && is_here(choice)) {
+                    continue;
+                }
+                for variant in set.variants.iter().filter(|variant| set.selection.as_ref() != Some(*variant)) {
+                    let choice = VariantChoice { prim: None, set: set.name.clone(), variant: variant.clone() };
+                    if !others.contains(&choice) {
+                        others.push(choice);
+                    }
+                }
+            }
+        }
+        others
+    }
 }
 
 impl std::ops::Index<PrimId> for Stage {
