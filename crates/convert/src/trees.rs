@@ -347,3 +347,17 @@ fn a_loop_may_end_at_the_world_but_not_in_its_own_body() {
     let told: Vec<&str> = told.iter().filter(|d| d.code == "usd-loop-in-body").map(|d| d.message.as_str()).collect();
     assert_eq!(told, ["joint \"vain\" closes a loop between links of one rigid body: it cannot move"]);
 }
+
+#[test]
+fn a_loop_to_the_world_does_not_move_the_world() {
+    // The base floats, and what closes the loop is all that connects it to the world.
+    let robot = robot(&[("world", ""), ("base", MASS)], &[("world", "fixed", "base"), ("base", "revolute", "world")]);
+    for base in [Base::Auto, Base::Fixed, Base::Floating] {
+        for bodies in Bodies::ALL {
+            check(&robot, base, bodies).unwrap();
+        }
+    }
+    let joints = written(&robot, Base::Floating, Bodies::Nested).unwrap().summary.joints;
+    let found: Vec<_> = joints.iter().map(|j| (j.parent.as_deref(), j.child.as_deref(), j.closes_loop)).collect();
+    assert_eq!(found, [(Some("base"), None, true)]);
+}

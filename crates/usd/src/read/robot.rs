@@ -192,7 +192,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             }
         }
         for index in (0..self.found.len()).filter(|index| !used.contains(index)) {
-            self.add_loop(index);
+            self.add_loop(index, &held);
         }
         self.found.iter().for_each(|found| joints::check_assembled(self.scene, &self.links, found));
         let by_prim: HashMap<PrimId, JointId> =
@@ -414,14 +414,22 @@ impl<'s, 'a> Builder<'s, 'a> {
     }
 
     /// A joint that no tree needs: it closes a loop. What it moves in its child is a frame there.
-    fn add_loop(&mut self, index: usize) {
+    fn add_loop(&mut self, index: usize, held: &HashMap<usize, Held>) {
         let all = Rc::clone(&self.found);
         let found = &all[index];
         let prim = found.prim;
         let [(body0, near), (body1, far)] = found.ends;
         let (Some(parent), Some(child)) = (self.link(body0), self.link(body1)) else { return };
         let axis = far.rotation * found.direction();
-        let needs_pivot = joints::needs_pivot(found.kind, &axis, &far);
+        // Where nothing else holds the parent to the world, the world would be its child.
+        let mut top = body0;
+        while let Some(body) = top.filter(|_| body1.is_none()) {
+            match held.get(&body) {
+                Some(held) => top = held.parent,
+                None => break,
+            }
+        }
+        let needs_pivot = body1.is_none() && top.is_some() || joints::needs_pivot(found.kind, &axis, &far);
         // A frame that stands where the joint is, if the body has one.
         let drafts = &self.links.drafts;
         let in_frame = |frame: usize| Some((frame, drafts[frame].pose.inverse() * drafts[body1?].pose * far));
