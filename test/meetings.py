@@ -5,7 +5,8 @@
 
 Peers start in any order, are stopped for 0 to 60 s, killed, and come back under the same name; so is the node, but for killing. After
 each round both sides are awake: then every description has to become an asset that its own peer hears, and every call has to be
-answered, in time. What was not is lost. The program ends with 1 if anything was.
+answered. What takes longer than half a minute is late: so is all on a machine that does too much else. What does not come at all is lost,
+and the program ends with 1 if anything was.
 """
 
 import argparse
@@ -24,8 +25,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-#: How long something may take when both sides are awake, before it counts as lost. The aim is 2 s, on a machine that does nothing else.
+#: How many seconds something may take when both sides are awake, before it counts as late. The aim is 2, on a machine that does
+#: nothing else.
 IN_TIME = 30
+#: How many seconds it may take before it counts as lost.
+AT_ALL = 150
 
 
 def parameter_of(response):
@@ -153,6 +157,7 @@ class Figures:
     meetings: int = 0
     rounds: int = 0
     lost: list = field(default_factory=list)
+    late: int = 0
     seconds: list = field(default_factory=list)
 
     def kinds(self):
@@ -164,7 +169,7 @@ class Figures:
         times = sorted(self.seconds) or [0]
         p = [times[min(len(times) - 1, int(len(times) * q))] for q in (0.5, 0.9, 0.99)]
         return (
-            f"{self.meetings} meetings in {self.rounds} rounds, lost: {len(self.lost)} {self.kinds()}; "
+            f"{self.meetings} meetings in {self.rounds} rounds, lost: {len(self.lost)} {self.kinds()}, late: {self.late}; "
             f"seconds until all was there: median {p[0]:.2f}, 90 % {p[1]:.2f}, 99 % {p[2]:.2f}, most {times[-1]:.2f}"
         )
 
@@ -203,11 +208,13 @@ def meet(start, domain, *, seconds=None, meetings=None, peers=3, longest_stop=3.
                 other.go_on()
             for n, name in wanted.items():
                 figures.meetings += 1
-                missing = others[n].tells([f"asset {name}", "called", "answer"], max(0.1, IN_TIME - (time.monotonic() - awake)))
+                missing = others[n].tells([f"asset {name}", "called", "answer"], max(0.1, AT_ALL - (time.monotonic() - awake)))
+                took = time.monotonic() - awake
+                figures.late += took > IN_TIME and not missing
                 if missing:
                     figures.lost.append((figures.rounds, n, plan[n], is_node_stopped, *sorted(missing)))
                 else:
-                    figures.seconds.append(time.monotonic() - awake)
+                    figures.seconds.append(took)
             assert node.process.poll() is None, node.log
             report(figures)
     finally:

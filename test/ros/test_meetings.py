@@ -110,4 +110,4 @@ def test_a_machine_that_changes_its_addresses(tmp_path):
 def test_meetings_at_random(start, domain):
     seconds = 12 * conftest.SOAK
     figures = meetings.meet(start, domain, seconds=seconds, seed=7)
-    assert figures.lost == [] and figures.meetings > 10 * seconds / 25, figures
+    assert figures.lost == [] and figures.late == 0 and figures.meetings > 10 * seconds / 25, figures
