@@ -77,6 +77,13 @@ impl Fake {
         listeners.len()
     }
 
+    /// Whether anybody listens to a topic for messages of this type: who looks at any message does not.
+    pub fn is_heard<M: Message>(&self, topic: &str) -> bool {
+        let readers = self.readers.lock().unwrap();
+        let mut listeners = readers.get(topic).into_iter().flatten();
+        listeners.any(|reader| reader.downcast_ref::<queue::Sender<Sample<M>>>().is_some_and(|reader| !reader.is_closed()))
+    }
+
     /// Ends all subscriptions of a topic, as a client does whose part for it has died.
     pub fn lose(&self, topic: &str) {
         self.readers.lock().unwrap().remove(topic);

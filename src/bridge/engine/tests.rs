@@ -179,9 +179,14 @@ impl Bed {
         self.node.say("/robot_description", &std_msgs::String { data: text.to_owned() }, 1);
     }
 
-    /// Publishes on a topic, once the node listens to it.
+    /// Publishes on a topic, once the node listens to it for descriptions.
     async fn describe_on(&self, topic: &str, text: &str, who: u8) {
-        self.heard(topic).await;
+        within(async {
+            while !self.node.is_heard::<std_msgs::String>(topic) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        })
+        .await;
         self.node.say(topic, &std_msgs::String { data: text.to_owned() }, who);
     }
 
