@@ -47,7 +47,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Convert a URDF or xacro file to OpenUSD layers and a binary glTF
+    /// Convert a robot (URDF, xacro, OpenUSD, glTF) to OpenUSD layers, binary glTF and other formats
     Convert(Box<Convert>),
     /// Show the link tree, joints, masses, frames and interfaces of any OpenUSD asset with rigid bodies, or the robots in a glTF file
     Inspect(Inspect),
@@ -91,7 +91,8 @@ enum Command {
 
 #[derive(Args)]
 struct Convert {
-    /// The URDF file, or a xacro file (`.xacro`), which the installed program xacro expands; `-` reads a URDF from standard input
+    /// A URDF file; a xacro file (`.xacro`), which the installed program xacro expands; an OpenUSD file (`.usd`, `.usda`, `.usdc`, `.usdz`);
+    /// a glTF file with EXT_robot_kinematics (`.glb`, `.gltf`); `-` reads any but xacro from standard input
     input: PathBuf,
     /// Arguments of the xacro file, as xacro takes them
     #[arg(value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
@@ -177,7 +178,7 @@ fn convert(arguments: &Convert) -> ExitCode {
         arguments.xacro_args.iter().chain(&arguments.xacro_arguments).cloned().collect();
     let source = if arguments.input == Path::new("-") {
         if let Some(argument) = xacro_arguments.first() {
-            return wrong(&format!("{argument}: arguments are for xacro files; standard input is read as URDF"));
+            return wrong(&format!("{argument}: arguments are for xacro files; standard input is never expanded"));
         }
         match standard_input() {
             Ok(source) => source,
@@ -297,17 +298,25 @@ fn kept(no_cache: bool) -> Result<Store, String> {
     })
 }
 
-/// URDF text from standard input. Relative references start from the working directory.
+/// What is on standard input: URDF, OpenUSD or glTF. Relative references start from the working directory.
 fn standard_input() -> Result<Source, String> {
-    let (mut bytes, most) = (Vec::new(), crate::urdf::MAX_TEXT as u64);
-    let read = std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes);
-    read.map_err(|error| format!("cannot read standard input: {error}"))?;
+    let (mut bytes, mut input) = (Vec::new(), std::io::stdin().lock());
+    let failed = |error: std::io::Error| format!("cannot read standard input: {error}");
+    let of_text = crate::urdf::MAX_TEXT as u64;
+    input.by_ref().take(of_text + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let is_urdf = convert::Format::of(&bytes) == convert::Format::Urdf;
+    let most = if is_urdf { of_text } else { resolve::MAX_BYTES };
+    input.take((most + 1).saturating_sub(bytes.len() as u64)).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > most {
         return Err(format!("standard input has more than {} MiB, which no robot needs", most >> 20));
     }
-    let text = crate::urdf::decode(&bytes).map_err(|diagnostic| diagnostic.to_string())?;
     let directory = std::env::current_dir().map_err(|error| format!("cannot tell the working directory: {error}"))?;
-    Ok(Source::Text { text: text.into(), file: Some(directory.join("-")) })
+    let file = directory.join("-");
+    if !is_urdf {
+        return Ok(Source::Bytes { bytes: bytes.into(), file });
+    }
+    let text = crate::urdf::decode(&bytes).map_err(|diagnostic| diagnostic.to_string())?;
+    Ok(Source::Text { text: text.into(), file: Some(file) })
 }
 
 fn inspect(arguments: &Inspect) -> ExitCode {

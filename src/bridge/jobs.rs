@@ -43,6 +43,7 @@ pub(super) fn job(parameters: &Parameters, source: Source, robot_namespace: &Rob
 pub(super) fn text_bytes(job: &Job) -> usize {
     match &job.source {
         Source::Text { text, .. } => text.len(),
+        Source::Bytes { bytes, .. } => bytes.len(),
         Source::File(_) | Source::Xacro { .. } => 0,
     }
 }

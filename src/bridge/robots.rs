@@ -302,6 +302,7 @@ fn source(job: &Job) -> String {
             format!("{}{arguments}", file.display())
         }
         crate::convert::Source::Text { text, .. } => format!("description of {}", request::size(text.len() as u64)),
+        crate::convert::Source::Bytes { bytes, .. } => format!("asset of {}", request::size(bytes.len() as u64)),
     }
 }
 

@@ -4,6 +4,12 @@ use urdf_usd_diagnostic::codes;
 
 codes! {
     SOURCE_KIND Error "source-kind": "The input is of a kind that cannot be converted.", "Nothing is converted.";
+    SOURCE_UNREADABLE Error "source-unreadable": "An OpenUSD file that is to be converted can't be opened, or has no robot in it.",
+        "Nothing is converted.";
+    SOURCE_SEVERAL Warning "source-several-robots": "A glTF file that is to be converted has several kinematic models.",
+        "The first is converted.";
+    VARIANTS_UNUSED Info "source-variants-unused": "Variants are chosen, and the source is no OpenUSD asset.",
+        "The source is converted as it is.";
     TEXTURE_WITHOUT_COORDINATES Warning "texture-without-coordinates":
         "A texture is given for a shape that has no texture coordinates: a primitive, or a mesh without any.",
         "The shape shows the mean colour of the picture; how it would lie on it is not defined.";

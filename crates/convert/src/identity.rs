@@ -21,14 +21,14 @@ pub(super) struct Identity {
     /// `assetInfo:identifier` (REP-158 §1.2.5): the source file in its package, else the robot's name. One xacro file makes many
     /// robots; with arguments the robot's name is the fragment.
     pub identifier: String,
-    /// `assetInfo:version`: that of the package.
+    /// `assetInfo:version`: what the source says, or else that of the package.
     pub version: String,
 }
 
 impl Identity {
-    /// The identity of the asset of `robot`, which `source` describes; `file` is where the source is.
-    pub fn of(source: &Source, file: Option<&Path>, robot: &str) -> Self {
-        let file = file.filter(|_| !matches!(source, Source::Text { .. }));
+    /// The identity of the asset of `robot`, which `source` describes; `file` is where the source is, `version` what it says it is.
+    pub fn of(source: &Source, file: Option<&Path>, robot: &str, version: Option<String>) -> Self {
+        let file = file.filter(|_| source.is_file());
         let package = file.and_then(Path::parent).and_then(package_of);
         let in_package = package.as_ref().zip(file).and_then(|(package, file)| {
             let inside = file.strip_prefix(&package.folder).ok()?;
@@ -40,7 +40,7 @@ impl Identity {
             Some(uri) => uri.clone(),
             None => robot.to_owned(),
         };
-        let version = package.filter(|_| in_package.is_some()).and_then(|package| package.version());
+        let version = version.or_else(|| package.filter(|_| in_package.is_some()).and_then(|package| package.version()));
         let name = || file?.file_name().map(|name| name.to_string_lossy().into_owned());
         Self { uri: in_package.or_else(name), identifier, version: version.unwrap_or_else(|| FIRST_VERSION.to_owned()) }
     }
@@ -67,7 +67,7 @@ mod tests {
             fs::write(at("arm_description/package.xml"), format!("<package><name>arm_description</name>{version}</package>"))
                 .unwrap();
         };
-        let of = |path: &str| Identity::of(&Source::File(at(path)), Some(&at(path)), "my arm");
+        let of = |path: &str| Identity::of(&Source::File(at(path)), Some(&at(path)), "my arm", None);
         let told = |identity: &Identity| (identity.identifier.clone(), identity.version.clone());
         let uri = "package://arm_description/urdf/arm.urdf";
 
@@ -84,10 +84,10 @@ mod tests {
 
         let file = at("arm_description/urdf/arm.urdf");
         let text = Source::Text { text: "".into(), file: Some(file.clone()) };
-        assert_eq!(Identity::of(&text, Some(&file), "my arm").identifier, "my arm");
+        assert_eq!(Identity::of(&text, Some(&file), "my arm", None).identifier, "my arm");
         let xacro = |arguments| Source::Xacro { file: file.clone(), arguments };
-        assert_eq!(Identity::of(&xacro(Vec::new()), Some(&file), "my arm").identifier, uri);
+        assert_eq!(Identity::of(&xacro(Vec::new()), Some(&file), "my arm", None).identifier, uri);
         let argument = Argument::parse("side:=left").unwrap();
-        assert_eq!(Identity::of(&xacro(vec![argument]), Some(&file), "my arm").identifier, format!("{uri}#my%20arm"));
+        assert_eq!(Identity::of(&xacro(vec![argument]), Some(&file), "my arm", None).identifier, format!("{uri}#my%20arm"));
     }
 }

@@ -16,6 +16,7 @@ mod report;
 #[cfg(test)]
 mod round_trip;
 mod simready;
+mod source;
 mod stand_in;
 mod thumbnail;
 mod time;
@@ -40,6 +41,7 @@ use rayon::prelude::*;
 pub use report::{Counts, FileInfo, REPORT, Report, SourceInfo, Timings};
 use sha2::{Digest, Sha256};
 pub use simready::Simready;
+pub use source::{Format, Source};
 
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
 use urdf_usd_gltf as gltf;
@@ -47,46 +49,7 @@ use urdf_usd_resolve as resolve;
 use urdf_usd_robot::{Captured, Robot};
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::{Ended, TimeLimit};
-use urdf_usd_urdf as urdf;
-use urdf_usd_urdf::xacro;
 use urdf_usd_usd as usd;
-
-/// Where a robot's description comes from.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Source {
-    /// A URDF file; a xacro file without arguments if its name says so.
-    File(PathBuf),
-    /// A xacro file, whatever its name. Expanding it runs expressions in it: name none that you don't trust.
-    Xacro {
-        /// The file.
-        file: PathBuf,
-        /// Its arguments.
-        arguments: Vec<xacro::Argument>,
-    },
-    /// URDF text, with the file that relative references start from if there is one.
-    Text {
-        /// The description. However many hold it, it is in memory once.
-        text: Arc<str>,
-        /// Where it would be if it were a file.
-        file: Option<PathBuf>,
-    },
-}
-
-impl Source {
-    /// The file that is expanded by xacro, and its arguments.
-    fn xacro(&self) -> Option<(&Path, &[xacro::Argument])> {
-        match self {
-            Self::File(file) if xacro::is_xacro(file) => Some((file, &[])),
-            Self::Xacro { file, arguments } => Some((file, arguments)),
-            Self::File(_) | Self::Text { .. } => None,
-        }
-    }
-
-    /// What [`SourceInfo::kind`] says.
-    fn kind(&self) -> &'static str {
-        if self.xacro().is_some() { "xacro" } else { "urdf" }
-    }
-}
 
 /// Which outputs to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,14 +212,16 @@ impl std::error::Error for Failure {}
 pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     let (start, started) = (Instant::now(), SystemTime::now());
     let limit = TimeLimit::new(job.options.time_limit, context.cancelled.clone());
-    let files = resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone())));
+    let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone()))));
     // What xacro makes depends on more than files, so it is made anew every time; what came of the same text may be known.
-    let expanded = job.source.xacro().map(|(file, arguments)| expand(file, arguments, &files, context, &limit)).transpose();
+    let expanded = job.source.xacro().map(|(file, arguments)| source::expand(file, arguments, &files, context, &limit));
+    let expanded = expanded.transpose();
     let expanded = expanded.map_err(|stop| Failure { diagnostics: vec![*stop], used: files.used() })?;
     // A text is hashed once, for the report and for the memory of conversions.
     let hash = match &job.source {
         Source::Text { text, .. } => Some(sha256(text.as_bytes())),
-        Source::File(_) | Source::Xacro { .. } => expanded.as_ref().map(|source| source.sha256.clone()),
+        Source::Bytes { bytes, .. } => Some(sha256(bytes)),
+        Source::File(_) | Source::Xacro { .. } => expanded.as_ref().and_then(|input| input.hash()).map(str::to_owned),
     };
     if let Some(report) = memo::recall(job, hash.as_deref(), &context.store, start) {
         return Ok(report);
@@ -299,14 +264,14 @@ fn defect(panic: &(dyn std::any::Any + Send)) -> Diagnostic {
 
 fn run(
     job: &Job,
-    (expanded, hash): (Option<SourceText>, Option<&str>),
-    files: &resolve::Files,
+    (expanded, hash): (Option<source::Input>, Option<&str>),
+    files: &Arc<resolve::Files>,
     context: &Context,
     (start, limit): (Instant, &TimeLimit),
 ) -> Result<(Report, resolve::States), Vec<Diagnostic>> {
-    let source = expanded.map_or_else(|| read_source(job, hash, files), Ok).map_err(|d| vec![d])?;
-    let urdf::Outcome { robot, references, mut diagnostics } = urdf::read(&source.text, source.file.as_deref());
-    let Some(mut robot) = robot else { return Err(source.told(diagnostics)) };
+    let source = expanded.map_or_else(|| source::open(&job.source, hash, files), Ok).map_err(|d| vec![d])?;
+    let source::Reading { mut robot, references, mut diagnostics, sha256: source_hash, namespace, version } =
+        source.read(job, files).map_err(|found| source.told(found))?;
     let read = start.elapsed();
     in_time(limit, "loading meshes")?;
 
@@ -331,19 +296,20 @@ fn run(
     in_time(limit, "writing the layers and the glTF")?;
 
     let name = file_name(&robot.name);
-    let identity = Identity::of(&job.source, source.file.as_deref(), &robot.name);
+    let identity = Identity::of(&job.source, source.file.as_deref(), &robot.name, version);
+    let namespace = job.options.namespace.clone().or(namespace);
     let directory = job.output_dir.join(&name);
-    let (mut outputs, written) =
-        write((job, limit), &robot, &name, &identity, &source.sha256, &context.store, &mut diagnostics);
+    let origin = Origin { name: &name, identity: &identity, kind: source.kind, sha256: &source_hash, namespace: &namespace };
+    let (mut outputs, written) = write((job, limit), &robot, &origin, &context.store, &mut diagnostics);
     in_time(limit, "finishing the files")?;
     if let Some(simready) = job.options.simready.then_some(&job.options.simready_metadata).filter(|_| job.options.formats.usd) {
         let provenance = match &job.source {
             Source::File(_) | Source::Xacro { .. } => {
                 source.file.as_deref().map(|file| simready::Provenance::of(file, files)).unwrap_or_default()
             }
-            Source::Text { .. } => simready::Provenance::default(),
+            Source::Text { .. } | Source::Bytes { .. } => simready::Provenance::default(),
         };
-        let from = identity.uri.clone().unwrap_or_else(|| format!("sha256:{}", source.sha256));
+        let from = identity.uri.clone().unwrap_or_else(|| format!("sha256:{source_hash}"));
         let subject =
             simready::Subject { robot: &robot, name: &name, asset: &written, source: from, provenance, directory: &directory };
         diagnostics.extend(simready::add(simready, &subject, &mut outputs));
@@ -374,7 +340,7 @@ fn run(
     };
     let mut report = Report {
         robot: robot.name.clone(),
-        source: SourceInfo { kind: job.source.kind().into(), uri: identity.uri, sha256: source.sha256 },
+        source: SourceInfo { kind: source.kind.into(), uri: identity.uri, sha256: source_hash },
         revision: 0,
         // A quarter of the time of a small change is hashing.
         files: outputs
@@ -392,7 +358,7 @@ fn run(
             .and_then(|root| robot.links.get(root.0))
             .map(|link| link.name.clone())
             .unwrap_or_default(),
-        namespace: job.options.namespace.clone().unwrap_or_else(|| usd::default_namespace(&robot.name)),
+        namespace: namespace.unwrap_or_else(|| usd::default_namespace(&robot.name)),
         name,
         changed: false,
         used: Vec::new(),
@@ -514,97 +480,22 @@ fn previous(directory: &Path) -> (u64, Vec<String>) {
     Report::read(directory).map_or_else(|_| (0, Vec::new()), |report| (report.revision, files(report)))
 }
 
-/// A source's text and what is known of it.
-struct SourceText {
-    text: Arc<str>,
-    file: Option<PathBuf>,
-    sha256: String,
-    /// What xacro warned of, if it made the text of the file.
-    expanded: Option<Vec<Diagnostic>>,
-}
-
-impl SourceText {
-    /// Findings as they are told: those about a text that xacro made say so, and come after what xacro said.
-    fn told(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        let Some(warnings) = &self.expanded else { return found };
-        for diagnostic in &mut found {
-            let place = &mut diagnostic.place;
-            place.expanded |= place.line > 0 && place.file.as_deref() == self.file.as_deref();
-        }
-        warnings.iter().cloned().chain(found).collect()
-    }
-}
-
-/// Has a file expanded by xacro.
-fn expand(
-    file: &Path,
-    arguments: &[xacro::Argument],
-    files: &resolve::Files,
-    context: &Context,
-    limit: &TimeLimit,
-) -> Result<SourceText, Box<Diagnostic>> {
-    let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-    files.input_within(&file, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(file.clone())))?;
-    let (expanded, included) = xacro::expand(&file, arguments, files.resolver(), limit.left());
-    included.iter().for_each(|included| files.rely_on(included));
-    let xacro::Expanded { text, warnings } = expanded?;
-    context.expanded.iter().for_each(|tell| tell(&text));
-    Ok(SourceText { sha256: sha256(text.as_bytes()), text: text.into(), file: Some(file), expanded: Some(warnings) })
-}
-
-/// Reads the source. `hash`: of its text, if that is in the job.
-fn read_source(job: &Job, hash: Option<&str>, files: &resolve::Files) -> Result<SourceText, Diagnostic> {
-    match &job.source {
-        Source::Text { text, file } => {
-            if let Some(folder) = file.as_deref().and_then(Path::parent) {
-                files.allow(folder);
-            }
-            let sha256 = hash.map_or_else(|| sha256(text.as_bytes()), str::to_owned);
-            Ok(SourceText { sha256, text: text.clone(), file: file.clone(), expanded: None })
-        }
-        Source::File(path) | Source::Xacro { file: path, .. } => {
-            refuse_other_kinds(path)?;
-            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            let file = files.input_within(&path, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(path.clone())))?;
-            let text = urdf::decode(&file.bytes).map_err(|mut d| {
-                d.place.file = Some(path.clone().into());
-                d
-            })?;
-            Ok(SourceText { text: text.into(), sha256: sha256(&file.bytes), file: Some(path), expanded: None })
-        }
-    }
-}
-
-/// A clear word about inputs that are known by their name and not read.
-fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
-    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let (kind, help) = match extension.as_str() {
-        "usd" | "usda" | "usdc" | "usdz" => {
-            ("an OpenUSD file", "reading OpenUSD is not part of this version: give a URDF file".to_owned())
-        }
-        "glb" | "gltf" => (
-            "a glTF file",
-            "reading glTF is for `urdf_usd inspect` and the library (`gltf::read`): give a URDF file".to_owned(),
-        ),
-        "sdf" | "world" => ("an SDFormat file", "give a URDF file".to_owned()),
-        "mjcf" => ("a MuJoCo file", "give a URDF file".to_owned()),
-        _ => return Ok(()),
-    };
-    Err(Diagnostic::new(
-        &codes::SOURCE_KIND,
-        Place::file(path),
-        format!("{} is {kind}, which is not converted", path.display()),
-    )
-    .help(help))
+/// What files say of the robot that they hold, beside what is in the robot.
+struct Origin<'a> {
+    /// The asset's.
+    name: &'a str,
+    identity: &'a Identity,
+    /// What [`SourceInfo::kind`] says.
+    kind: &'a str,
+    sha256: &'a str,
+    namespace: &'a Option<String>,
 }
 
 /// Makes the contents of all files. Returns them with what is in the layers.
 fn write(
     (job, limit): (&Job, &TimeLimit),
     robot: &Robot,
-    name: &str,
-    identity: &Identity,
-    sha256: &str,
+    &Origin { name, identity, kind, sha256, namespace }: &Origin<'_>,
     store: &Store,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (publish::Files, usd::Written) {
@@ -613,7 +504,7 @@ fn write(
         identifier: identity.identifier.clone(),
         package_uri: identity.package_uri().map(str::to_owned),
         version: identity.version.clone(),
-        namespace: job.options.namespace.clone(),
+        namespace: namespace.clone(),
         base: job.options.base,
         bodies: job.options.bodies,
         overlays: job.options.overlays.clone(),
@@ -622,7 +513,13 @@ fn write(
     };
     let gltf_options = gltf::Options {
         source: Some(gltf::Source {
-            format: "urdf".to_owned(),
+            // The extension has words for formats, and none for how a file of one came to be.
+            format: match kind {
+                "xacro" => "urdf",
+                "glb" => "gltf",
+                kind => kind,
+            }
+            .to_owned(),
             uri: identity.uri.clone(),
             hash: Some(format!("sha256:{sha256}")),
             resolved_at: job.options.dated.then(|| time::rfc3339(time::now())),

@@ -58,9 +58,11 @@ fn key(job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> {
     }
     // How long it may take changes nothing of what comes out.
     let mut job = Job { options: Options { time_limit: None, ..job.options.clone() }, ..job.clone() };
-    if let Source::Text { text, .. } = &mut job.source {
-        // Its hash stands for it.
-        *text = "".into();
+    // Its hash stands for what is in no file.
+    match &mut job.source {
+        Source::Text { text, .. } => *text = "".into(),
+        Source::Bytes { bytes, .. } => *bytes = Default::default(),
+        Source::File(_) | Source::Xacro { .. } => {}
     }
     // Relative paths of the job start from it.
     let folder = std::env::current_dir().ok()?;

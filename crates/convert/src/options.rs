@@ -24,6 +24,8 @@ pub struct Options {
     pub simready: bool,
     /// What people say of the asset, for SimReady's metadata.
     pub simready_metadata: Simready,
+    /// Variants that are selected in an OpenUSD source instead of those that it selects.
+    pub variants: Vec<usd::VariantChoice>,
     /// How references to files are resolved.
     pub resolve: resolve::Options,
     /// `ros:context:namespace`; `None`: the robot's name.
@@ -77,6 +79,13 @@ pub static TABLE: &[Opt<Options>] = &[
         "KEY=VALUE",
         field!(Options.simready_metadata),
         "What that metadata says beside or instead of what the robot's package says. A description from a topic has no package.",
+    ),
+    Opt::new(
+        "variants",
+        Kind::Texts("each SET=NAME, or /PRIM{SET=NAME} for one prim's set"),
+        "SET=NAME",
+        field!(Options.variants),
+        "A variant of an OpenUSD source that is converted instead of the one that the source selects (REP-158 §3.7).",
     ),
     Opt::new(
         "packages",
@@ -223,6 +232,16 @@ impl Field for Formats {
 
     fn write(&self) -> Value {
         Value::List(self.names().into_iter().map(str::to_owned).collect())
+    }
+}
+
+impl Field for Vec<usd::VariantChoice> {
+    fn read(value: &Value) -> Result<Self, String> {
+        texts(value)?.iter().map(|text| text.parse()).collect()
+    }
+
+    fn write(&self) -> Value {
+        Value::List(self.iter().map(ToString::to_string).collect())
     }
 }
 

@@ -79,7 +79,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     let overlays = overlays(entry);
     let open = |variants: Vec<VariantChoice>| {
         let (overlays, packages) = (overlays.clone(), options.packages.clone());
-        Stage::open(entry, &urdf_usd_stage::Options { payloads: true, variants, overlays, packages })
+        Stage::open(entry, &urdf_usd_stage::Options { payloads: true, variants, overlays, packages, ..Default::default() })
     };
     let stage = open(options.variants.clone())?;
     let mut notes = Notes::new(entry);

@@ -100,6 +100,14 @@ impl Files {
     /// # Errors
     /// Those of [`Files::input`].
     pub fn input_within(&self, path: &Path, most: u64) -> Result<File, Error> {
+        self.read(&self.find_input(path, most)?)
+    }
+
+    /// The same without reading it.
+    ///
+    /// # Errors
+    /// Those of [`Files::input`], but for files that cannot be read.
+    pub fn find_input(&self, path: &Path, most: u64) -> Result<Located, Error> {
         let path = &absolute(path);
         let shown = path.display().to_string();
         self.state().note(path.clone());
@@ -115,7 +123,7 @@ impl Files {
             let message = format!("{shown} has {} bytes; the limit is {} MiB", located.bytes, most >> 20);
             return Err(Error::new(&codes::TOO_LARGE, message, "no such file needs to be that large; is it the right one?"));
         }
-        self.read(&located)
+        Ok(located)
     }
 
     /// Says that the outcome depends on `path`, which another program read or looked for.
@@ -128,7 +136,7 @@ impl Files {
     }
 
     /// What references are resolved by.
-    pub fn resolver(&self) -> &Resolver {
+    pub fn resolver(&self) -> &Arc<Resolver> {
         &self.resolver
     }
 

@@ -44,6 +44,8 @@ pub struct Stage {
     /// What could not be composed: layers, arcs and targets that are missing or broken.
     pub errors: Vec<CompositionError>,
     by_path: HashMap<String, PrimId>,
+    /// Of [`Options::files`].
+    files: Option<std::sync::Arc<urdf_usd_resolve::Files>>,
 }
 
 /// Something that could not be composed. The rest of the stage stands.
@@ -66,6 +68,16 @@ impl Stage {
     /// The prim at a path.
     pub fn prim_at(&self, path: &str) -> Option<&Prim> {
         self.at(path).map(|id| &self[id])
+    }
+
+    /// The bytes of a file that a property names, at a path as [`asset_paths`] has it resolved; only of files that [`Options::files`] lets
+    /// through.
+    ///
+    /// # Errors
+    /// Those of [`asset_bytes`], and if the file may not be read.
+    pub fn bytes(&self, resolved_path: &str) -> std::io::Result<Vec<u8>> {
+        shallow::may_open(self.files.as_deref(), resolved_path)?;
+        asset_bytes(resolved_path)
     }
 
     /// All prims with their ids.

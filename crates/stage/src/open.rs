@@ -9,7 +9,7 @@ use openusd::sdf::{self, SpecType};
 use openusd::tf::Token;
 use openusd::usd::TimeCode;
 use openusd::usd::{self, InitialLoadSet, SpecSite};
-use urdf_usd_resolve::Resolver;
+use urdf_usd_resolve::{Files, Resolver};
 
 use super::layer::{fields, is_list_of_specs};
 use super::prim::{ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet};
@@ -30,11 +30,15 @@ pub struct Options {
     pub overlays: Vec<PathBuf>,
     /// Where `package://` looks, if anywhere.
     pub packages: Option<Arc<Resolver>>,
+    /// What may be opened: every layer and image but the entry is asked for here, and remembered. `None`: any file may be.
+    pub files: Option<Arc<Files>>,
+    /// What is in the entry, where that is no file: a layer from standard input. What it refers to starts from the entry's folder.
+    pub content: Option<Arc<[u8]>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { payloads: true, variants: Vec::new(), overlays: Vec::new(), packages: None }
+        Self { payloads: true, variants: Vec::new(), overlays: Vec::new(), packages: None, files: None, content: None }
     }
 }
 
@@ -162,7 +166,9 @@ fn session(overlays: &[PathBuf], chosen: &BTreeMap<String, BTreeMap<String, Stri
 }
 
 fn composed(entry: &Path, options: &Options, session: Option<&String>, load: InitialLoadSet) -> Result<usd::Stage, String> {
-    let resolver = Shallow::new(options.packages.clone(), session.cloned());
+    let mut memory = Vec::from_iter(session.map(|text| (SESSION.to_owned(), text.as_bytes().into())));
+    memory.extend(options.content.clone().map(|content| (entry.to_string_lossy().into_owned(), content)));
+    let resolver = Shallow::new(options.packages.clone(), memory, options.files.clone());
     let mut builder = usd::Stage::builder().resolver(resolver).load(load);
     if session.is_some() {
         builder = builder.session_layer(SESSION);
@@ -225,7 +231,15 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
         let path = if name.as_str().starts_with('/') { name.to_string() } else { format!("/{name}") };
         by_path.get(&path).copied()
     });
-    Ok(Stage { entry: entry.to_owned(), layers: reader.layers, prims, default_prim, errors, by_path })
+    Ok(Stage {
+        entry: entry.to_owned(),
+        layers: reader.layers,
+        prims,
+        default_prim,
+        errors,
+        by_path,
+        files: options.files.clone(),
+    })
 }
 
 /// The paths of all prims that are defined without loading payloads, and their types and schemas then.

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::SystemTime;
 
 use openusd::ar::{self, Asset, AssetInfo, DefaultResolver, ResolvedPath, Resolver};
-use urdf_usd_resolve::Resolver as Packages;
+use urdf_usd_resolve::{Files, Resolver as Packages};
 
 use super::lex::{Part, part};
 
@@ -35,7 +35,7 @@ pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T>
     })
 }
 
-/// The asset path of a layer that exists in memory only: [`Shallow::session`].
+/// The asset path of a layer that exists in memory only: it selects variants.
 pub(super) const SESSION: &str = "/urdf_usd-selected-variants.usda";
 
 /// Resolves as OpenUSD does by default, and `package://` as ROS does (REP-158 §1.2.5); opens regular files only, text only if it is
@@ -45,14 +45,21 @@ pub struct Shallow {
     paths: DefaultResolver,
     /// Where packages are, if they are looked for.
     packages: Option<Arc<Packages>>,
-    /// The text of the layer that exists in memory only.
-    session: Option<String>,
+    /// Layers that exist in memory only, by their paths.
+    memory: Vec<(String, Arc<[u8]>)>,
+    /// What may be opened, if not everything.
+    files: Option<Arc<Files>>,
 }
 
 impl Shallow {
-    /// One that knows where packages are, and a layer in memory.
-    pub(super) fn new(packages: Option<Arc<Packages>>, session: Option<String>) -> Self {
-        Self { paths: DefaultResolver::default(), packages, session }
+    /// One that knows where packages are, layers in memory by their absolute paths, and what may be opened.
+    pub(super) fn new(packages: Option<Arc<Packages>>, memory: Vec<(String, Arc<[u8]>)>, files: Option<Arc<Files>>) -> Self {
+        Self { paths: DefaultResolver::default(), packages, memory, files }
+    }
+
+    /// What is in a layer that exists in memory only.
+    fn in_memory(&self, path: &str) -> Option<Arc<[u8]>> {
+        self.memory.iter().find(|(name, _)| name == path).map(|(_, content)| content.clone())
     }
 
     /// The file that `package://NAME/…` means.
@@ -72,10 +79,17 @@ impl Resolver for Shallow {
     }
 
     fn resolve(&self, asset_path: &str) -> Option<ResolvedPath> {
-        if asset_path == SESSION && self.session.is_some() {
-            return Some(ResolvedPath::new(SESSION));
+        if self.in_memory(asset_path).is_some() {
+            return Some(ResolvedPath::new(asset_path));
         }
-        self.paths.resolve(self.in_package(asset_path).as_deref().unwrap_or(asset_path))
+        let in_package = self.in_package(asset_path);
+        let path = in_package.as_deref().unwrap_or(asset_path);
+        let found = self.paths.resolve(path);
+        // What is missing now may come.
+        if let Some(files) = self.files.as_ref().filter(|_| found.is_none() && path.starts_with('/')) {
+            files.rely_on(std::path::Path::new(path));
+        }
+        found
     }
 
     fn resolve_for_new_asset(&self, asset_path: &str) -> Option<ResolvedPath> {
@@ -84,10 +98,13 @@ impl Resolver for Shallow {
 
     fn open_asset(&self, resolved_path: &ResolvedPath) -> io::Result<Box<dyn Asset>> {
         let path = resolved_path.to_string_lossy();
-        if let Some(session) = self.session.as_ref().filter(|_| path == SESSION) {
-            return Ok(Box::new(io::Cursor::new(session.clone().into_bytes())));
-        }
-        let bytes = asset_bytes(&path)?;
+        let bytes = match self.in_memory(&path) {
+            Some(content) => content.to_vec(),
+            None => {
+                may_open(self.files.as_deref(), &path)?;
+                asset_bytes(&path)?
+            }
+        };
         let is_binary = bytes.starts_with(b"PXR-USDC") || bytes.starts_with(b"PK");
         if !is_binary && nesting(&bytes) > DEEPEST {
             return Err(refusal(format!("{path} is nested more than {DEEPEST} deep")));
@@ -122,6 +139,23 @@ impl Resolver for Shallow {
     fn cache_id(&self) -> Option<u64> {
         self.paths.cache_id()
     }
+}
+
+/// Whether a file, or the package that it is in, may be read.
+///
+/// # Errors
+/// Why not.
+pub(super) fn may_open(files: Option<&Files>, resolved_path: &str) -> io::Result<()> {
+    let Some(files) = files else { return Ok(()) };
+    let package = ar::split_package_relative_path_outer(resolved_path).map(|(package, _)| package);
+    let file = package.as_deref().unwrap_or(resolved_path);
+    let denied = |reason: String| io::Error::new(io::ErrorKind::PermissionDenied, reason);
+    let found = files.locate(file, None).map_err(|error| denied(error.to_string()))?;
+    // A reference may mean another file, whose name is the same without its escapes.
+    if found.path != std::fs::canonicalize(file)? {
+        return Err(denied(format!("{file} is also the name of {}: rename one of both", found.path.display())));
+    }
+    Ok(())
 }
 
 /// The bytes of a file, or of one in a package (`package.usdz[textures/paint.png]`), at a path as [`asset_paths`](super::asset_paths) has

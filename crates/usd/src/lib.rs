@@ -36,7 +36,7 @@ use author::Layer;
 use library::Library;
 use plan::{Flattened, Plan};
 pub use read::{
-    InterfaceSummary, JointSummary, LinkSummary, ReadError, Summary, VariantSummary, inspect, read, read_frames,
+    InterfaceSummary, JointSummary, LinkSummary, Outcome, ReadError, Summary, VariantSummary, inspect, read, read_frames,
     read_interfaces,
 };
 pub use ros::{check_namespace, default_namespace, interfaces};

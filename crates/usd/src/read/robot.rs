@@ -16,7 +16,7 @@ mod shapes;
 mod tessellate;
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use nalgebra::Vector3;
@@ -29,22 +29,47 @@ use super::ReadError;
 use crate::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{Custom, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Tree};
-use urdf_usd_stage::{Options, Prim, PrimId, Stage, on_large_stack};
+use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, on_large_stack, text};
 
 /// The name of the link that stands for the world ([`Robot::world_root`]).
 const WORLD: &str = "world";
 
+/// What reading an asset gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The robot, with its meshes and textures loaded.
+    pub robot: Robot,
+    /// What could not be read, and what stands on an assumption.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The layers that were read, the root layer first; of a layer in a package, `package.usdz[layer.usda]`.
+    pub layers: Vec<PathBuf>,
+    /// `ros:context:namespace` of the asset's root, if it says one (REP-158 §2.1.1).
+    pub namespace: Option<String>,
+    /// `assetInfo:version` of the asset's root, if it says one (REP-158 §1.2.5).
+    pub version: Option<String>,
+}
+
 /// Reads the robot that an asset holds, of any layout: `.usd`, `.usda`, `.usdc`, `.usdz`, with payloads and the selected variants.
-///
-/// What could not be read, and what stands on an assumption, is in the diagnostics.
 ///
 /// # Errors
 /// If the asset can't be opened, or has no rigid body.
-pub fn read(entry: &Path, options: &Options) -> Result<(Robot, Vec<Diagnostic>), ReadError> {
+pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
     let failed = |reason: String| ReadError::Open { path: entry.to_owned(), reason };
     let stage = Stage::open(entry, options).map_err(|error| failed(error.reason))?;
     let reading = on_large_stack(|| Reading::of(&stage)).map_err(|error| failed(format!("no thread for it: {error}")))??;
-    Ok((reading.robot, reading.diagnostics))
+    let root = stage.default_prim.map(|root| &stage[root]);
+    let namespace = root.filter(|root| root.has("RosContextAPI")).and_then(|root| root.text("ros:context:namespace"));
+    let version = match root.and_then(|root| root.metadata.get("assetInfo")) {
+        Some(Value::Dictionary(info)) => info.get("version").and_then(text).map(str::to_owned),
+        _ => None,
+    };
+    Ok(Outcome {
+        robot: reading.robot,
+        diagnostics: reading.diagnostics,
+        layers: stage.layers.iter().map(|layer| layer.path.clone()).collect(),
+        namespace: namespace.map(str::to_owned),
+        version: version.filter(|version| !version.is_empty()),
+    })
 }
 
 /// A robot, and where it comes from.
@@ -537,7 +562,7 @@ fn unique(taken: &mut HashSet<String>, name: &str) -> String {
 
 /// The name that a prim has for people, if it has one.
 fn display_name(scene: &Scene<'_>, id: PrimId) -> Option<String> {
-    let name = urdf_usd_stage::text(scene.stage[id].metadata.get("displayName")?)?;
+    let name = text(scene.stage[id].metadata.get("displayName")?)?;
     (!name.is_empty()).then(|| name.to_owned())
 }
 

@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use openusd::ar::{DefaultResolver, ResolvedPath, Resolver as _, split_package_relative_path_outer};
-
 use super::scene::Scene;
 use super::shapes::number_array;
 use crate::codes;
@@ -16,8 +14,6 @@ use urdf_usd_stage::{Prim, PrimId, Value, asset_paths, double, numbers, text, ve
 
 /// How many connections lead from an input to its value at most.
 const MAX_STEPS: usize = 32;
-/// The largest file of an image, or package with one, in bytes.
-const MAX_BYTES: u64 = 1 << 30;
 /// The relationships that bind a material, the first that is there counts.
 const BINDINGS: [&str; 3] = ["material:binding", "material:binding:preview", "material:binding:full"];
 
@@ -324,7 +320,7 @@ impl<'s, 'a> Materials<'s, 'a> {
         if let Some(known) = self.images.get(&found) {
             return known.clone();
         }
-        let loaded = match opened(&found) {
+        let loaded = match self.scene.stage.bytes(&found) {
             Ok(bytes) => {
                 let inside = found.strip_suffix(']').and_then(|path| path.rsplit('[').next()).unwrap_or(&found);
                 let file = File { path: Path::new(inside).to_owned(), bytes: bytes.into() };
@@ -338,18 +334,6 @@ impl<'s, 'a> Materials<'s, 'a> {
         self.images.insert(found, loaded.clone());
         loaded
     }
-}
-
-/// The bytes of a file, which may be in a package.
-fn opened(path: &str) -> std::io::Result<Vec<u8>> {
-    let file = split_package_relative_path_outer(path).map_or_else(|| path.to_owned(), |(package, _)| package);
-    // Asked before it is opened: opening a pipe would wait for its other end, and a device has no end.
-    let meta = std::fs::metadata(&file)?;
-    if !meta.is_file() || meta.len() > MAX_BYTES {
-        let reason = format!("{file} is no regular file of at most {} MiB", MAX_BYTES >> 20);
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, reason));
-    }
-    Ok(DefaultResolver::default().open_asset(&ResolvedPath::new(path))?.into_buffer()?.to_vec())
 }
 
 /// The same image for a material to which its alpha means nothing.

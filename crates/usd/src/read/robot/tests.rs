@@ -19,7 +19,7 @@ fn robot_of(text: &str) -> Result<(Robot, Vec<Diagnostic>), String> {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("a.usda");
     std::fs::write(&entry, format!("#usda 1.0\n{text}")).unwrap();
-    read(&entry, &Default::default()).map_err(|error| error.to_string())
+    read(&entry, &Default::default()).map(|read| (read.robot, read.diagnostics)).map_err(|error| error.to_string())
 }
 
 /// A robot of one layer with the code of each finding.
@@ -178,7 +178,8 @@ fn again(robot: &Robot, bodies: Bodies) -> (Robot, Vec<Diagnostic>) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();
     }
-    read(&folder.path().join("r.usda"), &Default::default()).unwrap()
+    let read = read(&folder.path().join("r.usda"), &Default::default()).unwrap();
+    (read.robot, read.diagnostics)
 }
 
 /// Where every link is, by its name, with the first position of the n-th joint by name.
@@ -547,7 +548,7 @@ fn robots_come_back() {
                 continue;
             }
             asset.files.iter().for_each(|(name, bytes)| std::fs::write(folder.path().join(name), bytes).unwrap());
-            let (read, _) = read(&folder.path().join("r.usda"), &Default::default()).unwrap();
+            let read = read(&folder.path().join("r.usda"), &Default::default()).unwrap().robot;
             same(&robot, &read, bodies == Bodies::Nested);
         }
     }

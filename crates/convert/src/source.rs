@@ -1,0 +1,528 @@
+//! What a conversion starts from: a description of any kind, told apart by its content, and the robot that is read from it.
+//!
+//! This module knows every reader; it must not know what is written.
+
+use std::collections::HashSet;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_gltf as gltf;
+use urdf_usd_resolve as resolve;
+use urdf_usd_robot::Robot;
+use urdf_usd_time_limit::TimeLimit;
+use urdf_usd_urdf::{self as urdf, xacro};
+use urdf_usd_usd as usd;
+
+use super::{Context, Job, codes, sha256};
+
+/// Where a robot's description comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// A file: URDF, OpenUSD or glTF, whatever its name; a xacro file without arguments if its name says so.
+    File(PathBuf),
+    /// A xacro file, whatever its name. Expanding it runs expressions in it: name none that you don't trust.
+    Xacro {
+        /// The file.
+        file: PathBuf,
+        /// Its arguments.
+        arguments: Vec<xacro::Argument>,
+    },
+    /// URDF text, with the file that relative references start from if there is one.
+    Text {
+        /// The description. However many hold it, it is in memory once.
+        text: Arc<str>,
+        /// Where it would be if it were a file.
+        file: Option<PathBuf>,
+    },
+    /// OpenUSD or glTF that is in no file.
+    Bytes {
+        /// What would be in the file.
+        bytes: Arc<[u8]>,
+        /// Where it would be: references start from its folder.
+        file: PathBuf,
+    },
+}
+
+impl Source {
+    /// The file that is expanded by xacro, and its arguments.
+    pub(super) fn xacro(&self) -> Option<(&Path, &[xacro::Argument])> {
+        match self {
+            Self::File(file) if xacro::is_xacro(file) => Some((file, &[])),
+            Self::Xacro { file, arguments } => Some((file, arguments)),
+            Self::File(_) | Self::Text { .. } | Self::Bytes { .. } => None,
+        }
+    }
+
+    /// Whether it is a file, and not what somebody sent.
+    pub fn is_file(&self) -> bool {
+        matches!(self, Self::File(_) | Self::Xacro { .. })
+    }
+}
+
+/// The kinds of descriptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// URDF text.
+    Urdf,
+    /// OpenUSD: a layer in text or binary, or a package of layers.
+    Usd,
+    /// Binary glTF.
+    Glb,
+    /// glTF in JSON.
+    Gltf,
+}
+
+impl Format {
+    /// The kind of a file that begins like this.
+    pub fn of(start: &[u8]) -> Self {
+        let is = |mark: &[u8]| start.starts_with(mark);
+        if is(b"#usda") || is(b"PXR-USDC") || is(b"PK\x03\x04") {
+            return Self::Usd;
+        }
+        if is(b"glTF") {
+            return Self::Glb;
+        }
+        let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+        if text.starts_with(b"{") { Self::Gltf } else { Self::Urdf }
+    }
+
+    /// What [`SourceInfo::kind`](super::SourceInfo::kind) says.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Urdf => "urdf",
+            Self::Usd => "usd",
+            Self::Glb => "glb",
+            Self::Gltf => "gltf",
+        }
+    }
+}
+
+/// The first bytes of a file that [`Format::of`] looks at.
+const START: u64 = 256;
+
+/// A source that was opened.
+pub(super) struct Input {
+    /// What [`SourceInfo::kind`](super::SourceInfo::kind) says.
+    pub kind: &'static str,
+    /// Where it is, or would be.
+    pub file: Option<PathBuf>,
+    content: Content,
+    /// Of the content; none of OpenUSD, where more than one file counts.
+    sha256: Option<String>,
+    /// What xacro warned of, if it made the text of the file.
+    expanded: Option<Vec<Diagnostic>>,
+}
+
+enum Content {
+    Urdf(Arc<str>),
+    Gltf(Arc<[u8]>),
+    Usd(Option<Arc<[u8]>>),
+}
+
+/// What was read from a source.
+pub(super) struct Reading {
+    pub robot: Robot,
+    /// What of it is still to be loaded.
+    pub references: urdf::References,
+    pub diagnostics: Vec<Diagnostic>,
+    /// Of the source, in lower-case hex: of its text or file; of OpenUSD in several layers, of their hashes one after the other.
+    pub sha256: String,
+    /// The namespace that the source declares for the robot.
+    pub namespace: Option<String>,
+    /// The version that the source says it is.
+    pub version: Option<String>,
+}
+
+/// Has a file expanded by xacro.
+pub(super) fn expand(
+    file: &Path,
+    arguments: &[xacro::Argument],
+    files: &resolve::Files,
+    context: &Context,
+    limit: &TimeLimit,
+) -> Result<Input, Box<Diagnostic>> {
+    let file = absolute(file);
+    files.input_within(&file, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(file.clone())))?;
+    let (expanded, included) = xacro::expand(&file, arguments, files.resolver(), limit.left());
+    included.iter().for_each(|included| files.rely_on(included));
+    let xacro::Expanded { text, warnings } = expanded?;
+    context.expanded.iter().for_each(|tell| tell(&text));
+    let hash = Some(sha256(text.as_bytes()));
+    Ok(Input { kind: "xacro", file: Some(file), content: Content::Urdf(text.into()), sha256: hash, expanded: Some(warnings) })
+}
+
+/// Opens the source. `hash`: of its text, if that is in the job.
+pub(super) fn open(source: &Source, hash: Option<&str>, files: &resolve::Files) -> Result<Input, Diagnostic> {
+    let allow = |file: &Path| file.parent().into_iter().for_each(|folder| files.allow(folder));
+    let known = |bytes: &[u8]| Some(hash.map_or_else(|| sha256(bytes), str::to_owned));
+    let input = |format: Format, file, content, sha256| Input { kind: format.as_str(), file, content, sha256, expanded: None };
+    match source {
+        Source::Text { text, file } => {
+            file.iter().for_each(|file| allow(file));
+            Ok(input(Format::Urdf, file.clone(), Content::Urdf(text.clone()), known(text.as_bytes())))
+        }
+        Source::Bytes { bytes, file } => {
+            allow(file);
+            let format = Format::of(bytes);
+            let content = match format {
+                Format::Usd => Content::Usd(Some(bytes.clone())),
+                Format::Glb | Format::Gltf => Content::Gltf(bytes.clone()),
+                Format::Urdf => Content::Urdf(decoded(bytes, file)?.into()),
+            };
+            Ok(input(format, Some(file.clone()), content, known(bytes)))
+        }
+        Source::File(path) | Source::Xacro { file: path, .. } => {
+            refuse_other_kinds(path)?;
+            let path = absolute(path);
+            let format = start(&path).map_or(Format::Urdf, |start| Format::of(&start));
+            let most = if format == Format::Urdf { urdf::MAX_TEXT as u64 } else { resolve::MAX_BYTES };
+            let unreadable = |error: resolve::Error| error.at(Place::file(path.clone()));
+            if format == Format::Usd {
+                files.find_input(&path, most).map_err(unreadable)?;
+                return Ok(input(format, Some(path), Content::Usd(None), None));
+            }
+            let file = files.input_within(&path, most).map_err(unreadable)?;
+            let content = match format {
+                Format::Urdf => Content::Urdf(decoded(&file.bytes, &path)?.into()),
+                _ => Content::Gltf(file.bytes.clone()),
+            };
+            Ok(input(format, Some(path), content, known(&file.bytes)))
+        }
+    }
+}
+
+impl Input {
+    /// Findings as they are told: those about a text that xacro made say so, and come after what xacro said.
+    pub fn told(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let Some(warnings) = &self.expanded else { return found };
+        for diagnostic in &mut found {
+            let place = &mut diagnostic.place;
+            place.expanded |= place.line > 0 && place.file.as_deref() == self.file.as_deref();
+        }
+        warnings.iter().cloned().chain(found).collect()
+    }
+
+    /// Of the text that xacro made.
+    pub fn hash(&self) -> Option<&str> {
+        self.sha256.as_deref()
+    }
+
+    /// Reads the robot.
+    ///
+    /// # Errors
+    /// What was found, if there is no robot in it.
+    pub fn read(&self, job: &Job, files: &Arc<resolve::Files>) -> Result<Reading, Vec<Diagnostic>> {
+        let (sha256, file) = (self.sha256.clone().unwrap_or_default(), self.file.as_deref());
+        let is_chosen = !job.options.variants.is_empty() && !matches!(self.content, Content::Usd(_));
+        let mut reading = match &self.content {
+            Content::Urdf(text) => {
+                let urdf::Outcome { robot, references, diagnostics } = urdf::read(text, file);
+                let Some(robot) = robot else { return Err(diagnostics) };
+                Reading { robot, references, diagnostics, sha256, namespace: None, version: None }
+            }
+            Content::Gltf(bytes) => {
+                let gltf::read::Outcome { models, mut diagnostics } = gltf::read(bytes, file, files);
+                let more = models.len().saturating_sub(1);
+                let Some(model) = models.into_iter().next() else { return Err(diagnostics) };
+                if more > 0 {
+                    let message = format!("of {} kinematic models the first is converted, {:?}", more + 1, model.robot.name);
+                    let found = Diagnostic::new(&codes::SOURCE_SEVERAL, model.robot.place.clone(), message);
+                    diagnostics.push(found.help("split the file if another one is meant"));
+                }
+                let references = urdf::References::default();
+                Reading { robot: model.robot, references, diagnostics, sha256, namespace: None, version: None }
+            }
+            Content::Usd(bytes) => read_usd(bytes.as_ref(), file.unwrap_or(Path::new("")), job, files, sha256)?,
+        };
+        if is_chosen {
+            let message = format!("variants are chosen, but the source is no OpenUSD file ({})", self.kind);
+            let place = file.map_or_else(Place::default, Place::file);
+            reading.diagnostics.push(
+                Diagnostic::new(&codes::VARIANTS_UNUSED, place, message).help("leave --variant out, or give an OpenUSD asset"),
+            );
+        }
+        Ok(reading)
+    }
+}
+
+/// Reads OpenUSD from a file, or from bytes that would be in it.
+fn read_usd(
+    bytes: Option<&Arc<[u8]>>,
+    file: &Path,
+    job: &Job,
+    files: &Arc<resolve::Files>,
+    hash: String,
+) -> Result<Reading, Vec<Diagnostic>> {
+    let failed =
+        |message: String, help: &str| vec![Diagnostic::new(&codes::SOURCE_UNREADABLE, Place::file(file), message).help(help)];
+    let is_package = bytes.is_some_and(|bytes| bytes.starts_with(b"PK"));
+    // What is in a package can only be read from a file; it refers to nothing beside it.
+    let kept = bytes.filter(|_| is_package).map(|bytes| {
+        let mut kept = tempfile::Builder::new().suffix(".usdz").tempfile()?;
+        std::io::Write::write_all(&mut kept, bytes)?;
+        files.allow(kept.path().parent().unwrap_or(Path::new("/")));
+        Ok(kept)
+    });
+    let kept = kept.transpose().map_err(|error: std::io::Error| {
+        failed(format!("a temporary file can't be written: {error}"), "set TMPDIR to a folder with room")
+    })?;
+    let entry = match (bytes, &kept) {
+        (Some(_), Some(kept)) => kept.path().to_owned(),
+        // The ending says what it is: OpenUSD has no other way.
+        (Some(bytes), None) => file.with_added_extension(if bytes.starts_with(b"#usda") { "usda" } else { "usdc" }),
+        (None, _) => file.to_owned(),
+    };
+    let options = usd::ReadOptions {
+        variants: job.options.variants.clone(),
+        packages: Some(files.resolver().clone()),
+        files: Some(files.clone()),
+        content: bytes.filter(|_| !is_package).cloned(),
+        ..usd::ReadOptions::default()
+    };
+    let read = usd::read(&entry, &options).map_err(|error| {
+        let help = match error {
+            usd::ReadError::NoRobot { .. } => "give an asset whose links have PhysicsRigidBodyAPI",
+            _ => "correct what it names; `urdf_usd check` tells more of an asset that opens",
+        };
+        failed(error.to_string(), help)
+    })?;
+    // Layers in packages have the path of their package in front.
+    let outer = |layer: &PathBuf| PathBuf::from(layer.to_string_lossy().split('[').next().unwrap_or_default());
+    let mut paths: Vec<PathBuf> = read.layers.iter().filter(|_| bytes.is_none()).map(outer).collect();
+    let mut seen = HashSet::new();
+    paths.retain(|path| seen.insert(path.clone()));
+    let hashes: Vec<String> = paths.iter().filter_map(|path| sha256_of(path).ok()).collect();
+    let hash = match &hashes[..] {
+        [] => hash,
+        [one] => one.clone(),
+        several => sha256(several.concat().as_bytes()),
+    };
+    let usd::Outcome { robot, diagnostics, namespace, version, .. } = read;
+    Ok(Reading { robot, references: urdf::References::default(), diagnostics, sha256: hash, namespace, version })
+}
+
+/// SHA-256 of a file, in lower-case hex.
+fn sha256_of(path: &Path) -> std::io::Result<String> {
+    let (mut digest, mut file) = (Sha256::new(), std::fs::File::open(path)?);
+    let mut part = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut part)? {
+            0 => return Ok(digest.finalize().iter().map(|b| format!("{b:02x}")).collect()),
+            length => digest.update(part.get(..length).unwrap_or_default()),
+        }
+    }
+}
+
+/// The text of a URDF.
+fn decoded(bytes: &[u8], path: &Path) -> Result<String, Diagnostic> {
+    urdf::decode(bytes).map_err(|mut diagnostic| {
+        diagnostic.place.file = Some(path.to_owned().into());
+        diagnostic
+    })
+}
+
+/// How a regular file begins. What is none is told when it is opened as a whole.
+fn start(path: &Path) -> Option<Vec<u8>> {
+    // Opening a pipe would wait for its other end.
+    std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let mut start = Vec::new();
+    std::fs::File::open(path).ok()?.take(START).read_to_end(&mut start).ok()?;
+    Some(start)
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A clear word about inputs that are known by their name and not read.
+fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
+    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let kind = match extension.as_str() {
+        "sdf" | "world" => "an SDFormat file",
+        "mjcf" => "a MuJoCo file",
+        _ => return Ok(()),
+    };
+    let message = format!("{} is {kind}, which is not converted", path.display());
+    Err(Diagnostic::new(&codes::SOURCE_KIND, Place::file(path), message).help("give a URDF, xacro, OpenUSD or glTF file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::{Format, Source};
+    use crate::{Context, Failure, Formats, Job, Options, Report, convert};
+    use urdf_usd_resolve as resolve;
+
+    const URDF: &str = "<robot name='arm'><link name='base'><visual><geometry><mesh filename='a.stl'/></geometry></visual></link>\
+        <link name='tip'><inertial><mass value='2'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>\
+        <joint name='turn' type='revolute'><parent link='base'/><child link='tip'/><origin xyz='1 2 3' rpy='0.1 0.2 0.3'/>\
+        <axis xyz='0 1 0'/><limit lower='-1' upper='2' effort='3' velocity='4'/></joint></robot>";
+    const STL: &str = "solid\nfacet vertex 0 0 0 vertex 1 0 0 vertex 0 1 0 endfacet\nfacet vertex 0 0 0 vertex 0 1 0 vertex 0 0 1 endfacet\n\
+        facet vertex 0 0 0 vertex 0 0 1 vertex 1 0 0 endfacet\nfacet vertex 1 0 0 vertex 0 0 1 vertex 0 1 0 endfacet\nendsolid\n";
+
+    fn run(source: Source, out: &Path, options: Options) -> Result<Report, Box<Failure>> {
+        convert(&Job { options, ..Job::new(source, out) }, &Context::default()).map_err(Box::new)
+    }
+
+    fn formats(names: &[&str]) -> Options {
+        Options { formats: Formats::parse(names).unwrap(), ..Options::default() }
+    }
+
+    fn files(report: &Report) -> BTreeMap<String, String> {
+        report.files.iter().map(|file| (file.path.clone(), file.sha256.clone())).collect()
+    }
+
+    /// A robot in every format, in the folder `made`.
+    fn made(folder: &Path) -> Report {
+        fs::write(folder.join("arm.urdf"), URDF).unwrap();
+        fs::write(folder.join("a.stl"), STL).unwrap();
+        let options = formats(&["usd", "usdz", "glb", "gltf"]);
+        run(Source::File(folder.join("arm.urdf")), &folder.join("made"), options).unwrap()
+    }
+
+    #[test]
+    fn formats_are_known_by_content() {
+        for (start, format) in [
+            ("#usda 1.0\n", Format::Usd),
+            ("PXR-USDC\0\0", Format::Usd),
+            ("PK\u{3}\u{4}", Format::Usd),
+            ("glTF\u{2}", Format::Glb),
+            ("\u{feff} \n{\"asset\"", Format::Gltf),
+            ("<?xml version='1.0'?><robot", Format::Urdf),
+            ("", Format::Urdf),
+        ] {
+            assert_eq!(Format::of(start.as_bytes()), format, "{start:?}");
+        }
+    }
+
+    #[test]
+    fn every_format_is_a_source_and_what_it_gives_is_the_same_robot() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let first = made(&folder);
+        for (ending, kind) in [("usda", "usd"), ("usdz", "usd"), ("glb", "glb"), ("gltf", "gltf")] {
+            let path = first.file(ending).unwrap();
+            // A name tells nothing.
+            let again = run(Source::File(path.clone()), &folder.join(ending), formats(&["usd", "glb"])).unwrap();
+            let bad: Vec<_> = again.diagnostics.iter().filter(|d| d.code.starts_with("source")).collect();
+            assert_eq!((&*again.source.kind, again.source.sha256.len(), bad.len()), (kind, 64, 0), "{ending}: {bad:?}");
+            assert_eq!((again.counts.links, again.counts.joints, again.counts.triangles), (2, 1, 4), "{ending}");
+            assert_eq!((&*again.robot, again.used.contains(&path)), ("arm", true), "{ending}");
+            let physics = |report: &Report| fs::read_to_string(report.directory.join("physics.usda")).unwrap();
+            assert_eq!(physics(&again), physics(&first), "{ending}");
+            // And the same again from standard input.
+            let bytes: Arc<[u8]> = fs::read(&path).unwrap().into();
+            let sent = Source::Bytes { bytes, file: path.with_file_name("-") };
+            let sent = run(sent, &folder.join("sent").join(ending), formats(&["usd", "glb"])).unwrap();
+            let of_robot = |report: &Report| -> Vec<_> {
+                files(report).into_iter().filter(|(path, _)| path == "physics.usda" || path == "base.usda").collect()
+            };
+            assert_eq!(of_robot(&sent), of_robot(&again), "{ending}");
+        }
+    }
+
+    #[test]
+    fn an_asset_without_a_robot_or_of_no_asset_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("empty.usda"), "#usda 1.0\ndef Xform \"a\" {}\n").unwrap();
+        fs::write(at("broken.usda"), "#usda 1.0\ndef Xform {\n").unwrap();
+        fs::write(at("plain.gltf"), "{\"asset\": {\"version\": \"2.0\"}}").unwrap();
+        for (name, code, says) in [
+            ("empty.usda", "source-unreadable", "PhysicsRigidBodyAPI"),
+            ("broken.usda", "source-unreadable", "cannot be opened"),
+            ("missing.usda", "resolve-missing-file", "missing.usda"),
+            ("plain.gltf", "gltf-read-no-kinematics", "EXT_robot_kinematics"),
+        ] {
+            let failure = run(Source::File(at(name)), &at("out"), Options::default()).unwrap_err();
+            let found = &failure.diagnostics[0];
+            assert_eq!(found.code, code, "{name}: {found}");
+            assert!(format!("{found} {}", found.help).contains(says), "{name}: {found}");
+        }
+    }
+
+    #[test]
+    fn an_asset_reads_nothing_from_outside_and_is_converted_again_when_a_layer_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let at = |name: &str| folder.join(name);
+        fs::create_dir_all(at("asset/layers")).unwrap();
+        let layer = |mass: f64| {
+            format!(
+                "#usda 1.0\nover \"r\" {{\ndef Xform \"b\" (prepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsMassAPI\"]) \
+                 {{\nfloat physics:mass = {mass}\n}}\n}}\n"
+            )
+        };
+        let entry = |paths: &str| {
+            format!(
+                "#usda 1.0\n(\ndefaultPrim = \"r\"\nmetersPerUnit = 1\nupAxis = \"Z\"\nsubLayers = [{paths}]\n)\ndef Xform \"r\" {{}}\n"
+            )
+        };
+        fs::write(at("asset/r.usda"), entry("@./layers/in.usda@, @./layers/later.usda@")).unwrap();
+        fs::write(at("asset/layers/in.usda"), layer(2.0)).unwrap();
+        let context = Context { store: urdf_usd_store::Store::on_disk(&at("cache"), 1 << 20), ..Context::default() };
+        let job = |options| Job { options, ..Job::new(Source::File(at("asset/r.usda")), at("out")) };
+        let wait = || std::thread::sleep(2 * crate::memo::MARGIN);
+        wait();
+        let first = convert(&job(Options::default()), &context).unwrap();
+        assert!(first.diagnostics.iter().any(|d| d.message.contains("later.usda")), "{:?}", first.diagnostics);
+        let physics = |report: &Report| fs::read_to_string(report.directory.join("physics.usda")).unwrap();
+        assert!(physics(&first).contains("physics:mass = 2"));
+        let recalled = convert(&job(Options::default()), &context).unwrap();
+        assert!(!recalled.changed && recalled.timings_ms.read == 0.0);
+        // A layer that is not there yet counts, too.
+        for path in ["asset/layers/in.usda", "asset/layers/later.usda"] {
+            assert!(recalled.used.contains(&at(path)), "{:?}", recalled.used);
+        }
+        fs::write(at("asset/layers/in.usda"), layer(3.0)).unwrap();
+        let changed = convert(&job(Options::default()), &context).unwrap();
+        assert!(
+            changed.changed && changed.source.sha256 != first.source.sha256 && physics(&changed).contains("physics:mass = 3")
+        );
+
+        fs::write(at("outside.usda"), layer(4.0)).unwrap();
+        fs::write(at("asset/r.usda"), entry("@../outside.usda@, @./layers/in.usda@")).unwrap();
+        let refused = convert(&job(Options::default()), &Context::default()).unwrap();
+        assert!(refused.diagnostics.iter().any(|d| d.message.contains("outside.usda")), "{:?}", refused.diagnostics);
+        assert!(physics(&refused).contains("physics:mass = 3"));
+        let resolve = resolve::Options { allowed_roots: vec![folder.clone()], ..Default::default() };
+        let allowed = convert(&job(Options { resolve, ..Options::default() }), &Context::default()).unwrap();
+        assert!(physics(&allowed).contains("physics:mass = 4"));
+    }
+
+    #[test]
+    fn the_variant_that_is_chosen_is_converted() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let variant = |name: &str, mass: f64| format!("\"{name}\" {{\nover \"b\" {{\nfloat physics:mass = {mass}\n}}\n}}\n");
+        let text = format!(
+            "#usda 1.0\n(\ndefaultPrim = \"r\"\nmetersPerUnit = 1\nupAxis = \"Z\"\n)\ndef Xform \"r\" (\nvariants = {{\nstring load = \"none\"\n}}\n\
+             prepend variantSets = \"load\"\n) {{\nstring ros:context:namespace = \"left\"\n\
+             def Xform \"b\" (prepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsMassAPI\"]) {{}}\nvariantSet \"load\" = {{\n{}{}}}\n}}\n",
+            variant("none", 2.0),
+            variant("full", 5.0)
+        );
+        fs::write(
+            at("r.usda"),
+            text.replace("def Xform \"r\" (", "def Xform \"r\" (\nprepend apiSchemas = [\"RosContextAPI\"]"),
+        )
+        .unwrap();
+        let mass = |variants: &[&str]| {
+            let variants = variants.iter().map(|text| text.parse().unwrap()).collect();
+            let report = run(Source::File(at("r.usda")), &at("out"), Options { variants, ..Options::default() })?;
+            assert_eq!(report.namespace, "left");
+            Ok::<_, Box<Failure>>(fs::read_to_string(report.directory.join("physics.usda")).unwrap())
+        };
+        assert!(mass(&[]).unwrap().contains("physics:mass = 2"));
+        assert!(mass(&["load=full"]).unwrap().contains("physics:mass = 5"));
+        let none = mass(&["load=half"]).unwrap_err();
+        assert!(none.diagnostics[0].message.contains("{load=full|none}"), "{}", none.diagnostics[0]);
+    }
+}
