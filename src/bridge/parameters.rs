@@ -412,7 +412,7 @@ mod files;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::convert::{Formats, Simready, Tiers};
+    use crate::convert::{Formats, MeshFormat, Simready, Tiers, UrdfOptions};
     use crate::gltf::{Compression, Extent};
     use crate::mesh::UpAxis;
     use crate::ros::parameter::Store;
@@ -421,8 +421,8 @@ mod tests {
     /// A value for every parameter, none its default.
     const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
          packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
-         bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, check: true, gltf.animations: true, \
-         gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, discover: true, capture_interfaces: true, \
+         bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, check: true, mesh_format: stl, urdf_package: my_robot, \
+         urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, discover: true, capture_interfaces: true, \
          description_from: '*/rsp', urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
          time_limit: 60.0, max_assets: 7, workers: 3, cache_mb: 64, watch_files: false, diagnostics_period: 2.0, \
          frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, frames.ignore: ['a*'], \
@@ -516,6 +516,7 @@ mod tests {
                 time_limit: Some(Duration::from_secs(60)),
                 gltf: Extent { animations: true, physics: true, compression: Compression::Meshopt },
                 dated: true,
+                urdf: UrdfOptions { mesh_format: MeshFormat::Stl, package: Some("my_robot".into()), file_uris: true },
             },
             output_dir: "/o".into(),
             restrict_calls: false,
@@ -560,7 +561,7 @@ mod tests {
     fn bad_values_are_refused_with_the_choice() {
         for (text, part) in [
             ("formats: [stl]", "stl"),
-            ("formats: []", "any of usd, glb, usdz, gltf"),
+            ("formats: []", "any of usd, glb, usdz, gltf, urdf"),
             ("gltf.compression: draco", "one of none, quantize, meshopt"),
             ("overlays: [isaac]", "not written by this version"),
             ("overlays: [oak]", "any of newton, openpbr"),

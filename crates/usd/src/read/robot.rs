@@ -14,6 +14,7 @@ mod scene;
 mod sensors;
 mod shapes;
 mod tessellate;
+mod tidy;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
@@ -31,6 +32,8 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{Custom, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Tree};
 use urdf_usd_stage::{Options, Prim, PrimId, Stage, on_large_stack};
 
+/// A body that stands as near as this to where its joint has it, metres and radians, stands there.
+const STANDS: f64 = 2e-6;
 /// The name of the link that stands for the world ([`Robot::world_root`]).
 const WORLD: &str = "world";
 
@@ -212,6 +215,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.robot.disabled_collisions = sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
         self.assumed = mass::set(self.scene, &self.links, &mut self.robot, &self.ids, (&colliders, &materials));
         self.give_mass_to_frames();
+        tidy::robot(&mut self.robot);
     }
 
     /// A root body without geometry that holds exactly one frame with geometry has that link's mass: the writer gives it to the root
@@ -316,6 +320,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         let drafts = &self.links.drafts;
         let within = drafts[index].above.filter(|&above| drafts[above].body == held.parent);
         let pose = |link: Option<usize>| link.map_or_else(Pose::identity, |link| drafts[link].pose);
+        let stands = pose(within.or(held.parent)).inverse() * drafts[index].pose;
         let near = within.map_or(near, |within| drafts[within].pose.inverse() * pose(held.parent) * near);
         let (Some(parent), Some(child)) = (self.link(within.or(held.parent)), self.link(Some(index))) else { return };
         let has_pivot = joints::needs_pivot(kind, &axis, &far);
@@ -337,6 +342,11 @@ impl<'s, 'a> Builder<'s, 'a> {
             let name = format!("{body}_fixed_joint");
             self.add_fixed(name, pivot, child, Pose::from_parts((-far.translation.vector).into(), Default::default()));
         } else {
+            // Prims stand in double precision where joints have frames in single.
+            let apart = stands.inverse() * joint.origin;
+            if apart.translation.vector.norm() < STANDS && apart.rotation.angle() < STANDS {
+                joint.origin = stands;
+            }
             self.add_joint(joint, Some(prim));
         }
     }
