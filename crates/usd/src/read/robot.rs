@@ -5,6 +5,7 @@
 //!
 //! [`scene`](self) frames: the world of the stage, turned and scaled, is the robot's world. A body's frame is its prim's, without scale.
 
+mod custom;
 mod joints;
 mod links;
 mod mass;
@@ -215,7 +216,21 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.robot.disabled_collisions = sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
         self.assumed = mass::set(self.scene, &self.links, &mut self.robot, &self.ids, (&colliders, &materials));
         self.give_mass_to_frames();
+        self.keep_custom();
         tidy::robot(&mut self.robot);
+    }
+
+    /// What came from a URDF and has no other word.
+    fn keep_custom(&mut self) {
+        if let Some(root) = self.scene.stage.default_prim {
+            self.robot.custom = custom::of(self.scene, root);
+        }
+        for (link, prim) in self.robot.links.iter_mut().zip(&self.prims) {
+            link.custom = prim.map(|prim| custom::of(self.scene, prim)).unwrap_or_default();
+        }
+        for (joint, prim) in self.robot.joints.iter_mut().zip(&self.joint_prims) {
+            joint.custom = prim.map(|prim| custom::of(self.scene, prim)).unwrap_or_default();
+        }
     }
 
     /// A root body without geometry that holds exactly one frame with geometry has that link's mass: the writer gives it to the root
