@@ -168,6 +168,9 @@ fn convert(arguments: &Convert) -> ExitCode {
             return wrong(&format!("{option} adds to the OpenUSD layers; name \"usd\" among --formats"));
         }
     }
+    if options.urdf != convert::UrdfOptions::default() && !formats.urdf {
+        return wrong("--mesh-format and --urdf-… options are about the URDF; name \"urdf\" among --formats");
+    }
     if options.check && !(formats.usd || formats.usdz) {
         return wrong("--check is about the OpenUSD asset; name \"usd\" or \"usdz\" among --formats");
     }

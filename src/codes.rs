@@ -8,6 +8,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("References to files", crate::resolve::codes::ALL),
     ("xacro", crate::xacro::codes::ALL),
     ("URDF", crate::urdf::codes::ALL),
+    ("Writing URDF", crate::urdf::write::codes::ALL),
     ("SRDF", crate::srdf::codes::ALL),
     ("XRDF", crate::xrdf::codes::ALL),
     ("Meshes and textures", crate::mesh::codes::ALL),

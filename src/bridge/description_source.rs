@@ -49,7 +49,7 @@ pub(super) enum Origin {
     Topic(Arc<str>),
     /// It was read from a parameter of the node of this name.
     Parameter(Arc<str>),
-    /// It is the file that the parameter `urdf_file` names.
+    /// It is the file that the parameter `asset_file` or `urdf_file` names.
     File(PathBuf),
     /// A call of `convert` gave it.
     Call,

@@ -8,6 +8,7 @@ mod descriptions;
 mod finish;
 mod graph;
 mod holding;
+mod published;
 mod running;
 mod verdicts;
 
@@ -22,9 +23,10 @@ use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use self::capture::Capture;
-use self::descriptions::{Descriptions, UrdfFile};
+use self::descriptions::{Descriptions, SourceFile};
 use self::graph::Nodes;
 use self::holding::Holding;
+use self::published::Published;
 use self::running::{Caller, Running, Task};
 use super::asset_paths::{self, AssetPaths};
 use super::description_publishers::DescriptionPublishers;
@@ -105,6 +107,10 @@ enum Done {
     Frames { key: String, report: Arc<Report>, frames: Result<Expected, String> },
     /// The interfaces of a revision.
     Interfaces { key: String, revision: u64, declared: Result<Arc<[InterfaceSummary]>, String> },
+    /// The URDF of a revision.
+    Description { path: PathBuf, text: Result<String, String> },
+    /// A node was given the description as its parameter.
+    Given { node: Arc<str>, text: Arc<str>, taken: Result<(), String> },
     /// What a node told of its parameter.
     Parameter { node: Arc<str>, robot_namespace: RobotNamespace, value: Result<Option<String>, Diagnostic> },
 }
@@ -134,7 +140,9 @@ pub(super) struct Engine<N> {
     publishers: DescriptionPublishers,
     /// Nodes whose parameter may be asked for.
     nodes: Nodes,
-    urdf_file: Option<UrdfFile>,
+    file: Option<SourceFile>,
+    /// The description that the node itself publishes.
+    published: Published,
     /// The interfaces of running robots.
     capture: Capture,
     convert_calls: Requests<interfaces::Convert>,
@@ -195,7 +203,8 @@ impl<N: Node> Engine<N> {
             descriptions,
             publishers: DescriptionPublishers::default(),
             nodes: Nodes::default(),
-            urdf_file: None,
+            file: None,
+            published: Published::default(),
             capture: Capture::default(),
             convert_calls: node.serve("convert")?,
             check_calls: node.serve("~/check_frames")?,
@@ -227,7 +236,7 @@ impl<N: Node> Engine<N> {
             watch_due: Gathered::default(),
             events,
         };
-        engine.take_urdf_file();
+        engine.take_file();
         engine.schedule_graph_scan();
         engine.set_capture();
         Ok(engine)
@@ -343,6 +352,8 @@ impl<N: Node> Engine<N> {
                 self.read_interfaces(&key);
             }
             Done::Interfaces { key, revision, declared } => self.take_interfaces(key, revision, declared),
+            Done::Description { path, text } => self.publish_description(&path, text),
+            Done::Given { node, text, taken } => self.note_given(node, &text, taken),
             Done::Parameter { node, robot_namespace, value } => self.take_parameter(node, robot_namespace, value),
             Done::Assets(there) => self.asset_paths.look_again(&there),
         }
@@ -395,8 +406,14 @@ impl<N: Node> Engine<N> {
         if self.parameters.diagnostics_period != before.diagnostics_period {
             self.period = period(self.parameters.diagnostics_period);
         }
-        if (&self.parameters.urdf_file, &self.parameters.xacro_args) != (&before.urdf_file, &before.xacro_args) {
-            self.take_urdf_file();
+        let of_file = |parameters: &Parameters| {
+            (parameters.file().cloned(), parameters.xacro_args.clone(), parameters.publish_description)
+        };
+        if of_file(&self.parameters) != of_file(&before) {
+            if self.parameters.file().is_none() || !self.parameters.publish_description {
+                self.end_publishing();
+            }
+            self.take_file();
         }
         if self.parameters.capture_interfaces != before.capture_interfaces {
             self.set_capture();
@@ -431,8 +448,8 @@ impl<N: Node> Engine<N> {
                     }
                     self.convert_again(&key);
                 }
-                if self.urdf_file.as_ref().is_some_and(|file| uses(&file.used)) {
-                    self.convert_urdf_file();
+                if self.file.as_ref().is_some_and(|file| uses(&file.used)) {
+                    self.convert_file();
                 }
             }
         }
@@ -452,7 +469,7 @@ impl<N: Node> Engine<N> {
 
     fn watch_used(&self) {
         if let Some(watch) = &self.watch {
-            let of_file = self.urdf_file.iter().flat_map(|file| &file.used);
+            let of_file = self.file.iter().flat_map(|file| &file.used);
             watch.set(self.robots.values().flat_map(|robot| &robot.used).chain(of_file).cloned().collect());
         }
     }
@@ -466,7 +483,12 @@ impl<N: Node> Engine<N> {
     fn attend(&mut self) -> Result<(), Diagnostic> {
         let is_any_lost = self.is_any_lost();
         let is_news = std::mem::replace(&mut self.was_any_lost, is_any_lost) != is_any_lost;
-        if is_news || self.publishers.is_waiting() || self.nodes.are_waiting() || self.holding.is_short() {
+        if is_news
+            || self.publishers.is_waiting()
+            || self.nodes.are_waiting()
+            || self.holding.is_short()
+            || self.published.is_waiting()
+        {
             self.schedule_graph_scan();
         }
         self.try_starved_again();

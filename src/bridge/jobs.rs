@@ -18,8 +18,14 @@ use crate::xacro;
 /// How a job becomes an asset: [`convert::convert`], or what a test puts in its place.
 pub(super) type Convert = dyn Fn(&Job) -> Result<Report, Failure> + Send + Sync;
 
-/// What the file of the parameter `urdf_file` is as a source.
+/// The ending of an asset's URDF.
+pub(super) const DESCRIPTION_ENDING: &str = "urdf";
+
+/// What the file that the node converts is as a source.
 pub(super) fn file(path: &Path, parameters: &Parameters) -> Source {
+    if parameters.asset_file.is_some() {
+        return Source::File(path.to_owned());
+    }
     let (file, arguments) = (path.to_owned(), parameters.xacro_args.clone());
     if xacro::is_xacro(path) || !arguments.is_empty() { Source::Xacro { file, arguments } } else { Source::File(file) }
 }
@@ -31,12 +37,12 @@ pub(super) fn job(parameters: &Parameters, source: Source, robot_namespace: &Rob
         // Each robot has to have a namespace of its own (REP-158 §2.1.1).
         RobotNamespace::Named(_) => robot_namespace.namespace().map(str::to_owned),
     };
-    Job {
-        source,
-        output_dir: parameters.output_dir.join(folder),
-        options: convert::Options { namespace, ..parameters.conversion.clone() },
-        captured: Vec::new(),
+    let mut options = convert::Options { namespace, ..parameters.conversion.clone() };
+    if parameters.publish_description && source.is_file() {
+        // Whoever hears it has to find the meshes.
+        (options.formats.urdf, options.urdf.file_uris) = (true, true);
     }
+    Job { source, output_dir: parameters.output_dir.join(folder), options, captured: Vec::new() }
 }
 
 /// How many bytes the text of a job has.

@@ -56,6 +56,36 @@ static NODE: &[Opt<Parameters>] = &[
          publishes a description. Empty: none.",
     ),
     Opt::new(
+        "asset_file",
+        Kind::File,
+        "FILE",
+        field!(Parameters.asset_file),
+        "An OpenUSD file, or a glTF file with EXT_robot_kinematics, that is converted at start, and whenever it or a file that it uses changes \
+         (watch_files). It comes before urdf_file. Empty: none.",
+    ),
+    Opt::new(
+        "publish_description",
+        Kind::Switch,
+        "",
+        field!(Parameters.publish_description),
+        "Publish what asset_file (or urdf_file) holds as a URDF on the topic robot_description, latched, with meshes in files that the asset's \
+         folder holds, or in the package that urdf_package names.",
+    ),
+    Opt::new(
+        "description_to",
+        Kind::Text("the name of a node, in which * stands for anything, as in /*robot_state_publisher; or empty"),
+        "NODE",
+        Access {
+            set: |parameters: &mut Parameters, value| {
+                node_pattern(text(value)?)?;
+                Field::read(value).map(|pattern| parameters.description_to = pattern)
+            },
+            get: |parameters: &Parameters| parameters.description_to.write(),
+        },
+        "With publish_description: which nodes' parameter robot_description is set to the same URDF, since robot_state_publisher hears of none \
+         by a topic. Empty: none.",
+    ),
+    Opt::new(
         "urdf_file",
         Kind::File,
         "FILE",
@@ -297,7 +327,13 @@ pub struct Parameters {
     pub discover: bool,
     /// Which nodes' parameter is read where no topic is heard, if any.
     pub description_from: Option<String>,
-    /// The URDF or xacro file to convert, if one is given.
+    /// The OpenUSD or glTF file to convert, if one is given.
+    pub asset_file: Option<PathBuf>,
+    /// Whether what a file holds is published as a URDF.
+    pub publish_description: bool,
+    /// Which nodes' parameter is set to that URDF, if any.
+    pub description_to: Option<String>,
+    /// The URDF or xacro file to convert, if one is given and no asset.
     pub urdf_file: Option<PathBuf>,
     /// What it is expanded with.
     pub xacro_args: Vec<xacro::Argument>,
@@ -342,6 +378,9 @@ impl Default for Parameters {
             node_namespace: None,
             discover: false,
             description_from: Some("/*".to_owned()),
+            asset_file: None,
+            publish_description: false,
+            description_to: None,
             urdf_file: None,
             xacro_args: Vec::new(),
             capture_interfaces: false,
@@ -400,6 +439,11 @@ impl Parameters {
         row.map_or(Ok(()), |row| row.set(self, &change.value))
     }
 
+    /// The file that the node itself converts, if it is given one.
+    pub fn file(&self) -> Option<&PathBuf> {
+        self.asset_file.as_ref().or(self.urdf_file.as_ref())
+    }
+
     /// Where to serve HTTP; `None`: nowhere.
     pub fn http(&self) -> Option<SocketAddr> {
         (self.http_port != 0).then(|| (self.http_address, self.http_port).into())
@@ -412,7 +456,7 @@ mod files;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::convert::{Formats, Simready, Tiers};
+    use crate::convert::{Formats, MeshFormat, Simready, Tiers, UrdfOptions};
     use crate::gltf::{Compression, Extent};
     use crate::mesh::UpAxis;
     use crate::ros::parameter::Store;
@@ -421,8 +465,8 @@ mod tests {
     /// A value for every parameter, none its default.
     const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
          packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
-         bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, check: true, gltf.animations: true, \
-         gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, discover: true, capture_interfaces: true, \
+         bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, check: true, mesh_format: stl, urdf_package: my_robot, \
+         urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, discover: true, capture_interfaces: true, \
          description_from: '*/rsp', urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
          time_limit: 60.0, max_assets: 7, workers: 3, cache_mb: 64, watch_files: false, diagnostics_period: 2.0, \
          frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, frames.ignore: ['a*'], \
@@ -516,6 +560,7 @@ mod tests {
                 time_limit: Some(Duration::from_secs(60)),
                 gltf: Extent { animations: true, physics: true, compression: Compression::Meshopt },
                 dated: true,
+                urdf: UrdfOptions { mesh_format: MeshFormat::Stl, package: Some("my_robot".into()), file_uris: true },
             },
             output_dir: "/o".into(),
             restrict_calls: false,
@@ -560,7 +605,7 @@ mod tests {
     fn bad_values_are_refused_with_the_choice() {
         for (text, part) in [
             ("formats: [stl]", "stl"),
-            ("formats: []", "any of usd, glb, usdz, gltf"),
+            ("formats: []", "any of usd, glb, usdz, gltf, urdf"),
             ("gltf.compression: draco", "one of none, quantize, meshopt"),
             ("overlays: [isaac]", "not written by this version"),
             ("overlays: [oak]", "any of newton, openpbr"),

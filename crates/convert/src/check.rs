@@ -27,9 +27,11 @@ pub(super) fn found(files: &publish::Files, name: &str, directory: &Path, resolv
 fn checked(files: &publish::Files, entry: &str, directory: &Path, resolve: &resolve::Options) -> io::Result<Vec<Diagnostic>> {
     let folder = tempfile::tempdir()?;
     let here = folder.path().canonicalize()?;
-    // The glTF is no part of it.
-    for (path, bytes) in files.iter().filter(|(path, _)| ![".glb", ".gltf", ".bin"].iter().any(|ending| path.ends_with(ending)))
-    {
+    // Neither the glTF nor the URDF is a part of it.
+    let is_apart = |path: &str| {
+        path.starts_with("meshes/") || [".glb", ".gltf", ".bin", ".urdf"].iter().any(|ending| path.ends_with(ending))
+    };
+    for (path, bytes) in files.iter().filter(|(path, _)| !is_apart(path)) {
         let path = here.join(path);
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::write(path, bytes)?;

@@ -22,6 +22,10 @@ codes! {
     NO_STAND_IN Info "stand-in-none":
         "A box was asked for in place of a visual mesh that can't be read, but nothing says how large the link is.",
         "The visual shows nothing.";
+    MESH_LOOKS Info "urdf-mesh-looks":
+        "A mesh shows more than the format of the URDF's mesh files can hold (`mesh_format`): STL has no colours, OBJ no image of occlusion \
+         and no factors of images.",
+        "The file has the triangles; with STL the visual has the material of most of them in the URDF.";
     OUTPUT Error "output-unwritable": "The asset cannot be written.", "Nothing is published; the last revision stays.";
     UNCHECKED Warning "asset-unchecked": "The asset was to be held against REP-158, and could not be.",
         "It is published; nothing is known of the rules that it breaks.";

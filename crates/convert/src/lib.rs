@@ -6,6 +6,9 @@ mod asset;
 mod check;
 pub mod codes;
 mod context;
+mod description;
+#[cfg(test)]
+mod description_tests;
 mod identity;
 mod load;
 mod memo;
@@ -34,6 +37,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 pub use asset::{entry, named};
 pub use context::{Context, Progress, Show, Step};
+pub use description::{MeshFormat, UrdfOptions};
 use identity::Identity;
 pub use options::Options;
 pub use publish::Error as PublishError;
@@ -62,23 +66,25 @@ pub struct Formats {
     pub usdz: bool,
     /// The glTF as text, with its binary buffer beside it.
     pub gltf: bool,
+    /// The URDF, with mesh files beside it.
+    pub urdf: bool,
 }
 
 impl Formats {
     /// No output at all, which is no valid choice.
-    const NONE: Self = Self { usd: false, glb: false, usdz: false, gltf: false };
+    const NONE: Self = Self { usd: false, glb: false, usdz: false, gltf: false, urdf: false };
     /// What there is, in words.
-    const KNOWN: &str = "formats are \"usd\", \"glb\", \"usdz\" and \"gltf\"";
+    const KNOWN: &str = "formats are \"usd\", \"glb\", \"usdz\", \"gltf\" and \"urdf\"";
     /// How people write them.
-    pub const NAMES: [&str; 4] = ["usd", "glb", "usdz", "gltf"];
+    pub const NAMES: [&str; 5] = ["usd", "glb", "usdz", "gltf", "urdf"];
 
     /// The names of those that are written.
     pub fn names(self) -> Vec<&'static str> {
-        let chosen = [self.usd, self.glb, self.usdz, self.gltf];
+        let chosen = [self.usd, self.glb, self.usdz, self.gltf, self.urdf];
         Self::NAMES.into_iter().zip(chosen).filter(|(_, is_chosen)| *is_chosen).map(|(name, _)| name).collect()
     }
 
-    /// Reads names as people write them: `usd`, `glb`, `usdz`, `gltf`.
+    /// Reads names as people write them: `usd`, `glb`, `usdz`, `gltf`, `urdf`.
     ///
     /// # Errors
     /// The sentence to show, naming what is wrong.
@@ -90,6 +96,7 @@ impl Formats {
                 "glb" => formats.glb = true,
                 "usdz" => formats.usdz = true,
                 "gltf" => formats.gltf = true,
+                "urdf" => formats.urdf = true,
                 other => return Err(format!("unknown format {other:?}; {}", Self::KNOWN)),
             }
         }
@@ -301,6 +308,12 @@ fn run(
     let directory = job.output_dir.join(&name);
     let origin = Origin { name: &name, identity: &identity, kind: source.kind, sha256: &source_hash, namespace: &namespace };
     let (mut outputs, written) = write((job, limit), &robot, &origin, &context.store, &mut diagnostics);
+    if job.options.formats.urdf {
+        let (files, found) =
+            description::write(&robot, &references, (&job.options, limit), (&name, &directory), &context.store);
+        outputs.extend(files);
+        diagnostics.extend(found);
+    }
     in_time(limit, "finishing the files")?;
     if let Some(simready) = job.options.simready.then_some(&job.options.simready_metadata).filter(|_| job.options.formats.usd) {
         let provenance = match &job.source {
@@ -367,8 +380,21 @@ fn run(
     report.timings_ms = Timings { read: ms(read), meshes: ms(meshes - read), write: ms(write - meshes), ..Timings::default() };
     // From here on it is done as a whole or not at all.
     in_time(limit, "publishing the files")?;
+    spare_inputs(&report, &outputs, files)?;
     let written = publish(&mut report, outputs, write, start, ms)?;
     Ok((report, written))
+}
+
+/// Refuses to write over what was read, or to remove it as a part of the last revision.
+fn spare_inputs(report: &Report, outputs: &publish::Files, files: &resolve::Files) -> Result<(), Vec<Diagnostic>> {
+    let used: HashSet<PathBuf> = files.used().into_iter().collect();
+    let last = previous(&report.directory).1;
+    let replaced = outputs.keys().chain(&last).map(|path| report.directory.join(path));
+    let Some(input) = replaced.filter_map(|path| path.canonicalize().ok()).find(|path| used.contains(path)) else {
+        return Ok(());
+    };
+    let message = format!("the asset would take the place of {}, which it is made from", input.display());
+    Err(vec![Diagnostic::new(&codes::OUTPUT, Place::file(input), message).help("choose another output directory (-o)")])
 }
 
 /// Goes on, unless the time is up before what comes `next`.

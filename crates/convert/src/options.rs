@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::option::{Access, Field, Kind, Opt, Value, field, texts};
-use super::{Formats, Simready, Tiers};
+use super::{Formats, MeshFormat, Simready, Tiers, UrdfOptions};
 use urdf_usd_gltf as gltf;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve as resolve;
@@ -54,6 +54,8 @@ pub struct Options {
     pub gltf: gltf::Extent,
     /// Whether the glTF says when it was made, so that the same input no longer gives the same bytes.
     pub dated: bool,
+    /// What the URDF refers to, and how; nothing without [`Formats::urdf`].
+    pub urdf: UrdfOptions,
 }
 
 /// Every option. The groups (`gltf.…`) stand last.
@@ -193,6 +195,37 @@ pub static TABLE: &[Opt<Options>] = &[
         field!(Options.time_limit),
         "How long a conversion may take, in s. One that takes longer writes nothing; the node sets the robot aside until its description, \
          a file of it or a parameter changes. 0.0: as long as it needs.",
+    ),
+    Opt::new(
+        "mesh_format",
+        Kind::Choice(|| MeshFormat::ALL.map(MeshFormat::as_str).to_vec()),
+        "",
+        field!(Options.urdf.mesh_format),
+        "What the mesh files of the URDF are: glb has all that a mesh shows, obj colours and images in files of their own, stl triangles \
+         alone.",
+    ),
+    Opt::new(
+        "urdf_package",
+        Kind::Text("the name of a ROS package such as my_robot_description, or empty"),
+        "PACKAGE",
+        Access {
+            set: |options: &mut Options, value| {
+                let package = Option::read(value)?;
+                package.as_deref().map_or(Ok(()), UrdfOptions::check_package)?;
+                options.urdf.package = package;
+                Ok(())
+            },
+            get: |options: &Options| options.urdf.package.write(),
+        },
+        "The ROS package that the URDF's mesh files will be in: it names them package://PACKAGE/meshes/…, so put the asset's meshes/ into \
+         the package's folder. Empty: it names them from its own folder, which RViz does not understand.",
+    ),
+    Opt::new(
+        "urdf_file_uris",
+        Kind::Switch,
+        "",
+        field!(Options.urdf.file_uris),
+        "Let the URDF name mesh files by where they are written (file:///…), for RViz on the same machine without a package.",
     ),
     Opt::new(
         "gltf.animations",

@@ -24,7 +24,7 @@ use urdf_usd_urdf as urdf;
 const SINGLE: f32 = 1e-5;
 
 /// The URDFs of this repository and, where they are, the real ones, with the folder of packages.
-fn robots() -> Vec<(PathBuf, PathBuf)> {
+pub(super) fn robots() -> Vec<(PathBuf, PathBuf)> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut robots = Vec::new();
     for folder in ["examples/sample_arm/urdf", "examples/sample_rover/urdf", "examples/sample_corners/urdf", "test/robots"] {
@@ -48,6 +48,11 @@ fn robots() -> Vec<(PathBuf, PathBuf)> {
 
 /// A robot with its meshes and textures, without what the writer has no use for.
 fn loaded(urdf: &Path, packages: &Path) -> Robot {
+    loaded_with(urdf, packages).0
+}
+
+/// The same, and what it refers to.
+pub(super) fn loaded_with(urdf: &Path, packages: &Path) -> (Robot, urdf::References) {
     let files = Files::new(Arc::new(Resolver::new(Options { package_paths: vec![packages.to_owned()], ..Options::default() })));
     let file = files.input(urdf).unwrap();
     let outcome = urdf::read(&urdf::decode(&file.bytes).unwrap(), Some(urdf));
@@ -58,10 +63,10 @@ fn loaded(urdf: &Path, packages: &Path) -> Robot {
     };
     let (limit, context) = (TimeLimit::default(), Context::default());
     load::load(&mut robot, &outcome.references, &files, (&job, &limit), &context, urdf.parent()).unwrap();
-    robot
+    (robot, outcome.references)
 }
 
-fn options() -> gltf::Options {
+pub(super) fn options() -> gltf::Options {
     let source = gltf::Source { format: "urdf".into(), uri: Some("package://p/r.urdf".into()), ..Default::default() };
     gltf::Options { source: Some(source), ..Default::default() }
 }
@@ -70,7 +75,7 @@ fn no_files() -> Files {
     Files::new(Arc::new(Resolver::new(Options::default())))
 }
 
-fn read(bytes: &[u8], file: &Path, files: &Files, name: &str) -> gltf::read::Model {
+pub(super) fn read(bytes: &[u8], file: &Path, files: &Files, name: &str) -> gltf::read::Model {
     let gltf::read::Outcome { mut models, diagnostics } = gltf::read(bytes, Some(file), files);
     let bad: Vec<_> = diagnostics.iter().filter(|d| d.severity > Severity::Info).map(ToString::to_string).collect();
     assert_eq!(bad, [""; 0], "{name}");
@@ -249,7 +254,7 @@ fn roughly((a, of_a): (&Robot, &Shape), (b, of_b): (&Robot, &Shape), name: &str)
 }
 
 /// Asserts that `b`, which was read, is `a`, which was written.
-fn same(a: &Robot, b: &Robot, name: &str) {
+pub(super) fn same(a: &Robot, b: &Robot, name: &str) {
     assert_eq!(a.name, b.name);
     let names = |robot: &Robot| robot.links.iter().map(|link| link.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(a), names(b), "{name}");

@@ -30,4 +30,4 @@ mod write;
 
 pub use read::read;
 pub use source::Source;
-pub use write::{Compression, Extent, Options, Written, codes, write};
+pub use write::{Compression, Extent, Options, Written, codes, write, write_mesh};

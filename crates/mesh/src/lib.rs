@@ -1,4 +1,5 @@
-//! Mesh files and images, read into the model's terms: STL, OBJ, Collada and glTF become a [`Mesh`], images become a [`Texture`].
+//! Mesh files and images, read into the model's terms: STL, OBJ, Collada and glTF become a [`Mesh`], images become a [`Texture`]. A
+//! [`Mesh`] becomes a file again in [`write`].
 //!
 //! A mesh comes out as URDF means it, as RViz and Gazebo show it:
 //!
@@ -31,6 +32,7 @@ mod stl;
 #[cfg(test)]
 pub(crate) mod test;
 mod texture;
+pub mod write;
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -8,6 +8,7 @@
 //! This module must not know URDF, USD, glTF, files, ROS or HTTP.
 
 mod captured;
+pub mod decimal;
 pub mod frames;
 pub mod invariants;
 pub mod kinematics;
@@ -207,6 +208,12 @@ impl MeshSource {
     /// A mesh without a hull and without stand-ins.
     pub fn new(uri: impl Into<String>, place: Place, mesh: Arc<Mesh>) -> Self {
         Self { uri: uri.into(), place, mesh, hull: None, tiers: Tiers::default() }
+    }
+
+    /// The name of the mesh: the last part of the reference, without its ending.
+    pub fn stem(&self) -> &str {
+        let name = self.uri.rsplit(['/', '\\']).next().unwrap_or_default();
+        name.rsplit_once('.').map_or(name, |(stem, _)| stem)
     }
 }
 

@@ -12,15 +12,15 @@ pub(super) const MAX_KEPT: usize = 50_000;
 
 /// An element of URDF, with the parts of it that the model has a place for. Everything else in it is custom.
 pub(super) struct Known {
-    name: &'static str,
-    attributes: &'static [&'static str],
-    children: &'static [Known],
-    kind: Kind,
+    pub name: &'static str,
+    pub attributes: &'static [&'static str],
+    pub children: &'static [Known],
+    pub kind: Kind,
 }
 
 /// How an element of URDF stands among its siblings.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// Once.
     Single,
     /// Any number of times.

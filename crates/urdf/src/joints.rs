@@ -260,7 +260,8 @@ fn axis(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Unit<Vector3<f64
         let message = format!("the axis has the length {length:.4}, not 1");
         xml.report_at(&codes::AXIS_NOT_UNIT, node, "xyz", message, "only its direction counts");
     }
-    Unit::new_normalize(axis / largest)
+    // To divide what is of unit length by its length would only round it again.
+    if (axis.norm_squared() - 1.0).abs() < 1e-15 { Unit::new_unchecked(axis) } else { Unit::new_normalize(axis / largest) }
 }
 
 /// Limits. A side of a revolute or prismatic joint's range that is missing has URDF's default.

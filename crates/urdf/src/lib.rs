@@ -1,4 +1,4 @@
-//! URDF → [`Robot`].
+//! URDF → [`Robot`], and [`Robot`] → URDF ([`write()`]).
 //!
 //! Everything that URDF 1.0 to 1.2 defines is read; everything else that the text has is kept as custom data, comments and
 //! white space excepted. What is wrong is reported with its line and column, and read as well as it can be: [`codes`] says for
@@ -16,6 +16,7 @@ mod materials;
 mod references;
 mod source;
 pub mod srdf;
+pub mod write;
 pub mod xacro;
 pub(crate) mod xml;
 pub mod xrdf;
@@ -32,6 +33,7 @@ use materials::Materials;
 pub use references::{MeshReference, References};
 pub use source::MAX_TEXT;
 use source::Source;
+pub use write::write;
 use xml::{Node, Xml, children, elements, name_of, qualified_name, short};
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};

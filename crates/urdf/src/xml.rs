@@ -8,6 +8,7 @@ use roxmltree::{Attribute, Document, NodeId};
 
 use super::codes;
 use super::source::Source;
+use super::write::UNLIMITED;
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
 
 /// An element of the text.
@@ -197,7 +198,12 @@ impl<'a> Xml<'a> {
     /// A limit: infinite means that there is none, which is reported too.
     pub fn limit(&mut self, node: Node<'_>, name: &str) -> Option<f64> {
         let attribute = node.attribute_node(name)?;
-        if attribute.value().trim().parse::<f64>().is_ok_and(|number| number.abs() > MAX_MAGNITUDE) {
+        let text = attribute.value().trim();
+        // What this program writes where there is no limit, since URDF requires one.
+        if text.strip_prefix('-').unwrap_or(text) == UNLIMITED {
+            return None;
+        }
+        if text.parse::<f64>().is_ok_and(|number| number.abs() > MAX_MAGNITUDE) {
             let message = format!("{name} is infinite (\"{}\"), so there is no such limit", short(attribute.value()));
             self.report_attribute(
                 &codes::INFINITE_LIMIT,

@@ -144,8 +144,8 @@ async fn listen(
     }
 }
 
-/// The file that the parameter `urdf_file` names.
-pub(super) struct UrdfFile {
+/// The file that a parameter names, `asset_file` or `urdf_file`.
+pub(super) struct SourceFile {
     path: PathBuf,
     /// The key of its robot, or one like its name as long as that is not known.
     pub key: String,
@@ -161,6 +161,10 @@ impl<N: Node> Engine<N> {
             self.change(&change);
         }
         let Described { robot_namespace, origin, publisher, text } = described;
+        // What the node published comes back to it, by way of robot_state_publisher too.
+        if self.published.is(&text) {
+            return;
+        }
         let key = self.key_of(&robot_namespace, &text, publisher);
         tracing::debug!("heard a description of {key:?} ({}) from {origin}", request::size(text.len() as u64));
         if let (Origin::Topic(topic), Some(publisher)) = (&origin, publisher) {
@@ -214,8 +218,8 @@ impl<N: Node> Engine<N> {
     /// The key that a description's asset will have, as far as can be told before it is read.
     fn key_of(&mut self, robot_namespace: &RobotNamespace, text: &str, publisher: Option<PublisherId>) -> String {
         if self.asset_paths.are_many() {
-            let Self { asset_paths, robots, urdf_file, .. } = self;
-            asset_paths.keep(|key| robots.contains_key(key) || urdf_file.as_ref().is_some_and(|file| file.key == key));
+            let Self { asset_paths, robots, file, .. } = self;
+            asset_paths.keep(|key| robots.contains_key(key) || file.as_ref().is_some_and(|file| file.key == key));
         }
         if let Some(name) = robot_name(text) {
             return self.asset_paths.of(robot_namespace, &name);
@@ -259,18 +263,22 @@ impl<N: Node> Engine<N> {
     }
 
     /// Takes the file that the parameter names now in the place of the last one.
-    pub(super) fn take_urdf_file(&mut self) {
-        self.urdf_file = self.parameters.urdf_file.clone().map(|path| {
+    pub(super) fn take_file(&mut self) {
+        if let (Some(asset), Some(urdf)) = (&self.parameters.asset_file, &self.parameters.urdf_file) {
+            let (asset, urdf) = (asset.display(), urdf.display());
+            tracing::warn!("asset_file and urdf_file are both given: {asset} is converted, and {urdf} is not");
+        }
+        self.file = self.parameters.file().cloned().map(|path| {
             let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            UrdfFile { key: self.asset_paths.of(&RobotNamespace::Own, &stem), used: vec![path.clone()], path }
+            SourceFile { key: self.asset_paths.of(&RobotNamespace::Own, &stem), used: vec![path.clone()], path }
         });
-        self.convert_urdf_file();
+        self.convert_file();
         self.watch_soon();
     }
 
     /// Converts the file, if it or anything that it uses changed.
-    pub(super) fn convert_urdf_file(&mut self) {
-        let Some(UrdfFile { path, key, .. }) = &self.urdf_file else { return };
+    pub(super) fn convert_file(&mut self) {
+        let Some(SourceFile { path, key, .. }) = &self.file else { return };
         let (source, robot_namespace, origin) =
             (jobs::file(path, &self.parameters), RobotNamespace::Own, Origin::File(path.clone()));
         let order =
@@ -279,8 +287,8 @@ impl<N: Node> Engine<N> {
     }
 
     /// The file was converted, or tried.
-    pub(super) fn tried_urdf_file(&mut self, origin: &Origin, key: &str, used: &[PathBuf]) {
-        if let (Some(file), Origin::File(path)) = (&mut self.urdf_file, origin)
+    pub(super) fn tried_file(&mut self, origin: &Origin, key: &str, used: &[PathBuf]) {
+        if let (Some(file), Origin::File(path)) = (&mut self.file, origin)
             && file.path == *path
         {
             key.clone_into(&mut file.key);

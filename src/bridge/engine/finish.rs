@@ -31,7 +31,7 @@ impl<N: Node> Engine<N> {
                         if let Some(publisher) = heard_from {
                             self.publishers.meant(publisher, &expected, &key);
                         }
-                        self.tried_urdf_file(&origin, &key, &report.used);
+                        self.tried_file(&origin, &key, &report.used);
                         let found = report.clone();
                         self.wrote(key.clone(), number, attempt, robot_namespace, origin, heard_from);
                         self.note_starved(&key, &found.diagnostics);
@@ -39,7 +39,7 @@ impl<N: Node> Engine<N> {
                     // The caller was told; nothing of the node's own has failed.
                     Err(_) if called => {}
                     Err(failure) => {
-                        self.tried_urdf_file(&origin, &key, &failure.used);
+                        self.tried_file(&origin, &key, &failure.used);
                         let found = failure.diagnostics.clone();
                         self.failed(key.clone(), number, attempt, robot_namespace, origin, heard_from);
                         self.note_starved(&key, &found);
@@ -94,7 +94,7 @@ impl<N: Node> Engine<N> {
         // Whoever asks for the asset of a robot that is described elsewhere changes nothing about where that is. One that left while it
         // was converted is still gone: hearing of it again is what brings it back.
         if origin != Origin::Call {
-            (robot.robot_namespace, robot.origin, robot.heard_from) = (robot_namespace, origin, heard_from);
+            (robot.robot_namespace, robot.origin, robot.heard_from) = (robot_namespace, origin.clone(), heard_from);
         }
         self.forget_renamed(&key, &robot.origin, robot.heard_from);
         report.robot.clone_into(&mut robot.name);
@@ -107,6 +107,7 @@ impl<N: Node> Engine<N> {
         self.newest = Some(key.clone());
         let called = robot.origin == Origin::Call;
         self.insert(key.clone(), robot);
+        self.begin_publishing(&origin, &report);
         if called {
             self.forget_longest_gone();
         }
@@ -242,7 +243,7 @@ impl<N: Node> Engine<N> {
     /// Forgets a robot: all that is kept for it goes with it, and its place is free unless an asset lies there.
     fn forget(&mut self, key: &str) {
         self.robots.remove(key);
-        if self.urdf_file.as_ref().is_none_or(|file| file.key != key) {
+        if self.file.as_ref().is_none_or(|file| file.key != key) {
             self.asset_paths.release(key);
         }
         if self.newest.as_deref() == Some(key) {

@@ -143,6 +143,7 @@ impl<N: Node> Engine<N> {
             self.subscriptions.note_publishers(|topic| offered.topics.get(topic).map_or(&[][..], Vec::as_slice));
         }
         self.ask_nodes(&graph, !offered.descriptions.is_empty(), now);
+        self.give_description(&graph, now);
     }
 
     /// Notes which robots left.
@@ -151,7 +152,7 @@ impl<N: Node> Engine<N> {
         let has_left = |key: &str, robot: &Robot| match &robot.origin {
             Origin::Topic(_) => !described.contains(key),
             Origin::Parameter(node) => is_known && graph.nodes.binary_search_by(|other| other.as_str().cmp(node)).is_err(),
-            Origin::File(path) => self.parameters.urdf_file.as_ref() != Some(path),
+            Origin::File(path) => self.parameters.file() != Some(path),
             Origin::Call => false,
         };
         let left = self.robots.iter().filter(|(key, robot)| robot.gone.is_none() && has_left(key, robot));
@@ -161,8 +162,7 @@ impl<N: Node> Engine<N> {
         }
         // A file is there as long as the parameter names it.
         let is_back = |robot: &Robot| {
-            robot.gone.is_some()
-                && matches!(&robot.origin, Origin::File(path) if self.parameters.urdf_file.as_ref() == Some(path))
+            robot.gone.is_some() && matches!(&robot.origin, Origin::File(path) if self.parameters.file() == Some(path))
         };
         let back: Vec<String> = self.robots.iter().filter(|(_, robot)| is_back(robot)).map(|(key, _)| key.clone()).collect();
         for key in back {

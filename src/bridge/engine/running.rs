@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -52,6 +53,8 @@ pub(super) enum Task {
     Interfaces { key: String, revision: u64 },
     /// Which assets there are.
     Assets,
+    /// The URDF of a revision.
+    Description { path: PathBuf },
 }
 
 /// All work on threads.
@@ -122,7 +125,7 @@ impl<N: Node> Engine<N> {
             match &task {
                 Task::Source { key, .. } | Task::Call { key, .. } => self.schedule.finished(key),
                 Task::Frames { key, .. } => self.reading.finished(key),
-                Task::Interfaces { .. } | Task::Assets => {}
+                Task::Interfaces { .. } | Task::Assets | Task::Description { .. } => {}
             }
             let message = format!("it did not end within {:.0} s and is given up", since.elapsed().as_secs_f64());
             let diagnostic = Diagnostic::new(&codes::TIME_LIMIT, Place::default(), message)
@@ -157,6 +160,7 @@ impl<N: Node> Engine<N> {
                 self.read_interfaces(&key);
             }
             Task::Interfaces { key, revision } => self.take_interfaces(key, revision, Err(why.message.clone())),
+            Task::Description { path } => self.publish_description(&path, Err(why.message.clone())),
             Task::Assets => tracing::warn!("output_dir cannot be looked at: {why}"),
         }
     }

@@ -39,6 +39,7 @@ pub struct Document {
     pub buffer_views: Vec<BufferView>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub buffers: Vec<Buffer>,
+    #[serde(skip_serializing_if = "RootExtensions::is_empty")]
     pub extensions: RootExtensions,
 }
 
@@ -56,12 +57,19 @@ impl Default for Asset {
 
 #[derive(Debug, Default, Serialize)]
 pub struct RootExtensions {
-    #[serde(rename = "EXT_robot_kinematics")]
+    #[serde(rename = "EXT_robot_kinematics", skip_serializing_if = "Kinematics::is_empty")]
     pub kinematics: Kinematics,
     #[serde(rename = "KHR_implicit_shapes", skip_serializing_if = "Shapes::is_empty")]
     pub shapes: Shapes,
     #[serde(rename = "KHR_physics_rigid_bodies", skip_serializing_if = "RigidBodies::is_empty")]
     pub rigid_bodies: RigidBodies,
+}
+
+impl RootExtensions {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.kinematics.is_empty() && self.shapes.is_empty() && self.rigid_bodies.is_empty()
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -119,12 +127,13 @@ pub struct Mesh {
     pub primitives: Vec<Primitive>,
 }
 
-/// Triangles with one material.
+/// Triangles with one material, or none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Primitive {
     pub attributes: Attributes,
     pub indices: Index,
-    pub material: Index,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub material: Option<Index>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]

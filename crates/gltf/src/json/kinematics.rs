@@ -14,6 +14,13 @@ pub struct Kinematics {
     pub models: Vec<Model>,
 }
 
+impl Kinematics {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.models.is_empty()
+    }
+}
+
 /// A robot.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -36,13 +36,28 @@ pub struct Drawings {
     pub binary: Binary,
 }
 
+/// What is drawn where neither the mesh nor the robot names a material.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unpainted {
+    /// A grey of ours, so that it can be told from others.
+    Grey,
+    /// Primitives without a material.
+    Bare,
+}
+
 /// Builds what every shape of `robot` needs; if the time is up, less.
-pub fn draw(robot: &Robot, options: &Options, store: &Store, diagnostics: &mut Vec<Diagnostic>) -> Drawings {
+pub fn draw(
+    robot: &Robot,
+    (options, unpainted): (&Options, Unpainted),
+    store: &Store,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Drawings {
     let forms = Forms::of(robot);
     let (binary, stored) = forms.stored(options.extent.compression, store, &options.limit);
     let mut drawings =
         Drawings { paint: Paint::new(images(robot, store, &options.limit, diagnostics)), binary, ..Drawings::default() };
-    let mut meshes = Meshes { robot, forms: &forms, stored: &stored, known: HashMap::new(), told: HashSet::new(), diagnostics };
+    let (known, told) = (HashMap::new(), HashSet::new());
+    let mut meshes = Meshes { robot, forms: &forms, stored: &stored, unpainted, known, told, diagnostics };
     for link in &robot.links {
         let visuals = link.visuals.iter().map(|shape| meshes.visual(shape, &mut drawings)).collect();
         drawings.visuals.push(visuals);
@@ -230,7 +245,7 @@ impl<'a> Forms<'a> {
             let (name, mesh) = match *geometry {
                 Geometry::Mesh { mesh, .. } => {
                     let source = robot.meshes.get(mesh.0);
-                    (source.map(|source| stem(&source.uri)).unwrap_or_default(), source.map(|source| &*source.mesh))
+                    (source.map(robot::MeshSource::stem).unwrap_or_default(), source.map(|source| &*source.mesh))
                 }
                 Geometry::Box { .. } => ("box", None),
                 Geometry::Cylinder { .. } => ("cylinder", None),
@@ -245,17 +260,12 @@ impl<'a> Forms<'a> {
     }
 }
 
-/// The name of the file that `uri` means, without its ending.
-fn stem(uri: &str) -> &str {
-    let name = uri.rsplit(['/', '\\']).next().unwrap_or_default();
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
-}
-
 /// Makes glTF meshes: forms with materials.
 struct Meshes<'a> {
     robot: &'a Robot,
     forms: &'a Forms<'a>,
     stored: &'a [StoredForm],
+    unpainted: Unpainted,
     known: HashMap<(Vec<Primitive>, Option<[u32; 4]>), Index>,
     /// Forms whose lack of texture coordinates has been reported.
     told: HashSet<usize>,
@@ -285,7 +295,8 @@ impl<'a> Meshes<'a> {
                 // The sheets that mesh files are often made of have no inside; solids do.
                 double_sided: form.mesh.is_some(),
             };
-            let material = drawings.paint.material(source, ground, &mut drawings.binary);
+            let is_bare = material.is_none() && color.is_none() && self.unpainted == Unpainted::Bare;
+            let material = (!is_bare).then(|| drawings.paint.material(source, ground, &mut drawings.binary));
             let attributes = Attributes { position: accessors.position, normal: accessors.normal, tangent, uv, color };
             primitives.push(Primitive { attributes, indices: accessors.indices, material });
         }
@@ -327,7 +338,7 @@ impl<'a> Meshes<'a> {
 fn bare(accessors: &SurfaceAccessors, material: Index) -> Primitive {
     let attributes =
         Attributes { position: accessors.position, normal: accessors.normal, tangent: None, uv: None, color: None };
-    Primitive { attributes, indices: accessors.indices, material }
+    Primitive { attributes, indices: accessors.indices, material: Some(material) }
 }
 
 fn texture_without_uvs(shape: &Shape, mesh: &str, material: &str) -> Diagnostic {

@@ -11,6 +11,7 @@ mod drawings;
 mod extras;
 mod images;
 mod limits;
+mod mesh;
 mod model;
 mod nodes;
 mod numbers;
@@ -24,9 +25,11 @@ mod tangents;
 mod tests;
 
 pub use compact::Compression;
+pub use mesh::write_mesh;
 pub use options::{Extent, Options};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use self::drawings::Unpainted;
 use crate::glb;
 use crate::json::document::{Document, MaterialExtensions, RootExtensions, Scene};
 use crate::json::kinematics::Kinematics;
@@ -78,7 +81,7 @@ const IN_URI: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_
 pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
     let Extent { animations, physics, .. } = options.extent;
     let mut diagnostics = Vec::new();
-    let mut drawings = drawings::draw(robot, options, store, &mut diagnostics);
+    let mut drawings = drawings::draw(robot, (options, Unpainted::Grey), store, &mut diagnostics);
     let mut nodes = nodes::build(robot, &drawings);
     let (shapes, rigid_bodies) = if physics { physics::add(robot, options.base, &mut nodes) } else { Default::default() };
     let model = model::build(robot, &nodes, options, &mut diagnostics);

@@ -5,6 +5,7 @@
 //!
 //! [`scene`](self) frames: the world of the stage, turned and scaled, is the robot's world. A body's frame is its prim's, without scale.
 
+mod custom;
 mod joints;
 mod links;
 mod mass;
@@ -14,6 +15,7 @@ mod scene;
 mod sensors;
 mod shapes;
 mod tessellate;
+mod tidy;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -31,6 +33,8 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{Custom, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Tree};
 use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, on_large_stack, text};
 
+/// A body that stands as near as this to where its joint has it, metres and radians, stands there.
+const STANDS: f64 = 2e-6;
 /// The name of the link that stands for the world ([`Robot::world_root`]).
 const WORLD: &str = "world";
 
@@ -237,6 +241,21 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.robot.disabled_collisions = sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
         self.assumed = mass::set(self.scene, &self.links, &mut self.robot, &self.ids, (&colliders, &materials));
         self.give_mass_to_frames();
+        self.keep_custom();
+        tidy::robot(&mut self.robot);
+    }
+
+    /// What came from a URDF and has no other word.
+    fn keep_custom(&mut self) {
+        if let Some(root) = self.scene.stage.default_prim {
+            self.robot.custom = custom::of(self.scene, root);
+        }
+        for (link, prim) in self.robot.links.iter_mut().zip(&self.prims) {
+            link.custom = prim.map(|prim| custom::of(self.scene, prim)).unwrap_or_default();
+        }
+        for (joint, prim) in self.robot.joints.iter_mut().zip(&self.joint_prims) {
+            joint.custom = prim.map(|prim| custom::of(self.scene, prim)).unwrap_or_default();
+        }
     }
 
     /// A root body without geometry that holds exactly one frame with geometry has that link's mass: the writer gives it to the root
@@ -341,6 +360,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         let drafts = &self.links.drafts;
         let within = drafts[index].above.filter(|&above| drafts[above].body == held.parent);
         let pose = |link: Option<usize>| link.map_or_else(Pose::identity, |link| drafts[link].pose);
+        let stands = pose(within.or(held.parent)).inverse() * drafts[index].pose;
         let near = within.map_or(near, |within| drafts[within].pose.inverse() * pose(held.parent) * near);
         let (Some(parent), Some(child)) = (self.link(within.or(held.parent)), self.link(Some(index))) else { return };
         let has_pivot = joints::needs_pivot(kind, &axis, &far);
@@ -362,6 +382,11 @@ impl<'s, 'a> Builder<'s, 'a> {
             let name = format!("{body}_fixed_joint");
             self.add_fixed(name, pivot, child, Pose::from_parts((-far.translation.vector).into(), Default::default()));
         } else {
+            // Prims stand in double precision where joints have frames in single.
+            let apart = stands.inverse() * joint.origin;
+            if apart.translation.vector.norm() < STANDS && apart.rotation.angle() < STANDS {
+                joint.origin = stands;
+            }
             self.add_joint(joint, Some(prim));
         }
     }

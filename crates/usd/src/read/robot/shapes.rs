@@ -11,7 +11,7 @@ use super::scene::{self, Scene};
 use super::tessellate::{self, Profile};
 use crate::codes;
 use urdf_usd_mesh::Polygons;
-use urdf_usd_robot::{Contact, Custom, Geometry, Pose, Robot, Shape};
+use urdf_usd_robot::{Contact, Geometry, Pose, Robot, Shape};
 use urdf_usd_stage::{Prim, PrimId, Value, double_array, int_array, long_array, quaternions, rigid, text, vectors};
 
 /// The most copies that a point instancer may have on a robot.
@@ -231,7 +231,7 @@ impl<'s, 'a> Shapes<'s, 'a> {
             geometry: geometry.clone(),
             material: None,
             stand_in_for: self.stand_in_for(drawn.prim),
-            custom: Custom::default(),
+            custom: super::custom::of_shape(self.scene, drawn.prim),
             place: self.scene.place(drawn.prim, None),
         };
         if drawn.is_visual {

@@ -1,0 +1,280 @@
+//! The robot as a URDF, with mesh files and images in `meshes/` beside it.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rayon::prelude::*;
+
+use super::{Options, codes, publish};
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_gltf as gltf;
+use urdf_usd_mesh::{mean_color, write as mesh};
+use urdf_usd_robot::{Geometry, Material, MaterialId, Mesh, Robot, Shape, Texture};
+use urdf_usd_store::Store;
+use urdf_usd_time_limit::TimeLimit;
+use urdf_usd_urdf::write::FileNames;
+use urdf_usd_urdf::{self as urdf, References};
+
+/// The folder of mesh files and images.
+pub(super) const FOLDER: &str = "meshes";
+/// The most bytes of a file's name without its ending.
+const MAX_STEM: usize = 100;
+/// What is written as it is in a file URI (RFC 3986 §3.3).
+const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
+/// What the mesh files of a URDF are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MeshFormat {
+    /// Binary STL: triangles alone.
+    Stl,
+    /// OBJ with its material library and images.
+    Obj,
+    /// Binary glTF: all that a mesh shows, in one file.
+    #[default]
+    Glb,
+}
+
+impl MeshFormat {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Stl, Self::Obj, Self::Glb];
+
+    /// How people write it; the ending of its files, too.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stl => "stl",
+            Self::Obj => "obj",
+            Self::Glb => "glb",
+        }
+    }
+}
+
+impl fmt::Display for MeshFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for MeshFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
+        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+    }
+}
+
+/// How a URDF refers to its mesh files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UrdfOptions {
+    /// What the mesh files are.
+    pub mesh_format: MeshFormat,
+    /// The ROS package that the folder of the asset will be; `None`: files are named from the folder of the URDF.
+    pub package: Option<String>,
+    /// Whether files are named by where they are written, if they are in no package.
+    pub file_uris: bool,
+}
+
+impl UrdfOptions {
+    /// Checks the name of a package (REP-144).
+    ///
+    /// # Errors
+    /// Why it is none, in words.
+    pub fn check_package(name: &str) -> Result<(), String> {
+        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+        if is_name { Ok(()) } else { Err(format!("{name:?} is no name of a ROS package, such as my_robot_description")) }
+    }
+}
+
+/// A mesh file: a mesh, and what shows where it has no material of its own.
+struct MeshFile<'a> {
+    stem: String,
+    mesh: &'a Arc<Mesh>,
+    look: Option<MaterialId>,
+    /// What refers to it first.
+    place: &'a Place,
+}
+
+/// Writes the URDF `name` and its files. `references`: those of the URDF that the robot was read from, if it was. `directory`: where the
+/// asset will be.
+pub(super) fn write(
+    robot: &Robot,
+    references: &References,
+    (options, limit): (&Options, &TimeLimit),
+    (name, directory): (&str, &Path),
+    store: &Store,
+) -> (publish::Files, Vec<Diagnostic>) {
+    let options = &options.urdf;
+    let format = options.mesh_format;
+    let prefix = match &options.package {
+        Some(package) => format!("package://{package}/{FOLDER}/"),
+        None if options.file_uris => {
+            let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+            format!("file://{}/{FOLDER}/", utf8_percent_encode(&directory.to_string_lossy(), IN_PATH))
+        }
+        None => format!("{FOLDER}/"),
+    };
+    let mut taken = Stems::default();
+    let mut described = robot.clone();
+    if format == MeshFormat::Stl {
+        paint(&mut described);
+    }
+    let mut names = FileNames::as_read(robot, references);
+    let (files, visuals, collisions) = mesh_files(robot, format, &mut taken);
+    let uri = |file: &usize| format!("{prefix}{}.{format}", files[*file].stem);
+    for (names, found) in [(&mut names.visuals, &visuals), (&mut names.collisions, &collisions)] {
+        for (name, file) in names.iter_mut().flatten().zip(found.iter().flatten()) {
+            *name = file.as_ref().map(uri).or(name.take());
+        }
+    }
+    let mut images = Images { taken, files: HashMap::new(), written: Vec::new() };
+    names.textures.resize(described.materials.len(), None);
+    for (name, material) in names.textures.iter_mut().zip(&described.materials) {
+        if let Some(texture) = &material.base_color_texture {
+            *name = Some(format!("{prefix}{}", images.file(texture)));
+        }
+    }
+    let mut diagnostics = Vec::new();
+    let mut outputs = publish::Files::new();
+    let mut put = |file: String, bytes: Vec<u8>| outputs.insert(format!("{FOLDER}/{file}"), bytes);
+    match format {
+        MeshFormat::Glb => {
+            let in_time = |file: &&MeshFile<'_>| !limit.is_over(|| format!("writing the mesh {}", file.stem));
+            let written = files.par_iter().filter(in_time).map(|file| {
+                let look = file.look.and_then(|look| robot.materials.get(look.0));
+                (file, gltf::write_mesh(&file.stem, file.mesh, look, file.place, store))
+            });
+            for (file, written) in written.collect::<Vec<_>>() {
+                match written {
+                    Ok((bytes, found)) => {
+                        diagnostics.extend(found);
+                        put(format!("{}.glb", file.stem), bytes);
+                    }
+                    Err(diagnostic) => diagnostics.push(diagnostic),
+                }
+            }
+        }
+        MeshFormat::Stl => {
+            let written: Vec<_> = files.par_iter().map(|file| mesh::stl(file.mesh)).collect();
+            for (file, bytes) in files.iter().zip(written) {
+                diagnostics.extend(mesh::lost_in_stl(file.mesh).map(|lost| looks_lost(file, format, lost)));
+                put(format!("{}.stl", file.stem), bytes);
+            }
+        }
+        MeshFormat::Obj => {
+            for file in &files {
+                let look = file.look.and_then(|look| robot.materials.get(look.0));
+                let library = format!("{}.mtl", file.stem);
+                let written = mesh::obj(file.mesh, look, &library, &mut |texture| images.file(texture));
+                diagnostics.extend((!written.lost.is_empty()).then(|| looks_lost(file, format, &written.lost.join(", "))));
+                put(format!("{}.obj", file.stem), written.obj.into_bytes());
+                if let Some(mtl) = written.mtl {
+                    put(library, mtl.into_bytes());
+                }
+            }
+        }
+    }
+    for (file, texture) in images.written {
+        put(file, texture.bytes.to_vec());
+    }
+    let urdf::write::Written { text, diagnostics: found } = urdf::write(&described, &names);
+    outputs.insert(format!("{name}.urdf"), text.into_bytes());
+    diagnostics.extend(found);
+    (outputs, diagnostics)
+}
+
+/// By link and shape: an index into the mesh files.
+type Uses = Vec<Vec<Option<usize>>>;
+
+/// Each mesh with each of its looks once, and which of them visuals and collisions have. What collides has a file that is there anyway.
+fn mesh_files<'a>(robot: &'a Robot, format: MeshFormat, taken: &mut Stems) -> (Vec<MeshFile<'a>>, Uses, Uses) {
+    let mut files: Vec<MeshFile<'a>> = Vec::new();
+    let mut known: HashMap<(*const Mesh, Option<MaterialId>), usize> = HashMap::new();
+    let mut any: HashMap<*const Mesh, usize> = HashMap::new();
+    let mut file = |shape: &'a Shape, is_seen: bool| {
+        let Geometry::Mesh { mesh, .. } = shape.geometry else { return None };
+        let source = robot.meshes.get(mesh.0)?;
+        let pointer = Arc::as_ptr(&source.mesh);
+        if let Some(known) = any.get(&pointer).filter(|_| !is_seen) {
+            return Some(*known);
+        }
+        let shows = source.mesh.parts.iter().any(|part| part.material.is_none()) && format != MeshFormat::Stl;
+        let look = shape.material.filter(|_| is_seen && shows);
+        let index = *known.entry((pointer, look)).or_insert_with(|| {
+            files.push(MeshFile { stem: taken.new(source.stem(), "mesh"), mesh: &source.mesh, look, place: &source.place });
+            files.len() - 1
+        });
+        any.entry(pointer).or_insert(index);
+        Some(index)
+    };
+    let visuals = robot.links.iter().map(|link| link.visuals.iter().map(|shape| file(shape, true)).collect()).collect();
+    let collisions = robot.links.iter().map(|link| link.collisions.iter().map(|shape| file(shape, false)).collect()).collect();
+    (files, visuals, collisions)
+}
+
+/// Gives visuals the material of most of their mesh, without images, where that has its own.
+fn paint(robot: &mut Robot) {
+    for shape in robot.links.iter_mut().flat_map(|link| &mut link.visuals) {
+        let Geometry::Mesh { mesh, .. } = shape.geometry else { continue };
+        let Some(source) = robot.meshes.get(mesh.0) else { continue };
+        let largest = source.mesh.parts.iter().rev().max_by_key(|part| part.triangles.len());
+        let own = largest.and_then(|part| source.mesh.materials.get(part.material?));
+        let Some(own) = own.filter(|own| !own.shows_corner_colors) else { continue };
+        let mut material = Material { maps: Default::default(), ..own.clone() };
+        if let Some([red, green, blue, _]) = material.base_color_texture.take().and_then(|texture| mean_color(&texture)) {
+            material.base_color = [red, green, blue, material.base_color[3]];
+        }
+        let known = robot.materials.iter().position(|known| *known == material);
+        shape.material = Some(MaterialId(known.unwrap_or_else(|| {
+            robot.materials.push(material);
+            robot.materials.len() - 1
+        })));
+    }
+}
+
+fn looks_lost(file: &MeshFile<'_>, format: MeshFormat, lost: &str) -> Diagnostic {
+    let message = format!("meshes/{}.{format} can't hold all that its mesh shows: without {lost}", file.stem);
+    Diagnostic::new(&codes::MESH_LOOKS, file.place.clone(), message).help("use --mesh-format glb")
+}
+
+/// Names of files without their endings, each given once, whatever the case of its letters.
+#[derive(Default)]
+struct Stems(HashSet<String>);
+
+impl Stems {
+    /// The nearest to `name` that is free.
+    fn new(&mut self, name: &str, fallback: &str) -> String {
+        let plain = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
+        let name: String = name.trim().trim_start_matches('.').chars().map(plain).collect();
+        let end = (0..=name.len().min(MAX_STEM)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
+        let name = if end == 0 { fallback } else { &name[..end] };
+        let numbered = (1..).map(|number| format!("{name}_{number}"));
+        let mut names = std::iter::once(name.to_owned()).chain(numbered);
+        names.find(|name| self.0.insert(name.to_lowercase())).unwrap_or_default()
+    }
+}
+
+/// Image files, each image once.
+struct Images {
+    taken: Stems,
+    /// By the hash of what is in them.
+    files: HashMap<String, String>,
+    written: Vec<(String, Arc<Texture>)>,
+}
+
+impl Images {
+    /// The name of the file that holds an image.
+    fn file(&mut self, texture: &Arc<Texture>) -> String {
+        let (taken, written) = (&mut self.taken, &mut self.written);
+        let file = self.files.entry(texture.sha256.clone()).or_insert_with(|| {
+            let file = format!("{}.{}", taken.new(&texture.name, "image"), texture.format.extension());
+            written.push((file.clone(), texture.clone()));
+            file
+        });
+        file.clone()
+    }
+}

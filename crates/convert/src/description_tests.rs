@@ -1,0 +1,124 @@
+//! Robots through URDF and back, with their mesh files: what is read from a written URDF is the robot that was written. And from URDF
+//! through OpenUSD or glTF into URDF, twice: the second time it is the same text.
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::description::write;
+use super::round_trip::{loaded_with, options as gltf_options, read as read_glb, robots, same};
+use super::{MeshFormat, Options, UrdfOptions};
+use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_gltf as gltf;
+use urdf_usd_resolve::{Files, Resolver};
+use urdf_usd_robot::Robot;
+use urdf_usd_store::Store;
+use urdf_usd_time_limit::TimeLimit;
+use urdf_usd_urdf::References;
+use urdf_usd_usd as usd;
+
+/// A folder with a robot's URDF in it.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn of(robot: &Robot, references: &References, urdf: UrdfOptions) -> (Self, String, Vec<Diagnostic>) {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path().canonicalize().unwrap();
+        let options = Options { urdf, ..Options::default() };
+        let job = (&options, &TimeLimit::default());
+        let (files, diagnostics) = write(robot, references, job, ("r", &here), &Store::none());
+        let text = String::from_utf8(files["r.urdf"].clone()).unwrap();
+        for (path, bytes) in files {
+            let path = here.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        (Self(folder), text, diagnostics)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().canonicalize().unwrap()
+    }
+
+    fn read(&self) -> (Robot, References) {
+        loaded_with(&self.path().join("r.urdf"), &self.path())
+    }
+}
+
+fn in_format(mesh_format: MeshFormat) -> UrdfOptions {
+    UrdfOptions { mesh_format, ..UrdfOptions::default() }
+}
+
+/// Asserts that two texts are equal, and shows the first line in which they are not.
+fn equal(a: &str, b: &str, name: &str) {
+    for (a, b) in a.lines().zip(b.lines()) {
+        assert_eq!(a, b, "{name}");
+    }
+    assert_eq!(a.lines().count(), b.lines().count(), "{name}");
+}
+
+#[test]
+fn every_robot_comes_back_from_its_urdf() {
+    robots().par_iter().for_each(|(urdf, packages)| {
+        let name = urdf.file_stem().unwrap().to_string_lossy();
+        let (robot, references) = loaded_with(urdf, packages);
+        let triangles: usize = robot.meshes.iter().map(|mesh| mesh.mesh.triangles.len()).sum();
+        for format in MeshFormat::ALL {
+            // The other formats are text or without looks: small robots show all that can go wrong.
+            if format != MeshFormat::Glb && triangles > 50_000 {
+                continue;
+            }
+            let name = format!("{name} in {format}");
+            let (folder, text, found) = Folder::of(&robot, &references, in_format(format));
+            let (again, of_again) = folder.read();
+            let is_told = |code: &str| found.iter().any(|diagnostic| diagnostic.code == code);
+            let is_changed = ["urdf-write-roots", "urdf-write-left-out", "urdf-write-loop", "urdf-write-renamed"];
+            if format == MeshFormat::Glb && !is_changed.into_iter().any(is_told) {
+                same(&robot, &again, &name);
+            }
+            let (_, second, _) = Folder::of(&again, &of_again, in_format(format));
+            equal(&text, &second, &name);
+        }
+    });
+}
+
+#[test]
+fn urdf_through_openusd_is_the_same_the_second_time() {
+    robots().par_iter().for_each(|(urdf, packages)| {
+        let name = format!("{} through OpenUSD", urdf.file_stem().unwrap().to_string_lossy());
+        let through = |robot: &Robot| -> Option<Robot> {
+            let folder = tempfile::tempdir().unwrap();
+            let asset = usd::write(robot, &usd::Options { entry: "r".into(), ..Default::default() }, &Store::none());
+            if asset.written.bodies == 0 {
+                return None;
+            }
+            for (path, bytes) in &asset.files {
+                let path = folder.path().join(path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, bytes).unwrap();
+            }
+            Some(usd::read(&folder.path().join("r.usda"), &Default::default()).unwrap().0)
+        };
+        let Some(robot) = through(&loaded_with(urdf, packages).0) else { return };
+        let (folder, text, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
+        let robot = through(&folder.read().0).unwrap();
+        let (_, second, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
+        equal(&text, &second, &name);
+    });
+}
+
+#[test]
+fn urdf_through_gltf_is_the_same_the_second_time() {
+    robots().par_iter().for_each(|(urdf, packages)| {
+        let name = format!("{} through glTF", urdf.file_stem().unwrap().to_string_lossy());
+        let through = |robot: &Robot| {
+            let glb = gltf::write(robot, &gltf_options(), &Store::none()).glb().unwrap();
+            let files = Files::new(std::sync::Arc::new(Resolver::new(Default::default())));
+            read_glb(&glb, Path::new("r.glb"), &files, &name).robot
+        };
+        let robot = through(&loaded_with(urdf, packages).0);
+        let (folder, text, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
+        let (_, second, _) = Folder::of(&through(&folder.read().0), &References::default(), UrdfOptions::default());
+        equal(&text, &second, &name);
+    });
+}

@@ -1,0 +1,21 @@
+//! [`Mesh`] → mesh files that other programs read. GLB is written by the crate that writes glTF.
+
+mod obj;
+mod stl;
+
+pub use obj::{Obj, obj};
+pub use stl::stl;
+use urdf_usd_robot::{Material, Mesh};
+
+/// What of a mesh's looks no STL can hold, in words; `None` if that is nothing.
+pub fn lost_in_stl(mesh: &Mesh) -> Option<&'static str> {
+    let has_pictures = mesh.materials.iter().any(Material::has_textures);
+    match mesh {
+        _ if has_pictures => Some("its images and colours"),
+        _ if mesh.colors.is_some() || mesh.materials.len() > 1 => Some("its colours"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

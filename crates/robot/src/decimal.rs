@@ -1,0 +1,162 @@
+//! Numbers that people can read: the shortest decimal that still means the same, and angles that a rotation has about fixed axes.
+//!
+//! What means the same is for who asks to say: the same bits, or the same number in single precision.
+
+use std::f64::consts::{PI, TAU};
+
+use nalgebra::{Matrix3, UnitQuaternion};
+
+/// The most digits that a number in double precision needs.
+const DIGITS: usize = 17;
+/// Angles as near as this to a whole number of steps of 15 degrees may be meant as that, radians.
+const NEAR_STEP: f64 = 1e-6;
+/// Angles are written with this many decimals where no shorter ones are the same rotation: 10⁻¹⁴ rad.
+const DECIMALS: usize = 14;
+
+/// The decimal with the fewest digits, rounded from `number`, that `is_same` takes for it; `number` itself if it takes none.
+pub fn shortest(number: f64, is_same: impl Fn(f64) -> bool) -> f64 {
+    let rounded = (0..DIGITS).filter_map(|digits| format!("{number:.digits$e}").parse::<f64>().ok());
+    rounded.into_iter().find(|&decimal| is_same(decimal)).unwrap_or(number)
+}
+
+/// The shortest decimal of a number in single precision: 4.2 and not 4.199999809265137.
+pub fn of_single(number: f32) -> f64 {
+    number.to_string().parse().unwrap_or(f64::from(number))
+}
+
+/// Angles about the fixed axes x, y and z, in that order, that make `rotation`: URDF's roll, pitch and yaw, radians. With as few digits
+/// as `is_same` allows; it is asked whether a rotation is as good as `rotation`.
+///
+/// Of the two ways to make a rotation, the one with the smaller angles is taken; where pitch is a right angle, so that there are many,
+/// the one with a roll of zero. Whole steps of 15 degrees are as exact as double precision is.
+pub fn roll_pitch_yaw(rotation: &UnitQuaternion<f64>, is_same: impl Fn(&UnitQuaternion<f64>) -> bool) -> [f64; 3] {
+    let turn = Turn(rotation.to_rotation_matrix().into_inner());
+    let is_same = |[roll, pitch, yaw]: [f64; 3]| is_same(&UnitQuaternion::from_euler_angles(roll, pitch, yaw));
+    let rolls = turn.rolls();
+    for decimals in 0..=DIGITS {
+        for &roll in &rolls {
+            for round in [stepped, rounded] {
+                // Pitch and yaw make up for what is rounded off.
+                let angles = turn.after(round(roll, decimals)).map(|angle| round(angle, decimals));
+                // Just beyond half a turn is just before it, the other way round.
+                for turned in [[0.0, 0.0], [PI, 0.0], [0.0, PI], [PI, PI]] {
+                    let other = |angle: f64, turned: f64| match turned {
+                        0.0 => Some(angle),
+                        _ if angle.abs() < PI - NEAR_STEP => None,
+                        _ => Some(round(angle - TAU.copysign(angle), decimals)),
+                    };
+                    if let (Some(roll), Some(yaw)) = (other(angles[0], turned[0]), other(angles[2], turned[1]))
+                        && is_same([roll, angles[1], yaw])
+                    {
+                        return [roll, angles[1], yaw];
+                    }
+                }
+            }
+        }
+    }
+    let last = |angle: f64| step_near(angle).filter(|step| (step - angle).abs() < 1e-14).unwrap_or(rounded(angle, DECIMALS));
+    turn.after(last(rolls[0])).map(last)
+}
+
+/// A rotation as a matrix.
+struct Turn(Matrix3<f64>);
+
+impl Turn {
+    /// Pitch and yaw that go with a roll.
+    fn after(&self, roll: f64) -> [f64; 3] {
+        let m = &self.0;
+        let (sin, cos) = roll.sin_cos();
+        let pitch = (-m[(2, 0)]).atan2(sin * m[(2, 1)] + cos * m[(2, 2)]);
+        let yaw = (sin * m[(0, 2)] - cos * m[(0, 1)]).atan2(cos * m[(1, 1)] - sin * m[(1, 2)]);
+        [roll, pitch, yaw]
+    }
+
+    /// The rolls that the rotation may have, the simplest first; at least one.
+    fn rolls(&self) -> Vec<f64> {
+        let m = &self.0;
+        let level = m[(2, 1)].hypot(m[(2, 2)]);
+        // Pitch is a right angle: only the sum or difference of roll and yaw counts.
+        if level < 1e-12 {
+            return vec![0.0];
+        }
+        let roll = m[(2, 1)].atan2(m[(2, 2)]);
+        let mut rolls = vec![roll, roll - PI.copysign(roll)];
+        rolls.extend((level < 1e-3).then_some(0.0));
+        let size = |roll: &f64| self.after(*roll).iter().map(|angle| angle.abs()).sum::<f64>();
+        rolls.sort_by(|a, b| size(a).total_cmp(&size(b)));
+        rolls
+    }
+}
+
+/// The whole number of steps of 15 degrees that an angle is near to, or else the angle rounded.
+fn stepped(angle: f64, decimals: usize) -> f64 {
+    step_near(angle).unwrap_or_else(|| rounded(angle, decimals))
+}
+
+fn rounded(number: f64, decimals: usize) -> f64 {
+    format!("{number:.decimals$}").parse::<f64>().unwrap_or(number) + 0.0
+}
+
+/// The whole number of steps of 15 degrees that an angle is near to, within 10⁻⁶ rad, as exact as double precision is.
+pub fn step_near(angle: f64) -> Option<f64> {
+    let steps = (angle * 12.0 / PI).round();
+    // In lowest terms, so that right angles and their halves are exact.
+    let divisor = [12.0, 6.0, 4.0, 3.0, 2.0].into_iter().find(|divisor| steps % divisor == 0.0).unwrap_or(1.0);
+    let step = steps / divisor * PI / (12.0 / divisor);
+    ((step - angle).abs() < NEAR_STEP).then_some(step + 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(angles: [f64; 3]) -> UnitQuaternion<f64> {
+        let [roll, pitch, yaw] = angles;
+        UnitQuaternion::from_euler_angles(roll, pitch, yaw)
+    }
+
+    #[test]
+    fn angles_come_back_as_people_wrote_them() {
+        for angles in [
+            [0.0, 0.0, 0.0],
+            [0.1, -0.2, 0.3],
+            [0.0, 1.5708, 0.0],
+            [1.5708, 1.5708, 0.0],
+            [0.0, -1.570796, 0.7],
+            [3.14159, 0.0, -1.5707],
+            [0.0, 0.0, 3.14159265359],
+            [PI, 0.0, FRAC_PI_2],
+            [0.0, FRAC_PI_2, -FRAC_PI_4],
+            [0.0, -FRAC_PI_2, 1e-6],
+            [1e-9, 0.0, 1e-3],
+        ] {
+            let rotation = of(angles);
+            assert_eq!(roll_pitch_yaw(&rotation, |other| *other == rotation), angles);
+        }
+    }
+
+    #[test]
+    fn numbers_are_as_short_as_they_may_be() {
+        assert_eq!(shortest(f64::from(0.3_f32), |x| x as f32 == 0.3), 0.3);
+        assert_eq!(shortest(0.1 + 0.2, |x| (x - 0.3_f64).abs() < 1e-15), 0.3);
+        assert_eq!(shortest(0.1 + 0.2, |x| x == 0.1 + 0.2), 0.1 + 0.2);
+        assert_eq!((of_single(4.2), of_single(-1e-9), of_single(0.5)), (4.2, -1e-9, 0.5));
+    }
+
+    proptest! {
+        #[test]
+        fn angles_make_the_rotation(v in prop::array::uniform3(-7.0..7.0f64), steps in prop::array::uniform3(-4..4i32), mix in 0..8u8) {
+            let angles = std::array::from_fn(|k| if mix & (1 << k) == 0 { v[k] } else { f64::from(steps[k]) * FRAC_PI_2 });
+            let rotation = of(angles);
+            let found = of(roll_pitch_yaw(&rotation, |other| *other == rotation));
+            prop_assert!(found.angle_to(&rotation) < 5e-8 && (found.to_homogeneous() - rotation.to_homogeneous()).amax() < 5e-14);
+            // What is found is found again.
+            let again = roll_pitch_yaw(&found, |other| *other == found);
+            prop_assert_eq!(of(again), found);
+        }
+    }
+}

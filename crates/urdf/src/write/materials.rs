@@ -1,0 +1,74 @@
+//! What materials are called, and how they look, in a URDF.
+
+use std::collections::{HashMap, HashSet};
+
+use urdf_usd_diagnostic::Place;
+use urdf_usd_robot::{Material, MaterialId, Robot, decimal};
+
+/// The names of a robot's materials, each different unless it is empty.
+#[derive(Default)]
+pub(super) struct Materials {
+    names: Vec<String>,
+    /// Those that are not the robot's own: old, new, the place of what shows it first.
+    pub renamed: Vec<(String, String, Place)>,
+    /// Materials of which has been told what URDF can't say.
+    pub told: HashSet<MaterialId>,
+}
+
+impl Materials {
+    /// Those of `robot`. A material that has no name, and is used, keeps none: it is written where it shows.
+    pub fn of(robot: &Robot) -> Self {
+        let own: HashSet<&str> = robot.materials.iter().map(|material| material.name.as_str()).collect();
+        let mut first_use: HashMap<usize, &Place> = HashMap::new();
+        for shape in robot.links.iter().flat_map(|link| &link.visuals) {
+            if let Some(id) = shape.material {
+                first_use.entry(id.0).or_insert(&shape.place);
+            }
+        }
+        let mut materials = Self::default();
+        let mut taken: HashSet<String> = HashSet::new();
+        for (index, material) in robot.materials.iter().enumerate() {
+            let name = if material.name.trim().is_empty() { "" } else { &material.name };
+            let is_free = name.is_empty() || taken.insert(name.to_owned());
+            let other = (1..).map(|number| format!("{name}_{number}"));
+            let name = if is_free {
+                name.to_owned()
+            } else {
+                let other = other.into_iter().find(|other| !own.contains(other.as_str()) && taken.insert(other.clone()));
+                let other = other.unwrap_or_default();
+                let place = first_use.get(&index).map_or(&robot.place, |place| *place).clone();
+                materials.renamed.push((name.to_owned(), other.clone(), place));
+                other
+            };
+            materials.names.push(name);
+        }
+        materials
+    }
+
+    /// The name of the material with that index.
+    pub fn name(&self, index: usize) -> Option<&str> {
+        self.names.get(index).map(String::as_str)
+    }
+}
+
+/// The colour of a material in sRGB, and its opacity: the shortest decimals that are read as the same.
+pub(super) fn srgb(material: &Material) -> [f64; 4] {
+    let [red, green, blue, alpha] = material.base_color;
+    let component = |linear: f32| {
+        let is_same = |srgb: f64| (0.0..=1.0).contains(&srgb) && Material::linear(srgb) as f32 == linear;
+        decimal::shortest(Material::srgb(f64::from(linear)), is_same)
+    };
+    let alpha = decimal::shortest(f64::from(alpha), |other| other as f32 == alpha);
+    [component(red), component(green), component(blue), alpha]
+}
+
+/// What a material has that URDF has no word for, in words.
+pub(super) fn beyond_urdf(material: &Material) -> Option<String> {
+    let plain = Material::plain("", [1.0; 4]);
+    let mut what: Vec<&str> = Vec::new();
+    what.extend((material.metallic != plain.metallic).then_some("metalness"));
+    what.extend((material.roughness != plain.roughness).then_some("roughness"));
+    what.extend((material.emissive != plain.emissive).then_some("emission"));
+    what.extend((!material.maps.is_empty()).then_some("further images"));
+    (!what.is_empty()).then(|| what.join(", "))
+}

@@ -1,0 +1,425 @@
+//! [`Robot`] → URDF.
+//!
+//! Everything of a robot that URDF has a word for is written, and custom data that came from a URDF stands where it was. Nothing else:
+//! what no URDF can say is told in the diagnostics (REP-158 §3.8). [`crate::read`] gives the same robot of the text, and that the same
+//! text again.
+
+pub mod codes;
+mod materials;
+mod xml;
+
+use std::collections::HashSet;
+
+use nalgebra::{UnitQuaternion, Vector3};
+
+use self::materials::Materials;
+use self::xml::{element, number, numbers, put_back};
+use crate::custom;
+use crate::references::References;
+use crate::xml::short;
+use urdf_usd_diagnostic::{Collector, Diagnostic, Most, Place};
+use urdf_usd_robot::{Custom, Element, Geometry, Inertial, Joint, JointKind, LinkId, Material, Pose, Robot, Shape, decimal};
+
+/// Stands for a limit that there is not: URDF requires them, and has no infinity. The largest number in single precision.
+pub(crate) const UNLIMITED: &str = "3.4028235e38";
+
+/// Findings with one code beyond this many are counted only.
+const FINDINGS_PER_CODE: usize = 20;
+/// How many names a message lists.
+const MAX_NAMES: usize = 5;
+
+/// What the text calls the files beside it: references as they stand in `filename`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileNames {
+    /// Of the meshes of visuals, by link; `None` where there is no file.
+    pub visuals: Vec<Vec<Option<String>>>,
+    /// The same of collisions.
+    pub collisions: Vec<Vec<Option<String>>>,
+    /// Of the images of materials' colours.
+    pub textures: Vec<Option<String>>,
+}
+
+impl FileNames {
+    /// The references of the URDF that `robot` was read from. Those of meshes that were read are the robot's own
+    /// ([`MeshSource::uri`](urdf_usd_robot::MeshSource::uri)).
+    pub fn as_read(robot: &Robot, references: &References) -> Self {
+        let of_shape = |shape: &Shape| match shape.geometry {
+            Geometry::Mesh { mesh, .. } => robot.meshes.get(mesh.0).map(|source| source.uri.clone()),
+            _ => None,
+        };
+        let mut names = Self {
+            visuals: robot.links.iter().map(|link| link.visuals.iter().map(of_shape).collect()).collect(),
+            collisions: robot.links.iter().map(|link| link.collisions.iter().map(of_shape).collect()).collect(),
+            textures: vec![None; robot.materials.len()],
+        };
+        for reference in &references.meshes {
+            let users = [(&mut names.visuals, &reference.visuals), (&mut names.collisions, &reference.collisions)];
+            for (names, users) in users {
+                for &(link, index) in users {
+                    if let Some(name) = names.get_mut(link.0).and_then(|names| names.get_mut(index)) {
+                        name.get_or_insert_with(|| reference.uri.clone());
+                    }
+                }
+            }
+        }
+        for (material, uri, _) in &references.textures {
+            if let Some(name) = names.textures.get_mut(material.0) {
+                *name = Some(uri.clone());
+            }
+        }
+        names
+    }
+}
+
+/// A URDF.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The text.
+    pub text: String,
+    /// What of the robot it can't say.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Writes `robot` as URDF, which refers to meshes and images by `files`. The same robot gives the same text.
+pub fn write(robot: &Robot, files: &FileNames) -> Written {
+    let mut writer = Writer {
+        robot,
+        files,
+        materials: Materials::of(robot),
+        left_out: Vec::new(),
+        findings: Collector::new(Most::OfEachCode(FINDINGS_PER_CODE)),
+    };
+    let root = writer.robot();
+    let (text, is_changed) = xml::text(&root);
+    if is_changed {
+        let message = format!("names or texts of robot \"{}\" have control characters", short(&robot.name));
+        writer.report(&codes::CHARACTERS, &robot.place, message, "rename what has them");
+    }
+    writer.tell_what_is_not_said();
+    let (mut diagnostics, more) = writer.findings.finish();
+    diagnostics.extend(more.into_iter().map(|more| {
+        let message = format!("{} more findings of this kind", more.count);
+        more.summary(robot.place.clone(), message)
+    }));
+    Written { text, diagnostics }
+}
+
+struct Writer<'a> {
+    robot: &'a Robot,
+    files: &'a FileNames,
+    materials: Materials,
+    /// Elements of URDF's own among the custom data.
+    left_out: Vec<&'a Element>,
+    findings: Collector,
+}
+
+impl<'a> Writer<'a> {
+    fn report(&mut self, code: &'static urdf_usd_diagnostic::Code, place: &Place, message: String, help: &str) {
+        self.findings.push(Diagnostic::new(code, place.clone(), message).help(help));
+    }
+
+    fn robot(&mut self) -> Element {
+        let robot = self.robot;
+        let mut root = element("robot", [("name", robot.name.clone())]);
+        for (id, name, place) in self.materials.renamed.clone() {
+            let message =
+                format!("the material \"{}\" is the second of that name; it becomes \"{}\"", short(&id), short(&name));
+            self.report(&codes::RENAMED, &place, message, "give every material a name of its own");
+        }
+        for (index, material) in robot.materials.iter().enumerate() {
+            if let Some(name) = self.materials.name(index).filter(|name| !name.is_empty()) {
+                let looks = self.looks(index, material);
+                root.children.push(Element { children: looks, ..element("material", [("name", name.to_owned())]) });
+            }
+        }
+        for index in 0..robot.links.len() {
+            let link = self.link(index);
+            root.children.push(link);
+        }
+        for (index, joint) in robot.joints.iter().enumerate() {
+            if joint.closes_loop {
+                let [parent, child] = [joint.parent, joint.child].map(|link| short(&robot.links[link.0].name));
+                let message = format!(
+                    "joint \"{}\" from \"{parent}\" to \"{child}\" closes a loop; no URDF can say that",
+                    short(&joint.name)
+                );
+                self.report(&codes::LOOP, &joint.place, message, "use the OpenUSD or glTF asset, which keep the loop");
+            } else {
+                let joint = self.joint(index, joint);
+                root.children.push(joint);
+            }
+        }
+        self.join_roots(&mut root);
+        put_back(&mut root, &robot.custom, &custom::ROBOT, &mut self.left_out);
+        root
+    }
+
+    /// A URDF has one root: the others hang on it.
+    fn join_roots(&mut self, root: &mut Element) {
+        let robot = self.robot;
+        let [first, _, ..] = robot.tree.roots[..] else { return };
+        let top = robot.world_root().unwrap_or(first);
+        let mut taken: HashSet<String> = robot.joints.iter().map(|joint| joint.name.clone()).collect();
+        let mut names = Vec::new();
+        for &other in robot.tree.roots.iter().filter(|root| **root != top) {
+            let link = &robot.links[other.0];
+            let has_mass = |id: &LinkId| robot.links[id.0].inertial.as_ref().is_some_and(|inertial| inertial.mass > 0.0);
+            let floats = robot.tree.order.iter().filter(|id| robot.tree.is_below(**id, other)).any(|id| has_mass(id));
+            let kind = if floats { JointKind::Floating } else { JointKind::Fixed };
+            let name = (1..).map(|number| if number == 1 { String::new() } else { format!("_{number}") });
+            let mut name = name.map(|number| format!("{}_joint{number}", link.name));
+            let name = name.find(|name| taken.insert(name.clone()));
+            let joint = self.joint(usize::MAX, &Joint::new(name.unwrap_or_default(), kind, top, other));
+            root.children.push(joint);
+            names.push(format!("\"{}\"", short(&link.name)));
+        }
+        let more = if names.len() > MAX_NAMES { ", …" } else { "" };
+        names.truncate(MAX_NAMES);
+        let message = format!(
+            "the robot has {} roots; {}{more} hang on \"{}\" in the URDF",
+            robot.tree.roots.len(),
+            names.join(", "),
+            short(&robot.links[top.0].name)
+        );
+        self.report(
+            &codes::ROOTS,
+            &robot.place,
+            message,
+            "add the joints that are missing, or make each root a robot of its own",
+        );
+    }
+
+    fn link(&mut self, index: usize) -> Element {
+        let (robot, files) = (self.robot, self.files);
+        let link = &robot.links[index];
+        let mut to = element("link", [("name", link.name.clone())]);
+        to.children.extend(link.inertial.as_ref().map(inertial));
+        for (name, shapes, files) in
+            [("visual", &link.visuals, files.visuals.get(index)), ("collision", &link.collisions, files.collisions.get(index))]
+        {
+            for (number, shape) in shapes.iter().enumerate() {
+                let file = files.and_then(|files| files.get(number)?.as_deref());
+                let shape = self.shape(name, shape, file);
+                to.children.extend(shape);
+            }
+        }
+        put_back(&mut to, &link.custom, &custom::LINK, &mut self.left_out);
+        to
+    }
+
+    fn shape(&mut self, name: &str, shape: &'a Shape, file: Option<&str>) -> Option<Element> {
+        let mut to = element(name, []);
+        if let Some(name) = &shape.name {
+            to.attributes.push(("name".to_owned(), name.clone()));
+        }
+        to.children.extend(origin(&shape.origin));
+        let form = match shape.geometry {
+            Geometry::Box { size } => element("box", [("size", numbers(size.iter().copied()))]),
+            Geometry::Cylinder { radius, length } => {
+                element("cylinder", [("radius", number(radius)), ("length", number(length))])
+            }
+            Geometry::Sphere { radius } => element("sphere", [("radius", number(radius))]),
+            Geometry::Capsule { radius, length } => {
+                element("capsule", [("radius", number(radius)), ("length", number(length))])
+            }
+            Geometry::Mesh { scale, .. } | Geometry::Missing { scale } => {
+                let Some(file) = file else {
+                    let message = format!("a {name} has a mesh that was not read; the URDF has no such {name}");
+                    self.report(&codes::SHAPE, &shape.place, message, "give the robot the mesh file that it refers to");
+                    return None;
+                };
+                let mut mesh = element("mesh", [("filename", file.to_owned())]);
+                if scale != Vector3::repeat(1.0) {
+                    mesh.attributes.push(("scale".to_owned(), numbers(scale.iter().copied())));
+                }
+                mesh
+            }
+        };
+        to.children.push(Element { children: vec![form], ..element("geometry", []) });
+        let known = if name == "visual" { &custom::VISUAL } else { &custom::COLLISION };
+        if let Some(id) = shape.material.filter(|_| name == "visual")
+            && let Some(material) = self.robot.materials.get(id.0)
+        {
+            let name = self.materials.name(id.0).unwrap_or_default().to_owned();
+            // A name stands for what is defined above.
+            let looks = if name.is_empty() { self.looks(id.0, material) } else { Vec::new() };
+            to.children.push(Element { children: looks, ..element("material", [("name", name)]) });
+            let is_solid = !matches!(shape.geometry, Geometry::Mesh { .. } | Geometry::Missing { .. });
+            if is_solid
+                && let Some(what) = materials::beyond_urdf(material)
+                && self.materials.told.insert(id)
+            {
+                let message =
+                    format!("the URDF has the colour of material \"{}\" alone, without its {what}", short(&material.name));
+                self.report(
+                    &codes::LOOKS,
+                    &shape.place,
+                    message,
+                    "give the visual a mesh file in place of a solid, if it matters",
+                );
+            }
+        }
+        put_back(&mut to, &shape.custom, known, &mut self.left_out);
+        Some(to)
+    }
+
+    /// What a material element has in it.
+    fn looks(&self, index: usize, material: &Material) -> Vec<Element> {
+        let file = self.files.textures.get(index).and_then(Option::as_ref);
+        let mut looks = Vec::new();
+        // White is what a URDF without a colour has beside an image.
+        if file.is_none() || material.base_color != [1.0; 4] {
+            looks.push(element("color", [("rgba", numbers(materials::srgb(material)))]));
+        }
+        looks.extend(file.map(|file| element("texture", [("filename", file.clone())])));
+        looks
+    }
+
+    /// `index`: that of the joint in the robot, if it has it.
+    fn joint(&mut self, index: usize, joint: &Joint) -> Element {
+        let robot = self.robot;
+        let mut to = element("joint", [("name", joint.name.clone()), ("type", joint.kind.as_str().to_owned())]);
+        to.children.extend(origin(&joint.origin));
+        let end = |name: &str, link: LinkId| element(name, [("link", robot.links[link.0].name.clone())]);
+        to.children.extend([end("parent", joint.parent), end("child", joint.child)]);
+        if !matches!(joint.kind, JointKind::Fixed | JointKind::Floating) {
+            to.children.push(element("axis", [("xyz", numbers(joint.axis.iter().copied()))]));
+        }
+        to.children.extend(limit(joint));
+        let given = |pairs: &[(&str, Option<f64>)]| {
+            let given = pairs.iter().filter_map(|(name, value)| Some(((*name).to_owned(), number((*value)?))));
+            given.collect::<Vec<_>>()
+        };
+        let mut add = |name: &str, attributes: Vec<(String, String)>| {
+            if !attributes.is_empty() {
+                to.children.push(Element { attributes, ..element(name, []) });
+            }
+        };
+        if let Some(dynamics) = joint.dynamics {
+            add("dynamics", given(&[("damping", dynamics.damping), ("friction", dynamics.friction)]));
+        }
+        if let Some(mimic) = joint.mimic.filter(|mimic| !robot.joints[mimic.joint.0].closes_loop) {
+            let leader = ("joint".to_owned(), robot.joints[mimic.joint.0].name.clone());
+            let factor = (mimic.multiplier != 1.0).then_some(mimic.multiplier);
+            let offset = (mimic.offset != 0.0).then_some(mimic.offset);
+            add("mimic", [vec![leader], given(&[("multiplier", factor), ("offset", offset)])].concat());
+        }
+        if let Some(safety) = joint.safety {
+            let (lower, upper) = (safety.soft_lower_limit, safety.soft_upper_limit);
+            let soft = [("soft_lower_limit", lower), ("soft_upper_limit", upper), ("k_position", safety.k_position)];
+            add("safety_controller", given(&[&soft[..], &[("k_velocity", Some(safety.k_velocity.unwrap_or(0.0)))]].concat()));
+        }
+        if let Some(calibration) = joint.calibration {
+            let (rising, falling) = (calibration.rising, calibration.falling);
+            let reference = calibration.reference_position;
+            add("calibration", given(&[("rising", rising), ("falling", falling), ("reference_position", reference)]));
+        }
+        if joint.safety.is_some_and(|safety| safety.k_velocity.is_none()) {
+            let message = format!("the safety controller of joint \"{}\" has no k_velocity; 0 is written", short(&joint.name));
+            self.report(&codes::REQUIRED, &joint.place, message, "give it the k_velocity that it should have");
+        }
+        if let Some(leader) = joint.mimic.map(|mimic| &robot.joints[mimic.joint.0]).filter(|leader| leader.closes_loop) {
+            let (follower, leader) = (short(&joint.name), short(&leader.name));
+            let message =
+                format!("joint \"{follower}\" follows \"{leader}\", which closes a loop; in the URDF it moves by itself");
+            self.report(&codes::LOOP, &joint.place, message, "let it follow a joint of the tree");
+        }
+        if let Some(joint) = robot.joints.get(index) {
+            put_back(&mut to, &joint.custom, &custom::JOINT, &mut self.left_out);
+        }
+        to
+    }
+
+    /// Tells what of the robot is not in the text.
+    fn tell_what_is_not_said(&mut self) {
+        let robot = self.robot;
+        for element in std::mem::take(&mut self.left_out) {
+            let message = format!("<{}> could not be read, and is not in the URDF", short(&element.name));
+            self.report(&codes::LEFT_OUT, &element.place, message, "correct it where it stands, or remove it there");
+        }
+        // What was read from custom elements is in the text by them.
+        let has = |custom: &Custom, names: &[&str]| custom.elements.iter().any(|e| names.contains(&e.name.as_str()));
+        let somewhere = |names: &[&str]| has(&robot.custom, names) || robot.links.iter().any(|link| has(&link.custom, names));
+        let is_simulated = somewhere(&["gazebo", "sensor"]);
+        let is_controlled = somewhere(&["ros2_control", "transmission"]);
+        let counts = [
+            ("sensors", if is_simulated { 0 } else { robot.sensors.len() }),
+            ("contact properties", if is_simulated { 0 } else { robot.links.iter().filter(|l| l.contact.is_some()).count() }),
+            ("drives", if is_controlled { 0 } else { robot.joints.iter().filter(|j| j.drive.is_some()).count() }),
+            ("ROS interfaces", if is_controlled || is_simulated { 0 } else { robot.interfaces.len() }),
+        ];
+        let list = |counts: &[(&str, usize)]| {
+            let told = counts.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!("{what} ({count})"));
+            told.collect::<Vec<_>>().join(", ")
+        };
+        let told = list(&counts);
+        if !told.is_empty() {
+            let message = format!("URDF has no word for what the robot has: {told}");
+            let help = "write <gazebo> or <ros2_control> elements for the simulator or controllers that should have them";
+            self.report(&codes::NO_WORD, &robot.place, message, help);
+        }
+        let pairs = robot.disabled_collisions.len();
+        let told =
+            list(&[("named poses", robot.named_poses.len()), ("pairs of links that need no check for collision", pairs)]);
+        if !told.is_empty() {
+            let message = format!("an SRDF would hold what the URDF can't: {told}");
+            self.report(&codes::SRDF, &robot.place, message, "keep the robot's SRDF beside the URDF, or write one");
+        }
+    }
+}
+
+/// The frame of what stands at `pose`; nothing where nothing is moved.
+fn origin(pose: &Pose) -> Option<Element> {
+    let at = pose.translation.vector;
+    let rpy = roll_pitch_yaw(&pose.rotation);
+    let is_moved = at != Vector3::zeros();
+    let is_turned = rpy != [0.0; 3];
+    let mut origin = element("origin", []);
+    if is_moved || is_turned {
+        origin.attributes.push(("xyz".to_owned(), numbers(at.iter().copied())));
+    }
+    if is_turned {
+        origin.attributes.push(("rpy".to_owned(), numbers(rpy)));
+    }
+    (is_moved || is_turned).then_some(origin)
+}
+
+/// The shortest angles from which the same rotation is read.
+fn roll_pitch_yaw(rotation: &UnitQuaternion<f64>) -> [f64; 3] {
+    let same = rotation.coords;
+    decimal::roll_pitch_yaw(rotation, |other| other.coords == same || -other.coords == same)
+}
+
+fn inertial(inertial: &Inertial) -> Element {
+    let mut to = element("inertial", []);
+    to.children.extend(origin(&inertial.origin));
+    to.children.push(element("mass", [("value", number(inertial.mass))]));
+    let i = &inertial.inertia;
+    let moments = [("ixx", i.m11), ("ixy", i.m12), ("ixz", i.m13), ("iyy", i.m22), ("iyz", i.m23), ("izz", i.m33)];
+    to.children.push(element("inertia", moments.map(|(name, value)| (name, number(value)))));
+    to
+}
+
+/// The limit element of a joint. Where URDF requires one, or a part of it, and there is no such limit, [`UNLIMITED`] says so.
+fn limit(joint: &Joint) -> Option<Element> {
+    let limit = joint.limit.unwrap_or_default();
+    let (lower, upper) = limit.bounds.sides();
+    let has_range = matches!(joint.kind, JointKind::Revolute | JointKind::Prismatic);
+    let is_bounded = !matches!(joint.kind, JointKind::Continuous) && (lower.is_some() || upper.is_some());
+    let [effort, velocity] = [limit.effort, limit.velocity].map(|most| most.filter(|most| most.is_finite()));
+    if !has_range && !is_bounded && effort.is_none() && velocity.is_none() {
+        return None;
+    }
+    let or_none = |value: Option<f64>, none: &str| value.map_or_else(|| none.to_owned(), number);
+    let mut to = element("limit", []);
+    if has_range || is_bounded {
+        to.attributes.push(("lower".to_owned(), or_none(lower, &format!("-{UNLIMITED}"))));
+        to.attributes.push(("upper".to_owned(), or_none(upper, UNLIMITED)));
+    }
+    to.attributes.push(("effort".to_owned(), or_none(effort, UNLIMITED)));
+    to.attributes.push(("velocity".to_owned(), or_none(velocity, UNLIMITED)));
+    Some(to)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Elements as text.
+
+use std::fmt::Write as _;
+
+use urdf_usd_robot::{Custom, Element};
+
+use crate::custom::{Kind, Known};
+
+/// Elements nested deeper than this are left out: no reader keeps such a tree anyway.
+const DEEPEST: usize = 64;
+
+/// An element without anything in it.
+pub(super) fn element<const N: usize>(name: &str, attributes: [(&str, String); N]) -> Element {
+    let attributes = attributes.map(|(name, value)| (name.to_owned(), value)).into();
+    Element { name: name.to_owned(), attributes, text: String::new(), children: Vec::new(), place: Default::default() }
+}
+
+/// A number as URDF has it: the fewest digits that read back equal.
+pub(super) fn number(value: f64) -> String {
+    let size = value.abs();
+    match size {
+        _ if !value.is_finite() || size == 0.0 => "0".to_owned(),
+        _ if (1e-5..1e15).contains(&size) => value.to_string(),
+        _ => format!("{value:e}"),
+    }
+}
+
+/// Numbers with spaces between them.
+pub(super) fn numbers(values: impl IntoIterator<Item = f64>) -> String {
+    values.into_iter().map(number).collect::<Vec<_>>().join(" ")
+}
+
+/// Puts custom data back into the element that it was in. Elements of URDF's own that nobody could read go to `left_out`.
+pub(super) fn put_back<'c>(element: &mut Element, custom: &'c Custom, known: &Known, left_out: &mut Vec<&'c Element>) {
+    merge(element, (&custom.attributes, &custom.elements), known, left_out);
+}
+
+fn merge<'c>(
+    element: &mut Element,
+    (attributes, elements): (&[(String, String)], &'c [Element]),
+    known: &Known,
+    left_out: &mut Vec<&'c Element>,
+) {
+    let own = attributes.iter().filter(|(name, _)| !known.attributes.contains(&name.as_str()));
+    element.attributes.extend(own.cloned());
+    for custom in elements {
+        let Some(inner) = known.children.iter().find(|inner| inner.name == custom.name) else {
+            element.children.push(custom.clone());
+            continue;
+        };
+        // What is left of an element that was read has none of what URDF defines but the name that it is found by.
+        let is_left = |(name, _): &(String, String)| name == "name" || !inner.attributes.contains(&name.as_str());
+        if inner.kind == Kind::Owner || !custom.text.is_empty() || !custom.attributes.iter().all(is_left) {
+            left_out.push(custom);
+            continue;
+        }
+        let name = |of: &Element| of.attributes.iter().find(|(name, _)| name == "name").map(|(_, name)| name.clone());
+        let is_same = |of: &Element| of.name == custom.name && (inner.kind != Kind::Many || name(of) == name(custom));
+        match element.children.iter_mut().find(|child| is_same(child)) {
+            Some(child) => merge(child, (&custom.attributes, &custom.children), inner, left_out),
+            // An origin that moves nothing is not written, but for this.
+            None if inner.name == "origin" => element.children.push(custom.clone()),
+            None => left_out.push(custom),
+        }
+    }
+}
+
+/// The text of a document, and whether it has characters in place of others that XML can't hold.
+pub(super) fn text(root: &Element) -> (String, bool) {
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n");
+    let mut is_changed = false;
+    write(&mut text, root, 0, &mut is_changed);
+    (text, is_changed)
+}
+
+fn write(text: &mut String, element: &Element, depth: usize, is_changed: &mut bool) {
+    let indent = "  ".repeat(depth);
+    let _ = write!(text, "{indent}<{}", element.name);
+    for (name, value) in &element.attributes {
+        let _ = write!(text, " {name}=\"{}\"", escaped(value, is_changed));
+    }
+    let children = if depth < DEEPEST { element.children.as_slice() } else { &[] };
+    let own = escaped(&element.text, is_changed);
+    match (own.is_empty(), children) {
+        (true, []) => text.push_str("/>\n"),
+        (false, []) => {
+            let _ = writeln!(text, ">{own}</{}>", element.name);
+        }
+        (is_empty, _) => {
+            text.push_str(">\n");
+            if !is_empty {
+                let _ = writeln!(text, "{indent}  {own}");
+            }
+            children.iter().for_each(|child| write(text, child, depth + 1, is_changed));
+            let _ = writeln!(text, "{indent}</{}>", element.name);
+        }
+    }
+}
+
+/// `text` where markup is: in an attribute or between tags.
+fn escaped(text: &str, is_changed: &mut bool) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            // As they are they would read as spaces.
+            '\t' | '\n' | '\r' => {
+                let _ = write!(escaped, "&#{};", u32::from(c));
+            }
+            '\0'..' ' | '\u{fffe}' | '\u{ffff}' => {
+                *is_changed = true;
+                escaped.push('\u{fffd}');
+            }
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,75 @@
+//! What URDF says and USD has no word for, as this program keeps it in `urdf.usda`: attributes `urdf:…`, and Scopes of which no other layer
+//! speaks (mapping, appendix F).
+
+use super::scene::Scene;
+use urdf_usd_robot::{Custom, Element};
+use urdf_usd_stage::{Prim, PrimId, Value};
+
+/// The layer.
+const LAYER: &str = "urdf.usda";
+/// What stands before the name of an attribute of a URDF's own element.
+const PREFIX: &str = "urdf:";
+/// The attribute with the text of an element.
+const TEXT: &str = "urdf:text";
+/// How deep elements may be nested.
+const MAX_DEPTH: usize = 64;
+
+/// The custom data of a link, a joint or the robot.
+pub(super) fn of(scene: &Scene<'_>, id: PrimId) -> Custom {
+    Custom { attributes: own_attributes(scene, id), elements: elements(scene, id, 0) }
+}
+
+/// That of a shape: its elements stand beside it.
+pub(super) fn of_shape(scene: &Scene<'_>, id: PrimId) -> Custom {
+    let chain = std::iter::once(id).chain(scene.stage[id].parent);
+    let is_shape = |id: &PrimId| ["visual_", "collision_"].iter().any(|start| scene.stage[*id].name().starts_with(start));
+    let Some(id) = chain.into_iter().find(is_shape) else { return Custom::default() };
+    let beside = scene.stage.at(&format!("{}_urdf", scene.stage[id].path)).filter(|beside| is_element(scene, *beside));
+    let elements = beside.map(|beside| elements(scene, beside, 0)).unwrap_or_default();
+    Custom { attributes: own_attributes(scene, id), elements }
+}
+
+/// Attributes of an element that URDF defines: `urdf:name`, where a joint's own words are in the schema or have two colons.
+fn own_attributes(scene: &Scene<'_>, id: PrimId) -> Vec<(String, String)> {
+    let custom = strings(&scene.stage[id]).filter_map(|(name, text)| Some((name.strip_prefix(PREFIX)?, text)));
+    custom.filter(|(name, _)| !name.contains(':')).map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
+}
+
+fn strings(prim: &Prim) -> impl Iterator<Item = (&str, &str)> {
+    prim.attributes.iter().filter(|(_, attribute)| attribute.is_custom).filter_map(|(name, attribute)| match &attribute.value {
+        Some(Value::String(text)) => Some((name.as_str(), text.as_str())),
+        _ => None,
+    })
+}
+
+fn elements(scene: &Scene<'_>, id: PrimId, depth: usize) -> Vec<Element> {
+    if depth > MAX_DEPTH {
+        return Vec::new();
+    }
+    let children = scene.stage[id].children.iter().filter(|child| is_element(scene, **child));
+    children.map(|child| element(scene, *child, depth)).collect()
+}
+
+fn is_element(scene: &Scene<'_>, id: PrimId) -> bool {
+    let prim = &scene.stage[id];
+    // Also as a layer of a package.
+    let is_there = |layer: &std::path::Path| {
+        let name = layer.file_name().unwrap_or_default().to_string_lossy();
+        name.rsplit('[').next().map(|name| name.trim_end_matches(']')) == Some(LAYER)
+    };
+    prim.type_name == "Scope" && prim.sites.iter().all(|site| is_there(scene.stage[site.layer].path.as_ref()))
+}
+
+fn element(scene: &Scene<'_>, id: PrimId, depth: usize) -> Element {
+    let prim = &scene.stage[id];
+    // Names that a Scope has attributes of have the prefix.
+    let attributes = strings(prim).filter(|(name, _)| *name != TEXT);
+    let attributes = attributes.map(|(name, text)| (name.strip_prefix(PREFIX).unwrap_or(name).to_owned(), text.to_owned()));
+    Element {
+        name: super::display_name(scene, id).unwrap_or_else(|| prim.name().to_owned()),
+        attributes: attributes.collect(),
+        text: strings(prim).find(|(name, _)| *name == TEXT).map(|(_, text)| text.to_owned()).unwrap_or_default(),
+        children: elements(scene, id, depth + 1),
+        place: scene.place(id, None),
+    }
+}

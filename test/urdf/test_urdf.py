@@ -1,0 +1,142 @@
+"""URDFs that the program writes, in programs that read URDF: check_urdf, Pinocchio, MuJoCo, and readers of mesh files."""
+
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import trimesh
+
+from conftest import ROOT, SAMPLE_ROBOTS, convert, gltf_issues, run, source
+from worker import worker
+
+#: How far frames (metres) and mass matrices (as a share of the largest entry) may be apart.
+CLOSE = 1e-6
+
+
+def peers():
+    """A Python with Pinocchio and MuJoCo. Skips if there is none."""
+    python = os.environ.get("URDF_USD_URDF_PYTHON")
+    if not python:
+        pytest.skip("URDF_USD_URDF_PYTHON is not set: test/run sets it to a Python with test/requirements-urdf.txt")
+    return python
+
+
+def ask(what, *arguments):
+    """What Pinocchio or MuJoCo says (urdf_peers.py)."""
+    return worker(peers(), "urdf").ask("urdf_peers", what, *map(str, arguments))[0]
+
+
+def checkers():
+    """The programs check_urdf: of urdfdom's newest release and, where it was unpacked, of the system's packages."""
+    yield [Path(peers()).parent / "check_urdf"], {}
+    debian = Path(os.environ.get("URDF_USD_DEBIAN_ROS") or "/nowhere")
+    if (debian / "usr/bin/check_urdf").is_file():
+        yield [debian / "usr/bin/check_urdf"], {"LD_LIBRARY_PATH": ":".join(map(str, debian.glob("usr/lib/*-linux-gnu")))}
+
+
+@functools.cache
+def rewritten(converted, mesh_format="glb"):
+    """The URDF that the program writes of a robot's URDF, and its report."""
+    folder = Path(tempfile.mkdtemp(prefix="urdf_usd-urdf-"))
+    again = convert(source(converted.name), folder, "--formats", "urdf", "--mesh-format", mesh_format)
+    return again.directory / f"{again.asset_name}.urdf", again.report
+
+
+@functools.cache
+def from_asset(entry):
+    """The URDF that the program writes of an OpenUSD or glTF asset."""
+    folder = Path(tempfile.mkdtemp(prefix="urdf_usd-urdf-"))
+    done = run("convert", entry, "-o", folder, "--formats", "urdf")
+    assert done.returncode == 0, done.stderr
+    (urdf,) = folder.glob("*/*.urdf")
+    return urdf
+
+
+def assert_accepted(urdf):
+    for command, environment in checkers():
+        done = subprocess.run([*command, urdf], capture_output=True, text=True, env=os.environ | environment)
+        said = done.stdout + done.stderr
+        assert done.returncode == 0 and "Successfully Parsed XML" in said and "rror" not in said, said
+
+
+def assert_same(converted, urdf):
+    """A URDF moves and weighs as the robot's own does, in Pinocchio and in MuJoCo, unless these take none of the robot's own."""
+    assert_accepted(urdf)
+    for what in ("pinocchio", "mujoco"):
+        told = ask(what, converted.urdf, urdf)
+        if told is not None:
+            assert told["frames"] < CLOSE and told["masses"] < CLOSE and told["ranges"] < CLOSE, (what, told)
+
+
+def test_a_urdf_is_the_robot_of_its_urdf(converted):
+    assert_same(converted, rewritten(converted)[0])
+
+
+def test_files_that_a_urdf_names_are_there_and_valid(converted):
+    urdf, _ = rewritten(converted)
+    names = {element.get("filename") for element in ElementTree.parse(urdf).iter() if element.tag in ("mesh", "texture")}
+    files = [urdf.parent / name for name in sorted(names)]
+    assert all(file.is_file() for file in files), names
+    written = {path for path in (urdf.parent / "meshes").glob("*")} if names else set()
+    assert written == {*files}, "each file is named"
+    found = gltf_issues(*(file for file in files if file.suffix == ".glb")) if files else {}
+    bad = {file: [issue for issue in issues if issue["severity"] < 2] for file, issues in found.items()}
+    assert not any(bad.values()), bad
+
+
+@pytest.mark.parametrize("name", SAMPLE_ROBOTS)
+def test_mesh_files_of_every_format_hold_the_same_box(conversions, name):
+    boxes = {}
+    for mesh_format in ("glb", "obj", "stl"):
+        urdf, _ = rewritten(conversions(name), mesh_format)
+        for file in sorted((urdf.parent / "meshes").glob(f"*.{mesh_format}")):
+            low, high = trimesh.load(file, process=False).bounds
+            if mesh_format == "glb":
+                # y up: (x, z, -y).
+                low, high = (low[0], -high[2], low[1]), (high[0], -low[2], high[1])
+            boxes.setdefault(file.stem, {})[mesh_format] = np.array([low, high])
+    shared = [box for box in boxes.values() if len(box) == 3]
+    assert shared
+    for box in shared:
+        for mesh_format in ("obj", "stl"):
+            assert np.abs(box[mesh_format] - box["glb"]).max() < 1e-6, boxes
+
+
+def test_mujoco_loads_the_meshes_that_are_written(conversions, tmp_path):
+    urdf, _ = rewritten(conversions("sample_arm"), "stl")
+    # MuJoCo looks for a URDF's meshes beside it.
+    for file in [urdf, *(urdf.parent / "meshes").glob("*.stl")]:
+        shutil.copy(file, tmp_path)
+    assert ask("meshes", tmp_path / urdf.name)
+
+
+def test_a_package_may_hold_the_files(conversions, tmp_path):
+    arm = source("sample_arm")
+    made = convert(arm, tmp_path, "--formats", "urdf", "--urdf-package", "arm_meshes")
+    urdf = made.directory / f"{made.asset_name}.urdf"
+    names = {element.get("filename") for element in ElementTree.parse(urdf).iter("mesh")}
+    assert names and all(name.startswith("package://arm_meshes/meshes/") for name in names)
+    # Read again, with the asset's folder as the package's.
+    done = run("convert", urdf, "-o", tmp_path / "again", "--package", f"arm_meshes={made.directory}", "--strict", "--formats", "urdf")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_urdf_does_not_take_the_place_of_the_one_it_is_made_from(tmp_path):
+    folder = tmp_path / "sample_arm"
+    shutil.copytree(ROOT / "examples" / "sample_arm", folder)
+    text = (folder / "urdf" / "sample_arm.urdf").read_text()
+    (folder / "sample_arm.urdf").write_text(text)
+    done = run("convert", folder / "sample_arm.urdf", "-o", tmp_path, "--formats", "urdf", "--package", f"sample_arm={folder}")
+    assert done.returncode == 1 and "output-unwritable" in done.stderr, done.stderr
+    assert (folder / "sample_arm.urdf").read_text() == text
+
+
+@pytest.mark.parametrize("asset", ["entry", "glb"])
+def test_an_asset_becomes_the_urdf_that_it_was_made_from(converted, asset):
+    assert_same(converted, from_asset(getattr(converted, asset)))

@@ -1,0 +1,128 @@
+"""What Pinocchio and MuJoCo make of a URDF, beside what they make of another one of the same robot; asked through worker.py, in the Python
+of `.test-env/urdf`."""
+
+import xml.etree.ElementTree as ElementTree
+import zlib
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+
+#: How many poses are compared.
+POSES = 5
+
+
+def chance(name, pose):
+    """A generator that depends on a joint's name and the pose alone: joints may stand in another order."""
+    return np.random.default_rng([zlib.crc32(name.encode()), pose])
+
+
+def apart(a, b):
+    """The largest difference of numbers, as a share of the largest where that is above one."""
+    return float(np.abs(a - b).max() / max(1.0, np.abs(a).max())) if np.size(a) else 0.0
+
+
+# ---- Pinocchio ----------------------------------------------------------------------------------------------------------------
+
+
+def velocity(model, pose):
+    """Where each joint goes from its zero."""
+    q = np.zeros(model.nv)
+    for index in range(1, model.njoints):
+        joint = model.joints[index]
+        q[joint.idx_v : joint.idx_v + joint.nv] = chance(model.names[index], pose).uniform(-1, 1, joint.nv)
+    return q
+
+
+def in_pinocchio(original, written):
+    """The largest differences of frames and of mass matrices. `None` if Pinocchio does not take the original."""
+    try:
+        a = pin.buildModelFromUrdf(original)
+    except Exception:  # noqa: BLE001 - whatever it says: there is nothing to compare with
+        pin.buildModelFromUrdf(written)
+        return None
+    b = pin.buildModelFromUrdf(written)
+    names = list(a.names)
+    assert sorted(names) == sorted(b.names), sorted({*names} ^ {*b.names})
+    frames = [frame.name for frame in a.frames if frame.type == pin.FrameType.BODY]
+    of = lambda model, name: [model.joints[model.getJointId(name)].idx_v + k for k in range(model.joints[model.getJointId(name)].nv)]
+    orders = [[index for name in names[1:] for index in of(model, name)] for model in (a, b)]
+    in_frames, in_masses = 0.0, 0.0
+    for pose in range(POSES):
+        placed, masses = [], []
+        for model, order in zip((a, b), orders, strict=True):
+            data = model.createData()
+            q = pin.integrate(model, pin.neutral(model), velocity(model, pose))
+            pin.framesForwardKinematics(model, data, q)
+            placed.append(np.array([data.oMf[model.getFrameId(name, pin.FrameType.BODY)].homogeneous for name in frames]))
+            mass = pin.crba(model, data, q)
+            mass = np.triu(mass) + np.triu(mass, 1).T
+            masses.append(mass[np.ix_(order, order)])
+        in_frames = max(in_frames, apart(*placed))
+        in_masses = max(in_masses, apart(*masses))
+    ranges = [
+        np.array([side[order] for side in (m.lowerPositionLimit, m.upperPositionLimit, m.effortLimit, m.velocityLimit) if m.nq == m.nv])
+        for m, order in zip((a, b), orders, strict=True)
+    ]
+    return {"frames": in_frames, "masses": in_masses, "links": len(frames), "joints": len(names) - 1, "ranges": apart(*ranges)}
+
+
+# ---- MuJoCo -------------------------------------------------------------------------------------------------------------------
+
+
+#: The types of joints with one degree of freedom.
+SINGLE = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+
+
+def bare(urdf):
+    """The text of a URDF without what is seen and what collides, whose files MuJoCo does not all read, every link a body of its own."""
+    root = ElementTree.parse(urdf).getroot()
+    for link in root.iter("link"):
+        for shape in [*link.findall("visual"), *link.findall("collision")]:
+            link.remove(shape)
+    own = ElementTree.SubElement(root, "mujoco")
+    ElementTree.SubElement(own, "compiler", fusestatic="false", balanceinertia="true", boundmass="1e-3", boundinertia="1e-6")
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def in_mujoco(original, written):
+    """The same of MuJoCo."""
+    try:
+        a = mujoco.MjModel.from_xml_string(bare(original))
+    except (ValueError, ElementTree.ParseError):
+        return None
+    b = mujoco.MjModel.from_xml_string(bare(written))
+    bodies = [a.body(index).name for index in range(a.nbody)]
+    assert sorted(bodies) == sorted(b.body(index).name for index in range(b.nbody)), bodies
+    names = [a.joint(index).name for index in range(a.njnt)]
+    assert sorted(names) == sorted(b.joint(index).name for index in range(b.njnt)), names
+    single = [name for name in names if int(a.joint(name).type[0]) in SINGLE]
+    differences = {"frames": 0.0, "masses": 0.0}
+    for pose in range(POSES):
+        placed, masses = [], []
+        for model in (a, b):
+            data = mujoco.MjData(model)
+            for name in single:
+                data.joint(name).qpos[0] = chance(name, pose).uniform(-1, 1)
+            mujoco.mj_forward(model, data)
+            placed.append(np.array([[*data.body(name).xpos, *data.body(name).xmat] for name in bodies]))
+            mass = np.zeros((model.nv, model.nv))
+            if model.nv:
+                mujoco.mj_fullM(model, data, mass)
+            order = [model.joint(name).dofadr[0] for name in single]
+            masses.append(mass[np.ix_(order, order)])
+        differences["frames"] = max(differences["frames"], apart(*placed))
+        differences["masses"] = max(differences["masses"], apart(*masses))
+    ranges = [np.array([[*model.joint(name).range, model.joint(name).limited[0]] for name in single]) for model in (a, b)]
+    return differences | {"links": len(bodies), "joints": len(single), "ranges": apart(*ranges)}
+
+
+def meshes(written):
+    """The boxes around MuJoCo's geometry of a URDF with its own mesh files, by mesh."""
+    model = mujoco.MjModel.from_xml_path(written)
+    vertices = lambda mesh: model.mesh_vert[model.mesh_vertadr[mesh] : model.mesh_vertadr[mesh] + model.mesh_vertnum[mesh]]
+    return {model.mesh(mesh).name: np.ptp(vertices(mesh), axis=0).tolist() for mesh in range(model.nmesh)}
+
+
+def answer(what, *arguments):
+    return {"pinocchio": in_pinocchio, "mujoco": in_mujoco, "meshes": meshes}[what](*arguments)
