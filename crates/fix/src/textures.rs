@@ -9,6 +9,7 @@ use image::{DynamicImage, ImageFormat};
 use openusd::sdf::AssetPath;
 use urdf_usd_stage::{Value, asset_bytes};
 
+use super::instances::Library;
 use super::notes::Notes;
 use super::scene::{Node, Scene};
 
@@ -16,7 +17,12 @@ use super::scene::{Node, Scene};
 const MOST_PIXELS: u64 = 1 << 28;
 
 /// Copies every file that an attribute names into `files`, and names the copy instead; returns where they were.
-pub fn collect(scene: &mut Scene, files: &mut BTreeMap<PathBuf, Vec<u8>>, notes: &mut Notes) -> Vec<PathBuf> {
+pub fn collect(
+    scene: &mut Scene,
+    library: &mut Library,
+    files: &mut BTreeMap<PathBuf, Vec<u8>>,
+    notes: &mut Notes,
+) -> Vec<PathBuf> {
     let mut copies = Copies { files, by_source: HashMap::new() };
     for node in &mut scene.nodes {
         of_node(node, &mut copies, notes);
@@ -28,6 +34,11 @@ pub fn collect(scene: &mut Scene, files: &mut BTreeMap<PathBuf, Vec<u8>>, notes:
         }
     }
     scene.variants = variants;
+    for shelf in [&mut library.prototypes, &mut library.materials] {
+        for node in &mut shelf.scene.nodes {
+            of_node(node, &mut copies, notes);
+        }
+    }
     copies.by_source.into_keys().map(PathBuf::from).collect()
 }
 
