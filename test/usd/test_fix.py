@@ -138,7 +138,8 @@ class Meaning:
                 material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
                 surface = material.ComputeSurfaceSource()[0] if material else None
                 color = surface.GetInput("diffuseColor").Get() if surface else None
-                shown = UsdGeom.PrimvarsAPI(prim).FindPrimvarWithInheritance("displayColor").Get()
+                shown = UsdGeom.PrimvarsAPI(prim).FindPrimvarWithInheritance("displayColor")
+                shown = shown.Get() if shown else None
                 found[str(prim.GetPath())] = (material.GetPrim().GetName() if material else None, color, shown)
         return found
 

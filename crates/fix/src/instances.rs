@@ -142,7 +142,7 @@ pub fn share(mut scenes: Vec<(&mut Scene, &mut Notes)>) -> Library {
         for index in instances {
             scene.nodes[index].children.clear();
         }
-        scene.sweep();
+        scene.arrange(scene.in_order());
     }
     library
 }

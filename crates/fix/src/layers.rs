@@ -94,6 +94,27 @@ fn home(scene: &Scene, index: usize) -> About {
     }
 }
 
+/// Brings prims in the order that composing the layers brings: those that the weakest layer names come first.
+pub fn arrange(scene: &mut Scene) {
+    // The weakest layer that names each prim: that of its own, or of one below it.
+    let mut weakest: Vec<About> = (0..scene.nodes.len())
+        .map(|index| Some(home(scene, index)).filter(|home| !matches!(home, About::Vendor(_))).unwrap_or(About::Ros))
+        .collect();
+    let order = scene.in_order();
+    for &index in order.iter().rev() {
+        if let Some(parent) = scene.nodes[index].parent {
+            weakest[parent] = weakest[parent].max(weakest[index]);
+        }
+    }
+    let sorted = |indices: &mut Vec<usize>| indices.sort_by_key(|&index| std::cmp::Reverse(weakest[index]));
+    for index in order.iter().copied() {
+        sorted(&mut scene.nodes[index].children);
+    }
+    let mut roots: Vec<usize> = order.into_iter().filter(|&index| scene.nodes[index].parent.is_none()).collect();
+    sorted(&mut roots);
+    scene.arrange(roots.into_iter().flat_map(|root| scene.subtree(root)).collect());
+}
+
 /// Whether a property or applied schema belongs into another layer than the one that defines its prim.
 pub fn stands_apart(name: &str) -> bool {
     About::of(name).is_some()
@@ -153,6 +174,14 @@ fn has_arrays(node: &Node) -> bool {
 pub fn write(scene: &Scene, library: &Library, files: &mut BTreeMap<PathBuf, Vec<u8>>, notes: &mut Notes) -> Result<(), Error> {
     let name = scene.name().to_owned();
     let mut writer = Writer { name, layers: BTreeMap::new(), geometries: Geometries::default(), shelf: None };
+    for (about, shelf) in [(About::Instances, &library.prototypes), (About::InstanceMaterials, &library.materials)] {
+        writer.shelf = Some(about);
+        // The first is the scope that holds them.
+        for index in shelf.scene.in_order().into_iter().filter(|_| shelf.scene.nodes.len() > 1) {
+            writer.prim(&shelf.scene, index, &shelf.scene.nodes[index].path, None);
+        }
+    }
+    writer.shelf = None;
     let varying = varying(scene, notes);
     let placed: HashSet<&String> = varying.keys().collect();
     for index in scene.in_order() {
@@ -184,13 +213,6 @@ pub fn write(scene: &Scene, library: &Library, files: &mut BTreeMap<PathBuf, Vec
                 let inside = node.path.strip_prefix(path).unwrap_or_default().trim_start_matches('/');
                 writer.prim(of_variant, index, &format!("{start}{inside}"), known.common.as_ref());
             }
-        }
-    }
-    for (about, shelf) in [(About::Instances, &library.prototypes), (About::InstanceMaterials, &library.materials)] {
-        writer.shelf = Some(about);
-        // The first is the scope that holds them.
-        for index in shelf.scene.in_order().into_iter().filter(|_| shelf.scene.nodes.len() > 1) {
-            writer.prim(&shelf.scene, index, &shelf.scene.nodes[index].path, None);
         }
     }
     writer.finish(scene, files)

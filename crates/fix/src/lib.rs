@@ -103,15 +103,16 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
         let other = mended(&other, entry, &mut of_variant)?;
         others.push((choice, other, of_variant));
     }
-    let all = others.iter_mut().map(|(_, other, of_variant)| (other, of_variant));
-    let mut library = instances::share(std::iter::once((&mut scene, &mut notes)).chain(all).collect());
+    let mut files = BTreeMap::new();
+    let scenes = std::iter::once(&mut scene).chain(others.iter_mut().map(|(_, other, _)| other));
+    used.extend(textures::collect(scenes, &mut files, &mut notes));
+    let scenes = others.iter_mut().map(|(_, other, of_variant)| (other, of_variant));
+    let library = instances::share(std::iter::once((&mut scene, &mut notes)).chain(scenes).collect());
     for (choice, other, of_variant) in others {
         variants::keep(&mut scene, &choice, other);
         // What is to be said of the other variants' prims has been said of the same ones here, or is said of what differs.
         notes.of_variant(&choice, of_variant);
     }
-    let mut files = BTreeMap::new();
-    used.extend(textures::collect(&mut scene, &mut library, &mut files, &mut notes));
     used.sort();
     used.dedup();
     let name = scene.name().to_owned();
@@ -166,5 +167,6 @@ fn mended(stage: &Stage, entry: &Path, notes: &mut Notes) -> Result<Scene, Error
     vendors::translate(&mut scene, notes);
     metadata::settle(&mut scene, stage, notes);
     instances::keep(&mut scene, stage, notes);
+    layers::arrange(&mut scene);
     Ok(scene)
 }

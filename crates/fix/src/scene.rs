@@ -321,9 +321,8 @@ impl Scene {
         index
     }
 
-    /// Forgets what hangs on no root prim any more; the rest is in order again.
-    pub fn sweep(&mut self) {
-        let order = self.in_order();
+    /// Brings the nodes in an order, parents before their children, and forgets those that are not in it.
+    pub fn arrange(&mut self, order: Vec<usize>) {
         let root = self.nodes[self.root].path.clone();
         let mut nodes: Vec<Option<Node>> = std::mem::take(&mut self.nodes).into_iter().map(Some).collect();
         self.by_path.clear();
