@@ -259,6 +259,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_say_the_layer() {
+        for (name, kind) in [
+            ("PhysicsLimitAPI:rotX", Some(Holds::Physics)),
+            ("physics:mass", Some(Holds::Physics)),
+            ("drive:angular:physics:stiffness", Some(Holds::Physics)),
+            ("state:angular:physics:position", Some(Holds::Physics)),
+            ("limit:mine", None),
+            ("ExtendedPhysicsMimicAPI", Some(Holds::ExtendedPhysics)),
+            ("ext_physics:mimic:offset", Some(Holds::ExtendedPhysics)),
+            ("RosTopicAPI", Some(Holds::Ros)),
+            ("ros:topic:name", Some(Holds::Ros)),
+            ("physxRigidBody:linearDamping", Some(Holds::Vendor)),
+            ("NewtonMimicAPI", Some(Holds::Vendor)),
+            ("MaterialBindingAPI", None),
+            ("points", None),
+        ] {
+            assert_eq!(holds(name), kind, "{name}");
+        }
+    }
+
+    #[test]
     fn vendors_are_told_by_whole_words() {
         for name in
             ["PhysxRigidBodyAPI", "PhysxSchemaJointAPI", "NewtonMimicAPI", "MjcActuator", "OmniGraphNode", "IsaacRobotAPI"]
