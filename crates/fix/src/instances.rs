@@ -59,7 +59,12 @@ pub fn keep(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
                 "the instance holds more than shapes that are seen, so its prims are written one by one",
             );
         } else {
-            scene.nodes[index].is_instance = true;
+            let node = &mut scene.nodes[index];
+            node.is_instance = true;
+            if node.type_name.is_empty() {
+                // What its prototype is.
+                "Xform".clone_into(&mut node.type_name);
+            }
         }
     }
 }

@@ -162,8 +162,7 @@ fn materials_in_instances_come_with_them() {
         "class \"_wheel\" {{\ndef Mesh \"tyre\" (prepend apiSchemas = [\"MaterialBindingAPI\"]) {{\n{SQUARE}\
          rel material:binding = </robot/red>\n}}\n}}\n"
     );
-    let instance =
-        |name: &str, class: &str| format!("def Xform \"{name}\" (instanceable = true\ninherits = <{class}>) {{\n}}\n");
+    let instance = |name: &str, class: &str| format!("def \"{name}\" (instanceable = true\ninherits = <{class}>) {{\n}}\n");
     let mended = mended(&format!(
         "{wheel}def Xform \"robot\" {{\n{}{}{}}}",
         material("red", "/robot"),
