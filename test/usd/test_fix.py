@@ -107,16 +107,48 @@ class Meaning:
         """The points of each form in the world, in metres, by path."""
         found = {}
         for prim in self.prims:
-            place = self.place(prim)
-            if prim.IsA(UsdGeom.PointBased):
-                points = np.array(UsdGeom.PointBased(prim).GetPointsAttr().Get() or np.zeros((0, 3)), float)
-            elif prim.IsA(UsdGeom.Gprim):
-                low, high = UsdGeom.Boundable.ComputeExtentFromPlugins(UsdGeom.Boundable(prim), Usd.TimeCode.Default())
-                points = np.array(list(itertools.product(*zip(low, high))))
-            else:
-                continue
-            found[str(prim.GetPath())] = points @ place[:3, :3].T + place[:3, 3]
+            if prim.IsA(UsdGeom.Gprim):
+                place = self.place(prim)
+                found[str(prim.GetPath())] = self.points(prim) @ place[:3, :3].T + place[:3, 3]
         return found
+
+    def copies(self):
+        """The points of all copies of each point instancer in the world, in metres, as OpenUSD puts them in place."""
+        found = {}
+        for prim in self.prims:
+            if not prim.IsA(UsdGeom.PointInstancer):
+                continue
+            instancer, time, all_points = UsdGeom.PointInstancer(prim), Usd.TimeCode.Default(), []
+            placed = instancer.ComputeInstanceTransformsAtTime(time, time, UsdGeom.PointInstancer.IncludeProtoXform)
+            for matrix, index in zip(placed, instancer.GetProtoIndicesAttr().Get()):
+                prototype = self.stage.GetPrimAtPath(instancer.GetPrototypesRel().GetTargets()[index])
+                for part in Usd.PrimRange(prototype):
+                    if part.IsA(UsdGeom.Gprim):
+                        points = self.points(part)
+                        place = self.place(prim) @ np.array(matrix).T @ np.array(self.cache.ComputeRelativeTransform(part, prototype)[0]).T
+                        all_points.append(points @ place[:3, :3].T + place[:3, 3])
+            found[str(prim.GetPath())] = np.vstack(all_points)
+        return found
+
+    def looks(self):
+        """The material that is bound to each form and each subset of its faces, by name, and its colour."""
+        found = {}
+        for prim in self.prims:
+            if prim.IsA(UsdGeom.Gprim) or prim.IsA(UsdGeom.Subset):
+                material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
+                surface = material.ComputeSurfaceSource()[0] if material else None
+                color = surface.GetInput("diffuseColor").Get() if surface else None
+                shown = UsdGeom.PrimvarsAPI(prim).FindPrimvarWithInheritance("displayColor")
+                shown = shown.Get() if shown else None
+                found[str(prim.GetPath())] = (material.GetPrim().GetName() if material else None, color, shown)
+        return found
+
+    def points(self, prim):
+        """The points of a form in its own coordinates; of one that is given by numbers, the corners around it."""
+        if prim.IsA(UsdGeom.PointBased):
+            return np.array(UsdGeom.PointBased(prim).GetPointsAttr().Get() or np.zeros((0, 3)), float)
+        low, high = UsdGeom.Boundable.ComputeExtentFromPlugins(UsdGeom.Boundable(prim), Usd.TimeCode.Default())
+        return np.array(list(itertools.product(*zip(low, high))))
 
     def volumes(self):
         """The signed volume of each mesh: its sign is that of the winding."""
@@ -142,6 +174,12 @@ class Meaning:
 def rotation(quaternion):
     quaternion = Gf.Quatd(quaternion.GetReal(), *quaternion.GetImaginary()).GetNormalized()
     return np.array(Gf.Matrix3d(Gf.Rotation(quaternion))).T
+
+
+def now(found, path):
+    """What was found of a form, or of a part of one: a mesh that recurs is below where it was."""
+    above, _, name = path.rpartition("/")
+    return next(found[p] for p in (path, f"{path}/geometry", f"{above}/geometry/{name}") if p in found)
 
 
 def schemas(prim):
@@ -172,15 +210,23 @@ def assert_same_meaning(before, after):
     for path, points in before.forms().items():
         hull = "convexHull" in (before.stage.GetPrimAtPath(path).GetAttribute("physics:approximation").Get() or "")
         if not hull and len(points):
-            assert np.allclose(points, forms[path], atol=1e-6), path
+            assert np.allclose(points, now(forms, path), atol=1e-6), path
         elif len(points):
             # A hull has few corners, and leaves points outside by 1 % of the diagonal at most.
             most = 0.01 * np.linalg.norm(points.max(0) - points.min(0))
-            assert np.allclose([points.min(0), points.max(0)], [forms[path].min(0), forms[path].max(0)], atol=most), path
+            assert np.allclose([points.min(0), points.max(0)], [now(forms, path).min(0), now(forms, path).max(0)], atol=most), path
     volumes = after.volumes()
     for path, volume in before.volumes().items():
         if "convexHull" not in (before.stage.GetPrimAtPath(path).GetAttribute("physics:approximation").Get() or ""):
-            assert volumes[path] == pytest.approx(volume, rel=1e-4, abs=1e-12), path
+            assert now(volumes, path) == pytest.approx(volume, rel=1e-4, abs=1e-12), path
+    copies = after.copies()
+    assert before.copies().keys() == copies.keys()
+    for path, points in before.copies().items():
+        assert np.allclose(points, copies[path], atol=1e-6), path
+    looks = after.looks()
+    for path, look in before.looks().items():
+        if "MaterialBindingAPI" in schemas(before.stage.GetPrimAtPath(path)) or look[0]:
+            assert now(looks, path) == look, path
 
 
 def assert_plain_transforms(stage):
@@ -236,6 +282,66 @@ def test_variants_are_kept(tmp_path):
         assert now.GetVariantNames() == variants.GetVariantNames() and now.GetVariantSelection() == variants.GetVariantSelection()
         for variant in variants.GetVariantNames():
             assert_same_meaning(Meaning(source, [(name, variant)]), Meaning(entry, [(name, variant)]))
+
+
+def test_instances_stay_instances(tmp_path):
+    entry, _ = fixed(ASSETS / "instances.usda", tmp_path)
+    stage = Usd.Stage.Open(str(entry))
+    left, right = stage.GetPrimAtPath("/robot/base/left"), stage.GetPrimAtPath("/robot/base/right")
+    assert left.IsInstance() and right.IsInstance() and stage.GetPrimAtPath("/robot/base/left/tyre").IsInstanceProxy()
+    # Of one wheel: the other has twice its size, which is in its points now.
+    assert left.GetPrototype() != right.GetPrototype()
+
+
+def test_what_recurs_is_instanced(tmp_path):
+    entry, report = fixed(ASSETS / "recurring.usda", tmp_path)
+    stage = Usd.Stage.Open(str(entry))
+    for names in (["base/bolt_0", "base/bolt_1", "base/bolt_2"], ["halves_0", "halves_1"]):
+        prims = [stage.GetPrimAtPath(f"/robot/{name}") for name in names]
+        assert all(prim.IsInstance() and prim.GetTypeName() == "Xform" for prim in prims)
+        assert len({str(prim.GetPrototype().GetPath()) for prim in prims}) == 1
+    for name in ("base/other_size", "base/bolt_2_collision", "strong/plate"):
+        prim = stage.GetPrimAtPath(f"/robot/{name}")
+        assert prim.GetTypeName() == "Mesh" and not prim.IsInstance()
+    library = Sdf.Layer.FindOrOpen(str(entry.with_name("instances.usda")))
+    assert sorted(prim.name for prim in library.GetPrimAtPath("/Instances").nameChildren) == ["bolt_0", "halves_0"]
+    strong = stage.GetPrimAtPath("/robot/strong")
+    assert strong.GetRelationship("material:binding").GetMetadata("bindMaterialAs") == "strongerThanDescendants"
+    assert strong.GetRelationship("belongsTo").IsCustom()
+    assert not [d for d in report["diagnostics"] if d["code"] == "REP158-3.5.1"]
+
+
+def test_point_instancers_stay(tmp_path):
+    entry, _ = fixed(ASSETS / "point_instancer.usda", tmp_path)
+    before, after = Meaning(ASSETS / "point_instancer.usda"), Meaning(entry)
+    leds = after.stage.GetPrimAtPath("/robot/base/panel/leds")
+    assert leds.GetTypeName() == "PointInstancer" and len(before.copies()["/robot/base/panel/leds"]) == 2 * 4 + 8
+    # All copies are in the box that it says.
+    low, high = leds.GetAttribute("extent").Get()
+    local = np.linalg.inv(after.place(leds))
+    points = after.copies()["/robot/base/panel/leds"] @ local[:3, :3].T + local[:3, 3]
+    assert (points >= np.array(low) - 1e-6).all() and (points <= np.array(high) + 1e-6).all()
+
+
+def test_masses_follow_from_colliders(tmp_path):
+    entry, report = fixed(ASSETS / "massless.usda", tmp_path)
+    before, masses = Meaning(ASSETS / "massless.usda"), Meaning(entry).masses()
+    # By hand: a box of water's density, a ball of 2 g/cm³, a tube of steel.
+    box, ball, tube = 8.0, 2000 * 4 / 3 * np.pi * 0.05**3, 7800 * np.pi * 0.02**2 * 0.1
+    moments = {
+        "base": (box, box / 12 * np.array([0.2**2 + 0.4**2, 0.1**2 + 0.4**2, 0.1**2 + 0.2**2]), (0, 5, 0)),
+        "arm": (ball, 0.4 * ball * 0.05**2 * np.ones(3), (10, 0, 0)),
+        "hand": (tube, tube * np.array([(3 * 0.02**2 + 0.1**2) / 12, 0.02**2 / 2, (3 * 0.02**2 + 0.1**2) / 12]), (0, 0, 0)),
+    }
+    for name, (mass, diagonal, centre) in moments.items():
+        place = before.place(before.stage.GetPrimAtPath(f"/robot/{name}"))
+        turn = place[:3, :3] / before.meters
+        is_mass, is_centre, is_inertia = masses[f"/robot/{name}"]
+        assert is_mass == pytest.approx(mass, rel=1e-5), name
+        assert np.allclose(is_centre, place[:3, :3] @ centre + place[:3, 3], atol=1e-6), name
+        assert np.allclose(is_inertia, turn @ np.diag(diagonal) @ turn.T, rtol=1e-4, atol=1e-6 * diagonal.max()), name
+    notes = [d["message"] for d in report["diagnostics"] if "mass and inertia of its colliders" in d["message"]]
+    assert sorted("1000 kg/m³" in note for note in notes) == [False, True], notes
 
 
 def test_vendors_have_layers_of_their_own(tmp_path):

@@ -12,14 +12,14 @@ from test_fix import Meaning, assert_plain_transforms, assert_same_meaning, fixe
 
 #: The rules that a robot still breaks when it is mended: only its author knows what would keep them.
 LEFT = {
-    "aliengo_description": {"REP158-1.3.3", "REP158-3.5.1"},  # a link without mass; meshes that recur, and are prims of their own
-    "allegro_hand_description": {"REP158-1.3.18", "REP158-3.5.1"},  # inertia that no body can have
-    "anymal_c_simple_description": {"REP158-1.3.18", "REP158-3.5.1"},
+    "aliengo_description": {"REP158-1.3.3"},  # a link without mass and collider
+    "allegro_hand_description": {"REP158-1.3.18"},  # inertia that no body can have
+    "anymal_c_simple_description": {"REP158-1.3.18"},
     "g1_description": set(),
     "irobot_create_description": set(),
     "jaco_description": {"REP158-1.3.3"},
-    "minitaur_description": {"REP158-3.5.1"},
-    "pr2_description": {"REP158-1.3.3", "REP158-1.3.18", "REP158-3.3.3", "REP158-3.5.1"},  # textures on meshes without coordinates
+    "minitaur_description": set(),
+    "pr2_description": {"REP158-1.3.3", "REP158-1.3.18", "REP158-3.3.3"},  # textures on meshes without coordinates
     "robotiq_description": set(),
     "so_arm100_description": set(),
     "ur_description": set(),

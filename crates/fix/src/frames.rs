@@ -14,6 +14,9 @@ use super::scene::{Node, Scene};
 /// How far apart two numbers may be that are the same but for rounding.
 const SAME: f64 = 1e-9;
 
+/// The last digit that counts in a length in metres, and in the entries of a rotation.
+const DIGIT: f64 = 1e-12;
+
 /// By how much, in radians, a rotation of single precision may be off.
 const PRECISE: f64 = 5e-7;
 
@@ -85,10 +88,29 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) -> Places {
     }
     for index in 0..scene.nodes.len() {
         transform(scene, index, stage, &places, notes);
-        geometry(&mut scene.nodes[index], &places.of(index), notes);
+        geometry(&mut scene.nodes[index], &rounded(&places.of(index)), notes);
         other_lengths(&mut scene.nodes[index], &places);
     }
     places
+}
+
+/// A number without what is below a step.
+fn round(x: f64, step: f64) -> f64 {
+    // By the inverse, which is exact for 1e12, so that 0.1 stays 0.1. There is no -0: it would read as something else.
+    let per_step = (1.0 / step).round();
+    let rounded = if per_step >= 1.0 { (x * per_step).round() / per_step } else { x };
+    if rounded.is_finite() { rounded + 0.0 } else { x }
+}
+
+/// A matrix without the noise of computing it, so that what is equal in the source, in different places, stays equal.
+pub fn rounded(matrix: &Matrix4<f64>) -> Matrix4<f64> {
+    let largest = matrix.fixed_view::<3, 3>(0, 0).abs().max();
+    let step = DIGIT * 10f64.powf(largest.log10().ceil());
+    let mut rounded = *matrix;
+    for (row, column) in (0..3).flat_map(|row| (0..4).map(move |column| (row, column))) {
+        rounded[(row, column)] = round(matrix[(row, column)], if column == 3 { DIGIT } else { step });
+    }
+    rounded
 }
 
 /// The rigid transform that is nearest to a matrix.
@@ -136,7 +158,7 @@ fn transform(scene: &mut Scene, index: usize, stage: &Stage, places: &Places, no
     let is_plain = !stack.resets && !stack.ops.iter().any(|op| op.is_inverse || op.is_animated) && stack.broken.is_empty();
     let is_leaf = node.has_points() || node.is_primitive();
     let scale = if node.is_primitive() {
-        left_scale(&places.of(index), places.meters, &node.path, notes)
+        left_scale(&rounded(&places.of(index)), places.meters, &node.path, notes)
     } else {
         Vector3::repeat(1.0)
     };
@@ -162,7 +184,8 @@ fn transform(scene: &mut Scene, index: usize, stage: &Stage, places: &Places, no
     }
     let node = &mut scene.nodes[index];
     node.attributes.retain(|name, _| name != "xformOpOrder" && !name.starts_with("xformOp:"));
-    let t = local.translation.vector;
+    // Equal parts of the source stay equal.
+    let t = local.translation.vector.map(|x| round(x, DIGIT));
     node.set("xformOp:translate", "double3", Value::Vec3d(gf::Vec3d { x: t.x, y: t.y, z: t.z }));
     let (type_name, value) = rotation(&local.rotation);
     node.set("xformOp:orient", type_name, value);
@@ -202,15 +225,13 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
     if node.is_primitive() {
         return;
     }
-    if node.type_name == "PointInstancer" {
-        if !Places::is_identity(affine) {
-            notes.left(
-                &node.path,
-                "a point instancer is turned or scaled with its units or above it",
-                "write its instances as prims",
-            );
+    for name in ["extent", "extentsHint"] {
+        if !Places::is_identity(affine)
+            && let Some(value) = node.attributes.get_mut(name).and_then(|attribute| attribute.value.as_mut())
+            && let Some(corners) = vectors(value)
+        {
+            *value = Value::Vec3fVec(corners.chunks_exact(2).flat_map(|pair| boxed(affine, pair[0], pair[1])).collect());
         }
-        return;
     }
     if !node.has_points() || Places::is_identity(affine) {
         return;
@@ -251,6 +272,18 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
     notes.changed(&node.path, "the points are in the link's frame and in metres now, without scale");
 }
 
+/// The box along the axes around a box that is moved.
+fn boxed(affine: &Matrix4<f64>, low: [f64; 3], high: [f64; 3]) -> [gf::Vec3f; 2] {
+    let corners = (0..8).map(|corner: usize| {
+        let at = |axis: usize| if corner >> axis & 1 == 0 { low[axis] } else { high[axis] };
+        affine.transform_point(&[at(0), at(1), at(2)].into()).coords
+    });
+    let single = |v: Vector3<f64>| gf::Vec3f { x: v.x as f32, y: v.y as f32, z: v.z as f32 };
+    let far = Vector3::repeat(f64::INFINITY);
+    let (low, high) = corners.fold((far, -far), |(low, high), corner| (low.inf(&corner), high.sup(&corner)));
+    [single(low), single(high)]
+}
+
 /// Lengths that no transform reaches.
 fn other_lengths(node: &mut Node, places: &Places) {
     if (places.meters - 1.0).abs() <= 0.0 {
@@ -275,7 +308,6 @@ fn other_lengths(node: &mut Node, places: &Places) {
     if node.type_name.ends_with("Light") {
         scale_numbers(node, &["inputs:radius", "inputs:width", "inputs:height", "inputs:length"], m);
     }
-    scale_numbers(node, &["extentsHint"], m);
 }
 
 /// Multiplies attributes that hold a number, a vector or an array of them.

@@ -1,14 +1,17 @@
 //! The mended prims in layers by function (REP-158 §1.2.1): what a property or schema is about decides where it stands.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
-use urdf_usd_stage::{Attribute, Value};
-use urdf_usd_usd::author::{self, Layer, Relationship};
+use urdf_usd_rep158::Holds;
+use urdf_usd_stage::{Attribute, Relationship, Value};
+use urdf_usd_usd::author::{self, Layer};
 use urdf_usd_usd::{crate_file, text};
 
+use super::instances::{GEOMETRY, Library, fingerprint};
 use super::notes::Notes;
-use super::scene::{Node, Scene};
+use super::scene::{Node, Origin, Scene};
 use super::{Error, vendors};
 
 /// What a layer is about. The order is that of strength.
@@ -20,6 +23,10 @@ enum About {
     Physics,
     Materials,
     Base,
+    /// The library of prototypes, which instances have as payloads.
+    Instances,
+    /// The library of the materials in prototypes.
+    InstanceMaterials,
     /// The layer of a vendor, which the entry does not include.
     Vendor(&'static str),
 }
@@ -33,6 +40,8 @@ impl About {
             Self::Physics => "physics.usda".to_owned(),
             Self::Materials => "materials.usda".to_owned(),
             Self::Base => "base.usda".to_owned(),
+            Self::Instances => "instances.usda".to_owned(),
+            Self::InstanceMaterials => "instance_materials.usda".to_owned(),
             Self::Vendor(name) => format!("{name}.usda"),
         }
     }
@@ -45,26 +54,22 @@ impl About {
             Self::Physics => "Core UsdPhysics only: bodies, joints, colliders, physics materials".to_owned(),
             Self::Materials => "Materials".to_owned(),
             Self::Base => "Prims, their transforms, and what is seen".to_owned(),
+            Self::Instances => "What instances pull in".to_owned(),
+            Self::InstanceMaterials => "The materials in instances".to_owned(),
             Self::Vendor(name) => format!("What only {name} reads"),
         }
     }
 
     /// Where a property or an applied schema belongs. `None`: where its prim is defined.
     fn of(name: &str) -> Option<Self> {
-        if let Some(vendor) = vendors::of(name) {
-            return Some(Self::Vendor(vendor));
-        }
-        let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-        if begins(&["ros:", "Ros"]) {
-            Some(Self::Ros)
-        } else if begins(&["ext_physics:", "ExtendedPhysics"]) {
-            Some(Self::ExtendedPhysics)
-        } else if begins(&["urdf:"]) {
-            Some(Self::Urdf)
-        } else if begins(&["physics:", "Physics", "drive:", "limit:", "state:"]) || name == "material:binding:physics" {
-            Some(Self::Physics)
-        } else {
-            None
+        match urdf_usd_rep158::holds(name) {
+            Some(Holds::Vendor) => vendors::of(name).map(Self::Vendor),
+            Some(Holds::Ros) => Some(Self::Ros),
+            Some(Holds::ExtendedPhysics) => Some(Self::ExtendedPhysics),
+            Some(Holds::Physics) => Some(Self::Physics),
+            _ if name == "material:binding:physics" => Some(Self::Physics),
+            _ if name.starts_with("urdf:") => Some(Self::Urdf),
+            _ => None,
         }
     }
 }
@@ -89,8 +94,34 @@ fn home(scene: &Scene, index: usize) -> About {
     }
 }
 
+/// Brings prims in the order that composing the layers brings: those that the weakest layer names come first.
+pub fn arrange(scene: &mut Scene) {
+    // The weakest layer that names each prim: that of its own, or of one below it.
+    let mut weakest: Vec<About> = (0..scene.nodes.len())
+        .map(|index| Some(home(scene, index)).filter(|home| !matches!(home, About::Vendor(_))).unwrap_or(About::Ros))
+        .collect();
+    let order = scene.in_order();
+    for &index in order.iter().rev() {
+        if let Some(parent) = scene.nodes[index].parent {
+            weakest[parent] = weakest[parent].max(weakest[index]);
+        }
+    }
+    let sorted = |indices: &mut Vec<usize>| indices.sort_by_key(|&index| std::cmp::Reverse(weakest[index]));
+    for index in order.iter().copied() {
+        sorted(&mut scene.nodes[index].children);
+    }
+    let mut roots: Vec<usize> = order.into_iter().filter(|&index| scene.nodes[index].parent.is_none()).collect();
+    sorted(&mut roots);
+    scene.arrange(roots.into_iter().flat_map(|root| scene.subtree(root)).collect());
+}
+
+/// Whether a property or applied schema belongs into another layer than the one that defines its prim.
+pub fn stands_apart(name: &str) -> bool {
+    About::of(name).is_some()
+}
+
 /// Whether an attribute of a form with points is heavy: it stands in geometries.usdc.
-fn is_heavy(name: &str) -> bool {
+pub fn is_heavy(name: &str) -> bool {
     matches!(
         name,
         "points"
@@ -124,12 +155,33 @@ fn is_heavy(name: &str) -> bool {
             | "wrap"
             | "order"
             | "knots"
+            | "protoIndices"
+            | "positions"
+            | "orientations"
+            | "orientationsf"
+            | "scales"
+            | "angularVelocities"
+            | "invisibleIds"
     ) || name.starts_with("primvars:") && name != "primvars:displayColor" && name != "primvars:displayOpacity"
 }
 
+/// Whether the form of a prim is given by arrays.
+fn has_arrays(node: &Node) -> bool {
+    node.has_points() || node.type_name == "PointInstancer"
+}
+
 /// Writes the scene's layers into `files`.
-pub fn write(scene: &Scene, files: &mut BTreeMap<PathBuf, Vec<u8>>, notes: &mut Notes) -> Result<(), Error> {
-    let mut writer = Writer { name: scene.name().to_owned(), layers: BTreeMap::new(), geometries: Geometries::default() };
+pub fn write(scene: &Scene, library: &Library, files: &mut BTreeMap<PathBuf, Vec<u8>>, notes: &mut Notes) -> Result<(), Error> {
+    let name = scene.name().to_owned();
+    let mut writer = Writer { name, layers: BTreeMap::new(), geometries: Geometries::default(), shelf: None };
+    for (about, shelf) in [(About::Instances, &library.prototypes), (About::InstanceMaterials, &library.materials)] {
+        writer.shelf = Some(about);
+        // The first is the scope that holds them.
+        for index in shelf.scene.in_order().into_iter().filter(|_| shelf.scene.nodes.len() > 1) {
+            writer.prim(&shelf.scene, index, &shelf.scene.nodes[index].path, None);
+        }
+    }
+    writer.shelf = None;
     let varying = varying(scene, notes);
     let placed: HashSet<&String> = varying.keys().collect();
     for index in scene.in_order() {
@@ -240,6 +292,8 @@ struct Writer {
     name: String,
     layers: BTreeMap<About, Layer>,
     geometries: Geometries,
+    /// The library that is written, which is one layer.
+    shelf: Option<About>,
 }
 
 /// Forms with points, each once.
@@ -262,7 +316,11 @@ struct Form {
 
 impl Writer {
     fn layer(&mut self, about: About) -> &mut Layer {
-        let name = &self.name;
+        let name = match about {
+            About::Instances => "Instances",
+            About::InstanceMaterials => "Materials",
+            _ => &self.name,
+        };
         self.layers.entry(about).or_insert_with(|| Layer::new(&about.doc(), name))
     }
 
@@ -275,8 +333,9 @@ impl Writer {
             node.schemas.clear();
             node.metadata.clear();
             node.kind = None;
+            node.origin = None;
         }
-        let is_geometry = node.has_points() && !node.attributes.keys().any(|name| is_heavy(name));
+        let is_geometry = has_arrays(&node) && !node.attributes.keys().any(|name| is_heavy(name));
         self.node(scene, index, &node, &scene.nodes[index].path, !is_geometry, true);
     }
 
@@ -290,6 +349,7 @@ impl Writer {
                 node.schemas.clear();
                 node.metadata.clear();
                 node.kind = None;
+                node.origin = None;
             }
         }
         let defines = common.is_none_or(|common| !common.has_head);
@@ -297,11 +357,12 @@ impl Writer {
     }
 
     fn node(&mut self, scene: &Scene, index: usize, node: &Node, path: &str, with_form: bool, defines: bool) {
-        let home = home(scene, index);
+        let home = self.shelf.unwrap_or_else(|| home(scene, index));
         let is_root = index == scene.root;
         let subset_of_form =
             node.type_name == "GeomSubset" && node.parent.is_some_and(|parent| scene.nodes[parent].has_points());
-        let form = if node.has_points() && with_form { self.form(scene, index, node) } else { None };
+        let form = if has_arrays(node) && with_form { self.form(scene, index, node) } else { None };
+        let in_library = self.shelf.is_some();
         {
             let layer = self.layer(home);
             let mut prim = if !defines || subset_of_form { layer.over(path) } else { layer.def(path, &node.type_name) };
@@ -315,7 +376,22 @@ impl Writer {
                 prim.metadata(key, value.clone());
             }
             if let Some(form) = &form {
-                prim.payload("./geometries.usdc", &format!("/Geometries/{form}"));
+                let form = format!("/Geometries/{form}");
+                // What is in the library is behind a payload already.
+                if in_library {
+                    prim.reference("./geometries.usdc", &form)
+                } else {
+                    prim.payload("./geometries.usdc", &form)
+                };
+            }
+            match &node.origin {
+                Some(Origin::Prototype(name)) => {
+                    prim.instanceable(true).payload("./instances.usda", &format!("/Instances/{name}"));
+                }
+                Some(Origin::Material(name)) => {
+                    prim.reference("./instance_materials.usda", &format!("/Materials/{name}"));
+                }
+                None => {}
             }
         }
         let mut schemas: BTreeMap<About, Vec<String>> = BTreeMap::new();
@@ -342,9 +418,9 @@ impl Writer {
             let about = About::of(name).unwrap_or(home);
             self.layer(about).over(path).attribute(name, authored(attribute));
         }
-        for (name, targets) in &node.relationships {
+        for (name, relationship) in &node.relationships {
             let about = About::of(name).unwrap_or(home);
-            self.layer(about).over(path).relationship(name, Relationship::to(targets.iter().map(String::as_str)));
+            self.layer(about).over(path).relationship(name, authored_relationship(relationship));
         }
     }
 
@@ -367,7 +443,8 @@ impl Writer {
                 form.push(Form { name: child.name().to_owned(), type_name: child.type_name.clone(), attributes: heavy(child) });
             }
         }
-        Some(self.geometries.name_of(form, node.name()))
+        let above = node.parent.map_or("", |parent| scene.nodes[parent].name());
+        Some(self.geometries.name_of(form, if node.name() == GEOMETRY { above } else { node.name() }))
     }
 
     fn finish(mut self, scene: &Scene, files: &mut BTreeMap<PathBuf, Vec<u8>>) -> Result<(), Error> {
@@ -375,7 +452,8 @@ impl Writer {
         let name = self.name.clone();
         let root = &scene.nodes[scene.root];
         let mut entry = Layer::new("", &name);
-        let local = self.layers.keys().filter(|about| !matches!(about, About::Vendor(_)));
+        let is_apart = |about: &About| matches!(about, About::Vendor(_) | About::Instances | About::InstanceMaterials);
+        let local = self.layers.keys().filter(|about| !is_apart(about));
         entry.sublayers(local.map(|about| format!("./{}", about.file())));
         {
             let mut prim = entry.def(&root.path, &root.type_name);
@@ -438,17 +516,14 @@ impl Geometries {
     }
 }
 
-/// A number that equal forms have in common: of their counts and a few points, which is enough to tell most apart.
+/// A number that equal forms have in common.
 fn hash(form: &[Form]) -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
     for part in form {
         (&part.name, &part.type_name).hash(&mut hasher);
         for (name, attribute) in &part.attributes {
-            (name, attribute.value.as_ref().and_then(urdf_usd_stage::array_len)).hash(&mut hasher);
-            if let Some(Value::Vec3fVec(points)) = &attribute.value {
-                points.iter().take(16).for_each(|p| [p.x, p.y, p.z].map(f32::to_bits).hash(&mut hasher));
-            }
+            name.hash(&mut hasher);
+            fingerprint(attribute.value.as_ref(), &mut hasher);
         }
     }
     hasher.finish()
@@ -470,4 +545,16 @@ fn authored(attribute: &Attribute) -> author::Attribute {
         authored = authored.metadata(key.clone(), value.clone());
     }
     attribute.connections.iter().fold(authored, |authored, source| authored.connect(source.as_str()))
+}
+
+/// A relationship as it is authored.
+fn authored_relationship(relationship: &Relationship) -> author::Relationship {
+    let mut authored = author::Relationship::to(relationship.targets.iter().map(String::as_str));
+    if relationship.is_custom {
+        authored = authored.custom();
+    }
+    for (key, value) in &relationship.metadata {
+        authored = authored.metadata(key.clone(), value.clone());
+    }
+    authored
 }

@@ -7,6 +7,8 @@
 
 pub mod codes;
 mod frames;
+mod instancers;
+mod instances;
 mod joints;
 mod layers;
 mod meshes;
@@ -92,22 +94,29 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     }
     let mut used: Vec<PathBuf> = stage.layers.iter().map(|layer| layer.path.clone()).collect();
     let mut scene = mended(&stage, entry, &mut notes)?;
+    let mut others = Vec::new();
     for choice in stage.other_variants(&options.variants) {
         let chosen = options.variants.iter().cloned().chain([choice.clone()]).collect();
         let other = open(chosen)?;
         used.extend(other.layers.iter().map(|layer| layer.path.clone()));
-        // What is to be said of the other variants' prims has been said of the same ones here, or is said of what differs.
         let mut of_variant = Notes::new(entry);
         let other = mended(&other, entry, &mut of_variant)?;
-        variants::keep(&mut scene, &choice, other);
-        notes.of_variant(&choice, of_variant);
+        others.push((choice, other, of_variant));
     }
     let mut files = BTreeMap::new();
-    used.extend(textures::collect(&mut scene, &mut files, &mut notes));
+    let scenes = std::iter::once(&mut scene).chain(others.iter_mut().map(|(_, other, _)| other));
+    used.extend(textures::collect(scenes, &mut files, &mut notes));
+    let scenes = others.iter_mut().map(|(_, other, of_variant)| (other, of_variant));
+    let library = instances::share(std::iter::once((&mut scene, &mut notes)).chain(scenes).collect());
+    for (choice, other, of_variant) in others {
+        variants::keep(&mut scene, &choice, other);
+        // What is to be said of the other variants' prims has been said of the same ones here, or is said of what differs.
+        notes.of_variant(&choice, of_variant);
+    }
     used.sort();
     used.dedup();
     let name = scene.name().to_owned();
-    layers::write(&scene, &mut files, &mut notes)?;
+    layers::write(&scene, &library, &mut files, &mut notes)?;
     Ok(Fixed { entry: PathBuf::from(format!("{name}.usda")), name, files, diagnostics: notes.finish(), used })
 }
 
@@ -151,10 +160,13 @@ fn mended(stage: &Stage, entry: &Path, notes: &mut Notes) -> Result<Scene, Error
         roots: stage.prims.iter().filter(|prim| prim.parent.is_none() && prim.is_present()).count(),
     })?;
     let places = frames::settle(&mut scene, stage, notes);
+    instancers::settle(&mut scene, &places, notes);
     joints::settle(&mut scene, stage, &places, notes);
     physics::settle(&mut scene, stage, &places, notes);
     meshes::hulls(&mut scene, notes);
     vendors::translate(&mut scene, notes);
     metadata::settle(&mut scene, stage, notes);
+    instances::keep(&mut scene, stage, notes);
+    layers::arrange(&mut scene);
     Ok(scene)
 }

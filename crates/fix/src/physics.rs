@@ -1,20 +1,21 @@
 //! Bodies, masses, colliders, contact materials, articulations (REP-158 §1.3).
 
-use nalgebra::{Quaternion, UnitQuaternion};
+use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 use openusd::gf;
 use urdf_usd_stage::{Stage, Value, numbers};
 
 use super::frames::{Places, scale_numbers};
 use super::joints::turned;
 use super::notes::Notes;
-use super::scene::Scene;
+use super::scene::{Node, Scene};
 
 /// Takes physics to the new frames and units, and authors what is missing.
-pub fn settle(scene: &mut Scene, _stage: &Stage, places: &Places, notes: &mut Notes) {
+pub fn settle(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
     for index in 0..scene.nodes.len() {
         mass(scene, index, places, notes);
         world(scene, index, places);
     }
+    weigh(scene, stage, places, notes);
     articulations(scene, notes);
     colliders(scene, notes);
     contacts(scene, notes);
@@ -68,16 +69,54 @@ fn mass(scene: &mut Scene, index: usize, places: &Places, notes: &mut Notes) {
         notes.changed(&node.path, "the principal axes of inertia are authored now: those of the body");
     }
     scale_numbers(node, &["physics:velocity"], m);
-    if node.is_body() && !node.number("physics:mass").is_some_and(|mass| mass > 0.0) {
-        notes.left(
-            &node.path,
-            "the body has no mass, so each program computes another one",
-            "author physics:mass, in kg, and the inertia",
-        );
-    }
     if node.is_body() && node.number("physics:mass").is_some() && !node.has("PhysicsMassAPI") {
         node.apply("PhysicsMassAPI");
         notes.changed(&node.path, "PhysicsMassAPI is applied now where a mass is authored");
+    }
+}
+
+/// Gives bodies without a mass the one that UsdPhysics computes of their colliders, with centre and inertia.
+fn weigh(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
+    let has_mass = |node: &Node| node.number("physics:mass").is_some_and(|mass| mass > 0.0);
+    if scene.nodes.iter().all(|node| !node.is_body() || has_mass(node)) {
+        return;
+    }
+    // What can't be read as a robot has no masses that could be computed.
+    let computed = urdf_usd_usd::body_masses(stage).unwrap_or_default();
+    for index in 0..scene.nodes.len() {
+        let node = &mut scene.nodes[index];
+        if !node.is_body() || has_mass(node) {
+            continue;
+        }
+        let known = computed.iter().find(|known| stage[known.prim].path == node.path);
+        let Some(known) = known.filter(|known| known.inertial.mass > 0.0) else {
+            notes.left(
+                &node.path,
+                "the body has no mass, so each program computes another one",
+                "author physics:mass, in kg, and the inertia",
+            );
+            continue;
+        };
+        let here = places.is[index].inverse() * known.inertial.origin;
+        let turn = here.rotation.to_rotation_matrix().into_inner();
+        let (moments, axes) = urdf_usd_robot::principal_axes(&(turn * known.inertial.inertia * turn.transpose()));
+        let single = |v: Vector3<f64>| Value::Vec3f(gf::Vec3f { x: v.x as f32, y: v.y as f32, z: v.z as f32 });
+        let q = axes.into_inner();
+        node.apply("PhysicsMassAPI");
+        node.set("physics:mass", "float", Value::Float(known.inertial.mass as f32));
+        node.set("physics:centerOfMass", "point3f", single(here.translation.vector));
+        node.set("physics:diagonalInertia", "float3", single(moments));
+        node.set(
+            "physics:principalAxes",
+            "quatf",
+            Value::Quatf(gf::Quatf { w: q.w as f32, x: q.i as f32, y: q.j as f32, z: q.k as f32 }),
+        );
+        let density = if known.is_assumed {
+            format!("{} kg/m³, which UsdPhysics assumes where no density is given: author the true mass", urdf_usd_usd::DENSITY)
+        } else {
+            "the density or masses that the asset gives".to_owned()
+        };
+        notes.changed(&node.path, format!("the body has the mass and inertia of its colliders now, computed with {density}"));
     }
 }
 
@@ -105,7 +144,7 @@ fn articulations(scene: &mut Scene, notes: &mut Notes) {
 }
 
 /// The purpose that a prim has: its own, or the nearest that is authored above.
-fn purpose(scene: &Scene, index: usize) -> String {
+pub fn purpose(scene: &Scene, index: usize) -> String {
     let authored =
         scene.upwards(index).find_map(|above| scene.nodes[above].text("purpose").filter(|purpose| *purpose != "default"));
     authored.unwrap_or("default").to_owned()
@@ -164,9 +203,9 @@ fn split(scene: &mut Scene, index: usize, notes: &mut Notes) {
     collider.schemas = schemas;
     collider.set_uniform("purpose", "token", Value::Token("guide".into()));
     for node in &mut scene.nodes {
-        for (name, targets) in &mut node.relationships {
+        for (name, relationship) in &mut node.relationships {
             if name.contains("filteredPairs") || name.starts_with("collection:") && name.contains("collider") {
-                targets.iter_mut().filter(|target| **target == was).for_each(|target| target.clone_from(&is));
+                relationship.targets.iter_mut().filter(|target| **target == was).for_each(|target| target.clone_from(&is));
             }
         }
     }
@@ -211,7 +250,7 @@ fn contacts(scene: &mut Scene, notes: &mut Notes) {
         });
         let node = &mut scene.nodes[index];
         node.apply("MaterialBindingAPI");
-        node.relationships.insert("material:binding:physics".to_owned(), vec![material]);
+        node.point("material:binding:physics", material);
         notes.changed(&node.path, "the collider has a contact material bound for physics now");
     }
 }
@@ -230,7 +269,7 @@ fn default_material(scene: &mut Scene) -> usize {
 }
 
 /// A contact material says all that there is to say; what it does not is what UsdPhysics means by saying nothing.
-fn complete(node: &mut super::scene::Node, notes: &mut Notes) {
+fn complete(node: &mut Node, notes: &mut Notes) {
     for name in ["physics:staticFriction", "physics:dynamicFriction", "physics:restitution"] {
         if node.value(name).is_none() {
             node.set(name, "float", Value::Float(0.0));

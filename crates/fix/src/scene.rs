@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use urdf_usd_stage::{Attribute, Prim, PrimId, Specifier, Stage, Value};
+use urdf_usd_stage::{Attribute, Prim, PrimId, Relationship, Specifier, Stage, Value};
 
 use super::notes::Notes;
 
@@ -24,7 +24,20 @@ pub struct Node {
     pub schemas: Vec<String>,
     pub metadata: BTreeMap<String, Value>,
     pub attributes: BTreeMap<String, Attribute>,
-    pub relationships: BTreeMap<String, Vec<String>>,
+    pub relationships: BTreeMap<String, Relationship>,
+    /// Whether it is an instance, so that what stands below it is shared.
+    pub is_instance: bool,
+    /// Where all that it holds comes from, but for what is said here.
+    pub origin: Option<Origin>,
+}
+
+/// Where what a prim holds comes from: the name of something in the library of instances.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It is an instance of this prototype.
+    Prototype(String),
+    /// It is this material.
+    Material(String),
 }
 
 /// What is different of a prim and all below it in the variants of a set.
@@ -51,6 +64,45 @@ pub struct Scene {
 }
 
 impl Node {
+    /// A prim of which nothing is said yet.
+    pub fn new(path: String, type_name: &str, source: PrimId) -> Self {
+        Self {
+            path,
+            source,
+            parent: None,
+            children: Vec::new(),
+            type_name: type_name.to_owned(),
+            kind: None,
+            is_active: true,
+            schemas: Vec::new(),
+            metadata: BTreeMap::new(),
+            attributes: BTreeMap::new(),
+            relationships: BTreeMap::new(),
+            is_instance: false,
+            origin: None,
+        }
+    }
+
+    /// The paths that its relationships and connections lead to.
+    pub fn leads_to(&self) -> impl Iterator<Item = &str> {
+        let targets = self.relationships.values().flat_map(|relationship| &relationship.targets);
+        targets.chain(self.attributes.values().flat_map(|attribute| &attribute.connections)).map(String::as_str)
+    }
+
+    /// Has what leads to `was`, or to what is below it, lead to `is` instead.
+    pub fn redirect(&mut self, was: &str, is: &str) {
+        let targets = self.relationships.values_mut().flat_map(|relationship| &mut relationship.targets);
+        for path in targets.chain(self.attributes.values_mut().flat_map(|attribute| &mut attribute.connections)) {
+            moved(path, was, is);
+        }
+    }
+
+    /// Moves it, with what it leads to, from `was` or below it to `is`.
+    pub fn relocate(&mut self, was: &str, is: &str) {
+        moved(&mut self.path, was, is);
+        self.redirect(was, is);
+    }
+
     /// Whether nothing of it is different in another scene.
     pub fn says_the_same(&self, other: &Self) -> bool {
         self.has_the_same_head(other) && self.attributes == other.attributes && self.relationships == other.relationships
@@ -58,8 +110,8 @@ impl Node {
 
     /// The same, but for properties.
     pub fn has_the_same_head(&self, other: &Self) -> bool {
-        (&self.type_name, &self.kind, self.is_active, &self.schemas, &self.metadata)
-            == (&other.type_name, &other.kind, other.is_active, &other.schemas, &other.metadata)
+        (&self.type_name, &self.kind, self.is_active, &self.schemas, &self.metadata, &self.origin)
+            == (&other.type_name, &other.kind, other.is_active, &other.schemas, &other.metadata, &other.origin)
     }
 
     /// Its own name.
@@ -94,7 +146,12 @@ impl Node {
     }
 
     pub fn targets(&self, name: &str) -> &[String] {
-        self.relationships.get(name).map_or(&[], Vec::as_slice)
+        self.relationships.get(name).map_or(&[], |relationship| &relationship.targets)
+    }
+
+    /// Has a relationship lead to one prim; one that is there keeps its metadata.
+    pub fn point(&mut self, name: &str, target: String) {
+        self.relationships.entry(name.to_owned()).or_default().targets = vec![target];
     }
 
     /// Gives an attribute a value; one that is there keeps its type's flags and metadata.
@@ -133,6 +190,11 @@ impl Node {
         )
     }
 
+    /// Whether it has a form, by points, by numbers or by many copies.
+    pub fn has_form(&self) -> bool {
+        self.has_points() || self.is_primitive() || self.type_name == "PointInstancer"
+    }
+
     /// Whether its form is given by a few numbers.
     pub fn is_primitive(&self) -> bool {
         matches!(
@@ -144,6 +206,13 @@ impl Node {
     /// Whether it looks along an axis of its own, which must not be turned.
     pub fn looks(&self) -> bool {
         self.type_name == "Camera" || self.type_name.ends_with("Light")
+    }
+}
+
+/// Has a path that is at `was`, or below it, or a property of these, begin with `is` instead.
+fn moved(path: &mut String, was: &str, is: &str) {
+    if path.strip_prefix(was).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.'])) {
+        path.replace_range(..was.len(), is);
     }
 }
 
@@ -198,11 +267,7 @@ impl Scene {
                 }
             }
             scene.nodes.push(Node {
-                path: prim.path.clone(),
-                source: id,
                 parent,
-                children: Vec::new(),
-                type_name: prim.type_name.clone(),
                 kind: prim.kind.clone(),
                 is_active: prim.is_active,
                 schemas: prim.schemas.clone(),
@@ -212,7 +277,12 @@ impl Scene {
                     .iter()
                     .map(|(name, attribute)| (name.clone(), Attribute { sites: Vec::new(), ..attribute.clone() }))
                     .collect(),
-                relationships: prim.relationships.iter().map(|(name, rel)| (name.clone(), rel.targets.clone())).collect(),
+                relationships: prim
+                    .relationships
+                    .iter()
+                    .map(|(name, relationship)| (name.clone(), Relationship { sites: Vec::new(), ..relationship.clone() }))
+                    .collect(),
+                ..Node::new(prim.path.clone(), &prim.type_name, id)
             });
         }
         scene.root = nodes[root.0]?;
@@ -234,24 +304,35 @@ impl Scene {
         if let Some(index) = self.at(&path) {
             return index;
         }
-        let index = self.nodes.len();
         let source = self.nodes[parent].source;
-        self.by_path.insert(path.clone(), index);
-        self.nodes[parent].children.push(index);
-        self.nodes.push(Node {
-            path,
-            source,
-            parent: Some(parent),
-            children: Vec::new(),
-            type_name: type_name.to_owned(),
-            kind: None,
-            is_active: true,
-            schemas: Vec::new(),
-            metadata: BTreeMap::new(),
-            attributes: BTreeMap::new(),
-            relationships: BTreeMap::new(),
-        });
+        self.put(Node::new(path, type_name, source))
+    }
+
+    /// Adds a prim below the one that its path says.
+    pub fn put(&mut self, mut node: Node) -> usize {
+        let index = self.nodes.len();
+        node.parent = node.path.rsplit_once('/').and_then(|(above, _)| self.at(above));
+        node.children.clear();
+        if let Some(parent) = node.parent {
+            self.nodes[parent].children.push(index);
+        }
+        self.by_path.insert(node.path.clone(), index);
+        self.nodes.push(node);
         index
+    }
+
+    /// Brings the nodes in an order, parents before their children, and forgets those that are not in it.
+    pub fn arrange(&mut self, order: Vec<usize>) {
+        let root = self.nodes[self.root].path.clone();
+        let mut nodes: Vec<Option<Node>> = std::mem::take(&mut self.nodes).into_iter().map(Some).collect();
+        self.by_path.clear();
+        for index in order {
+            if let Some(node) = nodes[index].take() {
+                self.put(node);
+            }
+        }
+        self.root = self.at(&root).unwrap_or_default();
+        self.selections.retain(|(path, _), _| self.by_path.contains_key(path));
     }
 
     /// A name below a prim that is not taken.

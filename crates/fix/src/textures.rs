@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use image::{DynamicImage, ImageFormat};
 use openusd::sdf::AssetPath;
@@ -16,18 +15,15 @@ use super::scene::{Node, Scene};
 const MOST_PIXELS: u64 = 1 << 28;
 
 /// Copies every file that an attribute names into `files`, and names the copy instead; returns where they were.
-pub fn collect(scene: &mut Scene, files: &mut BTreeMap<PathBuf, Vec<u8>>, notes: &mut Notes) -> Vec<PathBuf> {
+pub fn collect<'a>(
+    scenes: impl Iterator<Item = &'a mut Scene>,
+    files: &mut BTreeMap<PathBuf, Vec<u8>>,
+    notes: &mut Notes,
+) -> Vec<PathBuf> {
     let mut copies = Copies { files, by_source: HashMap::new() };
-    for node in &mut scene.nodes {
+    for node in scenes.flat_map(|scene| &mut scene.nodes) {
         of_node(node, &mut copies, notes);
     }
-    let mut variants = std::mem::take(&mut scene.variants);
-    for other in variants.values_mut().flat_map(|variants| variants.others.values_mut()) {
-        for node in &mut Arc::make_mut(other).nodes {
-            of_node(node, &mut copies, notes);
-        }
-    }
-    scene.variants = variants;
     copies.by_source.into_keys().map(PathBuf::from).collect()
 }
 

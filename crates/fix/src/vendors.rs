@@ -55,7 +55,7 @@ fn mimic(scene: &mut Scene, index: usize, notes: &mut Notes) {
     };
     let node = &mut scene.nodes[index];
     node.apply("ExtendedPhysicsMimicAPI");
-    node.relationships.insert("ext_physics:mimic:joint".to_owned(), vec![leader]);
+    node.point("ext_physics:mimic:joint", leader);
     node.set("ext_physics:mimic:multiplier", "float", Value::Float(multiplier as f32));
     node.set("ext_physics:mimic:offset", "float", Value::Float(offset as f32));
     notes.changed(&node.path, "the joint follows another by ExtendedPhysicsMimicAPI now");

@@ -105,6 +105,12 @@ pub fn of_prim(prim: &LayerPrim) -> impl Iterator<Item = Found> + '_ {
     of_type.chain(of_schemas).chain(of_properties)
 }
 
+/// The kind of layer that an applied schema, a type (`PhysxRigidBodyAPI`) or a property (`physics:mass`) belongs into, as its name
+/// says; `None` for what belongs where its prim is defined.
+pub fn holds(name: &str) -> Option<Holds> {
+    if name.starts_with(|c: char| c.is_ascii_uppercase()) { schema_holds(name) } else { property_holds(name) }
+}
+
 fn schema_holds(schema: &str) -> Option<Holds> {
     let name = schema.split(':').next().unwrap_or(schema);
     Some(match name {
@@ -122,7 +128,7 @@ fn property_holds(name: &str) -> Option<Holds> {
         _ if is_vendor_prefix(first) => Holds::Vendor,
         "ext_physics" => Holds::ExtendedPhysics,
         "physics" => Holds::Physics,
-        "drive" | "limit" if rest.contains(":physics:") => Holds::Physics,
+        "drive" | "limit" | "state" if rest.contains(":physics:") => Holds::Physics,
         "ros" => Holds::Ros,
         _ => return None,
     })
@@ -251,6 +257,27 @@ pub fn are_together(stage: &Stage, one: &Layer, other: &Layer) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_say_the_layer() {
+        for (name, kind) in [
+            ("PhysicsLimitAPI:rotX", Some(Holds::Physics)),
+            ("physics:mass", Some(Holds::Physics)),
+            ("drive:angular:physics:stiffness", Some(Holds::Physics)),
+            ("state:angular:physics:position", Some(Holds::Physics)),
+            ("limit:mine", None),
+            ("ExtendedPhysicsMimicAPI", Some(Holds::ExtendedPhysics)),
+            ("ext_physics:mimic:offset", Some(Holds::ExtendedPhysics)),
+            ("RosTopicAPI", Some(Holds::Ros)),
+            ("ros:topic:name", Some(Holds::Ros)),
+            ("physxRigidBody:linearDamping", Some(Holds::Vendor)),
+            ("NewtonMimicAPI", Some(Holds::Vendor)),
+            ("MaterialBindingAPI", None),
+            ("points", None),
+        ] {
+            assert_eq!(holds(name), kind, "{name}");
+        }
+    }
 
     #[test]
     fn vendors_are_told_by_whole_words() {

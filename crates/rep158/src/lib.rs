@@ -29,7 +29,7 @@ use urdf_usd_diagnostic::{self as diagnostic, Diagnostic, run_rules};
 pub use urdf_usd_stage::{OpenError, Stage, VariantChoice};
 
 use findings::Findings;
-pub use layers::vendor;
+pub use layers::{Holds, holds, vendor};
 use subject::Subject;
 
 /// A rule of REP-158, whose function reports where an asset breaks it.

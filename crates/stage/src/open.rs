@@ -436,7 +436,8 @@ impl Reader<'_> {
             if kind == Some(SpecType::Relationship) {
                 let relationship = prim.relationship(name.clone());
                 let targets = relationship.targets()?.iter().map(|path| path.as_str().to_owned()).collect();
-                relationships.insert(name.to_string(), Relationship { targets, sites });
+                let (is_custom, metadata) = self.of_relationship(&sites);
+                relationships.insert(name.to_string(), Relationship { targets, is_custom, metadata, sites });
             } else if known.is_none() {
                 let attribute = self.attribute(&prim.attribute(name.clone()), sites)?;
                 attributes.insert(name.to_string(), attribute);
@@ -466,6 +467,26 @@ impl Reader<'_> {
         };
         let sites = prim_sites.iter().filter_map(site).collect();
         (sites, kind)
+    }
+
+    /// Whether a relationship is custom, and its metadata; the strongest counts.
+    fn of_relationship(&self, sites: &[Site]) -> (bool, BTreeMap<String, Value>) {
+        let (mut is_custom, mut metadata) = (false, BTreeMap::new());
+        for site in sites {
+            let Some(layer) = self.source.layer(&self.layers[site.layer.0].identifier) else { continue };
+            let Ok(path) = sdf::Path::new(&site.path) else { continue };
+            for (key, value) in fields(layer.data(), &path) {
+                match key.as_str() {
+                    "custom" => is_custom |= value == Value::Bool(true),
+                    "targetPaths" | "variability" => {}
+                    key if is_list_of_specs(key) => {}
+                    _ => {
+                        metadata.entry(key).or_insert(value);
+                    }
+                }
+            }
+        }
+        (is_custom, metadata)
     }
 
     fn attribute(&self, attribute: &usd::Attribute, sites: Vec<Site>) -> Read<Attribute> {

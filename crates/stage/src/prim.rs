@@ -96,10 +96,14 @@ pub struct Attribute {
 }
 
 /// A composed relationship.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Relationship {
     /// The paths of what it points to.
     pub targets: Vec<String>,
+    /// Whether it belongs to no schema.
+    pub is_custom: bool,
+    /// `bindMaterialAs`, `displayName`, …
+    pub metadata: BTreeMap<String, Value>,
     /// Where layers author it, the strongest first.
     pub sites: Vec<Site>,
 }

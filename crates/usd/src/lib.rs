@@ -36,8 +36,8 @@ use author::Layer;
 use library::Library;
 use plan::{Flattened, Plan};
 pub use read::{
-    InterfaceSummary, JointSummary, LinkSummary, Outcome, ReadError, Summary, VariantSummary, inspect, read, read_frames,
-    read_interfaces,
+    BodyMass, DENSITY, InterfaceSummary, JointSummary, LinkSummary, Outcome, ReadError, Summary, VariantSummary, body_masses,
+    inspect, read, read_frames, read_interfaces,
 };
 pub use ros::{check_namespace, default_namespace, interfaces};
 pub use schema::SCHEMA_FILES;

@@ -25,6 +25,7 @@ use nalgebra::Vector3;
 
 use self::joints::{End, Found};
 use self::links::Links;
+pub use self::mass::DENSITY;
 use self::scene::{SAME, Scene};
 use self::shapes::Shapes;
 use super::ReadError;
@@ -76,6 +77,28 @@ pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
     })
 }
 
+/// What a rigid body of an asset weighs.
+#[derive(Clone, Debug)]
+pub struct BodyMass {
+    /// The body.
+    pub prim: PrimId,
+    /// Its mass properties; the origin is in the stage's world, in metres with z up.
+    pub inertial: Inertial,
+    /// Whether some of it stands on [`DENSITY`], since the asset gives no density.
+    pub is_assumed: bool,
+}
+
+/// What the rigid bodies of a stage weigh: what they say, or else what UsdPhysics computes of their colliders (UsdPhysicsMassAPI).
+/// Bodies of which neither is known are left out.
+///
+/// # Errors
+/// If the stage has no rigid body.
+pub fn body_masses(stage: &Stage) -> Result<Vec<BodyMass>, ReadError> {
+    let failed = |reason: String| ReadError::Open { path: stage.entry.clone(), reason };
+    let reading = on_large_stack(|| Reading::of(stage)).map_err(|error| failed(format!("no thread for it: {error}")))??;
+    Ok(reading.masses)
+}
+
 /// A robot, and where it comes from.
 pub(super) struct Reading {
     pub robot: Robot,
@@ -88,6 +111,8 @@ pub(super) struct Reading {
     pub is_body: Vec<bool>,
     /// Links whose mass stands on a density that nobody gave.
     pub assumed: Vec<LinkId>,
+    /// What each rigid body weighs, as far as that is known.
+    pub masses: Vec<BodyMass>,
 }
 
 impl Reading {
@@ -119,9 +144,9 @@ impl Reading {
         let links = Links::find(&scene);
         let mut builder = Builder::new(&scene, links);
         builder.build();
-        let Builder { robot, prims, joint_prims, assumed, .. } = builder;
+        let Builder { robot, prims, joint_prims, assumed, masses, .. } = builder;
         let is_body = prims.iter().map(|prim| prim.is_some_and(|prim| links::is_body(&stage[prim]))).collect();
-        Ok(Self { robot, diagnostics: scene.into_findings(), links: prims, joints: joint_prims, is_body, assumed })
+        Ok(Self { robot, diagnostics: scene.into_findings(), links: prims, joints: joint_prims, is_body, assumed, masses })
     }
 }
 
@@ -162,6 +187,7 @@ struct Builder<'s, 'a> {
     prims: Vec<Option<PrimId>>,
     joint_prims: Vec<Option<PrimId>>,
     assumed: Vec<LinkId>,
+    masses: Vec<BodyMass>,
     link_names: HashSet<String>,
     joint_names: HashSet<String>,
 }
@@ -195,6 +221,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             prims: Vec::new(),
             joint_prims: Vec::new(),
             assumed: Vec::new(),
+            masses: Vec::new(),
             link_names: HashSet::new(),
             joint_names: HashSet::new(),
         }
@@ -240,6 +267,13 @@ impl<'s, 'a> Builder<'s, 'a> {
         sensors::read(self.scene, &self.links, &mut self.robot, link);
         self.robot.disabled_collisions = sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
         self.assumed = mass::set(self.scene, &self.links, &mut self.robot, &self.ids, (&colliders, &materials));
+        let bodies = self.links.drafts.iter().zip(&self.ids).filter(|(draft, _)| draft.is_body);
+        let weighed = bodies.filter_map(|(draft, id)| {
+            let inertial = self.robot.links[id.0].inertial.clone()?;
+            let inertial = Inertial { origin: draft.pose * inertial.origin, ..inertial };
+            Some(BodyMass { prim: draft.prim, inertial, is_assumed: self.assumed.contains(id) })
+        });
+        self.masses = weighed.collect();
         self.give_mass_to_frames();
         self.keep_custom();
         tidy::robot(&mut self.robot);

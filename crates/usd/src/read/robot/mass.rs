@@ -11,8 +11,8 @@ use crate::codes;
 use urdf_usd_robot::{Geometry, Inertial, LinkId, Mesh, Pose, Robot};
 use urdf_usd_stage::{Prim, PrimId};
 
-/// kg/m³, where nothing gives a density (UsdPhysicsMassAPI).
-const DENSITY: f64 = 1000.0;
+/// The density that UsdPhysics assumes where nothing gives one (UsdPhysicsMassAPI), kg/m³.
+pub const DENSITY: f64 = 1000.0;
 
 /// A body of even density in a frame.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,277 @@
+//! What becomes of instances, meshes that recur, copies, masses and bindings, and that mending twice changes nothing.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test that fails may panic
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use urdf_usd_fix::{Fixed, Options, fix};
+use urdf_usd_stage::{Prim, Stage, Value, int_array, numbers, vectors};
+
+const HEADER: &str =
+    "#usda 1.0\n(\n    defaultPrim = \"robot\"\n    metersPerUnit = 1\n    kilogramsPerUnit = 1\n    upAxis = \"Z\"\n)\n";
+
+/// Two triangles of a square with sides of 1.
+const SQUARE: &str = "int[] faceVertexCounts = [3, 3]\nint[] faceVertexIndices = [0, 1, 2, 0, 2, 3]\n\
+    point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]\nuniform token subdivisionScheme = \"none\"\n";
+
+/// An asset on disk.
+struct Asset {
+    folder: tempfile::TempDir,
+    entry: PathBuf,
+}
+
+impl Asset {
+    fn of(files: &[(&str, String)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        Self { entry: folder.path().join(files[0].0), folder }
+    }
+
+    fn mended(self) -> Mended {
+        let fixed = fix(&self.entry, &Options::default()).unwrap();
+        let folder = self.folder.path().join("mended");
+        write(&folder, &fixed.files);
+        let entry = folder.join(&fixed.entry);
+        let stage = Stage::open(&entry, &urdf_usd_stage::Options::default()).unwrap();
+        assert_eq!(stage.errors, []);
+        let twice = fix(&entry, &Options::default()).unwrap();
+        for (path, bytes) in &fixed.files {
+            assert!(twice.files.get(path) == Some(bytes), "{} is not the same when mended again", path.display());
+        }
+        assert_eq!(twice.files.len(), fixed.files.len());
+        Mended { fixed, stage, _folder: self.folder }
+    }
+}
+
+struct Mended {
+    fixed: Fixed,
+    stage: Stage,
+    /// Removed when this is dropped.
+    _folder: tempfile::TempDir,
+}
+
+impl Mended {
+    fn prim(&self, path: &str) -> &Prim {
+        self.stage.prim_at(path).unwrap_or_else(|| panic!("{path} is not there"))
+    }
+
+    fn text(&self, file: &str) -> String {
+        String::from_utf8(self.fixed.files[Path::new(file)].clone()).unwrap()
+    }
+
+    fn says(&self, words: &str) -> bool {
+        self.fixed.diagnostics.iter().any(|diagnostic| diagnostic.message.contains(words))
+    }
+}
+
+fn write(folder: &Path, files: &BTreeMap<PathBuf, Vec<u8>>) {
+    for (path, bytes) in files {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+}
+
+fn mended(text: &str) -> Mended {
+    Asset::of(&[("robot.usda", format!("{HEADER}{text}"))]).mended()
+}
+
+/// A material of one colour.
+fn material(name: &str, above: &str) -> String {
+    format!(
+        "def Material \"{name}\" {{\ntoken outputs:surface.connect = <{above}/{name}/surface.outputs:surface>\n\
+         def Shader \"surface\" {{\nuniform token info:id = \"UsdPreviewSurface\"\ntoken outputs:surface\n}}\n}}\n"
+    )
+}
+
+#[test]
+fn what_is_said_of_relationships_is_kept() {
+    let mended = mended(&format!(
+        "def Xform \"robot\" (prepend apiSchemas = [\"MaterialBindingAPI\"]) {{\n{}\
+         rel material:binding = </robot/red> (bindMaterialAs = \"strongerThanDescendants\")\n\
+         custom rel mine = </robot/red> (displayName = \"Mine\")\ndef Mesh \"square\" {{\n{SQUARE}}}\n}}",
+        material("red", "/robot")
+    ));
+    let robot = mended.prim("/robot");
+    let binding = &robot.relationships["material:binding"];
+    assert_eq!(binding.metadata.get("bindMaterialAs"), Some(&Value::Token("strongerThanDescendants".into())));
+    assert!(!binding.is_custom && robot.relationships["mine"].is_custom);
+    assert_eq!(robot.relationships["mine"].metadata.get("displayName"), Some(&Value::String("Mine".into())));
+}
+
+#[test]
+fn a_mesh_that_recurs_is_instanced_and_what_differs_stays_where_it_was() {
+    let square = |name: &str, said: &str| {
+        format!("def Mesh \"{name}\" (prepend apiSchemas = [\"MaterialBindingAPI\"]) {{\n{SQUARE}{said}}}\n")
+    };
+    let mended = mended(&format!(
+        "def Xform \"robot\" {{\n{}{}{}{}{}{}{}{}}}",
+        material("red", "/robot"),
+        material("blue", "/robot"),
+        square("one", "rel material:binding = </robot/red>\n"),
+        square("two", "rel material:binding = </robot/blue>\ncolor3f[] primvars:displayColor = [(1, 0, 0)]\n"),
+        // What these are is more than the same form.
+        square("sides", "bool doubleSided = 1\n"),
+        square("guide", "token purpose = \"guide\"\n"),
+        square("collider", "")
+            .replace("\"MaterialBindingAPI\"", "\"PhysicsCollisionAPI\"")
+            .replace('{', "{\ntoken purpose = \"guide\"\n"),
+        square("skin", "").replace("MaterialBindingAPI", "SkelBindingAPI"),
+    ));
+    for (name, material) in [("one", "red"), ("two", "blue")] {
+        let prim = mended.prim(&format!("/robot/{name}"));
+        assert!(prim.is_instance && prim.type_name == "Xform", "{name}");
+        assert_eq!(prim.targets("material:binding"), [format!("/robot/{material}")]);
+        let form = mended.prim(&format!("/robot/{name}/geometry"));
+        assert!(form.type_name == "Mesh" && form.instance.is_some());
+        assert_eq!(form.value("points").and_then(vectors).unwrap().len(), 4);
+    }
+    assert!(mended.prim("/robot/two").value("primvars:displayColor").is_some());
+    for name in ["sides", "guide", "collider", "skin"] {
+        assert_eq!(mended.prim(&format!("/robot/{name}")).type_name, "Mesh", "{name}");
+    }
+    assert_eq!(mended.text("instances.usda").matches("def Xform").count(), 1);
+}
+
+#[test]
+fn a_part_that_something_names_is_not_moved_into_an_instance() {
+    let square = |name: &str| {
+        format!(
+            "def Mesh \"{name}\" {{\n{SQUARE}def GeomSubset \"half\" {{\nuniform token elementType = \"face\"\n\
+             uniform token familyName = \"materialBind\"\nint[] indices = [0]\n}}\n}}\n"
+        )
+    };
+    let text =
+        |named: &str| format!("def Xform \"robot\" {{\nrel mine = <{named}>\n{}{}{}}}", square("a"), square("b"), square("c"));
+    let mended_without = mended(&text("/robot/a"));
+    assert!(["a", "b", "c"].iter().all(|name| mended_without.prim(&format!("/robot/{name}")).is_instance));
+    assert_eq!(mended_without.prim("/robot/a/geometry/half").type_name, "GeomSubset");
+    let mended = mended(&text("/robot/a/half"));
+    assert_eq!(mended.prim("/robot/a").type_name, "Mesh");
+    assert_eq!(mended.prim("/robot/a/half").type_name, "GeomSubset");
+    assert!(mended.prim("/robot/b").is_instance);
+}
+
+#[test]
+fn materials_in_instances_come_with_them() {
+    // A class may name what is outside of it: in the instance the material has to be inside.
+    let wheel = format!(
+        "class \"_wheel\" {{\ndef Mesh \"tyre\" (prepend apiSchemas = [\"MaterialBindingAPI\"]) {{\n{SQUARE}\
+         rel material:binding = </robot/red>\n}}\n}}\n"
+    );
+    let instance = |name: &str, class: &str| format!("def \"{name}\" (instanceable = true\ninherits = <{class}>) {{\n}}\n");
+    let mended = mended(&format!(
+        "{wheel}def Xform \"robot\" {{\n{}{}{}}}",
+        material("red", "/robot"),
+        instance("left", "/_wheel"),
+        instance("right", "/_wheel")
+    ));
+    for name in ["left", "right"] {
+        assert!(mended.prim(&format!("/robot/{name}")).is_instance);
+        let inside = format!("/robot/{name}/Materials/red");
+        assert_eq!(mended.prim(&format!("/robot/{name}/tyre")).targets("material:binding"), std::slice::from_ref(&inside));
+        let source = &mended.prim(&inside).attributes["outputs:surface"].connections;
+        assert_eq!(source, &[format!("{inside}/surface.outputs:surface")]);
+        assert_eq!(mended.prim(&format!("{inside}/surface")).text("info:id"), Some("UsdPreviewSurface"));
+    }
+    assert!(!mended.text("instances.usda").contains("UsdPreviewSurface"));
+}
+
+#[test]
+fn an_instance_that_collides_or_moves_is_written_out() {
+    let part = |schema: &str| {
+        (
+            "part.usda",
+            format!(
+                "{}def Xform \"part\" {{\ndef Mesh \"shape\" ({schema}) {{\n{SQUARE}}}\n}}",
+                HEADER.replace("\"robot\"", "\"part\"")
+            ),
+        )
+    };
+    let robot =
+        format!("{HEADER}def Xform \"robot\" {{\ndef \"part\" (instanceable = true\nreferences = @./part.usda@) {{\n}}\n}}");
+    let of = |schema: &str| Asset::of(&[("robot.usda", robot.clone()), part(schema)]).mended();
+    let seen = of("");
+    assert!(seen.prim("/robot/part").is_instance && seen.prim("/robot/part/shape").instance.is_some());
+    let collides = of("prepend apiSchemas = [\"PhysicsCollisionAPI\"]");
+    assert!(!collides.prim("/robot/part").is_instance && collides.says("more than shapes that are seen"));
+    assert!(collides.prim("/robot/part/shape_collision").has("PhysicsCollisionAPI"));
+}
+
+#[test]
+fn what_recurs_in_one_variant_is_an_instance_in_all() {
+    let square = |name: &str| format!("def Mesh \"{name}\" {{\n{SQUARE}}}\n");
+    let mended = mended(&format!(
+        "def Xform \"robot\" (\nprepend variantSets = \"parts\"\nvariants = {{\nstring parts = \"few\"\n}}\n) {{\n{}\
+         variantSet \"parts\" = {{\n\"few\" {{\n}}\n\"many\" {{\n{}{}}}\n}}\n}}",
+        square("always"),
+        square("second"),
+        square("third")
+    ));
+    assert!(mended.prim("/robot/always").is_instance && mended.stage.prim_at("/robot/second").is_none());
+    let choice = "parts=many".parse().unwrap();
+    let options = urdf_usd_stage::Options { variants: vec![choice], ..Default::default() };
+    let many = Stage::open(&mended.stage.entry, &options).unwrap();
+    for name in ["always", "second", "third"] {
+        assert!(many.prim_at(&format!("/robot/{name}")).unwrap().is_instance, "{name}");
+    }
+    let base = mended.text("base.usda");
+    assert_eq!(base.matches("prepend payload = @./instances.usda@</Instances/always>").count(), 3, "{base}");
+}
+
+#[test]
+fn copies_stay_copies_in_metres() {
+    let mended = Asset::of(&[(
+        "robot.usda",
+        format!(
+            "{}def Xform \"robot\" {{\ndef PointInstancer \"leds\" {{\nrel prototypes = </robot/leds/led>\nint[] protoIndices = [0, 0]\n\
+             point3f[] positions = [(0, 0, 0), (10, 20, 30)]\ndef Mesh \"led\" {{\n{SQUARE}}}\n}}\n}}",
+            HEADER.replace("metersPerUnit = 1", "metersPerUnit = 0.01")
+        ),
+    )])
+    .mended();
+    let leds = mended.prim("/robot/leds");
+    assert_eq!(leds.type_name, "PointInstancer");
+    assert_eq!(leds.targets("prototypes"), ["/robot/leds/led"]);
+    assert_eq!(leds.value("protoIndices").and_then(int_array), Some(&[0, 0][..]));
+    let positions = leds.value("positions").and_then(vectors).unwrap();
+    assert!(positions[1].iter().zip([0.1, 0.2, 0.3]).all(|(is, wanted)| (is - wanted).abs() < 1e-6), "{positions:?}");
+    assert!(leds.value("scales").is_none() && leds.value("orientations").is_none());
+    let points = mended.prim("/robot/leds/led").value("points").and_then(vectors).unwrap();
+    assert!((points[2][0] - 0.01).abs() < 1e-6);
+    assert!(!mended.text("base.usda").contains("positions"));
+}
+
+#[test]
+fn copies_that_no_rotation_and_scale_can_say_are_left() {
+    let mended = mended(&format!(
+        "def Xform \"robot\" {{\ndouble3 xformOp:scale = (1, 2, 1)\nuniform token[] xformOpOrder = [\"xformOp:scale\"]\n\
+         def PointInstancer \"leds\" {{\nrel prototypes = </robot/leds/led>\nint[] protoIndices = [0]\npoint3f[] positions = [(1, 1, 0)]\n\
+         quatf[] orientationsf = [(0.9238795, 0, 0, 0.3826834)]\ndef Mesh \"led\" {{\n{SQUARE}}}\n}}\n}}"
+    ));
+    assert!(mended.says("can't be taken to the new frame"));
+}
+
+#[test]
+fn a_body_has_the_mass_of_its_colliders() {
+    let text = |collider: &str| {
+        format!(
+            "def PhysicsScene \"scene\" {{\n}}\ndef Xform \"robot\" {{\ndef Material \"first\" (prepend apiSchemas = [\"PhysicsMaterialAPI\"]) {{\n}}\n\
+             def Xform \"body\" (prepend apiSchemas = [\"PhysicsRigidBodyAPI\"]) {{\n\
+             def Cube \"box\" ({collider}) {{\ntoken purpose = \"guide\"\ndouble size = 0.2\n\
+             double3 xformOp:translate = (0, 0, 1)\nuniform token[] xformOpOrder = [\"xformOp:translate\"]\n}}\n}}\n}}"
+        )
+    };
+    let with = mended(&text("prepend apiSchemas = [\"PhysicsCollisionAPI\"]"));
+    let body = with.prim("/robot/body");
+    assert!(body.has("PhysicsMassAPI") && with.says("1000 kg/m³"));
+    assert!((body.number("physics:mass").unwrap() - 8.0).abs() < 1e-6);
+    assert_eq!(body.value("physics:centerOfMass").and_then(numbers::<3>), Some([0.0, 0.0, 1.0]));
+    let moments = body.value("physics:diagonalInertia").and_then(numbers::<3>).unwrap();
+    assert!(moments.iter().all(|moment| (moment - 8.0 * 0.04 / 6.0).abs() < 1e-6), "{moments:?}");
+    let without = mended(&text(""));
+    assert!(!without.prim("/robot/body").has("PhysicsMassAPI") && without.says("the body has no mass"));
+}
