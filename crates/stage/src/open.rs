@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use openusd::pcp::LoadRules;
 use openusd::sdf::{self, SpecType};
 use openusd::tf::Token;
 use openusd::usd::TimeCode;
@@ -96,22 +97,38 @@ impl Stage {
     /// # Errors
     /// If the root layer can't be read, or a variant is asked for that no prim has.
     pub fn open(entry: &Path, options: &Options) -> Result<Self, OpenError> {
-        let failed = |reason: String| OpenError { path: entry.to_owned(), reason };
-        on_large_stack(|| opened(entry, options)).map_err(|error| failed(format!("no thread for it: {error}")))?.map_err(failed)
+        open(entry, options, None)
+    }
+
+    /// The same asset with other variants, in less time than [`Stage::open`] takes: what has which variants is known.
+    ///
+    /// # Errors
+    /// Those of [`Stage::open`].
+    pub fn reopen(&self, options: &Options) -> Result<Self, OpenError> {
+        open(&self.entry, options, Some(self))
     }
 }
 
-fn opened(entry: &Path, options: &Options) -> Result<Stage, String> {
-    let mut stage = read(entry, options, (!options.overlays.is_empty()).then(|| session(&options.overlays, &BTreeMap::new())))?;
+fn open(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stage, OpenError> {
+    let failed = |reason: String| OpenError { path: entry.to_owned(), reason };
+    on_large_stack(|| opened(entry, options, known))
+        .map_err(|error| failed(format!("no thread for it: {error}")))?
+        .map_err(failed)
+}
+
+fn opened(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stage, String> {
+    let plain = || read(entry, options, (!options.overlays.is_empty()).then(|| session(&options.overlays, &BTreeMap::new())));
     if options.variants.is_empty() {
-        return Ok(stage);
+        return plain();
     }
     // Only what is composed is known: a variant may bring in prims with sets of their own.
+    let mut stage = if known.is_some() { None } else { Some(plain()?) };
     let mut chosen: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for _ in 0..8 {
+        let Some(seen) = stage.as_ref().or(known) else { break };
         let before = chosen.clone();
         for choice in &options.variants {
-            let prims = stage.prims.iter().filter(|prim| choice.prim.as_ref().is_none_or(|path| *path == prim.path));
+            let prims = seen.prims.iter().filter(|prim| choice.prim.as_ref().is_none_or(|path| *path == prim.path));
             let prims = prims.filter(|prim| prim.instance.is_none());
             for prim in prims.filter(|prim| {
                 prim.variant_sets.iter().any(|set| set.name == choice.set && set.variants.contains(&choice.variant))
@@ -122,8 +139,9 @@ fn opened(entry: &Path, options: &Options) -> Result<Stage, String> {
         if chosen == before {
             break;
         }
-        stage = read(entry, options, Some(session(&options.overlays, &chosen)))?;
+        stage = Some(read(entry, options, Some(session(&options.overlays, &chosen)))?);
     }
+    let stage = stage.map_or_else(plain, Ok)?;
     for choice in &options.variants {
         let is_chosen = |(path, sets): (&String, &BTreeMap<String, String>)| {
             choice.prim.as_ref().is_none_or(|prim| prim == path) && sets.get(&choice.set) == Some(&choice.variant)
@@ -173,7 +191,8 @@ fn composed(entry: &Path, options: &Options, session: Option<&String>, load: Ini
 fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stage, String> {
     let load = if options.payloads { InitialLoadSet::LoadAll } else { InitialLoadSet::LoadNone };
     let source = composed(entry, options, session.as_ref(), load)?;
-    let mut reader = Reader { source: &source, layers: Vec::new(), by_identifier: HashMap::new(), shared: HashMap::new() };
+    let mut reader =
+        Reader { source: &source, layers: Vec::new(), by_identifier: HashMap::new(), seen: 0, shared: HashMap::new() };
     let mut prims: Vec<Prim> = Vec::new();
     let mut by_path = HashMap::new();
     let roots = source.root_prims().map_err(|error| error.to_string())?;
@@ -205,22 +224,15 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
         by_path.insert(read.path.clone(), id);
         prims.push(read);
     }
-    if options.payloads && prims.iter().any(|prim| prim.arcs.iter().any(|arc| arc.kind == ArcKind::Payload)) {
-        let without = without_payloads(&composed(entry, options, session.as_ref(), InitialLoadSet::LoadNone)?)?;
-        for prim in &mut prims {
-            let before = without.get(&prim.path);
-            prim.in_payload = prim.specifier == Specifier::Def && before.is_none();
-            let is_new = |schema: &&String| before.is_none_or(|before| !before.contains(*schema));
-            prim.payload_schemas = Some(&prim.type_name).into_iter().chain(&prim.schemas).filter(is_new).cloned().collect();
-            prim.payload_schemas.retain(|schema| !schema.is_empty());
-        }
-    }
     for identifier in source.layer_identifiers() {
         reader.layer(&identifier);
     }
     let mut errors: Vec<CompositionError> = source.composition_errors().into_iter().map(described).collect();
     errors.sort();
     errors.dedup();
+    if options.payloads {
+        tell_payloads(&source, &mut prims)?;
+    }
     let default_prim = source.default_prim().and_then(|name| {
         let path = if name.as_str().starts_with('/') { name.to_string() } else { format!("/{name}") };
         by_path.get(&path).copied()
@@ -228,29 +240,61 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
     Ok(Stage { entry: entry.to_owned(), layers: reader.layers, prims, default_prim, errors, by_path })
 }
 
-/// The paths of all prims that are defined without loading payloads, and their types and schemas then.
-fn without_payloads(source: &usd::Stage) -> Result<HashMap<String, Vec<String>>, String> {
-    let mut paths = HashMap::new();
-    let mut stack: Vec<usd::Prim> = Vec::new();
-    for name in source.root_prims().map_err(|error| error.to_string())? {
-        stack.push(source.prim(format!("/{name}").as_str()).map_err(|error| error.to_string())?);
+/// Tells which prims, and which of their types and schemas, are there because of payloads: unloads these and looks again.
+fn tell_payloads(source: &usd::Stage, prims: &mut [Prim]) -> Result<(), String> {
+    // What no payload can reach is the same without them. A target below the root of a layer has with it the payloads of the prims above it.
+    let is_nested = |path: &str| path.trim_start_matches('/').contains('/');
+    let brings = |prim: &Prim| prim.arcs.iter().any(|arc| arc.kind == ArcKind::Payload || is_nested(&arc.prim));
+    if !prims.iter().any(brings) {
+        return Ok(());
     }
-    while let Some(prim) = stack.pop() {
-        stack.extend(prim.children().map_err(|error| error.to_string())?);
-        if prim.specifier().map_err(|error| error.to_string())? == Some(sdf::Specifier::Def) {
-            let type_name = prim.type_name().map_err(|error| error.to_string())?;
-            let schemas = prim.authored_api_schemas().map_err(|error| error.to_string())?;
-            let names = type_name.iter().map(ToString::to_string).chain(schemas.iter().map(ToString::to_string)).collect();
-            paths.insert(prim.path().as_str().to_owned(), names);
+    source.set_load_rules(LoadRules::none());
+    /// What is known of a prim without payloads.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Reach {
+        /// No payload reaches it.
+        None,
+        /// It may differ.
+        Some,
+        /// It is not there, and nothing below it.
+        Gone,
+    }
+    let mut reached: Vec<Reach> = Vec::with_capacity(prims.len());
+    for index in 0..prims.len() {
+        let prim = &prims[index];
+        let above = prim.parent.map_or(Reach::None, |PrimId(above)| reached[above]);
+        let mut reach = if above == Reach::None && brings(prim) { Reach::Some } else { above };
+        let mut names: Option<Vec<String>> = None;
+        if reach == Reach::Some {
+            let before = source.prim(prim.path.as_str()).map_err(|error| error.to_string())?;
+            let (specifier, type_name, schemas) = match (before.specifier(), before.type_name(), before.authored_api_schemas())
+            {
+                (Ok(specifier), Ok(type_name), Ok(schemas)) => (specifier, type_name, schemas),
+                (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => return Err(error.to_string()),
+            };
+            reach = if specifier.is_none() { Reach::Gone } else { Reach::Some };
+            if matches!(specifier, Some(sdf::Specifier::Def | sdf::Specifier::Class)) {
+                names = Some(type_name.iter().chain(&schemas).map(ToString::to_string).collect());
+            }
         }
+        reached.push(reach);
+        if reach == Reach::None {
+            continue;
+        }
+        let prim = &mut prims[index];
+        prim.in_payload = prim.specifier == Specifier::Def && names.is_none();
+        let is_new = |name: &&String| !name.is_empty() && names.as_ref().is_none_or(|names| !names.contains(*name));
+        prim.payload_schemas = Some(&prim.type_name).into_iter().chain(&prim.schemas).filter(is_new).cloned().collect();
     }
-    Ok(paths)
+    Ok(())
 }
 
 struct Reader<'a> {
     source: &'a usd::Stage,
     layers: Vec<Layer>,
     by_identifier: HashMap<String, Option<LayerId>>,
+    /// How many layers the composition had used when it was last asked.
+    seen: usize,
     /// The attributes of prims of prototypes, by their paths there.
     shared: HashMap<String, Arc<BTreeMap<String, Attribute>>>,
 }
@@ -279,6 +323,10 @@ impl Reader<'_> {
 
     /// Reads the layers that came with the last prim, and refuses what must not be composed.
     fn new_layers(&mut self) -> Result<(), String> {
+        if self.source.layer_count() == self.seen {
+            return Ok(());
+        }
+        self.seen = self.source.layer_count();
         for identifier in self.source.layer_identifiers() {
             if self.by_identifier.contains_key(&identifier) {
                 continue;
