@@ -1,6 +1,6 @@
 //! Opening: everything that is asked of `openusd` is asked here.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +19,9 @@ use super::{CompositionError, DEEPEST, Layer, LayerId, Shallow, Stage, Value};
 
 /// More prims than any asset has: what has more is refused.
 const MOST_PRIMS: usize = 2_000_000;
+
+/// How many prims, and paths of how many bytes, are followed from one that inherits.
+const LONGEST_CHAIN: usize = 1000;
 
 /// How to open an asset.
 #[derive(Clone, Debug)]
@@ -202,9 +205,7 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
     }
     // Layers in the order of the root layer stack, before any that an arc brings in.
     for identifier in source.layer_stack() {
-        if let Some(id) = reader.layer(&identifier) {
-            reader.may_be_composed(id)?;
-        }
+        reader.layer(&identifier);
     }
     while let Some((prim, parent, depth)) = stack.pop() {
         if depth > DEEPEST {
@@ -323,16 +324,50 @@ impl Reader<'_> {
 
     /// Reads the layers that came with the last prim, and refuses what must not be composed.
     fn new_layers(&mut self) -> Result<(), String> {
-        if self.source.layer_count() == self.seen {
+        let before = self.seen;
+        self.seen = self.source.layer_count();
+        if self.seen == before {
             return Ok(());
         }
-        self.seen = self.source.layer_count();
-        for identifier in self.source.layer_identifiers() {
-            if self.by_identifier.contains_key(&identifier) {
-                continue;
-            }
+        // Some may be known by the prims that they speak of, but nothing below these is composed.
+        for identifier in self.source.layer_identifiers().into_iter().skip(before) {
             if let Some(id) = self.layer(&identifier) {
                 self.may_be_composed(id)?;
+            }
+            self.ends(&self.source.sub_layers(&identifier))?;
+        }
+        Ok(())
+    }
+
+    /// Whether no prim of a layer stack inherits or specializes itself, by whatever arcs between: `openusd` 0.8 runs out of stack over the
+    /// prims below it.
+    fn ends(&mut self, stack: &[String]) -> Result<(), String> {
+        let ids: Vec<LayerId> = stack.iter().filter_map(|identifier| self.layer(identifier)).collect();
+        let prims = || ids.iter().flat_map(|id| &self.layers[id.0].prims);
+        let mut arcs: HashMap<&str, Vec<&super::prim::Arc>> = HashMap::new();
+        // What stands in a variant leads back only where that is selected, which is an error and no more.
+        for prim in prims().filter(|prim| !prim.path.contains('{')) {
+            let inside = prim.arcs.iter().filter(|arc| arc.asset.is_empty() && !arc.prim.is_empty());
+            arcs.entry(&prim.path).or_default().extend(inside);
+        }
+        let is_class = |arc: &&&super::prim::Arc| matches!(arc.kind, ArcKind::Inherit | ArcKind::Specialize);
+        for (start, first) in &arcs {
+            let mut paths: Vec<String> = first.iter().filter(is_class).map(|arc| arc.prim.clone()).collect();
+            let mut seen: HashSet<String> = HashSet::new();
+            while let Some(path) = paths.pop() {
+                if path == **start {
+                    return Err(format!(
+                        "{start} inherits or specializes itself, directly or by other prims: remove one of these arcs"
+                    ));
+                }
+                if path.len() > LONGEST_CHAIN || seen.len() > LONGEST_CHAIN || !seen.insert(path.clone()) {
+                    continue;
+                }
+                let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).chain([path.len()]);
+                for (above, below) in ends.map(|at| path.split_at(at)) {
+                    let targets = arcs.get(above).into_iter().flatten();
+                    paths.extend(targets.map(|arc| format!("{}{below}", arc.prim)));
+                }
             }
         }
         Ok(())
