@@ -233,6 +233,28 @@ RIGHT = {
         uniform string ros:context:parent_frame = "map"
     }
 }""",
+    "a topic below a payload": """def Xform "robot"
+{
+    def Xform "link" (
+        payload = @shape.usda@
+    )
+    {
+        def Xform "part" (
+            prepend apiSchemas = ["RosContextAPI"]
+        )
+        {
+            def Xform "state" (
+                prepend apiSchemas = ["RosTopicAPI"]
+            )
+            {
+                uniform string ros:topic:name = "state"
+                uniform double ros:topic:publish_rate = 30
+                uniform token ros:topic:role = "publisher"
+                uniform string ros:topic:type = "std_msgs/msg/String"
+            }
+        }
+    }
+}""",
     "an orientation of nothing": """def Xform "robot"
 {
     quatf xformOp:orient = (1, 0, 0, 0)
@@ -306,7 +328,7 @@ def compared_right(tmp_path_factory):
     folder = tmp_path_factory.mktemp("right")
     made = {}
     for name, text in RIGHT.items():
-        files = {"robot.usda": text + "\n", "platform.jpg": "8-bit RGB JPEG\n", "scan.2024.tiff": "8-bit RGB PNG\n"}
+        files = {"robot.usda": text + "\n", "shape.usda": 'def Cube "robot"\n{\n}\n', "platform.jpg": "8-bit RGB JPEG\n", "scan.2024.tiff": "8-bit RGB PNG\n"}
         made[name] = Compared(name, written(files, folder / name))
     return made
 
