@@ -261,8 +261,7 @@ fn tell_payloads(source: &usd::Stage, prims: &mut [Prim]) -> Result<(), String> 
         Gone,
     }
     let mut reached: Vec<Reach> = Vec::with_capacity(prims.len());
-    for index in 0..prims.len() {
-        let prim = &prims[index];
+    for prim in prims {
         let above = prim.parent.map_or(Reach::None, |PrimId(above)| reached[above]);
         let mut reach = if above == Reach::None && brings(prim) { Reach::Some } else { above };
         let mut names: Option<Vec<String>> = None;
@@ -282,7 +281,6 @@ fn tell_payloads(source: &usd::Stage, prims: &mut [Prim]) -> Result<(), String> 
         if reach == Reach::None {
             continue;
         }
-        let prim = &mut prims[index];
         prim.in_payload = prim.specifier == Specifier::Def && names.is_none();
         let is_new = |name: &&String| !name.is_empty() && names.as_ref().is_none_or(|names| !names.contains(*name));
         prim.payload_schemas = Some(&prim.type_name).into_iter().chain(&prim.schemas).filter(is_new).cloned().collect();
