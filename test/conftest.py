@@ -176,6 +176,27 @@ def converted(request, conversions):
     return conversions(request.param)
 
 
+#: The real robots that another converter is asked for.
+OTHERS = (
+    "aliengo_description", "allegro_hand_description", "anymal_c_simple_description", "g1_description", "irobot_create_description",
+    "jaco_description", "minitaur_description", "pr2_description", "robotiq_description", "so_arm100_description", "ur_description",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session", params=[pytest.param(n, marks=[*marks_of(n), pytest.mark.xdist_group(f"fix {n}")]) for n in OTHERS])
+def theirs(request, tmp_path_factory):
+    """A robot as another converter has it: its name and the entry of the asset."""
+    converter = os.environ.get("URDF_USD_OTHER_CONVERTER")
+    if not converter:
+        pytest.skip("URDF_USD_OTHER_CONVERTER is not set: test/run sets it to urdf_usd_converter of test/requirements-converter.txt")
+    folder = tmp_path_factory.mktemp(f"other_{request.param}")
+    packages = [argument for p in sorted(ROBOTS.iterdir()) if p.is_dir() for argument in ("--package", f"{p.name}={p}")]
+    done = subprocess.run([converter, source(request.param).urdf, folder, *packages], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    (asset,) = folder.glob("*.usda")
+    return request.param, asset
+
+
 @pytest.fixture
 def sample(tmp_path):
     """A copy of the sample arm's package that a test may change."""

@@ -1,10 +1,11 @@
-"""The table of docs/validators.md: findings of validators that stay, each with its reason."""
+"""The tables of docs/validators.md and docs/check.md: findings of validators that stay, or that `urdf_usd check` does not share, each with
+its reason."""
 
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "validators.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,13 @@ def _pattern(cell):
     return re.compile(cell.strip("`").replace("\\|", "|"))
 
 
-def rows(tool):
+def rows(tool, document="validators.md"):
     """The rows about a tool. Rule, message and path stand in backticks; message and path are regular expressions."""
     out = []
-    for line in DOCUMENT.read_text(encoding="utf-8").splitlines():
+    for line in (DOCS / document).read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]  # a bar within a cell is "\\|"
         if line.startswith("|") and cells[0] == tool:
-            assert len(cells) == 6, f"a row of {DOCUMENT.name} has {len(cells)} cells: {line}"
+            assert len(cells) == 6, f"a row of {document} has {len(cells)} cells: {line}"
             _, rule, message, at, seen_on, reason = cells
             assert reason, f"{rule} is not explained"
             out.append(Row(tool, rule.strip("`"), _pattern(message), _pattern(at), seen_on, reason))

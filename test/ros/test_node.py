@@ -594,6 +594,44 @@ def test_parameters_over_services(start, peer, assets):
     assert not refused.successful and refused.reason == "there is no parameter `strickt`; did you mean `strict`?"
 
 
+def test_what_an_asset_breaks_of_rep_158_is_in_its_report(start, peer, assets, tmp_path):
+    """Where the parameter `check` asks for it, from the next conversion on."""
+    package = tmp_path / "shell"
+    package.mkdir()
+    points = ["0 0 0", "1 0 0", "0 1 0", "0 0 1"]
+    # A tetrahedron of three faces: the variant that has it as it is has holes.
+    facets = ("".join(f"vertex {points[i]}\n" for i in face) for face in [(0, 2, 1), (0, 1, 3), (0, 3, 2)])
+    facets = "".join(f"facet normal 0 0 0\nouter loop\n{facet}endloop\nendfacet\n" for facet in facets)
+    (package / "shell.stl").write_text(f"solid shell\n{facets}endsolid shell\n")
+
+    def shell(mass):
+        inertial = f'<inertial><mass value="{mass}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+        mesh = '<collision><geometry><mesh filename="package://shell/shell.stl"/></geometry></collision>'
+        return f'<robot name="shell"><link name="base">{inertial}{mesh}</link></robot>'
+
+    def broken(message):
+        report = json.loads((verified(message) / "report.json").read_bytes())
+        # What `ros2 topic echo` shows is what the file says.
+        assert json.loads(message.report)["diagnostics"] == report["diagnostics"]
+        assert message.errors == len([d for d in report["diagnostics"] if d["severity"] == "error"])
+        return {d["code"] for d in report["diagnostics"] if d["code"].startswith("REP158-")}
+
+    def put(value):
+        parameter = ros_peer.Parameter(name="check", value=ros_peer.parameter_value(value))
+        request = SetParameters.request(parameters=[parameter])
+        assert peer.call("/urdf_usd/set_parameters", SetParameters, request, PATIENCE).results[0].successful
+
+    start(packages=[f"shell={package}"], check=True)
+    publisher = description(peer, shell(1))
+    assert broken(asset(assets, "shell", 1)) == {"REP158-3.4.4"}
+    put(False)
+    publisher.write(String(data=shell(2)))
+    assert broken(asset(assets, "shell", 2)) == set()
+    put(True)
+    publisher.write(String(data=shell(3)))
+    assert broken(asset(assets, "shell", 3)) == {"REP158-3.4.4"}
+
+
 def test_parameters_that_it_does_not_have_are_told(start, peer, tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text("/**:\n  ros__parameters:\n    strickt: true\n    ros_namespace: left\n    camera: front\n")

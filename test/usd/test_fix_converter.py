@@ -3,11 +3,9 @@ and that the Newton physics engine imports what was written."""
 
 import collections
 import json
-import os
-import subprocess
 
 import pytest
-from conftest import ROBOTS, in_nv, marks_of, run, source
+from conftest import in_nv, run
 from test_fix import Meaning, assert_plain_transforms, assert_same_meaning, fixed
 
 #: The rules that a robot still breaks when it is mended: only its author knows what would keep them.
@@ -26,19 +24,12 @@ LEFT = {
 }
 
 
-@pytest.fixture(scope="module", params=[pytest.param(name, marks=[*marks_of(name), pytest.mark.xdist_group(f"fix {name}")]) for name in LEFT])
-def other(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def other(theirs, tmp_path_factory):
     """A robot as the other converter has it, and the same mended."""
-    converter = os.environ.get("URDF_USD_OTHER_CONVERTER")
-    if not converter:
-        pytest.skip("URDF_USD_OTHER_CONVERTER is not set: test/run sets it to urdf_usd_converter of test/requirements-converter.txt")
-    folder = tmp_path_factory.mktemp(f"other_{request.param}")
-    packages = [argument for p in sorted(ROBOTS.iterdir()) if p.is_dir() for argument in ("--package", f"{p.name}={p}")]
-    done = subprocess.run([converter, source(request.param).urdf, folder / "theirs", *packages], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    (asset,) = (folder / "theirs").glob("*.usda")
-    entry, report = fixed(asset, folder / "ours")
-    return request.param, asset, entry, report
+    name, asset = theirs
+    entry, report = fixed(asset, tmp_path_factory.mktemp(f"fixed_{name}"))
+    return name, asset, entry, report
 
 
 def errors(diagnostics):

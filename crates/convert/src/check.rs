@@ -36,10 +36,9 @@ fn checked(files: &publish::Files, entry: &str, directory: &Path, resolve: &reso
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::write(path, bytes)?;
     }
-    let resolver = resolve::Resolver::new(resolve.clone());
-    let interfaces = resolver.interfaces();
-    let options =
-        rep158::Options { all_variants: true, interfaces, packages: Some(Arc::new(resolver)), ..rep158::Options::default() };
+    // Which types the sourced workspace does not have, the conversion tells itself (`ros-type-missing`).
+    let packages = Some(Arc::new(resolve::Resolver::new(resolve.clone())));
+    let options = rep158::Options { all_variants: true, packages, ..rep158::Options::default() };
     let mut found = rep158::check(&here.join(entry), &options).map_err(io::Error::other)?;
     let shown = [here.to_string_lossy(), directory.to_string_lossy()];
     for finding in &mut found {

@@ -79,11 +79,11 @@ pub enum Error {
 /// If the asset can't be opened, has no root, or holds what no layer can.
 pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     let overlays = overlays(entry);
-    let open = |variants: Vec<VariantChoice>| {
+    let with = |variants: Vec<VariantChoice>| {
         let (overlays, packages) = (overlays.clone(), options.packages.clone());
-        Stage::open(entry, &urdf_usd_stage::Options { payloads: true, variants, overlays, packages, ..Default::default() })
+        urdf_usd_stage::Options { payloads: true, variants, overlays, packages, ..Default::default() }
     };
-    let stage = open(options.variants.clone())?;
+    let stage = Stage::open(entry, &with(options.variants.clone()))?;
     let mut notes = Notes::new(entry);
     for error in &stage.errors {
         notes.left(
@@ -97,7 +97,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     let mut others = Vec::new();
     for choice in stage.other_variants(&options.variants) {
         let chosen = options.variants.iter().cloned().chain([choice.clone()]).collect();
-        let other = open(chosen)?;
+        let other = stage.reopen(&with(chosen))?;
         used.extend(other.layers.iter().map(|layer| layer.path.clone()));
         let mut of_variant = Notes::new(entry);
         let other = mended(&other, entry, &mut of_variant)?;

@@ -83,16 +83,17 @@ pub fn check(entry: &Path, options: &Options) -> Result<Vec<Diagnostic>, OpenErr
 /// # Errors
 /// Those of [`check`].
 pub fn check_stage(entry: &Path, options: &Options) -> Result<(Stage, Vec<Diagnostic>), OpenError> {
-    let open = |variants: &[VariantChoice]| {
-        let variants = variants.to_vec();
-        Stage::open(entry, &urdf_usd_stage::Options { variants, packages: options.packages.clone(), ..Default::default() })
+    let with = |variants: Vec<VariantChoice>| urdf_usd_stage::Options {
+        variants,
+        packages: options.packages.clone(),
+        ..urdf_usd_stage::Options::default()
     };
-    let stage = open(&options.variants)?;
+    let stage = Stage::open(entry, &with(options.variants.clone()))?;
     let mut found = of_stage(&stage, options);
     if options.all_variants {
         for choice in stage.other_variants(&options.variants) {
             let variants: Vec<VariantChoice> = options.variants.iter().cloned().chain([choice.clone()]).collect();
-            for mut finding in of_stage(&open(&variants)?, options) {
+            for mut finding in of_stage(&stage.reopen(&with(variants))?, options) {
                 let is_known = |known: &&Diagnostic| known.code == finding.code && known.place == finding.place;
                 if found.iter().find(is_known).is_none() {
                     finding.message = format!("{} (with {choice})", finding.message);

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use nalgebra::Matrix4;
 use urdf_usd_stage::{Prim, PrimId, Stage, Value};
 
+use super::layers::is_ros;
 use super::physics::{End, Physics, is_body};
 
 /// A kind of interface.
@@ -136,6 +137,13 @@ pub fn interfaces(stage: &Stage) -> impl Iterator<Item = Interface<'_>> {
 pub fn schemas(prim: &Prim) -> impl Iterator<Item = &str> {
     const ALL: [&str; 5] = ["RosContextAPI", "RosTopicAPI", "RosServiceAPI", "RosActionAPI", "RosFrameAPI"];
     prim.schemas.iter().map(String::as_str).filter(|schema| ALL.contains(schema))
+}
+
+/// The schemas for ROS that a prim has only when a payload above it is loaded. A prim that bears the payload itself has none here:
+/// REP158-1.2.10 tells of it.
+pub fn in_payload(prim: &Prim) -> impl Iterator<Item = &str> {
+    let schemas = if prim.bears_payload() { &[] } else { prim.payload_schemas.as_slice() };
+    schemas.iter().map(String::as_str).filter(|schema| is_ros(schema))
 }
 
 /// Whether a prim is a context.

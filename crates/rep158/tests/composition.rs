@@ -105,10 +105,23 @@ fn classes_of_the_asset_are_inside() {
 #[test]
 fn payloads_hold_no_topology() {
     let entry = robot(&prim("def Xform \"link\"", "", &prim("def Xform \"visual\"", "payload = @./part.usda@", "")));
-    let with = |part: &str| found("REP158-1.2.10", &[("robot.usda", NONE, &entry), ("part.usda", NONE, part)]);
+    let of = |code: &str, entry: &str, part: &str| found(code, &[("robot.usda", NONE, entry), ("part.usda", NONE, part)]);
+    let with = |part: &str| of("REP158-1.2.10", &entry, part);
     assert_eq!(with(&robot(&prim("def Mesh \"shape\"", "apiSchemas = [\"PhysicsCollisionAPI\"]", ""))), NONE);
     let frame = prim("def Xform \"frame\"", "apiSchemas = [\"RosFrameAPI\"]", "");
-    assert_eq!(with(&robot(&frame)), ["1.2.10 /robot/link/visual/frame"]);
+    // What is ROS has a rule of its own; that on the prim with the payload is told once.
+    assert_eq!(
+        (with(&robot(&frame)), of("REP158-2.2.1", &entry, &robot(&frame))),
+        (vec![], vec!["2.2.1 /robot/link/visual/frame".to_owned()])
+    );
+    for schema in ["RosContextAPI", "RosTopicAPI"] {
+        let bearing = robot(&prim("def Xform \"part\"", &format!("payload = @./part.usda@\napiSchemas = [\"{schema}\"]"), ""));
+        let on_root = prim("def Xform \"robot\"", &format!("apiSchemas = [\"{schema}\"]"), "");
+        for (entry, part) in [(&bearing, &robot("")), (&entry, &on_root)] {
+            assert_eq!(of("REP158-1.2.10", entry, part).len(), 1, "{schema} {part}");
+            assert_eq!((of("REP158-2.1.1", entry, part), of("REP158-2.2.1", entry, part)), (vec![], vec![]));
+        }
+    }
     assert_eq!(with(&robot(&prim("def PhysicsFixedJoint \"joint\"", "", ""))), ["1.2.10 /robot/link/visual/joint"]);
     assert_eq!(with(&prim("def Xform \"robot\"", "apiSchemas = [\"PhysicsRigidBodyAPI\"]", "")), ["1.2.10 /robot/link/visual"]);
 }

@@ -1,10 +1,11 @@
 //! Opening: everything that is asked of `openusd` is asked here.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use openusd::pcp::LoadRules;
 use openusd::sdf::{self, SpecType};
 use openusd::tf::Token;
 use openusd::usd::TimeCode;
@@ -18,6 +19,9 @@ use super::{CompositionError, DEEPEST, Layer, LayerId, Shallow, Stage, Value};
 
 /// More prims than any asset has: what has more is refused.
 const MOST_PRIMS: usize = 2_000_000;
+
+/// How many prims, and paths of how many bytes, are followed from one that inherits.
+const LONGEST_CHAIN: usize = 1000;
 
 /// How to open an asset.
 #[derive(Clone, Debug)]
@@ -100,22 +104,38 @@ impl Stage {
     /// # Errors
     /// If the root layer can't be read, or a variant is asked for that no prim has.
     pub fn open(entry: &Path, options: &Options) -> Result<Self, OpenError> {
-        let failed = |reason: String| OpenError { path: entry.to_owned(), reason };
-        on_large_stack(|| opened(entry, options)).map_err(|error| failed(format!("no thread for it: {error}")))?.map_err(failed)
+        open(entry, options, None)
+    }
+
+    /// The same asset with other variants, in less time than [`Stage::open`] takes: what has which variants is known.
+    ///
+    /// # Errors
+    /// Those of [`Stage::open`].
+    pub fn reopen(&self, options: &Options) -> Result<Self, OpenError> {
+        open(&self.entry, options, Some(self))
     }
 }
 
-fn opened(entry: &Path, options: &Options) -> Result<Stage, String> {
-    let mut stage = read(entry, options, (!options.overlays.is_empty()).then(|| session(&options.overlays, &BTreeMap::new())))?;
+fn open(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stage, OpenError> {
+    let failed = |reason: String| OpenError { path: entry.to_owned(), reason };
+    on_large_stack(|| opened(entry, options, known))
+        .map_err(|error| failed(format!("no thread for it: {error}")))?
+        .map_err(failed)
+}
+
+fn opened(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stage, String> {
+    let plain = || read(entry, options, (!options.overlays.is_empty()).then(|| session(&options.overlays, &BTreeMap::new())));
     if options.variants.is_empty() {
-        return Ok(stage);
+        return plain();
     }
     // Only what is composed is known: a variant may bring in prims with sets of their own.
+    let mut stage = if known.is_some() { None } else { Some(plain()?) };
     let mut chosen: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for _ in 0..8 {
+        let Some(seen) = stage.as_ref().or(known) else { break };
         let before = chosen.clone();
         for choice in &options.variants {
-            let prims = stage.prims.iter().filter(|prim| choice.prim.as_ref().is_none_or(|path| *path == prim.path));
+            let prims = seen.prims.iter().filter(|prim| choice.prim.as_ref().is_none_or(|path| *path == prim.path));
             let prims = prims.filter(|prim| prim.instance.is_none());
             for prim in prims.filter(|prim| {
                 prim.variant_sets.iter().any(|set| set.name == choice.set && set.variants.contains(&choice.variant))
@@ -126,8 +146,9 @@ fn opened(entry: &Path, options: &Options) -> Result<Stage, String> {
         if chosen == before {
             break;
         }
-        stage = read(entry, options, Some(session(&options.overlays, &chosen)))?;
+        stage = Some(read(entry, options, Some(session(&options.overlays, &chosen)))?);
     }
+    let stage = stage.map_or_else(plain, Ok)?;
     for choice in &options.variants {
         let is_chosen = |(path, sets): (&String, &BTreeMap<String, String>)| {
             choice.prim.as_ref().is_none_or(|prim| prim == path) && sets.get(&choice.set) == Some(&choice.variant)
@@ -179,7 +200,8 @@ fn composed(entry: &Path, options: &Options, session: Option<&String>, load: Ini
 fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stage, String> {
     let load = if options.payloads { InitialLoadSet::LoadAll } else { InitialLoadSet::LoadNone };
     let source = composed(entry, options, session.as_ref(), load)?;
-    let mut reader = Reader { source: &source, layers: Vec::new(), by_identifier: HashMap::new(), shared: HashMap::new() };
+    let mut reader =
+        Reader { source: &source, layers: Vec::new(), by_identifier: HashMap::new(), seen: 0, shared: HashMap::new() };
     let mut prims: Vec<Prim> = Vec::new();
     let mut by_path = HashMap::new();
     let roots = source.root_prims().map_err(|error| error.to_string())?;
@@ -189,9 +211,7 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
     }
     // Layers in the order of the root layer stack, before any that an arc brings in.
     for identifier in source.layer_stack() {
-        if let Some(id) = reader.layer(&identifier) {
-            reader.may_be_composed(id)?;
-        }
+        reader.layer(&identifier);
     }
     while let Some((prim, parent, depth)) = stack.pop() {
         if depth > DEEPEST {
@@ -211,22 +231,15 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
         by_path.insert(read.path.clone(), id);
         prims.push(read);
     }
-    if options.payloads && prims.iter().any(|prim| prim.arcs.iter().any(|arc| arc.kind == ArcKind::Payload)) {
-        let without = without_payloads(&composed(entry, options, session.as_ref(), InitialLoadSet::LoadNone)?)?;
-        for prim in &mut prims {
-            let before = without.get(&prim.path);
-            prim.in_payload = prim.specifier == Specifier::Def && before.is_none();
-            let is_new = |schema: &&String| before.is_none_or(|before| !before.contains(*schema));
-            prim.payload_schemas = Some(&prim.type_name).into_iter().chain(&prim.schemas).filter(is_new).cloned().collect();
-            prim.payload_schemas.retain(|schema| !schema.is_empty());
-        }
-    }
     for identifier in source.layer_identifiers() {
         reader.layer(&identifier);
     }
     let mut errors: Vec<CompositionError> = source.composition_errors().into_iter().map(described).collect();
     errors.sort();
     errors.dedup();
+    if options.payloads {
+        tell_payloads(&source, &mut prims)?;
+    }
     let default_prim = source.default_prim().and_then(|name| {
         let path = if name.as_str().starts_with('/') { name.to_string() } else { format!("/{name}") };
         by_path.get(&path).copied()
@@ -242,29 +255,59 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
     })
 }
 
-/// The paths of all prims that are defined without loading payloads, and their types and schemas then.
-fn without_payloads(source: &usd::Stage) -> Result<HashMap<String, Vec<String>>, String> {
-    let mut paths = HashMap::new();
-    let mut stack: Vec<usd::Prim> = Vec::new();
-    for name in source.root_prims().map_err(|error| error.to_string())? {
-        stack.push(source.prim(format!("/{name}").as_str()).map_err(|error| error.to_string())?);
+/// Tells which prims, and which of their types and schemas, are there because of payloads: unloads these and looks again.
+fn tell_payloads(source: &usd::Stage, prims: &mut [Prim]) -> Result<(), String> {
+    // What no payload can reach is the same without them. A target below the root of a layer has with it the payloads of the prims above it.
+    let is_nested = |path: &str| path.trim_start_matches('/').contains('/');
+    let brings = |prim: &Prim| prim.arcs.iter().any(|arc| arc.kind == ArcKind::Payload || is_nested(&arc.prim));
+    if !prims.iter().any(brings) {
+        return Ok(());
     }
-    while let Some(prim) = stack.pop() {
-        stack.extend(prim.children().map_err(|error| error.to_string())?);
-        if prim.specifier().map_err(|error| error.to_string())? == Some(sdf::Specifier::Def) {
-            let type_name = prim.type_name().map_err(|error| error.to_string())?;
-            let schemas = prim.authored_api_schemas().map_err(|error| error.to_string())?;
-            let names = type_name.iter().map(ToString::to_string).chain(schemas.iter().map(ToString::to_string)).collect();
-            paths.insert(prim.path().as_str().to_owned(), names);
+    source.set_load_rules(LoadRules::none());
+    /// What is known of a prim without payloads.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Reach {
+        /// No payload reaches it.
+        None,
+        /// It may differ.
+        Some,
+        /// It is not there, and nothing below it.
+        Gone,
+    }
+    let mut reached: Vec<Reach> = Vec::with_capacity(prims.len());
+    for prim in prims {
+        let above = prim.parent.map_or(Reach::None, |PrimId(above)| reached[above]);
+        let mut reach = if above == Reach::None && brings(prim) { Reach::Some } else { above };
+        let mut names: Option<Vec<String>> = None;
+        if reach == Reach::Some {
+            let before = source.prim(prim.path.as_str()).map_err(|error| error.to_string())?;
+            let (specifier, type_name, schemas) = match (before.specifier(), before.type_name(), before.authored_api_schemas())
+            {
+                (Ok(specifier), Ok(type_name), Ok(schemas)) => (specifier, type_name, schemas),
+                (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => return Err(error.to_string()),
+            };
+            reach = if specifier.is_none() { Reach::Gone } else { Reach::Some };
+            if matches!(specifier, Some(sdf::Specifier::Def | sdf::Specifier::Class)) {
+                names = Some(type_name.iter().chain(&schemas).map(ToString::to_string).collect());
+            }
         }
+        reached.push(reach);
+        if reach == Reach::None {
+            continue;
+        }
+        prim.in_payload = prim.specifier == Specifier::Def && names.is_none();
+        let is_new = |name: &&String| !name.is_empty() && names.as_ref().is_none_or(|names| !names.contains(*name));
+        prim.payload_schemas = Some(&prim.type_name).into_iter().chain(&prim.schemas).filter(is_new).cloned().collect();
     }
-    Ok(paths)
+    Ok(())
 }
 
 struct Reader<'a> {
     source: &'a usd::Stage,
     layers: Vec<Layer>,
     by_identifier: HashMap<String, Option<LayerId>>,
+    /// How many layers the composition had used when it was last asked.
+    seen: usize,
     /// The attributes of prims of prototypes, by their paths there.
     shared: HashMap<String, Arc<BTreeMap<String, Attribute>>>,
 }
@@ -293,12 +336,50 @@ impl Reader<'_> {
 
     /// Reads the layers that came with the last prim, and refuses what must not be composed.
     fn new_layers(&mut self) -> Result<(), String> {
-        for identifier in self.source.layer_identifiers() {
-            if self.by_identifier.contains_key(&identifier) {
-                continue;
-            }
+        let before = self.seen;
+        self.seen = self.source.layer_count();
+        if self.seen == before {
+            return Ok(());
+        }
+        // Some may be known by the prims that they speak of, but nothing below these is composed.
+        for identifier in self.source.layer_identifiers().into_iter().skip(before) {
             if let Some(id) = self.layer(&identifier) {
                 self.may_be_composed(id)?;
+            }
+            self.ends(&self.source.sub_layers(&identifier))?;
+        }
+        Ok(())
+    }
+
+    /// Whether no prim of a layer stack inherits or specializes itself, by whatever arcs between: `openusd` 0.8 runs out of stack over the
+    /// prims below it.
+    fn ends(&mut self, stack: &[String]) -> Result<(), String> {
+        let ids: Vec<LayerId> = stack.iter().filter_map(|identifier| self.layer(identifier)).collect();
+        let prims = || ids.iter().flat_map(|id| &self.layers[id.0].prims);
+        let mut arcs: HashMap<&str, Vec<&super::prim::Arc>> = HashMap::new();
+        // What stands in a variant leads back only where that is selected, which is an error and no more.
+        for prim in prims().filter(|prim| !prim.path.contains('{')) {
+            let inside = prim.arcs.iter().filter(|arc| arc.asset.is_empty() && !arc.prim.is_empty());
+            arcs.entry(&prim.path).or_default().extend(inside);
+        }
+        let is_class = |arc: &&&super::prim::Arc| matches!(arc.kind, ArcKind::Inherit | ArcKind::Specialize);
+        for (start, first) in &arcs {
+            let mut paths: Vec<String> = first.iter().filter(is_class).map(|arc| arc.prim.clone()).collect();
+            let mut seen: HashSet<String> = HashSet::new();
+            while let Some(path) = paths.pop() {
+                if path == **start {
+                    return Err(format!(
+                        "{start} inherits or specializes itself, directly or by other prims: remove one of these arcs"
+                    ));
+                }
+                if path.len() > LONGEST_CHAIN || seen.len() > LONGEST_CHAIN || !seen.insert(path.clone()) {
+                    continue;
+                }
+                let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).chain([path.len()]);
+                for (above, below) in ends.map(|at| path.split_at(at)) {
+                    let targets = arcs.get(above).into_iter().flatten();
+                    paths.extend(targets.map(|arc| format!("{}{below}", arc.prim)));
+                }
             }
         }
         Ok(())

@@ -171,6 +171,11 @@ impl Prim {
         self.specifier == Specifier::Def && self.is_active && !self.is_abstract
     }
 
+    /// Whether a layer authors a payload on it.
+    pub fn bears_payload(&self) -> bool {
+        self.arcs.iter().any(|arc| arc.kind == ArcKind::Payload)
+    }
+
     /// An attribute's value.
     pub fn value(&self, attribute: &str) -> Option<&Value> {
         self.attributes.get(attribute)?.value.as_ref()

@@ -45,3 +45,84 @@ fn what_is_inherited_twice_is_refused() {
     let error = opened(("inherits = </a>", "inherits = </a/arm>")).unwrap_err();
     assert!(error.contains("/b/arm in robots.usda inherits /a/arm, which it already inherits by /b"), "{error}");
 }
+
+#[test]
+fn payloads_above_a_target_are_told_where_it_is_referenced() {
+    let folder = tempfile::tempdir().unwrap();
+    let entry = folder.path().join("robot.usda");
+    let whole = "def Xform \"whole\" (\n    payload = @parts.usda@\n)\n{\n}\n";
+    let classes = "class \"_wheel\" (\n    apiSchemas = [\"PhysicsRigidBodyAPI\"]\n)\n{\n}\n";
+    let parts = "def \"parts\"\n{\n    def Cube \"arm\" (\n        apiSchemas = [\"PhysicsCollisionAPI\"]\n    )\n    {\n        def \"hand\"\n        \
+                 {\n        }\n    }\n}\n";
+    std::fs::write(&entry, format!("#usda 1.0\n{whole}{classes}def \"part\" (\n    references = </whole/arm>\n)\n{{\n}}\n"))
+        .unwrap();
+    std::fs::write(folder.path().join("parts.usda"), format!("#usda 1.0\n(\n    defaultPrim = \"parts\"\n)\n{parts}")).unwrap();
+    let stage = Stage::open(&entry, &Options::default()).unwrap();
+    let of = |path: &str| {
+        let prim = stage.prim_at(path).unwrap();
+        (prim.in_payload, prim.payload_schemas.join(" "))
+    };
+    assert_eq!(of("/whole"), (false, String::new()));
+    assert_eq!(of("/whole/arm"), (true, "Cube PhysicsCollisionAPI".to_owned()));
+    assert_eq!(of("/part"), (false, "Cube PhysicsCollisionAPI".to_owned()));
+    assert_eq!(of("/part/hand"), (true, String::new()));
+    // No payload reaches it.
+    assert_eq!(of("/_wheel"), (false, String::new()));
+}
+
+#[test]
+fn what_is_opened_again_is_what_is_opened() {
+    let assets = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test/usd/assets");
+    for name in ["variants.usda", "isaac_layout.usda"] {
+        let stage = Stage::open(&assets.join(name), &Options::default()).unwrap();
+        for choice in stage.other_variants(&[]) {
+            let options = Options { variants: vec![choice.clone()], ..Options::default() };
+            let (new, again) = (Stage::open(&assets.join(name), &options).unwrap(), stage.reopen(&options).unwrap());
+            assert_eq!(format!("{:?}", new.prims), format!("{:?}", again.prims), "{name} {choice}");
+        }
+    }
+    let stage = Stage::open(&assets.join("variants.usda"), &Options::default()).unwrap();
+    assert!(!stage.other_variants(&[]).is_empty());
+    let none = Options { variants: vec!["none=such".parse().unwrap()], ..Options::default() };
+    assert!(stage.reopen(&none).unwrap_err().to_string().contains("no prim has the variant none=such"));
+}
+
+#[test]
+fn what_inherits_itself_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let entry = folder.path().join("robot.usda");
+    let prim = |name: &str, arc: &str, inside: &str| format!("def Xform \"{name}\" (\n{arc}\n)\n{{\n{inside}\n}}\n");
+    let child = prim("c", "", "");
+    let opened = |text: &str| {
+        std::fs::write(&entry, format!("#usda 1.0\n{text}")).unwrap();
+        Stage::open(&entry, &Options::default()).map(|stage| stage.errors.len()).map_err(|error| error.reason)
+    };
+    let a = |arc: &str, inside: &str| prim("a", arc, inside);
+    let b = |arc: &str, inside: &str| prim("b", arc, inside);
+    let x = |arc: &str| prim("x", arc, &child);
+    for text in [
+        a("inherits = </a>", &child),
+        a("specializes = </a>", &child),
+        a("inherits = </b>", &child) + &b("specializes = </a>", &child),
+        a("", &x("inherits = </b/x>")) + &b("references = </a>", &child),
+        a("references = </b>", &x("")) + &b("", &x("inherits = </a/x>")),
+        a("inherits = </b>", &x("")) + &b("", &x("inherits = </e/x>")) + &prim("e", "inherits = </a>", ""),
+    ] {
+        assert!(opened(&text).unwrap_err().contains("inherits or specializes itself"), "{text}");
+    }
+    // In a layer that another brings in, with its sublayer.
+    std::fs::write(
+        folder.path().join("one.usda"),
+        "#usda 1.0\n(\nsubLayers = [@two.usda@]\n)\nover \"a\" (\ninherits = </b>\n)\n{\n}\n",
+    )
+    .unwrap();
+    let two = a("", &child) + &b("inherits = </a>", &child);
+    std::fs::write(folder.path().join("two.usda"), format!("#usda 1.0\n{two}")).unwrap();
+    let brought = prim("r", "", &prim("part", "references = @one.usda@</a>", ""));
+    assert!(opened(&brought).unwrap_err().contains("inherits or specializes itself"));
+    // A class for many, and what only leads back above or below, which composing tells.
+    assert_eq!(opened(&(prim("_c", "", &child) + &a("inherits = </_c>", "") + &b("inherits = </_c>", ""))), Ok(0));
+    for text in [a("", &b("inherits = </a>", &child)), a("inherits = </a/c>", &child), a("references = </a>", &child)] {
+        assert_ne!(opened(&text).unwrap(), 0, "{text}");
+    }
+}

@@ -1,7 +1,6 @@
 //! That payloads hold no links, joints or ROS interfaces.
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
-use urdf_usd_stage::{ArcKind};
 
 use crate::Rule;
 use crate::findings::Findings;
@@ -12,7 +11,7 @@ pub const RULE: Rule = Rule {
     code: Code {
         id: "REP158-1.2.10",
         severity: Severity::Error,
-        meaning: "A link, a joint or a ROS interface is there only with a payload, or bears one itself.",
+        meaning: "A link or joint is there only with a payload, or a link, joint or ROS interface bears one itself.",
         outcome: "Programs that read the robot without its meshes miss a part of its tree.",
     },
     demand: "Payloads must not encapsulate joint or link prims themselves. The kinematic topology must reside in the primarily loaded scene graph.",
@@ -24,13 +23,14 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    let is_topology = |name: &&String| *name == "PhysicsRigidBodyAPI" || (name.starts_with("Physics") && name.ends_with("Joint")) || is_ros(name);
+    let is_link = |name: &&String| *name == "PhysicsRigidBodyAPI" || (name.starts_with("Physics") && name.ends_with("Joint"));
     for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present()) {
-        let bears = prim.arcs.iter().any(|arc| arc.kind == ArcKind::Payload);
         let says = |schema: &str| if schema.ends_with("API") { format!("has {schema}") } else { format!("is a {schema}") };
-        let message = if let Some(schema) = prim.payload_schemas.iter().find(is_topology) {
+        // Of ROS interfaces below a payload REP158-2.1.1 and 2.2.1 tell.
+        let bearing = || std::iter::once(&prim.type_name).chain(&prim.schemas).find(|name| is_link(name) || is_ros(name)).filter(|_| prim.bears_payload());
+        let message = if let Some(schema) = prim.payload_schemas.iter().find(is_link) {
             format!("{} {} only when a payload is loaded", prim.path, says(schema))
-        } else if let Some(schema) = std::iter::once(&prim.type_name).chain(&prim.schemas).find(is_topology).filter(|_| bears) {
+        } else if let Some(schema) = bearing() {
             format!("{} {} and bears a payload", prim.path, says(schema))
         } else {
             continue;

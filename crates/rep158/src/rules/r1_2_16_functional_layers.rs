@@ -17,14 +17,15 @@ pub const RULE: Rule = Rule {
     },
     demand: "Assets must use functional layering to isolate core OpenUSD data from simulation and ROS-specific schemas.",
     section: ("Schema Isolation and Functional Layering", "§1.2.1"),
-    breaks: &[("robot.usda", Some("def Xform \"robot\"\n{\n    def Xform \"link\" (\n        apiSchemas = [\"PhysicsRigidBodyAPI\"]\n    )\n    {\n        double3 xformOp:translate = (0, 0, 1)\n        uniform token[] xformOpOrder = [\"xformOp:translate\"]\n    }\n}"))],
+    breaks: &[("robot.usda", Some("#usda 1.0\n(\n    defaultPrim = \"robot\"\n    subLayers = [@physics.usda@]\n)\n\ndef Xform \"robot\"\n{\n}")), ("physics.usda", Some("def Xform \"robot\"\n{\n    def Xform \"link\" (\n        apiSchemas = [\"PhysicsRigidBodyAPI\"]\n    )\n    {\n        double3 xformOp:translate = (0, 0, 1)\n        uniform token[] xformOpOrder = [\"xformOp:translate\"]\n    }\n}"))],
     keeps: &[("robot.usda", Some("#usda 1.0\n(\n    defaultPrim = \"robot\"\n    subLayers = [@physics.usda@, @base.usda@]\n)\n\ndef Xform \"robot\"\n{\n}")), ("physics.usda", Some("over \"robot\"\n{\n    over \"link\" (\n        prepend apiSchemas = [\"PhysicsRigidBodyAPI\"]\n    )\n    {\n    }\n}")), ("base.usda", Some("def Xform \"robot\"\n{\n    def Xform \"link\"\n    {\n        double3 xformOp:translate = (0, 0, 1)\n        uniform token[] xformOpOrder = [\"xformOp:translate\"]\n    }\n}"))],
     turn: Turn::Usual,
     check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (index, layer) in subject.stage.layers.iter().enumerate() {
+    // Of the root layer, which should hold none of it, REP158-1.2.20 says it.
+    for (index, layer) in subject.stage.layers.iter().enumerate().skip(1) {
         let contents = contents(layer);
         let core = [Holds::MeshData, Holds::Geometry, Holds::Looks, Holds::Transforms].into_iter().find_map(|holds| first(&contents, holds));
         let parts: Vec<_> = [core, first(&contents, Holds::Physics), first(&contents, Holds::Ros)].into_iter().flatten().collect();

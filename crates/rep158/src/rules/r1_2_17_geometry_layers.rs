@@ -17,14 +17,15 @@ pub const RULE: Rule = Rule {
     },
     demand: "The core data must be decomposed: geometries.usdc contains pure mesh topology and vertices (no physics, no schemas); materials.usda contains material definitions.",
     section: ("Schema Isolation and Functional Layering", "§1.2.1"),
-    breaks: &[("robot.usda", Some("def Mesh \"robot\" (\n    apiSchemas = [\"MaterialBindingAPI\"]\n)\n{\n    point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]\n}"))],
-    keeps: &[("robot.usda", Some("def Mesh \"robot\"\n{\n    point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]\n}"))],
+    breaks: &[("robot.usda", Some("def Xform \"robot\" (\n    payload = @mesh.usda@\n)\n{\n}")), ("mesh.usda", Some("def Mesh \"robot\" (\n    apiSchemas = [\"MaterialBindingAPI\"]\n)\n{\n    point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]\n}"))],
+    keeps: &[("robot.usda", Some("def Xform \"robot\" (\n    payload = @mesh.usda@\n)\n{\n}")), ("mesh.usda", Some("def Mesh \"robot\"\n{\n    point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]\n}"))],
     turn: Turn::Usual,
     check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (index, layer) in subject.stage.layers.iter().enumerate() {
+    // Of the root layer, which should hold neither, REP158-1.2.20 says it.
+    for (index, layer) in subject.stage.layers.iter().enumerate().skip(1) {
         let contents = contents(layer);
         let is_other = [Holds::Physics, Holds::Ros].into_iter().any(|holds| first(&contents, holds).is_some());
         // Of physics and ROS with shapes, REP158-1.2.16 says it.

@@ -71,8 +71,8 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in ros::contexts(subject.stage).filter(|(_, prim)| prim.in_payload) {
-        let message = format!("{} has RosContextAPI, but is there only when its payload is loaded", prim.path);
+    for (id, prim) in ros::contexts(subject.stage).filter(|(_, prim)| ros::in_payload(prim).any(|schema| schema == "RosContextAPI")) {
+        let message = format!("{} has RosContextAPI only when a payload is loaded", prim.path);
         findings.prim(
             &RULE.code,
             id,

@@ -71,10 +71,10 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present() && prim.in_payload) {
+    for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present()) {
         // Contexts have a rule of their own.
-        if let Some(schema) = ros::schemas(prim).find(|schema| *schema != "RosContextAPI") {
-            let message = format!("{} has {schema}, but is there only when its payload is loaded", prim.path);
+        if let Some(schema) = ros::in_payload(prim).find(|schema| *schema != "RosContextAPI") {
+            let message = format!("{} has {schema} only when a payload is loaded", prim.path);
             findings.prim(&RULE.code, id, None, message, "put into the payload the geometry only, and the prim beside it");
         }
     }
