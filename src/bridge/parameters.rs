@@ -467,7 +467,8 @@ mod tests {
          packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
          bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, check: true, mesh_format: stl, urdf_package: my_robot, \
          urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, discover: true, capture_interfaces: true, \
-         description_from: '*/rsp', urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
+         description_from: '*/rsp', asset_file: /a.usda, publish_description: true, description_to: '/r*', variants: ['a=b'], \
+         urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
          time_limit: 60.0, max_assets: 7, workers: 3, cache_mb: 64, watch_files: false, diagnostics_period: 2.0, \
          frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, frames.ignore: ['a*'], \
          http.address: '::1', http.port: 80";
@@ -541,6 +542,7 @@ mod tests {
                 overlays: vec![Overlay::Newton, Overlay::OpenPbr],
                 simready: true,
                 simready_metadata: Simready::parse(&["author=A"]).expect("valid"),
+                variants: vec!["a=b".parse().expect("valid")],
                 resolve: resolve::Options {
                     packages: vec![("a".into(), "/p".into())],
                     package_paths: vec!["/q".into()],
@@ -568,6 +570,9 @@ mod tests {
             discover: true,
             capture_interfaces: true,
             description_from: Some("*/rsp".into()),
+            asset_file: Some("/a.usda".into()),
+            publish_description: true,
+            description_to: Some("/r*".into()),
             urdf_file: Some("/u.urdf".into()),
             xacro_args: vec![xacro::Argument::parse("a:=1").expect("valid")],
             settle_time: Duration::from_secs(3),

@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 
 mod endure;
+mod published;
 
 use super::super::asset_paths::AssetPaths;
 use super::super::descriptors::Room;
@@ -65,6 +66,7 @@ impl Converter {
         self.count.fetch_add(1, Ordering::SeqCst);
         let text = match &job.source {
             Source::Text { text, .. } => text.to_string(),
+            Source::Bytes { .. } => panic!("the node converts no bytes"),
             Source::File(path) | Source::Xacro { file: path, .. } => {
                 fs::read_to_string(path).unwrap_or_else(|_| "broken".to_owned())
             }
