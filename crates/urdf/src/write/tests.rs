@@ -78,7 +78,7 @@ fn same(a: &Robot, b: &Robot, name: &str) {
     assert_eq!(poses_a.len(), poses_b.len(), "{name}");
     for (a, b) in poses_a.iter().zip(&poses_b) {
         assert_eq!(a.translation, b.translation, "{name}");
-        assert!((a.to_homogeneous() - b.to_homogeneous()).amax() < 1e-13, "{name}: {a} {b}");
+        assert!((a.to_homogeneous() - b.to_homogeneous()).amax() < 1e-12, "{name}: {a} {b}");
     }
 }
 
