@@ -35,7 +35,7 @@ pub fn roll_pitch_yaw(rotation: &UnitQuaternion<f64>, is_same: impl Fn(&UnitQuat
     let (rolls, most) = (turn.rolls(), turn.roll_decimals());
     for decimals in 0..=DIGITS {
         for &roll in &rolls {
-            for round in [stepped, rounded] {
+            for round in [stepped, kept] {
                 // Pitch and yaw make up for what is rounded off.
                 let angles = turn.after(round(roll, decimals.min(most))).map(|angle| round(angle, decimals));
                 // Just beyond half a turn is just before it, the other way round.
@@ -54,12 +54,8 @@ pub fn roll_pitch_yaw(rotation: &UnitQuaternion<f64>, is_same: impl Fn(&UnitQuat
             }
         }
     }
-    let last = |angle: f64, decimals: usize| {
-        let step = step_near(angle).filter(|step| (step - angle).abs() < 1e-14);
-        step.unwrap_or_else(|| rounded(angle, decimals))
-    };
-    let [roll, pitch, yaw] = turn.after(last(rolls[0], most));
-    [roll, last(pitch, DECIMALS), last(yaw, DECIMALS)]
+    let [roll, pitch, yaw] = turn.after(kept(rolls[0], most));
+    [roll, kept(pitch, DECIMALS), kept(yaw, DECIMALS)]
 }
 
 /// A rotation as a matrix.
@@ -78,7 +74,7 @@ impl Turn {
     /// How many decimals of a roll are more than noise: the nearer pitch is to a right angle, the less roll can be told from yaw.
     fn roll_decimals(&self) -> usize {
         let level = self.0[(2, 1)].hypot(self.0[(2, 2)]);
-        (DECIMALS as f64 + level.log10().floor() - 1.0).clamp(0.0, DECIMALS as f64) as usize
+        (DECIMALS as f64 + (1.01 * level).log10().floor()).clamp(0.0, DECIMALS as f64) as usize
     }
 
     /// The rolls that the rotation may have, the simplest first; at least one.
@@ -102,6 +98,14 @@ impl Turn {
 /// The whole number of steps of 15 degrees that an angle is near to, or else the angle rounded.
 fn stepped(angle: f64, decimals: usize) -> f64 {
     step_near(angle).unwrap_or_else(|| rounded(angle, decimals))
+}
+
+/// The whole number of steps of 15 degrees that an angle is but for noise, or else the angle rounded.
+fn kept(angle: f64, decimals: usize) -> f64 {
+    let rounded = rounded(angle, decimals);
+    // What is rounded to a step's neighbour would be taken for the step the next time.
+    let near = [angle, rounded].map(|angle| step_near(angle).filter(|step| (step - angle).abs() < 1.5e-14));
+    near.into_iter().flatten().next().unwrap_or(rounded)
 }
 
 fn rounded(number: f64, decimals: usize) -> f64 {

@@ -271,7 +271,12 @@ impl Numbers {
         match self.of(&[0, 1, 2]) {
             0 => String::new(),
             1 => format!("<origin xyz='{}'/>", self.triple()),
-            _ => format!("<origin xyz='{}' rpy='{} {} {}'/>", self.triple(), angle(self), angle(self), angle(self)),
+            _ => {
+                let (roll, pitch, yaw) = (angle(self), angle(self), angle(self));
+                // Where pitch is nearly a right angle, roll and yaw can't be told apart to the last digit.
+                let roll = if pitch.cos().abs() < 1e-2 { 0.0 } else { roll };
+                format!("<origin xyz='{}' rpy='{roll} {pitch} {yaw}'/>", self.triple())
+            }
         }
     }
 }
