@@ -214,7 +214,7 @@ fn what_usd_has_no_word_for_comes_back() {
 
 #[test]
 fn numbers_of_single_precision_come_back_as_they_were_written() {
-    let text = "<robot name='r'><link name='a'><inertial><origin xyz='0.1 -0.2 0.3' rpy='0 1.5708 0.1'/><mass value='0.3'/>\
+    let text = "<robot name='r'><link name='a'><inertial><origin xyz='0.1 -0.2 0.3' rpy='0 0.5708 0.1'/><mass value='0.3'/>\
          <inertia ixx='0.11' iyy='0.12' izz='0.13' ixy='0' ixz='0' iyz='0'/></inertial>\
          <visual><origin xyz='0.7 0.01 1e-3' rpy='0.3 0.2 0.1'/><geometry><box size='0.1 0.2 0.3'/></geometry></visual></link>\
          <link name='b'><inertial><mass value='1.1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>\
