@@ -62,7 +62,7 @@ def assert_accepted(urdf):
     for command, environment in checkers():
         done = subprocess.run([*command, urdf], capture_output=True, text=True, env=os.environ | environment)
         said = done.stdout + done.stderr
-        assert done.returncode == 0 and "Successfully Parsed XML" in said and "rror" not in said, said
+        assert done.returncode == 0 and "Successfully Parsed XML" in said and "Error" not in said, said
 
 
 def assert_same(converted, urdf, numbers=("frames", "masses", "ranges")):

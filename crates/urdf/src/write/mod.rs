@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
         for &other in robot.tree.roots.iter().filter(|root| **root != top) {
             let link = &robot.links[other.0];
             let has_mass = |id: &LinkId| robot.links[id.0].inertial.as_ref().is_some_and(|inertial| inertial.mass > 0.0);
-            let floats = robot.tree.order.iter().filter(|id| robot.tree.is_below(**id, other)).any(|id| has_mass(id));
+            let floats = robot.tree.order.iter().filter(|id| robot.tree.is_below(**id, other)).any(has_mass);
             let kind = if floats { JointKind::Floating } else { JointKind::Fixed };
             let name = (1..).map(|number| if number == 1 { String::new() } else { format!("_{number}") });
             let mut name = name.map(|number| format!("{}_joint{number}", link.name));

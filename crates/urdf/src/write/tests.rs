@@ -265,7 +265,7 @@ impl Numbers {
     fn origin(&mut self) -> String {
         let angle = |numbers: &mut Self| match numbers.of(&[0, 1, 2, 3]) {
             0 => numbers.of(&[-2.0, -1.0, 1.0, 2.0]) * std::f64::consts::FRAC_PI_2,
-            1 => numbers.of(&[0.0, 1.57, -1.5708, 3.14159, 1.570796]),
+            1 => numbers.of(&["0", "1.57", "-1.5708", "3.14159", "1.570796"]).parse().unwrap(),
             _ => numbers.next() * 7.0 - 3.5,
         };
         match self.of(&[0, 1, 2]) {
