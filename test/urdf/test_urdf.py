@@ -68,6 +68,12 @@ def assert_accepted(urdf):
 def assert_same(converted, urdf, numbers=("frames", "masses", "ranges")):
     """A URDF moves and weighs as the robot's own does, in Pinocchio and in MuJoCo, unless these take none of the robot's own."""
     assert_accepted(urdf)
+    codes = {found["code"] for found in converted.report["diagnostics"]}
+    if codes & {"urdf-several-roots", "urdf-loop"}:
+        # No URDF, of which each program makes something else.
+        return
+    if codes & {"urdf-no-limit", "urdf-half-limit", "urdf-limits-swapped", "urdf-infinite-limit"}:
+        numbers = [number for number in numbers if number != "ranges"]
     for what in ("pinocchio", "mujoco"):
         told = ask(what, converted.urdf, urdf)
         if told is not None:
