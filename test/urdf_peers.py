@@ -113,7 +113,9 @@ def in_mujoco(original, written):
             masses.append(mass[np.ix_(order, order)])
         differences["frames"] = max(differences["frames"], apart(*placed))
         differences["masses"] = max(differences["masses"], apart(*masses))
-    ranges = [np.array([[*model.joint(name).range, model.joint(name).limited[0]] for name in single]) for model in (a, b)]
+    # URDF has no infinity: a joint without limits that has to have some has the largest numbers.
+    of = lambda joint: joint.range if joint.limited[0] and np.abs(joint.range).max() < 1e30 else np.zeros(2)
+    ranges = [np.array([of(model.joint(name)) for name in single]) for model in (a, b)]
     return differences | {"links": len(bodies), "joints": len(single), "ranges": apart(*ranges)}
 
 

@@ -62,16 +62,24 @@ def assert_accepted(urdf):
     for command, environment in checkers():
         done = subprocess.run([*command, urdf], capture_output=True, text=True, env=os.environ | environment)
         said = done.stdout + done.stderr
-        assert done.returncode == 0 and "Successfully Parsed XML" in said and "rror" not in said, said
+        assert done.returncode == 0 and "Successfully Parsed XML" in said, said
+        # urdfdom 3 leaves out capsules, which came with URDF 1.1, and says so.
+        assert "Error" not in said or "geometry type 'capsule'" in said, said
 
 
-def assert_same(converted, urdf):
+def assert_same(converted, urdf, numbers=("frames", "masses", "ranges")):
     """A URDF moves and weighs as the robot's own does, in Pinocchio and in MuJoCo, unless these take none of the robot's own."""
     assert_accepted(urdf)
+    codes = {found["code"] for found in converted.report["diagnostics"]}
+    if codes & {"urdf-several-roots", "urdf-loop"}:
+        # No URDF, of which each program makes something else.
+        return
+    if codes & {"urdf-no-limit", "urdf-half-limit", "urdf-limits-swapped", "urdf-infinite-limit"}:
+        numbers = [number for number in numbers if number != "ranges"]
     for what in ("pinocchio", "mujoco"):
         told = ask(what, converted.urdf, urdf)
         if told is not None:
-            assert told["frames"] < CLOSE and told["masses"] < CLOSE and told["ranges"] < CLOSE, (what, told)
+            assert all(told[number] < CLOSE for number in numbers), (what, told)
 
 
 def test_a_urdf_is_the_robot_of_its_urdf(converted):
@@ -139,4 +147,13 @@ def test_a_urdf_does_not_take_the_place_of_the_one_it_is_made_from(tmp_path):
 
 @pytest.mark.parametrize("asset", ["entry", "glb"])
 def test_an_asset_becomes_the_urdf_that_it_was_made_from(converted, asset):
-    assert_same(converted, from_asset(getattr(converted, asset)))
+    urdf = from_asset(getattr(converted, asset))
+    codes = {found["code"] for found in converted.report["diagnostics"]}
+    kinds = {joint.get("type") for joint in ElementTree.parse(converted.urdf).getroot().iter("joint")}
+    if asset == "entry" and "floating" in kinds:
+        # An asset does not say what floats on what.
+        assert_accepted(urdf)
+    elif asset == "entry" and codes & {"inertia-repaired", "link-without-mass"}:
+        assert_same(converted, urdf, ("frames", "ranges"))
+    else:
+        assert_same(converted, urdf)

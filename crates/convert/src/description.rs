@@ -13,7 +13,7 @@ use super::{Options, codes, publish};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_gltf as gltf;
 use urdf_usd_mesh::{mean_color, write as mesh};
-use urdf_usd_robot::{Geometry, Material, MaterialId, Mesh, Robot, Shape, Texture};
+use urdf_usd_robot::{Geometry, Material, MaterialId, Mesh, MeshSource, Robot, Shape, Texture};
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::TimeLimit;
 use urdf_usd_urdf::write::FileNames;
@@ -120,9 +120,17 @@ pub(super) fn write(
     };
     let mut taken = Stems::default();
     let mut described = robot.clone();
-    if format == MeshFormat::Stl {
-        paint(&mut described);
+    match format {
+        MeshFormat::Stl => paint(&mut described),
+        // In a GLB a colour beside an image would multiply it; in the model it stands in for it. So it is in neither of the two.
+        MeshFormat::Glb => {
+            for material in described.materials.iter_mut().filter(|material| material.base_color_texture.is_some()) {
+                material.base_color = [1.0, 1.0, 1.0, material.base_color[3]];
+            }
+        }
+        MeshFormat::Obj => {}
     }
+    let mut diagnostics = urdf::write::rename_materials(&mut described);
     let mut names = FileNames::as_read(robot, references);
     let (files, visuals, collisions) = mesh_files(robot, format, &mut taken);
     let uri = |file: &usize| format!("{prefix}{}.{format}", files[*file].stem);
@@ -138,14 +146,13 @@ pub(super) fn write(
             *name = Some(format!("{prefix}{}", images.file(texture)));
         }
     }
-    let mut diagnostics = Vec::new();
     let mut outputs = publish::Files::new();
     let mut put = |file: String, bytes: Vec<u8>| outputs.insert(format!("{FOLDER}/{file}"), bytes);
     match format {
         MeshFormat::Glb => {
             let in_time = |file: &&MeshFile<'_>| !limit.is_over(|| format!("writing the mesh {}", file.stem));
             let written = files.par_iter().filter(in_time).map(|file| {
-                let look = file.look.and_then(|look| robot.materials.get(look.0));
+                let look = file.look.and_then(|look| described.materials.get(look.0));
                 (file, gltf::write_mesh(&file.stem, file.mesh, look, file.place, store))
             });
             for (file, written) in written.collect::<Vec<_>>() {
@@ -167,7 +174,7 @@ pub(super) fn write(
         }
         MeshFormat::Obj => {
             for file in &files {
-                let look = file.look.and_then(|look| robot.materials.get(look.0));
+                let look = file.look.and_then(|look| described.materials.get(look.0));
                 let library = format!("{}.mtl", file.stem);
                 let written = mesh::obj(file.mesh, look, &library, &mut |texture| images.file(texture));
                 diagnostics.extend((!written.lost.is_empty()).then(|| looks_lost(file, format, &written.lost.join(", "))));
@@ -195,10 +202,12 @@ fn mesh_files<'a>(robot: &'a Robot, format: MeshFormat, taken: &mut Stems) -> (V
     let mut files: Vec<MeshFile<'a>> = Vec::new();
     let mut known: HashMap<(*const Mesh, Option<MaterialId>), usize> = HashMap::new();
     let mut any: HashMap<*const Mesh, usize> = HashMap::new();
+    let alike = if format == MeshFormat::Stl { alike_in_stl(robot) } else { HashMap::new() };
     let mut file = |shape: &'a Shape, is_seen: bool| {
         let Geometry::Mesh { mesh, .. } = shape.geometry else { return None };
         let source = robot.meshes.get(mesh.0)?;
         let pointer = Arc::as_ptr(&source.mesh);
+        let pointer = alike.get(&pointer).copied().unwrap_or(pointer);
         if let Some(known) = any.get(&pointer).filter(|_| !is_seen) {
             return Some(*known);
         }
@@ -214,6 +223,17 @@ fn mesh_files<'a>(robot: &'a Robot, format: MeshFormat, taken: &mut Stems) -> (V
     let visuals = robot.links.iter().map(|link| link.visuals.iter().map(|shape| file(shape, true)).collect()).collect();
     let collisions = robot.links.iter().map(|link| link.collisions.iter().map(|shape| file(shape, false)).collect()).collect();
     (files, visuals, collisions)
+}
+
+/// Of meshes that differ in what no STL holds alone, the one that stands for all of them.
+fn alike_in_stl(robot: &Robot) -> HashMap<*const Mesh, *const Mesh> {
+    let hashed: Vec<_> = robot.meshes.par_iter().map(|source| super::sha256(&mesh::stl(&source.mesh))).collect();
+    let mut first: HashMap<String, *const Mesh> = HashMap::new();
+    let of = |(source, hash): (&MeshSource, String)| {
+        let pointer = Arc::as_ptr(&source.mesh);
+        (pointer, *first.entry(hash).or_insert(pointer))
+    };
+    robot.meshes.iter().zip(hashed).map(of).collect()
 }
 
 /// Gives visuals the material of most of their mesh, without images, where that has its own.

@@ -49,6 +49,14 @@ fn in_format(mesh_format: MeshFormat) -> UrdfOptions {
     UrdfOptions { mesh_format, ..UrdfOptions::default() }
 }
 
+/// Leaves a text in the folder that `URDF_USD_ROUND_TRIP` names, for other programs to read.
+fn keep(text: &str, urdf: &Path, how: &str) {
+    if let Some(folder) = std::env::var_os("URDF_USD_ROUND_TRIP") {
+        let name = format!("{}.{how}.urdf", urdf.file_stem().unwrap().to_string_lossy());
+        std::fs::write(Path::new(&folder).join(name), text).unwrap();
+    }
+}
+
 /// Asserts that two texts are equal, and shows the first line in which they are not.
 fn equal(a: &str, b: &str, name: &str) {
     for (a, b) in a.lines().zip(b.lines()) {
@@ -70,6 +78,7 @@ fn every_robot_comes_back_from_its_urdf() {
             }
             let name = format!("{name} in {format}");
             let (folder, text, found) = Folder::of(&robot, &references, in_format(format));
+            keep(&text, urdf, format.as_str());
             let (again, of_again) = folder.read();
             let is_told = |code: &str| found.iter().any(|diagnostic| diagnostic.code == code);
             let is_changed = ["urdf-write-roots", "urdf-write-left-out", "urdf-write-loop", "urdf-write-renamed"];
@@ -101,6 +110,7 @@ fn urdf_through_openusd_is_the_same_the_second_time() {
         };
         let Some(robot) = through(&loaded_with(urdf, packages).0) else { return };
         let (folder, text, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
+        keep(&text, urdf, "usd");
         let robot = through(&folder.read().0).unwrap();
         let (_, second, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
         equal(&text, &second, &name);
@@ -118,6 +128,7 @@ fn urdf_through_gltf_is_the_same_the_second_time() {
         };
         let robot = through(&loaded_with(urdf, packages).0);
         let (folder, text, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
+        keep(&text, urdf, "gltf");
         let (_, second, _) = Folder::of(&through(&folder.read().0), &References::default(), UrdfOptions::default());
         equal(&text, &second, &name);
     });

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use openusd::sdf::Value;
+
 use super::Scene;
 use super::author::{Attribute, Layer};
 use super::plan::{LINK_SCOPES, ROOT_SCOPES};
@@ -144,9 +146,14 @@ impl Writer<'_> {
     fn attributes(&mut self, path: &str, prefix: &str, attributes: &[(String, String)], clashing: &[&str]) {
         let wanted: Vec<&str> = attributes.iter().map(|(name, _)| name.as_str()).collect();
         let mut prim = self.layer.over(path);
-        for ((_, value), name) in attributes.iter().zip(names::identifiers(&wanted, "attribute", &[])) {
+        for ((own, value), name) in attributes.iter().zip(names::identifiers(&wanted, "attribute", &[])) {
             let prefix = if clashing.contains(&name.as_str()) { "urdf:" } else { prefix };
-            prim.attribute(&format!("{prefix}{name}"), Attribute::string(value).uniform().custom());
+            let attribute = Attribute::string(value).uniform().custom();
+            let attribute = match name == *own {
+                true => attribute,
+                false => attribute.metadata("displayName", Value::String(own.clone())),
+            };
+            prim.attribute(&format!("{prefix}{name}"), attribute);
         }
     }
 }

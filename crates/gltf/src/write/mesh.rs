@@ -107,6 +107,7 @@ mod tests {
     use super::*;
     use urdf_usd_mesh::{Options as MeshOptions, PerCorner, Polygons, from_polygons, read};
     use urdf_usd_resolve::{File, Files, Resolver};
+    use urdf_usd_robot::Corners;
 
     #[test]
     fn a_mesh_is_read_as_it_was_written() {
@@ -123,7 +124,10 @@ mod tests {
         for (colors, material) in [(None, None), (None, Some(&grey)), (Some(colors), None)] {
             let colors: Option<PerCorner<[f32; 4]>> = colors;
             let polygons = Polygons { colors: colors.unwrap_or_default(), ..polygons.clone() };
-            let (mesh, _) = from_polygons(&polygons, Path::new("a")).unwrap();
+            let (mut mesh, _) = from_polygons(&polygons, Path::new("a")).unwrap();
+            // Of unit length to the last digit.
+            let values = vec![[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]];
+            mesh.normals = Corners { values, indices: vec![[0, 0, 1], [0, 1, 1]] };
             let (bytes, found) = write_mesh("part", &mesh, material, &Place::default(), &Store::none()).unwrap();
             assert!(found.is_empty(), "{found:?}");
             let file = File { path: "part.glb".into(), bytes: bytes.clone().into() };

@@ -40,7 +40,7 @@ pub fn obj(mesh: &Mesh, material: Option<&Material>, library: &str, image: &mut 
     for (position, color) in &vertices.list {
         let _ = write!(text, "v {} {} {}", position[0], position[1], position[2]);
         if let Some([r, g, b, _]) = color {
-            let [r, g, b] = [*r, *g, *b].map(srgb);
+            let [r, g, b] = [*r, *g, *b].map(|linear| Material::srgb(f64::from(linear)) as f32);
             let _ = write!(text, " {r} {g} {b}");
         }
         text.push('\n');

@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use urdf_usd_diagnostic::Place;
+use super::codes;
+use crate::xml::short;
+use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{Material, MaterialId, Robot, decimal};
 
 /// The names of a robot's materials, each different unless it is empty.
@@ -10,7 +12,7 @@ use urdf_usd_robot::{Material, MaterialId, Robot, decimal};
 pub(super) struct Materials {
     names: Vec<String>,
     /// Those that are not the robot's own: old, new, the place of what shows it first.
-    pub renamed: Vec<(String, String, Place)>,
+    renamed: Vec<(String, String, Place)>,
     /// Materials of which has been told what URDF can't say.
     pub told: HashSet<MaterialId>,
 }
@@ -43,6 +45,15 @@ impl Materials {
             materials.names.push(name);
         }
         materials
+    }
+
+    /// A finding for each that is not called as it was.
+    pub fn renamed(&self) -> Vec<Diagnostic> {
+        let told = |(old, new, place): &(String, String, Place)| {
+            let message = format!("the material \"{}\" is the second of that name; it becomes \"{}\"", short(old), short(new));
+            Diagnostic::new(&codes::RENAMED, place.clone(), message).help("give every material a name of its own")
+        };
+        self.renamed.iter().map(told).collect()
     }
 
     /// The name of the material with that index.

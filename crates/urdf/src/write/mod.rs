@@ -104,6 +104,15 @@ pub fn write(robot: &Robot, files: &FileNames) -> Written {
     Written { text, diagnostics }
 }
 
+/// Gives every material that has a name one of its own, as [`write`] does. For who writes mesh files with these materials.
+pub fn rename_materials(robot: &mut Robot) -> Vec<Diagnostic> {
+    let materials = Materials::of(robot);
+    for (index, material) in robot.materials.iter_mut().enumerate() {
+        material.name = materials.name(index).unwrap_or_default().to_owned();
+    }
+    materials.renamed()
+}
+
 struct Writer<'a> {
     robot: &'a Robot,
     files: &'a FileNames,
@@ -121,10 +130,8 @@ impl<'a> Writer<'a> {
     fn robot(&mut self) -> Element {
         let robot = self.robot;
         let mut root = element("robot", [("name", robot.name.clone())]);
-        for (id, name, place) in self.materials.renamed.clone() {
-            let message =
-                format!("the material \"{}\" is the second of that name; it becomes \"{}\"", short(&id), short(&name));
-            self.report(&codes::RENAMED, &place, message, "give every material a name of its own");
+        for diagnostic in self.materials.renamed() {
+            self.findings.push(diagnostic);
         }
         for (index, material) in robot.materials.iter().enumerate() {
             if let Some(name) = self.materials.name(index).filter(|name| !name.is_empty()) {
@@ -164,13 +171,19 @@ impl<'a> Writer<'a> {
         for &other in robot.tree.roots.iter().filter(|root| **root != top) {
             let link = &robot.links[other.0];
             let has_mass = |id: &LinkId| robot.links[id.0].inertial.as_ref().is_some_and(|inertial| inertial.mass > 0.0);
-            let floats = robot.tree.order.iter().filter(|id| robot.tree.is_below(**id, other)).any(|id| has_mass(id));
+            let floats = robot.tree.order.iter().filter(|id| robot.tree.is_below(**id, other)).any(has_mass);
             let kind = if floats { JointKind::Floating } else { JointKind::Fixed };
             let name = (1..).map(|number| if number == 1 { String::new() } else { format!("_{number}") });
             let mut name = name.map(|number| format!("{}_joint{number}", link.name));
             let name = name.find(|name| taken.insert(name.clone()));
             let joint = self.joint(usize::MAX, &Joint::new(name.unwrap_or_default(), kind, top, other));
-            root.children.push(joint);
+            // Before the joints of links that come after it, as where joints are read by the links that they move.
+            let is_after = |joint: &&Joint| !joint.closes_loop && joint.child > other;
+            let next = robot.joints.iter().find(is_after).map(|joint| joint.name.as_str());
+            let is_next =
+                |of: &Element| of.name == "joint" && of.attributes.iter().any(|(k, v)| k == "name" && Some(v.as_str()) == next);
+            let at = root.children.iter().position(is_next).unwrap_or(root.children.len());
+            root.children.insert(at, joint);
             names.push(format!("\"{}\"", short(&link.name)));
         }
         let more = if names.len() > MAX_NAMES { ", …" } else { "" };

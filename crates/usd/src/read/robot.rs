@@ -274,9 +274,9 @@ impl<'s, 'a> Builder<'s, 'a> {
             Some(BodyMass { prim: draft.prim, inertial, is_assumed: self.assumed.contains(id) })
         });
         self.masses = weighed.collect();
-        self.give_mass_to_frames();
         self.keep_custom();
         tidy::robot(&mut self.robot);
+        self.give_mass_to_frames();
     }
 
     /// What came from a URDF and has no other word.
@@ -290,6 +290,16 @@ impl<'s, 'a> Builder<'s, 'a> {
         for (joint, prim) in self.robot.joints.iter_mut().zip(&self.joint_prims) {
             joint.custom = prim.map(|prim| custom::of(self.scene, prim)).unwrap_or_default();
         }
+    }
+
+    /// Where a link stands in one that it hangs on, at zero.
+    fn pose_within(&self, link: LinkId, above: LinkId) -> Option<Pose> {
+        let (mut at, mut pose) = (link, Pose::identity());
+        while at != above {
+            let joint = self.robot.joints.get(self.robot.tree.parent_joint.get(at.0).copied()??.0)?;
+            (at, pose) = (joint.parent, joint.origin * pose);
+        }
+        Some(pose)
     }
 
     /// A root body without geometry that holds exactly one frame with geometry has that link's mass: the writer gives it to the root
@@ -310,10 +320,10 @@ impl<'s, 'a> Builder<'s, 'a> {
             if !is_base || has_shapes(body) {
                 continue;
             }
-            let to_frame = of_frame.pose.inverse() * draft.pose;
             let content = self.ids[frame];
+            let to_frame = self.pose_within(content, body).unwrap_or(draft.pose.inverse() * of_frame.pose).inverse();
             if let Some(inertial) = self.robot.links[body.0].inertial.take() {
-                let moved = Inertial { origin: to_frame * inertial.origin, ..inertial };
+                let moved = Inertial { origin: tidy::moved(&inertial.origin, &to_frame), ..inertial };
                 self.robot.links[content.0].inertial = Some(moved);
             }
         }

@@ -31,14 +31,24 @@ pub(super) fn of_shape(scene: &Scene<'_>, id: PrimId) -> Custom {
 
 /// Attributes of an element that URDF defines: `urdf:name`, where a joint's own words are in the schema or have two colons.
 fn own_attributes(scene: &Scene<'_>, id: PrimId) -> Vec<(String, String)> {
-    let custom = strings(&scene.stage[id]).filter_map(|(name, text)| Some((name.strip_prefix(PREFIX)?, text)));
-    custom.filter(|(name, _)| !name.contains(':')).map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
+    let own = strings(&scene.stage[id]).filter(|string| string.at.strip_prefix(PREFIX).is_some_and(|name| !name.contains(':')));
+    own.map(|string| (string.name.to_owned(), string.text.to_owned())).collect()
 }
 
-fn strings(prim: &Prim) -> impl Iterator<Item = (&str, &str)> {
-    prim.attributes.iter().filter(|(_, attribute)| attribute.is_custom).filter_map(|(name, attribute)| match &attribute.value {
-        Some(Value::String(text)) => Some((name.as_str(), text.as_str())),
-        _ => None,
+/// A custom attribute with a text.
+struct Attribute<'a> {
+    /// Its name in the layer.
+    at: &'a str,
+    /// Its name in the URDF.
+    name: &'a str,
+    text: &'a str,
+}
+
+fn strings(prim: &Prim) -> impl Iterator<Item = Attribute<'_>> {
+    prim.attributes.iter().filter(|(_, attribute)| attribute.is_custom).filter_map(|(at, attribute)| {
+        let Some(Value::String(text)) = &attribute.value else { return None };
+        let original = attribute.metadata.get("displayName").and_then(urdf_usd_stage::text);
+        Some(Attribute { at, name: original.unwrap_or(at.strip_prefix(PREFIX).unwrap_or(at)), text })
     })
 }
 
@@ -62,13 +72,12 @@ fn is_element(scene: &Scene<'_>, id: PrimId) -> bool {
 
 fn element(scene: &Scene<'_>, id: PrimId, depth: usize) -> Element {
     let prim = &scene.stage[id];
-    // Names that a Scope has attributes of have the prefix.
-    let attributes = strings(prim).filter(|(name, _)| *name != TEXT);
-    let attributes = attributes.map(|(name, text)| (name.strip_prefix(PREFIX).unwrap_or(name).to_owned(), text.to_owned()));
+    let attributes = strings(prim).filter(|string| string.at != TEXT);
+    let attributes = attributes.map(|string| (string.name.to_owned(), string.text.to_owned()));
     Element {
         name: super::display_name(scene, id).unwrap_or_else(|| prim.name().to_owned()),
         attributes: attributes.collect(),
-        text: strings(prim).find(|(name, _)| *name == TEXT).map(|(_, text)| text.to_owned()).unwrap_or_default(),
+        text: strings(prim).find(|string| string.at == TEXT).map(|string| string.text.to_owned()).unwrap_or_default(),
         children: elements(scene, id, depth + 1),
         place: scene.place(id, None),
     }

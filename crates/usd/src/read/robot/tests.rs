@@ -11,7 +11,7 @@ use crate::{Bodies, Options, write};
 use urdf_usd_diagnostic::{Diagnostic, Severity};
 use urdf_usd_mesh::{Polygons, from_polygons};
 use urdf_usd_robot::kinematics::{Model, position_count};
-use urdf_usd_robot::{Contact, Geometry, Inertial, Joint, JointKind, Mass, Mesh, Pose, Robot, Shape};
+use urdf_usd_robot::{Contact, Custom, Element, Geometry, Inertial, Joint, JointKind, Mass, Mesh, Pose, Robot, Shape};
 use urdf_usd_store::Store;
 
 /// The robot of an asset of one layer.
@@ -180,6 +180,70 @@ fn again(robot: &Robot, bodies: Bodies) -> (Robot, Vec<Diagnostic>) {
     }
     let read = read(&folder.path().join("r.usda"), &Default::default()).unwrap();
     (read.robot, read.diagnostics)
+}
+
+#[test]
+fn what_usd_has_no_word_for_comes_back() {
+    let inertial = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>";
+    let text = format!(
+        "<robot name='r' xmlns:x='http://x' version='1.0'><link name='a' x:id='7'>{inertial}\
+         <visual x:y='z'><geometry><box size='1 1 1'/></geometry><note>n</note></visual>\
+         <mine a-b='c' visibility='d'>text<more/><more e='f'/></mine></link><link name='b'>{inertial}</link>\
+         <joint name='j' type='continuous' g='h'><parent link='a'/><child link='b'/><axis xyz='0 1 0'/><own/></joint>\
+         <gazebo reference='a'><kp>1</kp></gazebo><gazebo/></robot>"
+    );
+    let robot = urdf_usd_urdf::read(&text, None).robot.unwrap();
+    let (read, _) = again(&robot, Bodies::Nested);
+    fn element(of: &Element) -> Element {
+        let mut attributes = of.attributes.clone();
+        attributes.sort();
+        Element { attributes, children: of.children.iter().map(element).collect(), place: Default::default(), ..of.clone() }
+    }
+    let plain = |custom: &Custom| {
+        let mut attributes = custom.attributes.clone();
+        attributes.sort();
+        Custom { attributes, elements: custom.elements.iter().map(element).collect() }
+    };
+    let all = |robot: &Robot| {
+        let (links, joints) = (&robot.links, &robot.joints);
+        let owners = [&robot.custom, &links[0].custom, &links[0].visuals[0].custom, &links[1].custom, &joints[0].custom];
+        owners.map(plain)
+    };
+    assert_eq!(all(&read), all(&robot));
+    assert!(all(&read).iter().filter(|custom| custom.is_empty()).count() == 1);
+}
+
+#[test]
+fn numbers_of_single_precision_come_back_as_they_were_written() {
+    let text = "<robot name='r'><link name='a'><inertial><origin xyz='0.1 -0.2 0.3' rpy='0 0.5708 0.1'/><mass value='0.3'/>\
+         <inertia ixx='0.11' iyy='0.12' izz='0.13' ixy='0' ixz='0' iyz='0'/></inertial>\
+         <visual><origin xyz='0.7 0.01 1e-3' rpy='0.3 0.2 0.1'/><geometry><box size='0.1 0.2 0.3'/></geometry></visual></link>\
+         <link name='b'><inertial><mass value='1.1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>\
+         <joint name='j' type='revolute'><origin xyz='0.123456789012 0 -0.4' rpy='3.14159 0 -1.5707963267948966'/><parent link='a'/>\
+         <child link='b'/><axis xyz='0 -0.6 0.8'/><limit lower='-0.3' upper='2.1' effort='10.1' velocity='3.3'/></joint></robot>";
+    let robot = urdf_usd_urdf::read(text, None).robot.unwrap();
+    let (read, _) = again(&robot, Bodies::Nested);
+    let numbers = |robot: &Robot| {
+        let (a, j) = (&robot.links[0], &robot.joints[0]);
+        let inertial = a.inertial.as_ref().unwrap();
+        let poses = [inertial.origin, a.visuals[0].origin, j.origin];
+        let lengths = poses.map(|pose| pose.translation.vector);
+        (
+            lengths,
+            inertial.mass,
+            inertial.inertia,
+            a.visuals[0].geometry.clone(),
+            j.axis,
+            j.limit,
+            poses.map(|pose| pose.rotation),
+        )
+    };
+    let (of_a, of_b) = (numbers(&robot), numbers(&read));
+    assert_eq!((of_b.0, of_b.1, of_b.2, of_b.3, of_b.5), (of_a.0, of_a.1, of_a.2, of_a.3, of_a.5));
+    assert!((of_b.4.into_inner() - of_a.4.into_inner()).amax() < 1e-15, "{:?}", of_b.4);
+    for (a, b) in of_a.6.iter().zip(&of_b.6) {
+        assert!((a.to_homogeneous() - b.to_homogeneous()).amax() < 1e-15, "{a} {b}");
+    }
 }
 
 /// Where every link is, by its name, with the first position of the n-th joint by name.

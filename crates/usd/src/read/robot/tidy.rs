@@ -3,9 +3,9 @@
 //! Each becomes the shortest decimal that is written as the same bits again, so that a robot that is written and read again is the same
 //! to the last digit.
 
-use nalgebra::{Quaternion, Unit, UnitQuaternion, Vector3};
+use nalgebra::{Point3, Quaternion, Unit, UnitQuaternion, Vector3};
 
-use crate::numbers::{degrees, joint_axis, quatf};
+use crate::numbers::{degrees, joint_axis, vec3f};
 use urdf_usd_robot::{Bounds, Geometry, JointKind, Pose, Robot, decimal};
 
 /// How far reckoning in double precision may be off, for positions of some metres.
@@ -89,47 +89,68 @@ fn pose(pose: &mut Pose) {
     pose.rotation = rotation(&pose.rotation);
 }
 
+/// A pose in a link that was reckoned from `of_body`, what the body of the link has: `to_link` leads from there.
+pub(super) fn moved(of_body: &Pose, to_link: &Pose) -> Pose {
+    let (mut pose, to_body) = (to_link * of_body, to_link.inverse());
+    let single = vec3f(&of_body.translation.vector);
+    let is_same = |at: &Vector3<f64>| vec3f(&(to_body * Point3::from(*at)).coords.map(distance)) == single;
+    let at = pose.translation.vector;
+    let rounded = (1..17).map(|decimals| at.map(|c| format!("{c:.decimals$}").parse().unwrap_or(c) + 0.0));
+    pose.translation.vector = rounded.into_iter().find(is_same).unwrap_or(at);
+    let single = settled(&of_body.rotation, |rotation| *rotation);
+    pose.rotation = by_angles(&pose.rotation, |other| is_single(&(to_body.rotation * other), single));
+    pose
+}
+
 /// A rotation by the shortest angles that are the same in single precision.
 fn rotation(rotation: &UnitQuaternion<f64>) -> UnitQuaternion<f64> {
-    let single = settled(rotation, quatf, |single| unit(single).unwrap_or(*rotation));
-    let is_same = |other: &UnitQuaternion<f64>| canonical(quatf(&without_noise(other))) == single;
-    let [roll, pitch, yaw] = decimal::roll_pitch_yaw(&unit(single).unwrap_or(*rotation), is_same);
+    let single = settled(rotation, |rotation| *rotation);
+    by_angles(&unit(single).unwrap_or(*rotation), |other| is_single(other, single))
+}
+
+fn by_angles(rotation: &UnitQuaternion<f64>, is_same: impl Fn(&UnitQuaternion<f64>) -> bool) -> UnitQuaternion<f64> {
+    let [roll, pitch, yaw] = decimal::roll_pitch_yaw(rotation, is_same);
     let tidy = UnitQuaternion::from_euler_angles(roll, pitch, yaw);
     // The sign says nothing; this one is the usual.
     if tidy.w < 0.0 { UnitQuaternion::new_unchecked(-tidy.into_inner()) } else { tidy }
 }
 
-/// What stays of a rotation that is rounded to single precision again and again.
-fn settled(
-    rotation: &UnitQuaternion<f64>,
-    round: impl Fn(&UnitQuaternion<f64>) -> [f32; 4],
-    widen: impl Fn([f32; 4]) -> UnitQuaternion<f64>,
-) -> [f32; 4] {
-    let mut single = canonical(round(&without_noise(rotation)));
-    for _ in 0..ROUNDS {
-        let next = canonical(round(&without_noise(&widen(single))));
-        if next == single {
-            break;
-        }
-        single = next;
-    }
-    single
-}
+/// The steps in which small components of a quaternion count: in single precision they have digits that are nothing but noise.
+const STEP: f64 = 1.0 / (1_u64 << 36) as f64;
+/// What components are small.
+const SMALL: f64 = 1e-5;
 
-/// Components that are nothing but noise are zero.
-fn without_noise(rotation: &UnitQuaternion<f64>) -> UnitQuaternion<f64> {
-    let coords = rotation.coords.map(|c| if c.abs() < 1e-12 { 0.0 } else { c });
-    UnitQuaternion::new_unchecked(Quaternion::from(coords))
-}
-
-/// The one of the two quaternions of a rotation whose first component that is not zero is positive.
-fn canonical(single: [f32; 4]) -> [f32; 4] {
+/// A quaternion w, x, y, z as it is written, of the two of a rotation the one whose first component that is not zero is positive.
+fn single(rotation: &UnitQuaternion<f64>) -> [f64; 4] {
+    let q = rotation.quaternion();
+    let component = |c: f64| if c.abs() < SMALL { (c / STEP).round() * STEP } else { f64::from(c as f32) };
+    let single = [q.w, q.i, q.j, q.k].map(component);
     let is_negative = single.iter().find(|c| **c != 0.0).is_some_and(|c| *c < 0.0);
-    if is_negative { single.map(|c| 0.0 - c) } else { single.map(|c| c + 0.0) }
+    single.map(|c| if is_negative { 0.0 - c } else { c + 0.0 })
 }
 
-fn unit([w, x, y, z]: [f32; 4]) -> Option<UnitQuaternion<f64>> {
-    UnitQuaternion::try_new(Quaternion::new(f64::from(w), f64::from(x), f64::from(y), f64::from(z)), 1e-9)
+/// What stays of what `made` makes of a rotation that is rounded to single precision again and again.
+fn settled(rotation: &UnitQuaternion<f64>, made: impl Fn(&UnitQuaternion<f64>) -> UnitQuaternion<f64>) -> [f64; 4] {
+    let mut rounded = single(&made(rotation));
+    for _ in 0..ROUNDS {
+        let Some(next) = unit(rounded).map(|widened| single(&made(&widened))).filter(|next| *next != rounded) else { break };
+        rounded = next;
+    }
+    rounded
+}
+
+/// Whether a rotation is written as `rounded`, and small components are so near that they stay.
+fn is_single(rotation: &UnitQuaternion<f64>, rounded: [f64; 4]) -> bool {
+    let q = rotation.quaternion();
+    let is_near = |sign: f64| {
+        let components = [q.w, q.i, q.j, q.k].into_iter().zip(rounded);
+        components.into_iter().all(|(c, to)| c.abs() >= SMALL || (sign * c - to).abs() < 0.3 * STEP)
+    };
+    single(rotation) == rounded && (is_near(1.0) || is_near(-1.0))
+}
+
+fn unit([w, x, y, z]: [f64; 4]) -> Option<UnitQuaternion<f64>> {
+    UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-9)
 }
 
 /// A direction in the shortest decimals that are the same rotation of USD's axis in single precision.
@@ -146,12 +167,11 @@ fn axis(axis: &Unit<Vector3<f64>>) -> Unit<Vector3<f64>> {
     if (axis.into_inner() + from).norm() < 1e-9 {
         return Unit::new_unchecked(from.map(|c| 0.0 - c));
     }
-    let round = |turn: &UnitQuaternion<f64>| quatf(&joint_axis(&Unit::new_normalize(turn * from)).1);
-    let single = settled(&turn, round, |single| unit(single).unwrap_or(turn));
-    let direction = unit(single).unwrap_or(turn) * from;
-    let of_turn = |direction: &Vector3<f64>| canonical(quatf(&joint_axis(&Unit::new_normalize(*direction)).1));
-    let same = of_turn(&direction);
-    let rounded = (1..17).map(|decimals| direction.map(|c| format!("{c:.decimals$}").parse().unwrap_or(c) + 0.0));
-    let short = rounded.into_iter().find(|rounded| rounded.norm() > 0.5 && of_turn(rounded) == same);
+    let of_turn = |turn: &UnitQuaternion<f64>| joint_axis(&Unit::new_normalize(turn * from)).1;
+    let rounded = settled(&turn, of_turn);
+    let direction = unit(rounded).unwrap_or(turn) * from;
+    let is_same = |direction: &Vector3<f64>| is_single(&joint_axis(&Unit::new_normalize(*direction)).1, rounded);
+    let shorter = (1..17).map(|decimals| direction.map(|c| format!("{c:.decimals$}").parse().unwrap_or(c) + 0.0));
+    let short = shorter.into_iter().find(|shorter| shorter.norm() > 0.5 && is_same(shorter));
     Unit::new_normalize(short.unwrap_or(direction))
 }
