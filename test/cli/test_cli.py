@@ -95,11 +95,35 @@ def test_an_unreadable_file(tmp_path):
     message(run("convert", file, "-o", tmp_path / "out", obeys_permissions=True), 1, file)
 
 
-@pytest.mark.parametrize("suffix", ["xacro", "usda", "usdz", "sdf"])
+@pytest.mark.parametrize("suffix", ["xacro", "sdf", "mjcf"])
 def test_other_kinds_of_input(suffix, tmp_path):
     file = tmp_path / f"robot.{suffix}"
     file.write_text("<robot name='x'><link name='a'/></robot>")
     message(run("convert", file, "-o", tmp_path / "out"), 1, file, "URDF" if suffix != "xacro" else "xacro")
+
+
+def test_what_a_file_is_follows_from_what_is_in_it(tmp_path):
+    """Not from its name; and the same from standard input."""
+    made = convert_to(tmp_path / "made", URDF, "--package", PACKAGE, "--formats", "usd,usdz,glb")
+    physics = (made / "physics.usda").read_text()
+    for ending, kind in [("usda", "usd"), ("usdz", "usd"), ("glb", "glb")]:
+        source = made / f"sample_arm.{ending}"
+        disguised = made / f"of_{ending}.txt" if ending != "usda" else source
+        if disguised != source:
+            disguised.write_bytes(source.read_bytes())
+        again = convert_to(tmp_path / ending, disguised)
+        assert json.loads((again / "report.json").read_text())["source"]["kind"] == kind
+        assert (again / "physics.usda").read_text() == physics
+        with source.open("rb") as stdin:
+            done = run("convert", "-", "-o", tmp_path / f"sent_{ending}", stdin=stdin, cwd=made)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / f"sent_{ending}" / "sample_arm" / "physics.usda").read_text() == physics
+
+
+def convert_to(folder, source, *options):
+    done = run("convert", source, "-o", folder, *options)
+    assert done.returncode == 0, done.stderr
+    return folder / "sample_arm"
 
 
 @pytest.mark.parametrize(

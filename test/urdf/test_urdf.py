@@ -64,7 +64,7 @@ def assert_accepted(urdf):
         said = done.stdout + done.stderr
         assert done.returncode == 0 and "Successfully Parsed XML" in said, said
         # urdfdom 3 leaves out capsules, which came with URDF 1.1, and says so.
-        assert "Error" not in said or "geometry type 'capsule'" in said, said
+        assert "Error" not in said or "capsule" in said, said
 
 
 def assert_same(converted, urdf, numbers=("frames", "masses", "ranges")):
@@ -88,7 +88,8 @@ def test_a_urdf_is_the_robot_of_its_urdf(converted):
 
 def test_files_that_a_urdf_names_are_there_and_valid(converted):
     urdf, _ = rewritten(converted)
-    names = {element.get("filename") for element in ElementTree.parse(urdf).iter() if element.tag in ("mesh", "texture")}
+    elements = (element for element in ElementTree.parse(urdf).iter() if element.tag in ("mesh", "texture"))
+    names = {element.get("filename") for element in elements if element.get("filename")}
     files = [urdf.parent / name for name in sorted(names)]
     assert all(file.is_file() for file in files), names
     written = {path for path in (urdf.parent / "meshes").glob("*")} if names else set()
@@ -118,10 +119,7 @@ def test_mesh_files_of_every_format_hold_the_same_box(conversions, name):
 
 def test_mujoco_loads_the_meshes_that_are_written(conversions, tmp_path):
     urdf, _ = rewritten(conversions("sample_arm"), "stl")
-    # MuJoCo looks for a URDF's meshes beside it.
-    for file in [urdf, *(urdf.parent / "meshes").glob("*.stl")]:
-        shutil.copy(file, tmp_path)
-    assert ask("meshes", tmp_path / urdf.name)
+    assert ask("meshes", urdf)
 
 
 def test_a_package_may_hold_the_files(conversions, tmp_path):
