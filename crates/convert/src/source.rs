@@ -100,6 +100,9 @@ impl Format {
     }
 }
 
+/// The endings of OpenUSD files.
+const USD_ENDINGS: [&str; 4] = ["usd", "usda", "usdc", "usdz"];
+
 /// The first bytes of a file that [`Format::of`] looks at.
 const START: u64 = 256;
 
@@ -180,14 +183,18 @@ pub(super) fn open(source: &Source, hash: Option<&str>, files: &resolve::Files) 
             let format = start(&path).map_or(Format::Urdf, |start| Format::of(&start));
             let most = if format == Format::Urdf { urdf::MAX_TEXT as u64 } else { resolve::MAX_BYTES };
             let unreadable = |error: resolve::Error| error.at(Place::file(path.clone()));
-            if format == Format::Usd {
+            // OpenUSD goes by names: what has another is read as if it had the right one.
+            let is_named =
+                path.extension().is_some_and(|ending| USD_ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)));
+            if format == Format::Usd && is_named {
                 files.find_input(&path, most).map_err(unreadable)?;
                 return Ok(input(format, Some(path), Content::Usd(None), None));
             }
             let file = files.input_within(&path, most).map_err(unreadable)?;
             let content = match format {
                 Format::Urdf => Content::Urdf(decoded(&file.bytes, &path)?.into()),
-                _ => Content::Gltf(file.bytes.clone()),
+                Format::Usd => Content::Usd(Some(file.bytes.clone())),
+                Format::Glb | Format::Gltf => Content::Gltf(file.bytes.clone()),
             };
             Ok(input(format, Some(path), content, known(&file.bytes)))
         }
@@ -409,7 +416,6 @@ mod tests {
         let first = made(&folder);
         for (ending, kind) in [("usda", "usd"), ("usdz", "usd"), ("glb", "glb"), ("gltf", "gltf")] {
             let path = first.file(ending).unwrap();
-            // A name tells nothing.
             let again = run(Source::File(path.clone()), &folder.join(ending), formats(&["usd", "glb"])).unwrap();
             let bad: Vec<_> = again.diagnostics.iter().filter(|d| d.code.starts_with("source")).collect();
             assert_eq!((&*again.source.kind, again.source.sha256.len(), bad.len()), (kind, 64, 0), "{ending}: {bad:?}");
