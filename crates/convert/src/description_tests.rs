@@ -97,7 +97,7 @@ fn urdf_through_openusd_is_the_same_the_second_time() {
                 std::fs::create_dir_all(path.parent().unwrap()).unwrap();
                 std::fs::write(path, bytes).unwrap();
             }
-            Some(usd::read(&folder.path().join("r.usda"), &Default::default()).unwrap().0)
+            Some(usd::read(&folder.path().join("r.usda"), &Default::default()).unwrap().robot)
         };
         let Some(robot) = through(&loaded_with(urdf, packages).0) else { return };
         let (folder, text, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());

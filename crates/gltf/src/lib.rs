@@ -23,6 +23,7 @@ mod extension;
 mod glb;
 mod json;
 mod kinds;
+mod lights;
 pub mod read;
 mod source;
 mod unpainted;

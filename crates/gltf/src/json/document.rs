@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::extras::NodeExtras;
 use super::kinematics::Kinematics;
+use super::lights::{LightReference, Lights};
 use super::physics::{RigidBodies, RigidBody, Shapes};
 use super::values::Index;
 use crate::extension::Motion;
@@ -63,12 +64,14 @@ pub struct RootExtensions {
     pub shapes: Shapes,
     #[serde(rename = "KHR_physics_rigid_bodies", skip_serializing_if = "RigidBodies::is_empty")]
     pub rigid_bodies: RigidBodies,
+    #[serde(rename = "KHR_lights_punctual", skip_serializing_if = "Lights::is_empty")]
+    pub lights: Lights,
 }
 
 impl RootExtensions {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.kinematics.is_empty() && self.shapes.is_empty() && self.rigid_bodies.is_empty()
+        self.kinematics.is_empty() && self.shapes.is_empty() && self.rigid_bodies.is_empty() && self.lights.is_empty()
     }
 }
 
@@ -106,12 +109,14 @@ pub struct NodeExtensions {
     pub visibility: Option<Visibility>,
     #[serde(rename = "KHR_physics_rigid_bodies", skip_serializing_if = "RigidBody::is_empty")]
     pub rigid_body: RigidBody,
+    #[serde(rename = "KHR_lights_punctual", skip_serializing_if = "Option::is_none")]
+    pub light: Option<LightReference>,
 }
 
 impl NodeExtensions {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.visibility.is_none() && self.rigid_body.is_empty()
+        self.visibility.is_none() && self.rigid_body.is_empty() && self.light.is_none()
     }
 }
 

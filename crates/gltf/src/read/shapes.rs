@@ -7,6 +7,7 @@ use nalgebra::Vector3;
 use super::codes;
 use super::extras;
 use super::findings::Findings;
+use super::lights;
 use super::placement::Placement;
 use super::scene::{Base, Scene, is_one};
 use crate::extension::{Entry, Field, Json, Link};
@@ -41,6 +42,7 @@ pub enum Form {
 pub struct Drafts {
     pub visuals: Vec<Draft>,
     pub collisions: Vec<Draft>,
+    pub lights: Vec<lights::Draft>,
 }
 
 /// What a node is by the lists of the model.
@@ -133,6 +135,7 @@ impl Reader<'_, '_> {
             let children = self.scene.children[node].iter().rev();
             let child = |&child: &usize| (child, placement.then(&self.scene.local[child]), listed, is_hidden);
             open.extend(children.map(child));
+            drafts.lights.extend(lights::at_node(&entry, placement.pose).filter(|_| placement.is_finite() && !is_hidden));
             if !(extras::is_shape(&entry) || entry.json.get("mesh").is_some()) || !self.taken.insert(node) {
                 continue;
             }

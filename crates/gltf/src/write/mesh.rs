@@ -92,6 +92,7 @@ fn robot_of(name: &str, mesh: Mesh, material: Option<Material>, place: &Place) -
         materials: material.into_iter().collect(),
         meshes: vec![MeshSource::new(format!("{name}.glb"), place.clone(), Arc::new(mesh))],
         sensors: Vec::new(),
+        lights: Vec::new(),
         interfaces: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),

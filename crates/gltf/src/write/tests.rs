@@ -64,6 +64,7 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
         materials: vec![Material::plain("red", [1.0, 0.0, 0.0, 1.0]), textured],
         meshes: vec![mesh_source("package://p/meshes/sheet.stl", sheet())],
         sensors: Vec::new(),
+        lights: Vec::new(),
         interfaces: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),

@@ -127,7 +127,7 @@ fn is_gprim(prim: &Prim) -> bool {
         .contains(&prim.type_name.as_str())
 }
 
-/// Types that can be seen, or that light what is seen, and that a robot has no word for.
+/// Types that can be seen, and that a robot has no word for.
 fn is_left_out(prim: &Prim) -> bool {
     const TYPES: [&str; 9] = [
         "BasisCurves",
@@ -140,7 +140,7 @@ fn is_left_out(prim: &Prim) -> bool {
         "TiledSurface",
         "SkelRoot",
     ];
-    TYPES.contains(&prim.type_name.as_str()) || prim.type_name.ends_with("Light")
+    TYPES.contains(&prim.type_name.as_str())
 }
 
 fn is_of_material(prim: &Prim) -> bool {
