@@ -83,4 +83,39 @@ async function lights(bundled, file) {
   return found;
 }
 
-export const answer = (command, ...rest) => ({ bundle, pose, lights })[command](...rest);
+/** The box of all that is drawn in its link, copy by copy; 0 copies: no instances: [{collides, copies, boxes: [[low, high], …]}]. */
+async function boxes(bundled, file) {
+  const { gltf, robot } = await load(bundled, file);
+  gltf.scene.updateMatrixWorld(true);
+  const found = [];
+  gltf.scene.traverse((mesh) => {
+    if (!mesh.isMesh) return;
+    let node = mesh;
+    while (node && !robot.links.some((link) => link.node === node)) node = node.parent;
+    const link = robot.links.find((link) => link.node === node);
+    const inLink = link.node.matrixWorld.clone().invert().multiply(mesh.matrixWorld);
+    const copies = mesh.isInstancedMesh ? mesh.count : 1;
+    const drawn = Array.from({ length: copies }, (_, copy) => {
+      const matrix = inLink.clone();
+      if (mesh.isInstancedMesh) {
+        const own = matrix.clone();
+        mesh.getMatrixAt(copy, own);
+        matrix.multiply(own);
+      }
+      const corner = mesh.position.clone();
+      const [low, high] = [[Infinity, Infinity, Infinity], [-Infinity, -Infinity, -Infinity]];
+      for (let k = 0; k < mesh.geometry.attributes.position.count; k += 1) {
+        corner.fromBufferAttribute(mesh.geometry.attributes.position, k).applyMatrix4(matrix).toArray().forEach((x, axis) => {
+          low[axis] = Math.min(low[axis], x);
+          high[axis] = Math.max(high[axis], x);
+        });
+      }
+      return [low, high];
+    });
+    const collides = mesh.material.opacity === 0;
+    found.push({ collides, copies: mesh.isInstancedMesh ? copies : 0, boxes: drawn });
+  });
+  return found;
+}
+
+export const answer = (command, ...rest) => ({ bundle, pose, lights, boxes })[command](...rest);

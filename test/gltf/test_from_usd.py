@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import ROOT, run
-from pxr import Usd, UsdGeom, UsdLux
+from pxr import Gf, Usd, UsdGeom, UsdLux
 from worker import NODE, worker
 
 ASSETS = Path(__file__).with_name("assets")
+USD_ASSETS = ROOT / "test" / "usd" / "assets"
 
 
 def converted(asset, output):
@@ -29,7 +30,7 @@ def three(tmp_path_factory):
         pytest.skip("viewer/node_modules is not there: test/run installs it")
     bundled = tmp_path_factory.mktemp("three") / "loader.mjs"
     worker(NODE, "gltf").ask("drive_glb", "bundle", "ours", bundled)
-    return lambda glb: worker(NODE, "gltf").ask("drive_glb", "lights", bundled, glb)[0]
+    return lambda what, glb: worker(NODE, "gltf").ask("drive_glb", what, bundled, glb)[0]
 
 
 def _in_link(prim):
@@ -77,7 +78,7 @@ def test_lights_of_usd_shine_in_three_js_as_they_do_in_usd(three, tmp_path):
     expected = _lights(ASSETS / "lights.usda")
     assert expected.keys() == {"sun", "spot", "beacon"}
     names = {"base_light_0": "sun", "head_light_0": "spot", "head_light_1": "beacon"}
-    seen = {names[light["name"]]: light for light in three(glb)}
+    seen = {names[light["name"]]: light for light in three("lights", glb)}
     assert seen.keys() == expected.keys()
     for name, (link, position, direction, brightness, cone) in expected.items():
         light = seen[name]
@@ -118,3 +119,81 @@ def test_lights_come_back_from_gltf_as_usd_has_them(tmp_path):
             assert np.allclose(of_position, position, atol=1e-6) and np.allclose(of_direction, direction, atol=1e-6), name
             assert np.allclose(of_brightness, brightness, rtol=0.03, atol=0.01 * max(brightness)), name
             assert (of_cone is None) == (cone is None) and (cone is None or np.allclose(of_cone, cone, atol=1e-4)), name
+
+
+def _points(part):
+    if part.IsA(UsdGeom.Mesh):
+        return [Gf.Vec3d(*point) for point in UsdGeom.Mesh(part).GetPointsAttr().Get()]
+    if part.IsA(UsdGeom.Cube):
+        half = UsdGeom.Cube(part).GetSizeAttr().Get() / 2
+        return [Gf.Vec3d(x, y, z) * half for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
+    return []
+
+
+def _boxes(entry):
+    """The box of all that the only body of a stage shows, copy by copy, in metres in the axes of the body."""
+    stage, found = Usd.Stage.Open(str(entry)), []
+    cache, metres = UsdGeom.XformCache(), UsdGeom.GetStageMetersPerUnit(stage)
+    (body,) = [prim for prim in stage.Traverse() if "PhysicsRigidBodyAPI" in prim.GetAppliedSchemas()]
+
+    def add(points, matrix):
+        placed = np.array([matrix.Transform(point) for point in points]) * metres
+        found.append((placed.min(axis=0), placed.max(axis=0)))
+
+    traversal = iter(Usd.PrimRange(body, Usd.TraverseInstanceProxies()))
+    for prim in traversal:
+        to_body = cache.GetLocalToWorldTransform(prim) * cache.GetLocalToWorldTransform(body).GetInverse()
+        if _points(prim) and UsdGeom.Imageable(prim).ComputePurpose() == "default":
+            add(_points(prim), to_body)
+        if not prim.IsA(UsdGeom.PointInstancer):
+            continue
+        traversal.PruneChildren()
+        instancer = UsdGeom.PointInstancer(prim)
+        matrices = instancer.ComputeInstanceTransformsAtTime(0, 0, applyMask=UsdGeom.PointInstancer.IgnoreMask)
+        hidden = set(instancer.GetInvisibleIdsAttr().Get() or [])
+        ids = instancer.GetIdsAttr().Get() or range(len(matrices))
+        prototypes = [stage.GetPrimAtPath(path) for path in instancer.GetPrototypesRel().GetTargets()]
+        for own, index, matrix in zip(ids, instancer.GetProtoIndicesAttr().Get(), matrices):
+            for part in Usd.PrimRange(prototypes[index]) if own not in hidden else ():
+                inside, _ = cache.ComputeRelativeTransform(part, prototypes[index])
+                if _points(part):
+                    add(_points(part), inside * matrix * to_body)
+    return found
+
+
+def _same_boxes(seen, expected):
+    """Whether two lists of boxes are one, in any order."""
+    left = [np.array(box) for box in seen]
+    for low, high in expected:
+        wanted = np.array([np.roll(low, -1), np.roll(high, -1)])
+        nearest = min(range(len(left)), key=lambda k: np.abs(left[k] - wanted).max())
+        assert np.allclose(left.pop(nearest), wanted, atol=1e-6)
+    assert left == []
+
+
+STAGES = {
+    "copies.usda": [3, 3, 2],
+    "point_instancer.usda": [2],
+}
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_copies_of_point_instancers_are_drawn_where_usd_has_them(name, three, tmp_path):
+    source = next(folder / name for folder in (ASSETS, USD_ASSETS) if (folder / name).is_file())
+    glb, _, _ = converted(source, tmp_path)
+    drawn = [mesh for mesh in three("boxes", glb) if not mesh["collides"]]
+    assert sorted((mesh["copies"] for mesh in drawn if mesh["copies"]), reverse=True) == STAGES[name]
+    _same_boxes([box for mesh in drawn for box in mesh["boxes"]], _boxes(source))
+    issues, _ = worker(NODE, "gltf").ask("validate_gltf", glb)
+    # It does not know the extensions, so not what the accessors of copies are for.
+    unknown = ("UNSUPPORTED_EXTENSION", "UNUSED_OBJECT")
+    assert [issue for issue in issues[str(glb)] if issue["code"] not in unknown] == []
+
+
+def test_copies_come_back_from_gltf_and_are_where_they_were_in_usd(tmp_path):
+    glb, _, _ = converted(ASSETS / "copies.usda", tmp_path / "there")
+    again, entry, _ = converted(glb, tmp_path / "back")
+    assert again.read_bytes().count(b'"EXT_mesh_gpu_instancing":{') == 4, "three of what is seen, one of what collides"
+    expected = _boxes(ASSETS / "copies.usda")
+    assert len(expected) == 8
+    _same_boxes([np.roll(box, -1, axis=1) for box in map(np.array, _boxes(entry))], expected)

@@ -21,6 +21,7 @@ mod axes;
 pub mod check;
 mod extension;
 mod glb;
+mod instances;
 mod json;
 mod kinds;
 mod lights;

@@ -145,6 +145,8 @@ pub struct Shape {
     pub material: Option<MaterialId>,
     /// The reference to the mesh that could not be read and that this stands in for.
     pub stand_in_for: Option<String>,
+    /// The number of the point instancer that made it, if one did: what one instancer made of one mesh may be drawn as one (REP-158 §3.5).
+    pub instancer: Option<usize>,
     /// What the model has no word for.
     pub custom: Custom,
     /// Where it stands.

@@ -111,13 +111,30 @@ pub struct NodeExtensions {
     pub rigid_body: RigidBody,
     #[serde(rename = "KHR_lights_punctual", skip_serializing_if = "Option::is_none")]
     pub light: Option<LightReference>,
+    #[serde(rename = "EXT_mesh_gpu_instancing", skip_serializing_if = "Option::is_none")]
+    pub instances: Option<Instances>,
 }
 
 impl NodeExtensions {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.visibility.is_none() && self.rigid_body.is_empty() && self.light.is_none()
+        self.visibility.is_none() && self.rigid_body.is_empty() && self.light.is_none() && self.instances.is_none()
     }
+}
+
+/// Where the copies of a node's mesh are in the node.
+#[derive(Debug, Serialize)]
+pub struct Instances {
+    pub attributes: InstanceAttributes,
+}
+
+/// Accessors of as many values as there are copies.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub struct InstanceAttributes {
+    pub translation: Index,
+    pub rotation: Index,
+    pub scale: Index,
 }
 
 #[derive(Debug, Serialize)]

@@ -10,7 +10,7 @@
 //! - Meshes that differ in their materials only are one mesh, with the materials on the shapes.
 //! - `configurations` are named poses, but for the `home` that every robot has ([`poses`] has the rule).
 //!
-//! Skins, morphs, instances and animations play no part. This module must not know URDF or the file system: buffers and images in
+//! Copies of a mesh at one node (`EXT_mesh_gpu_instancing`) are a shape each. Skins, morphs and animations play no part. This module must not know URDF or the file system: buffers and images in
 //! other files come by way of the mesh reader's [`Files`].
 
 pub mod codes;

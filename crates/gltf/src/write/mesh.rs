@@ -72,6 +72,7 @@ fn robot_of(name: &str, mesh: Mesh, material: Option<Material>, place: &Place) -
         geometry: Geometry::Mesh { mesh: MeshId(0), scale: nalgebra::Vector3::repeat(1.0) },
         material: material.is_some().then_some(MaterialId(0)),
         stand_in_for: None,
+        instancer: None,
         custom: Custom::default(),
         place: place.clone(),
     };

@@ -83,7 +83,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
     let Extent { animations, physics, .. } = options.extent;
     let mut diagnostics = Vec::new();
     let mut drawings = drawings::draw(robot, (options, Unpainted::Grey), store, &mut diagnostics);
-    let mut nodes = nodes::build(robot, &drawings);
+    let mut nodes = nodes::build(robot, &mut drawings, physics);
     let (shapes, rigid_bodies) = if physics { physics::add(robot, options.base, &mut nodes) } else { Default::default() };
     let lights = lights::add(robot, &mut nodes);
     let model = model::build(robot, &nodes, options, &mut diagnostics);
@@ -94,7 +94,12 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
     let is_compressed = drawings.binary.views.iter().any(|view| view.extensions.is_some());
     let says =
         |what: fn(&MaterialExtensions) -> bool| drawings.paint.materials.iter().any(|material| what(&material.extensions));
-    let needed = [has("EXT_meshopt_compression", is_compressed), has("KHR_mesh_quantization", is_quantized)];
+    let has_instances = nodes.list.iter().any(|node| node.extensions.instances.is_some());
+    let needed = [
+        has("EXT_meshopt_compression", is_compressed),
+        has("KHR_mesh_quantization", is_quantized),
+        has(crate::instances::NAME, has_instances),
+    ];
     let used = [
         has("EXT_robot_kinematics", true),
         has("KHR_node_visibility", robot.links.iter().any(|link| !link.collisions.is_empty())),
