@@ -43,16 +43,22 @@ async function bundle(which, outfile) {
   return outfile;
 }
 
-/** For each of the poses, {joint: position}, where the links are: {link: its world matrix, column by column}. */
-async function pose(bundled, file, poses) {
-  const { GLTFLoader, Texture, registerRobotKinematics, robotOf, problemsOf, set } = await import(pathToFileURL(resolve(bundled)));
+/** The file as the loader has it, and what the bundle exports. */
+async function load(bundled, file) {
+  const exported = await import(pathToFileURL(resolve(bundled)));
+  const { GLTFLoader, Texture, registerRobotKinematics, robotOf, problemsOf } = exported;
   const loader = new GLTFLoader();
   registerRobotKinematics(loader);
   // There is nothing to decode images with here.
   loader.register(() => ({ name: 'no textures', loadTexture: () => Promise.resolve(new Texture()) }));
   const gltf = await loader.parseAsync(new Uint8Array(readFileSync(file)).buffer, '');
   if (problemsOf(gltf).length > 0) throw new Error(problemsOf(gltf).join('\n'));
-  const robot = robotOf(gltf);
+  return { ...exported, gltf, robot: robotOf(gltf) };
+}
+
+/** For each of the poses, {joint: position}, where the links are: {link: its world matrix, column by column}. */
+async function pose(bundled, file, poses) {
+  const { gltf, robot, set } = await load(bundled, file);
   return poses.map((positions) => {
     set(robot, positions);
     gltf.scene.updateMatrixWorld(true);
@@ -60,4 +66,56 @@ async function pose(bundled, file, poses) {
   });
 }
 
-export const answer = (command, ...rest) => ({ bundle, pose })[command](...rest);
+/** The lights, with the link that each is on and the matrix of its node in that, column by column. */
+async function lights(bundled, file) {
+  const { gltf, robot } = await load(bundled, file);
+  gltf.scene.updateMatrixWorld(true);
+  const found = [];
+  gltf.scene.traverse((light) => {
+    if (!light.isLight) return;
+    const { name, type, color, intensity, angle, penumbra } = light;
+    let node = light;
+    while (node && !robot.links.some((link) => link.node === node)) node = node.parent;
+    const link = robot.links.find((link) => link.node === node);
+    const inLink = link.node.matrixWorld.clone().invert().multiply(light.matrixWorld).elements;
+    found.push({ name, type, color: color.toArray(), intensity, angle, penumbra, link: link.name, inLink: [...inLink] });
+  });
+  return found;
+}
+
+/** The box of all that is drawn in its link, copy by copy; 0 copies: no instances: [{collides, copies, boxes: [[low, high], …]}]. */
+async function boxes(bundled, file) {
+  const { gltf, robot } = await load(bundled, file);
+  gltf.scene.updateMatrixWorld(true);
+  const found = [];
+  gltf.scene.traverse((mesh) => {
+    if (!mesh.isMesh) return;
+    let node = mesh;
+    while (node && !robot.links.some((link) => link.node === node)) node = node.parent;
+    const link = robot.links.find((link) => link.node === node);
+    const inLink = link.node.matrixWorld.clone().invert().multiply(mesh.matrixWorld);
+    const copies = mesh.isInstancedMesh ? mesh.count : 1;
+    const drawn = Array.from({ length: copies }, (_, copy) => {
+      const matrix = inLink.clone();
+      if (mesh.isInstancedMesh) {
+        const own = matrix.clone();
+        mesh.getMatrixAt(copy, own);
+        matrix.multiply(own);
+      }
+      const corner = mesh.position.clone();
+      const [low, high] = [[Infinity, Infinity, Infinity], [-Infinity, -Infinity, -Infinity]];
+      for (let k = 0; k < mesh.geometry.attributes.position.count; k += 1) {
+        corner.fromBufferAttribute(mesh.geometry.attributes.position, k).applyMatrix4(matrix).toArray().forEach((x, axis) => {
+          low[axis] = Math.min(low[axis], x);
+          high[axis] = Math.max(high[axis], x);
+        });
+      }
+      return [low, high];
+    });
+    const collides = mesh.material.opacity === 0;
+    found.push({ collides, copies: mesh.isInstancedMesh ? copies : 0, boxes: drawn });
+  });
+  return found;
+}
+
+export const answer = (command, ...rest) => ({ bundle, pose, lights, boxes })[command](...rest);

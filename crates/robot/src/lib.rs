@@ -12,6 +12,7 @@ pub mod decimal;
 pub mod frames;
 pub mod invariants;
 pub mod kinematics;
+mod light;
 mod mass;
 mod material;
 mod mesh;
@@ -22,6 +23,7 @@ mod tree;
 
 use std::sync::Arc;
 
+pub use light::{Light, LightKind};
 pub use mass::{Mass, principal_axes};
 pub use material::{Channel, ImageFormat, Map, MapRole, Material, PLAIN_IOR, Texture};
 pub use mesh::{Corners, Mesh, Part, Tiers};
@@ -65,6 +67,8 @@ pub struct Robot {
     pub meshes: Vec<MeshSource>,
     /// Sensors in the source's order.
     pub sensors: Vec<Sensor>,
+    /// Lights in the source's order.
+    pub lights: Vec<Light>,
     /// What the robot as a whole offers to ROS, beside `joint_states` and `robot_description`: what its controllers do.
     pub interfaces: Vec<Interface>,
     /// Pairs of links that need not be checked for collision, the first before the second in [`Robot::links`]; each once. Links
@@ -141,6 +145,8 @@ pub struct Shape {
     pub material: Option<MaterialId>,
     /// The reference to the mesh that could not be read and that this stands in for.
     pub stand_in_for: Option<String>,
+    /// The number of the point instancer that made it, if one did: what one instancer made of one mesh may be drawn as one (REP-158 §3.5).
+    pub instancer: Option<usize>,
     /// What the model has no word for.
     pub custom: Custom,
     /// Where it stands.

@@ -263,6 +263,7 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
         materials,
         meshes: Vec::new(),
         sensors: Vec::new(),
+        lights: Vec::new(),
         interfaces: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),

@@ -163,7 +163,16 @@ fn shapes(
                 }
                 let custom = xml.custom(node, known);
                 let name = name_of(node).map(str::to_owned);
-                shapes.push(Shape { name, origin, geometry, material, stand_in_for: None, custom, place: xml.place(node) });
+                shapes.push(Shape {
+                    name,
+                    origin,
+                    geometry,
+                    material,
+                    stand_in_for: None,
+                    instancer: None,
+                    custom,
+                    place: xml.place(node),
+                });
             }
             None => xml.leave_out(node),
         }

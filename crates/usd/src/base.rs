@@ -5,7 +5,7 @@ use super::author::{Attribute, Layer, Relationship, string};
 use super::instances::author_primitive;
 use super::library::{Collider, ColliderForm, DEFAULT_TIER, Look, TIERS, Visual};
 use super::numbers::place;
-use super::sensors;
+use super::{lights, sensors};
 use urdf_usd_robot::{LinkId, Role};
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
@@ -18,6 +18,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         author_link(scene, &mut layer, link);
     }
     sensors::author(scene, &mut layer);
+    lights::author(scene, &mut layer);
     if !scene.library.materials.is_empty() {
         layer.def(&format!("{root}/Materials"), "Scope").reference("./materials.usda", "/Materials");
     }

@@ -84,8 +84,20 @@ codes! {
         "Geometry of an asset that is read is a solid that the robot model does not have: a cone, an ellipsoid, a solid that is sheared.",
         "It is read as a mesh of 48 sides.";
     READ_LEFT_OUT Info "usd-read-left-out":
-        "An asset that is read has a prim of a kind for which the robot model has no word: a light, curves, points.",
+        "An asset that is read has a prim of a kind for which the robot model has no word: curves, points.",
         "It is left out.";
+    READ_AREA_LIGHT Warning "usd-read-area-light":
+        "A light of an asset that is read is a rectangle, a disk, a cylinder, a mesh, or of a type that UsdLux does not have. Simulators \
+         and glTF have none of them (REP-158 §3.6).",
+        "It is left out.";
+    READ_DOME_LIGHT Info "usd-read-dome-light":
+        "An asset that is read has a dome light: the light of a surrounding, which is no part of a robot.", "It is left out.";
+    READ_DARK_LIGHT Info "usd-read-dark-light":
+        "A light of an asset that is read has no intensity, or no surface to shine from.", "It is left out.";
+    READ_LIGHT Warning "usd-read-light-approximated":
+        "A light of an asset that is read says more than lights of glTF and of simulators do: a focus, an IES profile, a cone wider than \
+         90°, other brightness for diffuse and for specular reflection, filters.",
+        "It is read without that; a wider cone becomes one of 90°.";
     READ_MATERIAL Warning "usd-read-material-left-out":
         "A material of an asset that is read has no UsdPreviewSurface, or one with a part that the robot model has no word for; or what \
          is bound is not there.",

@@ -14,6 +14,7 @@ mod extents;
 mod geometries;
 mod instances;
 mod library;
+mod lights;
 mod materials;
 mod newton;
 mod numbers;

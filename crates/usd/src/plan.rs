@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::lights;
 use super::sensors::{self, SensorPlan};
 use super::{Base, Bodies};
 use urdf_usd_robot::{JointId, JointKind, LinkId, Pose, Robot, Role, Roles, names};
@@ -87,6 +88,8 @@ pub(super) struct Plan {
     pub filtered_pairs: Vec<(LinkId, Vec<LinkId>)>,
     /// As [`Robot::sensors`].
     pub sensors: Vec<SensorPlan>,
+    /// As [`Robot::lights`]: their paths.
+    pub lights: Vec<String>,
 }
 
 impl Plan {
@@ -135,8 +138,10 @@ impl Plan {
             articulation_roots,
             filtered_pairs,
             sensors: Vec::new(),
+            lights: Vec::new(),
         };
         plan.sensors = sensors::plan(robot, &mut plan);
+        plan.lights = lights::plan(robot, &plan);
         plan
     }
 

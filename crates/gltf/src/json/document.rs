@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::extras::NodeExtras;
 use super::kinematics::Kinematics;
+use super::lights::{LightReference, Lights};
 use super::physics::{RigidBodies, RigidBody, Shapes};
 use super::values::Index;
 use crate::extension::Motion;
@@ -63,12 +64,14 @@ pub struct RootExtensions {
     pub shapes: Shapes,
     #[serde(rename = "KHR_physics_rigid_bodies", skip_serializing_if = "RigidBodies::is_empty")]
     pub rigid_bodies: RigidBodies,
+    #[serde(rename = "KHR_lights_punctual", skip_serializing_if = "Lights::is_empty")]
+    pub lights: Lights,
 }
 
 impl RootExtensions {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.kinematics.is_empty() && self.shapes.is_empty() && self.rigid_bodies.is_empty()
+        self.kinematics.is_empty() && self.shapes.is_empty() && self.rigid_bodies.is_empty() && self.lights.is_empty()
     }
 }
 
@@ -106,13 +109,32 @@ pub struct NodeExtensions {
     pub visibility: Option<Visibility>,
     #[serde(rename = "KHR_physics_rigid_bodies", skip_serializing_if = "RigidBody::is_empty")]
     pub rigid_body: RigidBody,
+    #[serde(rename = "KHR_lights_punctual", skip_serializing_if = "Option::is_none")]
+    pub light: Option<LightReference>,
+    #[serde(rename = "EXT_mesh_gpu_instancing", skip_serializing_if = "Option::is_none")]
+    pub instances: Option<Instances>,
 }
 
 impl NodeExtensions {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.visibility.is_none() && self.rigid_body.is_empty()
+        self.visibility.is_none() && self.rigid_body.is_empty() && self.light.is_none() && self.instances.is_none()
     }
+}
+
+/// Where the copies of a node's mesh are in the node.
+#[derive(Debug, Serialize)]
+pub struct Instances {
+    pub attributes: InstanceAttributes,
+}
+
+/// Accessors of as many values as there are copies.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub struct InstanceAttributes {
+    pub translation: Index,
+    pub rotation: Index,
+    pub scale: Index,
 }
 
 #[derive(Debug, Serialize)]

@@ -3,6 +3,7 @@
 pub mod document;
 pub mod extras;
 pub mod kinematics;
+pub mod lights;
 pub mod limit;
 pub mod physics;
 pub mod values;

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nalgebra::Matrix3;
+use nalgebra::{Matrix3, Vector3};
 
 use super::Draft;
+use super::codes;
 use super::findings::Findings;
 use super::placement::Placement;
-use super::shapes::{self, Form};
+use super::shapes::{self, Copies, Form};
 use crate::axes;
 use crate::extension::Json;
 use crate::unpainted::UNPAINTED;
@@ -21,6 +22,9 @@ use urdf_usd_robot::{Geometry, Material, MaterialId, MeshId, MeshSource, Robot, 
 
 /// So many meshes of the document are compared with another at most.
 const MAX_MEMBERS: usize = 64;
+
+/// So many copies of a mesh are read of a node at most.
+const MAX_COPIES: usize = 10_000;
 
 /// A material of the document, and whether vertices have colours where it is.
 type Paint = Option<(usize, bool)>;
@@ -201,7 +205,14 @@ pub fn read(
     let mut work = |mut meshes: Option<&mut Meshes<'_, '_, '_>>| {
         let mut diagnostics = Vec::new();
         for model in models.iter_mut() {
-            let maker = Maker { drawn: &drawn, file, findings, materials: HashMap::new(), diagnostics: &mut diagnostics };
+            let maker = Maker {
+                drawn: &drawn,
+                file,
+                findings,
+                materials: HashMap::new(),
+                instancers: 0,
+                diagnostics: &mut diagnostics,
+            };
             maker.model(model, meshes.as_deref_mut());
         }
         diagnostics
@@ -225,6 +236,8 @@ struct Maker<'m> {
     findings: &'m mut Findings,
     /// The robot's materials by those of the document.
     materials: HashMap<(usize, bool), Option<MaterialId>>,
+    /// How many nodes with copies there have been.
+    instancers: usize,
     diagnostics: &'m mut Vec<urdf_usd_diagnostic::Diagnostic>,
 }
 
@@ -247,8 +260,16 @@ impl Maker<'_> {
         let varying: Vec<Vec<bool>> = groups.list.iter().map(|group| group.varying(self.drawn, None)).collect();
         for (index, shapes) in std::mem::take(&mut model.shapes).into_iter().enumerate() {
             let mut make = |list: Vec<shapes::Draft>, is_visible: bool| -> Vec<Shape> {
-                let shape = |draft| self.shape(robot, draft, is_visible, (&groups, &ids, &varying), meshes.as_deref_mut());
-                list.into_iter().map(shape).collect()
+                let mut shapes = Vec::with_capacity(list.len());
+                for draft in list {
+                    let copies = draft.copies;
+                    let shape = self.shape(robot, draft, is_visible, (&groups, &ids, &varying), meshes.as_deref_mut());
+                    match copies.zip(meshes.as_deref_mut()) {
+                        Some((copies, meshes)) => shapes.extend(self.copies(&shape, copies, meshes)),
+                        None => shapes.push(shape),
+                    }
+                }
+                shapes
             };
             let (visuals, collisions) = (make(shapes.visuals, true), make(shapes.collisions, false));
             if let Some(link) = robot.links.get_mut(index) {
@@ -329,9 +350,42 @@ impl Maker<'_> {
             geometry,
             material,
             stand_in_for: draft.stand_in_for,
+            instancer: None,
             custom: draft.custom,
             place: self.findings.place(&draft.at),
         }
+    }
+
+    /// The copies of a shape that are where the accessors say.
+    fn copies(&mut self, shape: &Shape, copies: Copies, meshes: &mut Meshes<'_, '_, '_>) -> Vec<Shape> {
+        let mut numbers = |accessor: Option<usize>| -> Vec<[f64; 3]> {
+            accessor.and_then(|accessor| meshes.values::<3>(accessor).ok()).unwrap_or_default()
+        };
+        let (translations, scales) = (numbers(copies.translation), numbers(copies.scale));
+        let rotations = copies.rotation.and_then(|accessor| meshes.values::<4>(accessor).ok()).unwrap_or_default();
+        let count = translations.len().max(scales.len()).max(rotations.len());
+        if count > MAX_COPIES {
+            let message = format!("the node has {count} copies of its mesh; {MAX_COPIES} are read");
+            self.findings.report(&codes::SHAPE, &shape.place.element, message, "use a mesh instead of so many copies");
+        }
+        self.instancers += 1;
+        let of_node = match shape.geometry {
+            Geometry::Mesh { scale, .. } | Geometry::Missing { scale } => scale,
+            _ => Vector3::repeat(1.0),
+        };
+        let node = Placement { pose: shape.origin, scale: of_node, is_sheared: false };
+        let copy = |n: usize| {
+            let mut inner = Placement::of_copy(translations.get(n), rotations.get(n), scales.get(n));
+            inner.scale = inner.scale.map(|factor| if factor == 0.0 { 1.0 } else { factor });
+            let placed = Some(node.then(&inner)).filter(Placement::is_finite).unwrap_or(node);
+            let geometry = match shape.geometry {
+                Geometry::Mesh { mesh, .. } => Geometry::Mesh { mesh, scale: placed.scale },
+                Geometry::Missing { .. } => Geometry::Missing { scale: placed.scale },
+                ref solid => solid.clone(),
+            };
+            Shape { origin: placed.pose, geometry, instancer: Some(self.instancers), ..shape.clone() }
+        };
+        (0..count.min(MAX_COPIES)).map(copy).collect()
     }
 
     fn material(

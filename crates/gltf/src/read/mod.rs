@@ -10,7 +10,7 @@
 //! - Meshes that differ in their materials only are one mesh, with the materials on the shapes.
 //! - `configurations` are named poses, but for the `home` that every robot has ([`poses`] has the rule).
 //!
-//! Skins, morphs, instances and animations play no part. This module must not know URDF or the file system: buffers and images in
+//! Copies of a mesh at one node (`EXT_mesh_gpu_instancing`) are a shape each. Skins, morphs and animations play no part. This module must not know URDF or the file system: buffers and images in
 //! other files come by way of the mesh reader's [`Files`].
 
 pub mod codes;
@@ -18,6 +18,7 @@ mod extras;
 mod findings;
 mod frames;
 mod joints;
+mod lights;
 mod meshes;
 mod names;
 mod placement;
@@ -180,12 +181,14 @@ fn model(
         materials: Vec::new(),
         meshes: Vec::new(),
         sensors: Vec::new(),
+        lights: Vec::new(),
         interfaces: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
         custom: extras::custom(entry, findings),
         place: findings.place(&entry.at),
     };
+    robot.lights = lights::read(scene.root, &shapes, findings);
     robot.named_poses = poses::read(read, &drafts, &ids, &robot, findings);
     let configurations = read.configurations().into_iter().map(|(name, _)| name.to_owned()).collect();
     let source = read.source().and_then(|read| source(&read, findings));

@@ -65,6 +65,14 @@ impl Placement {
         Self { pose, scale, is_sheared: false }.checked(node, findings)
     }
 
+    /// That of a copy, given in glTF's axes; what is missing is none.
+    pub fn of_copy(translation: Option<&[f64; 3]>, rotation: Option<&[f64; 4]>, scale: Option<&[f64; 3]>) -> Self {
+        let translation = translation.map(|at| axes::to_vector(*at)).unwrap_or_default();
+        let rotation = rotation.and_then(|rotation| to_rotation(*rotation)).unwrap_or_default();
+        let scale = scale.map_or(Vector3::repeat(1.0), |scale| axes::to_vector(*scale));
+        Self { pose: Pose::from_parts(translation.into(), rotation), scale, is_sheared: false }
+    }
+
     fn checked(self, node: &Entry<'_>, findings: &mut Findings) -> Self {
         if self.is_finite() {
             return self;

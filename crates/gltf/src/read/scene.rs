@@ -14,6 +14,8 @@ const MAX_STEPS: usize = 256;
 
 /// The node tree.
 pub struct Scene<'a> {
+    /// The document.
+    pub root: &'a Json,
     nodes: &'a [Json],
     pub parents: Vec<Option<usize>>,
     pub children: Vec<Vec<usize>>,
@@ -41,6 +43,7 @@ impl<'a> Scene<'a> {
     pub fn new(root: &'a Json, driven: &HashSet<(usize, Motion)>, findings: &mut Findings) -> Self {
         let nodes = root.get("nodes").map_or(&[][..], Json::items);
         let mut scene = Self {
+            root,
             nodes,
             parents: vec![None; nodes.len()],
             children: vec![Vec::new(); nodes.len()],

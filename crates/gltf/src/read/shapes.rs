@@ -7,9 +7,11 @@ use nalgebra::Vector3;
 use super::codes;
 use super::extras;
 use super::findings::Findings;
+use super::lights;
 use super::placement::Placement;
 use super::scene::{Base, Scene, is_one};
 use crate::extension::{Entry, Field, Json, Link};
+use crate::instances;
 use urdf_usd_robot::{Custom, Geometry, Pose};
 
 /// A shape whose mesh has still to be read.
@@ -19,8 +21,27 @@ pub struct Draft {
     pub form: Form,
     pub stand_in_for: Option<String>,
     pub custom: Custom,
+    /// Where copies of it are, if it is many: the accessors of `EXT_mesh_gpu_instancing`, in the shape's frame before its scale.
+    pub copies: Option<Copies>,
     /// Of its node.
     pub at: String,
+}
+
+/// The accessors of what copies of a mesh have.
+#[derive(Clone, Copy)]
+pub struct Copies {
+    pub translation: Option<usize>,
+    pub rotation: Option<usize>,
+    pub scale: Option<usize>,
+}
+
+impl Copies {
+    fn of(node: &Entry<'_>) -> Option<Self> {
+        let attributes = node.json.at(&["extensions", instances::NAME, "attributes"])?;
+        let accessor = |name: &str| attributes.get(name).and_then(Json::index);
+        let [translation, rotation, scale] = ["TRANSLATION", "ROTATION", "SCALE"].map(accessor);
+        Some(Self { translation, rotation, scale }).filter(|_| translation.or(rotation).or(scale).is_some())
+    }
 }
 
 /// The form of a shape.
@@ -41,6 +62,7 @@ pub enum Form {
 pub struct Drafts {
     pub visuals: Vec<Draft>,
     pub collisions: Vec<Draft>,
+    pub lights: Vec<lights::Draft>,
 }
 
 /// What a node is by the lists of the model.
@@ -133,6 +155,7 @@ impl Reader<'_, '_> {
             let children = self.scene.children[node].iter().rev();
             let child = |&child: &usize| (child, placement.then(&self.scene.local[child]), listed, is_hidden);
             open.extend(children.map(child));
+            drafts.lights.extend(lights::at_node(&entry, placement.pose).filter(|_| placement.is_finite() && !is_hidden));
             if !(extras::is_shape(&entry) || entry.json.get("mesh").is_some()) || !self.taken.insert(node) {
                 continue;
             }
@@ -188,6 +211,7 @@ impl Reader<'_, '_> {
             form,
             stand_in_for: text("standInFor"),
             custom: extras::custom(entry, self.findings),
+            copies: Copies::of(entry),
             at: entry.at.clone(),
         }
     }

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nalgebra::{UnitQuaternion, Vector3};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Model, Outcome, read};
 use urdf_usd_resolve::{Files, Options, Resolver};
-use urdf_usd_robot::{Geometry, JointKind, Robot, kinematics};
+use urdf_usd_robot::{Geometry, JointKind, Light, LightKind, LinkId, Pose, Robot, kinematics};
 
 mod corrupted;
 
@@ -273,6 +274,62 @@ fn the_examples_of_the_specification_are_read_without_a_finding() {
         count += 1;
     }
     assert!(count >= 6);
+}
+
+#[test]
+fn lights_are_on_the_links_that_hold_their_nodes() {
+    let light = |index: usize| json!({"extensions": {"KHR_lights_punctual": {"light": index}}, "translation": [0, 0, 1]});
+    let nodes = json!([{"children": [1, 2, 3, 4]}, light(0), light(1), light(2), light(9), light(0)]);
+    let mut document = document(nodes, json!({"name": "r", "links": [{"name": "a", "node": 0}], "joints": []}));
+    document["extensions"]["KHR_lights_punctual"] = json!({"lights": [
+        {"type": "spot", "name": "lamp", "color": [2, 1, 0], "intensity": 3, "range": 7},
+        {"type": "directional", "range": 5},
+        {"type": "area"},
+    ]});
+    let (robot, codes) = robot(&document);
+    assert_eq!(codes, ["gltf-read-light"; 2]);
+    let [spot, sun] = &robot.lights[..] else { panic!("{:?}", robot.lights) };
+    assert_eq!((spot.name.as_str(), spot.color, spot.intensity, spot.range), ("lamp", [1.0, 0.5, 0.0], 6.0, Some(7.0)));
+    assert_eq!(spot.kind, LightKind::Spot { radius: 0.0, inner: 0.0, outer: FRAC_PI_4 });
+    assert_eq!((sun.kind, sun.intensity, sun.range), (LightKind::Directional { angle: 0.0 }, 1.0, None));
+    // glTF's z is x in ROS axes, and the node looks along its -z.
+    assert!(close(spot.origin.translation.vector, [1.0, 0.0, 0.0]));
+    assert!(close(spot.origin.rotation * -Vector3::z(), [-1.0, 0.0, 0.0]));
+}
+
+proptest! {
+    #[test]
+    fn lights_come_back(
+        n in prop::collection::vec(-1.0..1.0f64, 9), kind in 0..3usize, named in any::<bool>(), has_range in any::<bool>()
+    ) {
+        let urdf = "<robot name='r'><link name='a'/><link name='b'/><joint name='j' type='continuous'><parent link='a'/><child link='b'/>\
+                    <origin xyz='1 2 3' rpy='1 2 3'/></joint></robot>";
+        let mut robot = urdf_usd_urdf::read(urdf, None).robot.unwrap();
+        let (radius, outer) = (n[0].max(0.0), 0.1 + n[1].abs());
+        let kind = match kind {
+            0 => LightKind::Directional { angle: radius },
+            1 => LightKind::Point { radius },
+            _ => LightKind::Spot { radius, inner: outer * if n[2] > 0.5 { 1.0 } else { n[2].abs() }, outer },
+        };
+        let is_parallel = matches!(kind, LightKind::Directional { .. });
+        robot.lights.push(Light {
+            name: if named { "lamp".into() } else { "b_light_0".into() },
+            kind,
+            link: LinkId(1),
+            origin: Pose::from_parts(Vector3::new(n[3], n[4], n[5]).into(), UnitQuaternion::from_scaled_axis(Vector3::new(n[6], n[7], n[8]))),
+            color: [1.0, n[3].abs() as f32, n[4].abs() as f32],
+            intensity: 1.0 + n[5],
+            range: (has_range && !is_parallel).then(|| 2.0 + n[6]),
+            place: Default::default(),
+        });
+        let written = crate::write(&robot, &Default::default(), &urdf_usd_store::Store::none()).glb().unwrap();
+        let Outcome { models, diagnostics } = read(&written, None, &no_files());
+        prop_assert!(diagnostics.is_empty(), "{:?}", diagnostics);
+        let (a, b) = (&robot.lights[0], &models[0].robot.lights[0]);
+        prop_assert_eq!((&a.name, a.kind, a.link, a.color), (&b.name, b.kind, b.link, b.color));
+        prop_assert_eq!((a.intensity, a.range), (b.intensity, b.range));
+        prop_assert!((a.origin.to_homogeneous() - b.origin.to_homogeneous()).amax() < 1e-12);
+    }
 }
 
 #[test]

@@ -72,6 +72,7 @@ fn robot_of(name: &str, mesh: Mesh, material: Option<Material>, place: &Place) -
         geometry: Geometry::Mesh { mesh: MeshId(0), scale: nalgebra::Vector3::repeat(1.0) },
         material: material.is_some().then_some(MaterialId(0)),
         stand_in_for: None,
+        instancer: None,
         custom: Custom::default(),
         place: place.clone(),
     };
@@ -92,6 +93,7 @@ fn robot_of(name: &str, mesh: Mesh, material: Option<Material>, place: &Place) -
         materials: material.into_iter().collect(),
         meshes: vec![MeshSource::new(format!("{name}.glb"), place.clone(), Arc::new(mesh))],
         sensors: Vec::new(),
+        lights: Vec::new(),
         interfaces: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),

@@ -10,6 +10,7 @@ mod compact;
 mod drawings;
 mod extras;
 mod images;
+mod lights;
 mod limits;
 mod mesh;
 mod model;
@@ -82,8 +83,9 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
     let Extent { animations, physics, .. } = options.extent;
     let mut diagnostics = Vec::new();
     let mut drawings = drawings::draw(robot, (options, Unpainted::Grey), store, &mut diagnostics);
-    let mut nodes = nodes::build(robot, &drawings);
+    let mut nodes = nodes::build(robot, &mut drawings, physics);
     let (shapes, rigid_bodies) = if physics { physics::add(robot, options.base, &mut nodes) } else { Default::default() };
+    let lights = lights::add(robot, &mut nodes);
     let model = model::build(robot, &nodes, options, &mut diagnostics);
     let animations = if animations { animation::previews(&model.joints, &mut drawings.binary) } else { Vec::new() };
     let has = |name, is_used: bool| is_used.then_some(name);
@@ -92,10 +94,16 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
     let is_compressed = drawings.binary.views.iter().any(|view| view.extensions.is_some());
     let says =
         |what: fn(&MaterialExtensions) -> bool| drawings.paint.materials.iter().any(|material| what(&material.extensions));
-    let needed = [has("EXT_meshopt_compression", is_compressed), has("KHR_mesh_quantization", is_quantized)];
+    let has_instances = nodes.list.iter().any(|node| node.extensions.instances.is_some());
+    let needed = [
+        has("EXT_meshopt_compression", is_compressed),
+        has("KHR_mesh_quantization", is_quantized),
+        has(crate::instances::NAME, has_instances),
+    ];
     let used = [
         has("EXT_robot_kinematics", true),
         has("KHR_node_visibility", robot.links.iter().any(|link| !link.collisions.is_empty())),
+        has(crate::lights::NAME, !lights.is_empty()),
         has("KHR_implicit_shapes", !shapes.is_empty()),
         has("KHR_physics_rigid_bodies", is_physical),
         has("KHR_materials_emissive_strength", says(|extensions| extensions.emissive_strength.is_some())),
@@ -114,7 +122,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
         buffers: drawings.binary.buffers(),
         accessors: drawings.binary.accessors,
         buffer_views: drawings.binary.views,
-        extensions: RootExtensions { kinematics: Kinematics { models: vec![model] }, shapes, rigid_bodies },
+        extensions: RootExtensions { kinematics: Kinematics { models: vec![model] }, shapes, rigid_bodies, lights },
         ..Document::default()
     };
     Written { document, binary: drawings.binary.bytes, diagnostics }

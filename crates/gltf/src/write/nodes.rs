@@ -1,9 +1,13 @@
 //! The node tree: link frames, the origin/dof chain of every joint, and the shapes (the extension's sections 2 and 6).
 
+use std::collections::HashMap;
+
+use nalgebra::{Quaternion, UnitQuaternion, Vector3, Vector4};
+
 use super::compact::Grid;
 use super::drawings::Drawings;
 use crate::axes;
-use crate::json::document::{Node, NodeExtensions, Visibility};
+use crate::json::document::{InstanceAttributes, Instances, Node, NodeExtensions, Visibility};
 use crate::json::extras::{NodeExtras, ShapeExtras};
 use crate::json::values::Index;
 use urdf_usd_robot::{Geometry, Joint, Link, LinkId, Pose, Robot, Shape, kinematics};
@@ -35,8 +39,8 @@ pub struct JointNodes {
     pub dofs: Vec<Index>,
 }
 
-/// The node tree of `robot`.
-pub fn build(robot: &Robot, drawings: &Drawings) -> Nodes {
+/// The node tree of `robot`. With `each_collider` every collider has a node of its own, for physics to refer to.
+pub fn build(robot: &Robot, drawings: &mut Drawings, each_collider: bool) -> Nodes {
     let mut nodes = Nodes {
         links: vec![LinkNodes::default(); robot.links.len()],
         joints: vec![None; robot.joints.len()],
@@ -51,7 +55,7 @@ pub fn build(robot: &Robot, drawings: &Drawings) -> Nodes {
             Some((index, joint)) => nodes.joint(index, joint),
             None => above_roots,
         };
-        nodes.link(id, link, above, drawings);
+        nodes.link(id, link, above, drawings, each_collider);
     }
     nodes
 }
@@ -95,10 +99,7 @@ impl Nodes {
         frame: Index,
     ) -> Index {
         let grid = mesh.and_then(|mesh| drawings.grids.get(mesh)?.as_ref());
-        let scale = match shape.geometry {
-            Geometry::Mesh { scale, .. } | Geometry::Missing { scale } => axes::vector(&scale),
-            _ => [1.0; 3],
-        };
+        let scale = scale_of(shape);
         let visibility = hidden.then_some(Visibility { visible: false });
         let inner = format!("{name}_mesh");
         let node = Node {
@@ -115,21 +116,95 @@ impl Nodes {
         index
     }
 
-    fn link(&mut self, id: LinkId, link: &Link, above: Index, drawings: &Drawings) {
+    /// The node of what a point instancer made of one mesh: a copy for each of the shapes.
+    fn copies(
+        &mut self,
+        name: String,
+        shapes: &[&Shape],
+        mesh: Index,
+        drawings: &mut Drawings,
+        hidden: bool,
+        frame: Index,
+    ) -> Index {
+        let grid = drawings.grids.get(mesh).copied().flatten();
+        let mut places: [Vec<[f32; 3]>; 2] = Default::default();
+        let mut turns = Vec::with_capacity(shapes.len());
+        for shape in shapes {
+            let rotation = axes::rotation(&shape.origin.rotation);
+            let (mut at, mut scale) = (axes::vector(&shape.origin.translation.vector), scale_of(shape));
+            if let Some(grid) = &grid {
+                let corner = Vector3::from_fn(|k, _| scale[k] * f64::from(grid.corner[k]));
+                let turn = UnitQuaternion::new_unchecked(Quaternion::from(Vector4::from(rotation)));
+                let corner = turn * corner;
+                (at, scale) = (std::array::from_fn(|k| at[k] + corner[k]), scale.map(|factor| factor * f64::from(grid.side)));
+            }
+            places[0].push(at.map(|x| x as f32));
+            places[1].push(scale.map(|x| x as f32));
+            turns.push(rotation.map(|x| x as f32));
+        }
+        let attributes = InstanceAttributes {
+            translation: drawings.binary.samples(&places[0], "VEC3"),
+            rotation: drawings.binary.samples(&turns, "VEC4"),
+            scale: drawings.binary.samples(&places[1], "VEC3"),
+        };
+        let visibility = hidden.then_some(Visibility { visible: false });
+        let extensions = NodeExtensions { visibility, instances: Some(Instances { attributes }), ..NodeExtensions::default() };
+        let extras = shapes.first().map(|shape| NodeExtras::Shape(ShapeExtras::of(shape)));
+        self.add(Node { name, mesh: Some(mesh), extensions, extras, ..Node::default() }, frame)
+    }
+
+    fn link(&mut self, id: LinkId, link: &Link, above: Index, drawings: &mut Drawings, each_collider: bool) {
         let extras = Some(NodeExtras::Link { link: link.name.clone() });
         let frame = self.add(Node { name: link.name.clone(), extras, ..Node::default() }, above);
-        let mesh = |of: &[Vec<Option<Index>>], n: usize| of.get(id.0).and_then(|meshes| *meshes.get(n)?);
-        let mut shapes = |kind: &str, shapes: &[Shape], meshes: &[Vec<Option<Index>>], hidden: bool| -> Vec<Index> {
-            let shape_node = |(n, shape)| {
-                let name = format!("{}_{kind}_{n}", link.name);
-                self.shape(name, shape, mesh(meshes, n), drawings, hidden, frame)
+        let of_link = |of: &[Vec<Option<Index>>]| of.get(id.0).cloned().unwrap_or_default();
+        let (seen, touched) = (of_link(&drawings.visuals), of_link(&drawings.collisions));
+        let mut shapes = |kind: &str, shapes: &[Shape], meshes: &[Option<Index>], hidden: bool| -> Vec<Index> {
+            let mesh = |n: usize| meshes.get(n).copied().flatten();
+            let batches = batches(shapes, mesh, hidden && each_collider);
+            let shape_node = |batch: Vec<usize>| {
+                let first = *batch.first()?;
+                let name = format!("{}_{kind}_{first}", link.name);
+                Some(match (mesh(first), &batch[1..]) {
+                    (Some(mesh), [_, ..]) => {
+                        let copies: Vec<&Shape> = batch.iter().map(|&n| &shapes[n]).collect();
+                        self.copies(name, &copies, mesh, drawings, hidden, frame)
+                    }
+                    (mesh, _) => self.shape(name, &shapes[first], mesh, drawings, hidden, frame),
+                })
             };
-            shapes.iter().enumerate().map(shape_node).collect()
+            batches.into_iter().filter_map(shape_node).collect()
         };
-        let visuals = shapes("visual", &link.visuals, &drawings.visuals, false);
-        let collisions = shapes("collision", &link.collisions, &drawings.collisions, true);
+        let visuals = shapes("visual", &link.visuals, &seen, false);
+        let collisions = shapes("collision", &link.collisions, &touched, true);
         self.links[id.0] = LinkNodes { frame, visuals, collisions };
     }
+}
+
+/// The factors of a shape's mesh along glTF's axes.
+fn scale_of(shape: &Shape) -> [f64; 3] {
+    match shape.geometry {
+        Geometry::Mesh { scale, .. } | Geometry::Missing { scale } => axes::vector(&scale),
+        _ => [1.0; 3],
+    }
+}
+
+/// The numbers of shapes that have a node together, in the order of the first of each: what one point instancer made of one mesh. With
+/// `each` every shape has its own.
+fn batches(shapes: &[Shape], mesh: impl Fn(usize) -> Option<Index>, each: bool) -> Vec<Vec<usize>> {
+    let mut batches: Vec<Vec<usize>> = Vec::with_capacity(shapes.len());
+    let mut known: HashMap<(usize, Index, Option<&str>), usize> = HashMap::new();
+    for (n, shape) in shapes.iter().enumerate() {
+        let key = shape.instancer.zip(mesh(n)).filter(|_| !each);
+        let key = key.map(|(instancer, mesh)| (instancer, mesh, shape.name.as_deref()));
+        match key.and_then(|key| known.get(&key)) {
+            Some(&batch) => batches[batch].push(n),
+            None => {
+                known.extend(key.map(|key| (key, batches.len())));
+                batches.push(vec![n]);
+            }
+        }
+    }
+    batches
 }
 
 /// The node that takes counts in `grid` to metres, and shows them.

@@ -26,7 +26,16 @@ fn link(name: &str, visuals: Vec<Shape>, collisions: Vec<Shape>) -> Link {
 fn shape(geometry: Geometry, material: Option<usize>) -> Shape {
     let origin = pose([0.1, 0.2, 0.3], [0.4, 0.5, 0.6]);
     let material = material.map(MaterialId);
-    Shape { name: None, origin, geometry, material, stand_in_for: None, custom: Custom::default(), place: Place::default() }
+    Shape {
+        name: None,
+        origin,
+        geometry,
+        material,
+        stand_in_for: None,
+        instancer: None,
+        custom: Custom::default(),
+        place: Place::default(),
+    }
 }
 
 fn pose(xyz: [f64; 3], [roll, pitch, yaw]: [f64; 3]) -> Pose {
@@ -64,6 +73,7 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
         materials: vec![Material::plain("red", [1.0, 0.0, 0.0, 1.0]), textured],
         meshes: vec![mesh_source("package://p/meshes/sheet.stl", sheet())],
         sensors: Vec::new(),
+        lights: Vec::new(),
         interfaces: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
@@ -384,4 +394,50 @@ fn a_robot_of_frames_alone_has_no_buffer_and_writing_is_repeatable() {
 fn what_the_gltf_crate_reads_is_valid() {
     let glb = write(&everything(), &Options::default(), &Store::none()).glb().unwrap();
     gltf::Gltf::from_slice(&glb).expect("valid glTF");
+}
+
+#[test]
+fn copies_of_a_mesh_have_one_node_and_come_back() {
+    let copy = |n: usize, instancer: Option<usize>| {
+        let scale = Vector3::new(1.0 + n as f64, 2.0, -0.5);
+        let origin = pose([n as f64, -0.3, 0.7], [0.1 * n as f64, 1.0, -2.0]);
+        Shape { origin, instancer, ..shape(Geometry::Mesh { mesh: MeshId(0), scale }, Some(0)) }
+    };
+    let shapes = || vec![copy(0, Some(7)), copy(1, None), copy(2, Some(7)), copy(3, Some(7)), copy(4, Some(8))];
+    let robot = robot(vec![link("a", shapes(), shapes())], Vec::new());
+    let points = |robot: &Robot, shapes: &[Shape]| -> Vec<Vec<Vector3<f64>>> {
+        let of_shape = |shape: &Shape| {
+            let Geometry::Mesh { mesh, scale } = shape.geometry else { panic!() };
+            let points = &robot.meshes[mesh.0].mesh.points;
+            points
+                .iter()
+                .map(|p| shape.origin * nalgebra::Point3::from(Vector3::from(p.map(f64::from)).component_mul(&scale)))
+                .map(|p| p.coords)
+                .collect()
+        };
+        shapes.iter().map(of_shape).collect()
+    };
+    for compression in [super::Compression::None, super::Compression::Quantize] {
+        for physics in [false, true] {
+            let options =
+                Options { extent: super::Extent { compression, physics, ..Default::default() }, ..Options::default() };
+            let written = write(&robot, &options, &Store::none());
+            let nodes: Vec<_> = written.document.nodes.iter().filter(|node| node.extensions.instances.is_some()).collect();
+            assert_eq!(nodes.len(), if physics { 1 } else { 2 }, "every collider has a node of its own for physics");
+            assert!(written.document.extensions_required.contains(&"EXT_mesh_gpu_instancing"));
+            let files = urdf_usd_resolve::Files::new(Arc::new(urdf_usd_resolve::Resolver::new(Default::default())));
+            let crate::read::Outcome { models, diagnostics } = crate::read(&written.glb().unwrap(), None, &files);
+            assert!(diagnostics.is_empty(), "{diagnostics:?}");
+            let read = &models[0].robot;
+            let list = &read.links[0].visuals;
+            let made: Vec<bool> = list.iter().map(|shape| shape.instancer.is_some()).collect();
+            assert_eq!(made, [true, true, true, false, false], "the copies are where the first of them was");
+            // In the order of the file.
+            let ordered: Vec<Shape> = [0, 2, 3, 1, 4].map(|n| robot.links[0].visuals[n].clone()).into();
+            for (a, b) in points(&robot, &ordered).iter().zip(points(read, list)) {
+                let nearest = |a: &Vector3<f64>| b.iter().map(|b| (a - b).norm()).fold(f64::INFINITY, f64::min);
+                assert!(a.iter().all(|a| nearest(a) < 1e-3), "{a:?} {b:?}");
+            }
+        }
+    }
 }

@@ -65,6 +65,15 @@ impl<'a> Meshes<'a, '_, '_> {
         Some(self.0.looks[look].shown(has_colors))
     }
 
+    /// The values of an accessor; none, reported, if they can't be had.
+    ///
+    /// # Errors
+    /// If the values of the file grow beyond its size.
+    pub fn values<const N: usize>(&mut self, accessor: usize) -> Result<Vec<[f64; N]>, Error> {
+        let Reader { buffers, assembly, source, .. } = &mut self.0;
+        buffers.values(Index::new(u32::try_from(accessor).unwrap_or(u32::MAX)), true, assembly, source)
+    }
+
     /// A mesh without materials, and for each of its parts the index of the wanted primitive that it is: those without a triangle
     /// that can be used are left out.
     ///

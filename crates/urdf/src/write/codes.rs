@@ -12,8 +12,8 @@ codes! {
     SHAPE Warning "urdf-write-shape": "A visual or collision has a mesh that was not read, and nothing says which file it was in.",
         "The URDF has no such visual or collision.";
     NO_WORD Info "urdf-write-no-word":
-        "The robot has sensors, drives, contact properties or ROS interfaces that were not read from a URDF. URDF itself has no word for \
-         them; `gazebo` and `ros2_control` are extensions that say more than is known here (REP-158 §3.8).",
+        "The robot has sensors, drives, contact properties or ROS interfaces that were not read from a URDF, or lights. URDF itself has no \
+         word for them; `gazebo` and `ros2_control` are extensions that say more than is known here (REP-158 §3.8).",
         "They are not in the URDF.";
     SRDF Info "urdf-write-srdf":
         "The robot has named poses, or pairs of links that need no check for collision. An SRDF can hold them; a URDF can't.",

@@ -357,6 +357,7 @@ impl<'a> Writer<'a> {
         let is_controlled = somewhere(&["ros2_control", "transmission"]);
         let counts = [
             ("sensors", if is_simulated { 0 } else { robot.sensors.len() }),
+            ("lights", robot.lights.len()),
             ("contact properties", if is_simulated { 0 } else { robot.links.iter().filter(|l| l.contact.is_some()).count() }),
             ("drives", if is_controlled { 0 } else { robot.joints.iter().filter(|j| j.drive.is_some()).count() }),
             ("ROS interfaces", if is_controlled || is_simulated { 0 } else { robot.interfaces.len() }),

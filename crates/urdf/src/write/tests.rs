@@ -174,6 +174,7 @@ fn what_no_urdf_can_say_is_told() {
         geometry: Geometry::Sphere { radius: 1.0 },
         material: Some(urdf_usd_robot::MaterialId(1)),
         stand_in_for: None,
+        instancer: None,
         custom: Custom::default(),
         place: Place::default(),
     };

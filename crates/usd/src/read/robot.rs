@@ -7,6 +7,7 @@
 
 mod custom;
 mod joints;
+mod lights;
 mod links;
 mod mass;
 mod materials;
@@ -205,6 +206,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             materials: Vec::new(),
             meshes: Vec::new(),
             sensors: Vec::new(),
+            lights: Vec::new(),
             interfaces: Vec::new(),
             disabled_collisions: Vec::new(),
             named_poses: Vec::new(),
@@ -265,6 +267,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         let (world, ids) = (self.world, &self.ids);
         let link = |draft: Option<usize>| draft.map_or(world, |draft| ids.get(draft).copied());
         sensors::read(self.scene, &self.links, &mut self.robot, link);
+        lights::read(self.scene, &self.links, &mut self.robot, link);
         self.robot.disabled_collisions = sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
         self.assumed = mass::set(self.scene, &self.links, &mut self.robot, &self.ids, (&colliders, &materials));
         let bodies = self.links.drafts.iter().zip(&self.ids).filter(|(draft, _)| draft.is_body);

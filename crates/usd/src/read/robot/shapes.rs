@@ -30,6 +30,8 @@ pub(super) struct Drawn {
     is_visual: bool,
     /// The prim that says that it collides, if one does.
     pub collider: Option<PrimId>,
+    /// The point instancer that puts it in place, if one does.
+    instancer: Option<PrimId>,
 }
 
 /// A collider of a link, for its mass.
@@ -117,7 +119,7 @@ impl Inherited {
 
     fn drawn(&self, owner: Option<usize>, prim: PrimId, matrix: Matrix4<f64>) -> Option<Drawn> {
         let is_visual = self.is_visible && self.is_seen;
-        let drawn = Drawn { owner, prim, matrix, is_visual, collider: self.collider };
+        let drawn = Drawn { owner, prim, matrix, is_visual, collider: self.collider, instancer: None };
         (drawn.is_visual || drawn.collider.is_some()).then_some(drawn)
     }
 }
@@ -127,7 +129,7 @@ fn is_gprim(prim: &Prim) -> bool {
         .contains(&prim.type_name.as_str())
 }
 
-/// Types that can be seen, or that light what is seen, and that a robot has no word for.
+/// Types that can be seen, and that a robot has no word for.
 fn is_left_out(prim: &Prim) -> bool {
     const TYPES: [&str; 9] = [
         "BasisCurves",
@@ -140,7 +142,7 @@ fn is_left_out(prim: &Prim) -> bool {
         "TiledSurface",
         "SkelRoot",
     ];
-    TYPES.contains(&prim.type_name.as_str()) || prim.type_name.ends_with("Light")
+    TYPES.contains(&prim.type_name.as_str())
 }
 
 fn is_of_material(prim: &Prim) -> bool {
@@ -191,7 +193,8 @@ fn copies(scene: &Scene<'_>, links: &Links, (id, above): (PrimId, &Inherited), d
             let place = base * part.local().matrix;
             let here = Inherited::of(part, at, Some(&inherited), false);
             if part.is_active && is_gprim(part) {
-                drawn.extend(here.drawn(owner, at, in_link(links, owner, &place)));
+                let copy = here.drawn(owner, at, in_link(links, owner, &place));
+                drawn.extend(copy.map(|copy| Drawn { instancer: Some(id), ..copy }));
             }
             known.insert(at, (place, here));
         }
@@ -231,6 +234,7 @@ impl<'s, 'a> Shapes<'s, 'a> {
             geometry: geometry.clone(),
             material: None,
             stand_in_for: self.stand_in_for(drawn.prim),
+            instancer: drawn.instancer.map(|id| id.0),
             custom: super::custom::of_shape(self.scene, drawn.prim),
             place: self.scene.place(drawn.prim, None),
         };

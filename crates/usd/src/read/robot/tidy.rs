@@ -6,7 +6,7 @@
 use nalgebra::{Point3, Quaternion, Unit, UnitQuaternion, Vector3};
 
 use crate::numbers::{degrees, joint_axis, vec3f};
-use urdf_usd_robot::{Bounds, Geometry, JointKind, Pose, Robot, decimal};
+use urdf_usd_robot::{Bounds, Geometry, JointKind, LightKind, Pose, Robot, decimal};
 
 /// How far reckoning in double precision may be off, for positions of some metres.
 const NOISE: f64 = 1e-13;
@@ -34,6 +34,17 @@ pub(super) fn robot(robot: &mut Robot) {
                 }
             };
             lengths.iter_mut().for_each(|length| *length = number(*length));
+        }
+    }
+    for light in &mut robot.lights {
+        pose(&mut light.origin);
+        light.intensity = number(light.intensity);
+        match &mut light.kind {
+            LightKind::Directional { angle: wide } => *wide = angle(*wide),
+            LightKind::Point { radius } => *radius = number(*radius),
+            LightKind::Spot { radius, inner, outer } => {
+                (*radius, *inner, *outer) = (number(*radius), angle(*inner), angle(*outer));
+            }
         }
     }
     for joint in &mut robot.joints {
