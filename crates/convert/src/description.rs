@@ -214,7 +214,7 @@ fn mesh_files<'a>(robot: &'a Robot, format: MeshFormat, taken: &mut Stems) -> (V
         let shows = source.mesh.parts.iter().any(|part| part.material.is_none()) && format != MeshFormat::Stl;
         let look = shape.material.filter(|_| is_seen && shows);
         let index = *known.entry((pointer, look)).or_insert_with(|| {
-            files.push(MeshFile { stem: taken.new(source.stem(), "mesh"), mesh: &source.mesh, look, place: &source.place });
+            files.push(MeshFile { stem: taken.take(source.stem(), "mesh"), mesh: &source.mesh, look, place: &source.place });
             files.len() - 1
         });
         any.entry(pointer).or_insert(index);
@@ -267,7 +267,7 @@ struct Stems(HashSet<String>);
 
 impl Stems {
     /// The nearest to `name` that is free.
-    fn new(&mut self, name: &str, fallback: &str) -> String {
+    fn take(&mut self, name: &str, fallback: &str) -> String {
         let plain = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
         let name: String = name.trim().trim_start_matches('.').chars().map(plain).collect();
         let end = (0..=name.len().min(MAX_STEM)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
@@ -291,7 +291,7 @@ impl Images {
     fn file(&mut self, texture: &Arc<Texture>) -> String {
         let (taken, written) = (&mut self.taken, &mut self.written);
         let file = self.files.entry(texture.sha256.clone()).or_insert_with(|| {
-            let file = format!("{}.{}", taken.new(&texture.name, "image"), texture.format.extension());
+            let file = format!("{}.{}", taken.take(&texture.name, "image"), texture.format.extension());
             written.push((file.clone(), texture.clone()));
             file
         });

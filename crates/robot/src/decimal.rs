@@ -122,6 +122,7 @@ pub fn step_near(angle: f64) -> Option<f64> {
 }
 
 #[cfg(test)]
+#[allow(clippy::approx_constant, reason = "angles as people write them")]
 mod tests {
     use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 

@@ -2,7 +2,7 @@
 //! (parameters `asset_file`, `publish_description`, `description_to`).
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -56,7 +56,7 @@ impl<N: Node> Engine<N> {
     }
 
     /// The URDF of a revision was read.
-    pub(super) fn publish_description(&mut self, path: &PathBuf, text: Result<String, String>) {
+    pub(super) fn publish_description(&mut self, path: &Path, text: Result<String, String>) {
         // It may have been told to stop meanwhile.
         if !self.parameters.publish_description {
             return;
