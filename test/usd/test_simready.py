@@ -198,13 +198,13 @@ def test_the_date_is_that_of_the_layers(sample, tmp_path):
 def test_what_people_say_goes_first(sample, tmp_path):
     given = {"author": "A = B & Söhne", "asset_license": "CC0-1.0", "category": "arm", "qcode": "Q1420024"}
     options = [option for item in given.items() for option in ("--simready-metadata", "=".join(item))]
-    found = metadata(convert(sample, tmp_path / "out", "--simready", *options))
+    found = metadata(convert(sample, tmp_path, "--simready", *options))
     assert found.items() >= given.items()
 
 
 def test_what_nobody_says_is_left_out_and_reported(sample, tmp_path):
     (sample.urdf.parent.parent / "package.xml").unlink()
-    asset = convert(sample, tmp_path / "out", "--simready")
+    asset = convert(sample, tmp_path, "--simready")
     assert set(metadata(asset)) == FIELDS - {"author", "asset_license"}
     (told,) = [d for d in asset.report["diagnostics"] if d["code"] == "simready-incomplete"]
     assert "author" in told["message"] and "asset_license" in told["message"] and "--simready-metadata" in told["help"]

@@ -385,14 +385,17 @@ fn run(
     Ok((report, written))
 }
 
-/// Refuses to write over what was read, or to remove it as a part of the last revision.
+/// Refuses to write over what was read with something else, or to remove it as a part of the last revision.
 fn spare_inputs(report: &Report, outputs: &publish::Files, files: &resolve::Files) -> Result<(), Vec<Diagnostic>> {
     let used: HashSet<PathBuf> = files.used().into_iter().collect();
     let last = previous(&report.directory).1;
-    let replaced = outputs.keys().chain(&last).map(|path| report.directory.join(path));
-    let Some(input) = replaced.filter_map(|path| path.canonicalize().ok()).find(|path| used.contains(path)) else {
-        return Ok(());
-    };
+    let replaced = outputs.keys().chain(last.iter().filter(|path| !outputs.contains_key(*path)));
+    let mut inputs = replaced.filter_map(|path| {
+        let input = report.directory.join(path).canonicalize().ok().filter(|input| used.contains(input))?;
+        let is_kept = outputs.get(path).is_some_and(|bytes| std::fs::read(&input).is_ok_and(|there| there == *bytes));
+        (!is_kept).then_some(input)
+    });
+    let Some(input) = inputs.next() else { return Ok(()) };
     let message = format!("the asset would take the place of {}, which it is made from", input.display());
     Err(vec![Diagnostic::new(&codes::OUTPUT, Place::file(input), message).help("choose another output directory (-o)")])
 }
