@@ -9,6 +9,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("xacro", crate::xacro::codes::ALL),
     ("URDF", crate::urdf::codes::ALL),
     ("Writing URDF", crate::urdf::write::codes::ALL),
+    ("Writing MJCF", crate::mjcf::codes::ALL),
     ("SRDF", crate::srdf::codes::ALL),
     ("XRDF", crate::xrdf::codes::ALL),
     ("Meshes and textures", crate::mesh::codes::ALL),

@@ -8,6 +8,9 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 
+# Otherwise it writes what it thinks of the original into a file where the tests run.
+mujoco.set_mju_user_warning(lambda _: None)
+
 #: How many poses are compared.
 POSES = 5
 

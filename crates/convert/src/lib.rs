@@ -49,11 +49,15 @@ pub use source::{Format, Source};
 
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
 use urdf_usd_gltf as gltf;
+use urdf_usd_mjcf as mjcf;
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::{Captured, Robot};
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::{Ended, TimeLimit};
 use urdf_usd_usd as usd;
+
+/// The folder of the MJCF's mesh files and images.
+const MJCF_FOLDER: &str = "mjcf";
 
 /// Which outputs to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,23 +72,25 @@ pub struct Formats {
     pub gltf: bool,
     /// The URDF, with mesh files beside it.
     pub urdf: bool,
+    /// The MJCF, with mesh files beside it.
+    pub mjcf: bool,
 }
 
 impl Formats {
     /// No output at all, which is no valid choice.
-    const NONE: Self = Self { usd: false, glb: false, usdz: false, gltf: false, urdf: false };
+    const NONE: Self = Self { usd: false, glb: false, usdz: false, gltf: false, urdf: false, mjcf: false };
     /// What there is, in words.
-    const KNOWN: &str = "formats are \"usd\", \"glb\", \"usdz\", \"gltf\" and \"urdf\"";
+    const KNOWN: &str = "formats are \"usd\", \"glb\", \"usdz\", \"gltf\", \"urdf\" and \"mjcf\"";
     /// How people write them.
-    pub const NAMES: [&str; 5] = ["usd", "glb", "usdz", "gltf", "urdf"];
+    pub const NAMES: [&str; 6] = ["usd", "glb", "usdz", "gltf", "urdf", "mjcf"];
 
     /// The names of those that are written.
     pub fn names(self) -> Vec<&'static str> {
-        let chosen = [self.usd, self.glb, self.usdz, self.gltf, self.urdf];
+        let chosen = [self.usd, self.glb, self.usdz, self.gltf, self.urdf, self.mjcf];
         Self::NAMES.into_iter().zip(chosen).filter(|(_, is_chosen)| *is_chosen).map(|(name, _)| name).collect()
     }
 
-    /// Reads names as people write them: `usd`, `glb`, `usdz`, `gltf`, `urdf`.
+    /// Reads names as people write them: [`Self::NAMES`].
     ///
     /// # Errors
     /// The sentence to show, naming what is wrong.
@@ -97,6 +103,7 @@ impl Formats {
                 "usdz" => formats.usdz = true,
                 "gltf" => formats.gltf = true,
                 "urdf" => formats.urdf = true,
+                "mjcf" => formats.mjcf = true,
                 other => return Err(format!("unknown format {other:?}; {}", Self::KNOWN)),
             }
         }
@@ -312,6 +319,13 @@ fn run(
         let (files, found) =
             description::write(&robot, &references, (&job.options, limit), (&name, &directory), &context.store);
         outputs.extend(files);
+        diagnostics.extend(found);
+    }
+    if job.options.formats.mjcf {
+        in_time(limit, "writing the MJCF")?;
+        let mjcf::Written { text, files, diagnostics: found } = mjcf::write(&robot, job.options.base, MJCF_FOLDER);
+        outputs.insert(format!("{name}.xml"), text.into_bytes());
+        outputs.extend(files.into_iter().map(|(file, bytes)| (format!("{MJCF_FOLDER}/{file}"), bytes)));
         diagnostics.extend(found);
     }
     in_time(limit, "finishing the files")?;

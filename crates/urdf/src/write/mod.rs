@@ -13,12 +13,13 @@ use std::collections::HashSet;
 use nalgebra::{UnitQuaternion, Vector3};
 
 use self::materials::Materials;
-use self::xml::{element, number, numbers, put_back};
+use self::xml::{element, put_back};
 use crate::custom;
 use crate::references::References;
 use crate::xml::short;
 use urdf_usd_diagnostic::{Collector, Diagnostic, Most, Place};
 use urdf_usd_robot::{Custom, Element, Geometry, Inertial, Joint, JointKind, LinkId, Material, Pose, Robot, Shape, decimal};
+use urdf_usd_xml::{number, numbers};
 
 /// Stands for a limit that there is not: URDF requires them, and has no infinity. The largest number in single precision.
 pub(crate) const UNLIMITED: &str = "3.4028235e38";

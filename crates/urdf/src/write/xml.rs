@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use urdf_usd_robot::{Custom, Element};
+use urdf_usd_xml::escaped;
 
 use crate::custom::{Kind, Known};
 
@@ -13,21 +14,6 @@ const DEEPEST: usize = 64;
 pub(super) fn element<const N: usize>(name: &str, attributes: [(&str, String); N]) -> Element {
     let attributes = attributes.map(|(name, value)| (name.to_owned(), value)).into();
     Element { name: name.to_owned(), attributes, text: String::new(), children: Vec::new(), place: Default::default() }
-}
-
-/// A number as URDF has it: the fewest digits that read back equal.
-pub(super) fn number(value: f64) -> String {
-    let size = value.abs();
-    match size {
-        _ if !value.is_finite() || size == 0.0 => "0".to_owned(),
-        _ if (1e-5..1e15).contains(&size) => value.to_string(),
-        _ => format!("{value:e}"),
-    }
-}
-
-/// Numbers with spaces between them.
-pub(super) fn numbers(values: impl IntoIterator<Item = f64>) -> String {
-    values.into_iter().map(number).collect::<Vec<_>>().join(" ")
 }
 
 /// Puts custom data back into the element that it was in. Elements of URDF's own that nobody could read go to `left_out`.
@@ -95,27 +81,4 @@ fn write(text: &mut String, element: &Element, depth: usize, is_changed: &mut bo
             let _ = writeln!(text, "{indent}</{}>", element.name);
         }
     }
-}
-
-/// `text` where markup is: in an attribute or between tags.
-fn escaped(text: &str, is_changed: &mut bool) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            // As they are they would read as spaces.
-            '\t' | '\n' | '\r' => {
-                let _ = write!(escaped, "&#{};", u32::from(c));
-            }
-            '\0'..' ' | '\u{fffe}' | '\u{ffff}' => {
-                *is_changed = true;
-                escaped.push('\u{fffd}');
-            }
-            _ => escaped.push(c),
-        }
-    }
-    escaped
 }

@@ -1,0 +1,243 @@
+//! What holds bodies and joints beside the tree, what drives joints, and named poses.
+
+use std::collections::BTreeMap;
+
+use super::bodies::{Motion, effort, range};
+use super::names::Unique;
+use super::{Writer, codes};
+use urdf_usd_robot::{Command, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose, kinematics};
+use urdf_usd_xml::{Attributes, numbers};
+
+/// How far from each other two points of an axis are that must meet, metres.
+const ALONG_AXIS: f64 = 0.1;
+
+impl Writer<'_> {
+    /// The sites of a link at which loops close.
+    pub(super) fn loop_sites(&mut self, link: LinkId) {
+        let robot = self.robot;
+        for joint in robot.joints.iter().filter(|joint| joint.closes_loop && is_closed(joint.kind)) {
+            for (end, frame, is_this) in
+                [("parent", joint.origin, joint.parent == link), ("child", Pose::identity(), joint.child == link)]
+            {
+                if !is_this {
+                    continue;
+                }
+                let at = self.bodies.of[link.0].1 * frame;
+                self.site(&site_name(joint, end, 0), &at);
+                if joint.kind != JointKind::Fixed {
+                    let along =
+                        Pose::translation(joint.axis.x * ALONG_AXIS, joint.axis.y * ALONG_AXIS, joint.axis.z * ALONG_AXIS);
+                    self.site(&site_name(joint, end, 1), &(at * along));
+                }
+            }
+        }
+    }
+
+    /// Loops, joints that follow others, and pairs that don't collide.
+    pub(super) fn constraints(&mut self) {
+        let robot = self.robot;
+        self.to.open("contact", Vec::new());
+        for &(a, b) in &robot.disabled_collisions {
+            let [first, second] = [a, b].map(|link| self.bodies.body(link));
+            if first != second {
+                let [first, second] = [first, second]
+                    .map(|body| body.map_or_else(|| "world".to_owned(), |body| self.names.links[body.0].clone()));
+                self.to.leaf("exclude", vec![("body1", first), ("body2", second)]);
+            }
+        }
+        self.to.close();
+        self.to.open("equality", Vec::new());
+        for (index, joint) in robot.joints.iter().enumerate() {
+            if joint.closes_loop {
+                self.close_loop(joint);
+                continue;
+            }
+            if let Some(mimic) = joint.mimic {
+                self.mimic(JointId(index), &mimic);
+            }
+            if let Some((position, _)) = range(joint).filter(|(lower, upper)| lower == upper)
+                && self.moves(JointId(index))
+            {
+                for name in self.names.joints[index].clone() {
+                    self.to.leaf("joint", vec![("joint1", name), ("polycoef", numbers([position, 0.0, 0.0, 0.0, 0.0]))]);
+                }
+                let message = format!("joint \"{}\" can be at {position} alone", joint.name);
+                self.findings.report(&codes::RANGE, &joint.place, message, "make it a fixed joint, or give it a range");
+            }
+        }
+        self.to.close();
+    }
+
+    /// Whether a joint of the robot is one of MuJoCo's.
+    fn moves(&self, joint: JointId) -> bool {
+        let child = self.robot.joints[joint.0].child;
+        self.bodies.motion[child.0] == Some(Motion::Joint(joint))
+    }
+
+    fn mimic(&mut self, follower: JointId, mimic: &Mimic) {
+        let robot = self.robot;
+        let [joint, leader] = [follower, mimic.joint].map(|id| &robot.joints[id.0]);
+        let is_single = |id: JointId| self.moves(id) && self.names.joints[id.0].len() == 1;
+        if is_single(follower) && is_single(mimic.joint) {
+            let [joint1, joint2] = [follower, mimic.joint].map(|id| self.names.joints[id.0][0].clone());
+            let polynomial = numbers([mimic.offset, mimic.multiplier, 0.0, 0.0, 0.0]);
+            self.to.leaf("joint", vec![("joint1", joint1), ("joint2", joint2), ("polycoef", polynomial)]);
+        } else if leader.closes_loop {
+            let message = format!("joint \"{}\" follows \"{}\", which closes a loop", joint.name, leader.name);
+            self.findings.report(&codes::LOOP, &joint.place, message, "let it follow a joint of the tree");
+        } else {
+            let message = format!("joint \"{}\" can't follow \"{}\" in MuJoCo", joint.name, leader.name);
+            self.findings.report(
+                &codes::MIMIC,
+                &joint.place,
+                message,
+                "let joints with one degree of freedom follow each other",
+            );
+        }
+    }
+
+    fn close_loop(&mut self, joint: &Joint) {
+        let kind = joint.kind.as_str();
+        if is_closed(joint.kind) {
+            let sites = |number| [("site1", site_name(joint, "parent", number)), ("site2", site_name(joint, "child", number))];
+            let constraint = if joint.kind == JointKind::Fixed { "weld" } else { "connect" };
+            let mut first: Attributes = vec![("name", joint.name.clone())];
+            first.extend(sites(0));
+            self.to.leaf(constraint, first);
+            if joint.kind != JointKind::Fixed {
+                let mut second: Attributes = vec![("name", format!("{}_axis", joint.name))];
+                second.extend(sites(1));
+                self.to.leaf(constraint, second);
+            }
+        }
+        let has_more = range(joint).is_some() || joint.dynamics.is_some() || joint.drive.is_some() || joint.mimic.is_some();
+        if !is_closed(joint.kind) && joint.kind != JointKind::Floating {
+            let message = format!("{kind} joint \"{}\" closes a loop, and MuJoCo has no constraint for it", joint.name);
+            self.findings.report(&codes::LOOP, &joint.place, message, "close the loop at a joint that turns");
+        } else if has_more && joint.kind != JointKind::Floating {
+            let message =
+                format!("{kind} joint \"{}\" closes a loop; its limits, dynamics and drive are not in the MJCF", joint.name);
+            self.findings.report(&codes::LOOP, &joint.place, message, "close the loop at a joint without them");
+        }
+    }
+
+    /// An actuator for every joint that is driven.
+    pub(super) fn actuators(&mut self) {
+        let robot = self.robot;
+        self.to.open("actuator", Vec::new());
+        for (index, joint) in robot.joints.iter().enumerate() {
+            let Some(drive) = joint.drive.filter(|_| self.moves(JointId(index)) && is_single(joint.kind)) else { continue };
+            let name = self.names.joints[index][0].clone();
+            let effort = effort(joint);
+            let (kind, control) = match drive.command {
+                Command::Effort => ("motor", effort.map(|effort| [-effort, effort])),
+                Command::Velocity => {
+                    let speed = joint.limit.and_then(|limit| limit.velocity).filter(|speed| *speed > 0.0 && speed.is_finite());
+                    ("velocity", speed.map(|speed| [-speed, speed]))
+                }
+                Command::Position => {
+                    let (lower, upper) = joint.bounds().sides();
+                    ("position", lower.zip(upper).filter(|(lower, upper)| lower < upper).map(|(lower, upper)| [lower, upper]))
+                }
+            };
+            let mut attributes: Attributes = vec![("name", name.clone()), ("joint", name)];
+            attributes.extend(control.map(|control| ("ctrlrange", numbers(control))));
+            attributes.extend(effort.map(|effort| ("forcerange", numbers([-effort, effort]))));
+            self.to.leaf(kind, attributes);
+            if kind != "motor" {
+                let message = format!("the {kind} actuator of joint \"{}\" has no gain", joint.name);
+                self.findings.report(&codes::GAINS, &joint.place, message, "set kp (and kv) in the MJCF");
+            }
+        }
+        self.to.close();
+    }
+
+    /// Named poses, and the positions that drives start at, as keyframes.
+    pub(super) fn keyframes(&mut self) {
+        let robot = self.robot;
+        let start = robot.joints.iter().enumerate();
+        let start = start.filter_map(|(index, joint)| Some((JointId(index), vec![joint.drive?.initial_position?])));
+        let start: Vec<_> = start.filter(|(id, _)| is_single(robot.joints[id.0].kind)).collect();
+        self.to.open("keyframe", Vec::new());
+        let mut names = Unique::default();
+        let is_shared = |pose: &NamedPose| robot.named_poses.iter().filter(|other| other.name == pose.name).count() > 1;
+        for pose in &robot.named_poses {
+            let name = match &pose.group {
+                Some(group) if is_shared(pose) => format!("{group}/{}", pose.name),
+                _ => pose.name.clone(),
+            };
+            let name = names.name(&name, "pose");
+            self.keyframe(name, &pose.positions);
+        }
+        if !start.is_empty() {
+            let name = names.name("initial_positions", "pose");
+            self.keyframe(name, &start);
+        }
+        self.to.close();
+    }
+
+    fn keyframe(&mut self, name: String, positions: &[(JointId, Vec<f64>)]) {
+        let robot = self.robot;
+        let mut at: BTreeMap<JointId, Vec<f64>> = positions.iter().cloned().collect();
+        // Leaders before those that follow them, however long the chain.
+        let mut waiting: Vec<JointId> =
+            (0..robot.joints.len()).map(JointId).filter(|id| robot.joints[id.0].mimic.is_some()).collect();
+        waiting.retain(|id| !at.contains_key(id));
+        while let Some(index) = waiting.iter().position(|id| {
+            let leader = robot.joints[id.0].mimic.map(|mimic| mimic.joint);
+            leader.is_some_and(|leader| !waiting.contains(&leader))
+        }) {
+            let id = waiting.remove(index);
+            if let Some(mimic) = robot.joints[id.0].mimic {
+                let led = at.get(&mimic.joint).and_then(|positions| positions.first()).copied().unwrap_or(0.0);
+                at.insert(id, vec![mimic.multiplier * led + mimic.offset]);
+            }
+        }
+        let mut qpos: Vec<f64> = Vec::new();
+        for &link in &robot.tree.order {
+            let joint = robot.tree.parent_joint[link.0];
+            let given = joint.and_then(|joint| at.get(&joint)).map_or(&[][..], Vec::as_slice);
+            match self.bodies.motion[link.0] {
+                None | Some(Motion::Held) => {}
+                Some(Motion::Free) => {
+                    let joint = joint.map(|joint| &robot.joints[joint.0]);
+                    let rest = joint.map_or_else(Pose::identity, |joint| {
+                        let moved =
+                            if joint.kind == JointKind::Floating { kinematics::motion(joint, given) } else { Pose::identity() };
+                        self.bodies.of[joint.parent.0].1 * joint.origin * moved
+                    });
+                    let (at, turn) = (rest.translation.vector, rest.rotation);
+                    qpos.extend([at.x, at.y, at.z, turn.w, turn.i, turn.j, turn.k]);
+                }
+                Some(Motion::Joint(id)) => {
+                    let joint = &robot.joints[id.0];
+                    if joint.kind == JointKind::Floating {
+                        let moved = kinematics::motion(joint, given);
+                        let (at, turn) = (moved.translation.vector, moved.rotation);
+                        qpos.extend([at.x, at.y, at.z, turn.w, turn.i, turn.j, turn.k]);
+                    } else {
+                        let count = kinematics::position_count(joint.kind);
+                        qpos.extend((0..count).map(|k| given.get(k).copied().unwrap_or(0.0)));
+                    }
+                }
+            }
+        }
+        self.to.leaf("key", vec![("name", name), ("qpos", numbers(qpos))]);
+    }
+}
+
+/// Whether a joint has one degree of freedom.
+fn is_single(kind: JointKind) -> bool {
+    kinematics::position_count(kind) == 1
+}
+
+/// Whether MuJoCo closes loops with such a joint.
+fn is_closed(kind: JointKind) -> bool {
+    matches!(kind, JointKind::Fixed | JointKind::Revolute | JointKind::Continuous)
+}
+
+/// The name of the site at which a loop closes: one is at the joint, another along its axis.
+fn site_name(joint: &Joint, end: &str, number: usize) -> String {
+    let axis = if number == 0 { "" } else { "_axis" };
+    format!("{}_{end}{axis}", joint.name)
+}

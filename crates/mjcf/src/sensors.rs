@@ -1,0 +1,88 @@
+//! Sensors, as far as MuJoCo has them.
+
+use nalgebra::{Matrix3, Rotation3, UnitQuaternion};
+
+use super::{Writer, codes, placed};
+use urdf_usd_robot::{Camera, LinkId, Pose, SensorKind};
+use urdf_usd_xml::{Attributes, number};
+
+impl Writer<'_> {
+    /// The sites and cameras of a link's sensors.
+    pub(super) fn sensor_sites(&mut self, link: LinkId) {
+        let robot = self.robot;
+        for (index, sensor) in robot.sensors.iter().enumerate().filter(|(_, sensor)| sensor.link == link) {
+            let pose = self.bodies.of[link.0].1 * sensor.origin;
+            if let SensorKind::Camera(camera) = sensor.kind {
+                let name = self.names.cameras.name(&sensor.name, "camera");
+                self.to.leaf("camera", view(name, &camera, &pose));
+            } else {
+                let name = self.site(&sensor.name, &pose);
+                self.names.sensor_sites[index] = name;
+            }
+        }
+    }
+
+    /// What the sensors measure.
+    pub(super) fn sensors(&mut self) {
+        let robot = self.robot;
+        self.to.open("sensor", Vec::new());
+        for (index, sensor) in robot.sensors.iter().enumerate() {
+            let site = self.names.sensor_sites[index].clone();
+            let body = self.bodies.body(sensor.link);
+            let lost = match sensor.kind {
+                SensorKind::Camera(_) => Some("from how near and how far it sees"),
+                SensorKind::Imu => {
+                    for (kind, ending) in [("gyro", "_gyro"), ("accelerometer", "_accelerometer")] {
+                        self.sensor(kind, &format!("{}{ending}", sensor.name), vec![("site", site.clone())]);
+                    }
+                    let frame = vec![("objtype", "site".to_owned()), ("objname", site)];
+                    self.sensor("framequat", &format!("{}_orientation", sensor.name), frame);
+                    None
+                }
+                SensorKind::ForceTorque => {
+                    for (kind, ending) in [("force", "_force"), ("torque", "_torque")] {
+                        self.sensor(kind, &format!("{}{ending}", sensor.name), vec![("site", site.clone())]);
+                    }
+                    None
+                }
+                SensorKind::Contact => {
+                    let body = body.map_or_else(|| "world".to_owned(), |body| self.names.links[body.0].clone());
+                    let data = vec![("body1", body), ("data", "found force".to_owned()), ("reduce", "netforce".to_owned())];
+                    self.sensor("contact", &sensor.name, data);
+                    None
+                }
+                SensorKind::Gps => {
+                    let frame = vec![("objtype", "site".to_owned()), ("objname", site)];
+                    self.sensor("framepos", &sensor.name, frame);
+                    Some("that it measures a position on the earth")
+                }
+                SensorKind::Lidar => Some("its rays"),
+                SensorKind::Other => Some("what it senses"),
+            };
+            if let Some(lost) = lost {
+                let message = format!("the MJCF has sensor \"{}\" without {lost}", sensor.name);
+                self.findings.report(&codes::SENSOR, &sensor.place, message, "add to the MJCF what the simulation needs of it");
+            }
+        }
+        self.to.close();
+    }
+
+    fn sensor(&mut self, kind: &'static str, name: &str, of: Attributes) {
+        let mut attributes: Attributes = vec![("name", self.names.sensors.name(name, kind))];
+        attributes.extend(of);
+        self.to.leaf(kind, attributes);
+    }
+}
+
+/// A camera: MuJoCo's looks along -z with y up, the robot's along x with z up.
+fn view(name: String, camera: &Camera, pose: &Pose) -> Attributes {
+    let axes = Matrix3::new(0.0, 0.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 0.0);
+    let turn = UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(axes));
+    let mut attributes: Attributes = vec![("name", name)];
+    placed(&mut attributes, &Pose::from_parts(pose.translation, pose.rotation * turn));
+    let (width, height) = (f64::from(camera.width), f64::from(camera.height));
+    let vertical = 2.0 * ((camera.horizontal_fov / 2.0).tan() * height / width).atan();
+    attributes.push(("fovy", number(vertical.to_degrees())));
+    attributes.push(("resolution", format!("{} {}", camera.width, camera.height)));
+    attributes
+}

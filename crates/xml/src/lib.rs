@@ -1,0 +1,150 @@
+//! XML as the writers of robot descriptions write it.
+//!
+//! This module must not know robots, nor what any element means.
+
+use std::fmt::Write as _;
+
+/// A number: the fewest digits that read back equal. What is not finite becomes 0.
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    match size {
+        _ if !value.is_finite() || size == 0.0 => "0".to_owned(),
+        _ if (1e-5..1e15).contains(&size) => value.to_string(),
+        _ => format!("{value:e}"),
+    }
+}
+
+/// Numbers with spaces between them.
+pub fn numbers(values: impl IntoIterator<Item = f64>) -> String {
+    values.into_iter().map(number).collect::<Vec<_>>().join(" ")
+}
+
+/// `text` where markup is: in an attribute or between tags. Sets `is_changed` where U+FFFD stands for a character that XML can't hold.
+pub fn escaped(text: &str, is_changed: &mut bool) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            // As they are they would read as spaces.
+            '\t' | '\n' | '\r' => {
+                let _ = write!(escaped, "&#{};", u32::from(c));
+            }
+            '\0'..' ' | '\u{fffe}' | '\u{ffff}' => {
+                *is_changed = true;
+                escaped.push('\u{fffd}');
+            }
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// The attributes of an element, in their order.
+pub type Attributes = Vec<(&'static str, String)>;
+
+/// A document that is written from its first element to its last, however deep.
+#[derive(Clone, Debug)]
+pub struct Document {
+    text: String,
+    open: Vec<&'static str>,
+    deepest: usize,
+    is_changed: bool,
+}
+
+impl Default for Document {
+    fn default() -> Self {
+        Self {
+            text: "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n".to_owned(),
+            open: Vec::new(),
+            deepest: 0,
+            is_changed: false,
+        }
+    }
+}
+
+impl Document {
+    /// An element with nothing in it.
+    pub fn leaf(&mut self, name: &'static str, attributes: Attributes) {
+        self.tag(name, attributes, "/>\n");
+    }
+
+    /// An element with text in it.
+    pub fn text(&mut self, name: &'static str, attributes: Attributes, text: &str) {
+        self.tag(name, attributes, ">");
+        let text = escaped(text, &mut self.is_changed);
+        let _ = writeln!(self.text, "{text}</{name}>");
+    }
+
+    /// Begins an element, in which all is until it is closed.
+    pub fn open(&mut self, name: &'static str, attributes: Attributes) {
+        self.tag(name, attributes, ">\n");
+        self.open.push(name);
+        self.deepest = self.deepest.max(self.open.len());
+    }
+
+    /// Ends the element that was begun last.
+    pub fn close(&mut self) {
+        if let Some(name) = self.open.pop() {
+            self.indent();
+            let _ = writeln!(self.text, "</{name}>");
+        }
+    }
+
+    /// How many elements are in each other at the deepest place so far.
+    pub fn depth(&self) -> usize {
+        self.deepest
+    }
+
+    /// Ends what is open. The text, and whether U+FFFD stands in it for characters that XML can't hold.
+    pub fn finish(mut self) -> (String, bool) {
+        while !self.open.is_empty() {
+            self.close();
+        }
+        (self.text, self.is_changed)
+    }
+
+    fn indent(&mut self) {
+        // Deep ones are not moved further: their indentation would be most of the text.
+        for _ in 0..self.open.len().min(64) {
+            self.text.push_str("  ");
+        }
+    }
+
+    fn tag(&mut self, name: &str, attributes: Attributes, end: &str) {
+        self.indent();
+        let _ = write!(self.text, "<{name}");
+        for (name, value) in attributes {
+            let value = escaped(&value, &mut self.is_changed);
+            let _ = write!(self.text, " {name}=\"{value}\"");
+        }
+        self.text.push_str(end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_the_shortest_that_read_back() {
+        let written = numbers([0.1, -0.0, 1e-7, 1e20, f64::NAN, f64::INFINITY, 2.0, 1.0 / 3.0]);
+        assert_eq!(written, "0.1 0 1e-7 1e20 0 0 2 0.3333333333333333");
+    }
+
+    #[test]
+    fn a_document_nests_and_escapes() {
+        let mut document = Document::default();
+        document.open("a", vec![("x", "1 < \"2\"\n".to_owned())]);
+        document.leaf("b", Vec::new());
+        document.text("c", Vec::new(), "&\u{1}");
+        document.open("d", Vec::new());
+        assert_eq!(document.depth(), 2);
+        let (text, is_changed) = document.finish();
+        let lines: Vec<&str> = text.lines().skip(1).collect();
+        let expected = ["<a x=\"1 &lt; &quot;2&quot;&#10;\">", "  <b/>", "  <c>&amp;\u{fffd}</c>", "  <d>", "  </d>", "</a>"];
+        assert_eq!((lines.as_slice(), is_changed), (&expected[..], true));
+    }
+}
