@@ -244,7 +244,11 @@ impl<N: Node> Engine<N> {
 
     /// Works until something ends that it can't do without, the node's part in the ROS graph first of all. Returns what.
     pub(super) async fn run(mut self) -> Diagnostic {
-        tracing::info!("listening to {}, writing to {}", self.descriptions.topic(), self.parameters.output_dir.display());
+        let source = match self.parameters.file().filter(|_| self.parameters.publish_description) {
+            Some(file) => format!("converting {}", file.display()),
+            None => format!("listening to {}", self.descriptions.topic()),
+        };
+        tracing::info!("{source}, writing to {}", self.parameters.output_dir.display());
         let left = || parts::ended("the node's part in the ROS graph");
         loop {
             self.start_due();

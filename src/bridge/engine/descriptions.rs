@@ -162,7 +162,7 @@ impl<N: Node> Engine<N> {
         }
         let Described { robot_namespace, origin, publisher, text } = described;
         // What the node published comes back to it, by way of robot_state_publisher too.
-        if self.published.is(&text) {
+        if self.published.is(&text) || self.hears_itself(&origin) {
             return;
         }
         let key = self.key_of(&robot_namespace, &text, publisher);

@@ -1,7 +1,7 @@
 //! The description that the node itself publishes: the URDF of the file that it was given, for robots that no URDF describes
 //! (parameters `asset_file`, `publish_description`, `description_to`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,6 +43,27 @@ impl Published {
 }
 
 impl<N: Node> Engine<N> {
+    /// Whether a description comes from where the node's own goes: the topic on which it publishes and the nodes whose parameter it
+    /// sets. These hold another robot only until they have heard, robot_state_publisher the one that it was started with.
+    pub(super) fn hears_itself(&self, origin: &Origin) -> bool {
+        self.parameters.publish_description
+            && self.parameters.file().is_some()
+            && match origin {
+                Origin::Topic(topic) => topic == self.descriptions.topic(),
+                Origin::Parameter(node) => self.is_given(node),
+                Origin::File(_) | Origin::Call => false,
+            }
+    }
+
+    /// Whether a node is one of those whose parameter is set.
+    fn is_given(&self, node: &str) -> bool {
+        self.parameters.description_to.as_ref().is_some_and(|pattern| {
+            let absolute = pattern.starts_with(['/', '*']);
+            let pattern = if absolute { pattern.clone() } else { names::join(self.node.namespace(), pattern) };
+            node != self.node.fully_qualified_name() && tf_check::matches(&pattern, node)
+        })
+    }
+
     /// Has the URDF of a revision read, if it is that of the file.
     pub(super) fn begin_publishing(&mut self, origin: &Origin, report: &Report) {
         if !self.parameters.publish_description || !matches!(origin, Origin::File(_)) {
@@ -93,14 +114,11 @@ impl<N: Node> Engine<N> {
 
     /// Gives the description to the nodes that are to have it as a parameter, each once.
     pub(super) fn give_description(&mut self, graph: &Graph, now: Instant) {
-        let (Some(pattern), Some(text)) = (&self.parameters.description_to, &self.published.text) else { return };
-        let pattern =
-            if pattern.starts_with(['/', '*']) { pattern.clone() } else { names::join(self.node.namespace(), pattern) };
-        let this = self.node.fully_qualified_name();
-        let wanted = |node: &str| node != this && tf_check::matches(&pattern, node);
+        let Some(text) = self.published.text.clone() else { return };
+        let given: BTreeSet<&String> = graph.nodes.iter().filter(|node| self.is_given(node)).take(MOST_NODES).collect();
         // One that comes again under its name has to be given it again.
-        self.published.nodes.retain(|node, _| graph.nodes.iter().any(|other| **other == **node) && wanted(node));
-        for node in graph.nodes.iter().filter(|node| wanted(node)).take(MOST_NODES) {
+        self.published.nodes.retain(|node, _| given.iter().any(|other| ***other == **node));
+        for node in given {
             let node: Arc<str> = node.as_str().into();
             match self.published.nodes.get(&node) {
                 None => {}

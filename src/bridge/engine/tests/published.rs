@@ -9,6 +9,8 @@ const ARM: &str = "<robot name='arm'><link name='base'><visual><geometry><mesh f
     <joint name='turn' type='revolute'><parent link='base'/><child link='tip'/><origin xyz='0 0 1'/><axis xyz='0 0 1'/>\
     <limit lower='-1' upper='1' effort='1' velocity='1'/></joint></robot>";
 
+const OTHER: &str = "<robot name='none'><link name='none'/></robot>";
+
 /// Converts a URDF into the asset that the node is given.
 fn make(folder: &std::path::Path, text: &str) -> PathBuf {
     fs::write(folder.join("a b.stl"), "solid\nfacet vertex 0 0 0 vertex 1 0 0 vertex 0 1 0 endfacet\nendsolid\n").unwrap();
@@ -37,6 +39,9 @@ async fn the_description_of_an_asset_is_published_and_given_to_nodes() {
     assert!(fs::metadata(&*mesh).unwrap().is_file(), "{first}");
     assert_eq!((bed.asset().await.robot.as_str(), bed.node.listeners("/robot_description") > 1), ("arm", true));
 
+    // robot_state_publisher has to be started with some robot: that becomes no asset, for the file's own is on its way.
+    bed.node.say("/robot_description", &std_msgs::String { data: OTHER.to_owned() }, 9);
+
     // A node that comes later gets it as its parameter, once, and what it publishes then is nothing new.
     let nodes = vec!["/r/robot_state_publisher".to_owned(), "/r/other".to_owned()];
     bed.node.set_graph(Graph { nodes, ..Graph::default() });
@@ -54,7 +59,7 @@ async fn the_description_of_an_asset_is_published_and_given_to_nodes() {
     make(&folder, &ARM.replace("0 0 1'/><axis", "0 0 2'/><axis"));
     let second = loop {
         let text = within(descriptions.next()).await.unwrap().message.data;
-        if text != first {
+        if text != first && text != OTHER {
             break text;
         }
     };
