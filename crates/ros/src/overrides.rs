@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -45,22 +46,19 @@ impl NodePattern {
 
     /// Whether it means the node of this fully qualified name.
     pub fn matches(&self, fully_qualified: &str) -> bool {
-        // Positions in the name that the pattern so far can have reached: one pass over the pattern, no backtracking.
+        // At which positions in the name the pattern so far can end: one pass over the pattern, no backtracking.
         let name: Vec<&str> = fully_qualified.trim_start_matches('/').split('/').collect();
-        let mut reached = vec![false; name.len() + 1];
-        reached[0] = true;
+        let mut ends: Vec<bool> = iter::once(true).chain(name.iter().map(|_| false)).collect();
         for token in &self.0 {
-            let mut next = vec![false; name.len() + 1];
-            for at in 0..=name.len() {
-                if token == "**" {
-                    next[at] = reached[at] || (at > 0 && next[at - 1]);
-                } else if at > 0 && reached[at - 1] {
-                    next[at] = token == "*" || token == name[at - 1];
-                }
-            }
-            reached = next;
+            ends = if token == "**" {
+                let first = ends.iter().position(|&ends| ends).unwrap_or(usize::MAX);
+                (0..ends.len()).map(|at| at >= first).collect()
+            } else {
+                let is_meant = |part: &str| token == "*" || token == part;
+                iter::once(false).chain(name.iter().zip(&ends).map(|(part, &ends)| ends && is_meant(part))).collect()
+            };
         }
-        reached[name.len()]
+        ends.last() == Some(&true)
     }
 
     /// Whether it names one node rather than a family.

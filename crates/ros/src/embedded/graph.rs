@@ -38,6 +38,10 @@ pub(super) fn discovery_topic() -> DdsTopic {
 
 /// How many participants may leave in one session: RustDDS 0.15 keeps what each has told of its ends, which is some 10 kB.
 const MOST_LEFT: u32 = 1000;
+/// How many of the node's own ends may be closed in one session. RustDDS 0.15 keeps the last 8192 announcements of writers, and as many
+/// of readers, for participants that come later; an end that was closed leaves two. What is announced before these stays unknown to
+/// them.
+const MOST_CLOSED: u32 = 2000;
 
 #[derive(Default)]
 struct Known {
@@ -59,6 +63,8 @@ struct Known {
     given_up: HashSet<Prefix>,
     /// How many participants have left, or were given up.
     left: u32,
+    /// How many own ends were closed.
+    closed: u32,
     /// Why a new session is wanted.
     worn: Option<&'static str>,
 }
@@ -173,8 +179,8 @@ impl Graph {
         self.changes.send_replace(());
     }
 
-    /// Why RustDDS wants a new session, if it does: a participant is back that it has given up, or too many have left. Asked twice, it
-    /// says so once.
+    /// Why RustDDS wants a new session, if it does: a participant is back that it has given up, too many have left, or too many ends
+    /// were closed. Asked twice, it says so once.
     pub(super) fn take_worn(&self) -> Option<&'static str> {
         self.known().worn.take()
     }
@@ -316,7 +322,27 @@ impl Drop for OwnEnd {
         known.own.remove(&self.gid);
         known.matched.retain(|(own, _)| *own != self.gid);
         known.settled.retain(|(own, _)| *own != self.gid);
+        known.closed += 1;
+        if known.closed == MOST_CLOSED {
+            known.worn = Some("many ends of topics were closed, of which the network's library keeps something");
+        }
         drop(known);
         self.graph.own_changed();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_in_which_many_ends_were_closed_is_worn() {
+        let node = NodeName { namespace: "/".to_owned(), name: "n".to_owned() };
+        let graph = Graph::new(node, watch::channel(()).0);
+        let open = || graph.own(Gid([7; 16]), Direction::Writer, discovery_topic(), Qos::latched(1));
+        (1..MOST_CLOSED).for_each(|_| drop(open()));
+        assert_eq!(graph.take_worn(), None);
+        drop(open());
+        assert!(graph.take_worn().is_some() && graph.take_worn().is_none());
     }
 }

@@ -264,3 +264,28 @@ async fn the_subscriptions_of_a_fleet_come_and_go() {
         graph(&other, |graph| count(graph) == 0).await;
     }
 }
+
+#[tokio::test]
+async fn who_comes_late_meets_a_node_that_has_closed_many_ends() {
+    let (fleet, other) = (node("fleet", 10, ""), node("other", 10, ""));
+    let mut service = fleet.serve::<Convert>("~/convert").expect("service");
+    tokio::spawn(async move {
+        while let Some(Request { responder, .. }) = service.next().await {
+            responder.send(ConvertResponse::default()).expect("sent");
+        }
+    });
+    // RustDDS remembers 8192 announcements for those that come later, and an end that was opened and closed is two. All of that takes a
+    // minute, which only a soak has; how many ends are closed in a session is tested in `graph.rs`.
+    let rounds = if std::env::var_os("URDF_USD_SOAK").is_some() { 12 } else { 1 };
+    let of_robots = |graph: &Graph| graph.topics.iter().filter(|end| end.topic.starts_with("/said")).count();
+    for _ in 0..rounds {
+        let publishers: Vec<_> =
+            (0..500).map(|n| fleet.advertise::<Text>(&format!("/said{n}"), Qos::latched(1)).expect("publisher")).collect();
+        graph(&other, |graph| of_robots(graph) == 500).await;
+        drop(publishers);
+        graph(&other, |graph| of_robots(graph) == 0).await;
+    }
+    let late = node("late", 10, "");
+    graph(&late, |graph| graph.services.iter().any(|end| end.service == "/fleet/convert" && end.node.is_some())).await;
+    late.call::<Convert>("/fleet/convert", ConvertRequest::default(), PATIENCE).await.expect("an answer");
+}
