@@ -2,7 +2,7 @@
 //!
 //! At 1000 messages a second the aim is 5 % of a core: 50 µs for a message.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test or benchmark that fails may panic
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)] // a test or benchmark that fails may panic
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

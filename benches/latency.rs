@@ -4,7 +4,7 @@
 //! A percentile is what counts here, not a mean, so this counts by itself: `cargo bench --bench latency [-- ROBOT.urdf …]`. Without
 //! arguments it takes UR10e and the sample rover. Real robots come from `$URDF_USD_ROBOTS`, by default `../shared/robots`.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test or benchmark that fails may panic
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)] // a test or benchmark that fails may panic
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

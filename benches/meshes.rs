@@ -3,7 +3,7 @@
 //! The meshes are a made one of 100 000 triangles in every format, and the largest file of each that the real robots have
 //! (`$URDF_USD_ROBOTS`, by default `../shared/robots`). Loading counts the file's bytes, the rest those of what is made.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test or benchmark that fails may panic
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)] // a test or benchmark that fails may panic
 
 use std::fmt::{self, Write as _};
 use std::hint::black_box;

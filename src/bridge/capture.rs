@@ -109,8 +109,8 @@ impl Seen {
 
 /// Of what is sorted by names, what has a name that begins with `start`.
 fn beginning<'a, T>(sorted: &'a [T], start: &str, name: impl Fn(&T) -> &str) -> &'a [T] {
-    let rest = &sorted[sorted.partition_point(|one| name(one) < start)..];
-    &rest[..rest.partition_point(|one| name(one).starts_with(start))]
+    let (_, rest) = sorted.split_at(sorted.partition_point(|one| name(one) < start));
+    rest.split_at(rest.partition_point(|one| name(one).starts_with(start))).0
 }
 
 /// Whose interfaces are asked for.

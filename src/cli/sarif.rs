@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Place, Severity};
@@ -72,21 +72,26 @@ fn level(severity: Severity) -> &'static str {
 }
 
 fn location(place: &Place) -> Value {
-    let mut location = json!({});
+    let mut location = Map::new();
     if let Some(file) = &place.file {
-        let mut physical = json!({ "artifactLocation": { "uri": uri(file) } });
+        let mut physical = Map::new();
+        physical.insert("artifactLocation".into(), json!({ "uri": uri(file) }));
+        let mut region = Map::new();
         if place.line > 0 {
-            physical["region"] = json!({ "startLine": place.line });
-            if place.column > 0 {
-                physical["region"]["startColumn"] = json!(place.column);
-            }
+            region.insert("startLine".into(), place.line.into());
         }
-        location["physicalLocation"] = physical;
+        if place.line > 0 && place.column > 0 {
+            region.insert("startColumn".into(), place.column.into());
+        }
+        if !region.is_empty() {
+            physical.insert("region".into(), region.into());
+        }
+        location.insert("physicalLocation".into(), physical.into());
     }
     if !place.element.is_empty() {
-        location["logicalLocations"] = json!([{ "fullyQualifiedName": place.element }]);
+        location.insert("logicalLocations".into(), json!([{ "fullyQualifiedName": place.element }]));
     }
-    location
+    location.into()
 }
 
 /// `file` as a URI: relative to the working directory where it is below it, otherwise absolute.

@@ -89,7 +89,7 @@ fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
     let model = kinematics::Model::of(robot);
     let mut flat = model.flat(&positions);
     model.follow(&mut flat);
-    (0..positions.len()).map(|joint| flat[model.range(joint)].to_vec()).collect()
+    (0..positions.len()).map(|joint| flat.get(model.range(joint)).unwrap_or_default().to_vec()).collect()
 }
 
 fn swing(joint: &Joint, index: usize, seconds: f64) -> f64 {

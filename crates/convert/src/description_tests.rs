@@ -66,70 +66,71 @@ fn equal(a: &str, b: &str, name: &str) {
 }
 
 #[test]
-fn every_robot_comes_back_from_its_urdf() {
+fn every_robot_comes_back_from_urdf_openusd_and_gltf() {
+    // All in one test, since reading and loading the robots takes the longest.
     robots().par_iter().for_each(|(urdf, packages)| {
-        let name = urdf.file_stem().unwrap().to_string_lossy();
         let (robot, references) = loaded_with(urdf, packages);
-        let triangles: usize = robot.meshes.iter().map(|mesh| mesh.mesh.triangles.len()).sum();
-        for format in MeshFormat::ALL {
-            // The other formats are text or without looks: small robots show all that can go wrong.
-            if format != MeshFormat::Glb && triangles > 50_000 {
-                continue;
-            }
-            let name = format!("{name} in {format}");
-            let (folder, text, found) = Folder::of(&robot, &references, in_format(format));
-            keep(&text, urdf, format.as_str());
-            let (again, of_again) = folder.read();
-            let is_told = |code: &str| found.iter().any(|diagnostic| diagnostic.code == code);
-            let is_changed = ["urdf-write-roots", "urdf-write-left-out", "urdf-write-loop", "urdf-write-renamed"];
-            if format == MeshFormat::Glb && !is_changed.into_iter().any(is_told) {
-                same(&robot, &again, &name);
-            }
-            let (_, second, _) = Folder::of(&again, &of_again, in_format(format));
-            equal(&text, &second, &name);
+        it_comes_back_from_its_urdf(urdf, &robot, &references);
+        its_urdf_through_openusd_is_the_same_the_second_time(urdf, &robot);
+        its_urdf_through_gltf_is_the_same_the_second_time(urdf, &robot);
+    });
+}
+
+fn it_comes_back_from_its_urdf(urdf: &Path, robot: &Robot, references: &References) {
+    let name = urdf.file_stem().unwrap().to_string_lossy();
+    let triangles: usize = robot.meshes.iter().map(|mesh| mesh.mesh.triangles.len()).sum();
+    for format in MeshFormat::ALL {
+        // The other formats are text or without looks: small robots show all that can go wrong.
+        if format != MeshFormat::Glb && triangles > 50_000 {
+            continue;
         }
-    });
+        let name = format!("{name} in {format}");
+        let (folder, text, found) = Folder::of(robot, references, in_format(format));
+        keep(&text, urdf, format.as_str());
+        let (again, of_again) = folder.read();
+        let is_told = |code: &str| found.iter().any(|diagnostic| diagnostic.code == code);
+        let is_changed = ["urdf-write-roots", "urdf-write-left-out", "urdf-write-loop", "urdf-write-renamed"];
+        if format == MeshFormat::Glb && !is_changed.into_iter().any(is_told) {
+            same(robot, &again, &name);
+        }
+        let (_, second, _) = Folder::of(&again, &of_again, in_format(format));
+        equal(&text, &second, &name);
+    }
 }
 
-#[test]
-fn urdf_through_openusd_is_the_same_the_second_time() {
-    robots().par_iter().for_each(|(urdf, packages)| {
-        let name = format!("{} through OpenUSD", urdf.file_stem().unwrap().to_string_lossy());
-        let through = |robot: &Robot| -> Option<Robot> {
-            let folder = tempfile::tempdir().unwrap();
-            let asset = usd::write(robot, &usd::Options { entry: "r".into(), ..Default::default() }, &Store::none());
-            if asset.written.bodies == 0 {
-                return None;
-            }
-            for (path, bytes) in &asset.files {
-                let path = folder.path().join(path);
-                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-                std::fs::write(path, bytes).unwrap();
-            }
-            Some(usd::read(&folder.path().join("r.usda"), &Default::default()).unwrap().robot)
-        };
-        let Some(robot) = through(&loaded_with(urdf, packages).0) else { return };
-        let (folder, text, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
-        keep(&text, urdf, "usd");
-        let robot = through(&folder.read().0).unwrap();
-        let (_, second, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
-        equal(&text, &second, &name);
-    });
+fn its_urdf_through_openusd_is_the_same_the_second_time(urdf: &Path, robot: &Robot) {
+    let name = format!("{} through OpenUSD", urdf.file_stem().unwrap().to_string_lossy());
+    let through = |robot: &Robot| -> Option<Robot> {
+        let folder = tempfile::tempdir().unwrap();
+        let asset = usd::write(robot, &usd::Options { entry: "r".into(), ..Default::default() }, &Store::none());
+        if asset.written.bodies == 0 {
+            return None;
+        }
+        for (path, bytes) in &asset.files {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        Some(usd::read(&folder.path().join("r.usda"), &Default::default()).unwrap().robot)
+    };
+    let Some(robot) = through(robot) else { return };
+    let (folder, text, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
+    keep(&text, urdf, "usd");
+    let robot = through(&folder.read().0).unwrap();
+    let (_, second, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
+    equal(&text, &second, &name);
 }
 
-#[test]
-fn urdf_through_gltf_is_the_same_the_second_time() {
-    robots().par_iter().for_each(|(urdf, packages)| {
-        let name = format!("{} through glTF", urdf.file_stem().unwrap().to_string_lossy());
-        let through = |robot: &Robot| {
-            let glb = gltf::write(robot, &gltf_options(), &Store::none()).glb().unwrap();
-            let files = Files::new(std::sync::Arc::new(Resolver::new(Default::default())));
-            read_glb(&glb, Path::new("r.glb"), &files, &name).robot
-        };
-        let robot = through(&loaded_with(urdf, packages).0);
-        let (folder, text, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
-        keep(&text, urdf, "gltf");
-        let (_, second, _) = Folder::of(&through(&folder.read().0), &References::default(), UrdfOptions::default());
-        equal(&text, &second, &name);
-    });
+fn its_urdf_through_gltf_is_the_same_the_second_time(urdf: &Path, robot: &Robot) {
+    let name = format!("{} through glTF", urdf.file_stem().unwrap().to_string_lossy());
+    let through = |robot: &Robot| {
+        let glb = gltf::write(robot, &gltf_options(), &Store::none()).glb().unwrap();
+        let files = Files::new(std::sync::Arc::new(Resolver::new(Default::default())));
+        read_glb(&glb, Path::new("r.glb"), &files, &name).robot
+    };
+    let robot = through(robot);
+    let (folder, text, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
+    keep(&text, urdf, "gltf");
+    let (_, second, _) = Folder::of(&through(&folder.read().0), &References::default(), UrdfOptions::default());
+    equal(&text, &second, &name);
 }

@@ -2,6 +2,11 @@
 //!
 //! This module knows the order of things and every reader and writer; it knows neither ROS nor HTTP, nor what is in a layer.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
+)]
+
 mod asset;
 mod check;
 pub mod codes;

@@ -448,7 +448,7 @@ impl Shared {
             let Ok(happened) = usize::try_from(happened) else { return };
             self.take_discovery(hear);
             let mut watched = locked(&self.watched);
-            for number in &numbers[..happened.min(AT_ONCE)] {
+            for number in numbers.iter().take(happened) {
                 if let Some(end) = watched.get_mut(number) {
                     end.take_status(hear);
                 }
@@ -721,8 +721,8 @@ impl Writer {
     /// What Cyclone says.
     pub fn write(&self, message: &[u8]) -> Result<(), Error> {
         // What is sent is a whole number of words: Cyclone reads that far, whatever the message's length.
-        let zeroes = [0; 3];
-        let message = self.message(message, &zeroes[..message.len().next_multiple_of(4) - message.len()], false)?;
+        let missing = message.len().next_multiple_of(4) - message.len();
+        let message = self.message(message, [0; 3].get(..missing).unwrap_or_default(), false)?;
         // SAFETY: the message is there; the function takes it over, whether it fails or not.
         checked("write", unsafe { c::dds_writecdr(self.0.entity.0, message) }).map(drop)
     }

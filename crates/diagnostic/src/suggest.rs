@@ -59,29 +59,14 @@ fn distance(wanted: &str, name: &str) -> Option<usize> {
     if a.len().abs_diff(b.len()) > 4 * bearable {
         return None;
     }
-    let edits = edits(&a, &b);
+    let beginning = |name: &str| name.chars().take(MAX_LENGTH).collect::<String>();
+    let edits = strsim::levenshtein(&beginning(&a), &beginning(&b));
     (edits <= bearable).then_some(1 + edits)
 }
 
 /// A name without what follows its last dot.
 fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
-}
-
-/// The Levenshtein distance.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(MAX_LENGTH).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().take(MAX_LENGTH).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &cb) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(ca != cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -94,7 +79,7 @@ mod tests {
         assert_eq!(nearest("base_link.stl", names), ["Base_Link.STL", "base_link.dae", "base_lnk.stl"]);
         assert_eq!(nearest("wheel.stl", names), [""; 0]);
         assert_eq!(nearest("", ["a", "b"]), [""; 0]);
-        assert_eq!(edits("kitten", "sitting"), 3);
+        assert_eq!(distance("a_long_name_kitten", "a_long_name_sitting"), Some(4));
     }
 
     #[test]

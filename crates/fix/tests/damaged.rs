@@ -1,7 +1,7 @@
 //! That nothing in a layer makes opening, checking or mending panic or run away: damaged copies of the examples of all rules and of the
 //! stages that the tests of `urdf_usd fix` are about. `URDF_USD_SOAK=N` tries N times as many.
 
-#![allow(clippy::unwrap_used)] // a test that fails may panic
+#![allow(clippy::indexing_slicing, clippy::unwrap_used)] // a test that fails may panic
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! What becomes of instances, meshes that recur, copies, masses and bindings, and that mending twice changes nothing.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test that fails may panic
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // a test that fails may panic
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -11,6 +11,11 @@
 //! This module knows neither robots nor outputs. It opens files through [`resolve`](urdf_usd_resolve) only, and works within limits
 //! that follow from the size of the file, whatever the file says.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
+)]
+
 mod assembly;
 mod cache;
 pub mod codes;

@@ -1,7 +1,7 @@
 //! What the fuzzers check (`fuzz/`), as a plain test: over the inputs that they start from, those that once failed, and damaged copies of
 //! all, the same ones in every run. `fuzz/run` searches for others.
 
-#![allow(clippy::expect_used, missing_docs)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, missing_docs)]
 
 #[path = "../../../fuzz/src/bound.rs"]
 mod bound;

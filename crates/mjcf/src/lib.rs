@@ -5,6 +5,11 @@
 //!
 //! This module must not know URDF, USD, glTF, or where files are.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
+)]
+
 mod assets;
 mod bodies;
 pub mod codes;

@@ -5,6 +5,11 @@
 //!
 //! This module must not know URDF, ROS or the network; nothing in an asset makes it panic.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
+)]
+
 pub mod codes;
 mod control;
 mod convex;

@@ -1,6 +1,6 @@
 //! Assets that rules about composition are easily wrong about.
 
-#![allow(clippy::unwrap_used)] // a test that fails may panic
+#![allow(clippy::indexing_slicing, clippy::unwrap_used)] // a test that fails may panic
 
 use urdf_usd_rep158::{Options, check};
 

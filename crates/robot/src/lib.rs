@@ -7,6 +7,11 @@
 //!
 //! This module must not know URDF, USD, glTF, files, ROS or HTTP.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
+)]
+
 mod captured;
 pub mod decimal;
 pub mod frames;

@@ -6,6 +6,11 @@
 //!
 //! This module must not know robots, REP-158 or any schema but those of transforms; nothing in a file makes it panic.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
+)]
+
 mod layer;
 mod lex;
 mod open;

@@ -3,6 +3,11 @@
 //! One file of code per layer; `plan` decides what becomes of links and joints, `library` what is shared. This module knows no
 //! URDF text and no file system but the one that `openusd` reads an asset from; it must not know ROS or HTTP.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
+)]
+
 pub mod author;
 mod base;
 pub mod codes;

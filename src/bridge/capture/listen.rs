@@ -123,7 +123,8 @@ fn look<N: Node>(
             continue;
         }
         topic.publishers = publishers;
-        listening.spawn(observe(node.clone(), name.to_owned(), ends[0].type_name.clone(), qos(&ends), measuring.clone()));
+        let Some(first) = ends.first() else { continue };
+        listening.spawn(observe(node.clone(), name.to_owned(), first.type_name.clone(), qos(&ends), measuring.clone()));
     }
 }
 

@@ -34,7 +34,7 @@ fn plain(robot: &Robot) -> (String, Vec<Pose>) {
         }
         Custom { attributes: custom.attributes.clone(), elements: custom.elements.iter().map(unplaced).collect() }
     };
-    let mut take = |pose: &mut Pose| poses.push(std::mem::replace(pose, Pose::identity()));
+    let mut take = |pose: &mut Pose| poses.push(std::mem::take(pose));
     for link in &mut robot.links {
         link.place = Place::default();
         link.custom = custom(&link.custom);
