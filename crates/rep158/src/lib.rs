@@ -8,6 +8,7 @@
 pub mod codes;
 mod control;
 mod convex;
+mod crossings;
 mod findings;
 mod kinematic;
 mod layers;
