@@ -68,6 +68,48 @@ fn units_the_up_axis_and_scales_are_settled() {
 }
 
 #[test]
+fn a_base_with_z_up_has_a_name_that_nothing_else_has() {
+    let layer = |name: &str, more: &str| {
+        format!(
+            "(\n defaultPrim = \"rover\"\n metersPerUnit = 1\n upAxis = \"Y\"\n)\ndef Xform \"rover\" {more} {{ {} }}",
+            if name.is_empty() { String::new() } else { format!("def Xform \"{name}\" {BODY} {{ float physics:mass = 1 }}") }
+        )
+    };
+    for (body, more, links) in [
+        ("chassis", "", ["chassis", "base_link"]),
+        ("base_link", "", ["base_link", "base_link_1"]),
+        ("", BODY, ["rover", "base_link"]),
+    ] {
+        let (robot, _) = told(&layer(body, more));
+        assert_eq!(robot.links.iter().map(|link| link.name.as_str()).collect::<Vec<_>>(), links);
+    }
+}
+
+#[test]
+fn meshes_keep_their_names() {
+    let mesh = "int[] faceVertexCounts = [3, 3, 3, 3]\n int[] faceVertexIndices = [0, 2, 1, 0, 1, 3, 1, 2, 3, 0, 3, 2]\n\
+                point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]";
+    let layer = format!(
+        "{METRES}def Scope \"parts\" {{ def Mesh \"wheel\" {{ {mesh} }}\n def Xform \"bolt\" {{ def Mesh \"thread\" {{ {} }} }} }}\n\
+         def Xform \"r\" {{ def Xform \"a\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1)\n\
+         def Mesh \"geometry\" (references = </parts/wheel>) {{ }}\n def Xform \"part\" (instanceable = true\n references = </parts/bolt>) {{ }}\n\
+         def Mesh \"own\" {{ {} }} }} }}",
+        mesh.replace("(1, 0, 0)", "(2, 0, 0)"),
+        mesh.replace("(1, 0, 0)", "(3, 0, 0)")
+    );
+    let (robot, _) = told(&layer);
+    let names = |robot: &Robot| -> Vec<String> {
+        let stem = |uri: &str| Path::new(uri).file_stem().unwrap().to_str().unwrap().to_owned();
+        robot.meshes.iter().map(|mesh| stem(&mesh.uri)).collect()
+    };
+    assert_eq!(names(&robot), ["wheel", "thread", "own"]);
+    // What is written calls them so, and what reads that.
+    for bodies in [Bodies::Nested, Bodies::Flat] {
+        assert_eq!(names(&again(&robot, bodies).0), ["wheel", "thread", "own"]);
+    }
+}
+
+#[test]
 fn mimics_have_three_spellings() {
     let body = |name: &str| {
         format!("def Xform \"{name}\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1) }}")
