@@ -110,6 +110,32 @@ fn meshes_keep_their_names() {
 }
 
 #[test]
+fn a_contact_that_gives_nothing_back_has_one_name() {
+    let link = |name: &str| {
+        format!(
+            "<link name='{name}'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>\
+             <collision><geometry><sphere radius='1'/></geometry></collision></link>"
+        )
+    };
+    let joint = "<joint name='j' type='continuous'><parent link='a'/><child link='b'/></joint>";
+    let text = format!("<robot name='r'>{}{}{joint}</robot>", link("a"), link("b"));
+    let mut robot = urdf_usd_urdf::read(&text, None).robot.unwrap();
+    for (link, restitution) in robot.links.iter_mut().zip([None, Some(0.0)]) {
+        link.contact = Some(Contact { static_friction: 1.0, dynamic_friction: 0.5, restitution });
+    }
+    let physics = |robot: &Robot| {
+        let options = Options { entry: "r".into(), ..Options::default() };
+        let asset = write(robot, &options, &Store::none());
+        let (_, bytes) = asset.files.iter().find(|(path, _)| path.ends_with("physics.usda")).unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    };
+    assert_eq!(physics(&robot).matches("def Material ").count(), 1);
+    assert!(physics(&robot).contains("def Material \"friction_1_0_5\""), "{}", physics(&robot));
+    let read = again(&robot, Bodies::Nested).0;
+    assert!(physics(&read).contains("def Material \"friction_1_0_5\""), "{}", physics(&read));
+}
+
+#[test]
 fn mimics_have_three_spellings() {
     let body = |name: &str| {
         format!("def Xform \"{name}\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1) }}")
