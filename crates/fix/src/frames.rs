@@ -90,6 +90,7 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) -> Places {
         transform(scene, index, stage, &places, notes);
         geometry(&mut scene.nodes[index], &rounded(&places.of(index)), notes);
         other_lengths(&mut scene.nodes[index], &places);
+        light(&mut scene.nodes[index], &rounded(&places.of(index)), &places);
     }
     places
 }
@@ -284,29 +285,78 @@ fn boxed(affine: &Matrix4<f64>, low: [f64; 3], high: [f64; 3]) -> [gf::Vec3f; 2]
     [single(low), single(high)]
 }
 
-/// Lengths that no transform reaches.
+/// Lengths that no transform reaches. What is not authored is a length, too.
 fn other_lengths(node: &mut Node, places: &Places) {
-    if (places.meters - 1.0).abs() <= 0.0 {
+    let m = places.meters;
+    if (m - 1.0).abs() <= 0.0 {
         return;
     }
-    let m = places.meters;
     if node.is_primitive() {
-        scale_numbers(node, &["size", "radius", "radiusTop", "radiusBottom", "height", "width", "length", "extent"], m);
+        scale_numbers(node, &["extent"], m);
+    }
+    let type_name = if node.type_name == "Camera" { "float" } else { "double" };
+    for (name, otherwise) in lengths(&node.type_name) {
+        if node.value(name).is_none() {
+            node.set(
+                name,
+                type_name,
+                if type_name == "float" { Value::Float(*otherwise as f32) } else { Value::Double(*otherwise) },
+            );
+        }
+        scale_numbers(node, &[name], m);
     }
     if node.type_name == "Camera" {
-        let lengths = [
-            "focalLength",
-            "horizontalAperture",
-            "verticalAperture",
-            "horizontalApertureOffset",
-            "verticalApertureOffset",
-            "clippingRange",
-            "focusDistance",
-        ];
-        scale_numbers(node, &lengths, m);
+        if node.value("clippingRange").is_none() {
+            node.set("clippingRange", "float2", Value::Vec2f(gf::Vec2f { x: 1.0, y: 1e6 }));
+        }
+        scale_numbers(node, &["clippingRange", "horizontalApertureOffset", "verticalApertureOffset", "focusDistance"], m);
     }
-    if node.type_name.ends_with("Light") {
-        scale_numbers(node, &["inputs:radius", "inputs:width", "inputs:height", "inputs:length"], m);
+}
+
+/// The lengths of a type of prim that are not zero where nothing is authored, and what they are then (UsdGeom).
+fn lengths(type_name: &str) -> &'static [(&'static str, f64)] {
+    match type_name {
+        "Cube" => &[("size", 2.0)],
+        "Sphere" => &[("radius", 1.0)],
+        "Cylinder" | "Cone" => &[("height", 2.0), ("radius", 1.0)],
+        "Cylinder_1" => &[("height", 2.0), ("radiusTop", 1.0), ("radiusBottom", 1.0)],
+        "Capsule" => &[("height", 1.0), ("radius", 0.5)],
+        "Capsule_1" => &[("height", 1.0), ("radiusTop", 0.5), ("radiusBottom", 0.5)],
+        "Plane" => &[("width", 2.0), ("length", 2.0)],
+        "Camera" => &[("focalLength", 50.0), ("horizontalAperture", 20.955), ("verticalAperture", 15.2908)],
+        _ => &[],
+    }
+}
+
+/// Gives a light the size that it has by the scale and the units of its frame, and has it shine as before (UsdLux): its luminance
+/// stays, and one that is divided by the light's surface (`inputs:normalize`) is so in square metres.
+fn light(node: &mut Node, affine: &Matrix4<f64>, places: &Places) {
+    let [x, y, z] = [0, 1, 2].map(|axis| affine.fixed_view::<3, 1>(0, axis).norm());
+    let ball = affine.fixed_view::<3, 3>(0, 0).determinant().abs().cbrt();
+    let sizes: &[(&str, f64, f64)] = match node.type_name.as_str() {
+        "SphereLight" => &[("inputs:radius", 0.5, ball)],
+        "DiskLight" => &[("inputs:radius", 0.5, (x * y).sqrt())],
+        "CylinderLight" => &[("inputs:length", 1.0, x), ("inputs:radius", 0.5, (y * z).sqrt())],
+        "RectLight" | "PortalLight" => &[("inputs:width", 1.0, x), ("inputs:height", 1.0, y)],
+        _ => &[],
+    };
+    let has_surface = node.type_name != "PortalLight" && !sizes.is_empty() || node.has("MeshLightAPI");
+    let is_normalized = has_surface && matches!(node.value("inputs:normalize"), Some(Value::Bool(true)));
+    let mut multiply = |name: &str, otherwise: f64, factor: f64| {
+        if (factor - 1.0).abs() > SAME {
+            let number = node.number(name).unwrap_or(otherwise);
+            node.set(name, "float", Value::Float((number * factor) as f32));
+        }
+    };
+    sizes.iter().for_each(|(name, otherwise, factor)| multiply(name, *otherwise, *factor));
+    if is_normalized {
+        multiply("inputs:intensity", 1.0, places.meters.powi(2));
+    }
+    // Below zero they say that there is no limit.
+    for name in ["inputs:shadow:distance", "inputs:shadow:falloff"] {
+        if node.number(name).is_some_and(|distance| distance > 0.0) {
+            scale_numbers(node, &[name], places.meters);
+        }
     }
 }
 

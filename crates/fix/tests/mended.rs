@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use urdf_usd_fix::{Fixed, Options, fix};
+use urdf_usd_robot::{Geometry, Light, LightKind, Robot};
 use urdf_usd_stage::{Prim, Stage, Value, int_array, numbers, vectors};
 
 const HEADER: &str =
@@ -274,4 +275,109 @@ fn a_body_has_the_mass_of_its_colliders() {
     assert!(moments.iter().all(|moment| (moment - 8.0 * 0.04 / 6.0).abs() < 1e-6), "{moments:?}");
     let without = mended(&text(""));
     assert!(!without.prim("/robot/body").has("PhysicsMassAPI") && without.says("the body has no mass"));
+}
+
+/// A robot of one link in centimetres, in metres after mending: what is read of both.
+fn in_centimetres(inside: &str) -> [Robot; 2] {
+    let body = "def Xform \"base\" (\nprepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsMassAPI\"]\n)\n{\nfloat physics:mass = 1\n\
+                float3 physics:diagonalInertia = (1, 1, 1)\n";
+    let header = HEADER.replace("metersPerUnit = 1", "metersPerUnit = 0.01");
+    let asset = Asset::of(&[("robot.usda", format!("{header}def Xform \"robot\"\n{{\n{body}{inside}}}\n}}"))]);
+    let read = |entry: &Path| urdf_usd_usd::read(entry, &Default::default()).unwrap().robot;
+    let before = read(&asset.entry);
+    [before, read(&asset.mended().stage.entry)]
+}
+
+#[test]
+fn lights_are_as_bright_in_metres_and_without_scale() {
+    let scaled = "double3 xformOp:scale = (3, 3, 3)\nuniform token[] xformOpOrder = [\"xformOp:scale\"]\n";
+    let [before, after] = in_centimetres(&format!(
+        "def SphereLight \"plain\"\n{{\n}}\ndef SphereLight \"sized\"\n{{\nfloat inputs:radius = 4\nfloat inputs:intensity = 70\n{scaled}}}\n\
+         def SphereLight \"normal\"\n{{\nbool inputs:normalize = 1\n}}\n\
+         def SphereLight \"spot\" (\nprepend apiSchemas = [\"ShapingAPI\"]\n)\n{{\nbool inputs:normalize = 1\nfloat inputs:intensity = 9000\n\
+         float inputs:exposure = 2\nfloat inputs:radius = 2\nfloat inputs:shaping:cone:angle = 40\n{scaled}}}\n\
+         def DistantLight \"sun\"\n{{\nbool inputs:normalize = 1\n}}\n"
+    ));
+    assert_eq!(before.lights.len(), 5);
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * a.abs();
+    for (was, is) in before.lights.iter().zip(&after.lights) {
+        assert_eq!(was.name, is.name);
+        assert!(near(was.intensity, is.intensity), "{}: {} cd, then {} cd", was.name, was.intensity, is.intensity);
+        let radius = |light: &Light| match light.kind {
+            LightKind::Point { radius } | LightKind::Spot { radius, .. } => radius,
+            LightKind::Directional { angle } => angle,
+        };
+        assert!(near(radius(was), radius(is)), "{}: {was:?}, then {is:?}", was.name);
+    }
+}
+
+#[test]
+fn area_lights_have_their_size_and_what_they_give_off() {
+    let mended = Asset::of(&[(
+        "robot.usda",
+        format!(
+            "{}def Xform \"robot\"\n{{\ndef RectLight \"panel\"\n{{\nfloat inputs:width = 20\nbool inputs:normalize = 1\n\
+             float inputs:intensity = 500\nfloat inputs:shadow:distance = 300\nfloat inputs:shadow:falloff = -1\n\
+             double3 xformOp:scale = (2, 3, 1)\nuniform token[] xformOpOrder = [\"xformOp:scale\"]\n}}\n\
+             def CylinderLight \"tube\"\n{{\n}}\ndef DomeLight \"sky\"\n{{\nbool inputs:normalize = 1\n}}\n}}",
+            HEADER.replace("metersPerUnit = 1", "metersPerUnit = 0.01")
+        ),
+    )])
+    .mended();
+    let number = |light: &str, name: &str| mended.prim(&format!("/robot/{light}")).number(name);
+    for (light, name, wanted) in [
+        ("panel", "inputs:width", 0.4),
+        ("panel", "inputs:height", 0.03),
+        // The same light through as much of the surface: 500 of 1200 cm² are 0.05 of 0.12 m².
+        ("panel", "inputs:intensity", 0.05),
+        ("panel", "inputs:shadow:distance", 3.0),
+        ("panel", "inputs:shadow:falloff", -1.0),
+        ("tube", "inputs:length", 0.01),
+        ("tube", "inputs:radius", 0.005),
+    ] {
+        let is = number(light, name).unwrap_or(f64::NAN);
+        assert!((is - wanted).abs() < 1e-6 * wanted.abs(), "{light} {name}: {is}");
+    }
+    assert_eq!((number("tube", "inputs:intensity"), number("sky", "inputs:intensity")), (None, None));
+}
+
+#[test]
+fn lengths_that_nobody_authored_are_in_metres_too() {
+    let collider = |kind: &str| format!("def {kind} \"{kind}\" (\nprepend apiSchemas = [\"PhysicsCollisionAPI\"]\n)\n{{\n}}\n");
+    let solids: String = ["Cube", "Sphere", "Cylinder", "Cylinder_1", "Capsule", "Capsule_1"].map(collider).concat();
+    let [before, after] = in_centimetres(&format!("{solids}def Cone \"Cone\"\n{{\ndouble height = 3\n}}\n"));
+    let of = |robot: &Robot| robot.links[0].collisions.iter().map(|shape| shape.geometry.clone()).collect::<Vec<_>>();
+    assert_eq!(of(&before).len(), 6);
+    assert_eq!(of(&before), of(&after));
+    assert_eq!(of(&after)[1], Geometry::Sphere { radius: 0.01 });
+    let seen = |robot: &Robot| robot.meshes.iter().map(|mesh| mesh.mesh.bounds().unwrap()).collect::<Vec<_>>();
+    let scale = |robot: &Robot| {
+        robot.links[0]
+            .visuals
+            .iter()
+            .filter_map(|shape| match &shape.geometry {
+                Geometry::Mesh { scale, .. } => Some(scale.x),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+    };
+    let high = |robot: &Robot| f64::from(seen(robot)[0].1[0]) * scale(robot)[0];
+    assert!((high(&before) - 0.01).abs() < 1e-6 && (high(&after) - 0.01).abs() < 1e-6, "{} {}", high(&before), high(&after));
+}
+
+#[test]
+fn a_camera_sees_what_it_saw() {
+    let mended = Asset::of(&[(
+        "robot.usda",
+        format!(
+            "{}def Xform \"robot\"\n{{\ndef Camera \"eye\"\n{{\nfloat focalLength = 24\n}}\n}}",
+            HEADER.replace("metersPerUnit = 1", "metersPerUnit = 0.01")
+        ),
+    )])
+    .mended();
+    let eye = mended.prim("/robot/eye");
+    let angle = eye.number("horizontalAperture").unwrap() / eye.number("focalLength").unwrap();
+    assert!((angle - 20.955 / 24.0).abs() < 1e-6, "{angle}");
+    let range: [f64; 2] = numbers(eye.value("clippingRange").unwrap()).unwrap();
+    assert!((range[0] - 0.01).abs() < 1e-9 && (range[1] - 10_000.0).abs() < 1.0, "{range:?}");
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
+use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place, Severity};
 use urdf_usd_stage::{LayerId, Places, PrimId, Site, Stage, asset_bytes};
 
 /// How many findings of one code are told apart; of the others, only how many there are.
@@ -32,10 +32,34 @@ impl<'a> Findings<'a> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
+        self.composed(code, code.severity, prim, property, message.into(), help.into());
+    }
+
+    /// What a rule could not look at, as a remark: [`Self::prim`] of severity info, whatever that of the rule is.
+    pub fn remark(
+        &mut self,
+        code: &'static Code,
+        prim: PrimId,
+        property: Option<&str>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.composed(code, Severity::Info, prim, property, message.into(), help.into());
+    }
+
+    fn composed(
+        &mut self,
+        code: &'static Code,
+        severity: Severity,
+        prim: PrimId,
+        property: Option<&str>,
+        message: String,
+        help: String,
+    ) {
         let prim = &self.stage[prim];
         let element = property.map_or_else(|| prim.path.clone(), |name| format!("{}.{name}", prim.path));
         let site = prim.site(property).cloned();
-        self.push(code, site, element, message.into(), help.into());
+        self.push(code, severity, site, element, message, help);
     }
 
     /// A finding about what stands in a layer: `path` is that of a prim or property in it, empty for the layer itself.
@@ -48,7 +72,7 @@ impl<'a> Findings<'a> {
         help: impl Into<String>,
     ) {
         let path = path.into();
-        self.push(code, Some(Site { layer, path: path.clone() }), path, message.into(), help.into());
+        self.push(code, code.severity, Some(Site { layer, path: path.clone() }), path, message.into(), help.into());
     }
 
     /// A finding about the stage as a whole: it is the root layer's.
@@ -56,7 +80,15 @@ impl<'a> Findings<'a> {
         self.layer(code, LayerId(0), "", message, help);
     }
 
-    fn push(&mut self, code: &'static Code, site: Option<Site>, element: String, message: String, help: String) {
+    fn push(
+        &mut self,
+        code: &'static Code,
+        severity: Severity,
+        site: Option<Site>,
+        element: String,
+        message: String,
+        help: String,
+    ) {
         let mut place = Place { element, ..Place::default() };
         if let Some(Site { layer: id, path }) = site.filter(|site| site.layer.0 < self.stage.layers.len()) {
             let layer = &self.stage[id];
@@ -67,7 +99,7 @@ impl<'a> Findings<'a> {
             place.file = Some(Arc::clone(file));
             (place.line, place.column) = places.at(&path).unwrap_or_default();
         }
-        self.list.push(Diagnostic::new(code, place, message).help(help));
+        self.list.push(Diagnostic { severity, ..Diagnostic::new(code, place, message).help(help) });
     }
 
     /// Whether there is a finding of this code.

@@ -13,6 +13,7 @@
 pub mod codes;
 mod control;
 mod convex;
+mod crossings;
 mod findings;
 mod kinematic;
 mod layers;

@@ -117,6 +117,13 @@ pub fn faces(prim: &Prim) -> Result<Vec<&[i32]>, String> {
     Ok(faces)
 }
 
+/// Each point, as the first one at the same place.
+pub fn welded(points: &[[f64; 3]]) -> Vec<usize> {
+    let mut first: HashMap<[u64; 3], usize> = HashMap::with_capacity(points.len());
+    // Adding 0 makes -0 the same as 0.
+    points.iter().enumerate().map(|(index, p)| *first.entry(p.map(|c| (c + 0.0).to_bits())).or_insert(index)).collect()
+}
+
 fn surface(prim: &Prim) -> Surface {
     let faces = match faces(prim) {
         Ok(faces) => faces,
@@ -127,10 +134,7 @@ fn surface(prim: &Prim) -> Surface {
         return Surface { fault: Some(format!("point {point} is not finite")), ..Surface::default() };
     }
     let mut surface = Surface { not_triangles: faces.iter().filter(|face| face.len() != 3).count(), ..Surface::default() };
-    // Each point, as the first one at the same place. Adding 0 makes -0 the same as 0.
-    let mut first: HashMap<[u64; 3], usize> = HashMap::with_capacity(points.len());
-    let welded: Vec<usize> =
-        points.iter().enumerate().map(|(index, p)| *first.entry(p.map(|c| (c + 0.0).to_bits())).or_insert(index)).collect();
+    let welded = welded(&points);
     let welded = |index: i32| usize::try_from(index).ok().and_then(|index| welded.get(index)).copied().unwrap_or(0);
     // Edges, the smaller end first, and whether the face runs that way.
     let mut edges: Vec<(usize, usize, bool)> = Vec::new();

@@ -194,7 +194,7 @@ fn composed(entry: &Path, options: &Options, session: Option<&String>, load: Ini
     if session.is_some() {
         builder = builder.session_layer(SESSION);
     }
-    builder.open(&entry.to_string_lossy()).map_err(|error| error.to_string())
+    builder.open(&entry.to_string_lossy()).map_err(|error| told(&error.to_string()))
 }
 
 fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stage, String> {
@@ -670,10 +670,21 @@ fn file_name(identifier: &str) -> &str {
     identifier.rsplit('/').next().unwrap_or(identifier)
 }
 
-/// What is wrong with a layer, and in which line, without the text that stands there.
-fn first_line(reason: &str) -> String {
+/// What is wrong with a layer, and in which line, without the text that stands there and without the parts of the reader.
+fn told(reason: &str) -> String {
     let mut lines = reason.lines();
-    let first = lines.next().unwrap_or_default().trim_start_matches("error: ");
+    let first =
+        lines.next().unwrap_or_default().trim_start_matches("error: ").trim_start_matches("Unable to parse pseudo root: ");
+    if let Some(file) = first.strip_prefix("no file format registered for ") {
+        return format!("{} is no OpenUSD file by its name", file_name(file));
+    }
+    if first.starts_with("Text file must start with magic token") || first == "Unexpected end of tokens" {
+        return "it is no OpenUSD file: its text does not begin with `#usda 1.0`, and it is neither binary nor a package"
+            .to_owned();
+    }
+    if first.starts_with("failed to read pod ") {
+        return "the file is cut off or damaged".to_owned();
+    }
     let place = lines.next().and_then(|line| line.trim().strip_prefix("--> ")).map(file_name);
     place.map_or_else(|| first.to_owned(), |place| format!("{first}, {place}"))
 }
@@ -689,7 +700,7 @@ fn described(error: openusd::pcp::CompositionDiagnostic) -> CompositionError {
             path: Some(site_path.as_str().to_owned()),
         },
         Error::MalformedLayer { asset_path, arc: kind, introduced_by, site_path, reason } => CompositionError {
-            message: format!("the {} @{asset_path}@ can't be read: {}", arc(kind), first_line(&reason)),
+            message: format!("the {} @{asset_path}@ can't be read: {}", arc(kind), told(&reason)),
             layer: Some(introduced_by),
             path: Some(site_path.as_str().to_owned()),
         },
@@ -709,7 +720,7 @@ fn described(error: openusd::pcp::CompositionDiagnostic) -> CompositionError {
             path: None,
         },
         Error::MalformedSublayer { asset_path, introduced_by, reason } => CompositionError {
-            message: format!("the sublayer @{asset_path}@ can't be read: {}", first_line(&reason)),
+            message: format!("the sublayer @{asset_path}@ can't be read: {}", told(&reason)),
             layer: Some(introduced_by),
             path: None,
         },

@@ -126,3 +126,26 @@ fn what_inherits_itself_is_refused() {
         assert_ne!(opened(&text).unwrap(), 0, "{text}");
     }
 }
+
+#[test]
+fn what_is_no_openusd_file_is_told_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let (entry, layer) = (folder.path().join("robot.usda"), folder.path().join("layer.usda"));
+    let reason = |bytes: &[u8], name: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, bytes).unwrap();
+        Stage::open(&file, &Options::default()).unwrap_err().reason
+    };
+    for bytes in [&b"hello"[..], b""] {
+        assert!(reason(bytes, "robot.usda").starts_with("it is no OpenUSD file"), "{}", reason(bytes, "robot.usda"));
+    }
+    assert_eq!(reason(b"x", "robot.usdc"), "the file is cut off or damaged");
+    let broken = b"#usda 1.0\ndef \"a\" {\n  float x = \n}\n";
+    let told = reason(broken, "robot.usda");
+    assert!(told.ends_with(", robot.usda:4:1") && !told.contains('\n') && !told.contains("pseudo"), "{told}");
+    // A sublayer says the same.
+    std::fs::write(&layer, "hello").unwrap();
+    std::fs::write(&entry, "#usda 1.0\n(\n    subLayers = [@./layer.usda@]\n)\n").unwrap();
+    let errors = Stage::open(&entry, &Options::default()).unwrap().errors;
+    assert!(errors[0].message.starts_with("the sublayer @./layer.usda@ can't be read: it is no OpenUSD file"), "{errors:?}");
+}

@@ -224,12 +224,12 @@ struct Contacts {
 }
 
 /// A material of contacts by the bits of its numbers: floats make no keys.
-type ContactKey = Option<(u64, u64, Option<u64>)>;
+type ContactKey = Option<(u64, u64, u64)>;
 
 fn contact_key(contact: Option<Contact>) -> ContactKey {
     // Zero is zero, whatever its sign.
     let bits = |number: f64| (number + 0.0).to_bits();
-    contact.map(|c| (bits(c.static_friction), bits(c.dynamic_friction), c.restitution.map(bits)))
+    contact.map(|c| (bits(c.static_friction), bits(c.dynamic_friction), bits(restitution(&c))))
 }
 
 impl Contacts {
@@ -267,7 +267,7 @@ impl Contacts {
                 .attribute("outputs:surface", Attribute::connected("token", format!("{path}/PreviewSurface.outputs:surface")))
                 .attribute("physics:staticFriction", Attribute::float(contact.static_friction as f32))
                 .attribute("physics:dynamicFriction", Attribute::float(contact.dynamic_friction as f32))
-                .attribute("physics:restitution", Attribute::float(contact.restitution.unwrap_or(0.0) as f32));
+                .attribute("physics:restitution", Attribute::float(restitution(&contact) as f32));
             layer
                 .def(&format!("{path}/PreviewSurface"), "Shader")
                 .attribute("info:id", Attribute::token("UsdPreviewSurface").uniform())
@@ -277,8 +277,14 @@ impl Contacts {
 }
 
 fn contact_name(contact: &Contact) -> String {
-    let restitution = contact.restitution.map_or_else(String::new, |r| format!("_restitution_{r}"));
-    format!("friction_{}_{}{restitution}", contact.static_friction, contact.dynamic_friction)
+    let bounce = restitution(contact);
+    let bounce = if bounce == 0.0 { String::new() } else { format!("_restitution_{bounce}") };
+    format!("friction_{}_{}{bounce}", contact.static_friction, contact.dynamic_friction)
+}
+
+/// What a contact gives back where nothing is said: nothing.
+fn restitution(contact: &Contact) -> f64 {
+    contact.restitution.unwrap_or(0.0)
 }
 
 /// All colliders of the robot in one group (REP-158 §1.3.3), for scenes to filter by. It filters nothing by itself.

@@ -94,8 +94,8 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn new(robot: &Robot, base: Base, bodies: Bodies) -> Self {
-        let name = names::identifiers(&[&robot.name], "robot", &[]).remove(0);
         let roles = Roles::new(robot, base);
+        let name = name_of_root(robot, &roles);
         let Nesting { mut links, bodies, flattened, depth } = nest(robot, &roles, &name, bodies);
         let written: Vec<bool> = (0..robot.joints.len()).map(|joint| is_written(robot, &links, base, joint)).collect();
         let held = links_to_hold(robot, &links, &written, base);
@@ -167,6 +167,17 @@ impl Plan {
     pub(super) fn root(&self) -> String {
         format!("/{}", self.name)
     }
+}
+
+/// The name of the default prim. It is a frame of TF by its name (REP-158 §2.7), so no link's name may be the same.
+fn name_of_root(robot: &Robot, roles: &Roles) -> String {
+    let links = robot.links.iter().zip(&roles.of).filter(|(_, role)| **role != Role::World);
+    let frames: Vec<&str> = links.map(|(link, _)| link.name.as_str()).collect();
+    let name = names::identifiers(&[&robot.name], "robot", &[]).remove(0);
+    if !frames.contains(&name.as_str()) {
+        return name;
+    }
+    names::identifiers(&[&format!("{name}_robot")], "robot", &frames).remove(0)
 }
 
 /// The pose of a link in its nearest body, or in the default prim.
@@ -442,6 +453,20 @@ mod tests {
         for (link, rest) in plan.links.iter().zip(&rest).skip(1) {
             assert_eq!((link.role, link.holder), (Role::Frame, Some(LinkId(0))));
             assert!((link.local.to_homogeneous() - rest.to_homogeneous()).amax() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn the_default_prim_is_called_as_no_link_is() {
+        for (name, link, root) in [
+            ("rover", "base", "rover"),
+            ("rover", "rover", "rover_robot"),
+            ("my rover", "my_rover", "my_rover_robot"),
+            ("w", "world", "w"),
+        ] {
+            let text = format!("<robot name='{name}'><link name='{link}'>{MASS}</link><link name='rover_arm'/></robot>");
+            let robot = urdf_usd_urdf::read(&text, None).robot.unwrap();
+            assert_eq!(Plan::new(&robot, Base::Auto, Bodies::Nested).name, root);
         }
     }
 

@@ -153,6 +153,7 @@ rules! {
     r3_4_4_watertight,
     r3_4_5_winding,
     r3_4_6_topology,
+    r3_4_7_crossings,
     r3_5_1_repeated_meshes,
     r3_5_2_instanceable_without_arc,
     r3_6_1_area_light,

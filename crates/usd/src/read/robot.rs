@@ -487,7 +487,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         let id = self.ids[index];
         let name = self.robot.links[id.0].name.clone();
         if is_tilted && !self.scene.stage.is_z_up() {
-            let base = self.add_link(self.robot.name.clone(), None);
+            // As ROS calls the frame of a robot's base, in which z is up (REP-105). The robot's own name is that of another frame.
+            let base = self.add_link("base_link".to_owned(), None);
             let turned = Pose::from_parts(Vector3::zeros().into(), pose.rotation);
             self.add_fixed(format!("{name}_joint"), base, id, turned);
             let message = format!(

@@ -18,6 +18,9 @@ use urdf_usd_stage::{Prim, PrimId, int_array, pairs, text, vectors};
 /// Names of the primvar of texture coordinates, the first that is there counts.
 const UV_NAMES: [&str; 5] = ["st", "st0", "st_0", "UVMap", "map1"];
 
+/// Where this program writes meshes.
+const GEOMETRIES: &str = "/Geometries/";
+
 /// The meshes of a robot, each geometry once.
 #[derive(Default)]
 pub(super) struct Meshes {
@@ -80,10 +83,21 @@ impl Meshes {
         if let Some(known) = alike.iter().find(is_same) {
             return Some(*known);
         }
-        let added = robot.add_mesh(source(mesh, scene.stage[id].name(), place));
+        let added = robot.add_mesh(source(mesh, name(scene, id), place));
         alike.push(added);
         Some(added)
     }
+}
+
+/// The name of a mesh: that of the prim where its points are authored, which a reference or payload may bring to a prim of any name.
+/// Where this program writes meshes, it is the name without what tells its stages from each other.
+fn name<'a>(scene: &'a Scene<'_>, id: PrimId) -> &'a str {
+    let prim = &scene.stage[id];
+    let Some(site) = prim.attributes.get("points").and_then(|points| points.sites.first()) else { return prim.name() };
+    let name = site.path.trim_end_matches(".points").rsplit(['/', '}']).next().unwrap_or_default();
+    let is_own = site.path.starts_with(GEOMETRIES);
+    let stage = ["_hull", "_medium", "_low"].into_iter().find_map(|stage| name.strip_suffix(stage)).filter(|_| is_own);
+    stage.or(Some(name)).filter(|name| !name.is_empty()).unwrap_or_else(|| prim.name())
 }
 
 /// A mesh that is in memory, in the robot. All that is made here goes through this.

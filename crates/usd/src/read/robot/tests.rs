@@ -68,6 +68,74 @@ fn units_the_up_axis_and_scales_are_settled() {
 }
 
 #[test]
+fn a_base_with_z_up_has_a_name_that_nothing_else_has() {
+    let layer = |name: &str, more: &str| {
+        format!(
+            "(\n defaultPrim = \"rover\"\n metersPerUnit = 1\n upAxis = \"Y\"\n)\ndef Xform \"rover\" {more} {{ {} }}",
+            if name.is_empty() { String::new() } else { format!("def Xform \"{name}\" {BODY} {{ float physics:mass = 1 }}") }
+        )
+    };
+    for (body, more, links) in [
+        ("chassis", "", ["chassis", "base_link"]),
+        ("base_link", "", ["base_link", "base_link_1"]),
+        ("", BODY, ["rover", "base_link"]),
+    ] {
+        let (robot, _) = told(&layer(body, more));
+        assert_eq!(robot.links.iter().map(|link| link.name.as_str()).collect::<Vec<_>>(), links);
+    }
+}
+
+#[test]
+fn meshes_keep_their_names() {
+    let mesh = "int[] faceVertexCounts = [3, 3, 3, 3]\n int[] faceVertexIndices = [0, 2, 1, 0, 1, 3, 1, 2, 3, 0, 3, 2]\n\
+                point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]";
+    let layer = format!(
+        "{METRES}def Scope \"parts\" {{ def Mesh \"wheel\" {{ {mesh} }}\n def Xform \"bolt\" {{ def Mesh \"thread\" {{ {} }} }} }}\n\
+         def Xform \"r\" {{ def Xform \"a\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1)\n\
+         def Mesh \"geometry\" (references = </parts/wheel>) {{ }}\n def Xform \"part\" (instanceable = true\n references = </parts/bolt>) {{ }}\n\
+         def Mesh \"own\" {{ {} }} }} }}",
+        mesh.replace("(1, 0, 0)", "(2, 0, 0)"),
+        mesh.replace("(1, 0, 0)", "(3, 0, 0)")
+    );
+    let (robot, _) = told(&layer);
+    let names = |robot: &Robot| -> Vec<String> {
+        let stem = |uri: &str| Path::new(uri).file_stem().unwrap().to_str().unwrap().to_owned();
+        robot.meshes.iter().map(|mesh| stem(&mesh.uri)).collect()
+    };
+    assert_eq!(names(&robot), ["wheel", "thread", "own"]);
+    // What is written calls them so, and what reads that.
+    for bodies in [Bodies::Nested, Bodies::Flat] {
+        assert_eq!(names(&again(&robot, bodies).0), ["wheel", "thread", "own"]);
+    }
+}
+
+#[test]
+fn a_contact_that_gives_nothing_back_has_one_name() {
+    let link = |name: &str| {
+        format!(
+            "<link name='{name}'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>\
+             <collision><geometry><sphere radius='1'/></geometry></collision></link>"
+        )
+    };
+    let joint = "<joint name='j' type='continuous'><parent link='a'/><child link='b'/></joint>";
+    let text = format!("<robot name='r'>{}{}{joint}</robot>", link("a"), link("b"));
+    let mut robot = urdf_usd_urdf::read(&text, None).robot.unwrap();
+    for (link, restitution) in robot.links.iter_mut().zip([None, Some(0.0)]) {
+        link.contact = Some(Contact { static_friction: 1.0, dynamic_friction: 0.5, restitution });
+    }
+    let physics = |robot: &Robot| {
+        let options = Options { entry: "r".into(), ..Options::default() };
+        let asset = write(robot, &options, &Store::none());
+        let (_, bytes) = asset.files.iter().find(|(path, _)| path.ends_with("physics.usda")).unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    };
+    assert_eq!(physics(&robot).matches("def Material ").count(), 1);
+    assert!(physics(&robot).contains("def Material \"friction_1_0_5\""), "{}", physics(&robot));
+    let read = again(&robot, Bodies::Nested).0;
+    assert!(physics(&read).contains("def Material \"friction_1_0_5\""), "{}", physics(&read));
+}
+
+#[test]
 fn mimics_have_three_spellings() {
     let body = |name: &str| {
         format!("def Xform \"{name}\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1) }}")
