@@ -18,6 +18,7 @@
 //! This crate must not know URDF, files, ROS or HTTP: meshes and textures are in the [`Robot`](urdf_usd_robot::Robot) already.
 
 mod axes;
+mod cameras;
 pub mod check;
 mod extension;
 mod glb;
