@@ -49,8 +49,11 @@ async function load(bundled, file) {
   const { GLTFLoader, Texture, registerRobotKinematics, robotOf, problemsOf } = exported;
   const loader = new GLTFLoader();
   registerRobotKinematics(loader);
-  // There is nothing to decode images with here.
-  loader.register(() => ({ name: 'no textures', loadTexture: () => Promise.resolve(new Texture()) }));
+  // There is nothing to decode images with here; samplers and transforms of textures are the loader's all the same.
+  loader.register((parser) => {
+    parser.loadImageSource = () => Promise.resolve(new Texture());
+    return { name: 'no images' };
+  });
   const gltf = await loader.parseAsync(new Uint8Array(readFileSync(file)).buffer, '');
   if (problemsOf(gltf).length > 0) throw new Error(problemsOf(gltf).join('\n'));
   return { ...exported, gltf, robot: robotOf(gltf) };
@@ -118,4 +121,75 @@ async function boxes(bundled, file) {
   return found;
 }
 
-export const answer = (command, ...rest) => ({ bundle, pose, lights, boxes })[command](...rest);
+/** What a material shows, as three.js has it. */
+function look(material) {
+  const { color, opacity, transparent, alphaTest, roughness, metalness, ior, clearcoat, clearcoatRoughness } = material;
+  const { specularIntensity, specularColor, map } = material;
+  map?.updateMatrix();
+  return {
+    name: material.name, color: color.toArray(), opacity, transparent, alphaTest, roughness, metalness, ior, clearcoat, clearcoatRoughness,
+    specularIntensity, specularColor: specularColor?.toArray(), map: map && { wrap: [map.wrapS, map.wrapT], matrix: map.matrix.elements },
+  };
+}
+
+/**
+ * All triangles that are drawn, with what they show in a look (KHR_materials_variants), or by themselves:
+ * [{look, geometry, triangles: [[{point, color, uv}, …], …]}], points in the axes of their link, uv on the image with v downwards.
+ */
+async function surfaces(bundled, file, variant) {
+  const { gltf, robot } = await load(bundled, file);
+  const { parser } = gltf;
+  gltf.scene.updateMatrixWorld(true);
+  const named = parser.json.extensions?.KHR_materials_variants?.variants ?? [];
+  const index = named.findIndex(({ name }) => name === variant);
+  if (variant !== undefined && index < 0) throw new Error(`no variant ${variant} among ${JSON.stringify(named)}`);
+  const meshes = [];
+  gltf.scene.traverse((mesh) => {
+    if (mesh.isMesh) meshes.push(mesh);
+  });
+  const found = [];
+  for (const mesh of meshes) {
+    let node = mesh;
+    while (node && !robot.links.some((link) => link.node === node)) node = node.parent;
+    const toLink = node.matrixWorld.clone().invert().multiply(mesh.matrixWorld);
+    const mappings = mesh.userData.gltfExtensions?.KHR_materials_variants?.mappings ?? [];
+    const mapping = mappings.find(({ variants }) => variants.includes(index));
+    if (mapping) {
+      mesh.material = await parser.getDependency('material', mapping.material);
+      parser.assignFinalMaterial(mesh);
+    }
+    if (mesh.material.opacity === 0 && mesh.material.alphaTest > 0) continue;
+    const shown = look(mesh.material);
+    const { position, color, uv } = mesh.geometry.attributes;
+    const corners = mesh.geometry.index ? [...mesh.geometry.index.array] : [...Array(position.count).keys()];
+    const corner = (k) => {
+      const point = mesh.position.clone().fromBufferAttribute(position, k).applyMatrix4(toLink).toArray();
+      const own = color && mesh.material.vertexColors ? [color.getX(k), color.getY(k), color.getZ(k), color.itemSize > 3 ? color.getW(k) : 1] : null;
+      const [a, b] = uv ? [uv.getX(k), uv.getY(k)] : [0, 0];
+      const m = shown.map?.matrix;
+      return { point, color: own, uv: uv && m ? [m[0] * a + m[3] * b + m[6], m[1] * a + m[4] * b + m[7]] : null };
+    };
+    const triangles = [];
+    for (let k = 0; k + 2 < corners.length; k += 3) triangles.push([0, 1, 2].map((n) => corner(corners[k + n])));
+    found.push({ look: shown, triangles, geometry: mesh.geometry.uuid });
+  }
+  return found;
+}
+
+/** The cameras, with the matrix of each in its link, column by column. */
+async function cameras(bundled, file) {
+  const { gltf, robot } = await load(bundled, file);
+  gltf.scene.updateMatrixWorld(true);
+  const found = [];
+  gltf.scene.traverse((camera) => {
+    if (!camera.isCamera) return;
+    let node = camera;
+    while (node && !robot.links.some((link) => link.node === node)) node = node.parent;
+    const inLink = node.matrixWorld.clone().invert().multiply(camera.matrixWorld).elements;
+    const { type, fov, aspect, near, far, left, right, top, bottom } = camera;
+    found.push({ type, fov, aspect, near, far, size: [right - left, top - bottom], inLink: [...inLink] });
+  });
+  return found;
+}
+
+export const answer = (command, ...rest) => ({ bundle, pose, lights, boxes, surfaces, cameras })[command](...rest);

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import ROOT, run
-from pxr import Gf, Usd, UsdGeom, UsdLux
+from pxr import Gf, Usd, UsdGeom, UsdLux, UsdShade
 from worker import NODE, worker
 
 ASSETS = Path(__file__).with_name("assets")
@@ -130,11 +130,12 @@ def _points(part):
     return []
 
 
-def _boxes(entry):
-    """The box of all that the only body of a stage shows, copy by copy, in metres in the axes of the body."""
+def _boxes(entry, name=None):
+    """The box of all that a body of a stage shows, the only one if none is named, copy by copy, in metres in the axes of the body."""
     stage, found = Usd.Stage.Open(str(entry)), []
     cache, metres = UsdGeom.XformCache(), UsdGeom.GetStageMetersPerUnit(stage)
-    (body,) = [prim for prim in stage.Traverse() if "PhysicsRigidBodyAPI" in prim.GetAppliedSchemas()]
+    bodies = [prim for prim in stage.Traverse() if "PhysicsRigidBodyAPI" in prim.GetAppliedSchemas()]
+    (body,) = [body for body in bodies if name in (None, body.GetName())]
 
     def add(points, matrix):
         placed = np.array([matrix.Transform(point) for point in points]) * metres
@@ -197,3 +198,214 @@ def test_copies_come_back_from_gltf_and_are_where_they_were_in_usd(tmp_path):
     expected = _boxes(ASSETS / "copies.usda")
     assert len(expected) == 8
     _same_boxes([np.roll(box, -1, axis=1) for box in map(np.array, _boxes(entry))], expected)
+
+
+def _corners(stage):
+    """Each face of every mesh: [(point in the body in glTF's axes, st, displayColor with opacity), …], the material that is bound."""
+    cache = UsdGeom.XformCache()
+    (body,) = [prim for prim in stage.Traverse() if "PhysicsRigidBodyAPI" in prim.GetAppliedSchemas()]
+    for prim in Usd.PrimRange(body):
+        if not prim.IsA(UsdGeom.Mesh):
+            continue
+        mesh, api = UsdGeom.Mesh(prim), UsdGeom.PrimvarsAPI(prim)
+        matrix = cache.GetLocalToWorldTransform(prim) * cache.GetLocalToWorldTransform(body).GetInverse()
+        points, flat = mesh.GetPointsAttr().Get(), mesh.GetFaceVertexIndicesAttr().Get()
+
+        def value(name, otherwise, face, corner, api=api, flat=flat):
+            primvar = api.GetPrimvar(name)
+            if not primvar.HasValue():
+                return otherwise
+            element = {"constant": 0, "uniform": face, "vertex": flat[corner], "faceVarying": corner}[primvar.GetInterpolation()]
+            return primvar.ComputeFlattened()[element]
+
+        first = 0
+        for face, count in enumerate(mesh.GetFaceVertexCountsAttr().Get()):
+            corners = []
+            for corner in range(first, first + count):
+                x, y, z = matrix.Transform(Gf.Vec3d(*points[flat[corner]]))
+                color = (*value("displayColor", (1, 1, 1), face, corner), value("displayOpacity", 1, face, corner))
+                corners.append(((y, z, x), value("st", (0, 0), face, corner), color))
+            subsets = UsdGeom.Subset.GetGeomSubsets(mesh, "face", "materialBind")
+            taken = [subset.GetPrim() for subset in subsets if face in subset.GetIndicesAttr().Get()]
+            material, _ = UsdShade.MaterialBindingAPI((taken or [prim])[0]).ComputeBoundMaterial()
+            yield corners, material
+            first += count
+
+
+def _area(triangle):
+    a, b, c = (np.array(corner["point"]) for corner in triangle)
+    return np.linalg.norm(np.cross(b - a, c - a)) / 2
+
+
+def _polygon_area(points):
+    points = np.array(points)
+    return np.linalg.norm(sum(np.cross(a, b) for a, b in zip(points - points[0], np.roll(points - points[0], -1, axis=0)))) / 2
+
+
+def _of_face(corners, drawn):
+    """The triangles of all that is drawn that a face was made into: they have its corners."""
+    points = np.array([point for point, _, _ in corners])
+    near = lambda corner: np.abs(points - corner["point"]).max(axis=1).min() < 1e-6
+    return [(surface, triangle) for surface in drawn for triangle in surface["triangles"] if all(map(near, triangle))]
+
+
+def test_faces_of_usd_are_drawn_in_their_colours_whatever_their_form(three, tmp_path):
+    glb, _, _ = converted(ASSETS / "surfaces.usda", tmp_path)
+    drawn = three("surfaces", glb)
+    faces = list(_corners(Usd.Stage.Open(str(ASSETS / "surfaces.usda"))))
+    assert sum(len(surface["triangles"]) for surface in drawn) == sum(len(corners) - 2 for corners, _ in faces)
+    for corners, material in faces:
+        found = _of_face(corners, drawn)
+        assert math.isclose(sum(_area(triangle) for _, triangle in found), _polygon_area([point for point, _, _ in corners]))
+        for surface, triangle in found:
+            # Wound as in USD: all of these faces look up, or down where they are left-handed twice.
+            look = surface["look"]
+            for corner in triangle:
+                wanted = next(color for point, _, color in corners if np.allclose(point, corner["point"], atol=1e-6))
+                if material:
+                    wanted = (*UsdShade.Shader(material.GetPrim().GetChild("surface")).GetInput("diffuseColor").Get(), 1)
+                own = corner["color"] or [1, 1, 1, 1]
+                shown = [*(np.array(look["color"]) * own[:3]), look["opacity"] * own[3]]
+                assert np.allclose(shown, wanted, atol=1e-4), (corner, wanted)
+                assert look["transparent"] == (min(color[3] for _, _, color in corners) < 1)
+
+
+WRAPS = {"repeat": 10497, "clamp": 33071, "mirror": 33648}
+THREE_WRAPS = {10497: 1000, 33071: 1001, 33648: 1002}
+
+
+def test_images_of_usd_lie_in_three_js_where_usd_has_them(three, tmp_path):
+    glb, entry, report = converted(ASSETS / "materials.usda", tmp_path / "there")
+    again, _, _ = converted(glb, tmp_path / "back")
+    assert report["diagnostics"] == []
+    for source in (ASSETS / "materials.usda", entry):
+        for file in (glb, again):
+            drawn, count = three("surfaces", file), 0
+            for corners, material in _written(source):
+                image = material.GetPrim().GetChild("image") or material.GetPrim().GetChild("Texture")
+                if not image:
+                    continue
+                count += 1
+                image = UsdShade.Shader(image)
+                wraps = [THREE_WRAPS[WRAPS[image.GetInput(name).Get()]] for name in ("wrapS", "wrapT")]
+                transform = UsdShade.Shader(image.GetInput("st").GetConnectedSource()[0].GetPrim())
+                for surface, triangle in _of_face(corners, drawn):
+                    assert surface["look"]["map"]["wrap"] == wraps
+                    for corner in triangle:
+                        st = np.array(next(st for point, st, _ in corners if np.allclose(point, corner["point"], atol=1e-6)))
+                        if transform.GetIdAttr().Get() == "UsdTransform2d":
+                            turn = math.radians(transform.GetInput("rotation").Get())
+                            s, t = st * transform.GetInput("scale").Get()
+                            st = np.array([s * math.cos(turn) - t * math.sin(turn), s * math.sin(turn) + t * math.cos(turn)])
+                            st = st + transform.GetInput("translation").Get()
+                        assert np.allclose(corner["uv"], [st[0], 1 - st[1]], atol=1e-5), (material.GetPath(), corner, st)
+            assert count == 5
+
+
+def _written(source):
+    """The corners of an asset: those of an asset that is written are in instances, so in what these are made of."""
+    stage = Usd.Stage.Open(str(source))
+    for prim in stage.Traverse():
+        prim.SetInstanceable(False)
+    return list(_corners(stage))
+
+
+def test_surfaces_of_usd_are_those_of_three_js(three, tmp_path):
+    glb, _, report = converted(ASSETS / "materials.usda", tmp_path / "there")
+    again, _, _ = converted(glb, tmp_path / "back")
+    for file in (glb, again):
+        looks = {surface["look"]["name"]: surface["look"] for surface in three("surfaces", file)}
+        assert looks.keys() == {"tiled", "scaled", "turned", "leaf", "haze", "lacquer", "plastic"}
+        assert (looks["leaf"]["alphaTest"], looks["leaf"]["transparent"]) == (0.25, False)
+        assert (looks["haze"]["alphaTest"], looks["haze"]["transparent"]) == (0, True)
+        lacquer = looks["lacquer"]
+        names = ("clearcoat", "clearcoatRoughness", "ior", "metalness", "roughness")
+        assert [lacquer[name] for name in names] == [0.75, 0.25, 1.25, 0.5, 0.125]
+        # What mirrors from straight above: the specular colour of UsdPreviewSurface.
+        plastic = looks["plastic"]
+        of_ior = ((plastic["ior"] - 1) / (plastic["ior"] + 1)) ** 2
+        mirrored = np.array(plastic["specularColor"]) * plastic["specularIntensity"] * of_ior
+        assert np.allclose(mirrored, [0.25, 0.5, 1], atol=1e-6) and plastic["metalness"] == 0
+
+
+LOOKS = {"plain": ("red", "green", "green"), "night": ("blue", "green", "green"), "wooden": ("wood", "green", "red")}
+
+
+def test_variants_of_materials_are_looks_in_three_js(three, tmp_path):
+    glb, _, report = converted(ASSETS / "looks.usda", tmp_path / "there")
+    baked = [finding for finding in report["diagnostics"] if finding["code"] == "usd-read-variant-baked"]
+    assert len(baked) == 1 and '"load"' in baked[0]["message"] and "--variant load=full" in baked[0]["help"]
+    again, _, _ = converted(glb, tmp_path / "back")
+    stage = Usd.Stage.Open(str(ASSETS / "looks.usda"))
+    for file in (glb, again):
+        geometries = None
+        for variant in ("plain", "night", "wooden"):
+            stage.GetDefaultPrim().GetVariantSets().SetSelection("paint", variant)
+            drawn = three("surfaces", file, variant)
+            # The meshes are the same, only what they show is not.
+            assert geometries in (None, len(drawn))
+            geometries = len(drawn)
+            for corners, material in _corners(stage):
+                ((look, _), *_) = [(surface["look"], triangle) for surface, triangle in _of_face(corners, drawn)]
+                assert look["name"] == material.GetPrim().GetName()
+                shader = UsdShade.Shader(material.GetPrim().GetChild("surface"))
+                color, rough = shader.GetInput("diffuseColor"), shader.GetInput("roughness")
+                if color.HasConnectedSource():
+                    assert look["map"]
+                else:
+                    assert np.allclose(look["color"], color.Get()) and not look["map"]
+                assert math.isclose(look["roughness"], rough.Get() if rough else 0.5)
+        by_itself = {surface["look"]["name"] for surface in three("surfaces", file)}
+        assert by_itself == {"red", "green"}
+
+
+def test_what_is_chosen_is_what_a_look_starts_from(three, tmp_path):
+    done = run("convert", ASSETS / "looks.usda", "-o", tmp_path, "--formats", "glb", "--variant", "paint=wooden", "--variant", "load=full")
+    assert done.returncode == 0, done.stderr
+    (glb,) = Path(tmp_path).glob("*/*.glb")
+    assert {surface["look"]["name"] for surface in three("surfaces", glb)} == {"wood", "green", "red"}
+    assert {surface["look"]["name"] for surface in three("surfaces", glb, "plain")} == {"red", "green"}
+
+
+def test_cameras_of_usd_see_in_three_js_what_they_see_in_usd(three, tmp_path):
+    glb, entry, _ = converted(ASSETS / "cameras.usda", tmp_path / "there")
+    again, back, _ = converted(glb, tmp_path / "back")
+    for source in (ASSETS / "cameras.usda", entry, back):
+        stage, cache = Usd.Stage.Open(str(source)), UsdGeom.XformCache()
+        (body,) = [prim for prim in stage.Traverse() if "PhysicsRigidBodyAPI" in prim.GetAppliedSchemas()]
+        expected = {}
+        for prim in (prim for prim in stage.Traverse() if prim.IsA(UsdGeom.Camera)):
+            camera = UsdGeom.Camera(prim).GetCamera(Usd.TimeCode.Default())
+            inside = cache.GetLocalToWorldTransform(prim) * cache.GetLocalToWorldTransform(body).GetInverse()
+            expected[str(camera.projection).rsplit(".", 1)[-1]] = (camera, np.array(inside).T)
+        assert expected.keys() == {"Perspective", "Orthographic"}
+        for file in (glb, again):
+            seen = {camera["type"].removesuffix("Camera"): camera for camera in three("cameras", file)}
+            assert seen.keys() == expected.keys()
+            for name, (camera, matrix) in expected.items():
+                found, inside = seen[name], np.array(seen[name]["inLink"]).reshape(4, 4).T
+                assert np.allclose([found["near"], found["far"]], [camera.clippingRange.min, camera.clippingRange.max], rtol=1e-6)
+                # Columns: where its x, y and z are, and where it is, in the link: glTF's x, y, z are y, z, x of ROS axes.
+                assert np.allclose(inside[:3], np.roll(matrix[:3], -1, axis=0), atol=1e-6)
+                if name == "Perspective":
+                    view = camera.GetFieldOfView(Gf.Camera.FOVVertical)
+                    assert math.isclose(found["fov"], view, rel_tol=1e-3) and math.isclose(found["aspect"], camera.aspectRatio, rel_tol=3e-3)
+                else:
+                    # Apertures are tenths of the stage's unit.
+                    assert np.allclose(found["size"], [camera.horizontalAperture / 10, camera.verticalAperture / 10], rtol=3e-3)
+
+
+@pytest.mark.parametrize("name", ["surfaces", "materials", "looks", "cameras"])
+def test_what_is_written_of_usd_is_valid_gltf(name, tmp_path):
+    glb, _, _ = converted(ASSETS / f"{name}.usda", tmp_path)
+    issues, _ = worker(NODE, "gltf").ask("validate_gltf", glb)
+    # Informative: it does not know the extension of kinematics.
+    assert [issue for issue in issues[str(glb)] if issue["code"] not in ("UNSUPPORTED_EXTENSION",)] == []
+
+
+def test_instances_of_usd_are_one_mesh_in_three_js_where_usd_has_them(three, tmp_path):
+    source = USD_ASSETS / "instances.usda"
+    glb, _, _ = converted(source, tmp_path)
+    drawn = [mesh for mesh in three("boxes", glb) if not mesh["collides"]]
+    _same_boxes([box for mesh in drawn for box in mesh["boxes"]], _boxes(source, "base"))
+    assert len({surface["geometry"] for surface in three("surfaces", glb)}) < len(drawn)

@@ -26,6 +26,10 @@ codes! {
         "A mesh shows more than the format of the URDF's mesh files can hold (`mesh_format`): STL has no colours, OBJ no image of occlusion \
          and no factors of images.",
         "The file has the triangles; with STL the visual has the material of most of them in the URDF.";
+    LOOKS Info "looks-left-out":
+        "A robot has other looks (KHR_materials_variants, or variant sets that change materials only), and formats are written that can't \
+         hold them: OpenUSD, URDF, MJCF.",
+        "These have the look that the robot has by itself.";
     OUTPUT Error "output-unwritable": "The asset cannot be written.", "Nothing is published; the last revision stays.";
     UNCHECKED Warning "asset-unchecked": "The asset was to be held against REP-158, and could not be.",
         "It is published; nothing is known of the rules that it breaks.";

@@ -448,6 +448,7 @@ fn textures(
         if let Ok(texture) = texture {
             let material: &mut Material = &mut robot.materials[material.0];
             material.base_color_texture = Some(texture.clone());
+            material.cut_out();
         }
     }
     diagnostics

@@ -23,6 +23,7 @@
 )]
 
 mod axes;
+mod cameras;
 pub mod check;
 mod extension;
 mod glb;

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::{Error, Options, Source, codes, convex_hull, file_name, reference, thick_hull, tiers};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_resolve::{self as resolve, Files, Located};
-use urdf_usd_robot::{Channel, Corners, ImageFormat, Map, MapRole, Material, Mesh, Part, Texture, Tiers};
+use urdf_usd_robot::{Channel, Corners, ImageFormat, ImagePlacement, Map, MapRole, Material, Mesh, Part, Texture, Tiers, Wrap};
 use urdf_usd_store::{self as store, Key, Store};
 
 /// Reads a mesh file as [`read`](super::read) does, unless `store` has it. The mesh has its digest.
@@ -312,15 +312,22 @@ struct Surface {
     base_color: [u32; 4],
     shows_corner_colors: bool,
     texture: Option<usize>,
+    placement: KeptPlacement,
+    opacity_threshold: Option<u32>,
     metallic: u32,
     roughness: u32,
     emissive: [u32; 3],
     ior: u32,
+    specular: Option<[u32; 3]>,
+    clearcoat: [u32; 2],
     maps: Vec<KeptMap>,
 }
 
-/// A [`Map`]: the numbers of its role and its channel, its image, the bits of its strength.
-type KeptMap = (usize, usize, usize, u32);
+/// A [`Map`]: the numbers of its role and its channel, its image, the bits of its strength, its placement.
+type KeptMap = (usize, usize, usize, u32, KeptPlacement);
+
+/// An [`ImagePlacement`]: the numbers of how it wraps, the bits of scale, rotation and translation.
+type KeptPlacement = ([usize; 2], [u32; 2], u64, [u32; 2]);
 
 /// A [`Texture`].
 #[derive(Serialize, Deserialize)]
@@ -345,10 +352,14 @@ fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], referrer: R
         base_color: material.base_color.map(f32::to_bits),
         shows_corner_colors: material.shows_corner_colors,
         texture: material.base_color_texture.as_ref().map(&mut index_of),
+        placement: kept_placement(&material.base_color_placement),
+        opacity_threshold: material.opacity_threshold.map(f32::to_bits),
         metallic: material.metallic.to_bits(),
         roughness: material.roughness.to_bits(),
         emissive: material.emissive.map(f32::to_bits),
         ior: material.ior.to_bits(),
+        specular: material.specular.map(|color| color.map(f32::to_bits)),
+        clearcoat: [material.clearcoat, material.clearcoat_roughness].map(f32::to_bits),
         maps: material.maps.iter().map(|(role, map)| kept_map(*role, map, &mut index_of)).collect(),
     });
     let materials = materials.collect();
@@ -365,7 +376,19 @@ fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], referrer: R
 fn kept_map(role: MapRole, map: &Map, index_of: &mut impl FnMut(&Arc<Texture>) -> usize) -> KeptMap {
     let role = MapRole::ALL.iter().position(|other| *other == role).unwrap_or_default();
     let channel = Channel::ALL.iter().position(|other| *other == map.channel).unwrap_or_default();
-    (role, channel, index_of(&map.texture), map.strength.to_bits())
+    (role, channel, index_of(&map.texture), map.strength.to_bits(), kept_placement(&map.placement))
+}
+
+fn kept_placement(placement: &ImagePlacement) -> KeptPlacement {
+    let ImagePlacement { wrap, scale, rotation, translation } = *placement;
+    let number = |wrap| Wrap::ALL.iter().position(|other| *other == wrap).unwrap_or_default();
+    (wrap.map(number), scale.map(f32::to_bits), rotation.to_bits(), translation.map(f32::to_bits))
+}
+
+fn placement((wrap, scale, rotation, translation): KeptPlacement) -> Option<ImagePlacement> {
+    let [s, t] = wrap.map(|number| Wrap::ALL.get(number).copied());
+    let [scale, translation] = [scale, translation].map(|pair| pair.map(f32::from_bits));
+    Some(ImagePlacement { wrap: [s?, t?], scale, rotation: f64::from_bits(rotation), translation })
 }
 
 /// `None` also if a reference would be answered otherwise now.
@@ -405,13 +428,12 @@ impl Finding {
 
 impl Surface {
     fn material(self, textures: &[Arc<Texture>]) -> Option<Material> {
-        let map = |(role, channel, texture, strength): KeptMap| {
-            let texture = textures.get(texture)?.clone();
-            Some((
-                *MapRole::ALL.get(role)?,
-                Map { texture, channel: *Channel::ALL.get(channel)?, strength: f32::from_bits(strength) },
-            ))
+        let map = |(role, channel, texture, strength, lies): KeptMap| {
+            let (texture, channel) = (textures.get(texture)?.clone(), *Channel::ALL.get(channel)?);
+            let map = Map { texture, channel, strength: f32::from_bits(strength), placement: placement(lies)? };
+            Some((*MapRole::ALL.get(role)?, map))
         };
+        let [clearcoat, clearcoat_roughness] = self.clearcoat.map(f32::from_bits);
         Some(Material {
             name: self.name,
             base_color: self.base_color.map(f32::from_bits),
@@ -420,10 +442,15 @@ impl Surface {
                 Some(index) => Some(textures.get(index)?.clone()),
                 None => None,
             },
+            base_color_placement: placement(self.placement)?,
+            opacity_threshold: self.opacity_threshold.map(f32::from_bits),
             metallic: f32::from_bits(self.metallic),
             roughness: f32::from_bits(self.roughness),
             emissive: self.emissive.map(f32::from_bits),
             ior: f32::from_bits(self.ior),
+            specular: self.specular.map(|color| color.map(f32::from_bits)),
+            clearcoat,
+            clearcoat_roughness,
             maps: self.maps.into_iter().map(map).collect::<Option<_>>()?,
         })
     }

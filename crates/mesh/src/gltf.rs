@@ -165,8 +165,9 @@ struct Reader<'a, 's, 'f> {
     images: HashMap<usize, Option<Arc<Texture>>>,
     visited: Vec<bool>,
     skipped: usize,
-    /// Whether colours of vertices count even where all are white.
-    keeps_white: bool,
+    /// Whether all stays as the file has it: colours of vertices count even where all are white, and images keep their placements,
+    /// which otherwise are in the texture coordinates.
+    is_kept: bool,
     source: &'s mut Source<'f>,
 }
 
@@ -181,7 +182,7 @@ impl<'a, 's, 'f> Reader<'a, 's, 'f> {
             images: HashMap::new(),
             visited: vec![false; root.nodes.len()],
             skipped: 0,
-            keeps_white: false,
+            is_kept: false,
             source,
         }
     }
@@ -369,8 +370,8 @@ impl<'a> Reader<'a, '_, '_> {
         let semantic = Checked::Valid(json::mesh::Semantic::TexCoords(set));
         let accessor = primitive.attributes.get(&semantic).copied();
         let uvs: Vec<[f64; 2]> = accessor.map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
-        let placement = look.and_then(|look| self.looks[look].placement.as_ref());
-        Ok(uvs.into_iter().map(|uv| material::lower_left(uv.map(|x| x as f32), placement)).collect())
+        let placement = look.map(|look| self.looks[look].placement).unwrap_or_default();
+        Ok(uvs.into_iter().map(|uv| material::lower_left(uv.map(|x| x as f32), &placement)).collect())
     }
 
     /// Whether an accessor has bytes of its own, and not only compressed ones elsewhere.

@@ -49,6 +49,7 @@ use std::sync::Arc;
 pub use self::cache::digest;
 pub use self::cache::{Hull, kept_hull, kept_tiers, load};
 pub use self::hull::{convex_hull, thick_hull};
+pub use self::maps::replace_by_mean;
 pub use self::polygons::{PerCorner, Polygons, from_polygons};
 pub use self::simplify::tiers;
 pub use self::texture::{MAX_PIXELS_TOGETHER, is_deep, mean_color, pixels, texture, texture_within};

@@ -69,6 +69,7 @@ pub(super) fn add(material: &mut Material, role: MapRole, map: Map, fits: bool, 
         MapRole::Roughness => material.roughness == 0.0,
         MapRole::Metallic => material.metallic == 0.0,
         MapRole::Emissive => material.emissive == [0.0; 3],
+        MapRole::Clearcoat | MapRole::ClearcoatRoughness => material.clearcoat == 0.0,
     };
     if says_nothing {
         return;
@@ -100,10 +101,13 @@ pub(super) fn flatten(material: &mut Material, source: &mut Source) {
         );
         source.report(&codes::SIMPLIFIED, message, "export the mesh with texture coordinates");
     }
+    if !material.has_opacity_image() {
+        material.opacity_threshold = None;
+    }
 }
 
-/// Puts the mean of a map in its place. What has none is left out.
-fn replace_by_mean(material: &mut Material, role: MapRole) -> &'static str {
+/// Puts the mean of a map in its place. What has none is left out. Returns what became of it, for a sentence.
+pub fn replace_by_mean(material: &mut Material, role: MapRole) -> &'static str {
     const MEAN: &str = "its mean counts";
     let Some(map) = material.maps.remove(&role) else { return MEAN };
     let value = || mean(&map).unwrap_or(1.0);
@@ -112,6 +116,8 @@ fn replace_by_mean(material: &mut Material, role: MapRole) -> &'static str {
         MapRole::Roughness => material.roughness *= value(),
         MapRole::Metallic => material.metallic *= value(),
         MapRole::Opacity => material.base_color[3] *= value(),
+        MapRole::Clearcoat => material.clearcoat *= value(),
+        MapRole::ClearcoatRoughness => material.clearcoat_roughness *= value(),
         MapRole::Emissive => {
             let mean = texture::mean_color(&map.texture).unwrap_or([1.0; 4]);
             material.emissive = std::array::from_fn(|k| material.emissive[k] * mean[k]);

@@ -11,7 +11,9 @@ use super::bodies::has_extent;
 use super::names::Unique;
 use super::{Findings, codes};
 use urdf_usd_mesh::{mean_color, write};
-use urdf_usd_robot::{Corners, Geometry, ImageFormat, LinkId, Material, Mesh, PLAIN_IOR, Part, Robot, Shape, Texture, decimal};
+use urdf_usd_robot::{
+    Corners, Geometry, ImageFormat, LinkId, Material, Mesh, PLAIN_IOR, Part, Robot, Shape, Texture, Wrap, decimal,
+};
 use urdf_usd_xml::{Attributes, Document, number, numbers};
 
 /// The most bytes of a file's name without its ending.
@@ -261,6 +263,11 @@ impl<'a> Maker<'a, '_> {
             None => lost.push("the light that it emits"),
         }
         lost.extend((!material.maps.is_empty()).then_some("further images"));
+        let placement = material.placement();
+        lost.extend(placement.is_moved().then_some("the transform of its texture coordinates"));
+        lost.extend((placement.wrap != [Wrap::Repeat; 2]).then_some("how its image goes on beyond its edges"));
+        lost.extend(material.specular.map(|_| "its specular colour"));
+        lost.extend((material.clearcoat > 0.0).then_some("its clear coat"));
         lost.extend((material.ior != PLAIN_IOR).then_some("the index of refraction"));
         if !lost.is_empty() {
             let message = format!("material \"{}\" is in the MJCF without {}", material.name, lost.join(", "));

@@ -80,9 +80,13 @@ fn view(name: String, camera: &Camera, pose: &Pose) -> Attributes {
     let turn = UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(axes));
     let mut attributes: Attributes = vec![("name", name)];
     placed(&mut attributes, &Pose::from_parts(pose.translation, pose.rotation * turn));
-    let (width, height) = (f64::from(camera.width), f64::from(camera.height));
-    let vertical = 2.0 * ((camera.horizontal_fov / 2.0).tan() * height / width).atan();
-    attributes.push(("fovy", number(vertical.to_degrees())));
+    match camera.parallel_width {
+        Some(width) => {
+            attributes.push(("fovy", number(width * f64::from(camera.height) / f64::from(camera.width))));
+            attributes.push(("orthographic", "true".to_owned()));
+        }
+        None => attributes.push(("fovy", number(camera.vertical_fov().to_degrees()))),
+    }
     attributes.push(("resolution", format!("{} {}", camera.width, camera.height)));
     attributes
 }

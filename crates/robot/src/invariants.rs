@@ -1,6 +1,6 @@
 //! What a robot promises of every mesh, for tests and fuzzers: [`check`] panics where it does not hold.
 
-use crate::Mesh;
+use crate::{MapRole, Mesh};
 
 /// Asserts what a [`Mesh`] promises.
 ///
@@ -44,6 +44,9 @@ pub fn check(mesh: &Mesh) {
         let unit = |x: &f32| (0.0..=1.0).contains(x);
         assert!(material.base_color.iter().all(unit) && unit(&material.metallic) && unit(&material.roughness));
         assert!(material.emissive.iter().all(|x| x.is_finite() && *x >= 0.0));
+        assert!(material.opacity_threshold.iter().all(unit) && material.specular.iter().flatten().all(unit));
+        assert!(unit(&material.clearcoat) && unit(&material.clearcoat_roughness));
+        assert!(material.specular.is_none() || (material.metallic == 0.0 && !material.maps.contains_key(&MapRole::Metallic)));
         assert!(material.ior >= 1.0 && material.maps.values().all(|map| map.strength.is_finite()));
         assert!(mesh.uvs.is_some() || material.maps.is_empty());
     }

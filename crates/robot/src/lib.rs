@@ -30,7 +30,10 @@ use std::sync::Arc;
 
 pub use light::{Light, LightKind};
 pub use mass::{Mass, principal_axes};
-pub use material::{Channel, ImageFormat, Map, MapRole, Material, PLAIN_IOR, Texture};
+pub use material::{
+    Channel, ImageFormat, ImagePlacement, LookVariant, Map, MapRole, Material, PLAIN_CLEARCOAT_ROUGHNESS, PLAIN_IOR, Texture,
+    VisualPart, Wrap,
+};
 pub use mesh::{Corners, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
 pub use roles::Base;
@@ -68,6 +71,8 @@ pub struct Robot {
     pub tree: Tree,
     /// Named and inline materials, each once.
     pub materials: Vec<Material>,
+    /// Looks that it can have instead of the one that it has.
+    pub look_variants: Vec<LookVariant>,
     /// The meshes that shapes are made of ([`Robot::add_mesh`]).
     pub meshes: Vec<MeshSource>,
     /// Sensors in the source's order.
@@ -264,6 +269,16 @@ pub struct Joint {
 }
 
 impl Robot {
+    /// The material of part `part` of a visual's mesh: the mesh's own before the shape's.
+    pub fn material_of(&self, shape: &Shape, part: usize) -> Option<&Material> {
+        let mesh = match shape.geometry {
+            Geometry::Mesh { mesh, .. } => self.meshes.get(mesh.0).map(|source| &*source.mesh),
+            _ => None,
+        };
+        let own = mesh.and_then(|mesh| mesh.materials.get(mesh.parts.get(part)?.material?));
+        own.or_else(|| self.materials.get(shape.material?.0))
+    }
+
     /// Adds a mesh, for [`Geometry::Mesh`] to refer to.
     pub fn add_mesh(&mut self, source: MeshSource) -> MeshId {
         self.meshes.push(source);

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::LinkId;
+
 /// A surface: metallic-roughness, in linear colour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
@@ -15,6 +17,10 @@ pub struct Material {
     pub shows_corner_colors: bool,
     /// The image that gives colour (and opacity, if it has alpha), sRGB.
     pub base_color_texture: Option<Arc<Texture>>,
+    /// How that image lies. The image of opacity lies as it does.
+    pub base_color_placement: ImagePlacement,
+    /// From 0 to 1: where the opacity is at least this the surface is opaque, elsewhere nothing is seen. `None`: it is as opaque as it says.
+    pub opacity_threshold: Option<f32>,
     /// 0 to 1. With a map: the factor of its values.
     pub metallic: f32,
     /// 0 to 1. With a map: the factor of its values.
@@ -23,8 +29,36 @@ pub struct Material {
     pub emissive: [f32; 3],
     /// The index of refraction, at least 1.
     pub ior: f32,
-    /// The images of all but the base colour. They lie on the mesh as that of the base colour does.
+    /// Linear red, green and blue, each 0 to 1: how much of the light from straight above it mirrors, where that is not what the index of
+    /// refraction makes of it. Only of a surface that is no metal at all.
+    pub specular: Option<[f32; 3]>,
+    /// How much of a clear lacquer is on it, 0 to 1. With a map: the factor of its values.
+    pub clearcoat: f32,
+    /// The roughness of the lacquer, 0 to 1. With a map: the factor of its values.
+    pub clearcoat_roughness: f32,
+    /// The images of all but the base colour. Those of roughness and of metalness lie alike. They use the mesh's texture coordinates, as
+    /// that of the base colour does.
     pub maps: BTreeMap<MapRole, Map>,
+}
+
+/// A choice of materials for some of what is seen, which changes nothing else (REP-158 §3.7).
+#[derive(Clone, Debug, PartialEq)]
+pub struct LookVariant {
+    /// The name; unique in the robot.
+    pub name: String,
+    /// What shows on a part of a visual instead of its material; `None`: no material.
+    pub materials: BTreeMap<VisualPart, Option<Material>>,
+}
+
+/// A part of something that is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VisualPart {
+    /// The link that it is on.
+    pub link: LinkId,
+    /// Which of the link's visuals.
+    pub visual: usize,
+    /// Which part of its mesh; 0 of a solid.
+    pub part: usize,
 }
 
 /// What an image says of a surface.
@@ -42,11 +76,24 @@ pub enum MapRole {
     Opacity,
     /// The colour that it emits, sRGB.
     Emissive,
+    /// How much lacquer is on it.
+    Clearcoat,
+    /// The roughness of the lacquer.
+    ClearcoatRoughness,
 }
 
 impl MapRole {
     /// All of them, in their order.
-    pub const ALL: [Self; 6] = [Self::Normal, Self::Occlusion, Self::Roughness, Self::Metallic, Self::Opacity, Self::Emissive];
+    pub const ALL: [Self; 8] = [
+        Self::Normal,
+        Self::Occlusion,
+        Self::Roughness,
+        Self::Metallic,
+        Self::Opacity,
+        Self::Emissive,
+        Self::Clearcoat,
+        Self::ClearcoatRoughness,
+    ];
 
     /// What it is called in a sentence: "its …".
     pub fn name(self) -> &'static str {
@@ -57,6 +104,8 @@ impl MapRole {
             Self::Metallic => "metalness",
             Self::Opacity => "opacity",
             Self::Emissive => "emission",
+            Self::Clearcoat => "clear coat",
+            Self::ClearcoatRoughness => "clear coat's roughness",
         }
     }
 
@@ -75,13 +124,68 @@ pub struct Map {
     pub channel: Channel,
     /// Of normals: the factor of x and y. Of occlusion `s`: a value `v` counts as `1 + s (v - 1)`. Of others 1.
     pub strength: f32,
+    /// How the image lies.
+    pub placement: ImagePlacement,
 }
 
 impl Map {
     /// One channel of an image.
     pub fn of(texture: Arc<Texture>, channel: Channel) -> Self {
-        Self { texture, channel, strength: 1.0 }
+        Self { texture, channel, strength: 1.0, placement: ImagePlacement::default() }
     }
+}
+
+/// How an image lies on texture coordinates, whose (0, 0) is its lower left: where on the image a point of the surface is follows from
+/// its coordinates by the scale, then the rotation, then the translation (UsdTransform2d).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ImagePlacement {
+    /// How the image goes on beyond its left and right edge, and beyond its lower and upper one.
+    pub wrap: [Wrap; 2],
+    /// Factors.
+    pub scale: [f32; 2],
+    /// Radians, counter-clockwise.
+    pub rotation: f64,
+    /// In widths and heights of the image.
+    pub translation: [f32; 2],
+}
+
+impl Default for ImagePlacement {
+    fn default() -> Self {
+        Self { wrap: [Wrap::Repeat; 2], scale: [1.0; 2], rotation: 0.0, translation: [0.0; 2] }
+    }
+}
+
+impl ImagePlacement {
+    /// Whether it is elsewhere than the coordinates say.
+    pub fn is_moved(&self) -> bool {
+        let plain = Self::default();
+        (self.scale, self.rotation, self.translation) != (plain.scale, plain.rotation, plain.translation)
+    }
+
+    /// Where on the image coordinates are.
+    pub fn apply(&self, uv: [f32; 2]) -> [f32; 2] {
+        let (sin, cos) = self.rotation.sin_cos();
+        let [u, v] = [0, 1].map(|k| f64::from(uv[k]) * f64::from(self.scale[k]));
+        let [x, y] = self.translation.map(f64::from);
+        [(cos * u - sin * v + x) as f32, (sin * u + cos * v + y) as f32]
+    }
+}
+
+/// How an image goes on beyond an edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Wrap {
+    /// It begins anew.
+    #[default]
+    Repeat,
+    /// It goes back.
+    Mirror,
+    /// Its edge goes on.
+    Clamp,
+}
+
+impl Wrap {
+    /// All of them, in their order.
+    pub const ALL: [Self; 3] = [Self::Repeat, Self::Mirror, Self::Clamp];
 }
 
 /// A channel of an image.
@@ -105,6 +209,12 @@ impl Channel {
 /// The index of refraction where nothing says otherwise.
 pub const PLAIN_IOR: f32 = 1.5;
 
+/// The roughness of lacquer where nothing says otherwise (UsdPreviewSurface).
+pub const PLAIN_CLEARCOAT_ROUGHNESS: f32 = 0.01;
+
+/// The threshold of opacity of images that are mostly cut-outs, where nothing says otherwise.
+const CUT_OUT: f32 = 0.5;
+
 impl Material {
     /// A dielectric of one colour.
     pub fn plain(name: impl Into<String>, base_color: [f32; 4]) -> Self {
@@ -113,10 +223,15 @@ impl Material {
             base_color,
             shows_corner_colors: false,
             base_color_texture: None,
+            base_color_placement: ImagePlacement::default(),
+            opacity_threshold: None,
             metallic: 0.0,
             roughness: 0.5,
             emissive: [0.0; 3],
             ior: PLAIN_IOR,
+            specular: None,
+            clearcoat: 0.0,
+            clearcoat_roughness: PLAIN_CLEARCOAT_ROUGHNESS,
             maps: BTreeMap::new(),
         }
     }
@@ -124,6 +239,30 @@ impl Material {
     /// Every image that it shows.
     pub fn textures(&self) -> impl Iterator<Item = &Arc<Texture>> {
         self.base_color_texture.iter().chain(self.maps.values().map(|map| &map.texture))
+    }
+
+    /// Whether an image says how opaque it is.
+    pub fn has_opacity_image(&self) -> bool {
+        self.maps.contains_key(&MapRole::Opacity) || self.base_color_texture.as_ref().is_some_and(|texture| texture.has_alpha)
+    }
+
+    /// For sources that don't say whether an image of opacity cuts holes or is translucent: most are cut-outs, and blending them would draw
+    /// surfaces in the wrong order.
+    pub fn cut_out(&mut self) {
+        if self.base_color[3] >= 1.0 && self.has_opacity_image() {
+            self.opacity_threshold = Some(CUT_OUT);
+        }
+    }
+
+    /// How much of the light from straight above a dielectric mirrors: the part that follows from its index of refraction.
+    pub fn reflectance(ior: f32) -> f32 {
+        ((ior - 1.0) / (ior + 1.0)).powi(2)
+    }
+
+    /// How its images lie, for a writer that has one placement for all: as that of the base colour, or else as the first.
+    pub fn placement(&self) -> ImagePlacement {
+        let first = self.maps.values().next().map(|map| map.placement);
+        self.base_color_texture.as_ref().map(|_| self.base_color_placement).or(first).unwrap_or_default()
     }
 
     /// Whether it shows any image.

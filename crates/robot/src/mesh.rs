@@ -1,10 +1,12 @@
 //! A triangulated mesh.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use nalgebra::Vector3;
 
-use super::Material;
+use super::{ImagePlacement, Material};
 
 /// Triangles with what is needed to draw them.
 ///
@@ -61,6 +63,33 @@ pub struct Tiers {
 }
 
 impl Mesh {
+    /// The mesh with texture coordinates that say where on its images a corner is, whatever the placement of these. `other` is the material
+    /// of parts that have none of their own.
+    #[must_use]
+    pub fn with_placed_uvs(&self, other: Option<&Material>) -> Cow<'_, Self> {
+        let placement = |part: &Part| {
+            let material = part.material.and_then(|own| self.materials.get(own)).or(other);
+            material.map(Material::placement).filter(ImagePlacement::is_moved)
+        };
+        let moved: Vec<(&Part, ImagePlacement)> = self.parts.iter().filter_map(|part| Some((part, placement(part)?))).collect();
+        let mut mesh = Cow::Borrowed(self);
+        if moved.is_empty() || self.uvs.is_none() {
+            return mesh;
+        }
+        let Some(uvs) = &mut mesh.to_mut().uvs else { return mesh };
+        for (part, placement) in moved {
+            let mut known: HashMap<u32, u32> = HashMap::new();
+            for corner in uvs.indices.get_mut(part.triangles.clone()).into_iter().flatten().flatten() {
+                let Some(uv) = uvs.values.get(*corner as usize).copied() else { continue };
+                *corner = *known.entry(*corner).or_insert_with(|| {
+                    uvs.values.push(placement.apply(uv));
+                    (uvs.values.len() - 1) as u32
+                });
+            }
+        }
+        mesh
+    }
+
     /// The mesh with its points multiplied by `scale`, metres; its winding stays counter-clockwise where an odd number of the factors
     /// is negative.
     #[must_use]

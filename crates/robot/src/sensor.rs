@@ -53,6 +53,8 @@ pub enum SensorKind {
 pub struct Camera {
     /// Radians, over the width of the image; above 0 and below π.
     pub horizontal_fov: f64,
+    /// Metres: how wide what it sees is, if it sees along parallel lines and `horizontal_fov` means nothing. Above zero.
+    pub parallel_width: Option<f64>,
     /// Pixels; never zero.
     pub width: u32,
     /// Pixels; never zero.
@@ -61,6 +63,13 @@ pub struct Camera {
     pub near: f64,
     /// Metres: what is farther is not seen. Above `near`.
     pub far: f64,
+}
+
+impl Camera {
+    /// Radians, over the height of the image; above 0 and below π.
+    pub fn vertical_fov(&self) -> f64 {
+        2.0 * ((self.horizontal_fov / 2.0).tan() * f64::from(self.height) / f64::from(self.width)).atan()
+    }
 }
 
 /// Something that a robot offers to ROS.

@@ -272,6 +272,7 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
         interfaces: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
+        look_variants: Vec::new(),
         custom,
         place,
     };

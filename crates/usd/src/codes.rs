@@ -102,6 +102,10 @@ codes! {
         "A material of an asset that is read has no UsdPreviewSurface, or one with a part that the robot model has no word for; or what \
          is bound is not there.",
         "The shape shows without it: without that part, in its display colour, or in grey.";
+    READ_VARIANT Info "usd-read-variant-baked":
+        "A variant set of an asset that is read changes more than materials, or has too many variants to compare. The sets of REP-158 §1.3 \
+         (`collision_fidelity`, `visual_representation`) always do and are not told.",
+        "The robot is that of the selected variant.";
     READ_TEXTURE Warning "usd-read-texture-left-out":
         "An image of an asset that is read is missing or can't be read.", "The material shows without it.";
     INTERNAL Error "usd-internal-error": "A layer could not be authored: a defect of urdf_usd.", "The layer is left out.";

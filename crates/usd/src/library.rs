@@ -170,10 +170,10 @@ const MAX_COPIED: usize = 4 << 20;
 const BAKED_SIZES: std::ops::Range<f64> = 1e-20..1e20;
 
 /// What makes two materials look alike: numbers by their bits, and the texture.
-type LooksKey = ([u32; 10], Option<(String, bool)>, Vec<MapKey>, FromCorners);
+type LooksKey = ([u32; 10], Option<(String, bool)>, Vec<MapKey>, FromCorners, String);
 
-/// A map: its role, its image, its channel and the bits of its strength.
-type MapKey = (MapRole, String, Channel, u32);
+/// A map: its role, its image, its channel, the bits of its strength, its placement in words.
+type MapKey = (MapRole, String, Channel, u32, String);
 
 /// What makes two instances the same: primitives by their kind and the bits of their dimensions.
 #[derive(PartialEq, Eq, Hash)]
@@ -428,9 +428,14 @@ impl Builder<'_> {
         // Zero is zero, whatever its sign.
         bits.iter_mut().zip(numbers).for_each(|(bits, number)| *bits = (number + 0.0).to_bits());
         let index = self.library.materials.len();
-        let map = |(role, map): (&MapRole, &Map)| (*role, map.texture.sha256.clone(), map.channel, map.strength.to_bits());
+        let map = |(role, map): (&MapRole, &Map)| {
+            let placement = format!("{:?}", map.placement);
+            (*role, map.texture.sha256.clone(), map.channel, map.strength.to_bits(), placement)
+        };
+        let lacquer = (material.clearcoat, material.clearcoat_roughness);
+        let rest = format!("{:?}", (material.base_color_placement, material.opacity_threshold, material.specular, lacquer));
         let maps = material.maps.iter().map(map).collect();
-        match self.material_index.entry((bits, texture, maps, from_corners)) {
+        match self.material_index.entry((bits, texture, maps, from_corners, rest)) {
             Entry::Occupied(known) => return *known.get(),
             Entry::Vacant(new) => new.insert(index),
         };

@@ -6,7 +6,7 @@
 use super::Scene;
 use super::author::{Attribute, Layer, Prim};
 use super::library::MaterialEntry;
-use urdf_usd_robot::{Channel, MapRole, PLAIN_IOR};
+use urdf_usd_robot::{Channel, ImagePlacement, Map, MapRole, Material, PLAIN_IOR, Wrap};
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let mut layer = Layer::new("Every distinct material once", "Materials");
@@ -38,7 +38,21 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
     if material.ior != PLAIN_IOR {
         surface.attribute("inputs:ior", Attribute::float(material.ior));
     }
+    if let Some(specular) = material.specular {
+        surface
+            .attribute("inputs:specularColor", Attribute::color3f(specular))
+            .attribute("inputs:useSpecularWorkflow", Attribute::int(1));
+    }
+    if material.clearcoat > 0.0 {
+        surface
+            .attribute("inputs:clearcoat", Attribute::float(material.clearcoat))
+            .attribute("inputs:clearcoatRoughness", Attribute::float(material.clearcoat_roughness));
+    }
     let from_corners = entry.from_corners;
+    let is_translucent = material.has_opacity_image() || opacity < 1.0 || from_corners.opacity;
+    if let Some(threshold) = material.opacity_threshold.filter(|threshold| *threshold > 0.0 && is_translucent) {
+        surface.attribute("inputs:opacityThreshold", Attribute::float(threshold));
+    }
     match &material.base_color_texture {
         Some(_) => {
             surface.attribute("inputs:diffuseColor", Attribute::connected("color3f", format!("{path}/Texture.outputs:rgb")));
@@ -74,8 +88,9 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
     if !material.has_textures() {
         return;
     }
+    let lies = |placement| Lies { placement, material };
     if let Some(texture) = &material.base_color_texture {
-        let mut shader = author_image(layer, &path, "Texture", entry.file(texture), true);
+        let mut shader = author_image(layer, &path, "Texture", entry.file(texture), true, &lies(material.base_color_placement));
         shader
             .attribute("inputs:fallback", Attribute::float4([red, green, blue, opacity]))
             .attribute("outputs:rgb", Attribute::declared("float3"));
@@ -86,7 +101,7 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
     if let Some(map) = material.maps.get(&MapRole::Normal) {
         // From 0 to 1 to -1 to 1.
         let (s, file) = (map.strength, entry.file(&map.texture));
-        author_image(layer, &path, "NormalTexture", file, false)
+        author_image(layer, &path, "NormalTexture", file, false, &lies(map.placement))
             .attribute("inputs:bias", Attribute::float4([-s, -s, -1.0, 0.0]))
             .attribute("inputs:fallback", Attribute::float4([0.0, 0.0, 1.0, 1.0]))
             .attribute("inputs:scale", Attribute::float4([2.0 * s, 2.0 * s, 2.0, 1.0]))
@@ -97,7 +112,7 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
     if let Some(map) = material.maps.get(&MapRole::Emissive) {
         let [red, green, blue] = material.emissive;
         let file = entry.file(&map.texture);
-        let mut shader = author_image(layer, &path, "EmissiveTexture", file, true);
+        let mut shader = author_image(layer, &path, "EmissiveTexture", file, true, &lies(map.placement));
         shader
             .attribute("inputs:fallback", Attribute::float4([0.0, 0.0, 0.0, 1.0]))
             .attribute("outputs:rgb", Attribute::declared("float3"));
@@ -109,19 +124,48 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
     }
     author_scalars(layer, &path, entry);
     author_primvar_reader(layer, &format!("{path}/TexCoord"), "float2", "st");
+    for (number, placement) in transforms(material).into_iter().enumerate() {
+        let [scale, translation] = [placement.scale, placement.translation];
+        layer
+            .def(&format!("{path}/{}", transform_name(number)), "Shader")
+            .attribute("info:id", Attribute::token("UsdTransform2d").uniform())
+            .attribute("inputs:in", Attribute::connected("float2", format!("{path}/TexCoord.outputs:result")))
+            .attribute("inputs:rotation", Attribute::float(placement.rotation.to_degrees() as f32))
+            .attribute("inputs:scale", Attribute::float2(scale))
+            .attribute("inputs:translation", Attribute::float2(translation))
+            .attribute("outputs:result", Attribute::declared("float2"));
+    }
 }
 
-/// Roughness, metalness, occlusion and opacity: an image that gives several of them is one shader.
+/// The distinct transforms of texture coordinates that the images of a material need.
+fn transforms(material: &Material) -> Vec<ImagePlacement> {
+    let of_color = material.base_color_texture.as_ref().map(|_| material.base_color_placement);
+    let mut found: Vec<ImagePlacement> = Vec::new();
+    for placement in of_color.into_iter().chain(material.maps.values().map(|map| map.placement)) {
+        let placement = ImagePlacement { wrap: Default::default(), ..placement };
+        if placement.is_moved() && !found.contains(&placement) {
+            found.push(placement);
+        }
+    }
+    found
+}
+
+fn transform_name(number: usize) -> String {
+    if number == 0 { "Transform".to_owned() } else { format!("Transform{}", number + 1) }
+}
+
+/// Roughness, metalness, occlusion, opacity and lacquer: an image that gives several of them is one shader.
 fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     let material = &entry.material;
+    let lies = |placement| Lies { placement, material };
     let mut done: Vec<MapRole> = Vec::new();
     for role in SCALARS {
         let Some(map) = material.maps.get(&role).filter(|_| !done.contains(&role)) else { continue };
         let mut roles = vec![role];
         for other in SCALARS.into_iter().filter(|other| *other != role && !done.contains(other)) {
             let shares = |known: &MapRole| material.maps[known].channel == material.maps[&other].channel;
-            if material.maps.get(&other).is_some_and(|of| of.texture.sha256 == map.texture.sha256) && !roles.iter().any(shares)
-            {
+            let is_same = |of: &Map| of.texture.sha256 == map.texture.sha256 && of.placement == map.placement;
+            if material.maps.get(&other).is_some_and(is_same) && !roles.iter().any(shares) {
                 roles.push(other);
             }
         }
@@ -133,12 +177,14 @@ fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
                 MapRole::Roughness => (material.roughness, 0.0),
                 MapRole::Metallic => (material.metallic, 0.0),
                 MapRole::Opacity => (material.base_color[3], 0.0),
+                MapRole::Clearcoat => (material.clearcoat, 0.0),
+                MapRole::ClearcoatRoughness => (material.clearcoat_roughness, 0.0),
                 _ => (map.strength, 1.0 - map.strength),
             };
             let k = number(map.channel);
             (scale[k], bias[k], fallback[k]) = (factor, least, factor + least);
         }
-        let mut shader = author_image(layer, path, &name, entry.file(&map.texture), false);
+        let mut shader = author_image(layer, path, &name, entry.file(&map.texture), false, &lies(map.placement));
         shader.attribute("inputs:fallback", Attribute::float4(fallback));
         if scale != [1.0; 4] {
             shader.attribute("inputs:scale", Attribute::float4(scale));
@@ -157,7 +203,14 @@ fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
 }
 
 /// Those of one channel.
-const SCALARS: [MapRole; 4] = [MapRole::Occlusion, MapRole::Roughness, MapRole::Metallic, MapRole::Opacity];
+const SCALARS: [MapRole; 6] = [
+    MapRole::Occlusion,
+    MapRole::Roughness,
+    MapRole::Metallic,
+    MapRole::Opacity,
+    MapRole::Clearcoat,
+    MapRole::ClearcoatRoughness,
+];
 
 /// What a shader with the map is called by.
 fn word(role: MapRole) -> &'static str {
@@ -168,6 +221,8 @@ fn word(role: MapRole) -> &'static str {
         MapRole::Metallic => "Metallic",
         MapRole::Opacity => "Opacity",
         MapRole::Emissive => "Emissive",
+        MapRole::Clearcoat => "Clearcoat",
+        MapRole::ClearcoatRoughness => "ClearcoatRoughness",
     }
 }
 
@@ -180,6 +235,8 @@ fn input(role: MapRole) -> &'static str {
         MapRole::Metallic => "inputs:metallic",
         MapRole::Opacity => "inputs:opacity",
         MapRole::Emissive => "inputs:emissiveColor",
+        MapRole::Clearcoat => "inputs:clearcoat",
+        MapRole::ClearcoatRoughness => "inputs:clearcoatRoughness",
     }
 }
 
@@ -193,16 +250,36 @@ fn author_surface(layer: &mut Layer, path: &str, name: &str, attribute: Attribut
 }
 
 /// A shader that shows an image of colours or of numbers.
-fn author_image<'a>(layer: &'a mut Layer, path: &str, name: &str, file: &str, is_color: bool) -> Prim<'a> {
+fn author_image<'a>(layer: &'a mut Layer, path: &str, name: &str, file: &str, is_color: bool, lies: &Lies<'_>) -> Prim<'a> {
+    let [s, t] = lies.placement.wrap.map(|wrap| match wrap {
+        Wrap::Repeat => "repeat",
+        Wrap::Mirror => "mirror",
+        Wrap::Clamp => "clamp",
+    });
     let mut shader = layer.def(&format!("{path}/{name}"), "Shader");
     shader
         .attribute("info:id", Attribute::token("UsdUVTexture").uniform())
         .attribute("inputs:file", Attribute::asset(format!("./{file}")))
         .attribute("inputs:sourceColorSpace", Attribute::token(if is_color { "sRGB" } else { "raw" }))
-        .attribute("inputs:st", Attribute::connected("float2", format!("{path}/TexCoord.outputs:result")))
-        .attribute("inputs:wrapS", Attribute::token("repeat"))
-        .attribute("inputs:wrapT", Attribute::token("repeat"));
+        .attribute("inputs:st", Attribute::connected("float2", format!("{path}/{}.outputs:result", lies.coordinates())))
+        .attribute("inputs:wrapS", Attribute::token(s))
+        .attribute("inputs:wrapT", Attribute::token(t));
     shader
+}
+
+/// How an image of a material lies.
+struct Lies<'m> {
+    placement: ImagePlacement,
+    material: &'m Material,
+}
+
+impl Lies<'_> {
+    /// The shader that gives the image its texture coordinates.
+    fn coordinates(&self) -> String {
+        let placement = ImagePlacement { wrap: Default::default(), ..self.placement };
+        let number = transforms(self.material).iter().position(|known| *known == placement);
+        number.map_or_else(|| "TexCoord".to_owned(), transform_name)
+    }
 }
 
 /// A shader that gives the primvar `name`.
@@ -311,7 +388,7 @@ mod tests {
             })
         };
         let orm = texture("orm");
-        let map = |channel, strength| Map { texture: orm.clone(), channel, strength };
+        let map = |channel, strength| Map { strength, ..Map::of(orm.clone(), channel) };
         let mut own =
             Material { roughness: 0.5, ior: 1.25, emissive: [1.0, 2.0, 0.0], ..Material::plain("own", [0.0, 1.0, 0.0, 0.5]) };
         own.maps = [

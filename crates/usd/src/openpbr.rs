@@ -3,10 +3,13 @@
 use super::Scene;
 use super::author::{Attribute, Layer, Value, token};
 use super::library::{Form, Instance, Look, MaterialEntry, TIERS, Visual};
-use urdf_usd_robot::{Channel, MapRole, PLAIN_IOR};
+use urdf_usd_robot::{Channel, ImagePlacement, MapRole, PLAIN_IOR, Wrap};
 
 /// The version of MaterialX whose nodes are used.
 const VERSION: &str = "1.39";
+
+/// A surface that mirrors all would have an infinite index of refraction.
+const MOST_MIRRORED: f32 = 0.99;
 
 /// Where the overlay of an instance's own materials stands.
 const INSTANCES: &str = "/OpenPbrInstances";
@@ -85,8 +88,22 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
             .attribute("inputs:emission_color", Attribute::color3f(material.emissive))
             .attribute("inputs:emission_luminance", Attribute::float(1.0));
     }
-    if material.ior != PLAIN_IOR {
+    if material.ior != PLAIN_IOR && material.specular.is_none() {
         surface.attribute("inputs:specular_ior", Attribute::float(material.ior));
+    }
+    if material.clearcoat > 0.0 {
+        surface
+            .attribute("inputs:coat_roughness", Attribute::float(material.clearcoat_roughness))
+            .attribute("inputs:coat_weight", Attribute::float(material.clearcoat));
+    }
+    if let Some(specular) = material.specular {
+        // The index of refraction gives the largest part, and the colour the others' share of it.
+        let most = specular.into_iter().fold(0.0, f32::max).min(MOST_MIRRORED);
+        let root = most.sqrt();
+        let color = specular.map(|part| if most > 0.0 { (part / most).min(1.0) } else { 0.0 });
+        surface
+            .attribute("inputs:specular_color", Attribute::color3f(color))
+            .attribute("inputs:specular_ior", Attribute::float((1.0 + root) / (1.0 - root)));
     }
     let has_opacity_map = material.maps.contains_key(&MapRole::Opacity);
     let has_alpha = match &material.base_color_texture {
@@ -95,6 +112,7 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
             let color = if has_alpha { "MtlxColor" } else { "MtlxTexture" };
             surface.attribute("inputs:base_color", Attribute::connected("color3f", format!("{path}/{color}.outputs:out")));
             author_texture(layer, path, entry.file(texture), material.base_color, has_alpha);
+            author_coordinates(layer, path, &format!("{path}/MtlxTexture"), &material.base_color_placement);
             has_alpha
         }
         _ if entry.from_corners.color => {
@@ -133,6 +151,8 @@ fn author_maps(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
             MapRole::Metallic => ("Metallic", "inputs:base_metalness", material.metallic),
             MapRole::Opacity => ("Opacity", "inputs:geometry_opacity", material.base_color[3]),
             MapRole::Emissive => ("Emissive", "inputs:emission_color", 1.0),
+            MapRole::Clearcoat => ("Clearcoat", "inputs:coat_weight", material.clearcoat),
+            MapRole::ClearcoatRoughness => ("ClearcoatRoughness", "inputs:coat_roughness", material.clearcoat_roughness),
             MapRole::Occlusion => continue,
         };
         let image = format!("{path}/Mtlx{word}Texture");
@@ -148,8 +168,8 @@ fn author_maps(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
                 "inputs:file",
                 Attribute::asset(format!("./{}", entry.file(&map.texture))).metadata("colorSpace", token(space)),
             )
-            .attribute("inputs:texcoord", Attribute::connected("float2", format!("{path}/MtlxTexCoord.outputs:out")))
             .attribute("outputs:out", Attribute::declared(type_name));
+        author_coordinates(layer, path, &image, &map.placement);
         let mut end = image;
         let mut node =
             |id: &str, name: &str, inputs: Vec<(&str, Attribute)>, input: &str, from: &'static str, to: &'static str| {
@@ -208,7 +228,6 @@ fn author_texture(layer: &mut Layer, path: &str, file: &str, fallback: [f32; 4],
         .attribute("info:id", Attribute::token(node).uniform())
         .attribute("inputs:default", default)
         .attribute("inputs:file", Attribute::asset(format!("./{file}")).metadata("colorSpace", token("srgb_texture")))
-        .attribute("inputs:texcoord", Attribute::connected("float2", format!("{path}/MtlxTexCoord.outputs:out")))
         .attribute("outputs:out", Attribute::declared(type_name));
     author_primvar_reader(layer, &format!("{path}/MtlxTexCoord"), "vector2", "float2", "st");
     if has_alpha {
@@ -224,6 +243,48 @@ fn author_texture(layer: &mut Layer, path: &str, file: &str, fallback: [f32; 4],
             .attribute("inputs:in", texture())
             .attribute("inputs:index", Attribute::int(3))
             .attribute("outputs:out", Attribute::declared("float"));
+    }
+}
+
+/// How the image at `image` lies: its texture coordinates, each a product with a row of the transform, and how it goes on beyond its edges.
+fn author_coordinates(layer: &mut Layer, path: &str, image: &str, placement: &ImagePlacement) {
+    let mut end = format!("{path}/MtlxTexCoord");
+    if placement.is_moved() {
+        let (sin, cos) = placement.rotation.sin_cos();
+        let [width, height] = placement.scale.map(f64::from);
+        let rows = [("S", [cos * width, -sin * height]), ("T", [sin * width, cos * height])];
+        for (axis, row) in rows {
+            layer
+                .def(&format!("{image}{axis}"), "Shader")
+                .attribute("info:id", Attribute::token("ND_dotproduct_vector2").uniform())
+                .attribute("inputs:in1", Attribute::connected("float2", format!("{end}.outputs:out")))
+                .attribute("inputs:in2", Attribute::float2(row.map(|part| part as f32)))
+                .attribute("outputs:out", Attribute::declared("float"));
+        }
+        let mut turned = layer.def(&format!("{image}Turned"), "Shader");
+        turned.attribute("info:id", Attribute::token("ND_combine2_vector2").uniform());
+        for (input, (axis, _)) in ["inputs:in1", "inputs:in2"].into_iter().zip(rows) {
+            turned.attribute(input, Attribute::connected("float", format!("{image}{axis}.outputs:out")));
+        }
+        turned.attribute("outputs:out", Attribute::declared("float2"));
+        end = format!("{image}Placed");
+        layer
+            .def(&end, "Shader")
+            .attribute("info:id", Attribute::token("ND_add_vector2").uniform())
+            .attribute("inputs:in1", Attribute::connected("float2", format!("{image}Turned.outputs:out")))
+            .attribute("inputs:in2", Attribute::float2(placement.translation))
+            .attribute("outputs:out", Attribute::declared("float2"));
+    }
+    let mut shader = layer.over(image);
+    shader.attribute("inputs:texcoord", Attribute::connected("float2", format!("{end}.outputs:out")));
+    for (name, wrap) in ["inputs:uaddressmode", "inputs:vaddressmode"].into_iter().zip(placement.wrap) {
+        let mode = match wrap {
+            // What MaterialX does by itself.
+            Wrap::Repeat => continue,
+            Wrap::Mirror => "mirror",
+            Wrap::Clamp => "clamp",
+        };
+        shader.attribute(name, Attribute::string(mode).uniform());
     }
 }
 

@@ -413,15 +413,19 @@ pub(super) fn author(scene: &Scene<'_>, layer: &mut Layer) {
     }
 }
 
-/// What a pinhole camera sees.
+/// What a camera sees. Apertures are tenths of the stage's unit, which only means something where rays are parallel.
 fn author_view(prim: &mut Prim<'_>, camera: &Camera) {
-    let vertical_aperture = HORIZONTAL_APERTURE * f64::from(camera.height) / f64::from(camera.width);
-    let focal_length = HORIZONTAL_APERTURE / 2.0 / (camera.horizontal_fov / 2.0).tan();
+    let width = camera.parallel_width.map_or(HORIZONTAL_APERTURE, |width| width * 10.0);
+    let vertical_aperture = width * f64::from(camera.height) / f64::from(camera.width);
+    let projection = if camera.parallel_width.is_some() { "orthographic" } else { "perspective" };
     prim.attribute("clippingRange", Attribute::float2([camera.near as f32, camera.far as f32]))
-        .attribute("focalLength", Attribute::float(focal_length as f32))
-        .attribute("horizontalAperture", Attribute::float(HORIZONTAL_APERTURE as f32))
-        .attribute("projection", Attribute::token("perspective"))
+        .attribute("horizontalAperture", Attribute::float(width as f32))
+        .attribute("projection", Attribute::token(projection))
         .attribute("verticalAperture", Attribute::float(vertical_aperture as f32));
+    if camera.parallel_width.is_none() {
+        let focal_length = width / 2.0 / (camera.horizontal_fov / 2.0).tan();
+        prim.attribute("focalLength", Attribute::float(focal_length as f32));
+    }
 }
 
 #[cfg(test)]

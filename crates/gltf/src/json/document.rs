@@ -27,6 +27,8 @@ pub struct Document {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub animations: Vec<Animation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cameras: Vec<Camera>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub meshes: Vec<Mesh>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub materials: Vec<Material>,
@@ -34,6 +36,8 @@ pub struct Document {
     pub textures: Vec<Texture>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub samplers: Vec<Sampling>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accessors: Vec<Accessor>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -66,13 +70,34 @@ pub struct RootExtensions {
     pub rigid_bodies: RigidBodies,
     #[serde(rename = "KHR_lights_punctual", skip_serializing_if = "Lights::is_empty")]
     pub lights: Lights,
+    #[serde(rename = "KHR_materials_variants", skip_serializing_if = "Variants::is_empty")]
+    pub variants: Variants,
 }
 
 impl RootExtensions {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.kinematics.is_empty() && self.shapes.is_empty() && self.rigid_bodies.is_empty() && self.lights.is_empty()
+        let Self { kinematics, shapes, rigid_bodies, lights, variants } = self;
+        kinematics.is_empty() && shapes.is_empty() && rigid_bodies.is_empty() && lights.is_empty() && variants.is_empty()
     }
+}
+
+/// The looks that can be chosen.
+#[derive(Debug, Default, Serialize)]
+pub struct Variants {
+    pub variants: Vec<Variant>,
+}
+
+impl Variants {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.variants.is_empty()
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct Variant {
+    pub name: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -90,6 +115,8 @@ pub struct Node {
     pub children: Vec<Index>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mesh: Option<Index>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub camera: Option<Index>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub translation: Option<[f64; 3]>,
     /// x, y, z, w.
@@ -137,6 +164,55 @@ pub struct InstanceAttributes {
     pub scale: Index,
 }
 
+/// A camera, which looks along -z of its node with y up.
+#[derive(Debug, Serialize)]
+pub struct Camera {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    #[serde(flatten)]
+    pub view: View,
+    pub extras: CameraExtras,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum View {
+    Perspective { perspective: Perspective },
+    Orthographic { orthographic: Orthographic },
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Perspective {
+    /// Width to height.
+    pub aspect_ratio: f64,
+    /// Radians, over the height.
+    pub yfov: f64,
+    /// Metres.
+    pub znear: f64,
+    /// Metres.
+    pub zfar: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Orthographic {
+    /// Metres: half of the width.
+    pub xmag: f64,
+    /// Metres: half of the height.
+    pub ymag: f64,
+    /// Metres.
+    pub znear: f64,
+    /// Metres.
+    pub zfar: f64,
+}
+
+/// The size of a camera's image in pixels, of which glTF knows only how wide it is to its height.
+#[derive(Debug, Serialize)]
+pub struct CameraExtras {
+    pub width: u32,
+    pub height: u32,
+}
+
 #[derive(Debug, Serialize)]
 pub struct Visibility {
     pub visible: bool,
@@ -156,6 +232,41 @@ pub struct Primitive {
     pub indices: Index,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub material: Option<Index>,
+    #[serde(skip_serializing_if = "PrimitiveExtensions::is_empty")]
+    pub extensions: PrimitiveExtensions,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct PrimitiveExtensions {
+    #[serde(rename = "KHR_materials_variants", skip_serializing_if = "Mappings::is_empty")]
+    pub variants: Mappings,
+}
+
+impl PrimitiveExtensions {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.variants.is_empty()
+    }
+}
+
+/// The materials of a primitive in looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Mappings {
+    pub mappings: Vec<Mapping>,
+}
+
+impl Mappings {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.mappings.is_empty()
+    }
+}
+
+/// The looks in which a primitive has a material.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Mapping {
+    pub material: Index,
+    pub variants: Vec<Index>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -188,6 +299,9 @@ pub struct Material {
     pub emissive_factor: Option<[f32; 3]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha_mode: Option<AlphaMode>,
+    /// Of a mask; one half where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha_cutoff: Option<f32>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub double_sided: bool,
     #[serde(skip_serializing_if = "MaterialExtensions::is_empty")]
@@ -196,17 +310,40 @@ pub struct Material {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MaterialExtensions {
+    #[serde(rename = "KHR_materials_clearcoat", skip_serializing_if = "Option::is_none")]
+    pub clearcoat: Option<Clearcoat>,
     #[serde(rename = "KHR_materials_emissive_strength", skip_serializing_if = "Option::is_none")]
     pub emissive_strength: Option<EmissiveStrength>,
     #[serde(rename = "KHR_materials_ior", skip_serializing_if = "Option::is_none")]
     pub ior: Option<Ior>,
+    #[serde(rename = "KHR_materials_specular", skip_serializing_if = "Option::is_none")]
+    pub specular: Option<Specular>,
 }
 
 impl MaterialExtensions {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.emissive_strength.is_none() && self.ior.is_none()
+        *self == Self::default()
     }
+}
+
+/// A clear lacquer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Clearcoat {
+    pub clearcoat_factor: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clearcoat_texture: Option<TextureReference>,
+    pub clearcoat_roughness_factor: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clearcoat_roughness_texture: Option<TextureReference>,
+}
+
+/// How much a dielectric mirrors, relative to what its index of refraction says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Specular {
+    pub specular_color_factor: [f32; 3],
 }
 
 /// What the emissive factor is multiplied with.
@@ -237,12 +374,36 @@ pub struct MetallicRoughness {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TextureReference {
     pub index: Index,
+    #[serde(skip_serializing_if = "TextureExtensions::is_empty")]
+    pub extensions: TextureExtensions,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TextureExtensions {
+    #[serde(rename = "KHR_texture_transform", skip_serializing_if = "Option::is_none")]
+    pub transform: Option<TextureTransform>,
+}
+
+impl TextureExtensions {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.transform.is_none()
+    }
+}
+
+/// What is done to texture coordinates: the scale, then the rotation (radians), then the offset.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TextureTransform {
+    pub offset: [f64; 2],
+    pub rotation: f64,
+    pub scale: [f32; 2],
 }
 
 /// A texture of normals.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NormalReference {
-    pub index: Index,
+    #[serde(flatten)]
+    pub texture: TextureReference,
     /// The factor of x and y; one where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<f32>,
@@ -251,7 +412,8 @@ pub struct NormalReference {
 /// A texture whose red is occlusion.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OcclusionReference {
-    pub index: Index,
+    #[serde(flatten)]
+    pub texture: TextureReference,
     /// How much of it counts; one, which is all, where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strength: Option<f32>,
@@ -261,15 +423,27 @@ pub struct OcclusionReference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum AlphaMode {
-    /// Drawn where the opacity is at least one half, left out elsewhere.
+    /// Drawn where the opacity is at least the cutoff, left out elsewhere.
     Mask,
     /// Mixed with what is behind.
     Blend,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Texture {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampler: Option<Index>,
     pub source: Index,
+}
+
+/// How an image goes on beyond its edges; it begins anew where a component is absent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sampling {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wrap_s: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wrap_t: Option<u32>,
 }
 
 #[derive(Debug, Serialize)]

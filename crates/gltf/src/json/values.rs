@@ -14,3 +14,11 @@ pub fn as_object<S: Serializer, V: Serialize>(pairs: &[(String, V)], serializer:
     }
     object.end()
 }
+
+/// Where `item` is in `list`, at its end if it was not there.
+pub fn position_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> Index {
+    list.iter().position(|known| *known == item).unwrap_or_else(|| {
+        list.push(item);
+        list.len() - 1
+    })
+}

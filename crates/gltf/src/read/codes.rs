@@ -54,6 +54,7 @@ codes! {
         "Distances and meshes are scaled with it, so that all is where viewers show it; positions of joints are not.";
     LIGHT Warning "gltf-read-light": "A node has a light that does not exist, or one of a type that KHR_lights_punctual does not have.",
         "The light is left out.";
+    CAMERA Warning "gltf-read-camera": "A node has a camera that does not exist, or one without what it sees.", "It is left out.";
     SHAPE Warning "gltf-read-shape":
         "A node of a shape does not exist or is not on its link, has a mesh that does not exist, or is hidden for no known \
          reason.",

@@ -1,7 +1,7 @@
 //! The meshes that shapes are made of. What the writer drew with several materials is one mesh again, with the material on the
 //! shape: a mesh of the document that differs from another in nothing but its materials is the same mesh.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,10 +18,16 @@ use crate::unpainted::UNPAINTED;
 use urdf_usd_mesh::gltf::{Meshes, Wanted, WantedPrimitive};
 use urdf_usd_mesh::{self as mesh, digest};
 use urdf_usd_resolve::{File, Files};
-use urdf_usd_robot::{Geometry, Material, MaterialId, MeshId, MeshSource, Robot, Shape};
+use urdf_usd_robot::{Geometry, LinkId, LookVariant, Material, MaterialId, MeshId, MeshSource, Robot, Shape, VisualPart};
 
 /// So many meshes of the document are compared with another at most.
 const MAX_MEMBERS: usize = 64;
+
+/// So many looks are read at most.
+const MAX_LOOKS: usize = 1000;
+
+/// The extension of looks.
+const VARIANTS: &str = "KHR_materials_variants";
 
 /// So many copies of a mesh are read of a node at most.
 const MAX_COPIES: usize = 10_000;
@@ -46,6 +52,8 @@ struct Primitive {
     uvs: Option<usize>,
     colors: Option<usize>,
     material: Option<usize>,
+    /// The materials that it has in looks (KHR_materials_variants), with the indices of these.
+    looks: Vec<(usize, usize)>,
 }
 
 impl Primitive {
@@ -53,7 +61,8 @@ impl Primitive {
         let attribute = |name: &str| primitive.get("attributes")?.get(name)?.index();
         let material = primitive.get("material").and_then(Json::index);
         let texture = material.and_then(|index| first_texture(materials.get(index)?));
-        let is_placed = texture.is_some_and(|texture| texture.get("extensions").is_some() || texture.get("texCoord").is_some());
+        let of_transform = texture.and_then(|texture| texture.get("extensions")?.get("KHR_texture_transform")?.get("texCoord"));
+        let is_placed = of_transform.or_else(|| texture?.get("texCoord")).is_some();
         Self {
             outline: Outline {
                 position: attribute("POSITION"),
@@ -65,12 +74,24 @@ impl Primitive {
             uvs: attribute(if is_placed { "TEXCOORD_1" } else { "TEXCOORD_0" }).or(attribute("TEXCOORD_0")),
             colors: attribute("COLOR_0"),
             material,
+            looks: looks(primitive),
         }
     }
 
     fn paint(&self) -> Paint {
         self.material.map(|material| (material, self.colors.is_some()))
     }
+}
+
+/// The looks of a primitive, each with the index of its material.
+fn looks(primitive: &Json) -> Vec<(usize, usize)> {
+    let mappings = primitive.at(&["extensions", VARIANTS, "mappings"]).map_or(&[][..], Json::items);
+    let of_mapping = |mapping: &Json| -> Vec<(usize, usize)> {
+        let Some(material) = mapping.get("material").and_then(Json::index) else { return Vec::new() };
+        let variants = mapping.get("variants").map_or(&[][..], Json::items);
+        variants.iter().filter_map(Json::index).map(|variant| (variant, material)).collect()
+    };
+    mappings.iter().flat_map(of_mapping).collect()
 }
 
 /// The texture of a material that says how all of its textures lie.
@@ -210,6 +231,7 @@ pub fn read(
                 file,
                 findings,
                 materials: HashMap::new(),
+                looks: look_names(root),
                 instancers: 0,
                 diagnostics: &mut diagnostics,
             };
@@ -229,6 +251,18 @@ pub fn read(
     }
 }
 
+/// The names of the looks of a document, each once.
+fn look_names(root: &Json) -> Vec<String> {
+    let variants = root.at(&["extensions", VARIANTS, "variants"]).map_or(&[][..], Json::items);
+    let mut names: Vec<String> = Vec::new();
+    for (number, variant) in variants.iter().take(MAX_LOOKS).enumerate() {
+        let name = variant.get("name").and_then(Json::text).filter(|name| !name.is_empty());
+        let name = name.map_or_else(|| format!("look_{number}"), str::to_owned);
+        names.push(if names.contains(&name) { format!("{name}_{number}") } else { name });
+    }
+    names
+}
+
 /// Makes the shapes of a robot.
 struct Maker<'m> {
     drawn: &'m [Drawn],
@@ -236,6 +270,8 @@ struct Maker<'m> {
     findings: &'m mut Findings,
     /// The robot's materials by those of the document.
     materials: HashMap<(usize, bool), Option<MaterialId>>,
+    /// The names of the document's looks.
+    looks: Vec<String>,
     /// How many nodes with copies there have been.
     instancers: usize,
     diagnostics: &'m mut Vec<urdf_usd_diagnostic::Diagnostic>,
@@ -255,7 +291,15 @@ impl Maker<'_> {
             }
         }
         let robot = &mut model.robot;
-        let mut read = |group| Some(robot.add_mesh(self.source(group, meshes.as_deref_mut()?)?));
+        robot.look_variants =
+            self.looks.iter().map(|name| LookVariant { name: name.clone(), materials: BTreeMap::new() }).collect();
+        let mut numbers: Vec<Vec<usize>> = Vec::with_capacity(groups.list.len());
+        let mut read = |group| {
+            let made = meshes.as_deref_mut().and_then(|meshes| self.source(group, meshes));
+            let (source, of_parts) = made.unzip();
+            numbers.push(of_parts.unwrap_or_default());
+            source.map(|source| robot.add_mesh(source))
+        };
         let ids: Vec<Option<MeshId>> = groups.list.iter().map(&mut read).collect();
         let varying: Vec<Vec<bool>> = groups.list.iter().map(|group| group.varying(self.drawn, None)).collect();
         for (index, shapes) in std::mem::take(&mut model.shapes).into_iter().enumerate() {
@@ -263,10 +307,19 @@ impl Maker<'_> {
                 let mut shapes = Vec::with_capacity(list.len());
                 for draft in list {
                     let copies = draft.copies;
+                    let looks =
+                        if is_visible { self.looks(&draft.form, &groups, &numbers, meshes.as_deref_mut()) } else { Vec::new() };
+                    let first = shapes.len();
                     let shape = self.shape(robot, draft, is_visible, (&groups, &ids, &varying), meshes.as_deref_mut());
                     match copies.zip(meshes.as_deref_mut()) {
                         Some((copies, meshes)) => shapes.extend(self.copies(&shape, copies, meshes)),
                         None => shapes.push(shape),
+                    }
+                    for (look, part, material) in looks {
+                        let Some(look) = robot.look_variants.get_mut(look) else { continue };
+                        for visual in first..shapes.len() {
+                            look.materials.insert(VisualPart { link: LinkId(index), visual, part }, material.clone());
+                        }
                     }
                 }
                 shapes
@@ -278,17 +331,46 @@ impl Maker<'_> {
         }
     }
 
-    /// The mesh of a group, without the materials that shapes bring. None, reported, if it can't be read.
-    fn source(&mut self, group: &Group, meshes: &mut Meshes<'_, '_, '_>) -> Option<MeshSource> {
-        let name = self.drawn.get(group.mesh).map(|drawn| drawn.name.replace(['/', '\\'], "_")).unwrap_or_default();
-        let at = format!("/meshes/{}", group.mesh);
-        let mesh = self.mesh(group, meshes)?;
-        // The ending is for those that name what they make of it like a file.
-        let uri = format!("{}#{at}/{name}.gltf", file_name(&self.file.path));
-        Some(MeshSource::new(uri, self.findings.place(&at), Arc::new(mesh)))
+    /// What shows in looks on the parts of a shape: the index of the look, the number of the part, the material.
+    fn looks(
+        &self,
+        form: &Form,
+        groups: &Groups,
+        numbers: &[Vec<usize>],
+        meshes: Option<&mut Meshes<'_, '_, '_>>,
+    ) -> Vec<(usize, usize, Option<Material>)> {
+        let (mesh, of_parts) = match form {
+            Form::Solid(_, mesh) => (*mesh, &[0][..]),
+            Form::Mesh { mesh, baked, .. } => {
+                let group = mesh.and_then(|mesh| groups.known.get(&(mesh, bits(baked), true)).copied());
+                (*mesh, group.and_then(|group| numbers.get(group)).map_or(&[][..], Vec::as_slice))
+            }
+        };
+        let (Some(drawn), Some(meshes)) = (mesh.and_then(|mesh| self.drawn.get(mesh)), meshes) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (part, number) in of_parts.iter().enumerate() {
+            let Some(primitive) = drawn.primitives.get(*number) else { continue };
+            let has_colors = primitive.colors.is_some();
+            for (look, material) in &primitive.looks {
+                let material = meshes.material(*material, has_colors).filter(|material| !is_default(material, has_colors));
+                found.push((*look, part, material));
+            }
+        }
+        found
     }
 
-    fn mesh(&mut self, group: &Group, meshes: &mut Meshes<'_, '_, '_>) -> Option<urdf_usd_robot::Mesh> {
+    /// The mesh of a group, without the materials that shapes bring, and the number of each part's primitive. None, reported, if it can't
+    /// be read.
+    fn source(&mut self, group: &Group, meshes: &mut Meshes<'_, '_, '_>) -> Option<(MeshSource, Vec<usize>)> {
+        let name = self.drawn.get(group.mesh).map(|drawn| drawn.name.replace(['/', '\\'], "_")).unwrap_or_default();
+        let at = format!("/meshes/{}", group.mesh);
+        let (mesh, numbers) = self.mesh(group, meshes)?;
+        // The ending is for those that name what they make of it like a file.
+        let uri = format!("{}#{at}/{name}.gltf", file_name(&self.file.path));
+        Some((MeshSource::new(uri, self.findings.place(&at), Arc::new(mesh)), numbers))
+    }
+
+    fn mesh(&mut self, group: &Group, meshes: &mut Meshes<'_, '_, '_>) -> Option<(urdf_usd_robot::Mesh, Vec<usize>)> {
         // From glTF's axes to ROS axes, in which what is baked is reckoned.
         let columns = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(axes::to_vector);
         let turn = Matrix3::from_columns(&columns).to_homogeneous();
@@ -306,7 +388,7 @@ impl Maker<'_> {
         let varying = group.varying(self.drawn, None);
         let first = group.members.first().and_then(|member| self.drawn.get(*member));
         let mut known: HashMap<(usize, bool), Option<usize>> = HashMap::new();
-        for (part, number) in mesh.parts.iter_mut().zip(numbers) {
+        for (part, &number) in mesh.parts.iter_mut().zip(&numbers) {
             let own = first.and_then(|first| first.primitives.get(number)).and_then(Primitive::paint);
             let Some(paint) = own.filter(|_| varying.get(number) == Some(&false)) else { continue };
             part.material = *known.entry(paint).or_insert_with(|| {
@@ -315,7 +397,7 @@ impl Maker<'_> {
                 Some(mesh.materials.len() - 1)
             });
         }
-        Some(mesh)
+        Some((mesh, numbers))
     }
 
     fn shape(

@@ -13,6 +13,7 @@
 //! Copies of a mesh at one node (`EXT_mesh_gpu_instancing`) are a shape each. Skins, morphs and animations play no part. This module must not know URDF or the file system: buffers and images in
 //! other files come by way of the mesh reader's [`Files`].
 
+mod cameras;
 pub mod codes;
 mod extras;
 mod findings;
@@ -185,10 +186,12 @@ fn model(
         interfaces: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
+        look_variants: Vec::new(),
         custom: extras::custom(entry, findings),
         place: findings.place(&entry.at),
     };
     robot.lights = lights::read(scene.root, &shapes, findings);
+    robot.sensors = cameras::read(scene.root, &shapes, findings);
     robot.named_poses = poses::read(read, &drafts, &ids, &robot, findings);
     let configurations = read.configurations().into_iter().map(|(name, _)| name.to_owned()).collect();
     let source = read.source().and_then(|read| source(&read, findings));

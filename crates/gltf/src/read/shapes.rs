@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use nalgebra::Vector3;
 
+use super::cameras;
 use super::codes;
 use super::extras;
 use super::findings::Findings;
@@ -63,6 +64,7 @@ pub struct Drafts {
     pub visuals: Vec<Draft>,
     pub collisions: Vec<Draft>,
     pub lights: Vec<lights::Draft>,
+    pub cameras: Vec<cameras::Draft>,
 }
 
 /// What a node is by the lists of the model.
@@ -155,6 +157,7 @@ impl Reader<'_, '_> {
             let children = self.scene.children[node].iter().rev();
             let child = |&child: &usize| (child, placement.then(&self.scene.local[child]), listed, is_hidden);
             open.extend(children.map(child));
+            drafts.cameras.extend(cameras::at_node(&entry, placement.pose).filter(|_| placement.is_finite()));
             drafts.lights.extend(lights::at_node(&entry, placement.pose).filter(|_| placement.is_finite() && !is_hidden));
             if !(extras::is_shape(&entry) || entry.json.get("mesh").is_some()) || !self.taken.insert(node) {
                 continue;

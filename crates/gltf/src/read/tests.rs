@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 
 use super::{Model, Outcome, read};
 use urdf_usd_resolve::{Files, Options, Resolver};
-use urdf_usd_robot::{Geometry, JointKind, Light, LightKind, LinkId, Pose, Robot, kinematics};
+use urdf_usd_robot::{
+    Camera, Channel, Geometry, ImagePlacement, JointKind, Light, LightKind, LinkId, LookVariant, Map, MapRole, Material,
+    MaterialId, Pose, Robot, Sensor, SensorKind, Texture, VisualPart, Wrap, kinematics,
+};
 
 mod corrupted;
 
@@ -295,6 +298,138 @@ fn lights_are_on_the_links_that_hold_their_nodes() {
     // glTF's z is x in ROS axes, and the node looks along its -z.
     assert!(close(spot.origin.translation.vector, [1.0, 0.0, 0.0]));
     assert!(close(spot.origin.rotation * -Vector3::z(), [-1.0, 0.0, 0.0]));
+}
+
+/// A robot with two visuals, as URDF text makes it, and as its glTF makes it again.
+fn there_and_back(change: impl FnOnce(&mut Robot)) -> (Robot, Robot) {
+    let visual = "<visual><geometry><box size='1 1 1'/></geometry></visual>";
+    let urdf = format!("<robot name='r'><link name='a'>{visual}{visual}</link></robot>");
+    let mut robot = urdf_usd_urdf::read(&urdf, None).robot.unwrap();
+    change(&mut robot);
+    let written = crate::write(&robot, &Default::default(), &urdf_usd_store::Store::none()).glb().unwrap();
+    let Outcome { mut models, diagnostics } = read(&written, None, &no_files());
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    (robot, models.remove(0).robot)
+}
+
+fn image(name: &str, opacity: u8) -> Arc<Texture> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let image = image::RgbaImage::from_pixel(4, 4, image::Rgba([9, 200, 30, opacity]));
+    image.write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+    urdf_usd_mesh::made(name.to_owned(), bytes.into_inner(), opacity < 255)
+}
+
+#[test]
+fn materials_come_back_with_where_their_images_lie() {
+    let placement = |n: f32| ImagePlacement {
+        wrap: [Wrap::Mirror, Wrap::Clamp],
+        scale: [2.0, n],
+        rotation: f64::from(n),
+        translation: [0.1, -0.3],
+    };
+    let map = |name: &str, channel, n| Map { placement: placement(n), ..Map::of(image(name, 255), channel) };
+    let metal = Material {
+        base_color_texture: Some(image("color", 255)),
+        base_color_placement: placement(0.5),
+        metallic: 0.5,
+        clearcoat: 0.75,
+        clearcoat_roughness: 0.25,
+        maps: [
+            (MapRole::Roughness, map("rough", Channel::Green, 2.0)),
+            (MapRole::Metallic, map("rough", Channel::Blue, 2.0)),
+            (MapRole::Normal, map("bumps", Channel::Red, 3.0)),
+            (MapRole::Clearcoat, map("coat", Channel::Red, 4.0)),
+            (MapRole::ClearcoatRoughness, map("coat", Channel::Green, 5.0)),
+        ]
+        .into(),
+        ..Material::plain("metal", [1.0; 4])
+    };
+    let leaf = Material {
+        base_color_texture: Some(image("leaf", 100)),
+        base_color_placement: ImagePlacement { wrap: [Wrap::Clamp, Wrap::Repeat], ..ImagePlacement::default() },
+        opacity_threshold: Some(0.25),
+        ior: 1.25,
+        specular: Some([0.5, 0.25, 1.0]),
+        ..Material::plain("leaf", [1.0; 4])
+    };
+    let (robot, again) = there_and_back(|robot| {
+        robot.materials = vec![metal, leaf];
+        (0..2).for_each(|n| robot.links[0].visuals[n].material = Some(MaterialId(n)));
+    });
+    for (a, b) in robot.materials.iter().zip(&again.materials) {
+        // Images are called as they are in the file, and one image is one, whatever it is called.
+        let unnamed = |material: &Material| {
+            let mut material = material.clone();
+            let unnamed = |texture: &Arc<Texture>| Arc::new(Texture { name: String::new(), ..Texture::clone(texture) });
+            material.base_color_texture = material.base_color_texture.as_ref().map(unnamed);
+            material.maps.values_mut().for_each(|map| map.texture = unnamed(&map.texture));
+            material
+        };
+        assert_eq!(unnamed(a), unnamed(b));
+    }
+    assert_eq!(again.materials.len(), 2);
+}
+
+#[test]
+fn looks_come_back() {
+    let (robot, again) = there_and_back(|robot| {
+        let at = |visual| VisualPart { link: LinkId(0), visual, part: 0 };
+        let paint = |name: &str, red| Some(Material::plain(name, [red, 0.5, 0.25, 1.0]));
+        robot.materials.extend(paint("grey", 0.5));
+        robot.links[0].visuals[0].material = Some(MaterialId(0));
+        let textured = Material { base_color_texture: Some(image("wood", 255)), ..Material::plain("wood", [1.0; 4]) };
+        let of = |name: &str, materials: Vec<(usize, Option<Material>)>| LookVariant {
+            name: name.to_owned(),
+            materials: materials.into_iter().map(|(visual, material)| (at(visual), material)).collect(),
+        };
+        robot.look_variants = vec![
+            of("plain", vec![(0, paint("grey", 0.5)), (1, None)]),
+            of("red", vec![(0, paint("red", 1.0)), (1, paint("red", 1.0))]),
+            of("wood", vec![(0, Some(textured))]),
+        ];
+    });
+    assert_eq!(robot.look_variants, again.look_variants);
+    let materials: Vec<_> =
+        again.links[0].visuals.iter().map(|shape| again.material_of(shape, 0).map(|m| m.name.as_str())).collect();
+    assert_eq!(materials, [Some("grey"), None]);
+}
+
+#[test]
+fn cameras_come_back() {
+    let cameras = [
+        Camera { horizontal_fov: 1.25, parallel_width: None, width: 800, height: 600, near: 0.05, far: 30.0 },
+        Camera { horizontal_fov: 1.0, parallel_width: Some(2.5), width: 300, height: 600, near: 0.5, far: 3.0 },
+    ];
+    let (robot, again) = there_and_back(|robot| {
+        robot.sensors = cameras
+            .map(|camera| Sensor {
+                name: "eye".into(),
+                kind: SensorKind::Camera(camera),
+                link: LinkId(0),
+                origin: Pose::from_parts(Vector3::new(1.0, 2.0, 3.0).into(), UnitQuaternion::from_euler_angles(0.1, 0.2, 0.3)),
+                frame: None,
+                frame_name: None,
+                interfaces: Vec::new(),
+                place: Default::default(),
+            })
+            .into();
+    });
+    assert_eq!(again.sensors.len(), 2);
+    for (a, b) in robot.sensors.iter().zip(&again.sensors) {
+        let (SensorKind::Camera(x), SensorKind::Camera(y)) = (a.kind, b.kind) else { panic!("{:?}", b.kind) };
+        assert!((x.horizontal_fov - y.horizontal_fov).abs() < 1e-12);
+        assert_eq!((x.parallel_width, x.width, x.height, x.near, x.far), (y.parallel_width, y.width, y.height, y.near, y.far));
+        assert!((a.origin.to_homogeneous() - b.origin.to_homogeneous()).amax() < 1e-12);
+        assert_eq!((&a.name, a.link), (&b.name, b.link));
+    }
+    let nodes = json!([{"children": [1, 2]}, {"camera": 0}, {"camera": 3}]);
+    let mut document = document(nodes, json!({"name": "r", "links": [{"name": "a", "node": 0}], "joints": []}));
+    document["cameras"] = json!([{"type": "perspective", "perspective": {"yfov": 1, "znear": 0.1}}]);
+    let (robot, codes) = self::robot(&document);
+    assert_eq!((robot.sensors.len(), codes), (1, vec!["gltf-read-camera"]));
+    // glTF's camera looks along -z, which is -x in ROS axes; the model's along its own x, with z up.
+    let origin = robot.sensors[0].origin;
+    assert!(close(origin * Vector3::x(), [-1.0, 0.0, 0.0]) && close(origin * Vector3::z(), [0.0, 0.0, 1.0]));
 }
 
 proptest! {

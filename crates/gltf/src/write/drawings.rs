@@ -13,12 +13,12 @@ use super::options::Options;
 use super::paint::{Ground, Paint};
 use super::surface::{Surface, Wanted};
 use super::{binary, codes, solids, surface, tangents};
-use crate::json::document::{Attributes, Mesh, Primitive};
+use crate::json::document::{Attributes, Mapping, Mappings, Mesh, Primitive, PrimitiveExtensions};
 use crate::json::values::Index;
 use crate::unpainted::UNPAINTED;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_mesh::MAX_PIXELS_TOGETHER;
-use urdf_usd_robot::{self as robot, Geometry, MapRole, Material, Part, Robot, Shape};
+use urdf_usd_robot::{self as robot, Geometry, LinkId, MapRole, Material, Part, Robot, Shape, VisualPart};
 use urdf_usd_store::{self as store, Store};
 use urdf_usd_time_limit::TimeLimit;
 
@@ -58,8 +58,9 @@ pub fn draw(
         Drawings { paint: Paint::new(images(robot, store, &options.limit, diagnostics)), binary, ..Drawings::default() };
     let (known, told) = (HashMap::new(), HashSet::new());
     let mut meshes = Meshes { robot, forms: &forms, stored: &stored, unpainted, known, told, diagnostics };
-    for link in &robot.links {
-        let visuals = link.visuals.iter().map(|shape| meshes.visual(shape, &mut drawings)).collect();
+    for (index, link) in robot.links.iter().enumerate() {
+        let visuals = link.visuals.iter().enumerate();
+        let visuals = visuals.map(|(n, shape)| meshes.visual((LinkId(index), n), shape, &mut drawings)).collect();
         drawings.visuals.push(visuals);
         let collisions = link.collisions.iter().map(|shape| meshes.collision(shape, &mut drawings)).collect();
         drawings.collisions.push(collisions);
@@ -73,7 +74,8 @@ fn images(robot: &Robot, store: &Store, limit: &TimeLimit, diagnostics: &mut Vec
     let mut room = MAX_PIXELS_TOGETHER;
     let mut distinct: HashMap<String, Option<Picture<'_>>> = HashMap::new();
     let mut left_out = 0;
-    for picture in robot.materials.iter().chain(of_meshes).flat_map(|material| Pictures::of(material).all()) {
+    let of_looks = robot.look_variants.iter().flat_map(|look| look.materials.values().flatten());
+    for picture in robot.materials.iter().chain(of_meshes).chain(of_looks).flat_map(|material| Pictures::of(material).all()) {
         if let Entry::Vacant(new) = distinct.entry(picture.key()) {
             // Many may be put together of a few.
             let left = room.checked_sub(picture.pixels());
@@ -139,12 +141,6 @@ impl Form<'_> {
         PackedForm { parts: surfaces.into_par_iter().map(pack).collect(), grid }
     }
 
-    /// The material of part `part` on `shape`: the mesh's own before the robot's.
-    fn material<'a>(&'a self, robot: &'a Robot, shape: &Shape, part: usize) -> Option<&'a Material> {
-        let own = self.mesh.and_then(|mesh| mesh.materials.get(mesh.parts.get(part)?.material?));
-        own.or_else(|| robot.materials.get(shape.material?.0))
-    }
-
     /// Whether the colours of the mesh's corners show where `material` does: where there is no material, or where it says so.
     fn shows_colors(&self, material: Option<&Material>) -> bool {
         self.mesh.is_some_and(|mesh| mesh.colors.is_some()) && material.is_none_or(|material| material.shows_corner_colors)
@@ -182,19 +178,22 @@ struct Forms<'a> {
 impl<'a> Forms<'a> {
     fn of(robot: &'a Robot) -> Self {
         let mut forms = Self::default();
-        for link in &robot.links {
-            for shape in &link.visuals {
+        for (index, link) in robot.links.iter().enumerate() {
+            for (visual, shape) in link.visuals.iter().enumerate() {
                 let Some(form) = forms.add(robot, &shape.geometry).and_then(|index| forms.list.get_mut(index)) else {
                     continue;
                 };
                 for part in 0..form.wanted.len() {
-                    let material = form.material(robot, shape, part);
-                    let uvs = material.is_some_and(Material::has_textures);
-                    let tangents = material.is_some_and(|material| material.maps.contains_key(&MapRole::Normal));
-                    let colors = form.shows_colors(material);
-                    form.wanted[part].uvs |= uvs;
-                    form.wanted[part].tangents |= tangents;
-                    form.wanted[part].colors |= colors;
+                    let at = VisualPart { link: LinkId(index), visual, part };
+                    let of_looks = robot.look_variants.iter().filter_map(|look| look.materials.get(&at).map(Option::as_ref));
+                    for material in of_looks.chain([robot.material_of(shape, part)]) {
+                        let uvs = material.is_some_and(Material::has_textures);
+                        let tangents = material.is_some_and(|material| material.maps.contains_key(&MapRole::Normal));
+                        let colors = form.shows_colors(material);
+                        form.wanted[part].uvs |= uvs;
+                        form.wanted[part].tangents |= tangents;
+                        form.wanted[part].colors |= colors;
+                    }
                 }
             }
             for shape in &link.collisions {
@@ -273,32 +272,58 @@ struct Meshes<'a> {
 }
 
 impl<'a> Meshes<'a> {
-    fn visual(&mut self, shape: &Shape, drawings: &mut Drawings) -> Option<Index> {
+    fn visual(&mut self, (link, visual): (LinkId, usize), shape: &Shape, drawings: &mut Drawings) -> Option<Index> {
         let (index, form) = self.form(shape)?;
-        let (unpainted, of_corners) = (Material::plain("", UNPAINTED), Material::of_corners(""));
+        let robot = self.robot;
         let mut primitives = Vec::new();
         let stored = self.stored.get(index)?;
         for (part, accessors) in stored.parts.iter().enumerate() {
             let Some(accessors) = accessors else { continue };
-            let material = form.material(self.robot, shape, part);
-            let color = accessors.color.filter(|_| form.shows_colors(material));
-            let source = material.unwrap_or(if color.is_some() { &of_corners } else { &unpainted });
-            let has_texture = source.has_textures();
-            if has_texture && accessors.uv.is_none() && self.told.insert(index) {
-                self.diagnostics.push(texture_without_uvs(shape, &form.name, &source.name));
+            let material = robot.material_of(shape, part);
+            let at = VisualPart { link, visual, part };
+            let of_looks: Vec<(usize, Option<&Material>)> = robot
+                .look_variants
+                .iter()
+                .enumerate()
+                .filter_map(|(n, look)| Some((n, look.materials.get(&at)?.as_ref())))
+                .collect();
+            let all = || of_looks.iter().map(|(_, material)| *material).chain([material]);
+            if all().flatten().any(Material::has_textures) && accessors.uv.is_none() && self.told.insert(index) {
+                let textured = all().flatten().find(|material| material.has_textures());
+                let name = textured.map_or("", |material| &material.name);
+                self.diagnostics.push(texture_without_uvs(shape, &form.name, name));
             }
-            let uv = accessors.uv.filter(|_| has_texture);
-            let tangent = accessors.tangent.filter(|_| uv.is_some() && source.maps.contains_key(&MapRole::Normal));
-            let ground = Ground {
-                textured: uv.is_some(),
-                translucent: color.is_some() && accessors.translucent,
-                // The sheets that mesh files are often made of have no inside; solids do.
-                double_sided: form.mesh.is_some(),
+            // One primitive has the attributes that any of its looks needs.
+            let uv = accessors.uv.filter(|_| all().flatten().any(Material::has_textures));
+            let has_normals = |material: &Material| material.maps.contains_key(&MapRole::Normal);
+            let tangent = accessors.tangent.filter(|_| uv.is_some() && all().flatten().any(has_normals));
+            let color = accessors.color.filter(|_| form.shows_colors(material));
+            let mut paint = |material: Option<&Material>| {
+                let ground = Ground {
+                    textured: uv.is_some(),
+                    translucent: color.is_some() && accessors.translucent,
+                    // The sheets that mesh files are often made of have no inside; solids do.
+                    double_sided: form.mesh.is_some(),
+                };
+                let stand_in = || if color.is_some() { Material::of_corners("") } else { Material::plain("", UNPAINTED) };
+                match material {
+                    Some(material) => drawings.paint.material(material, ground, &mut drawings.binary),
+                    None => drawings.paint.material(&stand_in(), ground, &mut drawings.binary),
+                }
             };
             let is_bare = material.is_none() && color.is_none() && self.unpainted == Unpainted::Bare;
-            let material = (!is_bare).then(|| drawings.paint.material(source, ground, &mut drawings.binary));
+            let own = (!is_bare).then(|| paint(material));
+            let mut mappings: Vec<Mapping> = Vec::new();
+            for (look, material) in of_looks {
+                let material = paint(material);
+                match mappings.iter_mut().find(|mapping| mapping.material == material) {
+                    Some(known) => known.variants.push(look),
+                    None => mappings.push(Mapping { material, variants: vec![look] }),
+                }
+            }
             let attributes = Attributes { position: accessors.position, normal: accessors.normal, tangent, uv, color };
-            primitives.push(Primitive { attributes, indices: accessors.indices, material });
+            let extensions = PrimitiveExtensions { variants: Mappings { mappings } };
+            primitives.push(Primitive { attributes, indices: accessors.indices, material: own, extensions });
         }
         self.mesh(primitives, &form.name, stored.grid, drawings)
     }
@@ -338,7 +363,8 @@ impl<'a> Meshes<'a> {
 fn bare(accessors: &SurfaceAccessors, material: Index) -> Primitive {
     let attributes =
         Attributes { position: accessors.position, normal: accessors.normal, tangent: None, uv: None, color: None };
-    Primitive { attributes, indices: accessors.indices, material: Some(material) }
+    let extensions = PrimitiveExtensions::default();
+    Primitive { attributes, indices: accessors.indices, material: Some(material), extensions }
 }
 
 fn texture_without_uvs(shape: &Shape, mesh: &str, material: &str) -> Diagnostic {

@@ -49,6 +49,10 @@ pub struct Pictures<'a> {
     /// Red: occlusion.
     pub occlusion: Option<Picture<'a>>,
     pub emissive: Option<Picture<'a>>,
+    /// Red: how much lacquer.
+    pub clearcoat: Option<Picture<'a>>,
+    /// Green: the roughness of the lacquer.
+    pub clearcoat_roughness: Option<Picture<'a>>,
 }
 
 impl<'a> Pictures<'a> {
@@ -82,12 +86,23 @@ impl<'a> Pictures<'a> {
             (Some(map), _) if fits(map, Channel::Red) => Some(Picture::Plain(&map.texture)),
             (occlusion, _) => Some(Picture::Packed([occlusion, None, None])),
         };
-        Self { base_color, surface, normal: plain(MapRole::Normal), occlusion, emissive: plain(MapRole::Emissive) }
+        let [clearcoat, clearcoat_roughness] =
+            [(MapRole::Clearcoat, Channel::Red), (MapRole::ClearcoatRoughness, Channel::Green)].map(|(role, channel)| {
+                let map = map(role)?;
+                Some(match (fits(map, channel), channel) {
+                    (true, _) => Picture::Plain(&map.texture),
+                    (false, Channel::Red) => Picture::Packed([Some(map), None, None]),
+                    (false, _) => Picture::Packed([None, Some(map), None]),
+                })
+            });
+        let (normal, emissive) = (plain(MapRole::Normal), plain(MapRole::Emissive));
+        Self { base_color, surface, normal, occlusion, emissive, clearcoat, clearcoat_roughness }
     }
 
     /// All that there are.
     pub fn all(self) -> impl Iterator<Item = Picture<'a>> {
-        [self.base_color, self.surface, self.normal, self.occlusion, self.emissive].into_iter().flatten()
+        let lacquer = [self.clearcoat, self.clearcoat_roughness];
+        [self.base_color, self.surface, self.normal, self.occlusion, self.emissive].into_iter().chain(lacquer).flatten()
     }
 }
 

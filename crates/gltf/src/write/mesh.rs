@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::drawings::{self, Unpainted};
 use super::{Options, Written};
-use crate::json::document::{Document, MaterialExtensions, Node, Scene};
+use crate::json::document::{Document, Node, Scene};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{Custom, Geometry, Link, Material, MaterialId, Mesh, MeshId, MeshSource, Pose, Robot, Shape, Tree};
 use urdf_usd_store::Store;
@@ -28,20 +28,15 @@ pub fn write_mesh(
     let mut diagnostics = Vec::new();
     let drawings = drawings::draw(&robot, (&Options::default(), Unpainted::Bare), store, &mut diagnostics);
     let shown = drawings.visuals.into_iter().flatten().flatten().next();
-    let says =
-        |what: fn(&MaterialExtensions) -> bool| drawings.paint.materials.iter().any(|material| what(&material.extensions));
-    let used = [
-        says(|extensions| extensions.emissive_strength.is_some()).then_some("KHR_materials_emissive_strength"),
-        says(|extensions| extensions.ior.is_some()).then_some("KHR_materials_ior"),
-    ];
     let document = Document {
-        extensions_used: used.into_iter().flatten().collect(),
+        extensions_used: drawings.paint.extensions().collect(),
         scenes: vec![Scene { name: name.to_owned(), nodes: vec![0] }],
         nodes: vec![Node { name: name.to_owned(), mesh: shown, ..Node::default() }],
         meshes: drawings.meshes,
         materials: drawings.paint.materials,
         textures: drawings.paint.textures,
         images: drawings.paint.images,
+        samplers: drawings.paint.samplers,
         buffers: drawings.binary.buffers(),
         accessors: drawings.binary.accessors,
         buffer_views: drawings.binary.views,
@@ -97,6 +92,7 @@ fn robot_of(name: &str, mesh: Mesh, material: Option<Material>, place: &Place) -
         interfaces: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
+        look_variants: Vec::new(),
         custom: Custom::default(),
         place: place.clone(),
     }

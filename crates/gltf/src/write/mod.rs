@@ -5,6 +5,7 @@
 
 mod animation;
 mod binary;
+mod cameras;
 pub mod codes;
 mod compact;
 mod drawings;
@@ -32,7 +33,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use self::drawings::Unpainted;
 use crate::glb;
-use crate::json::document::{Document, MaterialExtensions, RootExtensions, Scene};
+use crate::json::document::{Document, RootExtensions, Scene, Variant, Variants};
 use crate::json::kinematics::Kinematics;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::Robot;
@@ -86,14 +87,13 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
     let mut nodes = nodes::build(robot, &mut drawings, physics);
     let (shapes, rigid_bodies) = if physics { physics::add(robot, options.base, &mut nodes) } else { Default::default() };
     let lights = lights::add(robot, &mut nodes);
+    let cameras = cameras::add(robot, &mut nodes);
     let model = model::build(robot, &nodes, options, &mut diagnostics);
     let animations = if animations { animation::previews(&model.joints, &mut drawings.binary) } else { Vec::new() };
     let has = |name, is_used: bool| is_used.then_some(name);
     let is_physical = nodes.list.iter().any(|node| !node.extensions.rigid_body.is_empty());
     let is_quantized = drawings.grids.iter().any(Option::is_some);
     let is_compressed = drawings.binary.views.iter().any(|view| view.extensions.is_some());
-    let says =
-        |what: fn(&MaterialExtensions) -> bool| drawings.paint.materials.iter().any(|material| what(&material.extensions));
     let has_instances = nodes.list.iter().any(|node| node.extensions.instances.is_some());
     let needed = [
         has("EXT_meshopt_compression", is_compressed),
@@ -106,23 +106,27 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
         has(crate::lights::NAME, !lights.is_empty()),
         has("KHR_implicit_shapes", !shapes.is_empty()),
         has("KHR_physics_rigid_bodies", is_physical),
-        has("KHR_materials_emissive_strength", says(|extensions| extensions.emissive_strength.is_some())),
-        has("KHR_materials_ior", says(|extensions| extensions.ior.is_some())),
+        has("KHR_materials_variants", !robot.look_variants.is_empty()),
     ];
+    let variants = robot.look_variants.iter().map(|look| Variant { name: look.name.clone() }).collect();
+    let variants = Variants { variants };
+    let of_materials: Vec<&str> = drawings.paint.extensions().collect();
     let document = Document {
-        extensions_used: used.into_iter().chain(needed).flatten().collect(),
+        extensions_used: used.into_iter().flatten().chain(of_materials).chain(needed.into_iter().flatten()).collect(),
         extensions_required: needed.into_iter().flatten().collect(),
         scenes: vec![Scene { name: robot.name.clone(), nodes: vec![nodes.root] }],
         nodes: nodes.list,
         animations,
+        cameras,
         meshes: drawings.meshes,
         materials: drawings.paint.materials,
         textures: drawings.paint.textures,
         images: drawings.paint.images,
+        samplers: drawings.paint.samplers,
         buffers: drawings.binary.buffers(),
         accessors: drawings.binary.accessors,
         buffer_views: drawings.binary.views,
-        extensions: RootExtensions { kinematics: Kinematics { models: vec![model] }, shapes, rigid_bodies, lights },
+        extensions: RootExtensions { kinematics: Kinematics { models: vec![model] }, shapes, rigid_bodies, lights, variants },
         ..Document::default()
     };
     Written { document, binary: drawings.binary.bytes, diagnostics }

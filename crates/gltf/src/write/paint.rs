@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use super::binary::{Binary, Content};
 use super::images::{Made, Picture, Pictures};
 use crate::json::document::{
-    AlphaMode, EmissiveStrength, Image, Ior, Material, MaterialExtensions, MetallicRoughness, NormalReference,
-    OcclusionReference, Texture, TextureReference,
+    AlphaMode, Clearcoat, EmissiveStrength, Image, Ior, Material, MaterialExtensions, MetallicRoughness, NormalReference,
+    OcclusionReference, Sampling, Specular, Texture, TextureExtensions, TextureReference, TextureTransform,
 };
-use crate::json::values::Index;
-use urdf_usd_robot::{self as robot, MapRole, PLAIN_IOR};
+use crate::json::values::{Index, position_or_push};
+use urdf_usd_robot::{self as robot, ImagePlacement, MapRole, PLAIN_IOR, Wrap, decimal};
 use urdf_usd_store::Store;
 
 /// What of a material depends on the surface that shows it.
@@ -29,9 +29,11 @@ pub struct Paint {
     pub materials: Vec<Material>,
     pub textures: Vec<Texture>,
     pub images: Vec<Image>,
+    pub samplers: Vec<Sampling>,
     materials_known: HashMap<String, Index>,
     /// By the keys of their pictures; `None` if one can't be had.
-    textures_known: HashMap<String, Option<Index>>,
+    images_known: HashMap<String, Option<Index>>,
+    has_transforms: bool,
     made: HashMap<String, Option<Made>>,
 }
 
@@ -44,12 +46,19 @@ impl Paint {
     /// The material that shows `source` on `ground`, new if there is none yet. The ground's own colours multiply all it shows.
     pub fn material(&mut self, source: &robot::Material, ground: Ground, binary: &mut Binary) -> Index {
         let pictures = if ground.textured { Pictures::of(source) } else { Pictures::default() };
-        let mut texture = |picture: &Option<Picture<'_>>| self.texture(picture.as_ref()?, binary);
-        let base_color = texture(&pictures.base_color);
-        let surface = texture(&pictures.surface);
-        let normal = texture(&pictures.normal);
-        let occlusion = texture(&pictures.occlusion);
-        let emissive = texture(&pictures.emissive);
+        let placement = |role| source.maps.get(&role).map(|map| map.placement).unwrap_or_default();
+        let mut texture = |picture: &Option<Picture<'_>>, placement| self.texture(picture.as_ref()?, placement, binary);
+        let has = |role| source.maps.contains_key(&role);
+        let of_color =
+            if source.base_color_texture.is_some() { source.base_color_placement } else { placement(MapRole::Opacity) };
+        let base_color = texture(&pictures.base_color, of_color);
+        let of_surface = if has(MapRole::Roughness) { MapRole::Roughness } else { MapRole::Metallic };
+        let surface = texture(&pictures.surface, placement(of_surface));
+        let normal = texture(&pictures.normal, placement(MapRole::Normal));
+        let occlusion = texture(&pictures.occlusion, placement(MapRole::Occlusion));
+        let emissive = texture(&pictures.emissive, placement(MapRole::Emissive));
+        let clearcoat = texture(&pictures.clearcoat, placement(MapRole::Clearcoat));
+        let clearcoat_roughness = texture(&pictures.clearcoat_roughness, placement(MapRole::ClearcoatRoughness));
         let color = match base_color {
             // The factor multiplies the image, and the source's colour only stands in for it; its opacity counts beside the image's.
             Some(_) => [1.0, 1.0, 1.0, source.base_color[3]],
@@ -57,33 +66,37 @@ impl Paint {
         }
         .map(share);
         let has_alpha = pictures.base_color.as_ref().is_some_and(Picture::has_alpha);
-        let alpha_mode = match base_color {
-            _ if color[3] < 1.0 || ground.translucent => Some(AlphaMode::Blend),
-            // Images with alpha are mostly cut-outs; blending them would draw surfaces in the wrong order.
-            Some(_) if has_alpha => Some(AlphaMode::Mask),
-            _ => None,
-        };
-        let reference = |index: Index| TextureReference { index };
+        let is_translucent = color[3] < 1.0 || ground.translucent || (base_color.is_some() && has_alpha);
+        let cutoff = source.opacity_threshold.filter(|_| is_translucent);
+        let alpha_mode = is_translucent.then_some(if cutoff.is_some() { AlphaMode::Mask } else { AlphaMode::Blend });
         let strength = |role| source.maps.get(&role).map(|map| map.strength).filter(|strength| *strength != 1.0);
         let (emissive_factor, emissive_strength) = radiance(source.emissive);
         let material = Material {
             name: source.name.clone(),
             pbr_metallic_roughness: MetallicRoughness {
                 base_color_factor: color,
-                base_color_texture: base_color.map(reference),
+                base_color_texture: base_color,
                 metallic_factor: share(source.metallic),
                 roughness_factor: share(source.roughness),
-                metallic_roughness_texture: surface.map(reference),
+                metallic_roughness_texture: surface,
             },
-            normal_texture: normal.map(|index| NormalReference { index, scale: strength(MapRole::Normal) }),
-            occlusion_texture: occlusion.map(|index| OcclusionReference { index, strength: strength(MapRole::Occlusion) }),
-            emissive_texture: emissive.map(reference),
+            normal_texture: normal.map(|texture| NormalReference { texture, scale: strength(MapRole::Normal) }),
+            occlusion_texture: occlusion.map(|texture| OcclusionReference { texture, strength: strength(MapRole::Occlusion) }),
+            emissive_texture: emissive,
             emissive_factor: Some(emissive_factor).filter(|factor| *factor != [0.0; 3]),
             alpha_mode,
+            alpha_cutoff: cutoff.filter(|cutoff| *cutoff != 0.5),
             double_sided: ground.double_sided,
             extensions: MaterialExtensions {
+                clearcoat: (source.clearcoat > 0.0).then(|| Clearcoat {
+                    clearcoat_factor: share(source.clearcoat),
+                    clearcoat_texture: clearcoat,
+                    clearcoat_roughness_factor: share(source.clearcoat_roughness),
+                    clearcoat_roughness_texture: clearcoat_roughness,
+                }),
                 emissive_strength,
                 ior: (source.ior != PLAIN_IOR).then_some(Ior { ior: source.ior }),
+                specular: source.specular.map(|mirrored| relative(mirrored, source.ior)),
             },
         };
         self.add(material)
@@ -106,6 +119,7 @@ impl Paint {
             emissive_texture: None,
             emissive_factor: None,
             alpha_mode: Some(AlphaMode::Mask),
+            alpha_cutoff: None,
             double_sided: false,
             extensions: MaterialExtensions::default(),
         })
@@ -119,10 +133,42 @@ impl Paint {
         })
     }
 
-    /// The texture that shows `picture`; `None` if that can't be had.
-    fn texture(&mut self, picture: &Picture<'_>, binary: &mut Binary) -> Option<Index> {
+    /// The extensions that the materials use.
+    pub fn extensions(&self) -> impl Iterator<Item = &'static str> {
+        let says = |what: fn(&MaterialExtensions) -> bool| self.materials.iter().any(|material| what(&material.extensions));
+        let used = [
+            ("KHR_materials_clearcoat", says(|extensions| extensions.clearcoat.is_some())),
+            ("KHR_materials_emissive_strength", says(|extensions| extensions.emissive_strength.is_some())),
+            ("KHR_materials_ior", says(|extensions| extensions.ior.is_some())),
+            ("KHR_materials_specular", says(|extensions| extensions.specular.is_some())),
+            ("KHR_texture_transform", self.has_transforms),
+        ];
+        used.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name)
+    }
+
+    /// The texture that shows `picture` where `placement` says; `None` if that can't be had.
+    fn texture(&mut self, picture: &Picture<'_>, placement: ImagePlacement, binary: &mut Binary) -> Option<TextureReference> {
+        let texture = Texture { sampler: self.sampler(placement.wrap), source: self.image(picture, binary)? };
+        let index = position_or_push(&mut self.textures, texture);
+        let transform = placement.is_moved().then(|| transform(&placement));
+        self.has_transforms |= transform.is_some();
+        Some(TextureReference { index, extensions: TextureExtensions { transform } })
+    }
+
+    fn sampler(&mut self, wrap: [Wrap; 2]) -> Option<Index> {
+        let [wrap_s, wrap_t] = wrap.map(|wrap| match wrap {
+            Wrap::Repeat => None,
+            Wrap::Mirror => Some(MIRRORED_REPEAT),
+            Wrap::Clamp => Some(CLAMP_TO_EDGE),
+        });
+        let sampling = Sampling { wrap_s, wrap_t };
+        (wrap_s.is_some() || wrap_t.is_some()).then(|| position_or_push(&mut self.samplers, sampling))
+    }
+
+    /// The image of `picture`; `None` if that can't be had.
+    fn image(&mut self, picture: &Picture<'_>, binary: &mut Binary) -> Option<Index> {
         let key = picture.key();
-        if let Some(known) = self.textures_known.get(&key) {
+        if let Some(known) = self.images_known.get(&key) {
             return *known;
         }
         // A picture that nobody made ready is made as it is.
@@ -133,12 +179,37 @@ impl Paint {
         let index = made.map(|Made { texture, content }| {
             let buffer_view = binary.view(&content, None);
             self.images.push(Image { name: texture.name.clone(), mime_type: texture.format.mime(), buffer_view });
-            self.textures.push(Texture { source: self.images.len() - 1 });
-            self.textures.len() - 1
+            self.images.len() - 1
         });
-        self.textures_known.insert(key, index);
+        self.images_known.insert(key, index);
         index
     }
+}
+
+/// Numbers of OpenGL for how an image goes on beyond its edges.
+const CLAMP_TO_EDGE: u32 = 33071;
+const MIRRORED_REPEAT: u32 = 33648;
+
+/// A placement on coordinates whose v runs downwards. The offset has as few digits as lead back to the same translation.
+fn transform(placement: &ImagePlacement) -> TextureTransform {
+    let (sin, cos) = placement.rotation.sin_cos();
+    let height = f64::from(placement.scale[1]);
+    let [x, y] = placement.translation;
+    let offset = [
+        decimal::shortest(f64::from(x) - sin * height, |offset| (offset + sin * height) as f32 == x),
+        decimal::shortest(1.0 - f64::from(y) - cos * height, |offset| (1.0 - offset - cos * height) as f32 == y),
+    ];
+    TextureTransform { offset: offset.map(|part| part + 0.0), rotation: placement.rotation, scale: placement.scale }
+}
+
+/// What mirrors as much as `mirrored`, relative to what the index of refraction says.
+fn relative(mirrored: [f32; 3], ior: f32) -> Specular {
+    let reflectance = f64::from(robot::Material::reflectance(ior));
+    let factor = |part: f32| {
+        let factor = if reflectance > 0.0 { f64::from(part) / reflectance } else { 0.0 };
+        decimal::shortest(factor, |factor| (factor * reflectance) as f32 == part) as f32
+    };
+    Specular { specular_color_factor: mirrored.map(factor) }
 }
 
 /// Emitted light as a factor up to one, and what that is multiplied with if it is not enough: a power of two, so that nothing is rounded.
@@ -183,14 +254,65 @@ mod tests {
         wood.base_color_texture = Some(texture(false));
         let mut leaf = wood.clone();
         leaf.base_color_texture = Some(texture(true));
-        for source in [&glass, &wood, &leaf, &wood, &glass] {
+        let mut blended = leaf.clone();
+        blended.name = "haze".into();
+        leaf.cut_out();
+        for source in [&glass, &wood, &leaf, &wood, &glass, &blended] {
             paint.material(source, Ground { textured: true, ..Ground::default() }, &mut binary);
         }
         let modes: Vec<_> = paint.materials.iter().map(|m| m.alpha_mode).collect();
-        assert_eq!(modes, [Some(AlphaMode::Blend), None, Some(AlphaMode::Mask)]);
+        assert_eq!(modes, [Some(AlphaMode::Blend), None, Some(AlphaMode::Mask), Some(AlphaMode::Blend)]);
+        assert_eq!(paint.materials[2].alpha_cutoff, None, "one half");
         assert_eq!(paint.materials[0].pbr_metallic_roughness.base_color_factor, [0.5, 1.0, 0.0, 0.25]);
         assert_eq!(paint.materials[1].pbr_metallic_roughness.base_color_factor, [1.0; 4]);
         assert_eq!((paint.images.len(), binary.views.len()), (2, 1), "one view for equal bytes");
+    }
+
+    #[test]
+    fn an_image_that_lies_elsewhere_is_one_image_with_a_sampler_and_a_transform() {
+        let (mut paint, mut binary) = (Paint::default(), Binary::default());
+        let mut wood = robot::Material::plain("wood", [1.0; 4]);
+        wood.base_color_texture = Some(texture(false));
+        let ground = Ground { textured: true, ..Ground::default() };
+        paint.material(&wood, ground, &mut binary);
+        wood.base_color_placement = ImagePlacement {
+            wrap: [Wrap::Mirror, Wrap::Repeat],
+            scale: [2.0, 3.0],
+            rotation: std::f64::consts::FRAC_PI_2,
+            translation: [0.1, 0.25],
+        };
+        let index = paint.material(&wood, ground, &mut binary);
+        assert_eq!((paint.images.len(), paint.textures.len(), paint.samplers.len()), (1, 2, 1));
+        assert_eq!(paint.samplers[0], Sampling { wrap_s: Some(MIRRORED_REPEAT), wrap_t: None });
+        let reference = paint.materials[index].pbr_metallic_roughness.base_color_texture.clone().unwrap();
+        let TextureTransform { offset, rotation, scale } = reference.extensions.transform.unwrap();
+        assert_eq!(scale, [2.0, 3.0]);
+        // The same point of the image, from coordinates that run upwards and from those that run downwards.
+        for [u, v] in [[0.0_f32, 0.0], [1.0, 0.0], [0.25, 0.75]] {
+            let [s, t] = wood.base_color_placement.apply([u, v]);
+            let (sin, cos) = rotation.sin_cos();
+            let (x, y) = (f64::from(u) * 2.0, f64::from(1.0 - v) * 3.0);
+            let found = [cos * x + sin * y + offset[0], cos * y - sin * x + offset[1]];
+            assert!((found[0] - f64::from(s)).abs() < 1e-6 && (1.0 - found[1] - f64::from(t)).abs() < 1e-6, "{found:?}");
+        }
+        assert_eq!(paint.extensions().collect::<Vec<_>>(), ["KHR_texture_transform"]);
+    }
+
+    #[test]
+    fn a_specular_colour_is_relative_to_the_index_of_refraction() {
+        let (mut paint, mut binary) = (Paint::default(), Binary::default());
+        let source = robot::Material { specular: Some([0.04, 0.5, 1.0]), ..robot::Material::plain("lacquer", [0.5; 4]) };
+        let source = robot::Material { clearcoat: 0.5, clearcoat_roughness: 0.25, ..source };
+        let index = paint.material(&source, Ground::default(), &mut binary);
+        let MaterialExtensions { clearcoat, specular, .. } = &paint.materials[index].extensions;
+        let factor = specular.as_ref().unwrap().specular_color_factor;
+        assert!(
+            factor.iter().zip([1.0, 12.5, 25.0]).all(|(factor, wanted)| (factor / wanted - 1.0).abs() < 1e-6),
+            "{factor:?}"
+        );
+        let clearcoat = clearcoat.as_ref().unwrap();
+        assert_eq!((clearcoat.clearcoat_factor, clearcoat.clearcoat_roughness_factor), (0.5, 0.25));
+        assert_eq!(paint.extensions().collect::<Vec<_>>(), ["KHR_materials_clearcoat", "KHR_materials_specular"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::json::physics::{
     Attachment, Ball, Collider, ColliderGeometry, CollisionFilter, Cuboid, Motion, PhysicsJoint, PhysicsLimit, PhysicsMaterial,
     RigidBodies, Round, Shape, Shapes,
 };
-use crate::json::values::Index;
+use crate::json::values::{Index, position_or_push};
 use urdf_usd_robot::{Base, Contact, Geometry, Joint, JointKind, Link, LinkId, Mass, Pose, Robot, Role, Roles};
 
 /// Adds to `nodes` what the robot is to an engine, and returns what belongs to the document's root. `base`: whether it is held.
@@ -227,12 +227,4 @@ fn along(axis: [f64; 3]) -> Option<[f64; 4]> {
 fn shows_mesh(nodes: &[Node], node: Index) -> bool {
     let shows = |node: Index| nodes.get(node).is_some_and(|node| node.mesh.is_some());
     shows(node) || nodes.get(node).is_some_and(|node| node.children.iter().any(|&child| shows(child)))
-}
-
-/// Where `item` is in `list`, at its end if it was not there.
-fn position_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> Index {
-    list.iter().position(|known| *known == item).unwrap_or_else(|| {
-        list.push(item);
-        list.len() - 1
-    })
 }

@@ -99,6 +99,7 @@ impl<'a> Look<'a> {
             maps::add(&mut material, MapRole::Opacity, map, laid.fits(texcoord), reader.source);
         }
         scope.add_normals(reader, &mut material, &mut laid);
+        material.cut_out();
         scope.report_others(reader, shader, image.as_ref());
         Some(Self { material: reader.assembly.material(material), texcoord: laid.into_inner().flatten() })
     }

@@ -12,7 +12,7 @@ use crate::assembly::NONE;
 use crate::maps::{self, Laid};
 use crate::texture::{self, Values};
 use crate::{Error, MAX_IOR, codes, stem};
-use urdf_usd_robot::{Channel, Map, MapRole, Material, PLAIN_IOR, Texture};
+use urdf_usd_robot::{Channel, ImagePlacement, Map, MapRole, Material, PLAIN_IOR, Texture, Wrap};
 
 /// Extensions with images in formats that are not read, the formats, and the command of glTF Transform that makes PNG of them.
 const FOREIGN_IMAGES: &[(&str, &str, Option<&str>)] = &[
@@ -25,7 +25,14 @@ const TRANSFORM: &str = "KHR_texture_transform";
 const SPECULAR_GLOSSINESS: &str = "KHR_materials_pbrSpecularGlossiness";
 
 /// Extensions of materials that are read, or that say nothing but how a material is made.
-const READ: &[&str] = &["KHR_materials_emissive_strength", "KHR_materials_ior", "KHR_materials_unlit", SPECULAR_GLOSSINESS];
+const READ: &[&str] = &[
+    "KHR_materials_clearcoat",
+    "KHR_materials_emissive_strength",
+    "KHR_materials_ior",
+    "KHR_materials_specular",
+    "KHR_materials_unlit",
+    SPECULAR_GLOSSINESS,
+];
 
 /// A material as it is used.
 pub(super) struct Look {
@@ -34,9 +41,10 @@ pub(super) struct Look {
     plain: Option<u32>,
     colored: Option<u32>,
     opacity: Opacity,
-    /// The `TEXCOORD_n` that its texture uses, and how it lies.
+    /// The `TEXCOORD_n` that its textures use.
     pub texcoord: u32,
-    pub placement: Option<Placement>,
+    /// Where its textures lie on them, if the material does not say so itself.
+    pub placement: ImagePlacement,
 }
 
 impl Look {
@@ -82,14 +90,6 @@ impl Opacity {
     }
 }
 
-/// KHR_texture_transform.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Placement {
-    offset: [f32; 2],
-    rotation: f32,
-    scale: [f32; 2],
-}
-
 impl<'a> Reader<'a, '_, '_> {
     /// The material of a primitive, read once: an index into `looks`.
     pub(super) fn look(&mut self, index: Option<Index<json::Material>>) -> Option<usize> {
@@ -118,7 +118,7 @@ impl<'a> Reader<'a, '_, '_> {
         if look.opacity == Opacity::Opaque {
             colors.iter_mut().for_each(|color| color[3] = 1.0);
         }
-        if colors.is_empty() || (!self.keeps_white && colors.iter().all(|color| *color == [1.0; 4])) {
+        if colors.is_empty() || (!self.is_kept && colors.iter().all(|color| *color == [1.0; 4])) {
             let material = look.shown(false);
             return (*look.plain.get_or_insert_with(|| self.assembly.material(material)), Vec::new());
         }
@@ -135,22 +135,22 @@ impl<'a> Reader<'a, '_, '_> {
         let pbr = &material.pbr_metallic_roughness;
         let extension = |name: &str| material.extensions.as_ref().and_then(|e| e.others.get(name));
         let mut factor = pbr.base_color_factor.0;
-        let mut info = pbr.base_color_texture.as_ref().map(TextureInfo::of);
+        let mut info = pbr.base_color_texture.as_ref().map(|info| self.info(info));
         let (mut metallic, mut roughness) = (pbr.metallic_factor.0, pbr.roughness_factor.0);
         let mut maps = Vec::new();
         let mut simplified = Vec::new();
         // The older model of materials, which takes precedence where it is given.
         if let Some(old) = extension(SPECULAR_GLOSSINESS) {
             factor = numbers(old.get("diffuseFactor")).unwrap_or([1.0; 4]);
-            info = old.get("diffuseTexture").and_then(TextureInfo::of_json).or(info);
+            info = old.get("diffuseTexture").and_then(|info| self.info_of_json(info)).or(info);
             metallic = 0.0;
             roughness = 1.0 - old.get("glossinessFactor").and_then(Value::as_f64).unwrap_or(1.0) as f32;
             if old.get("specularGlossinessTexture").is_some() {
                 simplified.push("has an image of its specular colour and gloss, which no output has a place for".to_owned());
             }
         } else if let Some(of_both) = &pbr.metallic_roughness_texture {
-            maps.push((MapRole::Metallic, TextureInfo::of(of_both), Channel::Blue, 1.0));
-            maps.push((MapRole::Roughness, TextureInfo::of(of_both), Channel::Green, 1.0));
+            maps.push((MapRole::Metallic, self.info(of_both), Channel::Blue, 1.0));
+            maps.push((MapRole::Roughness, self.info(of_both), Channel::Green, 1.0));
         }
         let unlit = extension("KHR_materials_unlit").is_some();
         if unlit {
@@ -163,6 +163,7 @@ impl<'a> Reader<'a, '_, '_> {
         }
         let factor = factor.map(|x| unit(x, 1.0));
         let image = info.as_ref().and_then(|info| self.image(info.index));
+        let has_image = image.is_some();
         if image.is_some() && factor[..3] != [1.0; 3] {
             simplified.push("multiplies its texture with a colour".to_owned());
         }
@@ -171,13 +172,30 @@ impl<'a> Reader<'a, '_, '_> {
         let emissive =
             emissive.map(|x| x * strength.unwrap_or(1.0) as f32).map(|x| if x.is_finite() { x.max(0.0) } else { 0.0 });
         if let Some(of_normals) = &material.normal_texture {
-            maps.push((MapRole::Normal, TextureInfo::of_normals(of_normals), Channel::Red, of_normals.scale));
+            let info =
+                self.info_of((of_normals.index, of_normals.tex_coord), of_normals.extensions.as_ref().map(|e| &e.others));
+            maps.push((MapRole::Normal, info, Channel::Red, of_normals.scale));
         }
         if let Some(of_occlusion) = &material.occlusion_texture {
             let strength = unit(of_occlusion.strength.0, 1.0);
-            maps.push((MapRole::Occlusion, TextureInfo::of_occlusion(of_occlusion), Channel::Red, strength));
+            let extensions = of_occlusion.extensions.as_ref().map(|e| &e.others);
+            let info = self.info_of((of_occlusion.index, of_occlusion.tex_coord), extensions);
+            maps.push((MapRole::Occlusion, info, Channel::Red, strength));
         }
-        maps.extend(material.emissive_texture.as_ref().map(|of| (MapRole::Emissive, TextureInfo::of(of), Channel::Red, 1.0)));
+        maps.extend(material.emissive_texture.as_ref().map(|of| (MapRole::Emissive, self.info(of), Channel::Red, 1.0)));
+        let lacquer = extension("KHR_materials_clearcoat");
+        let of_lacquer = |factor: &str| lacquer.and_then(|e| e.get(factor)?.as_f64()).unwrap_or(0.0) as f32;
+        let (clearcoat, clearcoat_roughness) = (of_lacquer("clearcoatFactor"), of_lacquer("clearcoatRoughnessFactor"));
+        for (role, texture, channel) in [
+            (MapRole::Clearcoat, "clearcoatTexture", Channel::Red),
+            (MapRole::ClearcoatRoughness, "clearcoatRoughnessTexture", Channel::Green),
+        ] {
+            let info = lacquer.and_then(|e| e.get(texture)).and_then(|info| self.info_of_json(info));
+            maps.extend(info.map(|info| (role, info, channel, 1.0)));
+        }
+        if lacquer.is_some_and(|e| e.get("clearcoatNormalTexture").is_some()) {
+            simplified.push("has an image of its clear coat's normals, which no output has a place for".to_owned());
+        }
         let ior = extension("KHR_materials_ior").and_then(|e| e.get("ior")?.as_f64()).unwrap_or(f64::from(PLAIN_IOR));
         if !(1.0..=MAX_IOR).contains(&ior) {
             simplified.push(format!("has an index of refraction of {ior}, which no surface has"));
@@ -187,6 +205,15 @@ impl<'a> Reader<'a, '_, '_> {
         if !unknown.is_empty() {
             simplified.push(format!("says more by extensions that no output has a place for: {}", unknown.join(", ")));
         }
+        let ior = if (1.0..=MAX_IOR).contains(&ior) { ior as f32 } else { PLAIN_IOR };
+        let specular = extension("KHR_materials_specular").and_then(|says| specular(says, ior, &mut simplified));
+        let specular = specular.filter(|_| {
+            let is_metal = metallic > 0.0;
+            if is_metal {
+                simplified.push("is a metal with a specular colour, which no output has a place for".to_owned());
+            }
+            !is_metal
+        });
         for what in simplified {
             self.source.report(&codes::SIMPLIFIED, format!("the material `{name}` {what}"), "");
         }
@@ -196,10 +223,24 @@ impl<'a> Reader<'a, '_, '_> {
         result.metallic = unit(metallic, 1.0);
         result.roughness = unit(roughness, 1.0);
         result.emissive = emissive;
-        if (1.0..=MAX_IOR).contains(&ior) {
-            result.ior = ior as f32;
+        (result.ior, result.specular) = (ior, specular);
+        result.clearcoat = unit(clearcoat, 0.0);
+        if result.clearcoat > 0.0 {
+            result.clearcoat_roughness = unit(clearcoat_roughness, 0.0);
         }
-        let mut laid = Laid::new(info.map(TextureInfo::lies));
+        if let Opacity::Mask(cutoff) = opacity
+            && has_image
+        {
+            result.opacity_threshold = Some(unit(cutoff, 0.5));
+        }
+        result.base_color_placement = info.as_ref().map(|info| info.placement).unwrap_or_default();
+        // Where placements go into the texture coordinates there is one of them.
+        let is_kept = self.is_kept;
+        let lies = |info: &TextureInfo| {
+            let place = if is_kept { ImagePlacement::default() } else { info.placement };
+            (info.texcoord, ImagePlacement { wrap: Default::default(), ..place })
+        };
+        let mut laid = Laid::new(info.as_ref().map(lies));
         for (role, info, channel, strength) in maps.into_iter().filter(|_| !unlit) {
             let Some(image) = self.image(info.index) else { continue };
             let map = match role {
@@ -208,9 +249,17 @@ impl<'a> Reader<'a, '_, '_> {
             };
             let Some(map) = map else { continue };
             let strength = if strength.is_finite() { strength } else { 1.0 };
-            maps::add(&mut result, role, Map { strength, ..map }, laid.fits(info.lies()), self.source);
+            let map = Map { strength, placement: info.placement, ..map };
+            maps::add(&mut result, role, map, laid.fits(lies(&info)), self.source);
         }
         let (texcoord, placement) = laid.into_inner().unwrap_or_default();
+        if !is_kept {
+            let in_coordinates = |placement: &mut ImagePlacement| {
+                *placement = ImagePlacement { wrap: placement.wrap, ..ImagePlacement::default() };
+            };
+            in_coordinates(&mut result.base_color_placement);
+            result.maps.values_mut().for_each(|map| in_coordinates(&mut map.placement));
+        }
         Look { material: result, plain: None, colored: None, opacity, texcoord, placement }
     }
 
@@ -269,65 +318,84 @@ impl<'a> Reader<'a, '_, '_> {
 /// What a material says about a texture.
 struct TextureInfo {
     index: usize,
+    /// The `TEXCOORD_n` that it uses.
     texcoord: u32,
-    placement: Option<Placement>,
+    placement: ImagePlacement,
 }
 
-impl TextureInfo {
-    fn of(info: &json::texture::Info) -> Self {
-        let transform = info.extensions.as_ref().and_then(|e| e.others.get(TRANSFORM));
-        Self { index: info.index.value(), texcoord: info.tex_coord, placement: None }.placed(transform)
+/// The extensions of something, by their names.
+type Extensions = serde_json::Map<String, Value>;
+
+impl Reader<'_, '_, '_> {
+    fn info(&self, info: &json::texture::Info) -> TextureInfo {
+        self.info_of((info.index, info.tex_coord), info.extensions.as_ref().map(|e| &e.others))
     }
 
-    fn of_normals(info: &json::material::NormalTexture) -> Self {
-        let transform = info.extensions.as_ref().and_then(|e| e.others.get(TRANSFORM));
-        Self { index: info.index.value(), texcoord: info.tex_coord, placement: None }.placed(transform)
+    fn info_of(&self, (index, texcoord): (Index<json::Texture>, u32), extensions: Option<&Extensions>) -> TextureInfo {
+        self.placed(index.value(), texcoord, extensions.and_then(|e| e.get(TRANSFORM)))
     }
 
-    fn of_occlusion(info: &json::material::OcclusionTexture) -> Self {
-        let transform = info.extensions.as_ref().and_then(|e| e.others.get(TRANSFORM));
-        Self { index: info.index.value(), texcoord: info.tex_coord, placement: None }.placed(transform)
-    }
-
-    /// The `TEXCOORD_n` that it uses, and how it lies.
-    fn lies(self) -> (u32, Option<Placement>) {
-        (self.texcoord, self.placement)
-    }
-
-    fn of_json(info: &Value) -> Option<Self> {
+    fn info_of_json(&self, info: &Value) -> Option<TextureInfo> {
         let index = usize::try_from(info.get("index")?.as_u64()?).ok()?;
-        let texcoord = info.get("texCoord").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
-        let transform = info.get("extensions").and_then(|e| e.get(TRANSFORM));
-        Some(Self { index, texcoord, placement: None }.placed(transform))
+        Some(self.placed(index, texcoord(info).unwrap_or(0), info.get("extensions").and_then(|e| e.get(TRANSFORM))))
     }
 
-    fn placed(mut self, transform: Option<&Value>) -> Self {
-        let Some(transform) = transform else { return self };
-        self.texcoord =
-            transform.get("texCoord").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).unwrap_or(self.texcoord);
-        self.placement = Some(Placement {
-            offset: numbers(transform.get("offset")).unwrap_or([0.0; 2]),
-            rotation: transform.get("rotation").and_then(Value::as_f64).unwrap_or(0.0) as f32,
-            scale: numbers(transform.get("scale")).unwrap_or([1.0; 2]),
-        });
-        self
+    fn placed(&self, index: usize, of_info: u32, transform: Option<&Value>) -> TextureInfo {
+        let sampler = self.root.textures.get(index).and_then(|texture| self.root.samplers.get(texture.sampler?.value()));
+        let wrap = sampler.map(|sampler| [&sampler.wrap_s, &sampler.wrap_t].map(wrap)).unwrap_or_default();
+        let mut placement = ImagePlacement { wrap, ..ImagePlacement::default() };
+        let Some(transform) = transform else { return TextureInfo { index, texcoord: of_info, placement } };
+        // v runs downwards in glTF: the same turn in coordinates whose v is one less that.
+        let [x, y] = numbers_of(transform.get("offset")).unwrap_or([0.0; 2]);
+        placement.scale = numbers(transform.get("scale")).unwrap_or([1.0; 2]);
+        placement.rotation = transform.get("rotation").and_then(Value::as_f64).unwrap_or(0.0);
+        let (sin, cos) = placement.rotation.sin_cos();
+        let height = f64::from(placement.scale[1]);
+        placement.translation = [x + sin * height, 1.0 - y - cos * height].map(|part| part as f32);
+        TextureInfo { index, texcoord: texcoord(transform).unwrap_or(of_info), placement }
     }
+}
+
+fn texcoord(of: &Value) -> Option<u32> {
+    u32::try_from(of.get("texCoord")?.as_u64()?).ok()
+}
+
+fn wrap(mode: &Checked<json::texture::WrappingMode>) -> Wrap {
+    use gltf::json::texture::WrappingMode;
+
+    match mode {
+        Checked::Valid(WrappingMode::ClampToEdge) => Wrap::Clamp,
+        Checked::Valid(WrappingMode::MirroredRepeat) => Wrap::Mirror,
+        _ => Wrap::Repeat,
+    }
+}
+
+/// What a dielectric mirrors of the light from straight above by KHR_materials_specular; `None` where that is what it mirrors anyway.
+fn specular(says: &Value, ior: f32, simplified: &mut Vec<String>) -> Option<[f32; 3]> {
+    let strength = says.get("specularFactor").and_then(Value::as_f64).unwrap_or(1.0) as f32;
+    let color = numbers(says.get("specularColorFactor")).unwrap_or([1.0; 3]);
+    if says.get("specularTexture").is_some() || says.get("specularColorTexture").is_some() {
+        simplified.push("has an image of its specular colour, which no output has a place for".to_owned());
+    }
+    let reflectance = Material::reflectance(ior);
+    let mirrored = color.map(|part| unit(unit(part * reflectance, 0.0) * strength, 0.0));
+    (strength != 1.0 || color != [1.0; 3]).then_some(mirrored)
 }
 
 /// Texture coordinates with (0, 0) at the lower left, from those with (0, 0) at the upper left.
-pub(super) fn lower_left([u, v]: [f32; 2], placement: Option<&Placement>) -> [f32; 2] {
-    let [u, v] = placement.map_or([u, v], |Placement { offset, rotation, scale }| {
-        let (sin, cos) = rotation.sin_cos();
-        let (u, v) = (u * scale[0], v * scale[1]);
-        [cos * u + sin * v + offset[0], cos * v - sin * u + offset[1]]
-    });
-    [u, 1.0 - v]
+pub(super) fn lower_left([u, v]: [f32; 2], placement: &ImagePlacement) -> [f32; 2] {
+    let uv = [u, 1.0 - v];
+    if placement.is_moved() { placement.apply(uv) } else { uv }
 }
 
 /// N finite numbers in a JSON array.
 fn numbers<const N: usize>(value: Option<&Value>) -> Option<[f32; N]> {
-    let list: Vec<f32> =
-        value?.as_array()?.iter().filter_map(|n| n.as_f64().map(|n| n as f32)).filter(|n| n.is_finite()).collect();
+    numbers_of(value).map(|numbers| numbers.map(|n| n as f32)).filter(|numbers| numbers.iter().all(|n| n.is_finite()))
+}
+
+/// The same in double precision.
+fn numbers_of<const N: usize>(value: Option<&Value>) -> Option<[f64; N]> {
+    let list: Vec<f64> = value?.as_array()?.iter().filter_map(Value::as_f64).collect();
     list.try_into().ok()
 }
 

@@ -271,7 +271,10 @@ fn texture_transforms() {
     let info = json!({"index": 0, "extensions": {"KHR_texture_transform": {
         "offset": [0.5, 0.25], "rotation": std::f64::consts::FRAC_PI_2, "scale": [2, 4], "texCoord": 0}}});
     let document = textured(&json!({"uri": data_uri(&png(255))}), json!({}), &info);
-    let uvs = read_json(&document).unwrap().0.uvs.unwrap();
+    let mesh = read_json(&document).unwrap().0;
+    // It is in the coordinates.
+    assert!(!mesh.materials[0].base_color_placement.is_moved());
+    let uvs = mesh.uvs.unwrap();
     // (0, 1) of the file: scaled (0, 4), turned (4, 0), moved (4.5, 0.25).
     let first = uvs.values[uvs.indices[0][0] as usize];
     assert!((first[0] - 4.5).abs() < 1e-5 && (first[1] - 0.75).abs() < 1e-5, "{first:?}");
@@ -465,9 +468,17 @@ fn images_of_surfaces() {
     assert_eq!(codes_of(&diagnostics), ["mesh-material-simplified"; 3]);
     assert!((material.roughness - 9.0 / 255.0).abs() < 1e-6 && material.roughness == material.metallic);
     let (material, diagnostics) = read(json!({"extensions": {
-        "KHR_materials_ior": {"ior": 0}, "KHR_materials_clearcoat": {"clearcoatFactor": 1}}}));
+        "KHR_materials_ior": {"ior": 0}, "KHR_materials_sheen": {}, "KHR_materials_clearcoat": {"clearcoatFactor": 0.5}}}));
     assert_eq!((material.ior, codes_of(&diagnostics)), (1.5, vec!["mesh-material-simplified"; 2]));
-    assert!(diagnostics[1].message.contains("KHR_materials_clearcoat"), "{diagnostics:?}");
+    assert!(diagnostics[1].message.contains("KHR_materials_sheen"), "{diagnostics:?}");
+    assert_eq!((material.clearcoat, material.clearcoat_roughness), (0.5, 0.0));
+    let specular = json!({"specularFactor": 0.5, "specularColorFactor": [1, 2, 100]});
+    let (material, diagnostics) = read(json!({
+        "pbrMetallicRoughness": {"metallicFactor": 0}, "extensions": {"KHR_materials_specular": specular}}));
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    assert_near(material.specular.unwrap().to_vec(), vec![0.02, 0.04, 0.5]);
+    let (material, diagnostics) = read(json!({"extensions": {"KHR_materials_specular": {"specularFactor": 0.5}}}));
+    assert_eq!((material.specular, codes_of(&diagnostics)), (None, vec!["mesh-material-simplified"]));
     let (material, diagnostics) = read(json!({"normalTexture": image, "extensions": {"KHR_materials_unlit": {}}}));
     assert_eq!((material.maps.len(), diagnostics.len()), (0, 1));
 }

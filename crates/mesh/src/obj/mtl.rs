@@ -160,6 +160,7 @@ impl Library {
             material.base_color_texture = Some(if alpha { texture } else { images::opaque(texture) });
         }
         definition.add_maps(&mut material, &mut laid, source);
+        material.cut_out();
         Some((material, laid.into_inner().filter(|placement| *placement != Placement::PLAIN)))
     }
 }

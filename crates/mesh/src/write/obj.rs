@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use urdf_usd_robot::{Channel, MapRole, Material, Mesh, PLAIN_IOR, Texture, decimal};
+use urdf_usd_robot::{Channel, MapRole, Material, Mesh, PLAIN_IOR, Texture, Wrap, decimal};
 
 /// A mesh as OBJ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,7 @@ pub struct Obj {
 pub fn obj(mesh: &Mesh, material: Option<&Material>, library: &str, image: &mut dyn FnMut(&Arc<Texture>) -> String) -> Obj {
     let mut text = String::new();
     let mut lost: Vec<&'static str> = Vec::new();
+    let mesh = &*mesh.with_placed_uvs(material);
     let shown = |part: &urdf_usd_robot::Part| part.material.and_then(|own| mesh.materials.get(own)).or(material);
     // Where corners show their colours there is no material, which would hide them.
     let is_named = |material: &&Material| mesh.colors.is_none() || !material.shows_corner_colors;
@@ -162,8 +163,23 @@ fn define(
         let [r, g, b] = material.emissive.map(|part| srgb(part / most) * f64::from(most));
         let _ = writeln!(library, "Ke {r} {g} {b}");
     }
+    let placement = material.placement();
+    if material.maps.values().any(|map| map.placement != placement) {
+        lost.push("that some of its images lie otherwise than the first");
+    }
+    let is_clamped = placement.wrap == [Wrap::Clamp; 2];
+    if placement.wrap != [Wrap::Repeat; 2] && !is_clamped {
+        lost.push("how its images go on beyond their edges");
+    }
+    let clamp = if is_clamped { " -clamp on" } else { "" };
+    if material.specular.is_some() {
+        lost.push("its specular colour");
+    }
+    if material.clearcoat > 0.0 {
+        let _ = writeln!(library, "Pc {}\nPcr {}", material.clearcoat, material.clearcoat_roughness);
+    }
     let mut picture = |keyword: &str, options: &str, texture: &Arc<Texture>| {
-        let _ = writeln!(library, "{keyword}{options} {}", image(texture));
+        let _ = writeln!(library, "{keyword}{clamp}{options} {}", image(texture));
     };
     if let Some(texture) = &material.base_color_texture {
         picture("map_Kd", "", texture);
@@ -194,6 +210,7 @@ fn define(
             }
             MapRole::Opacity => picture("map_d", channel, &map.texture),
             MapRole::Emissive => picture("map_Ke", "", &map.texture),
+            MapRole::Clearcoat | MapRole::ClearcoatRoughness => lost.push("the images of its clear coat"),
         }
     }
 }

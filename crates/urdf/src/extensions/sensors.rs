@@ -11,7 +11,8 @@ use crate::xml::short;
 use urdf_usd_robot::{Camera, Element, GLOBAL_FRAMES, InterfaceKind, JointId, LinkId, Pose, Qos, Sensor, SensorKind};
 
 /// What a camera sees that does not say: SDF's defaults.
-const DEFAULT_VIEW: Camera = Camera { horizontal_fov: 1.047, width: 320, height: 240, near: 0.1, far: 100.0 };
+const DEFAULT_VIEW: Camera =
+    Camera { horizontal_fov: 1.047, parallel_width: None, width: 320, height: 240, near: 0.1, far: 100.0 };
 /// The narrowest view in radians that a camera may have.
 const NARROWEST: f64 = 1e-4;
 /// In metres, the nearest that a camera may see from ...
@@ -280,7 +281,7 @@ fn view(scope: &mut Scope<'_>, camera: Option<&Element>) -> Camera {
     let (horizontal_fov, width) = (field_of_view(scope, camera, fov), pixels(scope, camera, width, DEFAULT_VIEW.width));
     let height = pixels(scope, camera, height, DEFAULT_VIEW.height);
     let (near, far) = clip_range(scope, camera, near, far);
-    Camera { horizontal_fov, width, height, near, far }
+    Camera { horizontal_fov, parallel_width: None, width, height, near, far }
 }
 
 fn field_of_view(scope: &mut Scope<'_>, camera: &Element, given: Option<f64>) -> f64 {

@@ -80,6 +80,8 @@ pub(super) fn beyond_urdf(material: &Material) -> Option<String> {
     what.extend((material.metallic != plain.metallic).then_some("metalness"));
     what.extend((material.roughness != plain.roughness).then_some("roughness"));
     what.extend((material.emissive != plain.emissive).then_some("emission"));
+    what.extend((material.clearcoat > 0.0).then_some("clear coat"));
+    what.extend(material.specular.map(|_| "specular colour"));
     what.extend((!material.maps.is_empty()).then_some("further images"));
     (!what.is_empty()).then(|| what.join(", "))
 }

@@ -9,6 +9,7 @@ mod custom;
 mod joints;
 mod lights;
 mod links;
+mod looks;
 mod mass;
 mod materials;
 mod meshes;
@@ -55,14 +56,17 @@ pub struct Outcome {
     pub version: Option<String>,
 }
 
-/// Reads the robot that an asset holds, of any layout: `.usd`, `.usda`, `.usdc`, `.usdz`, with payloads and the selected variants.
+/// Reads the robot that an asset holds, of any layout: `.usd`, `.usda`, `.usdc`, `.usdz`, with payloads and the selected variants. Variants
+/// that change nothing but materials are its [`Robot::look_variants`].
 ///
 /// # Errors
 /// If the asset can't be opened, or has no rigid body.
 pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
     let failed = |reason: String| ReadError::Open { path: entry.to_owned(), reason };
     let stage = Stage::open(entry, options).map_err(|error| failed(error.reason))?;
-    let reading = on_large_stack(|| Reading::of(&stage)).map_err(|error| failed(format!("no thread for it: {error}")))??;
+    let mut reading =
+        on_large_stack(|| Reading::of(&stage)).map_err(|error| failed(format!("no thread for it: {error}")))??;
+    reading.diagnostics.extend(looks::read(&stage, options, &mut reading.robot));
     let root = stage.default_prim.map(|root| &stage[root]);
     let namespace = root.filter(|root| root.has("RosContextAPI")).and_then(|root| root.text("ros:context:namespace"));
     let version = match root.and_then(|root| root.metadata.get("assetInfo")) {
@@ -210,6 +214,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             interfaces: Vec::new(),
             disabled_collisions: Vec::new(),
             named_poses: Vec::new(),
+            look_variants: Vec::new(),
             custom: Custom::default(),
             place: root.map_or_else(Place::default, |root| scene.place(root, None)),
         };

@@ -361,7 +361,9 @@ fn variants((stage, robot): (&Stage, &Robot), entry: &Path, options: &Options) -
     let read = |set: &str, name: &str| {
         let choice = VariantChoice { prim: None, set: set.to_owned(), variant: name.to_owned() };
         let variants = options.variants.iter().filter(|known| known.set != set).cloned().chain([choice]).collect();
-        super::read(entry, &Options { variants, ..options.clone() }).ok().map(|read| count(&read.robot))
+        let stage = Stage::open(entry, &Options { variants, ..options.clone() }).ok()?;
+        let reading = on_large_stack(|| Reading::of(&stage)).ok()?.ok()?;
+        Some(count(&reading.robot))
     };
     let all = sets.iter().flat_map(|(set, (names, selected))| {
         names.iter().map(move |name| (*set, name.as_str(), *selected == Some(name.as_str())))

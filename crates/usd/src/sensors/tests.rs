@@ -17,7 +17,7 @@ const URDF: &str = r#"<robot name="r">
   <link name="arm"><visual><geometry><sphere radius="1"/></geometry></visual></link>
   <joint name="imu" type="continuous"><parent link="base"/><child link="arm"/></joint>
 </robot>"#;
-const CAMERA: Camera = Camera { horizontal_fov: 1.0, width: 640, height: 480, near: 0.1, far: 10.0 };
+const CAMERA: Camera = Camera { horizontal_fov: 1.0, parallel_width: None, width: 640, height: 480, near: 0.1, far: 10.0 };
 
 fn robot(sensors: Vec<Sensor>) -> Robot {
     let robot = urdf_usd_urdf::read(URDF, None).robot.unwrap();

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use super::scene::Scene;
 use super::shapes::number_array;
 use crate::codes;
-use urdf_usd_mesh::{MAX_PIXELS_TOGETHER, texture_within};
+use urdf_usd_mesh::{MAX_PIXELS_TOGETHER, mean_color, replace_by_mean, texture_within};
 use urdf_usd_resolve::File;
-use urdf_usd_robot::{Channel, Map, MapRole, Material, MaterialId, PLAIN_IOR, Robot, Texture};
-use urdf_usd_stage::{Prim, PrimId, Value, asset_paths, double, numbers, text, vectors};
+use urdf_usd_robot::{
+    Channel, ImagePlacement, Map, MapRole, Material, MaterialId, PLAIN_CLEARCOAT_ROUGHNESS, PLAIN_IOR, Robot, Texture, Wrap,
+};
+use urdf_usd_stage::{Prim, PrimId, Value, array_len, asset_paths, double, numbers, text, vectors};
 
 /// How many connections lead from an input to its value at most.
 const MAX_STEPS: usize = 32;
@@ -58,16 +60,27 @@ impl<'s, 'a> Materials<'s, 'a> {
         found
     }
 
-    /// The material that is bound to the prim itself.
-    pub fn own(&mut self, id: PrimId) -> Option<Material> {
-        let material = self.bound_to(id, &BINDINGS)?;
-        self.material(material)
+    /// The material that is bound to a part of a mesh itself.
+    pub fn of_part(&mut self, part: PrimId, mesh: PrimId) -> Option<Material> {
+        let bound = self.bound_to(part, &BINDINGS)?;
+        self.material(bound).map(|material| self.colored(mesh, material))
+    }
+
+    /// A material as it shows on a prim: one that shows the prim's colours has the colour where there is one for all of it.
+    fn colored(&self, id: PrimId, material: Material) -> Material {
+        if !material.shows_corner_colors || has_many_colors(&self.scene.stage[id]) {
+            return material;
+        }
+        let Some(Material { base_color: [r, g, b, opacity], .. }) = self.display_color(id) else { return material };
+        let base_color = [r, g, b, opacity * material.base_color[3]];
+        Material { shows_corner_colors: false, base_color, ..material }
     }
 
     /// What shows on a prim: its material, or else its display colour.
     pub fn of_shape(&mut self, robot: &mut Robot, id: PrimId) -> Option<MaterialId> {
         let bound = self.bound(id, &BINDINGS);
-        let material = bound.and_then(|bound| self.material(bound)).or_else(|| self.display_color(id))?;
+        let material = bound.and_then(|bound| self.material(bound)).map(|material| self.colored(id, material));
+        let material = material.or_else(|| self.display_color(id))?;
         let known = robot.materials.iter().position(|known| *known == material);
         Some(MaterialId(known.unwrap_or_else(|| {
             robot.materials.push(material);
@@ -84,6 +97,9 @@ impl<'s, 'a> Materials<'s, 'a> {
         })?;
         let colors = prim.value("primvars:displayColor").and_then(vectors)?;
         let &[color] = colors.as_slice() else { return None };
+        if has_many_colors(&stage[id]) {
+            return None;
+        }
         let opacity = number_array(prim, "primvars:displayOpacity").and_then(|all| all.first().copied()).unwrap_or(1.0);
         let [r, g, b] = color.map(unit);
         Some(Material::plain("", [r, g, b, unit(opacity)]))
@@ -149,6 +165,7 @@ impl<'s, 'a> Materials<'s, 'a> {
                 if let Some(texture) = self.image(shader) {
                     let texture = if has_own_alpha { texture } else { opaque(texture) };
                     material.base_color_texture = Some(texture);
+                    material.base_color_placement = self.placement(shader);
                     self.expect_plain(shader, "the image of its colour");
                 }
                 material.base_color = [r, g, b, opacity];
@@ -162,7 +179,27 @@ impl<'s, 'a> Materials<'s, 'a> {
             material.base_color[3] = factor;
             material.maps.insert(MapRole::Opacity, map);
         }
-        for (input, role) in [("metallic", MapRole::Metallic), ("roughness", MapRole::Roughness)] {
+        material.opacity_threshold = match self.input(id, "opacityThreshold") {
+            Some(Source::Value(value)) => double(value).map(unit).filter(|threshold| *threshold > 0.0),
+            Some(Source::Shader(..)) => {
+                self.left_out(id, "inputs:opacityThreshold", "the image of its opacityThreshold");
+                None
+            }
+            None => None,
+        };
+        // In that workflow nothing is a metal.
+        let specular =
+            matches!(self.input(id, "useSpecularWorkflow"), Some(Source::Value(value)) if double(value) == Some(1.0));
+        if specular {
+            material.specular = Some(self.specular(id));
+        }
+        let scalars = [
+            ("metallic", MapRole::Metallic),
+            ("roughness", MapRole::Roughness),
+            ("clearcoat", MapRole::Clearcoat),
+            ("clearcoatRoughness", MapRole::ClearcoatRoughness),
+        ];
+        for (input, role) in scalars.into_iter().filter(|(_, role)| !specular || *role != MapRole::Metallic) {
             let value = match self.input(id, input) {
                 Some(Source::Value(value)) => double(value).map(unit),
                 Some(Source::Shader(shader, output)) => self.scalar(shader, &output).map(|(map, factor, _)| {
@@ -171,8 +208,17 @@ impl<'s, 'a> Materials<'s, 'a> {
                 }),
                 None => None,
             };
-            let place = if role == MapRole::Metallic { &mut material.metallic } else { &mut material.roughness };
+            let place = match role {
+                MapRole::Metallic => &mut material.metallic,
+                MapRole::Roughness => &mut material.roughness,
+                MapRole::Clearcoat => &mut material.clearcoat,
+                _ => &mut material.clearcoat_roughness,
+            };
             *place = value.unwrap_or(*place);
+        }
+        if material.clearcoat == 0.0 {
+            material.clearcoat_roughness = PLAIN_CLEARCOAT_ROUGHNESS;
+            material.maps.retain(|role, _| !matches!(role, MapRole::Clearcoat | MapRole::ClearcoatRoughness));
         }
         if let Some(Source::Shader(shader, output)) = self.input(id, "occlusion")
             && let Some((map, strength, _)) = self.scalar(shader, &output)
@@ -188,7 +234,9 @@ impl<'s, 'a> Materials<'s, 'a> {
                 if let Some(texture) = self.image(shader) {
                     let scale = self.scale_and_bias(shader).0;
                     material.emissive = [scale[0], scale[1], scale[2]].map(|x| x.max(0.0));
-                    material.maps.insert(MapRole::Emissive, Map::of(opaque(texture), Channel::Red));
+                    let placement = self.placement(shader);
+                    let map = Map { placement, ..Map::of(opaque(texture), Channel::Red) };
+                    material.maps.insert(MapRole::Emissive, map);
                 }
             }
             None => {}
@@ -198,22 +246,53 @@ impl<'s, 'a> Materials<'s, 'a> {
         {
             let strength = self.scale_and_bias(shader).0[0] / 2.0;
             let strength = if strength > 0.0 { strength } else { 1.0 };
-            material.maps.insert(MapRole::Normal, Map { strength, ..Map::of(opaque(texture), Channel::Red) });
+            let placement = self.placement(shader);
+            material.maps.insert(MapRole::Normal, Map { strength, placement, ..Map::of(opaque(texture), Channel::Red) });
         }
         if let Some(Source::Value(value)) = self.input(id, "ior") {
             material.ior = double(value).filter(|ior| *ior >= 1.0 && ior.is_finite()).map_or(PLAIN_IOR, |ior| ior as f32);
         }
-        for name in ["clearcoat", "opacityThreshold", "displacement", "useSpecularWorkflow"] {
-            let says = match self.input(id, name) {
-                Some(Source::Value(value)) => double(value).is_some_and(|number| number != 0.0),
-                Some(Source::Shader(..)) => true,
-                None => false,
-            };
-            if says {
-                self.left_out(id, &format!("inputs:{name}"), &format!("its {name}"));
+        let displaces = match self.input(id, "displacement") {
+            Some(Source::Value(value)) => double(value).is_some_and(|number| number != 0.0),
+            Some(Source::Shader(..)) => true,
+            None => false,
+        };
+        if displaces {
+            self.left_out(id, "inputs:displacement", "its displacement");
+        }
+        self.lay_alike(id, &mut material);
+        material
+    }
+
+    /// The specular colour of the specular workflow; that of an image is its mean.
+    fn specular(&mut self, id: PrimId) -> [f32; 3] {
+        match self.input(id, "specularColor") {
+            Some(Source::Value(value)) => numbers::<3>(value).map_or([0.0; 3], |color| color.map(unit)),
+            Some(Source::Shader(shader, _)) => {
+                let mean = self.image(shader).and_then(|texture| mean_color(&texture));
+                self.left_out(id, "inputs:specularColor", "the image of its specular colour (its mean counts)");
+                let (scale, _) = self.scale_and_bias(shader);
+                mean.map_or([0.0; 3], |mean| std::array::from_fn(|k| unit(f64::from(mean[k] * scale[k]))))
+            }
+            None => [0.0; 3],
+        }
+    }
+
+    /// Images that are one in glTF have to lie alike: those of roughness and metalness, those of colour and opacity.
+    fn lay_alike(&self, id: PrimId, material: &mut Material) {
+        let placement = |material: &Material, role: MapRole| material.maps.get(&role).map(|map| map.placement);
+        let of_color = material.base_color_texture.as_ref().map(|_| material.base_color_placement);
+        let pairs = [
+            (placement(material, MapRole::Roughness), MapRole::Metallic, "inputs:metallic"),
+            (of_color, MapRole::Opacity, "inputs:opacity"),
+        ];
+        for (first, role, input) in pairs {
+            let Some((first, second)) = first.zip(placement(material, role)) else { continue };
+            if first != second {
+                let outcome = replace_by_mean(material, role);
+                self.left_out(id, input, &format!("where its image of {} lies ({outcome})", role.name()));
             }
         }
-        material
     }
 
     /// One channel of an image: the map, its factor, and what is added.
@@ -225,7 +304,8 @@ impl<'s, 'a> Materials<'s, 'a> {
         let texture = self.image(shader)?;
         let (scale, bias) = self.scale_and_bias(shader);
         let texture = if channel == 3 { texture } else { opaque(texture) };
-        Some((Map::of(texture, Channel::ALL[channel]), unit(f64::from(scale[channel])), bias[channel]))
+        let map = Map { placement: self.placement(shader), ..Map::of(texture, Channel::ALL[channel]) };
+        Some((map, unit(f64::from(scale[channel])), bias[channel]))
     }
 
     fn scale_and_bias(&self, shader: PrimId) -> ([f32; 4], [f32; 4]) {
@@ -280,6 +360,50 @@ impl<'s, 'a> Materials<'s, 'a> {
         None
     }
 
+    /// How the image of a UsdUVTexture lies: how it goes on beyond its edges, and the UsdTransform2d that its texture coordinates go through.
+    fn placement(&self, shader: PrimId) -> ImagePlacement {
+        let wrap = ["wrapS", "wrapT"].map(|name| {
+            let Some(Source::Value(value)) = self.input(shader, name) else { return Wrap::Repeat };
+            match text(value) {
+                Some("mirror") => Wrap::Mirror,
+                Some("clamp") => Wrap::Clamp,
+                Some("black") => {
+                    self.left_out(
+                        shader,
+                        &format!("inputs:{name}"),
+                        "the black beyond the edges of its image (the edge goes on)",
+                    );
+                    Wrap::Clamp
+                }
+                // PNG and JPEG have no metadata that `useMetadata` could mean.
+                _ => Wrap::Repeat,
+            }
+        });
+        let mut placement = ImagePlacement { wrap, ..ImagePlacement::default() };
+        let Some(transform) = self.transform(shader, "st") else { return placement };
+        let pair = |name: &str, otherwise: [f32; 2]| match self.input(transform, name) {
+            Some(Source::Value(value)) => numbers::<2>(value).map_or(otherwise, |pair| pair.map(|x| x as f32)),
+            _ => otherwise,
+        };
+        placement.scale = pair("scale", placement.scale);
+        placement.translation = pair("translation", placement.translation);
+        if let Some(Source::Value(value)) = self.input(transform, "rotation") {
+            placement.rotation = double(value).filter(|degrees| degrees.is_finite()).unwrap_or(0.0).to_radians();
+        }
+        if self.transform(transform, "in").is_some() {
+            self.left_out(transform, "inputs:in", "the transform of texture coordinates before it");
+        }
+        placement
+    }
+
+    /// The UsdTransform2d that an input of a shader comes from.
+    fn transform(&self, shader: PrimId, input: &str) -> Option<PrimId> {
+        match self.input(shader, input)? {
+            Source::Shader(of, _) => Some(of).filter(|of| self.scene.stage[*of].text("info:id") == Some("UsdTransform2d")),
+            Source::Value(_) => None,
+        }
+    }
+
     /// The image of a UsdUVTexture.
     fn image(&mut self, shader: PrimId) -> Option<Arc<Texture>> {
         let prim = &self.scene.stage[shader];
@@ -287,20 +411,6 @@ impl<'s, 'a> Materials<'s, 'a> {
             let what = format!("what comes from {}", prim.text("info:id").unwrap_or("a shader without info:id"));
             self.left_out(shader, "info:id", &what);
             return None;
-        }
-        for wrap in ["wrapS", "wrapT"] {
-            let value = match self.input(shader, wrap) {
-                Some(Source::Value(value)) => text(value),
-                _ => None,
-            };
-            if value.is_some_and(|value| !matches!(value, "repeat" | "useMetadata")) {
-                self.left_out(shader, &format!("inputs:{wrap}"), "how the image goes on beyond its edges");
-            }
-        }
-        if let Some(Source::Shader(of, _)) = self.input(shader, "st")
-            && self.scene.stage[of].text("info:id") == Some("UsdTransform2d")
-        {
-            self.left_out(shader, "inputs:st", "the transform of its texture coordinates");
         }
         let Some(Source::Value(file)) = self.input(shader, "file") else { return None };
         let (written, found) = asset_paths(file).into_iter().next()?;
@@ -334,6 +444,13 @@ impl<'s, 'a> Materials<'s, 'a> {
         self.images.insert(found, loaded.clone());
         loaded
     }
+}
+
+/// Whether the colour of a mesh, or its opacity, is not the same all over: those are not a material's.
+pub(super) fn has_many_colors(prim: &Prim) -> bool {
+    let count = |name: &str| prim.value(name).and_then(array_len).unwrap_or(0);
+    prim.type_name == "Mesh"
+        && (count("primvars:displayColor") > 1 || (count("primvars:displayColor") > 0 && count("primvars:displayOpacity") > 1))
 }
 
 /// The same image for a material to which its alpha means nothing.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use nalgebra::{Matrix4, Point3};
 
-use super::materials::Materials;
+use super::materials::{Materials, has_many_colors};
 use super::scene::Scene;
 use super::shapes::number_array;
 use crate::codes;
@@ -217,7 +217,7 @@ fn uvs(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 2]> {
 fn colors(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 4]> {
     const COLOR: &str = "primvars:displayColor";
     const OPACITY: &str = "primvars:displayOpacity";
-    let Some(colors) = prim.value(COLOR).and_then(vectors).filter(|colors| colors.len() > 1) else {
+    let Some(colors) = prim.value(COLOR).and_then(vectors).filter(|_| has_many_colors(prim)) else {
         return PerCorner::default();
     };
     let indices = lay.of(prim, COLOR, "constant");
@@ -244,14 +244,17 @@ fn colors(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 4]> {
 /// Faces with materials of their own (GeomSubset of the family materialBind).
 fn subsets(scene: &Scene<'_>, materials: &mut Materials<'_, '_>, id: PrimId, polygons: &mut Polygons) {
     polygons.face_materials = vec![None; polygons.counts.len()];
+    // Where looks vary, subsets that are alike in one may differ in another.
+    let stay_apart = scene.may_vary;
     for &child in &scene.stage[id].children {
         let subset = &scene.stage[child];
         let is_bound = subset.text("familyName").is_none_or(|family| family == "materialBind");
         if subset.type_name != "GeomSubset" || !is_bound {
             continue;
         }
-        let Some(material) = materials.own(child) else { continue };
-        let index = polygons.materials.iter().position(|known| *known == material).unwrap_or_else(|| {
+        let Some(material) = materials.of_part(child, id) else { continue };
+        let known = polygons.materials.iter().position(|known| *known == material).filter(|_| !stay_apart);
+        let index = known.unwrap_or_else(|| {
             polygons.materials.push(material);
             polygons.materials.len() - 1
         });

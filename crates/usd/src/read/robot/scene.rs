@@ -23,6 +23,8 @@ pub(super) struct Scene<'a> {
     pub metre: f64,
     /// Kilograms in a unit of mass.
     pub kilogram: f64,
+    /// Whether some variant set may change nothing but looks.
+    pub may_vary: bool,
     /// From the stage's world to one in metres with z up.
     to_world: Matrix4<f64>,
     findings: RefCell<Vec<Diagnostic>>,
@@ -40,7 +42,8 @@ impl<'a> Scene<'a> {
             is_part.push(prim.is_present() && prim.parent.is_none_or(|PrimId(above)| is_part[above]));
         }
         let kilogram = stage.kilograms_per_unit();
-        Self { stage, placed, is_part, metre, kilogram, to_world, findings: RefCell::default() }
+        let may_vary = super::looks::may_vary(stage);
+        Self { stage, placed, is_part, metre, kilogram, may_vary, to_world, findings: RefCell::default() }
     }
 
     /// The prims of the robot.

@@ -96,7 +96,7 @@ fn sensor(scene: &Scene<'_>, id: PrimId, kind: SensorKind, link: LinkId, origin:
     Sensor { name, kind, link, origin, frame: None, frame_name: None, interfaces: Vec::new(), place }
 }
 
-/// What a pinhole camera sees (UsdGeomCamera).
+/// What a camera sees (UsdGeomCamera): its apertures are tenths of the stage's unit.
 fn view(scene: &Scene<'_>, prim: &Prim) -> Camera {
     let above_zero = |name: &str, otherwise: f64| {
         prim.number(name).filter(|number| *number > 0.0 && number.is_finite()).unwrap_or(otherwise)
@@ -107,6 +107,7 @@ fn view(scene: &Scene<'_>, prim: &Prim) -> Camera {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is between 1 and 65535")]
     let pixels = (f64::from(WIDTH) * height / width).round().clamp(1.0, 65_535.0) as u32;
     Camera {
+        parallel_width: (prim.text("projection") == Some("orthographic")).then_some(width / 10.0 * scene.metre),
         horizontal_fov: 2.0 * (width / 2.0 / above_zero("focalLength", 50.0)).atan(),
         width: WIDTH,
         height: pixels,

@@ -12,7 +12,8 @@ use urdf_usd_diagnostic::{Diagnostic, Severity};
 use urdf_usd_mesh::{Polygons, from_polygons};
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
-    Contact, Custom, Element, Geometry, Inertial, Joint, JointKind, Light, LightKind, LinkId, Mass, Mesh, Pose, Robot, Shape,
+    Contact, Custom, Element, Geometry, ImagePlacement, Inertial, Joint, JointKind, Light, LightKind, LinkId, MapRole, Mass,
+    Material, Mesh, Pose, Robot, SensorKind, Shape, VisualPart, Wrap,
 };
 use urdf_usd_store::Store;
 
@@ -816,4 +817,209 @@ fn robots_come_back() {
             same(&robot, &read, bodies == Bodies::Nested);
         }
     }
+}
+
+/// A PNG of two by one pixels, the right one translucent.
+const PIXELS: &[u8] = b"\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x02\x00\x00\x00\x01\x08\x06\x00\x00\x00\xf4\x22\x7f\x8a\x00\x00\x00\x11\
+    \x49\x44\x41\x54\x78\x9c\x63\x38\x91\x62\xf4\x9f\x4b\x44\xae\x01\x00\x10\x4c\x03\x1a\xf3\x02\xe6\x08\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82";
+
+/// What a body without a collider says of its mass.
+const MASS: &str = "float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1)\n";
+
+/// A shader of UsdPreviewSurface with these lines, in a material.
+fn material(name: &str, inputs: &str, more: &str) -> String {
+    format!(
+        "def Material \"{name}\" {{ token outputs:surface.connect = </r/{name}/s.outputs:surface>\n\
+         def Shader \"s\" {{ uniform token info:id = \"UsdPreviewSurface\"\n token outputs:surface\n {inputs} }}\n{more} }}\n"
+    )
+}
+
+/// A triangle that shows a material, with these lines.
+fn triangle(name: &str, material: &str, lines: &str) -> String {
+    let binding = if material.is_empty() { String::new() } else { format!("rel material:binding = </r/{material}>\n") };
+    format!(
+        "def Mesh \"{name}\" {{ int[] faceVertexCounts = [3]\n int[] faceVertexIndices = [0, 1, 2]\n\
+         point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]\n uniform token subdivisionScheme = \"none\"\n\
+         texCoord2f[] primvars:st = [(0, 0), (1, 0), (0, 1)] (interpolation = \"vertex\")\n{binding}{lines} }}\n"
+    )
+}
+
+/// The materials of the visuals of a robot of one link, and what was found; once as the stage says, and once of the asset that is made of
+/// the robot.
+fn shown(materials: &str, meshes: &str) -> [(Vec<Option<Material>>, Vec<Diagnostic>); 2] {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("p.png"), PIXELS).unwrap();
+    let layer = format!("#usda 1.0\n{METRES}def Xform \"r\" {{ def Xform \"a\" {BODY} {{ {MASS}{meshes} }}\n{materials} }}");
+    std::fs::write(at("a.usda"), layer).unwrap();
+    let materials = |robot: &Robot| {
+        let visuals = robot.links.iter().flat_map(|link| &link.visuals);
+        visuals.map(|shape| robot.material_of(shape, 0).cloned()).collect::<Vec<_>>()
+    };
+    let first = read(&at("a.usda"), &Default::default()).unwrap();
+    let asset = write(&first.robot, &Options { entry: "again".into(), ..Options::default() }, &Store::none());
+    for (name, bytes) in &asset.files {
+        std::fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+        std::fs::write(at(name), bytes).unwrap();
+    }
+    let second = read(&at("again.usda"), &Default::default()).unwrap();
+    [first, second].map(|read| (materials(&read.robot), read.diagnostics))
+}
+
+#[test]
+fn images_lie_where_the_stage_says() {
+    let image = |name: &str, st: &str, lines: &str| {
+        format!(
+            "def Shader \"{name}\" {{ uniform token info:id = \"UsdUVTexture\"\n asset inputs:file = @p.png@\n\
+             float2 inputs:st.connect = </r/m/{st}.outputs:result>\n float3 outputs:rgb\n float outputs:r\n float outputs:g\n {lines} }}\n"
+        )
+    };
+    let more = format!(
+        "def Shader \"st\" {{ uniform token info:id = \"UsdPrimvarReader_float2\"\n string inputs:varname = \"st\"\n float2 outputs:result }}\n\
+         def Shader \"turn\" {{ uniform token info:id = \"UsdTransform2d\"\n float2 inputs:in.connect = </r/m/st.outputs:result>\n\
+         float inputs:rotation = 30\n float2 inputs:scale = (2, 3)\n float2 inputs:translation = (0.1, 0.25)\n float2 outputs:result }}\n{}{}{}",
+        image("color", "turn", "token inputs:wrapS = \"mirror\"\n token inputs:wrapT = \"clamp\""),
+        image("rough", "st", "token inputs:wrapS = \"repeat\""),
+        image("metal", "turn", "token inputs:wrapS = \"black\"\n float4 inputs:scale = (0.5, 1, 1, 1)"),
+    );
+    let inputs = "color3f inputs:diffuseColor.connect = </r/m/color.outputs:rgb>\n float inputs:roughness.connect = </r/m/rough.outputs:g>\n\
+                  float inputs:metallic.connect = </r/m/metal.outputs:r>";
+    let [(materials, found), (again, of_again)] = shown(&material("m", inputs, &more), &triangle("t", "m", ""));
+    let own = materials[0].as_ref().unwrap();
+    let expected = ImagePlacement {
+        wrap: [Wrap::Mirror, Wrap::Clamp],
+        scale: [2.0, 3.0],
+        rotation: 30.0_f64.to_radians(),
+        translation: [0.1, 0.25],
+    };
+    assert_eq!(own.base_color_placement, expected);
+    assert_eq!(own.maps[&MapRole::Roughness].placement, ImagePlacement::default());
+    // Roughness and metalness are one image in glTF: the second has its mean.
+    assert!(!own.maps.contains_key(&MapRole::Metallic) && own.metallic < 0.5, "{own:?}");
+    let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
+    assert!(messages.iter().any(|message| message.contains("black")), "{messages:?}");
+    assert!(messages.iter().any(|message| message.contains("its image of metalness lies")), "{messages:?}");
+    assert_eq!(messages.len(), 2, "{messages:?}");
+    assert_eq!((again, of_again.len()), (materials, 0));
+}
+
+#[test]
+fn all_inputs_of_the_surface_are_read() {
+    let text = [
+        material(
+            "lacquer",
+            "int inputs:useSpecularWorkflow = 1\n color3f inputs:specularColor = (0.25, 0.5, 1)\n float inputs:metallic = 1\n\
+             float inputs:clearcoat = 0.75\n float inputs:ior = 1.25\n float inputs:opacity = 0.5\n float inputs:opacityThreshold = 0.25",
+            "",
+        ),
+        material("bumpy", "float inputs:displacement = 1", ""),
+    ]
+    .concat();
+    let [(materials, found), (again, _)] = shown(&text, &[triangle("t", "lacquer", ""), triangle("u", "bumpy", "")].concat());
+    let lacquer = materials[0].as_ref().unwrap();
+    assert_eq!((lacquer.specular, lacquer.metallic, lacquer.ior), (Some([0.25, 0.5, 1.0]), 0.0, 1.25));
+    assert_eq!((lacquer.clearcoat, lacquer.clearcoat_roughness), (0.75, 0.01));
+    assert_eq!((lacquer.base_color[3], lacquer.opacity_threshold), (0.5, Some(0.25)));
+    let codes: Vec<_> = found.iter().map(|found| (found.code, found.message.contains("displacement"))).collect();
+    assert_eq!(codes, [("usd-read-material-left-out", true)]);
+    assert_eq!(again, materials);
+}
+
+#[test]
+fn a_colour_for_all_of_a_prim_is_that_of_a_material_that_shows_it() {
+    let text = material(
+        "shows",
+        "color3f inputs:diffuseColor.connect = </r/shows/c.outputs:result>",
+        "def Shader \"c\" { uniform token info:id = \"UsdPrimvarReader_float3\"\n string inputs:varname = \"displayColor\"\n\
+         float3 outputs:result }",
+    );
+    let one = "color3f[] primvars:displayColor = [(1, 0.5, 0)]\n";
+    let fading = format!("{one} float[] primvars:displayOpacity = [0, 0.5, 1] (interpolation = \"vertex\")");
+    let [(materials, _), _] =
+        shown(&text, &[triangle("t", "shows", one), triangle("u", "shows", &fading), triangle("v", "", &fading)].concat());
+    let [one, fading, bare] = &materials[..] else { panic!("{materials:?}") };
+    let one = one.as_ref().unwrap();
+    assert_eq!((one.base_color, one.shows_corner_colors), ([1.0, 0.5, 0.0, 1.0], false));
+    assert!(fading.as_ref().unwrap().shows_corner_colors && bare.is_none());
+}
+
+/// A robot with variant sets, each with its variants' text.
+fn with_sets(sets: &[(&str, &[(&str, &str)])]) -> (Robot, Vec<Diagnostic>) {
+    let names: Vec<String> = sets.iter().map(|(name, _)| format!("{name:?}")).collect();
+    let selected: String = sets.iter().map(|(name, variants)| format!("string {name} = {:?}\n", variants[0].0)).collect();
+    let variants =
+        |variants: &[(&str, &str)]| variants.iter().map(|(name, text)| format!("{name:?} {{ {text} }}\n")).collect::<String>();
+    let text: String =
+        sets.iter().map(|(name, of_set)| format!("variantSet {name:?} = {{\n{}}}\n", variants(of_set))).collect();
+    let materials: String = ["red", "blue"].iter().map(|name| material(name, "", "")).collect();
+    let layer = format!(
+        "{METRES}def Xform \"r\" (prepend variantSets = [{}]\n variants = {{ {selected} }}) {{\n\
+         def Xform \"a\" {BODY} {{ {MASS}{}{} }}\n{materials}{text} }}",
+        names.join(", "),
+        triangle("t", "", ""),
+        triangle("u", "", ""),
+    );
+    robot_of(&layer).unwrap()
+}
+
+#[test]
+fn variants_that_change_materials_only_are_looks() {
+    let bind =
+        |mesh: &str, material: &str| format!("over \"a\" {{ over \"{mesh}\" {{ rel material:binding = </r/{material}> }} }}");
+    let rough =
+        |name: &str, roughness: f64| format!("over \"{name}\" {{ over \"s\" {{ float inputs:roughness = {roughness} }} }}");
+    let (bound, shader) =
+        ((bind("t", "red"), bind("t", "blue")), (bind("t", "red") + &rough("red", 0.1), bind("t", "red") + &rough("red", 0.9)));
+    // The binding is another, or an input of the shader that is bound.
+    for (first, second) in [bound, shader] {
+        let (robot, found) = with_sets(&[("paint", &[("one", &first), ("two", &second), ("bare", "")])]);
+        assert!(found.is_empty(), "{found:?}");
+        let names: Vec<&str> = robot.look_variants.iter().map(|look| look.name.as_str()).collect();
+        assert_eq!(names, ["bare", "one", "two"]);
+        let at = VisualPart { link: LinkId(0), visual: 0, part: 0 };
+        let looks: Vec<_> = robot.look_variants.iter().map(|look| &look.materials).collect();
+        assert!(looks.iter().all(|materials| materials.keys().eq([&at])), "only what varies");
+        assert_eq!(looks[1][&at].as_ref(), robot.material_of(&robot.links[0].visuals[0], 0));
+        assert!(looks[0][&at].is_none() && looks[2][&at].is_some() && looks[1] != looks[2]);
+    }
+    let (first, second, third) = (bind("t", "red"), bind("t", "blue"), bind("u", "red"));
+    let sets: [(&str, &[(&str, &str)]); 3] = [
+        ("paint", &[("one", &first), ("two", &second)]),
+        ("trim", &[("none", ""), ("red", &third)]),
+        ("load", &[("empty", ""), ("full", "over \"a\" { float physics:mass = 5 }")]),
+    ];
+    let (robot, found) = with_sets(&sets);
+    let names: Vec<&str> = robot.look_variants.iter().map(|look| look.name.as_str()).collect();
+    assert_eq!(names, ["paint=one", "paint=two", "trim=none", "trim=red"]);
+    let told: Vec<_> = found.iter().map(|found| (found.code, found.message.as_str(), found.help.as_str())).collect();
+    let message = "of the variant set \"load\" the variant \"empty\" is read: its variants change more than materials";
+    assert_eq!(told, [("usd-read-variant-baked", message, "choose another with `--variant load=full`")]);
+    // Geometry that is another is another robot.
+    let moved = "over \"a\" { over \"t\" { point3f[] points = [(0, 0, 0), (2, 0, 0), (0, 1, 0)] } }";
+    let (robot, found) = with_sets(&[("form", &[("small", ""), ("large", moved)])]);
+    assert!(robot.look_variants.is_empty() && found.len() == 1, "{found:?}");
+}
+
+#[test]
+fn a_camera_of_parallel_rays_comes_back() {
+    let layer = "(\n defaultPrim = \"r\"\n metersPerUnit = 0.01\n upAxis = \"Z\"\n)\n".to_owned()
+        + &format!(
+            "def Xform \"r\" {{ def Xform \"a\" {BODY} {{ float physics:mass = 1\n def Camera \"eye\" {{\n\
+             token projection = \"orthographic\"\n float horizontalAperture = 500\n float verticalAperture = 250\n\
+             float2 clippingRange = (10, 400) }} }} }}"
+        );
+    let (robot, _) = robot_of(&layer).unwrap();
+    let view = |robot: &Robot| match robot.sensors[0].kind {
+        SensorKind::Camera(camera) => (camera.parallel_width, camera.width, camera.height, camera.near, camera.far),
+        kind => panic!("{kind:?}"),
+    };
+    // Apertures are tenths of centimetres.
+    assert_eq!(view(&robot), (Some(0.5), 640, 320, 0.1, 4.0));
+    let folder = tempfile::tempdir().unwrap();
+    let asset = write(&robot, &Options { entry: "r".into(), ..Options::default() }, &Store::none());
+    asset.files.iter().for_each(|(name, bytes)| std::fs::write(folder.path().join(name), bytes).unwrap());
+    let again = read(&folder.path().join("r.usda"), &Default::default()).unwrap().robot;
+    let (width, pixels, height, near, far) = view(&again);
+    assert_eq!((width, pixels, height), (Some(0.5), 640, 320));
+    assert!((near - 0.1).abs() < 1e-7 && (far - 4.0).abs() < 1e-6);
 }

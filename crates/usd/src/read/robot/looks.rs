@@ -1,0 +1,175 @@
+//! Variants that change nothing but how a robot looks (REP-158 §3.7): the robot is read once for each, and compared.
+
+use std::collections::BTreeMap;
+
+use super::Reading;
+use crate::codes;
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_robot::{Geometry, LinkId, LookVariant, Material, Mesh, Robot, Shape, VisualPart};
+use urdf_usd_stage::{Options, Stage, VariantChoice, on_large_stack};
+
+/// So many variants are read beside what is selected: each takes as long as the asset itself.
+const MAX_READS: usize = 16;
+
+/// The sets of REP-158 §1.3.1 and §1.3.2, which change geometry.
+const OF_GEOMETRY: [&str; 2] = ["collision_fidelity", "visual_representation"];
+
+/// A variant set, as far as it is the same on all prims that have one of the name.
+struct Set<'s> {
+    name: &'s str,
+    variants: &'s [String],
+    selection: Option<&'s str>,
+    place: Place,
+}
+
+/// The sets of a stage that may change looks.
+fn sets(stage: &Stage) -> impl Iterator<Item = Set<'_>> {
+    let mut found: BTreeMap<&str, Set<'_>> = BTreeMap::new();
+    for prim in stage.prims.iter().filter(|prim| prim.instance.is_none()) {
+        let of_looks = prim.variant_sets.iter().filter(|set| !OF_GEOMETRY.contains(&set.name.as_str()));
+        for set in of_looks.filter(|set| set.variants.len() > 1) {
+            let file = prim.site(None).map_or_else(|| stage.entry.clone(), |site| stage[site.layer].path.clone());
+            found.entry(&set.name).or_insert_with(|| Set {
+                name: &set.name,
+                variants: &set.variants,
+                selection: set.selection.as_deref(),
+                place: Place { element: prim.path.clone(), ..Place::file(file) },
+            });
+        }
+    }
+    found.into_values()
+}
+
+/// Whether some variant set of a stage may change nothing but looks.
+pub(super) fn may_vary(stage: &Stage) -> bool {
+    sets(stage).next().is_some()
+}
+
+/// Gives the robot of a stage the looks that it has in variants. Returns what is told of the sets that change more.
+pub(super) fn read(stage: &Stage, options: &Options, robot: &mut Robot) -> Vec<Diagnostic> {
+    let (mut diagnostics, mut kept, mut reads) = (Vec::new(), Vec::new(), 0);
+    for set in sets(stage) {
+        let baked = |why: &str| {
+            let selection = set.selection.map_or_else(|| "no variant".to_owned(), |name| format!("the variant \"{name}\""));
+            let message = format!("of the variant set \"{}\" {selection} is read: {why}", set.name);
+            let others = set.variants.iter().filter(|name| Some(name.as_str()) != set.selection);
+            let help =
+                others.take(1).map(|name| format!("choose another with `--variant {}={name}`", set.name)).collect::<String>();
+            Diagnostic::new(&codes::READ_VARIANT, set.place.clone(), message).help(help)
+        };
+        reads += set.variants.len() - usize::from(set.selection.is_some());
+        if reads > MAX_READS {
+            diagnostics.push(baked("there are too many variants to compare"));
+            continue;
+        }
+        match looks(stage, options, robot, &set) {
+            Some(looks) if looks.iter().any(|look| !look.materials.is_empty()) => kept.push((set.name, looks)),
+            Some(_) => {}
+            None => diagnostics.push(baked("its variants change more than materials")),
+        }
+    }
+    let is_alone = kept.len() == 1;
+    for (set, looks) in kept {
+        let named =
+            |look: LookVariant| LookVariant { name: if is_alone { look.name } else { format!("{set}={}", look.name) }, ..look };
+        robot.look_variants.extend(looks.into_iter().map(named));
+    }
+    diagnostics
+}
+
+/// The looks of the variants of a set; `None` if one of them is another robot, or can't be read.
+fn looks(stage: &Stage, options: &Options, robot: &Robot, set: &Set<'_>) -> Option<Vec<LookVariant>> {
+    let others: Vec<(&String, Robot)> = set
+        .variants
+        .iter()
+        .filter(|name| Some(name.as_str()) != set.selection)
+        .map(|name| {
+            Some((name, with(stage, options, VariantChoice { prim: None, set: set.name.to_owned(), variant: name.clone() })?))
+        })
+        .collect::<Option<_>>()?;
+    let outline = outline(robot);
+    let mut varying: Vec<VisualPart> = Vec::new();
+    for (_, other) in &others {
+        if self::outline(other) != outline {
+            return None;
+        }
+        varying.extend(differing(robot, other)?);
+    }
+    varying.sort_unstable();
+    varying.dedup();
+    let look = |name: &String| {
+        let robot = others.iter().find(|(other, _)| *other == name).map_or(robot, |(_, other)| other);
+        let material = |at: &VisualPart| {
+            let shape = robot.links.get(at.link.0)?.visuals.get(at.visual)?;
+            robot.material_of(shape, at.part).cloned()
+        };
+        LookVariant { name: name.clone(), materials: varying.iter().map(|at| (*at, material(at))).collect() }
+    };
+    Some(set.variants.iter().map(look).collect())
+}
+
+/// The robot with another variant.
+fn with(stage: &Stage, options: &Options, choice: VariantChoice) -> Option<Robot> {
+    let kept = options.variants.iter().filter(|known| known.set != choice.set).cloned();
+    let options = Options { variants: kept.chain([choice.clone()]).collect(), ..options.clone() };
+    let other = stage.reopen(&options).ok()?;
+    let reading = on_large_stack(|| Reading::of(&other)).ok()?.ok()?;
+    Some(reading.robot)
+}
+
+/// All of a robot but its shapes and looks, in words.
+fn outline(robot: &Robot) -> String {
+    let mut robot = robot.clone();
+    robot.place = Place::default();
+    (robot.materials, robot.meshes, robot.look_variants) = Default::default();
+    for link in &mut robot.links {
+        (link.visuals, link.collisions, link.place) = Default::default();
+        link.inertial.iter_mut().for_each(|inertial| inertial.place = Place::default());
+    }
+    robot.joints.iter_mut().for_each(|joint| joint.place = Place::default());
+    robot.sensors.iter_mut().for_each(|sensor| sensor.place = Place::default());
+    robot.lights.iter_mut().for_each(|light| light.place = Place::default());
+    format!("{robot:?}")
+}
+
+/// The parts of visuals whose materials differ; `None` if more does.
+fn differing(robot: &Robot, other: &Robot) -> Option<Vec<VisualPart>> {
+    let mut found = Vec::new();
+    for (index, (a, b)) in robot.links.iter().zip(&other.links).enumerate() {
+        let is_same = |(a, b): (&Shape, &Shape)| is_same_shape((robot, a), (other, b));
+        let lists = [(&a.visuals, &b.visuals), (&a.collisions, &b.collisions)];
+        if lists.into_iter().any(|(a, b)| a.len() != b.len() || !a.iter().zip(b).all(is_same)) {
+            return None;
+        }
+        for (visual, (a, b)) in a.visuals.iter().zip(&b.visuals).enumerate() {
+            for part in 0..mesh_of(robot, a).map_or(1, |mesh| mesh.parts.len()) {
+                let materials: [Option<&Material>; 2] = [robot.material_of(a, part), other.material_of(b, part)];
+                if materials[0] != materials[1] {
+                    found.push(VisualPart { link: LinkId(index), visual, part });
+                }
+            }
+        }
+    }
+    Some(found)
+}
+
+fn mesh_of<'a>(robot: &'a Robot, shape: &Shape) -> Option<&'a Mesh> {
+    match shape.geometry {
+        Geometry::Mesh { mesh, .. } => super::meshes::mesh_of(robot, mesh),
+        _ => None,
+    }
+}
+
+/// Whether shapes are the same but for their materials.
+fn is_same_shape((robot, a): (&Robot, &Shape), (other, b): (&Robot, &Shape)) -> bool {
+    let is_same = match (&a.geometry, &b.geometry) {
+        (Geometry::Mesh { scale, .. }, Geometry::Mesh { scale: of_other, .. }) => {
+            let [a, b] = [mesh_of(robot, a), mesh_of(other, b)].map(|mesh| mesh.map(|mesh| mesh.digest));
+            scale == of_other && a == b
+        }
+        (a, b) => a == b,
+    };
+    is_same
+        && (a.origin, &a.name, &a.stand_in_for, a.instancer) == (b.origin, &b.name, &b.stand_in_for, b.instancer)
+        && format!("{:?}", a.custom) == format!("{:?}", b.custom)
+}
