@@ -48,6 +48,7 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
         lights: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
+        planning: urdf_usd_robot::Planning::default(),
         custom: Custom::default(),
         place: Place::default(),
     }

@@ -267,6 +267,7 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
         interfaces: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
+        planning: urdf_usd_robot::Planning::default(),
         custom,
         place,
     };

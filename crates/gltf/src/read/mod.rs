@@ -22,6 +22,7 @@ mod lights;
 mod meshes;
 mod names;
 mod placement;
+mod planning;
 mod poses;
 mod scene;
 mod shapes;
@@ -185,11 +186,13 @@ fn model(
         interfaces: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
+        planning: urdf_usd_robot::Planning::default(),
         custom: extras::custom(entry, findings),
         place: findings.place(&entry.at),
     };
     robot.lights = lights::read(scene.root, &shapes, findings);
     robot.named_poses = poses::read(read, &drafts, &ids, &robot, findings);
+    robot.planning = planning::read(read, &ids, &robot, findings);
     let configurations = read.configurations().into_iter().map(|(name, _)| name.to_owned()).collect();
     let source = read.source().and_then(|read| source(&read, findings));
     Some(Draft { robot, source, configurations, shapes })

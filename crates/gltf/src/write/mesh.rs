@@ -97,6 +97,7 @@ fn robot_of(name: &str, mesh: Mesh, material: Option<Material>, place: &Place) -
         interfaces: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
+        planning: urdf_usd_robot::Planning::default(),
         custom: Custom::default(),
         place: place.clone(),
     }
