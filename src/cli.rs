@@ -11,6 +11,7 @@ mod excerpt;
 mod fix;
 mod packages;
 mod sarif;
+mod xrdf;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -74,6 +75,9 @@ enum Command {
     /// Exit code 0: written, and no rule that must be kept is broken. 1: written, and some are; or not written, with the reason. 2: the
     /// command line was wrong.
     Fix(fix::Fix),
+    /// Check an XRDF (NVIDIA cuMotion, cuRobo) against a robot, or write one for a robot
+    #[command(subcommand)]
+    Xrdf(xrdf::Xrdf),
     /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
     Schema(Schema),
     /// Show a converted asset in a browser, and every revision that is written in its place; no ROS needed
@@ -147,6 +151,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Inspect(arguments) => inspect(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Fix(arguments) => fix::run(&arguments),
+        Command::Xrdf(command) => xrdf::run(&command),
         Command::Schema(arguments) => schema(&arguments.output),
         Command::View(options) => view::main(&options),
         Command::Bridge { arguments } => bridge::main(arguments),

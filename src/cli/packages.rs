@@ -22,9 +22,14 @@ pub(super) struct Packages {
 impl Packages {
     /// What knows where packages are; or which folder is none.
     pub(super) fn resolver(&self) -> Result<Arc<Resolver>, String> {
+        self.options().map(|options| Arc::new(Resolver::new(options)))
+    }
+
+    /// Where packages are; or which folder is none.
+    pub(super) fn options(&self) -> Result<Options, String> {
         let (packages, package_paths) = (self.package.clone(), self.package_path.clone());
         let options = Options { packages, package_paths, ..Options::from_environment() };
-        no_folder(&options).map_or_else(|| Ok(Arc::new(Resolver::new(options))), Err)
+        no_folder(&options).map_or(Ok(options), Err)
     }
 }
 

@@ -30,6 +30,22 @@ codes! {
         "A robot has other looks (KHR_materials_variants, or variant sets that change materials only), and formats are written that can't \
          hold them: OpenUSD, URDF, MJCF.",
         "These have the look that the robot has by itself.";
+    SPHERES_NONE Error "spheres-no-collision": "An XRDF is to be written, and no link of the robot has collision geometry.",
+        "Nothing is written.";
+    SPHERES_TOO_FINE Error "spheres-too-fine":
+        "The collision geometry of a link can't be covered with at most two thousand spheres that stand out by no more than was asked for.",
+        "Goes on; the link has no spheres.";
+    XRDF_OPTION Error "xrdf-option": "An option for an XRDF that is to be written names a joint, link or pose that the robot does not have, \
+        or a joint that has not one position of its own.", "Nothing is written.";
+    XRDF_ASSUMED_LIMITS Info "xrdf-assumed-limits":
+        "Nothing says how fast a joint may accelerate, which an XRDF must say. The values that are assumed are those of NVIDIA's XRDF of the UR10e.",
+        "The XRDF has 12 rad/s² (m/s²) and 500 rad/s³ (m/s³) for it.";
+    XRDF_ASSUMED_TOOL Info "xrdf-assumed-tool":
+        "Nothing says which frame the tool is. The frame that most joints are above is taken, the last of those that fixed joints hold to it.",
+        "The XRDF has it as its tool frame.";
+    XRDF_TOUCHING Warning "xrdf-touching":
+        "Spheres of two links that are no neighbours touch at the default positions, where an XRDF must have none that do.",
+        "The XRDF ignores the pair: nothing keeps these links off each other.";
     OUTPUT Error "output-unwritable": "The asset cannot be written.", "Nothing is published; the last revision stays.";
     UNCHECKED Warning "asset-unchecked": "The asset was to be held against REP-158, and could not be.",
         "It is published; nothing is known of the rules that it breaks.";

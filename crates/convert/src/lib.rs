@@ -31,6 +31,7 @@ mod time;
 #[cfg(test)]
 mod trees;
 mod types;
+pub mod xrdf;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -289,7 +290,7 @@ fn run(
     (start, limit): (Instant, &TimeLimit),
 ) -> Result<(Report, resolve::States), Vec<Diagnostic>> {
     let source = expanded.map_or_else(|| source::open(&job.source, hash, files), Ok).map_err(|d| vec![d])?;
-    let source::Reading { mut robot, references, mut diagnostics, sha256: source_hash, namespace, version } =
+    let source::Reading { mut robot, mut references, mut diagnostics, sha256: source_hash, namespace, version } =
         source.read(job, files).map_err(|found| source.told(found))?;
     let read = start.elapsed();
     in_time(limit, "loading meshes")?;
@@ -299,13 +300,9 @@ fn run(
         Ok(found) => diagnostics.extend(found),
         Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
     }
-    let srdf = job.options.srdf.as_ref().map(|path| load::srdf(&mut robot, path, files));
-    let xrdf = job.options.xrdf.as_ref().map(|path| load::xrdf(&mut robot, path, files));
-    for found in srdf.into_iter().chain(xrdf) {
-        match found {
-            Ok(found) => diagnostics.extend(found),
-            Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
-        }
+    match supplement(&mut robot, &mut references, job, files) {
+        Ok(found) => diagnostics.extend(found),
+        Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
     }
     robot.take_captured(&job.captured);
     if job.options.formats.usd || job.options.formats.usdz {
@@ -409,6 +406,54 @@ fn run(
     spare_inputs(&report, &outputs, files)?;
     let written = publish(&mut report, outputs, write, start, ms)?;
     Ok((report, written))
+}
+
+/// Applies the SRDF and the XRDF of a job.
+fn supplement(
+    robot: &mut Robot,
+    references: &mut urdf_usd_urdf::References,
+    job: &Job,
+    files: &resolve::Files,
+) -> Result<Vec<Diagnostic>, Diagnostic> {
+    let mut found = Vec::new();
+    if let Some(path) = &job.options.srdf {
+        found.extend(load::srdf(robot, path, files)?);
+    }
+    if let Some(path) = &job.options.xrdf {
+        found.extend(load::xrdf(robot, references, path, files)?);
+    }
+    Ok(found)
+}
+
+/// The robot of a job, with its SRDF and XRDF, and with meshes if they are wanted.
+fn described(
+    job: &Job,
+    files: &Arc<resolve::Files>,
+    context: &Context,
+    has_meshes: bool,
+) -> Result<(Robot, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let limit = TimeLimit::new(job.options.time_limit, context.cancelled.clone());
+    let source = match job.source.xacro() {
+        Some((file, arguments)) => source::expand(file, arguments, files, context, &limit).map_err(|stop| vec![*stop])?,
+        None => source::open(&job.source, None, files).map_err(|stop| vec![stop])?,
+    };
+    let source::Reading { mut robot, mut references, mut diagnostics, .. } =
+        source.read(job, files).map_err(|found| source.told(found))?;
+    let base = source.file.as_deref().and_then(Path::parent);
+    let mut load = || -> Result<Vec<Diagnostic>, Diagnostic> {
+        let mut found = Vec::new();
+        if has_meshes {
+            found.extend(load::load(&mut robot, &references, files, (job, &limit), context, base)?);
+        }
+        found.extend(supplement(&mut robot, &mut references, job, files)?);
+        Ok(found)
+    };
+    match load() {
+        Ok(found) => diagnostics.extend(found),
+        Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
+    }
+    in_time(&limit, "fitting spheres")?;
+    Ok((robot, source.told(diagnostics)))
 }
 
 /// Refuses to write over what was read with something else, or to remove it as a part of the last revision.

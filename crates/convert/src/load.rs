@@ -207,10 +207,15 @@ pub(super) fn srdf(robot: &mut Robot, path: &Path, files: &Files) -> Result<Vec<
 ///
 /// # Errors
 /// If it can't be opened.
-pub(super) fn xrdf(robot: &mut Robot, path: &Path, files: &Files) -> Result<Vec<Diagnostic>, Diagnostic> {
+pub(super) fn xrdf(
+    robot: &mut Robot,
+    references: &mut References,
+    path: &Path,
+    files: &Files,
+) -> Result<Vec<Diagnostic>, Diagnostic> {
     let (path, file) = named(path, files)?;
     let text = String::from_utf8_lossy(&file.bytes);
-    Ok(xrdf::apply(text.trim_start_matches('\u{feff}'), Some(&path), robot))
+    Ok(xrdf::apply(text.trim_start_matches('\u{feff}'), Some(&path), robot, references))
 }
 
 /// Opens a file that a person named, and says where it is.

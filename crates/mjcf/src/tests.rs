@@ -49,6 +49,7 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
         look_variants: Vec::new(),
+        planning: urdf_usd_robot::Planning::default(),
         custom: Custom::default(),
         place: Place::default(),
     }

@@ -22,8 +22,10 @@ mod mass;
 mod material;
 mod mesh;
 pub mod names;
+mod planning;
 mod roles;
 mod sensor;
+mod subtree;
 mod tree;
 
 use std::sync::Arc;
@@ -36,9 +38,11 @@ pub use material::{
 };
 pub use mesh::{Corners, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
+pub use planning::{Coordinate, DEFAULT_POSE, Planning, PlanningCollision, Sphere, SphereGroup, Touch, touches};
 pub use roles::Base;
 pub use roles::{Role, Roles};
 pub use sensor::{Camera, Captured, GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Sensor, SensorKind};
+pub use subtree::Removed;
 pub use tree::Tree;
 
 use urdf_usd_diagnostic::Place;
@@ -86,6 +90,8 @@ pub struct Robot {
     pub disabled_collisions: Vec<(LinkId, LinkId)>,
     /// Named poses, in the sources' order; names may recur among groups.
     pub named_poses: Vec<NamedPose>,
+    /// What motion planners need to know of it; empty unless a source says.
+    pub planning: Planning,
     /// Attributes and elements of the robot element, kept as they were: transmissions, gazebo, ros2_control, sensors.
     pub custom: Custom,
     /// Where the robot element stands.

@@ -273,6 +273,7 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
         look_variants: Vec::new(),
+        planning: urdf_usd_robot::Planning::default(),
         custom,
         place,
     };

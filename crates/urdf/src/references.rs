@@ -18,6 +18,22 @@ pub struct References {
     pub controller_files: Vec<(String, Place)>,
 }
 
+impl References {
+    /// Follows links that have other numbers now, or are gone: `now` has them by the number that each had.
+    pub fn renumber(&mut self, now: &[Option<LinkId>]) {
+        for reference in &mut self.meshes {
+            for users in [&mut reference.visuals, &mut reference.collisions] {
+                users.retain_mut(|(link, _)| {
+                    now.get(link.0).copied().flatten().is_some_and(|now| {
+                        *link = now;
+                        true
+                    })
+                });
+            }
+        }
+    }
+}
+
 /// A mesh file that shapes of a robot refer to. Until it is read they are [`Geometry::Missing`].
 #[derive(Clone, Debug)]
 pub struct MeshReference {

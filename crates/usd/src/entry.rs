@@ -4,7 +4,8 @@ use super::author::{Attribute, Layer, Value, dictionary, string};
 use super::{Overlay, Scene, extents};
 
 /// The layers that the entry pulls in, strongest first.
-pub(super) const ORDER: [&str; 5] = ["ros.usda", "extended_physics.usda", "urdf.usda", "physics.usda", "base.usda"];
+pub(super) const ORDER: [&str; 6] =
+    ["ros.usda", "extended_physics.usda", "planning.usda", "urdf.usda", "physics.usda", "base.usda"];
 
 pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str]) -> Layer {
     let (mut layer, root) = super::layer(scene, &format!("The robot {}", scene.robot.name));

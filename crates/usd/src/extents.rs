@@ -7,6 +7,7 @@ use nalgebra::{Matrix3, Vector3};
 use super::Scene;
 use super::library::{ColliderForm, DEFAULT_TIER, Form};
 use super::plan::LinkPlan;
+use super::planning;
 use urdf_usd_robot::{Geometry, Mesh, Pose};
 
 /// The bounds of points, in the default prim.
@@ -60,6 +61,17 @@ pub(super) fn hint(scene: &Scene<'_>) -> Vec<[f32; 3]> {
                 ColliderForm::Mesh { convex_hull, .. } => place.bounds_of_mesh(&library.meshes[*convex_hull].mesh),
             });
         }
+    }
+    for (link, sphere) in scene
+        .robot
+        .planning
+        .groups
+        .iter()
+        .flat_map(|group| &group.spheres)
+        .flat_map(|(link, spheres)| spheres.iter().map(move |sphere| (link, sphere)))
+    {
+        let place = Place::new(&scene.plan.links[link.0], &planning::at(sphere), None);
+        touched.add(place.bounds_of_primitive(&planning::shape(sphere)));
     }
     let mut purposes = vec![seen, Bounds::EMPTY, Bounds::EMPTY, touched];
     while purposes.last().is_some_and(Bounds::is_empty) {

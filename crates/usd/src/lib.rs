@@ -26,6 +26,7 @@ mod numbers;
 mod openpbr;
 mod physics;
 mod plan;
+mod planning;
 mod read;
 mod ros;
 mod schema;
@@ -223,6 +224,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
     if !scene.library.materials.is_empty() {
         layers.push(("materials.usda".to_owned(), materials::layer(&scene)));
     }
+    layers.extend(planning::layer(&scene).map(|layer| ("planning.usda".to_owned(), layer)));
     layers.extend(extended_physics::layer(&scene).map(|layer| ("extended_physics.usda".to_owned(), layer)));
     let sublayers: Vec<&str> =
         entry::ORDER.iter().copied().filter(|name| layers.iter().any(|(path, _)| path == name)).collect();

@@ -12,7 +12,9 @@ use urdf_usd_robot::{JointId, JointKind, LinkId, Pose, Robot, Role, Roles, names
 /// Names of children of the default prim that links and joints must not take.
 pub(super) const ROOT_SCOPES: [&str; 4] = ["Materials", "PhysicsMaterials", "CollisionGroups", "Interfaces"];
 /// Names of children of a link that links and joints must not take.
-pub(super) const LINK_SCOPES: [&str; 2] = ["visual", "collision"];
+pub(super) const LINK_SCOPES: [&str; 3] = ["visual", "collision", SPHERES];
+/// The scope of a link's spheres.
+pub(super) const SPHERES: &str = "spheres";
 
 /// The most links whose prims stand in each other. Real robots have up to 20. What reads an asset goes down all of them for each prim:
 /// OpenUSD's time and stack, and that of others, grow with the depth.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::limit::Limit;
+use super::planning::Planning;
 use super::values::as_object;
 
 /// Extras of a node. Link frames and shapes always have some: a leaf without any would be an empty node, which means nothing.
@@ -130,6 +131,9 @@ pub struct ModelExtras {
     /// Joints that close loops.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loops: Vec<Loop>,
+    /// What motion planners need to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planning: Option<Planning>,
     #[serde(skip_serializing_if = "Custom::is_empty")]
     pub custom: Custom,
 }
@@ -137,7 +141,7 @@ pub struct ModelExtras {
 impl ModelExtras {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.loops.is_empty() && self.custom.is_empty()
+        self.loops.is_empty() && self.planning.is_none() && self.custom.is_empty()
     }
 }
 

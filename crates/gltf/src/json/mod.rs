@@ -6,4 +6,5 @@ pub mod kinematics;
 pub mod lights;
 pub mod limit;
 pub mod physics;
+pub mod planning;
 pub mod values;

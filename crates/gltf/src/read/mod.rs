@@ -23,6 +23,7 @@ mod lights;
 mod meshes;
 mod names;
 mod placement;
+mod planning;
 mod poses;
 mod scene;
 mod shapes;
@@ -187,12 +188,14 @@ fn model(
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
         look_variants: Vec::new(),
+        planning: urdf_usd_robot::Planning::default(),
         custom: extras::custom(entry, findings),
         place: findings.place(&entry.at),
     };
     robot.lights = lights::read(scene.root, &shapes, findings);
     robot.sensors = cameras::read(scene.root, &shapes, findings);
     robot.named_poses = poses::read(read, &drafts, &ids, &robot, findings);
+    robot.planning = planning::read(read, &ids, &robot, findings);
     let configurations = read.configurations().into_iter().map(|(name, _)| name.to_owned()).collect();
     let source = read.source().and_then(|read| source(&read, findings));
     Some(Draft { robot, source, configurations, shapes })

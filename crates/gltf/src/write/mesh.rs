@@ -93,6 +93,7 @@ fn robot_of(name: &str, mesh: Mesh, material: Option<Material>, place: &Place) -
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
         look_variants: Vec::new(),
+        planning: urdf_usd_robot::Planning::default(),
         custom: Custom::default(),
         place: place.clone(),
     }

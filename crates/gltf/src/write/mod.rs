@@ -20,6 +20,7 @@ mod numbers;
 mod options;
 mod paint;
 mod physics;
+mod planning;
 mod solids;
 mod surface;
 mod tangents;

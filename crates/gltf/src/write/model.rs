@@ -9,6 +9,7 @@ use super::limits::limit;
 use super::nodes::{JointNodes, LinkNodes, Nodes};
 use super::numbers::finite;
 use super::options::Options;
+use super::planning::planning;
 use crate::axes;
 use crate::extension::{JointType, Motion};
 use crate::json::extras::{ConfigurationExtras, Custom, JointExtras, LinkExtras, Loop, ModelExtras, Placement};
@@ -44,7 +45,11 @@ pub fn build(robot: &Robot, nodes: &Nodes, options: &Options, diagnostics: &mut 
         joints,
         configurations,
         source: options.source.clone(),
-        extras: ModelExtras { loops: loops(robot, diagnostics), custom: Custom::of(&robot.custom) },
+        extras: ModelExtras {
+            loops: loops(robot, diagnostics),
+            planning: planning(robot, &number),
+            custom: Custom::of(&robot.custom),
+        },
     }
 }
 

@@ -78,6 +78,7 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
         look_variants: Vec::new(),
+        planning: Planning::default(),
         custom: Custom { attributes: vec![("version".into(), "1.0".into())], elements: Vec::new() },
         place: Place::default(),
     }

@@ -1,7 +1,7 @@
 //! SRDF → changes to a [`Robot`]: which pairs of links need no check for collision, and the poses that have a name.
 //!
-//! What else is in an SRDF is for planners: end effectors and passive joints are not read, and groups and virtual joints only to
-//! know what group states are about. This module must not know files.
+//! The links that end effectors are on become tool frames. What else is in an SRDF is for planners: passive joints are not read, and
+//! groups and virtual joints only to know what group states are about. This module must not know files.
 
 pub mod codes;
 mod states;
@@ -22,7 +22,7 @@ const MAX_PAIRS: usize = 1_000_000;
 type Pair = (LinkId, LinkId);
 
 /// Reads the SRDF `text` and adds to `robot` the pairs of links that it says need no check for collision, and its group states as
-/// named poses; `file` is where the text is from, for the places in diagnostics.
+/// named poses, and the links that its end effectors are on as tool frames; `file` is where the text is from, for the places in diagnostics.
 ///
 /// As MoveIt has it: links of `disable_default_collisions` collide with nothing, but for pairs of `enable_collisions`; pairs of
 /// `disable_collisions` do not collide in any case.
@@ -32,9 +32,14 @@ pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnost
             return None;
         }
         report_other_robot(xml, root, robot);
-        Some((pairs(xml, root, robot), states::poses(xml, root, robot)))
+        Some((pairs(xml, root, robot), states::poses(xml, root, robot), tool_frames(xml, root, robot)))
     });
-    if let Some((pairs, poses)) = found {
+    if let Some((pairs, poses, frames)) = found {
+        for frame in frames {
+            if !robot.planning.tool_frames.contains(&frame) {
+                robot.planning.tool_frames.push(frame);
+            }
+        }
         let known = robot.disabled_collisions.drain(..).chain(pairs).collect::<BTreeSet<Pair>>();
         robot.disabled_collisions = known.into_iter().collect();
         robot.named_poses.extend(poses);
@@ -49,11 +54,26 @@ fn report_other_robot(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) {
     }
 }
 
-fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
+/// The links of a robot by name.
+fn links_of(robot: &Robot) -> Names<'_, LinkId> {
     let ids = robot.links.iter().enumerate().map(|(id, link)| (link.name.as_str(), LinkId(id))).collect();
-    let names =
-        Names { what: "link", code: &codes::UNKNOWN_LINK, ids, unknown: HashSet::new(), suggestions: Suggestions::default() };
-    let mut links = Links { names, robot, frames: HashSet::new() };
+    Names { what: "link", code: &codes::UNKNOWN_LINK, ids, unknown: HashSet::new(), suggestions: Suggestions::default() }
+}
+
+/// The links that end effectors are on.
+fn tool_frames(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<LinkId> {
+    const PARENT: &str = "parent_link";
+    let mut names = links_of(robot);
+    let mut frames = Vec::new();
+    for node in children(root, "end_effector") {
+        let Some(name) = node.attribute(PARENT).map(str::trim) else { continue };
+        frames.extend(names.find(xml, node, PARENT, name));
+    }
+    frames
+}
+
+fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
+    let mut links = Links { names: links_of(robot), robot, frames: HashSet::new() };
     let mut pairs = default_pairs(xml, root, &mut links);
     for node in children(root, "enable_collisions") {
         if let Some(pair) = pair(xml, node, &mut links) {

@@ -239,3 +239,16 @@ fn what_is_wrong_with_states_themselves_is_reported() {
     let (poses, findings) = posed(&many);
     assert_eq!((poses.len(), &findings[..]), (1000, &[("srdf-too-many-states", 1002, 1)][..]));
 }
+
+#[test]
+fn links_of_end_effectors_are_tool_frames() {
+    let mut robot = robot();
+    let text = "<robot name='r'>
+        <end_effector name='gripper' parent_link='tool' group='g'/>
+        <end_effector name='other' parent_link=' hand ' group='g'/>
+        <end_effector name='again' parent_link='tool' group='g'/>
+        <end_effector name='lost' parent_link='palm' group='g'/></robot>";
+    let found: Vec<_> = apply(text, None, &mut robot).iter().map(|d| (d.code, d.place.line)).collect();
+    let frames: Vec<&str> = robot.planning.tool_frames.iter().map(|link| robot.links[link.0].name.as_str()).collect();
+    assert_eq!((frames, found), (vec!["tool", "hand"], vec![("srdf-unknown-link", 5)]));
+}

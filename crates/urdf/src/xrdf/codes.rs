@@ -3,13 +3,13 @@
 use urdf_usd_diagnostic::codes;
 
 codes! {
-    MALFORMED Error "xrdf-malformed-yaml": "The text of an XRDF is not YAML, uses aliases, or is too long.",
+    MALFORMED Error "xrdf-malformed-yaml": "The text of an XRDF is not YAML, or is too long.",
         "Goes on without the XRDF.";
     NOT_XRDF Error "xrdf-not-xrdf": "The text does not say that it is an XRDF (`format: xrdf`).",
         "Goes on without the XRDF.";
-    VERSION Warning "xrdf-version": "An XRDF does not say its version (`format_version`), or one that is not known.",
+    VERSION Warning "xrdf-version": "The version of an XRDF (`format_version`) is not known.",
         "Goes on; it is read as version 1.0 or 2.0, which differ in names only.";
-    MISSING Warning "xrdf-missing": "Something that every XRDF must have, or every part of this kind, is missing.",
+    MISSING Error "xrdf-missing": "Something that every XRDF must have, or every part of this kind, is missing.",
         "Goes on without the part that lacks it.";
     WRONG_FORM Warning "xrdf-wrong-form": "A value is of another form than it should be: a number, a name, a list or a map.",
         "Goes on without the value.";
@@ -26,29 +26,41 @@ codes! {
     MIMIC_JOINT Warning "xrdf-mimic-joint": "A joint that follows another stands where only one can that moves by itself.",
         "Goes on without what is said of the joint, which follows all the same.";
     OUTSIDE_LIMITS Warning "xrdf-outside-limits": "The default position of a joint is outside its limits.",
-        "Goes on with the position as it is.";
+        "Goes on with the limit that is next to it.";
     UNEQUAL_LENGTHS Warning "xrdf-unequal-lengths": "The configuration space has not one limit for each of its joints.",
-        "Goes on.";
+        "Goes on without the limits that are not those of one joint for sure.";
     UNKNOWN_FRAME Warning "xrdf-unknown-frame": "An XRDF names a frame that is neither a link nor a frame that it adds. Each is reported once.",
         "Goes on without what is said of the frame.";
     UNKNOWN_GEOMETRY Warning "xrdf-unknown-geometry": "A collision section names a geometry group that the XRDF does not have.",
         "Goes on.";
     TWO_GEOMETRIES Warning "xrdf-two-geometries": "Self-collision and collision use different geometry groups, which version 1.0 does not allow.",
         "Goes on.";
+    SEVERAL_GEOMETRIES Warning "xrdf-several-geometries": "An XRDF has several geometry groups, of which programs for version 1.0 use one.",
+        "Goes on with all of them.";
+    TOO_MANY_SPHERES Error "xrdf-too-many-spheres": "An XRDF has more than ten thousand spheres.",
+        "Goes on with those up to there.";
+    SELF_COLLISION Warning "xrdf-self-collision": "At the default joint positions spheres of two frames touch that are to be held off each other.",
+        "Goes on.";
     SAME_FRAME Warning "xrdf-same-frame": "A frame is told to ignore collisions with itself.",
         "Goes on without the pair.";
-    FRAME_IN_PAIR Info "xrdf-frame-in-pair": "A pair of frames whose collisions are to be ignored names a link without mass and geometry, an added frame or the world: it is no body and collides with nothing. Each is reported once.",
-        "Goes on without the pair.";
+    FRAME_IN_PAIR Info "xrdf-frame-in-pair": "A pair of frames whose collisions are to be ignored names a link without mass, geometry and spheres, or the world: it collides with nothing. Each is reported once.",
+        "Goes on.";
     NAME_TAKEN Warning "xrdf-name-taken": "A frame that is to be added, or its joint, has a name that is taken.",
         "Goes on without the frame.";
     TOO_MANY_FRAMES Error "xrdf-too-many-frames": "An XRDF adds more than a thousand frames.",
         "Goes on with those up to there.";
+    BASE_SET Info "xrdf-base-set": "What is not below the frame that an XRDF makes the root (`set_base_frame`) is not part of the asset.",
+        "Goes on. A base that was held to the world by a link named `world` above it is held no more, unless `--base fixed` says so.";
     ABOVE_BASE Warning "xrdf-above-base": "An XRDF makes a frame the root, and yet names a frame or joint that is not below it.",
-        "Goes on as if it were; the root is left as it is.";
+        "Goes on without what is said of it, which is not part of the asset.";
+    BASE_ADDED Warning "xrdf-base-added": "The frame that is to be the root is one that the XRDF adds; only a link of the robot can be.",
+        "Goes on with the root that there is.";
+    TWO_BASES Warning "xrdf-two-bases": "An XRDF makes two frames the root.",
+        "Goes on with the first.";
+    LEADER_GONE Warning "xrdf-leader-gone": "A joint follows another that is gone, since it is not below the new root.",
+        "Goes on with a joint that moves by itself.";
     FRAMES_ADDED Info "xrdf-frames-added": "Frames of an XRDF (`add_frame`) are part of the asset, each a link with a fixed joint.",
         "Goes on. Their transforms are not on /tf unless something publishes them: robot_state_publisher only knows the URDF.";
-    NOT_USED Info "xrdf-not-used": "Parts of an XRDF were checked, but no output has them.",
-        "Goes on.";
     MORE_FINDINGS Info "xrdf-more-findings": "There are more findings than are reported (1000).",
         "Goes on.";
 }

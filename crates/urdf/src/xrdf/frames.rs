@@ -1,11 +1,11 @@
-//! `modifiers`: frames that are added to the robot, and which frame is its root.
+//! `modifiers` (section 2): frames that are added to the robot, and which link is its root.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
 
 use super::codes;
-use super::reader::{Findings, below, optional};
+use super::reader::{Findings, Gone, Known, below, optional};
 use crate::xml::short;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{Custom, Joint, JointKind, Link, LinkId, Pose, Robot, Tree};
@@ -26,7 +26,7 @@ pub(super) type Name<'a> = (Mark, &'a str);
 pub(super) struct Modifiers<'a> {
     frames: Vec<Frame<'a>>,
     /// The frames that are to be the root.
-    pub bases: Vec<Name<'a>>,
+    bases: Vec<Name<'a>>,
 }
 
 /// A frame to add.
@@ -35,6 +35,7 @@ struct Frame<'a> {
     name: Name<'a>,
     parent: Name<'a>,
     joint: Name<'a>,
+    kind: JointKind,
     pose: Pose,
 }
 
@@ -66,16 +67,30 @@ fn frame<'a>(findings: &mut Findings, at: Mark, value: &'a Yaml, element: &str) 
         Some((value.at, findings.name(value, &below(element, field))?))
     };
     let (name, parent, joint) = (name("frame_name"), name("parent_frame_name"), name("joint_name"));
-    if let Some(kind) = optional(&fields, "joint_type")
-        && !kind.text().is_some_and(|kind| kind.eq_ignore_ascii_case("fixed"))
-    {
-        let message = "the joint of an added frame can only be FIXED, and is";
-        findings.report(&codes::BAD_VALUE, kind.at, &below(element, "joint_type"), message, "write FIXED, or leave it out");
-    }
+    let kind = optional(&fields, "joint_type")
+        .map_or(Some(JointKind::Fixed), |kind| joint_kind(findings, kind, &below(element, "joint_type")));
     let pose = findings
         .required(&fields, "fixed_transform", at, element)
         .and_then(|value| pose(findings, value, &below(element, "fixed_transform")));
-    Some(Frame { at, name: name?, parent: parent?, joint: joint?, pose: pose? })
+    Some(Frame { at, name: name?, parent: parent?, joint: joint?, kind: kind?, pose: pose? })
+}
+
+/// The kind of the joint of a frame. XRDF only knows fixed ones; one that moves is what it says all the same. None, reported, of a
+/// word that says nothing.
+fn joint_kind(findings: &mut Findings, value: &Yaml, element: &str) -> Option<JointKind> {
+    const MOVING: [JointKind; 3] = [JointKind::Revolute, JointKind::Continuous, JointKind::Prismatic];
+    let text = findings.name(value, element)?;
+    let is = |kind: &JointKind| text.eq_ignore_ascii_case(kind.as_str());
+    if is(&JointKind::Fixed) {
+        return Some(JointKind::Fixed);
+    }
+    let kind = MOVING.into_iter().find(is);
+    let message = match kind {
+        Some(kind) => format!("the joint of an added frame can only be FIXED; it becomes {}, with the axis x", kind.as_str()),
+        None => format!("the joint of an added frame can only be FIXED, not \"{}\"; the frame is not added", short(text)),
+    };
+    findings.report(&codes::BAD_VALUE, value.at, element, message, "write FIXED; put a joint that moves into the URDF");
+    kind
 }
 
 fn pose(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Pose> {
@@ -106,6 +121,48 @@ fn rotation(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Unit
 }
 
 impl Modifiers<'_> {
+    /// The link that is to be the root, which is one of the robot's own; what else is said of the root is reported.
+    pub fn base(&self, findings: &mut Findings, robot: &Robot) -> Option<(Mark, LinkId)> {
+        const ELEMENT: &str = "modifiers / set_base_frame";
+        let mut known = Known::of(robot, Gone::default());
+        let mut base: Option<(Mark, LinkId)> = None;
+        for &(at, name) in &self.bases {
+            let is_link = robot.links.iter().any(|link| link.name == name);
+            if !is_link && self.frames.iter().any(|frame| frame.name.1 == name) {
+                let message = format!("\"{}\" is an added frame, which can't be the root", short(name));
+                findings.report(&codes::BASE_ADDED, at, ELEMENT, message, "name a link of the robot");
+                continue;
+            }
+            let Some(link) = known.frame(findings, (at, name), ELEMENT) else { continue };
+            match base {
+                None => base = Some((at, link)),
+                Some((first, known)) => {
+                    let (code, what) = match known == link {
+                        true => (&codes::REPEATED, "the root already"),
+                        false => (&codes::TWO_BASES, "not the root: there is another already"),
+                    };
+                    let message = format!("\"{}\" is {what}, on line {}", short(name), first.line);
+                    findings.report(code, at, ELEMENT, message, "remove one of them");
+                }
+            }
+        }
+        base
+    }
+
+    /// Reports the frames of `added` that the new root leaves behind, and takes them out.
+    pub fn report_left_behind(&self, findings: &mut Findings, robot: &Robot, base: LinkId, added: &mut Vec<String>) {
+        for frame in &self.frames {
+            let link = robot.links.iter().position(|link| link.name == frame.name.1).map(LinkId);
+            let is_left = link.is_some_and(|link| !robot.tree.is_below(link, base));
+            if is_left && let Some(index) = added.iter().position(|name| name == frame.name.1) {
+                added.remove(index);
+                let message = format!("\"{}\" is not below the root that set_base_frame sets", short(frame.parent.1));
+                let element = "modifiers / add_frame / parent_frame_name";
+                findings.report(&codes::ABOVE_BASE, frame.parent.0, element, message, "name a frame below the root");
+            }
+        }
+    }
+
     /// Adds the frames to the robot, whatever their order; those that can't be are reported. Gives the names of those that were.
     pub fn add_frames(&self, findings: &mut Findings, robot: &mut Robot) -> Vec<String> {
         let mut links: HashMap<String, LinkId> =
@@ -180,5 +237,5 @@ fn link(frame: &Frame<'_>, place: Place) -> Link {
 }
 
 fn joint(frame: &Frame<'_>, parent: LinkId, child: LinkId, place: Place) -> Joint {
-    Joint { origin: frame.pose, place, ..Joint::new(frame.joint.1, JointKind::Fixed, parent, child) }
+    Joint { origin: frame.pose, place, ..Joint::new(frame.joint.1, frame.kind, parent, child) }
 }

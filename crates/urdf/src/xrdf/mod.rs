@@ -1,28 +1,35 @@
-//! XRDF → changes to a [`Robot`]: frames that it adds, the pose that its default positions are, and which pairs of links need no
-//! check for collision. Everything else that the specification defines (versions 1.0 and 2.0) is checked and reported, but no
-//! output has a use for it yet; that is said too, so that nobody believes it was applied.
+//! XRDF ↔ [`Robot`] (versions 1.0 and 2.0): frames that it adds, the root that it sets, the pose that its default positions are, and
+//! what [`Planning`] has: configuration space, tool frames, spheres, buffer distances, pairs that are not held off each other.
 //!
 //! This module must not know files, ROS, or what the robot is read for.
 
 pub mod codes;
 mod frames;
 mod reader;
+mod spheres;
+mod write;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use reader::{Findings, Known, below, optional};
+pub use write::write;
 
+use reader::{Findings, Gone, Known, below, optional};
+use spheres::Groups;
+
+use crate::References;
 use crate::xml::short;
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_robot::kinematics::position_count;
-use urdf_usd_robot::{JointId, LinkId, NamedPose, Robot};
+use urdf_usd_robot::kinematics::{Model, position_count};
+use urdf_usd_robot::{Coordinate, DEFAULT_POSE, JointId, LinkId, NamedPose, Planning, PlanningCollision, Robot, touches};
 use urdf_usd_yaml::{self as yaml, Key, Mark, Yaml};
 
 /// The longest text that is read, in bytes.
 const MAX_TEXT: usize = 16 << 20;
-/// The name of the pose that the default positions are.
-const DEFAULT_POSE: &str = "default";
+/// How many pairs of frames that touch at the default positions are reported.
+const MAX_TOUCHES: usize = 20;
+/// Metres that two spheres may be in each other without a word: figures in files are rounded.
+const TOUCH_TOLERANCE: f64 = 1e-6;
 /// The sections. Version 2.0 calls `collision` `world_collision`.
 const SECTIONS: &[&str] = &[
     "format",
@@ -39,13 +46,13 @@ const SECTIONS: &[&str] = &[
 
 type Fields<'a> = [&'a (Key, Yaml)];
 
-/// Reads the XRDF `text` and applies to `robot` what the model has words for: frames are added, the default positions become the
-/// named pose `default`, and the pairs of `self_collision.ignore` need no check for collision. `file` is where the text is from,
-/// for the places in diagnostics.
-pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnostic> {
+/// Reads the XRDF `text` and applies it to `robot`: frames are added, the root is set, the default positions become the named pose
+/// [`DEFAULT_POSE`], the pairs of `self_collision.ignore` need no check for collision, and [`Robot::planning`] is what the XRDF says.
+/// `references`: those of the robot, which follow its links. `file` is where the text is from, for the places in diagnostics.
+pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot, references: &mut References) -> Vec<Diagnostic> {
     let mut findings = Findings::new(file);
     if let Some(document) = document(&mut findings, text) {
-        sections(&mut findings, &document, robot);
+        sections(&mut findings, &document, robot, references);
     }
     findings.into_diagnostics()
 }
@@ -58,7 +65,7 @@ fn document(findings: &mut Findings, text: &str) -> Option<Yaml> {
         findings.report(&codes::MALFORMED, start, "", message, "no robot needs that; correct the program that wrote it");
         return None;
     }
-    let documents = match yaml::read(text) {
+    let documents = match yaml::read_with_aliases(text) {
         Ok(documents) => documents,
         Err(fault) => {
             findings.report(&codes::MALFORMED, fault.at, "", fault.message, fault.help);
@@ -83,51 +90,101 @@ fn document(findings: &mut Findings, text: &str) -> Option<Yaml> {
     first
 }
 
-fn sections(findings: &mut Findings, document: &Yaml, robot: &mut Robot) {
+fn sections(findings: &mut Findings, document: &Yaml, robot: &mut Robot, references: &mut References) {
     let fields = findings.fields(document, "", SECTIONS);
     let is_first_version = version(findings, &fields, document.at);
-    let modifiers = optional(&fields, "modifiers").map(|section| (section.at, frames::read(findings, section)));
-    if let Some((at, modifiers)) = &modifiers {
-        let added = modifiers.add_frames(findings, robot);
-        frames::report_added(findings, *at, &added);
-    }
-    let mut known = Known::of(robot);
-    let bases = modifiers.iter().flat_map(|(_, modifiers)| &modifiers.bases);
-    let bases: Vec<LinkId> = bases.filter_map(|&base| known.frame(findings, base, "modifiers / set_base_frame")).collect();
-    bases.iter().for_each(|base| known.set_base(*base));
+    let gone = optional(&fields, "modifiers").map(|section| modify(findings, section, robot, references));
+    let mut known = Known::of(robot, gone.unwrap_or_default());
 
-    let pose = optional(&fields, "default_joint_positions").map(|section| {
+    let positions = optional(&fields, "default_joint_positions");
+    let pose = positions.map(|section| {
         let place = findings.place(section.at, "default_joint_positions");
         let positions = default_positions(findings, section, &mut known, robot);
         NamedPose { name: DEFAULT_POSE.to_owned(), group: None, positions, place }
     });
-    cspace(findings, &fields, document.at, &mut known);
+    let coordinates = cspace(findings, &fields, document.at, &mut known);
+    // Those of another file stay where this one says nothing.
+    let mut tool_frames = robot.planning.tool_frames.clone();
     if let Some(section) = optional(&fields, "tool_frames") {
-        for name in findings.names(section, "tool_frames") {
-            known.frame(findings, name, "tool_frames");
+        let names = findings.names(section, "tool_frames");
+        tool_frames = names.into_iter().filter_map(|name| known.frame(findings, name, "tool_frames")).collect();
+    }
+    let planning = Planning { coordinates, tool_frames, ..collisions(findings, &fields, &mut known, is_first_version) };
+
+    let bodies = planning.ignored.iter().copied().filter(|(a, b)| !robot.is_frame(*a) && !robot.is_frame(*b));
+    let disabled: BTreeSet<_> = bodies.chain(robot.disabled_collisions.iter().copied()).collect();
+    robot.disabled_collisions = disabled.into_iter().collect();
+    robot.planning = planning;
+    if let Some(pose) = pose {
+        // What another file calls so is not this one.
+        robot.named_poses.retain(|other| (&other.name, &other.group) != (&pose.name, &pose.group));
+        // A pose of no joints is none.
+        robot.named_poses.extend(Some(pose).filter(|pose| !pose.positions.is_empty()));
+    }
+    if let Some(section) = positions.or(optional(&fields, "self_collision")) {
+        report_touches(findings, section.at, robot);
+    }
+}
+
+/// Applies the section `modifiers`: frames are added, then all that is not below the new root is gone. Gives the names of that.
+fn modify(findings: &mut Findings, section: &Yaml, robot: &mut Robot, references: &mut References) -> Gone {
+    let modifiers = frames::read(findings, section);
+    let base = modifiers.base(findings, robot);
+    let mut added = modifiers.add_frames(findings, robot);
+    let mut gone = Gone::default();
+    if let Some((at, base)) = base {
+        modifiers.report_left_behind(findings, robot, base, &mut added);
+        let was_held = robot.world_root().is_some();
+        let names: Vec<String> = robot.links.iter().map(|link| link.name.clone()).collect();
+        let removed = robot.keep_below(base);
+        references.renumber(&removed.links);
+        let links = names.iter().zip(&removed.links).filter(|(_, now)| now.is_none()).map(|(name, _)| name.clone());
+        gone = Gone { links: links.collect(), joints: removed.joints.iter().cloned().collect() };
+        let element = "modifiers / set_base_frame";
+        for joint in removed.freed.iter().filter_map(|joint| robot.joints.get(joint.0)) {
+            let message = format!("the joint \"{}\" follows a joint that is not below the new root", short(&joint.name));
+            let help = "set a root above the joint that is followed, or fix the joint in the URDF";
+            findings.report(&codes::LEADER_GONE, at, element, message, help);
+        }
+        if !gone.links.is_empty() {
+            let base = names.get(base.0).map_or_else(String::new, |base| short(base));
+            let (links, joints) = (gone.links.len(), gone.joints.len());
+            let message = format!("\"{base}\" is the root; {links} links and {joints} joints that are not below it are gone");
+            let help = match was_held && robot.world_root().is_none() {
+                true => "the link world is gone, so nothing holds the base any more: convert with --base fixed if it is held",
+                false => "nothing need be done",
+            };
+            findings.report(&codes::BASE_SET, at, element, message, help);
         }
     }
-    let pairs = collisions(findings, &fields, &mut known, is_first_version);
-    report_not_used(findings, &fields, document.at, !bases.is_empty());
+    frames::report_added(findings, section.at, &added);
+    gone
+}
 
-    let disabled: BTreeSet<_> = robot.disabled_collisions.drain(..).chain(pairs).collect();
-    robot.disabled_collisions = disabled.into_iter().collect();
-    // A pose of no joints is none.
-    robot.named_poses.extend(pose.filter(|pose| !pose.positions.is_empty()));
+/// Says which spheres touch at the default positions that are to be held off each other (section 6).
+fn report_touches(findings: &mut Findings, at: Mark, robot: &Robot) {
+    let spheres = robot.planning.self_collision_spheres();
+    let model = Model::of(robot);
+    let poses = model.poses(&robot.positions(&model, robot.default_pose()));
+    let name = |link: LinkId| robot.links.get(link.0).map_or_else(String::new, |link| short(&link.name));
+    let found = touches(&spheres, &poses, &robot.planning.ignored);
+    for touch in found.iter().filter(|touch| touch.depth > TOUCH_TOLERANCE).take(MAX_TOUCHES) {
+        let (first, second) = (name(touch.first), name(touch.second));
+        let depth = touch.depth * 1000.0;
+        let message = format!("at the default positions \"{first}\" and \"{second}\" are {depth:.1} mm in each other");
+        let help = "correct the default positions, the spheres or the buffer distances, or let self_collision ignore the pair";
+        findings.report(&codes::SELF_COLLISION, at, "default_joint_positions", message, help);
+    }
 }
 
 /// Checks the version; whether it is the first.
 fn version(findings: &mut Findings, fields: &Fields<'_>, at: Mark) -> bool {
-    let help = "write format_version: 1.0";
-    let Some(value) = optional(fields, "format_version") else {
-        findings.report(&codes::VERSION, at, "format_version", "the XRDF has no format_version", help);
-        return false;
-    };
+    let Some(value) = findings.required(fields, "format_version", at, "") else { return false };
     let version = value.text().and_then(|text| text.parse::<f64>().ok());
     let is = |known: f64| version.is_some_and(|version| (version - known).abs() < 1e-9);
     if !is(1.0) && !is(2.0) {
         let message = format!("the version \"{}\" of XRDF is not known", short(value.text().unwrap_or_default()));
-        findings.report(&codes::VERSION, value.at, "format_version", message, help);
+        findings.report(&codes::VERSION, value.at, "format_version", message, "write format_version: 1.0");
     }
     is(1.0)
 }
@@ -149,10 +206,10 @@ fn default_positions(
         if !bounds.contains(position) {
             let (lower, upper) = (bounds.lower(), bounds.upper());
             let message = format!("\"{}\" is at {position}, outside its limits {lower} … {upper}", short(&key.text));
-            let help = "correct the position, or the limits of the joint";
+            let help = "correct the position, or the limits of the joint; the limit next to it counts";
             findings.report(&codes::OUTSIDE_LIMITS, value.at, &element, message, help);
         }
-        given.insert(id, position);
+        given.insert(id, bounds.nearest(position));
     }
     let moving = robot.joints.iter().enumerate().filter(|(_, joint)| position_count(joint.kind) == 1 && joint.mimic.is_none());
     moving
@@ -163,130 +220,113 @@ fn default_positions(
         .collect()
 }
 
-/// Checks section 7.
-fn cspace(findings: &mut Findings, fields: &Fields<'_>, at: Mark, known: &mut Known<'_>) {
+/// Section 7. A joint whose limits are not known for sure is a coordinate without them.
+fn cspace(findings: &mut Findings, fields: &Fields<'_>, at: Mark, known: &mut Known<'_>) -> Vec<Coordinate> {
     const NAME: &str = "cspace";
-    let Some(section) = findings.required(fields, NAME, at, "") else { return };
+    let Some(section) = findings.required(fields, NAME, at, "") else { return Vec::new() };
     let fields = findings.fields(section, NAME, &["joint_names", "acceleration_limits", "jerk_limits"]);
+    let mut joints: Vec<(usize, JointId)> = Vec::new();
     let mut count = None;
     if let Some(names) = findings.required(&fields, "joint_names", section.at, NAME) {
         let element = below(NAME, "joint_names");
         // Each limit belongs to an item of the list, whatever the item is.
-        let items = findings.items(names, &element).len();
-        count = Some(items);
-        for name in findings.names(names, &element) {
-            known.moving_joint(findings, name, &element);
+        count = Some(findings.items(names, &element).len());
+        for (index, name) in findings.numbered_names(names, &element) {
+            joints.extend(known.moving_joint(findings, name, &element).map(|(joint, _)| (index, joint)));
         }
     }
-    for name in ["acceleration_limits", "jerk_limits"] {
-        let Some(limits) = findings.required(&fields, name, section.at, NAME) else { continue };
+    let [acceleration, jerk] = ["acceleration_limits", "jerk_limits"].map(|name| {
+        let Some(limits) = findings.required(&fields, name, section.at, NAME) else { return Vec::new() };
         let element = below(NAME, name);
+        let mut values: Vec<Option<f64>> = Vec::new();
         let items = findings.items(limits, &element);
         for item in items {
-            if findings.number(item, &element).is_some_and(|limit| limit <= 0.0) {
+            let limit = findings.number(item, &element);
+            if limit.is_some_and(|limit| limit <= 0.0) {
                 let message = format!("{element} has a limit that is not positive");
                 findings.report(&codes::BAD_VALUE, item.at, &element, message, "give the largest magnitude that is allowed");
             }
+            values.push(limit.filter(|limit| *limit > 0.0));
         }
         if let Some(count) = count.filter(|count| *count != items.len()) {
             let message = format!("{element} has {} values for {count} joints", items.len());
-            findings.report(
-                &codes::UNEQUAL_LENGTHS,
-                limits.at,
-                &element,
-                message,
-                "give one limit for each joint, in their order",
-            );
+            let help = "give one limit for each joint, in their order";
+            findings.report(&codes::UNEQUAL_LENGTHS, limits.at, &element, message, help);
+            values.clear();
         }
-    }
+        values
+    });
+    let limit = |limits: &[Option<f64>], index: usize| limits.get(index).copied().flatten();
+    let coordinate =
+        |(index, joint)| Coordinate { joint, acceleration: limit(&acceleration, index), jerk: limit(&jerk, index) };
+    joints.into_iter().map(coordinate).collect()
 }
 
-/// Checks sections 3 to 5; gives the pairs of links that need no check for collision.
-fn collisions(
-    findings: &mut Findings,
-    fields: &Fields<'_>,
-    known: &mut Known<'_>,
-    is_first_version: bool,
-) -> Vec<(LinkId, LinkId)> {
-    let mut groups = HashSet::new();
-    if let Some(section) = optional(fields, "geometry") {
-        for (key, group) in findings.entries(section, "geometry") {
-            groups.insert(key.text.as_str());
-            spheres(findings, group, &below("geometry", &key.text), known);
-        }
-    }
-    let mut used: Option<&str> = None;
+/// Sections 3 to 5.
+fn collisions(findings: &mut Findings, fields: &Fields<'_>, known: &mut Known<'_>, is_first_version: bool) -> Planning {
+    let groups = optional(fields, "geometry")
+        .map(|section| spheres::read(findings, section, known, is_first_version))
+        .unwrap_or_default();
+    let mut collision = None;
     for name in ["collision", "world_collision"] {
         let Some(section) = optional(fields, name) else { continue };
         let fields = findings.fields(section, name, &["geometry", "buffer_distance"]);
-        used = used.or(collision(findings, section.at, &fields, name, &groups, known).map(|(_, group)| group));
+        collision = collision.or(collision_section(findings, section.at, &fields, name, &groups, known));
     }
     const SELF: &str = "self_collision";
-    let Some(section) = optional(fields, SELF) else { return Vec::new() };
-    let fields = findings.fields(section, SELF, &["geometry", "buffer_distance", "ignore"]);
-    if let Some((at, group)) = collision(findings, section.at, &fields, SELF, &groups, known)
-        && is_first_version
-        && used.is_some_and(|used| used != group)
-    {
-        let message = "version 1.0 uses one geometry group for self-collision and collision";
-        let element = below(SELF, "geometry");
-        findings.report(&codes::TWO_GEOMETRIES, at, &element, message, "name the same group in both sections");
+    let mut planning = Planning::default();
+    if let Some(section) = optional(fields, SELF) {
+        let fields = findings.fields(section, SELF, &["geometry", "buffer_distance", "ignore"]);
+        let own = collision_section(findings, section.at, &fields, SELF, &groups, known);
+        let other = collision.as_ref().map(|(_, collision)| collision.group);
+        if let Some((at, own)) = &own
+            && is_first_version
+            && other.is_some_and(|other| other != own.group)
+        {
+            let message = "version 1.0 uses one geometry group for self-collision and collision";
+            let element = below(SELF, "geometry");
+            findings.report(&codes::TWO_GEOMETRIES, *at, &element, message, "name the same group in both sections");
+        }
+        planning.self_collision = own.map(|(_, own)| own);
+        planning.ignored =
+            optional(&fields, "ignore").map(|ignore| ignored(findings, ignore, known, &groups)).unwrap_or_default();
     }
-    optional(&fields, "ignore").map(|ignore| ignored(findings, ignore, known)).unwrap_or_default()
+    Planning { groups: groups.list, collision: collision.map(|(_, collision)| collision), ..planning }
 }
 
-/// Checks what collision sections have in common; gives the geometry group and where it is named.
-fn collision<'a>(
+/// What collision sections have in common, and where the geometry group is named. None, reported, if there is no such group.
+fn collision_section(
     findings: &mut Findings,
     at: Mark,
-    fields: &Fields<'a>,
+    fields: &Fields<'_>,
     name: &str,
-    groups: &HashSet<&str>,
+    groups: &Groups,
     known: &mut Known<'_>,
-) -> Option<(Mark, &'a str)> {
-    if let Some(buffers) = optional(fields, "buffer_distance") {
+) -> Option<(Mark, PlanningCollision)> {
+    let mut buffers = Vec::new();
+    if let Some(section) = optional(fields, "buffer_distance") {
         let element = below(name, "buffer_distance");
-        for (key, distance) in findings.entries(buffers, &element) {
-            known.frame(findings, (key.at, &key.text), &element);
-            findings.number(distance, &below(&element, &key.text));
+        for (key, distance) in findings.entries(section, &element) {
+            let frame = known.frame(findings, (key.at, &key.text), &element);
+            let distance = findings.number(distance, &below(&element, &key.text));
+            buffers.extend(frame.zip(distance));
         }
     }
     let value = findings.required(fields, "geometry", at, name)?;
     let element = below(name, "geometry");
     let group = findings.name(value, &element)?;
-    if !groups.contains(group) {
+    let Some(group) = groups.list.iter().position(|known| known.name == group) else {
         let message = format!("there is no geometry group \"{}\"", short(group));
         findings.report(&codes::UNKNOWN_GEOMETRY, value.at, &element, message, "add it to the section geometry");
         return None;
-    }
-    Some((value.at, group))
+    };
+    Some((value.at, PlanningCollision { group, buffers }))
 }
 
-/// Checks the spheres of a geometry group.
-fn spheres(findings: &mut Findings, group: &Yaml, element: &str, known: &mut Known<'_>) {
-    let fields = findings.fields(group, element, &["spheres"]);
-    let Some(frames) = findings.required(&fields, "spheres", group.at, element) else { return };
-    let element = below(element, "spheres");
-    for (key, spheres) in findings.entries(frames, &element) {
-        known.frame(findings, (key.at, &key.text), &element);
-        let element = below(&element, &key.text);
-        for sphere in findings.items(spheres, &element) {
-            let fields = findings.fields(sphere, &element, &["center", "radius"]);
-            if let Some(center) = findings.required(&fields, "center", sphere.at, &element) {
-                findings.three_numbers(center, &below(&element, "center"));
-            }
-            // Real files have negative ones, which only a buffer distance makes a sphere of.
-            if let Some(radius) = findings.required(&fields, "radius", sphere.at, &element) {
-                findings.number(radius, &below(&element, "radius"));
-            }
-        }
-    }
-}
-
-/// The pairs of `self_collision.ignore`.
-fn ignored(findings: &mut Findings, section: &Yaml, known: &mut Known<'_>) -> Vec<(LinkId, LinkId)> {
+/// The pairs of `self_collision.ignore`, sorted.
+fn ignored(findings: &mut Findings, section: &Yaml, known: &mut Known<'_>, groups: &Groups) -> Vec<(LinkId, LinkId)> {
     const NAME: &str = "self_collision / ignore";
-    let mut pairs = Vec::new();
+    let mut pairs = BTreeSet::new();
     let mut frames = HashSet::new();
     for (key, others) in findings.entries(section, NAME) {
         let first = known.frame(findings, (key.at, &key.text), NAME);
@@ -296,43 +336,19 @@ fn ignored(findings: &mut Findings, section: &Yaml, known: &mut Known<'_>) -> Ve
             if first == second {
                 let message = format!("\"{}\" is told to ignore itself", short(other));
                 findings.report(&codes::SAME_FRAME, at, &element, message, "name another frame");
-            } else if let Some((at, name, frame)) = [(key.at, key.text.as_str(), first), (at, other, second)]
-                .into_iter()
-                .find(|&(.., link)| known.robot().is_frame(link))
-            {
-                if frames.insert(frame) {
-                    let message = format!("\"{}\" is a frame, not a body: it collides with nothing", short(name));
+                continue;
+            }
+            for (at, name, frame) in [(key.at, key.text.as_str(), first), (at, other, second)] {
+                if known.robot().is_frame(frame) && !groups.links.contains(&frame) && frames.insert(frame) {
+                    let message = format!("\"{}\" has no mass, geometry or spheres: it collides with nothing", short(name));
                     let help = "name the link that the geometry is on, or remove the pair";
                     findings.report(&codes::FRAME_IN_PAIR, at, &element, message, help);
                 }
-            } else {
-                pairs.push((first.min(second), first.max(second)));
             }
+            pairs.insert((first.min(second), first.max(second)));
         }
     }
-    pairs
-}
-
-/// Says which parts were only checked.
-fn report_not_used(findings: &mut Findings, fields: &Fields<'_>, at: Mark, has_base: bool) {
-    let mut unused: Vec<String> = has_base.then(|| "modifiers.set_base_frame".to_owned()).into_iter().collect();
-    for (key, section) in fields {
-        match key.text.as_str() {
-            name @ ("cspace" | "tool_frames" | "geometry" | "collision" | "world_collision") => unused.push(name.to_owned()),
-            name @ "self_collision" => unused.extend(
-                ["geometry", "buffer_distance"]
-                    .iter()
-                    .filter(|field| section.get(field).is_some())
-                    .map(|field| format!("{name}.{field}")),
-            ),
-            _ => {}
-        }
-    }
-    if !unused.is_empty() {
-        let message = format!("these parts were checked, but no output has them: {}", unused.join(", "));
-        let help = "the added frames, the default joint positions and the pairs that self-collision ignores are applied";
-        findings.report(&codes::NOT_USED, at, "", message, help);
-    }
+    pairs.into_iter().collect()
 }
 
 #[cfg(test)]

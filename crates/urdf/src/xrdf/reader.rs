@@ -138,10 +138,16 @@ impl Findings {
 
     /// Names of a list, each once, and where they stand.
     pub fn names<'a>(&mut self, value: &'a Yaml, element: &str) -> Vec<(Mark, &'a str)> {
-        let items = self.items(value, element);
-        let names: Vec<(Mark, &str)> = items.iter().filter_map(|item| Some((item.at, self.name(item, element)?))).collect();
+        self.numbered_names(value, element).into_iter().map(|(_, name)| name).collect()
+    }
+
+    /// The same, each with its index in the list.
+    pub fn numbered_names<'a>(&mut self, value: &'a Yaml, element: &str) -> Vec<(usize, (Mark, &'a str))> {
+        let items = self.items(value, element).iter().enumerate();
+        let names: Vec<(usize, (Mark, &str))> =
+            items.filter_map(|(index, item)| Some((index, (item.at, self.name(item, element)?)))).collect();
         // The copies end the borrow of what was collected.
-        self.distinct(names.iter(), element, |&(at, name)| (at, name)).into_iter().copied().collect()
+        self.distinct(names.iter(), element, |&(_, name)| name).into_iter().copied().collect()
     }
 
     pub fn number(&mut self, value: &Yaml, element: &str) -> Option<f64> {
@@ -181,14 +187,16 @@ pub(super) fn below(element: &str, name: &str) -> String {
 /// Names of one kind, and those that were looked for in vain, each of which is reported once.
 struct Names<Id> {
     ids: HashMap<String, Id>,
+    gone: HashSet<String>,
     unknown: HashSet<String>,
     suggestions: Suggestions,
 }
 
 impl<Id: Copy + Eq + Hash> Names<Id> {
-    fn of<'a>(names: impl Iterator<Item = (&'a String, Id)>) -> Self {
+    fn of<'a>(names: impl Iterator<Item = (&'a String, Id)>, gone: HashSet<String>) -> Self {
         Self {
             ids: names.map(|(name, id)| (name.clone(), id)).collect(),
+            gone,
             unknown: HashSet::new(),
             suggestions: Suggestions::default(),
         }
@@ -202,7 +210,10 @@ impl<Id: Copy + Eq + Hash> Names<Id> {
         (code, what): (&'static Code, &str),
     ) -> Option<Id> {
         let found = self.ids.get(name).copied();
-        if found.is_none() && self.unknown.insert(name.to_owned()) {
+        if found.is_none() && self.gone.contains(name) {
+            let message = format!("\"{}\" is not below the root that set_base_frame sets", short(name));
+            findings.report(&codes::ABOVE_BASE, at, element, message, "remove the name, or set another root");
+        } else if found.is_none() && self.unknown.insert(name.to_owned()) {
             let near = self.suggestions.nearest(name, self.ids.keys().map(String::as_str));
             let help = did_you_mean(near.iter().map(|name| short(name)))
                 .unwrap_or_else(|| "correct the name, or give the XRDF of this robot".to_owned());
@@ -212,20 +223,25 @@ impl<Id: Copy + Eq + Hash> Names<Id> {
     }
 }
 
+/// Names of links and joints that are not below the root that the XRDF sets.
+#[derive(Default)]
+pub(super) struct Gone {
+    pub links: HashSet<String>,
+    pub joints: HashSet<String>,
+}
+
 /// The links and joints of a robot, by name.
 pub(super) struct Known<'a> {
     robot: &'a Robot,
     frames: Names<LinkId>,
     joints: Names<JointId>,
-    /// Which links remain below the root that the XRDF sets, by number.
-    remaining: Vec<bool>,
 }
 
 impl<'a> Known<'a> {
-    pub fn of(robot: &'a Robot) -> Self {
+    pub fn of(robot: &'a Robot, gone: Gone) -> Self {
         let links = robot.links.iter().enumerate().map(|(id, link)| (&link.name, LinkId(id)));
         let joints = robot.joints.iter().enumerate().map(|(id, joint)| (&joint.name, JointId(id)));
-        Self { robot, frames: Names::of(links), joints: Names::of(joints), remaining: vec![true; robot.links.len()] }
+        Self { robot, frames: Names::of(links, gone.links), joints: Names::of(joints, gone.joints) }
     }
 
     /// The robot that they are of.
@@ -233,32 +249,9 @@ impl<'a> Known<'a> {
         self.robot
     }
 
-    /// Takes all but what is below `base` for gone, as far as names are concerned.
-    pub fn set_base(&mut self, base: LinkId) {
-        let mut below = vec![false; self.robot.links.len()];
-        let mut stack = vec![base];
-        while let Some(link) = stack.pop() {
-            if let Some(mark) = below.get_mut(link.0) {
-                *mark = true;
-            }
-            let joints = self.robot.tree.child_joints.get(link.0).into_iter().flatten();
-            stack.extend(joints.filter_map(|joint| self.robot.joints.get(joint.0)).map(|joint| joint.child));
-        }
-        self.remaining.iter_mut().zip(below).for_each(|(remains, below)| *remains &= below);
-    }
-
-    fn is_gone(&self, link: LinkId) -> bool {
-        self.remaining.get(link.0).is_some_and(|remains| !remains)
-    }
-
     /// The link that `name` is. None, reported, if there is none.
-    pub fn frame(&mut self, findings: &mut Findings, (at, name): (Mark, &str), element: &str) -> Option<LinkId> {
-        let id = self.frames.find(findings, (at, name), element, (&codes::UNKNOWN_FRAME, "link or added frame"))?;
-        if self.is_gone(id) {
-            let message = format!("the frame \"{}\" is not below the root that set_base_frame sets", short(name));
-            findings.report(&codes::ABOVE_BASE, at, element, message, "remove the name, or set another root");
-        }
-        Some(id)
+    pub fn frame(&mut self, findings: &mut Findings, name: (Mark, &str), element: &str) -> Option<LinkId> {
+        self.frames.find(findings, name, element, (&codes::UNKNOWN_FRAME, "link or added frame"))
     }
 
     /// The joint that `name` is, which moves by itself and has one position. None, reported, if there is none such.
@@ -281,10 +274,6 @@ impl<'a> Known<'a> {
             let message = format!("the joint \"{}\" follows the joint \"{leader}\"; it can't be set", short(name));
             findings.report(&codes::MIMIC_JOINT, at, element, message, format!("remove it; \"{leader}\" moves it"));
             return None;
-        }
-        if self.is_gone(joint.parent) {
-            let message = format!("the joint \"{}\" is not below the root that set_base_frame sets", short(name));
-            findings.report(&codes::ABOVE_BASE, at, element, message, "remove the name, or set another root");
         }
         Some((id, joint))
     }

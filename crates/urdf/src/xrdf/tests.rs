@@ -1,7 +1,8 @@
-use super::apply;
-use crate::read;
+use crate::{References, read};
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_robot::{JointId, LinkId, Robot, kinematics};
+use urdf_usd_robot::{
+    Coordinate, JointId, JointKind, LinkId, NamedPose, Planning, PlanningCollision, Robot, Sphere, SphereGroup, kinematics,
+};
 
 /// `base` and, hung on it in turn, a link `…_link` for each joint, all of them balls; `finger` follows `turn`, and `far` can't be at
 /// zero.
@@ -35,16 +36,19 @@ cspace:
   jerk_limits: [500, 1e3]
 ";
 
+fn apply(text: &str, robot: &mut Robot) -> Vec<Diagnostic> {
+    super::apply(text, None, robot, &mut References::default())
+}
+
 fn applied(text: &str) -> (Robot, Vec<Diagnostic>) {
     let mut robot = robot();
-    let diagnostics = apply(text, None, &mut robot);
+    let diagnostics = apply(text, &mut robot);
     (robot, diagnostics)
 }
 
-/// What is reported: code, line, column; not that parts were only checked, which is always so.
+/// What is reported: code, line, column.
 fn findings(text: &str) -> Vec<(&'static str, u32, u32)> {
-    let found = applied(text).1.into_iter().filter(|d| d.code != "xrdf-not-used");
-    found.map(|d| (d.code, d.place.line, d.place.column)).collect()
+    applied(text).1.into_iter().map(|d| (d.code, d.place.line, d.place.column)).collect()
 }
 
 /// The names of the pairs of links that need no check.
@@ -56,12 +60,64 @@ fn pairs(robot: &Robot) -> Vec<(&str, &str)> {
 #[test]
 fn default_positions_are_a_pose_of_the_whole_robot() {
     let (robot, findings) = applied(&format!("{HEAD}default_joint_positions:\n  \"turn\": -0.5\n"));
-    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings, []);
     let [pose] = &robot.named_poses[..] else { panic!("{:?}", robot.named_poses) };
     assert_eq!((pose.name.as_str(), &pose.group, pose.place.line), ("default", &None, 8));
     // Not given: zero, or the limit next to it.
     assert_eq!(pose.positions, [(JointId(1), vec![-0.5]), (JointId(2), vec![0.0]), (JointId(3), vec![0.1])]);
     assert_eq!(applied(HEAD).0.named_poses, []);
+}
+
+#[test]
+fn a_default_outside_the_limits_is_the_limit() {
+    let (robot, _) = applied(&format!("{HEAD}default_joint_positions: {{turn: 7, far: -1}}\n"));
+    let positions: Vec<f64> = robot.named_poses[0].positions.iter().map(|(_, at)| at[0]).collect();
+    assert_eq!(positions, [2.0, 0.0, 0.1]);
+}
+
+#[test]
+fn an_added_frame_has_the_joint_that_it_says() {
+    for (kind, expected) in
+        [("FIXED", JointKind::Fixed), ("REVOLUTE", JointKind::Revolute), ("Prismatic", JointKind::Prismatic)]
+    {
+        let (robot, _) = applied(&format!("{HEAD}modifiers:\n{}", frame("tip", "base", &format!("j, joint_type: {kind}"))));
+        assert_eq!(robot.joints.last().unwrap().kind, expected);
+    }
+}
+
+#[test]
+fn what_planners_need_is_in_the_robot() {
+    let text = "format: xrdf
+format_version: 1.0
+modifiers: [{set_base_frame: still_link}]
+default_joint_positions: {turn: 1}
+cspace: {joint_names: [roll, turn, base], acceleration_limits: [3, -2, 1], jerk_limits: [4, 5]}
+tool_frames: [drone_link, turn_link]
+collision: {geometry: g, buffer_distance: {drone_link: 0.5, base: 1}}
+self_collision: {geometry: h, buffer_distance: {turn_link: -0.25}, ignore: {drone_link: [turn_link], turn_link: [drone_link]}}
+geometry:
+  g: {spheres: {turn_link: [{center: [1, 2, 3], radius: 0.125}]}}
+  h: {spheres: {}}
+";
+    let mut robot = robot();
+    let mut references = References::default();
+    super::apply(text, None, &mut robot, &mut references);
+    let name = |id: &LinkId| robot.links[id.0].name.clone();
+    let joint = |name: &str| JointId(robot.joints.iter().position(|joint| joint.name == name).unwrap());
+    assert_eq!((robot.links.len(), name(&robot.tree.roots[0])), (7, "still_link".to_owned()));
+    let planning = &robot.planning;
+    let expected = [
+        Coordinate { joint: joint("roll"), acceleration: Some(3.0), jerk: None },
+        Coordinate { joint: joint("turn"), acceleration: None, jerk: None },
+    ];
+    assert_eq!(planning.coordinates, expected);
+    assert_eq!(planning.tool_frames.iter().map(name).collect::<Vec<_>>(), ["drone_link", "turn_link"]);
+    let [g, h] = &planning.groups[..] else { panic!("{planning:?}") };
+    assert_eq!((g.name.as_str(), name(&g.spheres[0].0), g.spheres[0].1[0].radius), ("g", "turn_link".to_owned(), 0.125));
+    assert_eq!((h.name.as_str(), h.spheres.len()), ("h", 0));
+    let (one, other) = (planning.collision.as_ref().unwrap(), planning.self_collision.as_ref().unwrap());
+    assert_eq!((one.group, other.group, one.buffers.len(), one.buffers[0].1, other.buffers[0].1), (0, 1, 1, 0.5, -0.25));
+    assert_eq!(planning.ignored.iter().map(|(a, b)| (name(a), name(b))).collect::<Vec<_>>().len(), 1);
 }
 
 #[test]
@@ -71,7 +127,7 @@ fn ignored_pairs_join_those_that_are_there() {
     );
     let mut robot = robot();
     robot.disabled_collisions = vec![(LinkId(0), LinkId(2)), (LinkId(3), LinkId(4))];
-    assert_eq!(apply(&text, None, &mut robot).len(), 1);
+    assert_eq!(apply(&text, &mut robot), []);
     let expected = [("base", "still_link"), ("base", "turn_link"), ("turn_link", "roll_link"), ("roll_link", "far_link")];
     assert_eq!(pairs(&robot), expected);
 }
@@ -98,7 +154,7 @@ fn frames_are_added_in_whatever_order() {
     for text in [text, backwards] {
         let (robot, findings) = applied(&text);
         let codes: Vec<_> = findings.iter().map(|d| (d.code, d.place.line)).collect();
-        let expected = [("xrdf-frames-added", 8), ("xrdf-frame-in-pair", 11), ("xrdf-not-used", 1)];
+        let expected = [("xrdf-frames-added", 8)];
         assert_eq!(codes, expected, "{findings:?}");
         assert_eq!((robot.links.len(), robot.joints.len(), robot.tree.order.len()), (10, 9, 10));
         let tip = robot.links.iter().position(|link| link.name == "tip").unwrap();
@@ -108,7 +164,9 @@ fn frames_are_added_in_whatever_order() {
         // w 0.5, xyz (-0.5, 0.5, 0.5) takes x to -z... computed by hand: R·(1, 0, 0) = (0, 0, -1).
         let x = poses[tip] * nalgebra::Point3::new(1.0, 0.0, 0.0);
         assert!((x - nalgebra::Point3::new(1.0, 2.0, 2.0)).norm() < 1e-12, "{x}");
-        assert_eq!(pairs(&robot), []);
+        // The pair is one of spheres; no body is in it.
+        assert_eq!((pairs(&robot), &robot.planning.ignored[..]), (vec![], &[(LinkId(0), LinkId(tip))][..]));
+        assert_eq!(robot.planning.tool_frames, [LinkId(tip)]);
     }
 }
 
@@ -121,7 +179,7 @@ fn what_is_no_xrdf_changes_nothing() {
         ("a: 1\nformat: urdf", "xrdf-not-xrdf", 2, 9),
         ("<robot name='r'/>", "xrdf-not-xrdf", 1, 1),
         ("format: xrdf\ncspace: [", "xrdf-malformed-yaml", 2, 9),
-        ("format: xrdf\na: &x 1\nb: *x", "xrdf-malformed-yaml", 3, 4),
+        ("format: xrdf\na: &x [*x]", "xrdf-malformed-yaml", 2, 8),
         (long.as_str(), "xrdf-malformed-yaml", 1, 1),
     ] {
         let (robot, found) = applied(text);
@@ -134,7 +192,9 @@ fn what_is_no_xrdf_changes_nothing() {
 #[test]
 fn heads_are_checked() {
     for (from, to, expected) in [
-        ("format_version: 1.0\n", "", ("xrdf-version", 1, 1)),
+        ("format_version: 1.0\n", "", ("xrdf-missing", 1, 1)),
+        ("  joint_names: [turn, roll]\n", "", ("xrdf-missing", 4, 3)),
+        ("  acceleration_limits: [1, 2.5]\n", "", ("xrdf-missing", 4, 3)),
         ("1.0", "0.9", ("xrdf-version", 2, 17)),
         ("1.0", "[1]", ("xrdf-version", 2, 17)),
         ("cspace", "cspaces", ("xrdf-unknown-key", 3, 1)),
@@ -180,7 +240,7 @@ fn sections_are_checked() {
         ("world_collision: {geometry: h}\n", vec![("xrdf-unknown-geometry", 7, 29)]),
         (
             "collision: {geometry: a}\nself_collision: {geometry: b}\ngeometry: {a: {spheres: {}}, b: {spheres: {}}}\n",
-            vec![("xrdf-two-geometries", 8, 28)],
+            vec![("xrdf-several-geometries", 9, 30), ("xrdf-two-geometries", 8, 28)],
         ),
         (
             "geometry: {a: {spheres: {}}}\nself_collision:\n  geometry: a\n  buffer_distance: {base: 0.1, hand: x}\n  ignore: {base: [base]}\n",
@@ -192,9 +252,30 @@ fn sections_are_checked() {
         (&spheres("      base: [{radius: r, center: [0, 0]}]"), vec![("xrdf-wrong-form", 10, 34), ("xrdf-wrong-form", 10, 23)]),
         ("---\na: 1\n", vec![("xrdf-repeated", 8, 1)]),
         ("modifiers:\n  - set_base_frame: nowhere\n", vec![("xrdf-unknown-frame", 8, 21)]),
+        ("modifiers:\n  - set_base_frame: still_link\n", vec![("xrdf-base-set", 8, 21)]),
         (
-            "modifiers:\n  - set_base_frame: roll_link\ntool_frames: [base, drone_link]\n",
-            vec![("xrdf-above-base", 4, 17), ("xrdf-above-base", 4, 23), ("xrdf-above-base", 9, 15)],
+            "modifiers:\n  - set_base_frame: roll_link\ntool_frames: [base, drone_link]\ndefault_joint_positions: {turn: 1, far: 0.2}\n",
+            vec![
+                ("xrdf-leader-gone", 8, 21),
+                ("xrdf-base-set", 8, 21),
+                ("xrdf-above-base", 10, 27),
+                ("xrdf-above-base", 4, 17),
+                ("xrdf-above-base", 4, 23),
+                ("xrdf-above-base", 9, 15),
+            ],
+        ),
+        (
+            "modifiers:\n  - set_base_frame: still_link\n  - set_base_frame: turn_link\n",
+            vec![("xrdf-two-bases", 9, 21), ("xrdf-base-set", 8, 21)],
+        ),
+        ("modifiers:\n  - set_base_frame: base\n  - set_base_frame: base\n", vec![("xrdf-repeated", 9, 21)]),
+        (
+            &format!("modifiers:\n{}  - set_base_frame: tip\n", frame("tip", "base", "j")),
+            vec![("xrdf-base-added", 9, 21), ("xrdf-frames-added", 8, 3)],
+        ),
+        (
+            &format!("modifiers:\n{}  - set_base_frame: still_link\n", frame("tip", "base", "j")),
+            vec![("xrdf-above-base", 8, 54), ("xrdf-base-set", 9, 21)],
         ),
         ("modifiers:\n  - {move_frame: 1}\n", vec![("xrdf-unknown-key", 8, 6)]),
         ("modifiers:\n  - add_frame: {frame_name: a}\n", vec![("xrdf-missing", 8, 5); 3]),
@@ -208,6 +289,20 @@ fn sections_are_checked() {
         (
             &format!("modifiers:\n{}", frame("tip", "base", "j, joint_type: REVOLUTE")),
             vec![("xrdf-bad-value", 8, 87), ("xrdf-frames-added", 8, 3)],
+        ),
+        (&format!("modifiers:\n{}", frame("tip", "base", "j, joint_type: HINGE")), vec![("xrdf-bad-value", 8, 87)]),
+        ("geometry: {a: {spheres: {}}, b: {spheres: {}}}\n", vec![("xrdf-several-geometries", 7, 30)]),
+        (
+            "geometry: {g: {spheres: {base: &s [{center: [0, 0, 0], radius: 1}], drone_link: *s}}}\nself_collision: {geometry: g, buffer_distance: {base: -0.5}}\n",
+            vec![("xrdf-self-collision", 8, 17)],
+        ),
+        (
+            "geometry: {g: {spheres: {base: &s [{center: [0, 0, 0], radius: 1}], drone_link: *s}}}\nself_collision: {geometry: g, ignore: {base: [drone_link]}}\n",
+            vec![],
+        ),
+        (
+            "geometry: {g: {spheres: {base: &s [{center: [0, 0, 0], radius: 1}], drone_link: *s}}}\nself_collision: {geometry: g, buffer_distance: {base: -2}}\n",
+            vec![],
         ),
     ] {
         assert_eq!(findings(&format!("{HEAD}{text}")), expected, "{text}");
@@ -223,20 +318,6 @@ fn sections_are_checked() {
 }
 
 #[test]
-fn what_is_only_checked_is_said_once() {
-    let text = format!(
-        "{HEAD}modifiers:\n  - set_base_frame: base\ntool_frames: [base]\ngeometry: {{a: {{spheres: {{}}}}}}\nself_collision: {{geometry: a, ignore: {{}}}}\n"
-    );
-    let (_, found) = applied(&text);
-    let [only] = &found[..] else { panic!("{found:?}") };
-    assert_eq!((only.code, only.place.line, only.place.column), ("xrdf-not-used", 1, 1));
-    assert!(
-        only.message.ends_with(": modifiers.set_base_frame, cspace, tool_frames, geometry, self_collision.geometry"),
-        "{only:?}"
-    );
-}
-
-#[test]
 fn there_are_bounds() {
     let frames: String = (0..1001).map(|k| frame(&format!("f{k}"), "base", &format!("j{k}"))).collect();
     let (robot, found) = applied(&format!("{HEAD}modifiers:\n{frames}"));
@@ -246,7 +327,7 @@ fn there_are_bounds() {
     let names: String = (0..1005).map(|k| format!("hand{k}, ")).collect();
     let (_, found) = applied(&format!("{HEAD}tool_frames: [{names}]"));
     let last = found.last().unwrap();
-    assert_eq!((found.len(), last.code, last.message.as_str()), (1001, "xrdf-more-findings", "there are 6 more findings"));
+    assert_eq!((found.len(), last.code, last.message.as_str()), (1001, "xrdf-more-findings", "there are 5 more findings"));
 }
 
 /// Whatever is done to a text, reading it ends and keeps what the model promises.
@@ -267,8 +348,12 @@ fn damaged_texts_are_read_or_refused() {
             format!("{head}\n{tail}"),
         ] {
             let mut robot = whole.clone();
-            apply(&damaged, None, &mut robot);
+            apply(&damaged, &mut robot);
             assert_eq!(robot.tree.order.len(), robot.links.len());
+            assert!(robot.planning.coordinates.iter().all(|coordinate| coordinate.joint.0 < robot.joints.len()));
+            let planning = &robot.planning;
+            let spheres = planning.groups.iter().flat_map(|group| &group.spheres).map(|(link, _)| link);
+            assert!(planning.tool_frames.iter().chain(spheres).all(|link| link.0 < robot.links.len()));
             for pose in &robot.named_poses {
                 assert!(pose.positions.is_sorted_by(|a, b| a.0 < b.0), "{damaged}");
                 assert!(pose.positions.iter().all(|(id, at)| at.len() == 1 && at[0].is_finite() && id.0 < robot.joints.len()));
@@ -286,9 +371,56 @@ fn pairs_of_frames_are_told_once() {
     let text = format!(
         "{HEAD}self_collision:\n  geometry: g\n  ignore:\n    base: [turn_link,\n     {name}]\n    {name}: [still_link]\n"
     );
-    let found: Vec<_> = apply(&text, None, &mut robot).into_iter().filter(|d| d.code == "xrdf-frame-in-pair").collect();
+    let found: Vec<_> = apply(&text, &mut robot).into_iter().filter(|d| d.code == "xrdf-frame-in-pair").collect();
     let [finding] = &found[..] else { panic!("{found:?}") };
     assert_eq!((finding.place.line, finding.place.column), (11, 6), "{finding}");
     assert!(finding.message.contains(&name), "{finding}");
     assert_eq!(pairs(&robot), [("base", "turn_link")]);
+}
+
+/// What is written is read as it was, whatever the names are.
+#[test]
+fn what_is_written_is_read_again() {
+    let names = ["a: b", "\"q\" \\ #", "é\u{1}", "yes", "1.5"];
+    let mut robot = robot();
+    for (link, name) in robot.links.iter_mut().zip(names) {
+        link.name = name.to_owned();
+    }
+    let spheres = |radius: f64| vec![Sphere { center: [1e-9, -0.0, 12345.0].into(), radius }];
+    let group = |name: &str| SphereGroup {
+        name: name.to_owned(),
+        spheres: vec![(LinkId(1), spheres(-0.01)), (LinkId(0), spheres(1.0 / 3.0))],
+    };
+    let collision = |group| PlanningCollision { group, buffers: vec![(LinkId(3), -0.5), (LinkId(2), 1e-7)] };
+    robot.planning = Planning {
+        coordinates: vec![
+            Coordinate { joint: JointId(2), acceleration: Some(12.0), jerk: Some(0.1) },
+            Coordinate { joint: JointId(1), acceleration: None, jerk: Some(500.0) },
+        ],
+        tool_frames: vec![LinkId(4), LinkId(0)],
+        groups: vec![group("g")],
+        collision: Some(collision(0)),
+        self_collision: Some(collision(0)),
+        ignored: vec![(LinkId(0), LinkId(1)), (LinkId(0), LinkId(2)), (LinkId(2), LinkId(3))],
+    };
+    let pose = NamedPose {
+        name: "default".to_owned(),
+        group: None,
+        positions: vec![(JointId(1), vec![0.1 + 0.2]), (JointId(2), vec![-3.0]), (JointId(3), vec![0.25])],
+        place: Default::default(),
+    };
+    robot.named_poses.push(pose.clone());
+    let mut several = robot.clone();
+    several.planning.groups.push(SphereGroup { name: "h: 1".to_owned(), spheres: Vec::new() });
+    several.planning.self_collision = Some(collision(1));
+    for robot in [robot, several] {
+        let text = super::write(&robot, (7.0, 8.0));
+        let mut again = Robot { planning: Planning::default(), named_poses: Vec::new(), ..robot.clone() };
+        let found = apply(&text, &mut again);
+        assert!(found.iter().all(|d| d.code == "xrdf-self-collision"), "{found:?}\n{text}");
+        let mut expected = robot.planning.clone();
+        expected.coordinates[1].acceleration = Some(7.0);
+        assert_eq!(again.planning, expected, "{text}");
+        assert_eq!(again.named_poses[0].positions, pose.positions);
+    }
 }

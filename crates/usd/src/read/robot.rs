@@ -13,6 +13,7 @@ mod looks;
 mod mass;
 mod materials;
 mod meshes;
+mod planning;
 mod scene;
 mod sensors;
 mod shapes;
@@ -215,6 +216,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             disabled_collisions: Vec::new(),
             named_poses: Vec::new(),
             look_variants: Vec::new(),
+            planning: urdf_usd_robot::Planning::default(),
             custom: Custom::default(),
             place: root.map_or_else(Place::default, |root| scene.place(root, None)),
         };
@@ -274,6 +276,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         sensors::read(self.scene, &self.links, &mut self.robot, link);
         lights::read(self.scene, &self.links, &mut self.robot, link);
         self.robot.disabled_collisions = sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
+        planning::read(self.scene, &mut self.robot, (&self.prims, &self.joint_prims), self.world);
         self.assumed = mass::set(self.scene, &self.links, &mut self.robot, &self.ids, (&colliders, &materials));
         let bodies = self.links.drafts.iter().zip(&self.ids).filter(|(draft, _)| draft.is_body);
         let weighed = bodies.filter_map(|(draft, id)| {

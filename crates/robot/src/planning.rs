@@ -1,0 +1,164 @@
+//! What motion planners need to know of a robot beside its kinematics. XRDF has words for all of it.
+
+use nalgebra::{Point3, Vector3};
+
+use super::{JointId, LinkId, NamedPose, Pose, Robot};
+use crate::kinematics::{Model, position_count};
+
+/// The name of the pose that a planner takes where none is named: that of the robot as a whole.
+pub const DEFAULT_POSE: &str = "default";
+
+/// What motion planners need to know of a robot beside its kinematics.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Planning {
+    /// The coordinates of the configuration space in their order, each joint once. Each joint has one position and follows no other.
+    pub coordinates: Vec<Coordinate>,
+    /// The links whose motion is planned, the most important first, each once.
+    pub tool_frames: Vec<LinkId>,
+    /// Geometry as spheres, each group with a name of its own.
+    pub groups: Vec<SphereGroup>,
+    /// What is held off obstacles.
+    pub collision: Option<PlanningCollision>,
+    /// What is held off other links of the robot.
+    pub self_collision: Option<PlanningCollision>,
+    /// Pairs of links whose spheres are not held off each other, the first before the second in [`Robot::links`]; each once. Links that
+    /// are no bodies can be among them: spheres may be on any frame.
+    pub ignored: Vec<(LinkId, LinkId)>,
+}
+
+/// A coordinate of the configuration space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coordinate {
+    /// The joint whose position it is.
+    pub joint: JointId,
+    /// The largest magnitude of the acceleration, rad/s² or m/s²; above zero. `None` where the source does not say.
+    pub acceleration: Option<f64>,
+    /// The largest magnitude of the jerk, rad/s³ or m/s³; above zero. `None` where the source does not say.
+    pub jerk: Option<f64>,
+}
+
+/// A named set of spheres.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SphereGroup {
+    /// As the source gives it; not empty.
+    pub name: String,
+    /// The spheres of each link, each link once, in the source's order.
+    pub spheres: Vec<(LinkId, Vec<Sphere>)>,
+}
+
+/// A ball in the frame of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sphere {
+    /// Metres, in the link's frame.
+    pub center: Point3<f64>,
+    /// Metres. It may be negative: then only a buffer distance makes it a sphere.
+    pub radius: f64,
+}
+
+/// What is held off something.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanningCollision {
+    /// The index of the spheres in [`Planning::groups`].
+    pub group: usize,
+    /// What is added to the radius of all spheres of a link, metres; may be negative. Each link once, in the source's order; zero for
+    /// others.
+    pub buffers: Vec<(LinkId, f64)>,
+}
+
+/// Spheres of two links that touch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Touch {
+    /// The link that is before the other in [`Robot::links`].
+    pub first: LinkId,
+    /// The other.
+    pub second: LinkId,
+    /// How deep the deepest pair of their spheres is in each other, metres; buffer distances included. Not negative.
+    pub depth: f64,
+}
+
+impl Planning {
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The spheres that are held off other links, with their buffer distances, by link; those that are none (no radius is left) are
+    /// left out.
+    pub fn self_collision_spheres(&self) -> Vec<(LinkId, Vec<Sphere>)> {
+        let Some(collision) = &self.self_collision else { return Vec::new() };
+        let Some(group) = self.groups.get(collision.group) else { return Vec::new() };
+        let with_buffer = |(link, spheres): &(LinkId, Vec<Sphere>)| {
+            let buffer = collision.buffers.iter().find(|(of, _)| of == link).map_or(0.0, |(_, buffer)| *buffer);
+            let spheres = spheres.iter().map(|sphere| Sphere { radius: sphere.radius + buffer, ..*sphere });
+            (*link, spheres.filter(|sphere| sphere.radius > 0.0).collect())
+        };
+        group.spheres.iter().map(with_buffer).filter(|(_, spheres): &(_, Vec<_>)| !spheres.is_empty()).collect()
+    }
+}
+
+/// Which of `spheres` (by link, each link once) touch those of another link where the links are at `poses`; but for pairs of links in
+/// `ignored`, which is sorted, the lower first. Sorted.
+pub fn touches(spheres: &[(LinkId, Vec<Sphere>)], poses: &[Pose], ignored: &[(LinkId, LinkId)]) -> Vec<Touch> {
+    let placed: Vec<(LinkId, Ball, Vec<Ball>)> = spheres
+        .iter()
+        .filter_map(|(link, spheres)| {
+            let pose = poses.get(link.0)?;
+            let balls: Vec<Ball> = spheres.iter().map(|sphere| ((pose * sphere.center).coords, sphere.radius)).collect();
+            Some((*link, around(&balls), balls))
+        })
+        .collect();
+    let mut found = Vec::new();
+    for (index, (one, around_one, balls)) in placed.iter().enumerate() {
+        for (other, around_other, others) in placed.iter().skip(index + 1) {
+            let (first, second) = (*one.min(other), *one.max(other));
+            if depth(around_one, around_other) < 0.0 || ignored.binary_search(&(first, second)).is_ok() {
+                continue;
+            }
+            let near = balls.iter().filter(|ball| depth(ball, around_other) >= 0.0);
+            let deepest = near.flat_map(|ball| others.iter().map(|other| depth(ball, other))).fold(f64::NEG_INFINITY, f64::max);
+            if deepest >= 0.0 {
+                found.push(Touch { first, second, depth: deepest });
+            }
+        }
+    }
+    found.sort_by_key(|touch| (touch.first, touch.second));
+    found
+}
+
+/// Centre and radius.
+type Ball = (Vector3<f64>, f64);
+
+/// How deep two balls are in each other; negative: how far they are apart.
+fn depth(a: &Ball, b: &Ball) -> f64 {
+    a.1 + b.1 - (a.0 - b.0).norm()
+}
+
+/// A ball around balls.
+fn around(balls: &[Ball]) -> Ball {
+    let center = balls.iter().map(|ball| ball.0).sum::<Vector3<f64>>() / balls.len().max(1) as f64;
+    (center, balls.iter().map(|ball| (ball.0 - center).norm() + ball.1).fold(0.0, f64::max))
+}
+
+impl Robot {
+    /// The pose that a planner takes where none is named ([`DEFAULT_POSE`]), if the robot has one.
+    pub fn default_pose(&self) -> Option<&NamedPose> {
+        self.named_poses.iter().find(|pose| pose.name == DEFAULT_POSE && pose.group.is_none())
+    }
+
+    /// The positions of all joints (as [`Model`] has them) in a pose; joints that it does not set are at zero or at the limit that is
+    /// next to it, and those that follow others follow.
+    pub fn positions(&self, model: &Model, pose: Option<&NamedPose>) -> Vec<f64> {
+        let mut positions = vec![0.0; model.positions()];
+        let set = |positions: &mut Vec<f64>, joint: usize, to: &[f64]| {
+            positions.get_mut(model.range(joint)).into_iter().flatten().zip(to).for_each(|(at, to)| *at = *to);
+        };
+        for (index, joint) in self.joints.iter().enumerate() {
+            set(&mut positions, index, &vec![joint.bounds().nearest(0.0); position_count(joint.kind)]);
+        }
+        for (joint, to) in pose.into_iter().flat_map(|pose| &pose.positions) {
+            set(&mut positions, joint.0, to);
+        }
+        model.follow(&mut positions);
+        positions
+    }
+}

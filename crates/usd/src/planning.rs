@@ -1,0 +1,108 @@
+//! `planning.usda`: what motion planners need to know of the robot, as attributes `planning:*`, and its spheres as guides; only where
+//! there is any. `docs/output.md` has the attributes in words.
+
+use super::Scene;
+use super::author::{Attribute, Layer, Relationship};
+use super::instances::author_primitive;
+use super::numbers::vec3d;
+use super::plan::SPHERES;
+use urdf_usd_robot::{Geometry, LinkId, PlanningCollision, Pose, Sphere, names};
+
+/// The attributes of the two kinds of collisions, without their last part.
+pub(super) const COLLISION: &str = "planning:collision";
+pub(super) const SELF_COLLISION: &str = "planning:selfCollision";
+
+pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
+    let planning = &scene.robot.planning;
+    let pose = scene.robot.default_pose();
+    if planning.is_empty() && pose.is_none() {
+        return None;
+    }
+    let (mut layer, root) = super::layer(scene, "planning:* (what motion planners need to know) and spheres");
+    let link = |id: &LinkId| scene.plan.links[id.0].path.clone();
+    let mut prim = layer.over(&root);
+    // A joint without a prim is held, so it is no coordinate either.
+    let path = |joint: usize| scene.plan.joints[joint].as_ref().map(|plan| plan.path.clone());
+    let coordinates: Vec<_> = planning.coordinates.iter().filter_map(|c| Some((path(c.joint.0)?, c))).collect();
+    if !coordinates.is_empty() {
+        let limits = |limit: fn(&urdf_usd_robot::Coordinate) -> Option<f64>| {
+            // No limit is zero, so that there is one for each joint.
+            let limits = coordinates.iter().map(|(_, coordinate)| limit(coordinate).unwrap_or(0.0));
+            Attribute::double_array(limits).uniform().custom()
+        };
+        prim.relationship("planning:cspace:joints", Relationship::to(coordinates.iter().map(|(path, _)| path)).custom())
+            .attribute("planning:cspace:accelerationLimits", limits(|coordinate| coordinate.acceleration))
+            .attribute("planning:cspace:jerkLimits", limits(|coordinate| coordinate.jerk));
+    }
+    if !planning.tool_frames.is_empty() {
+        prim.relationship("planning:toolFrames", Relationship::to(planning.tool_frames.iter().map(link)).custom());
+    }
+    if let Some(pose) = pose {
+        let set: Vec<_> = pose.positions.iter().filter(|(_, at)| at.len() == 1).collect();
+        let set: Vec<_> = set.into_iter().filter_map(|(joint, at)| Some((path(joint.0)?, at[0]))).collect();
+        prim.relationship("planning:defaultPose:joints", Relationship::to(set.iter().map(|(path, _)| path)).custom())
+            .attribute(
+                "planning:defaultPose:positions",
+                Attribute::double_array(set.iter().map(|(_, at)| *at)).uniform().custom(),
+            );
+    }
+    if !planning.groups.is_empty() {
+        let groups = planning.groups.iter().map(|group| group.name.clone());
+        prim.attribute("planning:sphereGroups", Attribute::string_array(groups).uniform().custom());
+    }
+    for (name, collision) in [(COLLISION, &planning.collision), (SELF_COLLISION, &planning.self_collision)] {
+        if let Some(PlanningCollision { group, buffers }) = collision {
+            let group = planning.groups.get(*group).map_or("", |group| &group.name);
+            layer.over(&root).attribute(&format!("{name}:group"), Attribute::string(group).uniform().custom());
+            for (of, buffer) in buffers {
+                layer.over(&link(of)).attribute(&format!("{name}:buffer"), Attribute::double(*buffer).uniform().custom());
+            }
+        }
+    }
+    let mut pairs = planning.ignored.iter().peekable();
+    while let Some((first, second)) = pairs.next() {
+        let mut others = vec![link(second)];
+        while let Some((_, other)) = pairs.next_if(|(next, _)| next == first) {
+            others.push(link(other));
+        }
+        layer.over(&link(first)).relationship(&format!("{SELF_COLLISION}:ignored"), Relationship::to(others).custom());
+    }
+    let wanted: Vec<&str> = planning.groups.iter().map(|group| group.name.as_str()).collect();
+    for (group, scope) in planning.groups.iter().zip(names::identifiers(&wanted, "spheres", &[])) {
+        for (of, spheres) in &group.spheres {
+            let holder = format!("{}/{SPHERES}", link(of));
+            layer.def(&holder, "Scope");
+            let holder = format!("{holder}/{scope}");
+            let mut prim = layer.def(&holder, "Scope");
+            if scope != group.name {
+                prim.display_name(&group.name);
+            }
+            for (index, sphere) in spheres.iter().enumerate() {
+                author(&mut layer, &format!("{holder}/sphere_{index}"), sphere);
+            }
+        }
+    }
+    Some(layer)
+}
+
+/// A sphere as a guide. One of a negative radius is a point that says its radius.
+fn author(layer: &mut Layer, path: &str, sphere: &Sphere) {
+    let mut prim = layer.def(path, "");
+    author_primitive(&mut prim, &shape(sphere));
+    prim.attribute("purpose", Attribute::token("guide").uniform());
+    if sphere.radius < 0.0 {
+        prim.attribute("planning:radius", Attribute::double(sphere.radius).uniform().custom());
+    }
+    super::numbers::place(&mut prim, &at(sphere), None);
+}
+
+/// What a sphere is drawn as.
+pub(super) fn shape(sphere: &Sphere) -> Geometry {
+    Geometry::Sphere { radius: sphere.radius.max(0.0) }
+}
+
+/// Where it stands in its link.
+pub(super) fn at(sphere: &Sphere) -> Pose {
+    let [x, y, z] = vec3d(&sphere.center.coords);
+    Pose::translation(x, y, z)
+}
