@@ -30,7 +30,7 @@ def three(tmp_path_factory):
         pytest.skip("viewer/node_modules is not there: test/run installs it")
     bundled = tmp_path_factory.mktemp("three") / "loader.mjs"
     worker(NODE, "gltf").ask("drive_glb", "bundle", "ours", bundled)
-    return lambda what, glb: worker(NODE, "gltf").ask("drive_glb", what, bundled, glb)[0]
+    return lambda what, glb, *rest: worker(NODE, "gltf").ask("drive_glb", what, bundled, glb, *rest)[0]
 
 
 def _in_link(prim):
@@ -252,13 +252,16 @@ def _of_face(corners, drawn):
 def test_faces_of_usd_are_drawn_in_their_colours_whatever_their_form(three, tmp_path):
     glb, _, _ = converted(ASSETS / "surfaces.usda", tmp_path)
     drawn = three("surfaces", glb)
-    faces = list(_corners(Usd.Stage.Open(str(ASSETS / "surfaces.usda"))))
+    stage = Usd.Stage.Open(str(ASSETS / "surfaces.usda"))
+    faces = list(_corners(stage))
     assert sum(len(surface["triangles"]) for surface in drawn) == sum(len(corners) - 2 for corners, _ in faces)
     for corners, material in faces:
         found = _of_face(corners, drawn)
         assert math.isclose(sum(_area(triangle) for _, triangle in found), _polygon_area([point for point, _, _ in corners]))
         for surface, triangle in found:
-            # Wound as in USD: all of these faces look up, or down where they are left-handed twice.
+            # All of these faces look up: z in USD, y in glTF.
+            first, second, third = (np.array(corner["point"]) for corner in triangle)
+            assert np.cross(second - first, third - first)[1] > 0
             look = surface["look"]
             for corner in triangle:
                 wanted = next(color for point, _, color in corners if np.allclose(point, corner["point"], atol=1e-6))
@@ -267,7 +270,8 @@ def test_faces_of_usd_are_drawn_in_their_colours_whatever_their_form(three, tmp_
                 own = corner["color"] or [1, 1, 1, 1]
                 shown = [*(np.array(look["color"]) * own[:3]), look["opacity"] * own[3]]
                 assert np.allclose(shown, wanted, atol=1e-4), (corner, wanted)
-                assert look["transparent"] == (min(color[3] for _, _, color in corners) < 1)
+                # A mesh is as translucent as its most translucent face.
+                assert look["transparent"] or wanted[3] == 1
 
 
 WRAPS = {"repeat": 10497, "clamp": 33071, "mirror": 33648}
@@ -280,8 +284,8 @@ def test_images_of_usd_lie_in_three_js_where_usd_has_them(three, tmp_path):
     assert report["diagnostics"] == []
     for source in (ASSETS / "materials.usda", entry):
         for file in (glb, again):
-            drawn, count = three("surfaces", file), 0
-            for corners, material in _written(source):
+            drawn, stage, count = three("surfaces", file), _opened(source), 0
+            for corners, material in _corners(stage):
                 image = material.GetPrim().GetChild("image") or material.GetPrim().GetChild("Texture")
                 if not image:
                     continue
@@ -299,15 +303,16 @@ def test_images_of_usd_lie_in_three_js_where_usd_has_them(three, tmp_path):
                             st = np.array([s * math.cos(turn) - t * math.sin(turn), s * math.sin(turn) + t * math.cos(turn)])
                             st = st + transform.GetInput("translation").Get()
                         assert np.allclose(corner["uv"], [st[0], 1 - st[1]], atol=1e-5), (material.GetPath(), corner, st)
-            assert count == 5
+            # Each of five quads, or two triangles.
+            assert count in (5, 10)
 
 
-def _written(source):
-    """The corners of an asset: those of an asset that is written are in instances, so in what these are made of."""
+def _opened(source):
+    """A stage without instances: an asset that is written shows all in them."""
     stage = Usd.Stage.Open(str(source))
     for prim in stage.Traverse():
         prim.SetInstanceable(False)
-    return list(_corners(stage))
+    return stage
 
 
 def test_surfaces_of_usd_are_those_of_three_js(three, tmp_path):
@@ -326,9 +331,6 @@ def test_surfaces_of_usd_are_those_of_three_js(three, tmp_path):
         of_ior = ((plastic["ior"] - 1) / (plastic["ior"] + 1)) ** 2
         mirrored = np.array(plastic["specularColor"]) * plastic["specularIntensity"] * of_ior
         assert np.allclose(mirrored, [0.25, 0.5, 1], atol=1e-6) and plastic["metalness"] == 0
-
-
-LOOKS = {"plain": ("red", "green", "green"), "night": ("blue", "green", "green"), "wooden": ("wood", "green", "red")}
 
 
 def test_variants_of_materials_are_looks_in_three_js(three, tmp_path):
@@ -387,9 +389,10 @@ def test_cameras_of_usd_see_in_three_js_what_they_see_in_usd(three, tmp_path):
                 assert np.allclose([found["near"], found["far"]], [camera.clippingRange.min, camera.clippingRange.max], rtol=1e-6)
                 # Columns: where its x, y and z are, and where it is, in the link: glTF's x, y, z are y, z, x of ROS axes.
                 assert np.allclose(inside[:3], np.roll(matrix[:3], -1, axis=0), atol=1e-6)
+                # Up to the pixels, of which there are whole ones.
                 if name == "Perspective":
                     view = camera.GetFieldOfView(Gf.Camera.FOVVertical)
-                    assert math.isclose(found["fov"], view, rel_tol=1e-3) and math.isclose(found["aspect"], camera.aspectRatio, rel_tol=3e-3)
+                    assert math.isclose(found["fov"], view, rel_tol=3e-3) and math.isclose(found["aspect"], camera.aspectRatio, rel_tol=3e-3)
                 else:
                     # Apertures are tenths of the stage's unit.
                     assert np.allclose(found["size"], [camera.horizontalAperture / 10, camera.verticalAperture / 10], rtol=3e-3)

@@ -1,11 +1,13 @@
 //! Variants that change nothing but how a robot looks (REP-158 §3.7): the robot is read once for each, and compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Reading;
 use crate::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_robot::{Geometry, LinkId, LookVariant, Material, Mesh, Robot, Shape, VisualPart};
+use urdf_usd_robot::{
+    Geometry, Joint, JointId, Light, Link, LinkId, LookVariant, Material, Mesh, Robot, Sensor, Shape, VisualPart,
+};
 use urdf_usd_stage::{Options, Stage, VariantChoice, on_large_stack};
 
 /// So many variants are read beside what is selected: each takes as long as the asset itself.
@@ -79,34 +81,30 @@ pub(super) fn read(stage: &Stage, options: &Options, robot: &mut Robot) -> Vec<D
 
 /// The looks of the variants of a set; `None` if one of them is another robot, or can't be read.
 fn looks(stage: &Stage, options: &Options, robot: &Robot, set: &Set<'_>) -> Option<Vec<LookVariant>> {
-    let others: Vec<(&String, Robot)> = set
-        .variants
-        .iter()
-        .filter(|name| Some(name.as_str()) != set.selection)
-        .map(|name| {
-            Some((name, with(stage, options, VariantChoice { prim: None, set: set.name.to_owned(), variant: name.clone() })?))
-        })
-        .collect::<Option<_>>()?;
     let outline = outline(robot);
-    let mut varying: Vec<VisualPart> = Vec::new();
-    for (_, other) in &others {
-        if self::outline(other) != outline {
+    let mut others: Vec<(&String, Materials)> = Vec::new();
+    for name in set.variants.iter().filter(|name| Some(name.as_str()) != set.selection) {
+        let choice = VariantChoice { prim: None, set: set.name.to_owned(), variant: name.clone() };
+        let other = with(stage, options, choice)?;
+        if self::outline(&other) != outline {
             return None;
         }
-        varying.extend(differing(robot, other)?);
+        others.push((name, differing(robot, &other)?));
     }
-    varying.sort_unstable();
-    varying.dedup();
+    let varying: BTreeSet<VisualPart> = others.iter().flat_map(|(_, materials)| materials.keys().copied()).collect();
     let look = |name: &String| {
-        let robot = others.iter().find(|(other, _)| *other == name).map_or(robot, |(_, other)| other);
-        let material = |at: &VisualPart| {
-            let shape = robot.links.get(at.link.0)?.visuals.get(at.visual)?;
-            robot.material_of(shape, at.part).cloned()
+        let other = others.iter().find(|(other, _)| *other == name).map(|(_, materials)| materials);
+        let material = |at: &VisualPart| match other.and_then(|materials| materials.get(at)) {
+            Some(material) => material.clone(),
+            None => robot.material_of(robot.links.get(at.link.0)?.visuals.get(at.visual)?, at.part).cloned(),
         };
         LookVariant { name: name.clone(), materials: varying.iter().map(|at| (*at, material(at))).collect() }
     };
     Some(set.variants.iter().map(look).collect())
 }
+
+/// What shows on parts of visuals.
+type Materials = BTreeMap<VisualPart, Option<Material>>;
 
 /// The robot with another variant.
 fn with(stage: &Stage, options: &Options, choice: VariantChoice) -> Option<Robot> {
@@ -117,40 +115,75 @@ fn with(stage: &Stage, options: &Options, choice: VariantChoice) -> Option<Robot
     Some(reading.robot)
 }
 
-/// All of a robot but its shapes and looks, in words.
-fn outline(robot: &Robot) -> String {
-    let mut robot = robot.clone();
-    robot.place = Place::default();
-    (robot.materials, robot.meshes, robot.look_variants) = Default::default();
-    for link in &mut robot.links {
+/// All of a robot but its shapes and looks, in words, whatever the order of its parts: where a variant speaks of some prims, these come
+/// first.
+fn outline(robot: &Robot) -> Vec<String> {
+    let name = |link: LinkId| robot.links.get(link.0).map_or("", |link| &link.name);
+    let links = robot.links.iter().map(|link| {
+        let mut link = link.clone();
         (link.visuals, link.collisions, link.place) = Default::default();
         link.inertial.iter_mut().for_each(|inertial| inertial.place = Place::default());
-    }
-    robot.joints.iter_mut().for_each(|joint| joint.place = Place::default());
-    robot.sensors.iter_mut().for_each(|sensor| sensor.place = Place::default());
-    robot.lights.iter_mut().for_each(|light| light.place = Place::default());
-    format!("{robot:?}")
+        format!("{link:?}")
+    });
+    let joints = robot.joints.iter().map(|joint| {
+        let leader = joint.mimic.as_ref().and_then(|mimic| robot.joints.get(mimic.joint.0)).map(|leader| &leader.name);
+        let mut bare = Joint { parent: LinkId(0), child: LinkId(0), place: Place::default(), ..joint.clone() };
+        bare.mimic.iter_mut().for_each(|mimic| mimic.joint = JointId(0));
+        format!("{} {} {leader:?} {bare:?}", name(joint.parent), name(joint.child))
+    });
+    let sensors = robot.sensors.iter().map(|sensor| {
+        let bare = Sensor { link: LinkId(0), frame: None, place: Place::default(), ..sensor.clone() };
+        format!("{} {:?} {bare:?}", name(sensor.link), sensor.frame.map(name))
+    });
+    let lights = robot.lights.iter().map(|light| {
+        let bare = Light { link: LinkId(0), place: Place::default(), ..light.clone() };
+        format!("{} {bare:?}", name(light.link))
+    });
+    let pairs = robot.disabled_collisions.iter().map(|&(a, b)| {
+        let mut pair = [name(a), name(b)];
+        pair.sort_unstable();
+        format!("{pair:?}")
+    });
+    let whole = format!("{} {:?} {:?} {:?}", robot.name, robot.custom, robot.interfaces, robot.named_poses);
+    let mut outline: Vec<String> = links.chain(joints).chain(sensors).chain(lights).chain(pairs).chain([whole]).collect();
+    outline.sort_unstable();
+    outline
 }
 
-/// The parts of visuals whose materials differ; `None` if more does.
-fn differing(robot: &Robot, other: &Robot) -> Option<Vec<VisualPart>> {
-    let mut found = Vec::new();
-    for (index, (a, b)) in robot.links.iter().zip(&other.links).enumerate() {
-        let is_same = |(a, b): (&Shape, &Shape)| is_same_shape((robot, a), (other, b));
-        let lists = [(&a.visuals, &b.visuals), (&a.collisions, &b.collisions)];
-        if lists.into_iter().any(|(a, b)| a.len() != b.len() || !a.iter().zip(b).all(is_same)) {
-            return None;
-        }
-        for (visual, (a, b)) in a.visuals.iter().zip(&b.visuals).enumerate() {
-            for part in 0..mesh_of(robot, a).map_or(1, |mesh| mesh.parts.len()) {
-                let materials: [Option<&Material>; 2] = [robot.material_of(a, part), other.material_of(b, part)];
-                if materials[0] != materials[1] {
-                    found.push(VisualPart { link: LinkId(index), visual, part });
+/// The parts of visuals whose materials differ, with the other ones; `None` if more differs.
+fn differing(robot: &Robot, other: &Robot) -> Option<Materials> {
+    let by_name: HashMap<&str, &Link> = other.links.iter().map(|link| (link.name.as_str(), link)).collect();
+    let mut found = Materials::new();
+    for (index, a) in robot.links.iter().enumerate() {
+        let b = *by_name.get(a.name.as_str())?;
+        for (a, b, is_visible) in [(&a.visuals, &b.visuals, true), (&a.collisions, &b.collisions, false)] {
+            let others: HashMap<(&str, usize), &Shape> = numbered(b).collect();
+            if a.len() != b.len() {
+                return None;
+            }
+            for (visual, (at, a)) in numbered(a).enumerate() {
+                let b = others.get(&at).filter(|b| is_same_shape((robot, a), (other, b)))?;
+                for part in 0..mesh_of(robot, a).map_or(1, |mesh| mesh.parts.len()) {
+                    let materials: [Option<&Material>; 2] = [robot.material_of(a, part), other.material_of(b, part)];
+                    if is_visible && materials[0] != materials[1] {
+                        found.insert(VisualPart { link: LinkId(index), visual, part }, materials[1].cloned());
+                    }
                 }
             }
         }
     }
     Some(found)
+}
+
+/// Shapes with their prims, and which of those of the prim they are.
+fn numbered(shapes: &[Shape]) -> impl Iterator<Item = ((&str, usize), &Shape)> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    shapes.iter().map(move |shape| {
+        let prim = shape.place.element.as_str();
+        let count = counts.entry(prim).or_insert(0);
+        *count += 1;
+        ((prim, *count), shape)
+    })
 }
 
 fn mesh_of<'a>(robot: &'a Robot, shape: &Shape) -> Option<&'a Mesh> {
@@ -170,6 +203,7 @@ fn is_same_shape((robot, a): (&Robot, &Shape), (other, b): (&Robot, &Shape)) -> 
         (a, b) => a == b,
     };
     is_same
-        && (a.origin, &a.name, &a.stand_in_for, a.instancer) == (b.origin, &b.name, &b.stand_in_for, b.instancer)
+        && (a.origin, &a.name, &a.stand_in_for, a.instancer.is_some())
+            == (b.origin, &b.name, &b.stand_in_for, b.instancer.is_some())
         && format!("{:?}", a.custom) == format!("{:?}", b.custom)
 }

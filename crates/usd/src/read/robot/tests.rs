@@ -986,7 +986,7 @@ fn variants_that_change_materials_only_are_looks() {
     let sets: [(&str, &[(&str, &str)]); 3] = [
         ("paint", &[("one", &first), ("two", &second)]),
         ("trim", &[("none", ""), ("red", &third)]),
-        ("load", &[("empty", ""), ("full", "over \"a\" { float physics:mass = 5 }")]),
+        ("load", &[("empty", ""), ("full", "over \"a\" { point3f physics:centerOfMass = (1, 0, 0) }")]),
     ];
     let (robot, found) = with_sets(&sets);
     let names: Vec<&str> = robot.look_variants.iter().map(|look| look.name.as_str()).collect();
@@ -995,7 +995,7 @@ fn variants_that_change_materials_only_are_looks() {
     let message = "of the variant set \"load\" the variant \"empty\" is read: its variants change more than materials";
     assert_eq!(told, [("usd-read-variant-baked", message, "choose another with `--variant load=full`")]);
     // Geometry that is another is another robot.
-    let moved = "over \"a\" { over \"t\" { point3f[] points = [(0, 0, 0), (2, 0, 0), (0, 1, 0)] } }";
+    let moved = "over \"a\" { over \"t\" { double3 xformOp:translate = (1, 0, 0)\n uniform token[] xformOpOrder = [\"xformOp:translate\"] } }";
     let (robot, found) = with_sets(&[("form", &[("small", ""), ("large", moved)])]);
     assert!(robot.look_variants.is_empty() && found.len() == 1, "{found:?}");
 }
