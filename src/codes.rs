@@ -10,6 +10,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("URDF", crate::urdf::codes::ALL),
     ("Writing URDF", crate::urdf::write::codes::ALL),
     ("Writing MJCF", crate::mjcf::codes::ALL),
+    ("Writing SDF", crate::sdf::codes::ALL),
     ("SRDF", crate::srdf::codes::ALL),
     ("XRDF", crate::xrdf::codes::ALL),
     ("Meshes and textures", crate::mesh::codes::ALL),

@@ -21,6 +21,7 @@ pub use urdf_usd_rep158 as rep158;
 pub use urdf_usd_resolve as resolve;
 pub use urdf_usd_robot as robot;
 pub use urdf_usd_ros as ros;
+pub use urdf_usd_sdf as sdf;
 pub use urdf_usd_spheres as spheres;
 pub use urdf_usd_store as store;
 pub use urdf_usd_tf_check as tf_check;

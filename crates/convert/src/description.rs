@@ -1,4 +1,4 @@
-//! The robot as a URDF, with mesh files and images in `meshes/` beside it.
+//! The robot as a URDF or SDF, with mesh files and images in `meshes/` beside it.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -14,6 +14,7 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_gltf as gltf;
 use urdf_usd_mesh::{mean_color, write as mesh};
 use urdf_usd_robot::{Geometry, Material, MaterialId, Mesh, MeshSource, Robot, Shape, Texture};
+use urdf_usd_sdf as sdf;
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::TimeLimit;
 use urdf_usd_urdf::write::FileNames;
@@ -99,8 +100,26 @@ struct MeshFile<'a> {
     place: &'a Place,
 }
 
-/// Writes the URDF `name` and its files. `references`: those of the URDF that the robot was read from, if it was. `directory`: where the
-/// asset will be.
+/// The mesh files and images beside a URDF or SDF.
+struct Beside {
+    /// The robot, whose materials are as the files want them.
+    robot: Robot,
+    /// What materials are called otherwise.
+    renamed: Vec<Diagnostic>,
+    /// The names of the mesh files.
+    meshes: Vec<String>,
+    /// Which mesh files visuals have ...
+    visuals: Uses,
+    /// ... and which collisions have.
+    collisions: Uses,
+    /// The images of materials' colours.
+    textures: Vec<Option<String>>,
+    outputs: publish::Files,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// Writes the URDF and the SDF `name`, as far as they are asked for, and the files that both refer to. `references`: those of the URDF
+/// that the robot was read from, if it was. `directory`: where the asset will be.
 pub(super) fn write(
     robot: &Robot,
     references: &References,
@@ -108,90 +127,129 @@ pub(super) fn write(
     (name, directory): (&str, &Path),
     store: &Store,
 ) -> (publish::Files, Vec<Diagnostic>) {
-    let options = &options.urdf;
-    let format = options.mesh_format;
-    let prefix = match &options.package {
-        Some(package) => format!("package://{package}/{FOLDER}/"),
-        None if options.file_uris => {
-            let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-            format!("file://{}/{FOLDER}/", utf8_percent_encode(&directory.to_string_lossy(), IN_PATH))
-        }
-        None => format!("{FOLDER}/"),
+    let UrdfOptions { mesh_format, package, file_uris } = &options.urdf;
+    let mut beside = Beside::of(robot, (*mesh_format, options.formats.urdf), limit, store);
+    let own = if *file_uris {
+        let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+        format!("file://{}/{FOLDER}/", utf8_percent_encode(&directory.to_string_lossy(), IN_PATH))
+    } else {
+        format!("{FOLDER}/")
     };
-    let mut taken = Stems::default();
-    let mut described = robot.clone();
-    match format {
-        MeshFormat::Stl => paint(&mut described),
-        // In a GLB a colour beside an image would multiply it; in the model it stands in for it. So it is in neither of the two.
-        MeshFormat::Glb => {
-            for material in described.materials.iter_mut().filter(|material| material.base_color_texture.is_some()) {
-                material.base_color = [1.0, 1.0, 1.0, material.base_color[3]];
+    let mut texts = publish::Files::new();
+    if options.formats.urdf {
+        let prefix = package.as_ref().map_or_else(|| own.clone(), |package| format!("package://{package}/{FOLDER}/"));
+        let names = beside.names(robot, references, &prefix);
+        let urdf::write::Written { text, diagnostics } = urdf::write(&beside.robot, &names);
+        texts.insert(format!("{name}.urdf"), text.into_bytes());
+        let renamed = std::mem::take(&mut beside.renamed);
+        let of_files = std::mem::replace(&mut beside.diagnostics, renamed);
+        beside.diagnostics.extend(of_files.into_iter().chain(diagnostics));
+    }
+    if options.formats.sdf {
+        let FileNames { visuals, collisions, textures } = beside.names(robot, references, &own);
+        let names = sdf::FileNames { visuals, collisions, textures, have_materials: *mesh_format != MeshFormat::Stl };
+        let sdf::Written { text, diagnostics } = sdf::write(&beside.robot, options.base, &names);
+        texts.insert(format!("{name}.sdf"), text.into_bytes());
+        beside.diagnostics.extend(diagnostics);
+    }
+    texts.append(&mut beside.outputs);
+    (texts, beside.diagnostics)
+}
+
+impl Beside {
+    /// Makes the files. `has_all`: the images of all materials, as a URDF names them, and not only of those that no mesh file has.
+    fn of(robot: &Robot, (format, has_all): (MeshFormat, bool), limit: &TimeLimit, store: &Store) -> Self {
+        let mut taken = Stems::default();
+        let mut described = robot.clone();
+        match format {
+            MeshFormat::Stl => paint(&mut described),
+            // In a GLB a colour beside an image would multiply it; in the model it stands in for it. So it is in neither of the two.
+            MeshFormat::Glb => {
+                for material in described.materials.iter_mut().filter(|material| material.base_color_texture.is_some()) {
+                    material.base_color = [1.0, 1.0, 1.0, material.base_color[3]];
+                }
             }
+            MeshFormat::Obj => {}
         }
-        MeshFormat::Obj => {}
-    }
-    let mut diagnostics = urdf::write::rename_materials(&mut described);
-    let mut names = FileNames::as_read(robot, references);
-    let (files, visuals, collisions) = mesh_files(robot, format, &mut taken);
-    let uri = |file: &usize| format!("{prefix}{}.{format}", files[*file].stem);
-    for (names, found) in [(&mut names.visuals, &visuals), (&mut names.collisions, &collisions)] {
-        for (name, file) in names.iter_mut().flatten().zip(found.iter().flatten()) {
-            *name = file.as_ref().map(uri).or(name.take());
-        }
-    }
-    let mut images = Images { taken, files: HashMap::new(), written: Vec::new() };
-    names.textures.resize(described.materials.len(), None);
-    for (name, material) in names.textures.iter_mut().zip(&described.materials) {
-        if let Some(texture) = &material.base_color_texture {
-            *name = Some(format!("{prefix}{}", images.file(texture)));
-        }
-    }
-    let mut outputs = publish::Files::new();
-    let mut put = |file: String, bytes: Vec<u8>| outputs.insert(format!("{FOLDER}/{file}"), bytes);
-    match format {
-        MeshFormat::Glb => {
-            let in_time = |file: &&MeshFile<'_>| !limit.is_over(|| format!("writing the mesh {}", file.stem));
-            let written = files.par_iter().filter(in_time).map(|file| {
-                let look = file.look.and_then(|look| described.materials.get(look.0));
-                (file, gltf::write_mesh(&file.stem, file.mesh, look, file.place, store))
-            });
-            for (file, written) in written.collect::<Vec<_>>() {
-                match written {
-                    Ok((bytes, found)) => {
-                        diagnostics.extend(found);
-                        put(format!("{}.glb", file.stem), bytes);
+        let renamed = urdf::write::rename_materials(&mut described);
+        let (files, visuals, collisions) = mesh_files(robot, format, &mut taken);
+        let mut images = Images { taken, files: HashMap::new(), written: Vec::new() };
+        let solids = described
+            .links
+            .iter()
+            .flat_map(|link| &link.visuals)
+            .filter(|shape| !matches!(shape.geometry, Geometry::Mesh { .. } | Geometry::Missing { .. }));
+        let on_solids: HashSet<usize> = solids.filter_map(|shape| Some(shape.material?.0)).collect();
+        let of_material = |(index, material): (usize, &Material)| {
+            let texture = material.base_color_texture.as_ref().filter(|_| has_all || on_solids.contains(&index));
+            texture.map(|texture| images.file(texture))
+        };
+        let textures: Vec<_> = described.materials.iter().enumerate().map(of_material).collect();
+        let (mut outputs, mut diagnostics) = (publish::Files::new(), Vec::new());
+        let mut put = |file: String, bytes: Vec<u8>| outputs.insert(format!("{FOLDER}/{file}"), bytes);
+        match format {
+            MeshFormat::Glb => {
+                let in_time = |file: &&MeshFile<'_>| !limit.is_over(|| format!("writing the mesh {}", file.stem));
+                let written = files.par_iter().filter(in_time).map(|file| {
+                    let look = file.look.and_then(|look| described.materials.get(look.0));
+                    (file, gltf::write_mesh(&file.stem, file.mesh, look, file.place, store))
+                });
+                for (file, written) in written.collect::<Vec<_>>() {
+                    match written {
+                        Ok((bytes, found)) => {
+                            diagnostics.extend(found);
+                            put(format!("{}.glb", file.stem), bytes);
+                        }
+                        Err(diagnostic) => diagnostics.push(diagnostic),
                     }
-                    Err(diagnostic) => diagnostics.push(diagnostic),
+                }
+            }
+            MeshFormat::Stl => {
+                let written: Vec<_> = files.par_iter().map(|file| mesh::stl(file.mesh)).collect();
+                for (file, bytes) in files.iter().zip(written) {
+                    diagnostics.extend(mesh::lost_in_stl(file.mesh).map(|lost| looks_lost(file, format, lost)));
+                    put(format!("{}.stl", file.stem), bytes);
+                }
+            }
+            MeshFormat::Obj => {
+                for file in &files {
+                    let look = file.look.and_then(|look| described.materials.get(look.0));
+                    let library = format!("{}.mtl", file.stem);
+                    let written = mesh::obj(file.mesh, look, &library, &mut |texture| images.file(texture));
+                    diagnostics.extend((!written.lost.is_empty()).then(|| looks_lost(file, format, &written.lost.join(", "))));
+                    put(format!("{}.obj", file.stem), written.obj.into_bytes());
+                    if let Some(mtl) = written.mtl {
+                        put(library, mtl.into_bytes());
+                    }
                 }
             }
         }
-        MeshFormat::Stl => {
-            let written: Vec<_> = files.par_iter().map(|file| mesh::stl(file.mesh)).collect();
-            for (file, bytes) in files.iter().zip(written) {
-                diagnostics.extend(mesh::lost_in_stl(file.mesh).map(|lost| looks_lost(file, format, lost)));
-                put(format!("{}.stl", file.stem), bytes);
-            }
+        for (file, texture) in images.written {
+            put(file, texture.bytes.to_vec());
         }
-        MeshFormat::Obj => {
-            for file in &files {
-                let look = file.look.and_then(|look| described.materials.get(look.0));
-                let library = format!("{}.mtl", file.stem);
-                let written = mesh::obj(file.mesh, look, &library, &mut |texture| images.file(texture));
-                diagnostics.extend((!written.lost.is_empty()).then(|| looks_lost(file, format, &written.lost.join(", "))));
-                put(format!("{}.obj", file.stem), written.obj.into_bytes());
-                if let Some(mtl) = written.mtl {
-                    put(library, mtl.into_bytes());
+        let meshes = files.iter().map(|file| format!("{}.{format}", file.stem)).collect();
+        Self { robot: described, renamed, meshes, visuals, collisions, textures, outputs, diagnostics }
+    }
+
+    /// The names that a text has for the files, which begin with `prefix`. A mesh that was not read keeps the name that it has in the
+    /// URDF that `robot` was read from.
+    fn names(&self, robot: &Robot, references: &References, prefix: &str) -> FileNames {
+        let mut names = FileNames::as_read(robot, references);
+        for (names, found) in [(&mut names.visuals, &self.visuals), (&mut names.collisions, &self.collisions)] {
+            for (name, file) in names.iter_mut().flatten().zip(found.iter().flatten()) {
+                if let Some(file) = file {
+                    *name = Some(format!("{prefix}{}", self.meshes[*file]));
                 }
             }
         }
+        names.textures.resize(self.textures.len(), None);
+        for (name, file) in names.textures.iter_mut().zip(&self.textures) {
+            if let Some(file) = file {
+                *name = Some(format!("{prefix}{file}"));
+            }
+        }
+        names
     }
-    for (file, texture) in images.written {
-        put(file, texture.bytes.to_vec());
-    }
-    let urdf::write::Written { text, diagnostics: found } = urdf::write(&described, &names);
-    outputs.insert(format!("{name}.urdf"), text.into_bytes());
-    diagnostics.extend(found);
-    (outputs, diagnostics)
 }
 
 /// By link and shape: an index into the mesh files.

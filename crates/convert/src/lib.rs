@@ -80,19 +80,21 @@ pub struct Formats {
     pub urdf: bool,
     /// The MJCF, with mesh files beside it.
     pub mjcf: bool,
+    /// The SDF, with mesh files beside it.
+    pub sdf: bool,
 }
 
 impl Formats {
     /// No output at all, which is no valid choice.
-    const NONE: Self = Self { usd: false, glb: false, usdz: false, gltf: false, urdf: false, mjcf: false };
+    const NONE: Self = Self { usd: false, glb: false, usdz: false, gltf: false, urdf: false, mjcf: false, sdf: false };
     /// What there is, in words.
-    const KNOWN: &str = "formats are \"usd\", \"glb\", \"usdz\", \"gltf\", \"urdf\" and \"mjcf\"";
+    const KNOWN: &str = "formats are \"usd\", \"glb\", \"usdz\", \"gltf\", \"urdf\", \"mjcf\" and \"sdf\"";
     /// How people write them.
-    pub const NAMES: [&str; 6] = ["usd", "glb", "usdz", "gltf", "urdf", "mjcf"];
+    pub const NAMES: [&str; 7] = ["usd", "glb", "usdz", "gltf", "urdf", "mjcf", "sdf"];
 
     /// The names of those that are written.
     pub fn names(self) -> Vec<&'static str> {
-        let chosen = [self.usd, self.glb, self.usdz, self.gltf, self.urdf, self.mjcf];
+        let chosen = [self.usd, self.glb, self.usdz, self.gltf, self.urdf, self.mjcf, self.sdf];
         Self::NAMES.into_iter().zip(chosen).filter(|(_, is_chosen)| *is_chosen).map(|(name, _)| name).collect()
     }
 
@@ -110,6 +112,7 @@ impl Formats {
                 "gltf" => formats.gltf = true,
                 "urdf" => formats.urdf = true,
                 "mjcf" => formats.mjcf = true,
+                "sdf" => formats.sdf = true,
                 other => return Err(format!("unknown format {other:?}; {}", Self::KNOWN)),
             }
         }
@@ -324,7 +327,7 @@ fn run(
     let directory = job.output_dir.join(&name);
     let origin = Origin { name: &name, identity: &identity, kind: source.kind, sha256: &source_hash, namespace: &namespace };
     let (mut outputs, written) = write((job, limit), &robot, &origin, &context.store, &mut diagnostics);
-    if job.options.formats.urdf {
+    if job.options.formats.urdf || job.options.formats.sdf {
         let (files, found) =
             description::write(&robot, &references, (&job.options, limit), (&name, &directory), &context.store);
         outputs.extend(files);

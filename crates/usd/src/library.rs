@@ -156,6 +156,11 @@ pub(super) struct Library {
 /// What shows where neither the mesh nor the source names a material.
 const DEFAULT_COLOR: [f32; 4] = [0.5, 0.5, 0.5, 1.0];
 
+/// The material that is written for what has none, and that is read back as none.
+pub(crate) fn default_material() -> Material {
+    Material::plain("default", DEFAULT_COLOR)
+}
+
 /// A mesh and the bits of the scale that is in its points.
 #[derive(PartialEq, Eq, Hash, Clone, Copy)]
 struct MeshKey {
@@ -410,7 +415,7 @@ impl Builder<'_> {
         match self.default_material {
             Some(index) => index,
             None => {
-                let index = self.material(&Material::plain("default", DEFAULT_COLOR), "default", None);
+                let index = self.material(&default_material(), "default", None);
                 self.default_material = Some(index);
                 index
             }

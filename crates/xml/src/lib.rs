@@ -2,6 +2,7 @@
 //!
 //! This module must not know robots, nor what any element means.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// A number: the fewest digits that read back equal. What is not finite becomes 0.
@@ -49,7 +50,7 @@ pub type Attributes = Vec<(&'static str, String)>;
 #[derive(Clone, Debug)]
 pub struct Document {
     text: String,
-    open: Vec<&'static str>,
+    open: Vec<Cow<'static, str>>,
     deepest: usize,
     is_changed: bool,
 }
@@ -81,8 +82,25 @@ impl Document {
     /// Begins an element, in which all is until it is closed.
     pub fn open(&mut self, name: &'static str, attributes: Attributes) {
         self.tag(name, attributes, ">\n");
-        self.open.push(name);
-        self.deepest = self.deepest.max(self.open.len());
+        self.enter(Cow::Borrowed(name));
+    }
+
+    /// Begins an element whose names somebody else chose, and `text` in it.
+    pub fn open_foreign(&mut self, name: &str, attributes: &[(String, String)], text: &str) {
+        self.tag(name, attributes.iter().map(|(name, value)| (name.as_str(), value.clone())), ">\n");
+        self.enter(Cow::Owned(name.to_owned()));
+        if !text.is_empty() {
+            self.indent();
+            let text = escaped(text, &mut self.is_changed);
+            let _ = writeln!(self.text, "{text}");
+        }
+    }
+
+    /// An element whose names somebody else chose, with `text` in it, or nothing.
+    pub fn foreign(&mut self, name: &str, attributes: &[(String, String)], text: &str) {
+        let text = escaped(text, &mut self.is_changed);
+        let end = if text.is_empty() { "/>\n".to_owned() } else { format!(">{text}</{name}>\n") };
+        self.tag(name, attributes.iter().map(|(name, value)| (name.as_str(), value.clone())), &end);
     }
 
     /// Ends the element that was begun last.
@@ -106,6 +124,11 @@ impl Document {
         (self.text, self.is_changed)
     }
 
+    fn enter(&mut self, name: Cow<'static, str>) {
+        self.open.push(name);
+        self.deepest = self.deepest.max(self.open.len());
+    }
+
     fn indent(&mut self) {
         // Deep ones are not moved further: their indentation would be most of the text.
         for _ in 0..self.open.len().min(64) {
@@ -113,7 +136,7 @@ impl Document {
         }
     }
 
-    fn tag(&mut self, name: &str, attributes: Attributes, end: &str) {
+    fn tag<'n>(&mut self, name: &str, attributes: impl IntoIterator<Item = (&'n str, String)>, end: &str) {
         self.indent();
         let _ = write!(self.text, "<{name}");
         for (name, value) in attributes {
@@ -146,5 +169,20 @@ mod tests {
         let lines: Vec<&str> = text.lines().skip(1).collect();
         let expected = ["<a x=\"1 &lt; &quot;2&quot;&#10;\">", "  <b/>", "  <c>&amp;\u{fffd}</c>", "  <d>", "  </d>", "</a>"];
         assert_eq!((lines.as_slice(), is_changed), (&expected[..], true));
+    }
+
+    #[test]
+    fn names_may_be_those_of_somebody_else() {
+        let mut document = Document::default();
+        let attributes = [("b:c".to_owned(), "<".to_owned())];
+        document.open_foreign("a", &attributes, "x & y");
+        document.foreign("d", &attributes, "");
+        document.foreign("e", &[], "1");
+        let (text, is_changed) = document.finish();
+        let lines: Vec<&str> = text.lines().skip(1).collect();
+        assert_eq!(
+            (lines, is_changed),
+            (vec!["<a b:c=\"&lt;\">", "  x &amp; y", "  <d b:c=\"&lt;\"/>", "  <e>1</e>", "</a>"], false)
+        );
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::scene::Scene;
 use super::shapes::number_array;
 use crate::codes;
+use crate::library::default_material;
 use urdf_usd_mesh::{MAX_PIXELS_TOGETHER, mean_color, replace_by_mean, texture_within};
 use urdf_usd_resolve::File;
 use urdf_usd_robot::{
@@ -76,11 +77,14 @@ impl<'s, 'a> Materials<'s, 'a> {
         Material { shows_corner_colors: false, base_color, ..material }
     }
 
-    /// What shows on a prim: its material, or else its display colour.
+    /// What shows on a prim: its material, or else its display colour. `None` if that is what is written for what has no material.
     pub fn of_shape(&mut self, robot: &mut Robot, id: PrimId) -> Option<MaterialId> {
         let bound = self.bound(id, &BINDINGS);
         let material = bound.and_then(|bound| self.material(bound)).map(|material| self.colored(id, material));
         let material = material.or_else(|| self.display_color(id))?;
+        if material == default_material() {
+            return None;
+        }
         let known = robot.materials.iter().position(|known| *known == material);
         Some(MaterialId(known.unwrap_or_else(|| {
             robot.materials.push(material);

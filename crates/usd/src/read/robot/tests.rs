@@ -328,6 +328,18 @@ fn again(robot: &Robot, bodies: Bodies) -> (Robot, Vec<Diagnostic>) {
 }
 
 #[test]
+fn what_has_no_material_comes_back_without_one() {
+    let visual = |material: &str| format!("<visual><geometry><sphere radius='1'/></geometry>{material}</visual>");
+    let painted = visual("<material name='m'><color rgba='0.5 0.5 0.5 1'/></material>");
+    let text = format!("<robot name='r'><link name='a'>{}{painted}</link></robot>", visual(""));
+    let robot = urdf_usd_urdf::read(&text, None).robot.unwrap();
+    let (read, _) = again(&robot, Bodies::Nested);
+    let names: Vec<_> = read.links[0].visuals.iter().map(|v| v.material.map(|id| read.materials[id.0].name.clone())).collect();
+    assert_eq!(names, [None, Some("m".to_owned())]);
+    assert_eq!(read.materials.len(), 1);
+}
+
+#[test]
 fn what_usd_has_no_word_for_comes_back() {
     let inertial = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>";
     let text = format!(

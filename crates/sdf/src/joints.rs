@@ -1,0 +1,171 @@
+//! Joints: those of the tree, those that hold the base, those that close loops.
+
+use super::{MODEL, Motion, Writer, codes};
+use urdf_usd_robot::{Joint, JointId, JointKind, LinkId, Mimic, Pose};
+use urdf_usd_xml::{number, numbers};
+
+/// A joint of the SDF.
+struct End<'n> {
+    name: String,
+    kind: &'static str,
+    parent: &'n str,
+    child: &'n str,
+}
+
+impl Writer<'_> {
+    pub(super) fn joints(&mut self) {
+        let robot = self.robot;
+        for &link in &robot.tree.order {
+            let id = robot.tree.parent_joint[link.0];
+            match self.groups.motion[link.0] {
+                Motion::Held => self.hold(link),
+                Motion::Joint(id) => self.joint(id),
+                // Two links of the SDF in one rigid part; else the lower one is a frame, or the upper one has its frame in the lower.
+                Motion::Rigid => {
+                    if let Some(id) = id.filter(|_| self.is_joined(link)) {
+                        self.joint(id);
+                    }
+                }
+                Motion::Free => {
+                    if let Some(joint) = id.map(|id| &robot.joints[id.0]).filter(|joint| joint.kind == JointKind::Planar) {
+                        let message = format!("planar joint \"{}\" is not in the SDF", joint.name);
+                        self.findings.report(
+                            &codes::PLANAR,
+                            &joint.place,
+                            message,
+                            "use two prismatic joints and a link between them",
+                        );
+                    }
+                }
+            }
+        }
+        for (index, joint) in robot.joints.iter().enumerate().filter(|(_, joint)| joint.closes_loop) {
+            let [parent, child] = [joint.parent, joint.child].map(|link| self.groups.carrier[link.0]);
+            match joint.kind {
+                JointKind::Floating => {}
+                JointKind::Planar => {
+                    let message = format!("planar joint \"{}\" is not in the SDF", joint.name);
+                    self.findings.report(
+                        &codes::PLANAR,
+                        &joint.place,
+                        message,
+                        "close the loop at a joint that turns or slides",
+                    );
+                }
+                _ if parent == child || self.is_world(joint.child) => {
+                    let message = format!("joint \"{}\" closes no loop of two links that move", joint.name);
+                    self.findings.report(&codes::LOOP, &joint.place, message, "close the loop between links that move");
+                }
+                _ => self.joint(JointId(index)),
+            }
+        }
+    }
+
+    /// Whether a link that is rigid in the one above it is held there by a joint: both are, or are in, different links of the SDF.
+    pub(super) fn is_joined(&self, link: LinkId) -> bool {
+        let above = self.robot.tree.parent_joint[link.0].map(|id| self.robot.joints[id.0].parent);
+        self.groups.is_link(link) && above.is_some_and(|above| self.groups.carrier[above.0] != link)
+    }
+
+    /// Whether a joint of the robot is one of the SDF that moves.
+    fn moves(&self, id: JointId) -> bool {
+        let joint = &self.robot.joints[id.0];
+        let is_single = matches!(joint.kind, JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic);
+        let [parent, child] = [joint.parent, joint.child].map(|link| self.groups.carrier[link.0]);
+        is_single && (!joint.closes_loop || parent != child && !self.is_world(joint.child))
+    }
+
+    /// Fixes a link to the world.
+    fn hold(&mut self, link: LinkId) {
+        // The world has a link only for what is on it.
+        if self.is_world(link) && !self.world_has_content() {
+            return;
+        }
+        let robot = self.robot;
+        let own = robot.tree.parent_joint[link.0].filter(|id| robot.joints[id.0].kind == JointKind::Fixed);
+        let name = match own {
+            Some(id) => self.names.joints[id.0].clone(),
+            None => {
+                let name = format!("{}_to_world", self.names.links[link.0]);
+                self.names.model.first([name.as_str()])
+            }
+        };
+        let child = self.names.links[link.0].clone();
+        self.begin(&End { name, kind: "fixed", parent: "world", child: &child });
+        self.to.close();
+    }
+
+    fn begin(&mut self, End { name, kind, parent, child }: &End<'_>) {
+        self.to.open("joint", vec![("name", name.clone()), ("type", (*kind).to_owned())]);
+        self.leaf("parent", parent);
+        self.leaf("child", child);
+    }
+
+    fn joint(&mut self, id: JointId) {
+        let robot = self.robot;
+        let joint = &robot.joints[id.0];
+        let parent = self.frame(joint.parent).to_owned();
+        let child = self.names.links[joint.child.0].clone();
+        let on = if parent == MODEL { "world" } else { &parent };
+        let kind = joint.kind.as_str();
+        self.begin(&End { name: self.names.joints[id.0].clone(), kind, parent: on, child: &child });
+        self.pose(Some(&parent), &joint.origin);
+        if joint.kind != JointKind::Fixed {
+            self.axis(id, joint);
+        }
+        self.joint_sensors(id);
+        self.to.close();
+    }
+
+    fn axis(&mut self, id: JointId, joint: &Joint) {
+        self.to.open("axis", Vec::new());
+        self.leaf("xyz", &numbers(joint.axis.iter().copied()));
+        let limit = joint.limit.unwrap_or_default();
+        let (lower, upper) = joint.bounds().sides();
+        let known = |value: Option<f64>| value.filter(|value| value.is_finite() && *value >= 0.0);
+        self.to.open("limit", Vec::new());
+        for (name, value) in
+            [("lower", lower), ("upper", upper), ("effort", known(limit.effort)), ("velocity", known(limit.velocity))]
+        {
+            value.iter().for_each(|value| self.leaf(name, &number(*value)));
+        }
+        self.to.close();
+        if let Some(dynamics) = joint.dynamics {
+            self.to.open("dynamics", Vec::new());
+            for (name, value) in [("damping", known(dynamics.damping)), ("friction", known(dynamics.friction))] {
+                value.iter().for_each(|value| self.leaf(name, &number(*value)));
+            }
+            self.to.close();
+        }
+        if let Some(mimic) = joint.mimic {
+            self.mimic(id, &mimic);
+        }
+        self.to.close();
+    }
+
+    fn mimic(&mut self, follower: JointId, mimic: &Mimic) {
+        let robot = self.robot;
+        if !self.moves(follower) || !self.moves(mimic.joint) {
+            let [joint, leader] = [follower, mimic.joint].map(|id| &robot.joints[id.0]);
+            let message = format!("joint \"{}\" can't follow \"{}\" in SDFormat", joint.name, leader.name);
+            let help = "let joints with one degree of freedom follow each other";
+            return self.findings.report(&codes::MIMIC, &joint.place, message, help);
+        }
+        self.to.open("mimic", vec![("joint", self.names.joints[mimic.joint.0].clone())]);
+        self.leaf("multiplier", &number(mimic.multiplier));
+        self.leaf("offset", &number(mimic.offset));
+        self.leaf("reference", "0");
+        self.to.close();
+    }
+
+    /// Where a link or frame is: the frame that its place is given in, and its place there.
+    pub(super) fn place(&self, link: LinkId) -> (String, Pose) {
+        let robot = self.robot;
+        let Some(id) = robot.tree.parent_joint[link.0] else { return (MODEL.to_owned(), Pose::identity()) };
+        let joint = &robot.joints[id.0];
+        match self.groups.motion[link.0] {
+            Motion::Joint(id) => (self.names.joints[id.0].clone(), Pose::identity()),
+            _ => (self.frame(joint.parent).to_owned(), joint.origin),
+        }
+    }
+}

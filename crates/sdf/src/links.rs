@@ -1,0 +1,289 @@
+//! Links and frames, with masses, visuals, collisions and lights.
+
+use nalgebra::{Matrix3, Vector3};
+
+use super::names::Scope;
+use super::{Writer, codes};
+use urdf_usd_robot::{Geometry, Light, LightKind, LinkId, Mass, Material, MaterialId, PLAIN_IOR, Pose, Shape, decimal};
+use urdf_usd_xml::{number, numbers};
+
+/// What is in a link of the SDF and has a name.
+pub(super) struct Inside {
+    names: Scope,
+    /// By collision: the link of the robot that it is of, and its name.
+    pub collisions: Vec<(LinkId, String)>,
+}
+
+impl Inside {
+    pub fn name(&mut self, name: &str, fallback: &str) -> String {
+        let name = if name.trim().is_empty() { fallback } else { name };
+        self.names.first([name])
+    }
+}
+
+impl Writer<'_> {
+    /// All links, each with what is on it and on its frames, and all frames.
+    pub(super) fn links(&mut self) {
+        let robot = self.robot;
+        let mut frames: Vec<Vec<LinkId>> = vec![Vec::new(); robot.links.len()];
+        for &link in &robot.tree.order {
+            frames[self.groups.carrier[link.0].0].push(link);
+        }
+        for &link in &robot.tree.order {
+            let is_needed = !self.is_world(link) || self.world_has_content();
+            if self.groups.is_link(link) && is_needed {
+                self.link(link, &frames[link.0]);
+            } else if !self.groups.is_link(link) {
+                let carrier = self.names.links[self.groups.carrier[link.0].0].clone();
+                let name = self.names.links[link.0].clone();
+                let (frame, pose) = self.place(link);
+                self.to.open("frame", vec![("name", name), ("attached_to", carrier)]);
+                self.pose(Some(&frame), &pose);
+                self.to.close();
+            }
+        }
+    }
+
+    /// Whether anything is on the world's own link.
+    pub(super) fn world_has_content(&self) -> bool {
+        let robot = self.robot;
+        robot.world_root().is_some_and(|world| {
+            let of = &robot.links[world.0];
+            !of.visuals.is_empty()
+                || !of.collisions.is_empty()
+                || robot.sensors.iter().any(|sensor| sensor.link == world)
+                || robot.lights.iter().any(|light| light.link == world)
+        })
+    }
+
+    fn link(&mut self, link: LinkId, frames: &[LinkId]) {
+        let robot = self.robot;
+        self.to.open("link", vec![("name", self.names.links[link.0].clone())]);
+        let (frame, pose) = self.place(link);
+        self.pose(Some(&frame), &pose);
+        self.inertial(link);
+        let mut inside = Inside { names: Scope::default(), collisions: Vec::new() };
+        for &of in frames {
+            for is_visual in [true, false] {
+                let shapes = if is_visual { &robot.links[of.0].visuals } else { &robot.links[of.0].collisions };
+                for (index, shape) in shapes.iter().enumerate() {
+                    self.shape((link, of), is_visual, (index, shape), &mut inside);
+                }
+            }
+        }
+        for &of in frames {
+            for light in robot.lights.iter().filter(|light| light.link == of) {
+                self.light(link, light, &mut inside);
+            }
+            self.link_sensors((link, of), &mut inside);
+        }
+        self.to.close();
+    }
+
+    /// The frame to name for what is on `of`, which is in the link `link` of the SDF; none if they are the same.
+    pub(super) fn frame_in(&self, (link, of): (LinkId, LinkId)) -> Option<String> {
+        (link != of).then(|| self.names.links[of.0].clone())
+    }
+
+    fn inertial(&mut self, link: LinkId) {
+        let of = &self.robot.links[link.0];
+        let given = of.inertial.as_ref();
+        let mass = if self.groups.massless[link.0] {
+            let message = format!("link \"{}\" moves and has no mass", of.name);
+            self.findings.report(&codes::MASS, &of.place, message, "give it the mass and inertia that it has");
+            Mass::stand_in(given.map_or_else(Vector3::zeros, |inertial| inertial.origin.translation.vector))
+        } else if let Some(mass) = given.and_then(Mass::of) {
+            mass
+        } else {
+            // It is held to the world: its mass does not matter.
+            return;
+        };
+        if let Some(inertial) = given.filter(|_| mass.repaired) {
+            let message = format!("the inertia of link \"{}\" is that of no body", of.name);
+            self.findings.report(&codes::INERTIA, &inertial.place, message, "correct the tensor");
+        }
+        // As it is given, if it can stay so; otherwise along the principal axes.
+        let moments = sound(mass.moments);
+        let (pose, tensor) = match given.filter(|_| !self.groups.massless[link.0] && !mass.repaired && moments == mass.moments)
+        {
+            Some(inertial) => (inertial.origin, inertial.inertia),
+            None => (Pose::from_parts(mass.centre.into(), mass.axes), Matrix3::from_diagonal(&moments)),
+        };
+        self.to.open("inertial", Vec::new());
+        self.pose(None, &pose);
+        self.leaf("mass", &number(mass.mass));
+        self.to.open("inertia", Vec::new());
+        let i = &tensor;
+        for (name, value) in [("ixx", i.m11), ("ixy", i.m12), ("ixz", i.m13), ("iyy", i.m22), ("iyz", i.m23), ("izz", i.m33)] {
+            self.leaf(name, &number(value));
+        }
+        self.to.close();
+        self.to.close();
+    }
+
+    fn shape(&mut self, place: (LinkId, LinkId), is_visual: bool, (index, shape): (usize, &Shape), inside: &mut Inside) {
+        let what = if is_visual { "visual" } else { "collision" };
+        let files = if is_visual { &self.files.visuals } else { &self.files.collisions };
+        let file = files.get(place.1.0).and_then(|files| files.get(index)?.clone());
+        let is_mesh = matches!(shape.geometry, Geometry::Mesh { .. } | Geometry::Missing { .. });
+        if is_mesh && file.is_none() || !has_extent(&shape.geometry) {
+            let why = if is_mesh { "has a mesh that was not read" } else { "has no extent" };
+            let message = format!("a {what} {why}; the SDF does without it");
+            return self.findings.report(&codes::SHAPE, &shape.place, message, "give it a form with a surface or volume");
+        }
+        let own = format!("{}_{what}", self.names.links[place.1.0]);
+        let name = inside.name(shape.name.as_deref().unwrap_or_default(), &own);
+        if !is_visual {
+            inside.collisions.push((place.1, name.clone()));
+        }
+        self.to.open(if is_visual { "visual" } else { "collision" }, vec![("name", name)]);
+        self.pose(self.frame_in(place).as_deref(), &shape.origin);
+        self.geometry(&shape.geometry, &file.unwrap_or_default());
+        if !is_visual {
+            self.surface(place.1);
+        } else if let Some(id) = shape.material.filter(|_| !is_mesh || !self.files.have_materials) {
+            self.material(id, shape);
+        }
+        self.to.close();
+    }
+
+    fn geometry(&mut self, geometry: &Geometry, file: &str) {
+        self.to.open("geometry", Vec::new());
+        let (form, sizes): (_, Vec<(&str, String)>) = match *geometry {
+            Geometry::Box { size } => ("box", vec![("size", numbers(size.iter().copied()))]),
+            Geometry::Cylinder { radius, length } => ("cylinder", vec![("radius", number(radius)), ("length", number(length))]),
+            Geometry::Sphere { radius } => ("sphere", vec![("radius", number(radius))]),
+            // What is between its ends may be nothing, for SDFormat too; a ball is a ball.
+            Geometry::Capsule { radius, length: 0.0 } => ("sphere", vec![("radius", number(radius))]),
+            Geometry::Capsule { radius, length } => ("capsule", vec![("radius", number(radius)), ("length", number(length))]),
+            Geometry::Mesh { scale, .. } | Geometry::Missing { scale } => {
+                let mut of = vec![("uri", file.to_owned())];
+                if scale != Vector3::repeat(1.0) {
+                    of.push(("scale", numbers(scale.iter().copied())));
+                }
+                ("mesh", of)
+            }
+        };
+        self.to.open(form, Vec::new());
+        for (name, value) in sizes {
+            self.leaf(name, &value);
+        }
+        self.to.close();
+        self.to.close();
+    }
+
+    /// What contact is like, if the robot says.
+    fn surface(&mut self, link: LinkId) {
+        let Some(contact) = self.robot.links[link.0].contact else { return };
+        self.to.open("surface", Vec::new());
+        if let Some(restitution) = contact.restitution {
+            self.to.open("bounce", Vec::new());
+            self.leaf("restitution_coefficient", &number(restitution));
+            self.to.close();
+        }
+        self.to.open("friction", Vec::new());
+        self.to.open("ode", Vec::new());
+        for direction in ["mu", "mu2"] {
+            self.leaf(direction, &number(contact.dynamic_friction));
+        }
+        self.to.close();
+        self.to.close();
+        self.to.close();
+    }
+
+    fn material(&mut self, id: MaterialId, shape: &Shape) {
+        let Some(material) = self.robot.materials.get(id.0) else { return };
+        let file = self.files.textures.get(id.0).cloned().flatten();
+        let mut lost: Vec<&str> = material.maps.keys().map(|role| role.name()).collect();
+        lost.extend((material.ior != PLAIN_IOR).then_some("index of refraction"));
+        if !lost.is_empty() {
+            let message = format!("material \"{}\" is in the SDF without its {}", material.name, lost.join(", "));
+            self.findings.report(&codes::LOOKS, &shape.place, message, "give the visual a mesh file in place of a solid");
+        }
+        // The image has the colour, which stands in for it elsewhere.
+        let color = if file.is_some() { [1.0, 1.0, 1.0, f64::from(material.base_color[3])] } else { srgb(material.base_color) };
+        self.to.open("material", Vec::new());
+        for name in ["ambient", "diffuse"] {
+            self.leaf(name, &numbers(color));
+        }
+        let [red, green, blue] = material.emissive;
+        if material.emissive != [0.0; 3] {
+            self.leaf("emissive", &numbers(srgb([red, green, blue, 1.0])));
+        }
+        let plain = Material::plain("", [1.0; 4]);
+        if material.metallic != plain.metallic || material.roughness != plain.roughness || file.is_some() {
+            self.to.open("pbr", Vec::new());
+            self.to.open("metal", Vec::new());
+            file.iter().for_each(|file| self.leaf("albedo_map", file));
+            self.leaf("metalness", &number(shortest(material.metallic)));
+            self.leaf("roughness", &number(shortest(material.roughness)));
+            self.to.close();
+            self.to.close();
+        }
+        self.to.close();
+    }
+
+    fn light(&mut self, link: LinkId, light: &Light, inside: &mut Inside) {
+        let kind = match light.kind {
+            LightKind::Directional { .. } => "directional",
+            LightKind::Point { .. } => "point",
+            LightKind::Spot { .. } => "spot",
+        };
+        let name = inside.name(&light.name, "light");
+        let message = format!("light \"{name}\" has the power 1 in the SDF");
+        self.findings.report(&codes::LIGHT, &light.place, message, "set <intensity> in the SDF as the renderer wants it");
+        self.to.open("light", vec![("name", name), ("type", kind.to_owned())]);
+        self.pose(self.frame_in((link, light.link)).as_deref(), &light.origin);
+        let color = numbers(light.color.into_iter().map(shortest).chain([1.0]));
+        self.leaf("diffuse", &color);
+        if let Some(range) = light.range {
+            self.to.open("attenuation", Vec::new());
+            self.leaf("range", &number(range));
+            self.to.close();
+        }
+        self.leaf("direction", "0 0 -1");
+        if let LightKind::Spot { inner, outer, .. } = light.kind {
+            self.to.open("spot", Vec::new());
+            // Of the whole cone.
+            self.leaf("inner_angle", &number(2.0 * inner));
+            self.leaf("outer_angle", &number(2.0 * outer));
+            self.leaf("falloff", "1");
+            self.to.close();
+        }
+        self.to.close();
+    }
+}
+
+/// Whether a solid is one; true of meshes.
+fn has_extent(geometry: &Geometry) -> bool {
+    match *geometry {
+        Geometry::Box { size } => size.iter().all(|&edge| edge > 0.0),
+        Geometry::Cylinder { radius, length } => radius > 0.0 && length > 0.0,
+        Geometry::Capsule { radius, length } => radius > 0.0 && length >= 0.0,
+        Geometry::Sphere { radius } => radius > 0.0,
+        Geometry::Mesh { .. } | Geometry::Missing { .. } => true,
+    }
+}
+
+/// Moments that keep the triangle inequality to the last bit: libsdformat and Drake want it.
+fn sound(moments: Vector3<f64>) -> Vector3<f64> {
+    let (deficit, largest) = (2.0 * moments.max() - moments.sum(), moments.max());
+    if deficit <= 0.0 {
+        return moments;
+    }
+    // Half to each of the others, and a little for rounding.
+    moments.map(|moment| if moment < largest { moment + 0.5 * deficit + 1e-12 * largest } else { moment })
+}
+
+/// A linear colour in sRGB, and its opacity: the shortest decimals that are read as the same.
+fn srgb([red, green, blue, alpha]: [f32; 4]) -> [f64; 4] {
+    let component = |linear: f32| {
+        let is_same = |srgb: f64| (0.0..=1.0).contains(&srgb) && Material::linear(srgb) as f32 == linear;
+        decimal::shortest(Material::srgb(f64::from(linear)), is_same)
+    };
+    [component(red), component(green), component(blue), shortest(alpha)]
+}
+
+fn shortest(value: f32) -> f64 {
+    decimal::shortest(f64::from(value), |other| other as f32 == value)
+}

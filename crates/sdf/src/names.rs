@@ -1,0 +1,68 @@
+//! What things are called: links, joints and frames of a model share their names, and so does all that is in a link.
+
+use std::collections::HashSet;
+
+use super::{Findings, codes};
+use urdf_usd_robot::Robot;
+
+/// Names in one scope, each given once.
+#[derive(Default)]
+pub(super) struct Scope(HashSet<String>);
+
+impl Scope {
+    /// The first of `names` that is free, or else the last with a number.
+    pub fn first<const N: usize>(&mut self, names: [&str; N]) -> String {
+        let names = names.map(|name| name.replace("::", "__"));
+        let last = names.last().cloned().unwrap_or_default();
+        let numbered = (1..).map(|number| format!("{last}_{number}"));
+        names.into_iter().chain(numbered).find(|name| self.take(name)).unwrap_or_default()
+    }
+
+    fn take(&mut self, name: &str) -> bool {
+        let is_reserved = name.trim().is_empty() || name == "world" || name.starts_with("__") && name.ends_with("__");
+        !is_reserved && self.0.insert(name.to_owned())
+    }
+}
+
+/// The names of a robot's links and joints.
+pub(super) struct Names {
+    /// By link, whether it is a link of the SDF or a frame.
+    pub links: Vec<String>,
+    /// By joint.
+    pub joints: Vec<String>,
+    /// Of all in the model.
+    pub model: Scope,
+}
+
+impl Names {
+    pub fn of(robot: &Robot, findings: &mut Findings) -> Self {
+        let mut model = Scope::default();
+        let mut links = Vec::new();
+        let world = robot.world_root().map(|world| world.0);
+        for (index, link) in robot.links.iter().enumerate() {
+            let fallback = if link.name.trim().is_empty() { "link" } else { &link.name };
+            let name = model.first([link.name.as_str(), fallback]);
+            // The world is not called so, but is the world.
+            if name != link.name && world != Some(index) {
+                let message = format!("link \"{}\" is called \"{name}\" in the SDF", link.name);
+                findings.report(&codes::RENAMED, &link.place, message, "give the link a name of its own");
+            }
+            links.push(name);
+        }
+        let mut joints = Vec::new();
+        for joint in &robot.joints {
+            let name = model.first([joint.name.as_str(), &format!("{}_joint", joint.name)]);
+            if name != joint.name {
+                let message = format!("joint \"{}\" is called \"{name}\" in the SDF", joint.name);
+                findings.report(
+                    &codes::RENAMED,
+                    &joint.place,
+                    message,
+                    "give the joint a name that no link and no other joint has",
+                );
+            }
+            joints.push(name);
+        }
+        Self { links, joints, model }
+    }
+}
