@@ -28,7 +28,7 @@ codes! {
         "The file has the triangles; with STL the visual has the material of most of them in the URDF.";
     LOOKS Info "looks-left-out":
         "A robot has other looks (KHR_materials_variants, or variant sets that change materials only), and formats are written that can't \
-         hold them: OpenUSD, URDF, MJCF.",
+         hold them: OpenUSD, URDF, SDF, MJCF.",
         "These have the look that the robot has by itself.";
     SPHERES_NONE Error "spheres-no-collision": "An XRDF is to be written, and no link of the robot has collision geometry.",
         "Nothing is written.";

@@ -311,8 +311,8 @@ fn run(
     if job.options.formats.usd || job.options.formats.usdz {
         diagnostics.extend(types::missing(&robot, files));
     }
-    let Formats { usd, usdz, urdf, mjcf, .. } = job.options.formats;
-    if !robot.look_variants.is_empty() && (usd || usdz || urdf || mjcf) {
+    let Formats { usd, usdz, urdf, sdf, mjcf, .. } = job.options.formats;
+    if !robot.look_variants.is_empty() && (usd || usdz || urdf || sdf || mjcf) {
         let names: Vec<&str> = robot.look_variants.iter().map(|look| look.name.as_str()).collect();
         let message = format!("the looks {} are in the glTF alone", names.join(", "));
         let help = "choose the look of the other formats with --variant, or in the source";
