@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::description::write;
 use super::round_trip::{loaded_with, options as gltf_options, read as read_glb, robots, same};
-use super::{MeshFormat, Options, UrdfOptions};
+use super::{Formats, MeshFormat, Options, UrdfOptions};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_gltf as gltf;
 use urdf_usd_resolve::{Files, Resolver};
@@ -24,7 +24,8 @@ impl Folder {
     fn of(robot: &Robot, references: &References, urdf: UrdfOptions) -> (Self, String, Vec<Diagnostic>) {
         let folder = tempfile::tempdir().unwrap();
         let here = folder.path().canonicalize().unwrap();
-        let options = Options { urdf, ..Options::default() };
+        let formats = Formats { urdf: true, ..Formats::default() };
+        let options = Options { formats, urdf, ..Options::default() };
         let job = (&options, &TimeLimit::default());
         let (files, diagnostics) = write(robot, references, job, ("r", &here), &Store::none());
         let text = String::from_utf8(files["r.urdf"].clone()).unwrap();
