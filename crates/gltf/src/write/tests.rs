@@ -77,7 +77,7 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
         interfaces: Vec::new(),
         disabled_collisions: Vec::new(),
         named_poses: Vec::new(),
-        planning: urdf_usd_robot::Planning::default(),
+        planning: Planning::default(),
         custom: Custom { attributes: vec![("version".into(), "1.0".into())], elements: Vec::new() },
         place: Place::default(),
     }
