@@ -21,8 +21,10 @@ use urdf_usd_urdf::xrdf;
 
 /// Accelerations and jerks that are assumed: those of NVIDIA's XRDF of the UR10e, in rad/s² and rad/s³ (m/s² and m/s³).
 const ASSUMED_LIMITS: (f64, f64) = (12.0, 500.0);
-/// Centres and radii are written in multiples of this, metres.
-const GRID: f64 = 1e-5;
+/// Centres and radii are written in multiples of a metre divided by this.
+const PER_METRE: f64 = 1e5;
+/// What of them is noise of the multiplication.
+const NOISE: f64 = 1e-6;
 /// Sides of the prism that stands for a cylinder, and steps of a quarter of a circle.
 const SIDES: usize = 64;
 /// How far a prismatic joint without limits is taken to go either way, metres.
@@ -402,7 +404,7 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Option<Fitted> {
         return Some(Fitted { error: 0.0, spheres });
     }
     // The centre moves, the radius grows by as much, and is rounded up.
-    let rounding = 3.0 * GRID;
+    let rounding = 3.0 / PER_METRE;
     let wanted = match wanted {
         Wanted::Error(error) => Wanted::Error((error - slack - rounding).max(error / 2.0)),
         Wanted::Count(count) => Wanted::Count(count.saturating_sub(spheres.len()).max(1)),
@@ -415,10 +417,9 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Option<Fitted> {
 /// A sphere with few decimals that has the one of this centre and radius in it.
 fn rounded(center: [f64; 3], radius: f64) -> Sphere {
     // By division, so that the nearest number to the decimals comes out.
-    let grid = 1.0 / GRID;
-    let near = center.map(|at| (at * grid).round() / grid + 0.0);
+    let near = center.map(|at| (at * PER_METRE).round() / PER_METRE + 0.0);
     let moved = (Point3::from(near) - Point3::from(center)).norm();
-    Sphere { center: Point3::from(near), radius: ((radius + moved) * grid).ceil() / grid }
+    Sphere { center: Point3::from(near), radius: ((radius + moved) * PER_METRE - NOISE).ceil() / PER_METRE }
 }
 
 /// The triangles of a box.

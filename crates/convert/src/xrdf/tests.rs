@@ -31,7 +31,7 @@ fn pairs(robot: &Robot) -> Vec<String> {
 }
 
 fn wanted() -> Options {
-    Options { spheres: Some(Wanted::Error(0.03)), ..Options::default() }
+    Options { spheres: Some(Wanted::Error(0.06)), ..Options::default() }
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn neighbours_and_pairs_that_never_touch_are_ignored() {
     let links = links.unwrap();
     let names: Vec<&str> = links.iter().map(|link| link.link.as_str()).collect();
     assert_eq!(names, ["base", "arm", "hand", "side", "far"]);
-    assert!(links.iter().all(|link| link.error <= 0.03 && link.spheres > 0), "{links:?}");
+    assert!(links.iter().all(|link| link.error <= 0.06 && link.spheres > 0), "{links:?}");
     let planning = &robot.planning;
     assert_eq!(planning.coordinates.iter().map(|c| c.joint).collect::<Vec<_>>(), [JointId(0), JointId(1)]);
     assert_eq!(planning.tool_frames, [LinkId(3)]);
@@ -142,7 +142,7 @@ fn spheres_cover_primitives_and_stand_out_as_said() {
     for (link, spheres) in &group.spheres {
         let name = robot.links[link.0].name.as_str();
         let error = links.iter().find(|link| link.link == name).unwrap().error;
-        for _ in 0..20_000 {
+        for _ in 0..5_000 {
             let p = Point3::from(Vector3::from_fn(|_, _| (random.unit() - 0.5) * 1.0));
             if outside(name, p) <= 0.0 && ["base", "arm", "far"].contains(&name) {
                 assert!(spheres.iter().any(|sphere| (p - sphere.center).norm() <= sphere.radius), "{name}: {p}");
