@@ -218,6 +218,12 @@ geometry:
     }
     let outcome = urdf_usd_usd::read(&folder.path().join("r.usda"), &urdf_usd_usd::ReadOptions::default()).unwrap();
     assert!(said(&outcome.robot) == said(&robot), "{:?}\n{:?}", said(&outcome.robot), said(&robot));
+    // The spheres break no rule of REP-158.
+    let rules = urdf_usd_rep158::Options { all_variants: true, ..Default::default() };
+    let found = urdf_usd_rep158::check(&folder.path().join("r.usda"), &rules).unwrap();
+    let bad: Vec<_> =
+        found.iter().filter(|found| found.to_string().contains("spheres") || found.to_string().contains("planning")).collect();
+    assert!(bad.is_empty(), "{bad:?}");
     // And as text.
     assert_eq!(
         xrdf::write(&outcome.robot, ASSUMED_LIMITS).lines().count(),
