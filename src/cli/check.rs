@@ -23,6 +23,8 @@ use crate::tf_check::Limits;
 
 /// A GLB can't be larger, and a .gltf need not be.
 const MAX_BYTES: u64 = 1 << 32;
+/// How much of a file tells what it is, in bytes.
+const BEGINNING: u64 = 512;
 
 /// An excerpt of a line that is longer would help nobody.
 const MAX_LINE: usize = 240;
@@ -171,6 +173,9 @@ pub fn run(arguments: &Check) -> ExitCode {
         interfaces: resolver.interfaces(),
         packages: Some(resolver),
     };
+    if let Err(message) = kind_is_known(&asset) {
+        return failed(&message);
+    }
     let found = if is_usd(&asset) {
         of_usd(&asset, &options)
     } else if options.all_variants || !options.variants.is_empty() {
@@ -226,6 +231,29 @@ fn of_usd(asset: &Path, options: &rep158::Options) -> Found {
 pub(super) fn is_usd(asset: &Path) -> bool {
     let extension = asset.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     matches!(extension.as_str(), "usd" | "usda" | "usdc" | "usdz")
+}
+
+/// Whether the name of a file says what it is; otherwise its beginning tells what to do with it.
+fn kind_is_known(asset: &Path) -> Result<(), String> {
+    let is_gltf =
+        asset.extension().is_some_and(|extension| ["glb", "gltf"].iter().any(|of| extension.eq_ignore_ascii_case(of)));
+    if is_usd(asset) || is_gltf {
+        return Ok(());
+    }
+    let mut start = Vec::new();
+    let (file, _) = regular(asset)?;
+    file.take(BEGINNING).read_to_end(&mut start).map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
+    match convert::Format::of(&start) {
+        convert::Format::Glb | convert::Format::Gltf => Ok(()),
+        convert::Format::Usd => Err(format!(
+            "{} is an OpenUSD file, but its name does not say so: OpenUSD opens .usd, .usda, .usdc and .usdz only",
+            asset.display()
+        )),
+        convert::Format::Urdf => Err(format!(
+            "{} is neither an OpenUSD asset nor a glTF file; `urdf_usd convert` makes both of a URDF",
+            asset.display()
+        )),
+    }
 }
 
 /// Says that there is no such code: the command line is wrong.

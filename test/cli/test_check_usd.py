@@ -241,3 +241,13 @@ def test_a_conversion_is_checked_where_that_is_asked_for(tmp_path):
     assert not [d for d in found if d["severity"] == "error"], found
     for finding in found:
         assert str(checked.directory) in finding["where"]["file"]
+
+
+def test_a_file_whose_name_says_nothing_is_told_by_its_content(tmp_path):
+    asset = tmp_path / "asset"
+    asset.write_text(HEADER.format(metres=1))
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text("<robot name='arm'><link name='a'/></robot>")
+    for path, said in ((asset, ".usda"), (urdf, "urdf_usd convert")):
+        done = run("check", path)
+        assert done.returncode != 0 and said in done.stderr and "glTF file:" not in done.stderr, done.stderr
