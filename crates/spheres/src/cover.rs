@@ -61,7 +61,7 @@ pub(crate) fn cover(balls: &[Ball], points: &[Ball], own: impl Fn(Point) -> Ball
     balls.iter().step_by(stride).for_each(|ball| table.add(*ball, points));
     let mut open = vec![u64::MAX; table.words];
     if let Some(last) = open.last_mut()
-        && points.len() % 64 != 0
+        && !points.len().is_multiple_of(64)
     {
         *last = (1 << (points.len() % 64)) - 1;
     }

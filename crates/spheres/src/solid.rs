@@ -114,9 +114,9 @@ impl Solid {
                 }
             }
         }
-        for cell in 0..self.cells.len() {
+        for (cell, is_reached) in is_reached.into_iter().enumerate() {
             if self.cells[cell] == Cell::Outside
-                && (!is_reached[cell] || !is_closed && self.all.winding(self.center(cell)).abs() > 0.5)
+                && (!is_reached || !is_closed && self.all.winding(self.center(cell)).abs() > 0.5)
             {
                 self.cells[cell] = Cell::Inside;
             }
