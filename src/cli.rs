@@ -405,7 +405,7 @@ fn print_outcome(report: &Report) {
     };
     let what = if report.changed { "wrote" } else { "is up to date:" };
     let is_there = |ending: &&&str| report.files.iter().any(|file| file.path == format!("{}.{ending}", report.name));
-    let entry = ["usda", "usdz", "glb", "gltf", "urdf"].iter().find(is_there).unwrap_or(&"usda");
+    let entry = ["usda", "usdz", "glb", "gltf", "urdf", "sdf", "xml"].iter().find(is_there).unwrap_or(&"usda");
     let outcome = format!(
         "{} {what} {} (revision {}, {}, {:.1} MB in {:.2} s): {}, {}, {}, {}{findings}",
         report.robot,
