@@ -1,6 +1,7 @@
-"""What a node does whose machine changes its addresses: run in a network of its own, `unshare -rn python test/networks.py FOLDER`.
+"""What a node does whose network changes: run in a network of its own, `unshare -rn python test/networks.py FOLDER moves|goes`.
 
-Before and after the change a latched description becomes an asset that its publisher hears of, and a call is answered.
+moves: the addresses of the machine change. Before and after that a latched description becomes an asset that its publisher hears of, and
+a call is answered. goes: the network is taken away. The node tries to join anew, and ends with exit code 1 after 90 s.
 """
 
 import fcntl
@@ -21,7 +22,15 @@ def set_address(interface, address):
         fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH14x", name, flags | IFF_UP))
 
 
-def main(folder):
+def take_down(interface):
+    """Takes an interface out of service."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        name = interface.encode()
+        (flags,) = struct.unpack_from("H", fcntl.ioctl(control, SIOCGIFFLAGS, struct.pack("16sH14x", name, 0)), 16)
+        fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH14x", name, flags & ~IFF_UP))
+
+
+def main(folder, what):
     set_address("lo", "127.0.0.1")
     set_address("lo:1", "10.9.8.1")
     from ros_node import PATIENCE, Node, box, description
@@ -34,6 +43,11 @@ def main(folder):
             topic = description(peer, box("before"))
             assets = peer.subscription("/urdf_usd/asset", Asset, latched=True, depth=100)
             assets.wait(lambda asset: asset.robot == "before", PATIENCE)
+            if what == "goes":
+                take_down("lo")
+                code = node.ended(3 * PATIENCE)
+                assert code == 1 and "90 s of joining the ROS graph anew have not helped" in node.log, (code, node.log)
+                return
             set_address("lo:1", "10.9.8.2")
             node.logged("the addresses of this machine have changed: joined the ROS graph anew")
             topic.write(String(data=box("after")))
@@ -46,4 +60,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

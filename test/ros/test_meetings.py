@@ -24,6 +24,7 @@ from ros_node import PATIENCE, box, description  # noqa: E402
 from ros_peer import Asset, GetParameters, Peer, String  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("dds")
+takes_long = pytest.mark.skipif(conftest.SOAK <= 1, reason="takes more than a minute: with URDF_USD_SOAK=2 and more")
 
 
 def assets_of(peer):
@@ -98,13 +99,37 @@ def test_a_first_answer_is_not_lost_when_the_node_stands_still_after_the_meeting
             assert parameter_of(client.answer(number, PATIENCE)) == 0.05
 
 
-def test_a_machine_that_changes_its_addresses(tmp_path):
+def in_a_network_of_its_own(folder, what):
     alone = ["unshare", "--map-root-user", "--net"]
     if not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True).returncode:
         pytest.skip("a network of its own can't be had here (unshare --map-root-user --net)")
     script = Path(__file__).resolve().parents[1] / "networks.py"
-    done = subprocess.run([*alone, sys.executable, script, tmp_path], capture_output=True, text=True, timeout=4 * PATIENCE)
+    done = subprocess.run([*alone, sys.executable, script, folder, what], capture_output=True, text=True, timeout=4 * PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_machine_that_changes_its_addresses(tmp_path):
+    in_a_network_of_its_own(tmp_path, "moves")
+
+
+@takes_long
+def test_a_node_whose_network_is_gone_ends_so_that_it_can_be_started_again(tmp_path):
+    in_a_network_of_its_own(tmp_path, "goes")
+
+
+@takes_long
+def test_a_node_that_stood_still_for_longer_than_others_wait_joins_anew(start, peer):
+    node = start()
+    topic, assets = description(peer, box("before")), assets_of(peer)
+    assets.wait(lambda asset: asset.robot == "before", PATIENCE)
+    node.process.send_signal(signal.SIGSTOP)
+    topic.write(String(data=box("meanwhile")))
+    time.sleep(67)
+    node.process.send_signal(signal.SIGCONT)
+    assets.wait(lambda asset: asset.robot == "meanwhile", PATIENCE)
+    if os.environ["URDF_USD_DDS"] == "rustdds":
+        node.logged("this process stood still for 6[67] s: joined the ROS graph anew")
+    assert [value.value for value in peer.call("/urdf_usd/get_parameters", GetParameters, GetParameters.request(names=["settle_time"]), PATIENCE).values] == [0.05]
 
 
 def test_meetings_at_random(start, domain):

@@ -104,7 +104,7 @@ impl Dds {
 
     /// Whether its threads are still there.
     pub(super) fn is_alive(&self) -> bool {
-        self.threads.iter().all(|thread| thread_name(thread).is_some_and(|name| name.starts_with(THREADS)))
+        are_there(&self.threads)
     }
 
     /// Waits until RustDDS has told everybody of an end that was just created, or forgotten one that was just dropped.
@@ -210,6 +210,11 @@ impl Dds {
 fn threads() -> BTreeSet<OsString> {
     let found = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten().map(|entry| entry.file_name());
     found.filter(|thread| thread_name(thread).is_some_and(|name| name.starts_with(THREADS))).collect()
+}
+
+/// Whether all of these threads of RustDDS are still there.
+fn are_there(threads: &BTreeSet<OsString>) -> bool {
+    threads.iter().all(|thread| thread_name(thread).is_some_and(|name| name.starts_with(THREADS)))
 }
 
 fn thread_name(thread: &OsString) -> Option<String> {
@@ -409,4 +414,23 @@ const NOTHING: Bytes = Bytes::from_static(&[0, 1, 0, 0]);
 
 fn to_nobody() -> WriteOptions {
     WriteOptionsBuilder::new().to_single_reader(GUID::from_bytes([0xff; 16])).build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::tests::network;
+    use super::*;
+
+    #[test]
+    fn threads_that_have_ended_are_noticed() {
+        let dds = Dds::join(&network(11)).expect("a participant");
+        let threads = dds.threads.clone();
+        assert!(threads.len() >= 2 && dds.is_alive());
+        drop(dds);
+        let start = Instant::now();
+        while are_there(&threads) {
+            assert!(start.elapsed() < Duration::from_secs(30), "they stay");
+            std::thread::sleep(LOOK);
+        }
+    }
 }
