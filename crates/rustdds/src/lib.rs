@@ -1,4 +1,4 @@
-//! What RustDDS 0.15 needs from below so that it holds. A program that links this crate has two functions of the C library replaced
+//! What RustDDS 0.15 needs from below so that it holds. A program that links this crate has three functions of the C library replaced
 //! for all its threads, on Linux: see `syscalls.c` for what they do and why. And it can ask how far a thread of RustDDS has come.
 //!
 //! It knows nothing of ROS, and of RustDDS only the names of its threads.
@@ -58,4 +58,46 @@ fn count(_: i32) -> u64 {
 #[cfg(not(target_os = "linux"))]
 fn is_woken(_: i32) -> bool {
     false
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::net::UdpSocket;
+    use std::thread;
+    use std::time::Duration;
+
+    /// A heartbeat alone in its datagram: header, time, heartbeat of messages 1 to `last` of the writer `kind`.
+    fn heartbeat(kind: u8, last: u8, count: u8) -> Vec<u8> {
+        let header = [&b"RTPS\x02\x04\x01\x12"[..], &[7; 12]].concat();
+        let time = [9, 1, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let ends = [7, 1, 28, 0, 0, 0, 0, 0, 0, 1, 1, kind];
+        [&header[..], &time, &ends, &[0, 0, 0, 0, 1, 0, 0, 0], &[0, 0, 0, 0, last, 0, 0, 0], &[count, 0, 0, 0]].concat()
+    }
+
+    /// How many of `datagrams`, 10 ms apart, that a thread of this name sends arrive.
+    fn arrive(thread: &str, datagrams: Vec<Vec<u8>>) -> usize {
+        let (from, to) = (UdpSocket::bind("127.0.0.1:0").expect("a socket"), UdpSocket::bind("127.0.0.1:0").expect("a socket"));
+        let address = to.local_addr().expect("an address");
+        let send = move || {
+            for datagram in datagrams {
+                assert_eq!(from.send_to(&datagram, address).expect("sent"), datagram.len());
+                thread::sleep(Duration::from_millis(10));
+            }
+        };
+        thread::Builder::new().name(thread.to_owned()).spawn(send).expect("a thread").join().expect("sent");
+        to.set_nonblocking(true).expect("a socket");
+        std::iter::from_fn(|| to.recv(&mut [0; 100]).ok()).count()
+    }
+
+    #[test]
+    fn a_repeated_heartbeat_comes_half_as_often_each_time() {
+        let repeated = || (0..60).map(|count| heartbeat(3, 5, count)).collect();
+        // At 0, 90, 270, 630 ms; each a little later, as is all on a busy machine.
+        let arrived = arrive("RustDDS test", repeated());
+        assert!((2..=4).contains(&arrived), "{arrived}");
+        // Of another writer, thread, or of more messages each time: all.
+        assert_eq!(arrive("another", repeated()), 60);
+        assert_eq!(arrive("RustDDS test", (0..20).map(|count| heartbeat(0xc2, 5, count)).collect()), 20);
+        assert_eq!(arrive("RustDDS test", (0..20).map(|count| heartbeat(3, count, count)).collect()), 20);
+    }
 }

@@ -16,11 +16,15 @@
  * given up after 10 s of silence. (RTPS 2.5, sections 8.3.8.2, 9.4.2.11, 9.6.3.2.)
  *
  * sendto: so is the lease of what RustDDS announces of itself, 50 s. It is longer than the other by as much as passes between two
- * announcements: who has given us up was silent for so long that we have given it up, and notice when it is back.
+ * announcements: who has given us up was silent for so long that we have given it up, and notice when it is back. And heartbeats are
+ * fewer: while one reader has not acknowledged something, RustDDS sends all readers of that writer a heartbeat every 100 ms, and each
+ * answers. With a writer for each of twenty robots and as many listeners, one of which stands still, that is 8000 datagrams a second,
+ * which overrun the sockets of a busy machine: then more is not acknowledged. What repeats a heartbeat comes half as often each time.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -42,6 +46,10 @@ static const uint32_t PATIENCE = 70;
 static const uint32_t LEASE = 80;
 /* No announcement of RustDDS is longer. */
 enum { LONGEST = 2048 };
+/* How long a repeated heartbeat waits, in ms: at first, and at most, that who comes late is told soon of what is latched. */
+static const uint32_t HEARTBEAT_FIRST = 90, HEARTBEAT_LAST = 1000;
+/* Of how many writers and destinations the last heartbeat is known; of more, some are repeated as often as RustDDS wants. */
+enum { HEARTBEATS = 1 << 14 };
 /* ENTITYID_SPDP_BUILTIN_PARTICIPANT_WRITER */
 static const uint8_t ANNOUNCER[4] = {0, 1, 0, 0xc2};
 
@@ -266,6 +274,54 @@ ssize_t recvmsg(int socket, struct msghdr *message, int flags)
     return size;
 }
 
+/* The last heartbeat of a writer to a destination. */
+struct heartbeat {
+    uint64_t key;     /* writer and destination */
+    uint64_t news;    /* which messages it told of */
+    long long due;    /* when it may be repeated */
+    uint32_t wait;    /* how long it waits then */
+};
+static struct heartbeat heartbeats[HEARTBEATS];
+static pthread_mutex_t heartbeats_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t hash(uint64_t seed, const void *data, size_t size)
+{
+    const uint8_t *at = data;
+    for (size_t n = 0; n < size; n++)
+        seed = (seed ^ at[n]) * 0x100000001b3ull; /* FNV-1a */
+    return seed;
+}
+
+/*
+ * Whether this is a heartbeat and nothing else, of a writer of the program's own, that repeats the one before too early. (RTPS 2.5,
+ * sections 8.3.8.6, 9.4.5.7.)
+ */
+static int is_too_early(const uint8_t *datagram, size_t size, const struct sockaddr *to, socklen_t to_size)
+{
+    static const uint64_t SEED = 0xcbf29ce484222325ull;
+    enum { HEADER = 20, TIME = 12, HEARTBEAT = 32 };
+    const uint8_t *at = datagram + HEADER;
+    if (size != HEADER + TIME + HEARTBEAT || memcmp(datagram, "RTPS", 4) != 0 || at[0] != 9 || at[TIME] != 7)
+        return 0;
+    at += TIME;
+    /* That of a builtin writer, one that wants no answer, or that says that the writer is there. */
+    if ((at[11] & 0xc0) == 0xc0 || at[1] & 6 || !is_thread(ANY_THREAD))
+        return 0;
+    uint64_t key = hash(hash(hash(SEED, datagram + 8, 12), at + 4, 8), to, to_size), news = hash(SEED, at + 12, 16);
+    long long now = milliseconds();
+    struct heartbeat *last = &heartbeats[key % HEARTBEATS];
+    pthread_mutex_lock(&heartbeats_lock);
+    int repeats = last->key == key && last->news == news;
+    int is_early = repeats && now < last->due;
+    if (!is_early) {
+        uint32_t wait = repeats ? last->wait * 2 : HEARTBEAT_FIRST;
+        wait = wait < HEARTBEAT_LAST ? wait : HEARTBEAT_LAST;
+        *last = (struct heartbeat){.key = key, .news = news, .due = now + wait, .wait = wait};
+    }
+    pthread_mutex_unlock(&heartbeats_lock);
+    return is_early;
+}
+
 ssize_t sendto(int socket, const void *data, size_t size, int flags, const struct sockaddr *to, socklen_t to_size)
 {
     uint8_t copy[LONGEST];
@@ -273,6 +329,8 @@ ssize_t sendto(int socket, const void *data, size_t size, int flags, const struc
         memcpy(copy, data, size);
         change_announcements(copy, size, LEASE, 0);
         data = copy;
+    } else if (to && is_too_early(data, size, to, to_size)) {
+        return (ssize_t)size;
     }
     return syscall(SYS_sendto, socket, data, size, flags, to, to_size);
 }
