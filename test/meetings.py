@@ -41,8 +41,8 @@ def parameter_of(response):
 class PeerProcess:
     """A peer in a process of its own, so that it can be stopped: it describes robots, and tells of which it hears the asset."""
 
-    def __init__(self, domain, topic="/robot_description", lease=None):
-        environment = dict(os.environ)
+    def __init__(self, domain, topic="/robot_description", lease=None, config=None):
+        environment = dict(os.environ) | ({"CYCLONEDDS_URI": config} if config else {})
         if lease is not None:
             import ros_peer
 

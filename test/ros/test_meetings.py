@@ -19,6 +19,7 @@ pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds 
 
 import conftest  # noqa: E402
 import meetings  # noqa: E402
+import ros_peer  # noqa: E402
 from meetings import PeerProcess, parameter_of  # noqa: E402
 from ros_node import PATIENCE, box, description  # noqa: E402
 from ros_peer import Asset, GetParameters, Peer, String  # noqa: E402
@@ -97,6 +98,21 @@ def test_a_first_answer_is_not_lost_when_the_node_stands_still_after_the_meeting
             time.sleep(dice.uniform(0.15, 0.4))
             node.process.send_signal(signal.SIGCONT)
             assert parameter_of(client.answer(number, PATIENCE)) == 0.05
+
+
+def test_a_node_that_comes_long_after_its_peers_finds_them(start, domain):
+    """Without multicast, participants of Cyclone DDS 11 look for others at all ports for a while only."""
+    soon = "<InitialLocatorPruneDelay>1s</InitialLocatorPruneDelay><DiscoveredLocatorPruneDelay>1s</DiscoveredLocatorPruneDelay></Discovery>"
+    with PeerProcess(domain, config=ros_peer.CONFIG.replace("</Discovery>", soon)) as other:
+        other.describe("before")
+        time.sleep(5)
+        node = start()
+        assert other.hears("before"), node.log
+        assert node.end() == 0
+        time.sleep(5)
+        start()
+        other.describe("again")
+        assert other.hears("again")
 
 
 def in_a_network_of_its_own(folder, what):

@@ -16,6 +16,7 @@ use super::dds::{Arrived, Dds, DdsTopic, Direction, Event, Gid, ReadError, Reade
 use super::graph::{self, Graph, OwnEnd, ParticipantInfo};
 use super::network::{self, Network};
 use super::rtps;
+use crate::environment::Reach;
 use crate::faults::Recurring;
 use crate::names::NodeName;
 use crate::threads::Task;
@@ -81,8 +82,14 @@ impl Session {
         session.spawn(handle, |session| session.look_at_ends());
         session.spawn(handle, |session| session.hear_nodes(nodes));
         session.spawn(handle, |session| session.tell_nodes());
-        if !network.static_peers.is_empty() {
-            let (domain, peers) = (network.domain, network.static_peers.clone());
+        let mut peers = network.static_peers.clone();
+        // Without multicast, participants find each other by ports. Those that are there for a while (Cyclone DDS 11: 30 s) no longer
+        // look at ports where nobody was, and a new session has a new one.
+        if network.reach == Reach::Localhost && !session.dds.is_lasting() {
+            peers.push(Ipv4Addr::LOCALHOST.to_string());
+        }
+        if !peers.is_empty() {
+            let domain = network.domain;
             session.spawn(handle, |session| session.tell_static_peers(domain, peers));
         }
         if let Some((said, heard)) = pulse {

@@ -164,6 +164,7 @@ impl Supervisor {
             awake_since: Instant::now(),
             well_since: Instant::now(),
             has_heard_itself: false,
+            waited_since: now(),
             stood_still: Duration::ZERO,
             addresses: addresses(network),
             addresses_due: Instant::now() + ADDRESSES,
@@ -350,7 +351,9 @@ struct Keeper {
     well_since: Instant,
     /// Whether any session ever heard itself: there are networks where none does.
     has_heard_itself: bool,
-    /// How much longer than it wanted to the thread slept last.
+    /// When it began to wait last, by the clock of the machine.
+    waited_since: Duration,
+    /// How much longer than it wanted to the thread slept last, or was held up meanwhile.
     stood_still: Duration,
     /// The addresses of this machine.
     addresses: Vec<std::net::IpAddr>,
@@ -368,9 +371,10 @@ impl Keeper {
     /// If the node can't be kept in the graph.
     fn keep(&mut self, commands: &Receiver<Command>) -> Result<(), Diagnostic> {
         loop {
-            let before = now();
             let command = commands.recv_timeout(TICK);
-            self.stood_still = now().saturating_sub(before + TICK);
+            // From one look to the next: it may be stopped anywhere in between.
+            let looked = std::mem::replace(&mut self.waited_since, now());
+            self.stood_still = self.waited_since.saturating_sub(looked + TICK);
             match command {
                 Ok(Command::Open(id, end)) => {
                     self.wanted.insert(id, end.clone());
@@ -503,6 +507,8 @@ impl Keeper {
                 }
             }
         }
+        // What that took is no standstill.
+        self.waited_since = now();
         self.since = Instant::now();
         self.again = if instant.duration_since(self.well_since) > self.patience.deaf {
             (self.again * 2).min(AGAIN_AT_MOST)
