@@ -375,14 +375,22 @@ fn schema(directory: &Path) -> ExitCode {
     if let Err(error) = std::fs::create_dir_all(directory) {
         return failed(&format!("cannot create {}: {error}", directory.display()));
     }
-    for (name, text) in usd::SCHEMA_FILES {
-        let path = directory.join(name);
+    let isaac = directory.join("isaac");
+    if let Err(error) = std::fs::create_dir_all(&isaac) {
+        return failed(&format!("cannot create {}: {error}", isaac.display()));
+    }
+    let own = usd::SCHEMA_FILES.map(|(name, text)| (directory.join(name), text));
+    for (path, text) in own.into_iter().chain(usd::ISAAC_SCHEMA_FILES.map(|(name, text)| (isaac.join(name), text))) {
         if let Err(error) = std::fs::write(&path, text) {
             return failed(&format!("cannot write {}: {error}", path.display()));
         }
     }
     let directory = directory.to_string_lossy();
-    let _ = writeln!(std::io::stderr(), "wrote {0}: export PXR_PLUGINPATH_NAME={0}", escape_controls(&directory));
+    let _ = writeln!(
+        std::io::stderr(),
+        "wrote {0}: export PXR_PLUGINPATH_NAME={0} (and {0}/isaac for the overlay isaac, but not for Isaac Sim, which has that schema)",
+        escape_controls(&directory)
+    );
     ExitCode::SUCCESS
 }
 

@@ -3,7 +3,7 @@ are found once, when OpenUSD starts."""
 
 from pxr import Sdf, Usd
 
-OURS = ("ros:", "ext_physics:", "urdf:")
+OURS = ("ros:", "ext_physics:", "urdf:", "isaac:")
 
 
 def plain(value):
@@ -15,7 +15,8 @@ def plain(value):
 
 def described(name):
     """A registered schema: its properties and what it may be applied to."""
-    definition = Usd.SchemaRegistry().FindAppliedAPIPrimDefinition(name)
+    registry = Usd.SchemaRegistry()
+    definition = registry.FindAppliedAPIPrimDefinition(name) or registry.FindConcretePrimDefinition(name)
     if not definition:
         return None
     read = definition.GetPropertyMetadata
@@ -40,7 +41,8 @@ def findings(prim):
     built_in = set(definition.GetPropertyNames())
     for property in prim.GetAuthoredProperties():
         name = property.GetName()
-        if not name.startswith(OURS):
+        # What no schema here knows is not looked at: plugins are known by the directory that is asked about.
+        if not name.startswith(OURS) or name.startswith("isaac:") and not Usd.SchemaRegistry().FindAppliedAPIPrimDefinition("IsaacRobotAPI"):
             continue
         for spec in property.GetPropertyStack():
             where = f"{property.GetPath()} in {spec.layer.GetDisplayName()}"
@@ -68,8 +70,10 @@ def used(entry, types):
     for name, kind in types.items():
         # As authored, and as OpenUSD has it.
         listed = [p for p in prims if name in (p.GetMetadata("apiSchemas") or Sdf.TokenListOp()).GetAppliedItems()]
-        has = [p for p in prims if kind and p.HasAPI(kind)]
-        misplaced = [p for p in has if p.GetTypeName() and not Usd.Prim.CanApplyAPI(p, kind)]
+        is_api = Usd.SchemaRegistry.GetSchemaKind(name) == Usd.SchemaKind.SingleApplyAPI
+        has = [p for p in prims if kind and (p.HasAPI(kind) if is_api else p.IsA(kind))]
+        listed = listed if is_api else [p for p in prims if p.GetTypeName() == name]
+        misplaced = [p for p in has if is_api and p.GetTypeName() and not Usd.Prim.CanApplyAPI(p, kind)]
         found += [f"{name} may not be applied to {p.GetPath()}" for p in misplaced]
         counts[name] = [len(listed), len(has)]
     errors = validate(stage)

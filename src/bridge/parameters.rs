@@ -463,7 +463,7 @@ mod tests {
     use crate::usd::{Base, Bodies, Overlay};
 
     /// A value for every parameter, none its default.
-    const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], simready: true, simready_metadata: ['author=A'], \
+    const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], robot_type: Wheeled, sites_last: true, simready: true, simready_metadata: ['author=A'], \
          packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
          bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, check: true, mesh_format: stl, urdf_package: my_robot, \
          urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, discover: true, capture_interfaces: true, \
@@ -540,6 +540,8 @@ mod tests {
             conversion: convert::Options {
                 formats: Formats::parse(&["glb"]).expect("valid"),
                 overlays: vec![Overlay::Newton, Overlay::OpenPbr],
+                robot_type: crate::usd::isaac_schema::RobotType::Wheeled,
+                sites_last: true,
                 simready: true,
                 simready_metadata: Simready::parse(&["author=A"]).expect("valid"),
                 variants: vec!["a=b".parse().expect("valid")],
@@ -612,8 +614,7 @@ mod tests {
             ("formats: [stl]", "stl"),
             ("formats: []", "any of usd, glb, usdz, gltf, urdf"),
             ("gltf.compression: draco", "one of none, quantize, meshopt"),
-            ("overlays: [isaac]", "not written by this version"),
-            ("overlays: [oak]", "any of newton, openpbr"),
+            ("overlays: [oak]", "any of isaac, newton, openpbr"),
             ("simready_metadata: ['mass=1']", "asset_license"),
             ("packages: [a]", "NAME=DIR"),
             ("output_dir: ''", "empty"),

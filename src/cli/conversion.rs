@@ -209,7 +209,7 @@ mod tests {
     fn every_way_says_why_not() {
         for (name, value, part) in [
             ("formats", Value::List(vec!["stl".into()]), "unknown format \"stl\""),
-            ("overlays", Value::List(vec!["isaac".into()]), "not written by this version"),
+            ("overlays", Value::List(vec!["oak".into()]), "unknown overlay"),
             ("time_limit", Value::Number(-1.0), "0.0 … 86400.0"),
             ("time_limit", Value::Number(f64::NAN), "0.0 … 86400.0"),
             ("packages", Value::List(vec!["a".into()]), "NAME=DIR"),

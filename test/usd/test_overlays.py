@@ -4,11 +4,11 @@ import json
 
 import pytest
 from conftest import SAMPLES, convert, run, source
-from pxr import Sdf, Usd
+from pxr import Sdf, Usd, UsdPhysics
 
 ARM = SAMPLES / "sample_arm"
 URDF = ARM / "urdf" / "sample_arm.urdf"
-OVERLAYS = ("newton", "openpbr")
+OVERLAYS = ("isaac", "newton", "openpbr")
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +81,55 @@ def test_newton_adds_words_of_newton_and_nothing_else(converted, overlaid):
         assert not added or "Joint" in said["type"] or "schema PhysicsArticulationRootAPI" in said, path
 
 
+def test_isaac_lists_every_link_site_and_joint(converted, overlaid):
+    _, asset = overlaid(converted.name)
+    stage = Usd.Stage.Open(str(entry(asset, "isaac")))
+    before, after = everything(Usd.Stage.Open(str(asset.entry))), everything(stage)
+    for path, said in after.items():
+        assert before.get(path, {}).items() <= said.items(), path
+        added = said.keys() - before.get(path, {}).keys()
+        assert "/Named_Poses" in path or all(name.startswith(("isaac:", "schema Isaac")) for name in added), (path, added)
+    root, prims = stage.GetDefaultPrim(), list(stage.TraverseAll())
+    assert "IsaacRobotAPI" in root.GetMetadata("apiSchemas").GetAppliedItems()
+    applied = lambda prim: prim.GetMetadata("apiSchemas").GetAppliedItems() if prim.GetMetadata("apiSchemas") else []
+    having = lambda schema: {str(prim.GetPath()) for prim in prims if schema in applied(prim)}
+    bodies = {str(prim.GetPath()) for prim in prims if prim.HasAPI(UsdPhysics.RigidBodyAPI)}
+    joints = {str(prim.GetPath()) for prim in prims if prim.IsA(UsdPhysics.Joint)}
+    assert having("IsaacLinkAPI") == bodies and having("IsaacJointAPI") == joints
+    # Frames are those of the robot; sensors have others of their own.
+    sites = having("IsaacSiteAPI") - bodies
+    assert sites <= having("RosFrameAPI")
+    for name, expected in (("isaac:physics:robotLinks", bodies | sites), ("isaac:physics:robotJoints", joints)):
+        relationship = root.GetRelationship(name)
+        listed = [str(path) for path in relationship.GetTargets()]
+        assert len(listed) == len(set(listed)) and set(listed) == expected, name
+        for spec in relationship.GetPropertyStack():
+            assert not spec.targetPathList.isExplicit and list(map(str, spec.targetPathList.prependedItems)) == listed
+    order = [str(path) for path in root.GetRelationship("isaac:physics:robotLinks").GetTargets()]
+    place = {path: number for number, path in enumerate(order)}
+    of = lambda path: str(path.GetPrimPath())
+    moved = {}
+    for path in joints:
+        joint = UsdPhysics.Joint(stage.GetPrimAtPath(path))
+        ends = [[of(target) for target in relationship.GetTargets()] for relationship in (joint.GetBody0Rel(), joint.GetBody1Rel())]
+        if all(ends) and not joint.GetExcludeFromArticulationAttr().Get():
+            assert place[ends[0][0]] < place[ends[1][0]], path
+            moved[path] = place[ends[1][0]]
+    in_tree = [str(path) for path in root.GetRelationship("isaac:physics:robotJoints").GetTargets() if str(path) in moved]
+    assert [moved[path] for path in in_tree] == sorted(moved.values()), "joints are in the order of the links that they move"
+    # A site stands after its link and that link's other sites.
+    for number, path in enumerate(order):
+        if path in sites:
+            link = next((above for above in above_of(path) if above in bodies), None)
+            assert link is None or set(order[place[link] + 1 : number]) <= sites, path
+
+
+def above_of(path):
+    """The paths above a path, the nearest first."""
+    parts = path.split("/")
+    return ["/".join(parts[:n]) for n in range(len(parts) - 1, 1, -1)]
+
+
 def test_openpbr_changes_materials_only(converted, overlaid):
     _, asset = overlaid(converted.name)
     before, after = everything(Usd.Stage.Open(str(asset.entry))), everything(Usd.Stage.Open(str(entry(asset, "openpbr"))))
@@ -109,16 +158,16 @@ def test_an_overlay_that_is_not_asked_for_any_more_goes(sample, tmp_path):
 @pytest.mark.parametrize("given", ["newton,openpbr", "openpbr,newton,newton", " openpbr , newton "])
 def test_order_and_repetition_do_not_matter(given, sample, tmp_path, overlaid):
     asset = convert(sample, tmp_path / "out", "--overlays", given)
-    files = lambda asset: {f["path"]: f["sha256"] for f in asset.report["files"]}
+    files = lambda asset: {f["path"]: f["sha256"] for f in asset.report["files"] if "isaac" not in f["path"]}
     assert files(asset) == files(overlaid("sample_arm")[1])
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--overlays", "isaac"], ["--overlays", "isaac", "not written by this version", "newton", "openpbr"]),
-        (["--overlays", "oak"], ["--overlays", "oak", "newton", "openpbr"]),
-        (["--overlays", ""], ["--overlays", "newton", "openpbr"]),
+        (["--overlays", "isaac", "--robot-type", "Manipulater"], ["--robot-type", "Manipulater", "Manipulator"]),
+        (["--overlays", "oak"], ["--overlays", "oak", "isaac", "newton", "openpbr"]),
+        (["--overlays", ""], ["--overlays", "isaac", "newton", "openpbr"]),
         (["--overlays", "newton", "--formats", "glb"], ["--overlays", "--formats", "usd"]),
         (["--overlays", "newton", "--formats", "usdz"], ["--overlays", "--formats", "usd"]),
     ],
@@ -130,7 +179,7 @@ def test_wrong_options(options, words, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["newton", "base", "Physics", "report", "materials", "openpbr"])
+@pytest.mark.parametrize("name", ["isaac", "newton", "base", "Physics", "report", "materials", "openpbr"])
 def test_a_robot_may_be_called_like_a_layer(name, tmp_path):
     (tmp_path / "robot.urdf").write_text(
         f"<robot name='{name}'><link name='a'><visual><geometry><box size='1 2 3'/></geometry></visual></link></robot>"

@@ -131,8 +131,10 @@ def test_the_checker_is_as_content_where_they_are_known(converted):
 def test_the_program_writes_them(tmp_path):
     done = run("schema", "-o", tmp_path / "new" / "schema")
     assert done.returncode == 0 and done.stdout == "", done.stderr
-    ours, written = ({p.name: p.read_bytes() for p in d.iterdir()} for d in (DIRECTORY, tmp_path / "new" / "schema"))
-    assert ours == written and set(ours) == {"plugInfo.json", "generatedSchema.usda"}
+    files = lambda directory: {str(p.relative_to(directory)): p.read_bytes() for p in directory.rglob("*") if p.is_file()}
+    ours, written = files(DIRECTORY), files(tmp_path / "new" / "schema")
+    names = {"plugInfo.json", "generatedSchema.usda"}
+    assert ours == written and set(ours) == names | {f"isaac/{name}" for name in names}
     _assert_as_specified(seen_by_openusd(directory=tmp_path / "new" / "schema"))
 
 

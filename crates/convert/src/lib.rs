@@ -129,19 +129,20 @@ impl Default for Formats {
     }
 }
 
-/// Reads names of overlays as people write them: `newton`, `openpbr`. Each stands once in the result, in a fixed order.
+/// Reads names of overlays as people write them: `isaac`, `newton`, `openpbr`. Each stands once in the result, in a fixed order.
 ///
 /// # Errors
 /// The sentence to show, naming what is wrong.
 pub fn overlays<S: AsRef<str>>(names: &[S]) -> Result<Vec<usd::Overlay>, String> {
-    const KNOWN: &str = "overlays are \"newton\" and \"openpbr\"";
     let mut overlays = Vec::new();
     for name in names {
         let name = name.as_ref().trim();
         match usd::Overlay::ALL.into_iter().find(|overlay| overlay.as_str() == name) {
             Some(overlay) => overlays.push(overlay),
-            None if name == "isaac" => return Err(format!("overlay \"isaac\" is not written by this version; {KNOWN}")),
-            None => return Err(format!("unknown overlay {name:?}; {KNOWN}")),
+            None => {
+                let known = usd::Overlay::ALL.map(|overlay| format!("{:?}", overlay.as_str())).join(", ");
+                return Err(format!("unknown overlay {name:?}; overlays are {known}"));
+            }
         }
     }
     overlays.sort();
@@ -325,7 +326,17 @@ fn run(
     let identity = Identity::of(&job.source, source.file.as_deref(), &robot.name, version);
     let namespace = job.options.namespace.clone().or(namespace);
     let directory = job.output_dir.join(&name);
-    let origin = Origin { name: &name, identity: &identity, kind: source.kind, sha256: &source_hash, namespace: &namespace };
+    let is_asked = job.options.simready || job.options.overlays.contains(&usd::Overlay::Isaac);
+    let provenance = source.file.as_deref().filter(|_| is_asked && job.source.is_file());
+    let provenance = provenance.map(|file| simready::Provenance::of(file, files)).unwrap_or_default();
+    let origin = Origin {
+        provenance: &provenance,
+        name: &name,
+        identity: &identity,
+        kind: source.kind,
+        sha256: &source_hash,
+        namespace: &namespace,
+    };
     let (mut outputs, written) = write((job, limit), &robot, &origin, &context.store, &mut diagnostics);
     if job.options.formats.urdf || job.options.formats.sdf {
         let (files, found) =
@@ -342,15 +353,15 @@ fn run(
     }
     in_time(limit, "finishing the files")?;
     if let Some(simready) = job.options.simready.then_some(&job.options.simready_metadata).filter(|_| job.options.formats.usd) {
-        let provenance = match &job.source {
-            Source::File(_) | Source::Xacro { .. } => {
-                source.file.as_deref().map(|file| simready::Provenance::of(file, files)).unwrap_or_default()
-            }
-            Source::Text { .. } | Source::Bytes { .. } => simready::Provenance::default(),
-        };
         let from = identity.uri.clone().unwrap_or_else(|| format!("sha256:{source_hash}"));
-        let subject =
-            simready::Subject { robot: &robot, name: &name, asset: &written, source: from, provenance, directory: &directory };
+        let subject = simready::Subject {
+            robot: &robot,
+            name: &name,
+            asset: &written,
+            source: from,
+            provenance: &provenance,
+            directory: &directory,
+        };
         diagnostics.extend(simready::add(simready, &subject, &mut outputs));
     }
     if job.options.check {
@@ -592,13 +603,15 @@ struct Origin<'a> {
     kind: &'a str,
     sha256: &'a str,
     namespace: &'a Option<String>,
+    /// What its package says, where that is asked for.
+    provenance: &'a simready::Provenance,
 }
 
 /// Makes the contents of all files. Returns them with what is in the layers.
 fn write(
     (job, limit): (&Job, &TimeLimit),
     robot: &Robot,
-    &Origin { name, identity, kind, sha256, namespace }: &Origin<'_>,
+    &Origin { name, identity, kind, sha256, namespace, provenance }: &Origin<'_>,
     store: &Store,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (publish::Files, usd::Written) {
@@ -611,6 +624,13 @@ fn write(
         base: job.options.base,
         bodies: job.options.bodies,
         overlays: job.options.overlays.clone(),
+        isaac: usd::Isaac {
+            robot_type: job.options.robot_type,
+            sites_last: job.options.sites_last,
+            description: provenance.description.clone().unwrap_or_default(),
+            license: provenance.license.clone().unwrap_or_default(),
+            source: provenance.url.clone().unwrap_or_default(),
+        },
         usdz: job.options.formats.usdz,
         limit: limit.clone(),
     };

@@ -20,6 +20,10 @@ pub struct Options {
     pub formats: Formats,
     /// Which overlays to write beside the layers; none without [`Formats::usd`].
     pub overlays: Vec<usd::Overlay>,
+    /// What kind of robot the overlay for Isaac says that it is.
+    pub robot_type: usd::isaac_schema::RobotType,
+    /// Whether that overlay lists sites after all links, not each after its link.
+    pub sites_last: bool,
     /// Whether to add what SimReady asks for; nothing is added without [`Formats::usd`].
     pub simready: bool,
     /// What people say of the asset, for SimReady's metadata.
@@ -67,6 +71,20 @@ pub static TABLE: &[Opt<Options>] = &[
         "LIST",
         field!(Options.overlays),
         "Which overlays are written beside the OpenUSD layers, each with an entry of its own.",
+    ),
+    Opt::new(
+        "robot_type",
+        Kind::Choice(|| usd::isaac_schema::RobotType::ALL.map(usd::isaac_schema::RobotType::as_str).to_vec()),
+        "",
+        field!(Options.robot_type),
+        "What kind of robot it is, for the overlay isaac (isaac:robotType).",
+    ),
+    Opt::new(
+        "sites_last",
+        Kind::Switch,
+        "",
+        field!(Options.sites_last),
+        "In the overlay isaac, list sites (frames that are no bodies) after all links. Otherwise each stands after its link.",
     ),
     Opt::new(
         "simready",

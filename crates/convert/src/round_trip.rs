@@ -96,7 +96,7 @@ fn add_poses(robot: &mut Robot) {
             (JointId(index), (0..count).map(|k| 0.1 * k as f64 + 1.0 / (index + 3) as f64).collect())
         };
         let positions = joints.iter().map(positions).collect();
-        NamedPose { name: name.into(), group: group.map(str::to_owned), positions, place: Default::default() }
+        NamedPose { name: name.into(), group: group.map(str::to_owned), chain: None, positions, place: Default::default() }
     };
     let half = &driven[..driven.len() / 2];
     let poses = [

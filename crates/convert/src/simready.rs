@@ -65,7 +65,12 @@ fn is_number(text: &str) -> bool {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Provenance {
     author: Option<String>,
-    license: Option<String>,
+    /// The licences, with commas between them.
+    pub license: Option<String>,
+    /// What the package is.
+    pub description: Option<String>,
+    /// Where it is from: its repository, or else its website.
+    pub url: Option<String>,
 }
 
 impl Provenance {
@@ -79,12 +84,20 @@ impl Provenance {
     /// The authors, or the maintainers where none are named, and the licences.
     fn parse(manifest: &str) -> Option<Self> {
         let document = roxmltree::Document::parse(manifest.trim_start_matches('\u{feff}')).ok()?;
-        let all = |tag: &str| {
-            let texts = document.root_element().children().filter(|node| node.has_tag_name(tag)).filter_map(|node| node.text());
-            let texts: Vec<String> = texts.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-            Some(texts.join(", ")).filter(|text| !text.is_empty())
+        let elements = |tag: &'static str| document.root_element().children().filter(move |node| node.has_tag_name(tag));
+        // A description may have elements of HTML in it.
+        let text = |node: roxmltree::Node<'_, '_>| {
+            let texts: String = node.descendants().filter(|inner| inner.is_text()).filter_map(|inner| inner.text()).collect();
+            Some(texts.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|text| !text.is_empty())
         };
-        Some(Self { author: all("author").or_else(|| all("maintainer")), license: all("license") })
+        let all = |tag| Some(elements(tag).filter_map(text).collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty());
+        let url = |kind: Option<&str>| elements("url").find(|url| url.attribute("type") == kind).and_then(text);
+        Some(Self {
+            author: all("author").or_else(|| all("maintainer")),
+            license: all("license"),
+            description: all("description"),
+            url: url(Some("repository")).or_else(|| url(Some("website"))).or_else(|| url(None)),
+        })
     }
 }
 
@@ -99,7 +112,7 @@ pub(super) struct Subject<'a> {
     /// Which source it is from: a URI, or the hash of a text.
     pub source: String,
     /// What its package says.
-    pub provenance: Provenance,
+    pub provenance: &'a Provenance,
     /// The directory of the asset.
     pub directory: &'a Path,
 }
@@ -132,7 +145,7 @@ pub(super) fn add(simready: &Simready, subject: &Subject<'_>, files: &mut publis
 /// The fields of SR.004, and the names of those that nobody says.
 fn metadata(simready: &Simready, subject: &Subject<'_>, date: String) -> (BTreeMap<&'static str, Value>, Vec<&'static str>) {
     let size = thumbnail::extents(subject.robot);
-    let provenance = &subject.provenance;
+    let provenance = subject.provenance;
     let mut fields: BTreeMap<&'static str, Option<Value>> = BTreeMap::from([
         ("asset_name", Some(json!(subject.robot.name))),
         ("asset_type", Some(json!("robot"))),
@@ -174,9 +187,9 @@ mod tests {
     #[test]
     fn manifests_say_whose_and_on_what_terms() {
         let both = "<package><author>A\n B</author><author>C</author><maintainer>D</maintainer><license>MIT</license><license>X</license></package>";
-        let expected = Provenance { author: Some("A B, C".into()), license: Some("MIT, X".into()) };
+        let expected = Provenance { author: Some("A B, C".into()), license: Some("MIT, X".into()), ..Provenance::default() };
         assert_eq!(Provenance::parse(both), Some(expected));
-        let maintained = Provenance { author: Some("D".into()), license: None };
+        let maintained = Provenance { author: Some("D".into()), ..Provenance::default() };
         assert_eq!(Provenance::parse("<package><maintainer>D</maintainer><license/></package>"), Some(maintained));
         assert_eq!(Provenance::parse("<package>"), None);
     }

@@ -203,7 +203,7 @@ fn default_pose(robot: &mut Robot, options: &Options) -> Result<(), Diagnostic> 
     let is_single = |joint: &JointId| robot.joints.get(joint.0).is_some_and(|joint| position_count(joint.kind) == 1);
     let positions: Vec<_> = pose.positions.iter().filter(|(joint, _)| is_single(joint)).cloned().collect();
     robot.named_poses.retain(|other| other.name != DEFAULT_POSE || other.group.is_some());
-    robot.named_poses.push(NamedPose { name: DEFAULT_POSE.to_owned(), group: None, positions, place: pose.place });
+    robot.named_poses.push(NamedPose { name: DEFAULT_POSE.to_owned(), group: None, chain: None, positions, place: pose.place });
     Ok(())
 }
 

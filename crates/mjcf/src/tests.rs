@@ -129,6 +129,7 @@ fn followers_locks_drives_and_poses_are_written() {
     let pose = |group: &str, position| NamedPose {
         name: "up".to_owned(),
         group: Some(group.to_owned()),
+        chain: None,
         positions: vec![(JointId(0), vec![position])],
         place: Place::default(),
     };

@@ -486,6 +486,8 @@ pub struct NamedPose {
     pub name: String,
     /// The group of joints that it is about; `None`: the robot.
     pub group: Option<String>,
+    /// The links that the chain of that group begins and ends with, if it is one.
+    pub chain: Option<(LinkId, LinkId)>,
     /// The joints that it sets and their positions (radians or metres, as many as [`kinematics::position_count`] says), in the
     /// robot's order, each joint once. Never a joint that follows another.
     pub positions: Vec<(JointId, Vec<f64>)>,

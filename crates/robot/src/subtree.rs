@@ -77,6 +77,7 @@ impl Robot {
         for pose in &mut self.named_poses {
             let positions = std::mem::take(&mut pose.positions).into_iter();
             pose.positions = positions.filter_map(|(id, at)| Some((joint_now(id)?, at))).collect();
+            pose.chain = pose.chain.as_ref().and_then(pair);
         }
         self.named_poses.retain(|pose| !pose.positions.is_empty());
         let planning = &mut self.planning;
@@ -184,6 +185,7 @@ mod tests {
         let pose = |name: &str, positions: &[usize]| NamedPose {
             name: name.to_owned(),
             group: None,
+            chain: None,
             positions: positions.iter().map(|&k| (JointId(k), vec![k as f64])).collect(),
             place: Place::default(),
         };

@@ -67,6 +67,9 @@ codes! {
         "Its place in the stage is left out. If the stage has y up, the base hangs on a link that has z up.";
     READ_NAME Warning "usd-read-name-taken":
         "Two bodies or frames of an asset that is read have one name.", "The later one gets a number behind its name.";
+    READ_POSE Warning "usd-read-pose":
+        "A named pose of an asset that is read (IsaacNamedPose) sets what is no joint of the robot, or has not one value for each joint.",
+        "The pose is read without that.";
     READ_MIMIC Error "usd-read-mimic-left-out":
         "A joint of an asset that is read follows itself, a joint that is not there, or one without exactly one degree of freedom.",
         "The joint moves freely.";

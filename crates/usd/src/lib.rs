@@ -18,6 +18,8 @@ mod extended_physics;
 mod extents;
 mod geometries;
 mod instances;
+mod isaac;
+pub mod isaac_schema;
 mod library;
 mod lights;
 mod materials;
@@ -40,6 +42,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use author::Layer;
+pub use isaac::Isaac;
 use library::Library;
 use plan::{Flattened, Plan};
 pub use read::{
@@ -47,7 +50,7 @@ pub use read::{
     inspect, read, read_frames, read_interfaces,
 };
 pub use ros::{check_namespace, default_namespace, interfaces};
-pub use schema::SCHEMA_FILES;
+pub use schema::{ISAAC_SCHEMA_FILES, SCHEMA_FILES};
 pub use urdf_usd_stage::{Options as ReadOptions, VariantChoice};
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
@@ -98,6 +101,8 @@ impl FromStr for Bodies {
 /// A layer of one program's or renderer's own words, stronger than the asset, with an entry of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Overlay {
+    /// The Isaac robot schema: links, joints, sites and poses in order.
+    Isaac,
     /// The Newton physics engine: what joints do that UsdPhysics cannot say.
     Newton,
     /// MaterialX OpenPBR beside UsdPreviewSurface.
@@ -106,11 +111,12 @@ pub enum Overlay {
 
 impl Overlay {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Newton, Self::OpenPbr];
+    pub const ALL: [Self; 3] = [Self::Isaac, Self::Newton, Self::OpenPbr];
 
     /// Its name in options and files.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Isaac => "isaac",
             Self::Newton => "newton",
             Self::OpenPbr => "openpbr",
         }
@@ -159,6 +165,8 @@ pub struct Options {
     pub bodies: Bodies,
     /// Which overlays to write beside the asset.
     pub overlays: Vec<Overlay>,
+    /// What the overlay [`Overlay::Isaac`] says.
+    pub isaac: Isaac,
     /// Whether to pack the asset, without its overlays, into `<entry>.usdz` too.
     pub usdz: bool,
     /// How long it may take; when that is over, what was written so far is returned.
@@ -232,6 +240,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
     let mut of_overlays = BTreeSet::new();
     for &overlay in &options.overlays {
         let layer = match overlay {
+            Overlay::Isaac => isaac::layer(&scene),
             Overlay::Newton => newton::layer(&scene, &mut diagnostics),
             Overlay::OpenPbr => openpbr::layer(&scene),
         };

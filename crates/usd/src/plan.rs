@@ -4,13 +4,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::isaac_schema::NAMED_POSES;
 use super::lights;
 use super::sensors::{self, SensorPlan};
 use super::{Base, Bodies};
 use urdf_usd_robot::{JointId, JointKind, LinkId, Pose, Robot, Role, Roles, names};
 
 /// Names of children of the default prim that links and joints must not take.
-pub(super) const ROOT_SCOPES: [&str; 4] = ["Materials", "PhysicsMaterials", "CollisionGroups", "Interfaces"];
+pub(super) const ROOT_SCOPES: [&str; 5] = ["Materials", "PhysicsMaterials", "CollisionGroups", "Interfaces", NAMED_POSES];
 /// Names of children of a link that links and joints must not take.
 pub(super) const LINK_SCOPES: [&str; 3] = ["visual", "collision", SPHERES];
 /// The scope of a link's spheres.

@@ -93,6 +93,7 @@ fn a_pose_becomes_the_default_and_what_touches_there_is_told() {
     robot.named_poses.push(NamedPose {
         name: "home".to_owned(),
         group: Some("g".to_owned()),
+        chain: None,
         positions,
         place: Default::default(),
     });

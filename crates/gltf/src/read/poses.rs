@@ -57,7 +57,7 @@ pub fn read(
             (JointId(index), draft.positions(&draft.dofs.iter().map(|dof| dof.default).collect::<Vec<_>>()))
         });
         let place = findings.place(&model.entry.at);
-        let pose = NamedPose { name: HOME.to_owned(), group: None, positions: positions.collect(), place };
+        let pose = NamedPose { name: HOME.to_owned(), group: None, chain: None, positions: positions.collect(), place };
         if !is_home(&pose) {
             poses.push(pose);
         }
@@ -131,7 +131,7 @@ fn configuration(
         report(format!("configuration \"{shown}\" has no fitting position for {misfits} of its joints"));
     }
     let group = extras.and_then(|extras| extras.json.get("group")?.text().map(str::to_owned));
-    let pose = NamedPose { name: name.to_owned(), group, positions: set, place: findings.place(&entry.at) };
+    let pose = NamedPose { name: name.to_owned(), group, chain: None, positions: set, place: findings.place(&entry.at) };
     (!pose.name.is_empty() && (is_partial || !pose.positions.is_empty())).then_some(pose)
 }
 

@@ -6,6 +6,8 @@ codes! {
     OTHER_ROBOT Warning "srdf-other-robot": "An SRDF is about a robot of another name.", "Goes on; it is taken for this robot's.";
     UNKNOWN_LINK Warning "srdf-unknown-link": "An SRDF names a link that the robot does not have. Each is reported once.",
         "Goes on without the pairs that it is part of.";
+    NO_CHAIN Warning "srdf-no-chain": "The chain of a group of an SRDF ends at a link that does not hang on the link it begins with.",
+        "Goes on; the chain of the group's states is found from their joints.";
     NO_LINK Warning "srdf-no-link": "An element of an SRDF that is about links lacks the attribute that names one.",
         "Goes on without the element.";
     SAME_LINK Warning "srdf-same-link": "A pair of links in an SRDF is one link twice.", "Goes on without the pair.";

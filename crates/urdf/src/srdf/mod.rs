@@ -1,7 +1,7 @@
 //! SRDF → changes to a [`Robot`]: which pairs of links need no check for collision, and the poses that have a name.
 //!
 //! The links that end effectors are on become tool frames. What else is in an SRDF is for planners: passive joints are not read, and
-//! groups and virtual joints only to know what group states are about. This module must not know files.
+//! groups and virtual joints only to know what group states are about: the chain of a group is that of its poses. This module must not know files.
 
 pub mod codes;
 mod states;

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
 
-use super::{Names, codes};
+use super::{Names, codes, links_of};
 use crate::xml::{Node, Xml, children, name_of, short};
 use urdf_usd_diagnostic::Suggestions;
 use urdf_usd_robot::kinematics::{Model, floating_positions, planar_basis};
-use urdf_usd_robot::{Joint, JointId, JointKind, NamedPose, Pose, Robot};
+use urdf_usd_robot::{Joint, JointId, JointKind, LinkId, NamedPose, Pose, Robot};
 
 /// The most group states that are read: writers give every joint a position in each.
 const MAX_STATES: usize = 1000;
@@ -21,7 +21,8 @@ const TOLERANCE: f64 = 1e-6;
 
 /// Reads the group states of an SRDF. A later state of the same name and group takes the place of an earlier one.
 pub(super) fn poses(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<NamedPose> {
-    let mut known = Known::of(root, robot);
+    let chains = chains(xml, root, robot);
+    let mut known = Known::of(root, robot, chains);
     let mut poses: Vec<NamedPose> = Vec::new();
     let mut places: HashMap<(Option<String>, String), usize> = HashMap::new();
     let most = MAX_STATES.min(MAX_POSITIONS / robot.joints.len().max(1)).max(1);
@@ -50,20 +51,48 @@ pub(super) fn poses(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<Nam
     poses
 }
 
+/// The groups of an SRDF, each with the links that its chain begins and ends with, if it consists of one chain and nothing else.
+fn chains<'a>(xml: &mut Xml<'_>, root: Node<'a>, robot: &Robot) -> HashMap<&'a str, Option<(LinkId, LinkId)>> {
+    const BASE: &str = "base_link";
+    const TIP: &str = "tip_link";
+    let mut links = links_of(robot);
+    let mut chains = HashMap::new();
+    for group in children(root, "group") {
+        let Some(name) = name_of(group).map(str::trim) else { continue };
+        let parts = ["joint", "link", "group"].iter().map(|part| children(group, part).count()).sum::<usize>();
+        let mut of_group = children(group, "chain");
+        let chain = of_group.next().filter(|_| parts == 0 && of_group.next().is_none()).and_then(|node| {
+            let mut end = |attribute| links.find(xml, node, attribute, node.attribute(attribute).map(str::trim)?);
+            let (base, tip) = (end(BASE), end(TIP));
+            let (base, tip) = (base?, tip?);
+            let up = |link: &LinkId| Some(robot.joints.get(robot.tree.parent_joint.get(link.0).copied()??.0)?.parent);
+            if std::iter::successors(Some(tip), up).any(|link| link == base) {
+                return Some((base, tip));
+            }
+            let message = format!("{} ends at a link that does not hang on the one it begins with", xml.label(node));
+            xml.report_at(&codes::NO_CHAIN, node, TIP, message, "name a tip_link below base_link");
+            None
+        });
+        chains.insert(name, chain);
+    }
+    chains
+}
+
 /// What group states can refer to.
 struct Known<'a> {
     robot: &'a Robot,
     model: Model,
     joints: Names<'a, JointId>,
-    groups: HashSet<&'a str>,
+    /// Groups, and the links that the chain of each begins and ends with, if it is one chain.
+    groups: HashMap<&'a str, Option<(LinkId, LinkId)>>,
     /// Joints of the SRDF itself, between the robot and the world.
     virtual_joints: HashSet<&'a str>,
 }
 
 impl<'a> Known<'a> {
-    fn of(root: Node<'a>, robot: &'a Robot) -> Self {
+    fn of(root: Node<'a>, robot: &'a Robot, groups: HashMap<&'a str, Option<(LinkId, LinkId)>>) -> Self {
         let ids = robot.joints.iter().enumerate().map(|(id, joint)| (joint.name.as_str(), JointId(id))).collect();
-        let names = |element| children(root, element).filter_map(name_of).map(str::trim).collect();
+        let virtual_joints = children(root, "virtual_joint").filter_map(name_of).map(str::trim).collect();
         let joints = Names {
             what: "joint",
             code: &codes::UNKNOWN_JOINT,
@@ -71,7 +100,7 @@ impl<'a> Known<'a> {
             unknown: HashSet::new(),
             suggestions: Suggestions::default(),
         };
-        Self { robot, model: Model::of(robot), joints, groups: names("group"), virtual_joints: names("virtual_joint") }
+        Self { robot, model: Model::of(robot), joints, groups, virtual_joints }
     }
 
     /// Reads a group state. None, reported, if it has no name or sets no joint.
@@ -103,7 +132,14 @@ impl<'a> Known<'a> {
             xml.report(&codes::EMPTY_STATE, node, message, "add <joint name=\"…\" value=\"…\"/>, or remove the state");
             return None;
         }
-        Some(NamedPose { name: name.to_owned(), group, positions: positions.into_iter().collect(), place: xml.place(node) })
+        let chain = group.as_deref().and_then(|group| self.groups.get(group).copied().flatten());
+        Some(NamedPose {
+            name: name.to_owned(),
+            group,
+            chain,
+            positions: positions.into_iter().collect(),
+            place: xml.place(node),
+        })
     }
 
     /// The group of a state, if it names one.
@@ -113,7 +149,7 @@ impl<'a> Known<'a> {
             xml.report(&codes::STATE_WITHOUT_GROUP, node, message, "add group=\"…\"");
             return None;
         };
-        if !self.groups.contains(group) {
+        if !self.groups.contains_key(group) {
             let message = format!("{} is of the group \"{}\", which the SRDF does not have", xml.label(node), short(group));
             xml.report_at(&codes::UNKNOWN_GROUP, node, "group", message, "add the group, or correct its name");
         }

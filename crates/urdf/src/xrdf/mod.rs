@@ -100,7 +100,7 @@ fn sections(findings: &mut Findings, document: &Yaml, robot: &mut Robot, referen
     let pose = positions.map(|section| {
         let place = findings.place(section.at, "default_joint_positions");
         let positions = default_positions(findings, section, &mut known, robot);
-        NamedPose { name: DEFAULT_POSE.to_owned(), group: None, positions, place }
+        NamedPose { name: DEFAULT_POSE.to_owned(), group: None, chain: None, positions, place }
     });
     let coordinates = cspace(findings, &fields, document.at, &mut known);
     // Those of another file stay where this one says nothing.

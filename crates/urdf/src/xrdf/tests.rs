@@ -406,6 +406,7 @@ fn what_is_written_is_read_again() {
     let pose = NamedPose {
         name: "default".to_owned(),
         group: None,
+        chain: None,
         positions: vec![(JointId(1), vec![0.1 + 0.2]), (JointId(2), vec![-3.0]), (JointId(3), vec![0.25])],
         place: Default::default(),
     };

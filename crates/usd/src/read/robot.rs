@@ -6,6 +6,7 @@
 //! [`scene`](self) frames: the world of the stage, turned and scaled, is the robot's world. A body's frame is its prim's, without scale.
 
 mod custom;
+mod isaac;
 mod joints;
 mod lights;
 mod links;
@@ -33,6 +34,7 @@ use self::scene::{SAME, Scene};
 use self::shapes::Shapes;
 use super::ReadError;
 use crate::codes;
+use crate::isaac_schema::{JOINT_NAME_OVERRIDE, NAME_OVERRIDE};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{Custom, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Tree};
 use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, on_large_stack, text};
@@ -277,6 +279,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         lights::read(self.scene, &self.links, &mut self.robot, link);
         self.robot.disabled_collisions = sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
         planning::read(self.scene, &mut self.robot, (&self.prims, &self.joint_prims), self.world);
+        isaac::read(self.scene, &mut self.robot, (&self.prims, &self.joint_prims));
         self.assumed = mass::set(self.scene, &self.links, &mut self.robot, &self.ids, (&colliders, &materials));
         let bodies = self.links.drafts.iter().zip(&self.ids).filter(|(draft, _)| draft.is_body);
         let weighed = bodies.filter_map(|(draft, id)| {
@@ -603,14 +606,14 @@ impl<'s, 'a> Builder<'s, 'a> {
     fn link_name(&self, id: PrimId) -> String {
         let prim = &self.scene.stage[id];
         let of_frame = prim.text("ros:frame:id").filter(|_| prim.has("RosFrameAPI"));
-        let given = of_frame.or_else(|| prim.text("isaac:nameOverride")).filter(|name| !name.is_empty()).map(str::to_owned);
+        let given = of_frame.or_else(|| prim.text(NAME_OVERRIDE)).filter(|name| !name.is_empty()).map(str::to_owned);
         given.or_else(|| display_name(self.scene, id)).unwrap_or_else(|| prim.name().to_owned())
     }
 
     /// The ROS name (REP-158 §2.10), or the name for people, or the prim's.
     fn joint_name(&mut self, id: PrimId) -> String {
         let prim = &self.scene.stage[id];
-        let given = ["ros:joint:name", "isaac:nameOverride"].into_iter().find_map(|name| prim.text(name));
+        let given = ["ros:joint:name", NAME_OVERRIDE, JOINT_NAME_OVERRIDE].into_iter().find_map(|name| prim.text(name));
         let given = given.filter(|name| !name.is_empty()).map(str::to_owned);
         let name = given.or_else(|| display_name(self.scene, id)).unwrap_or_else(|| prim.name().to_owned());
         self.unique_joint(name)

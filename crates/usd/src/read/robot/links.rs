@@ -4,6 +4,7 @@ use urdf_usd_robot::Pose;
 use urdf_usd_stage::{Prim, PrimId};
 
 use super::scene::Scene;
+use crate::isaac_schema::{LINK_API, REFERENCE_POINT_API, SITE_API};
 
 /// Names of prims that only hold others.
 const HOLDERS: [&str; 8] = ["visual", "visuals", "collision", "collisions", "Looks", "Materials", "Joints", "joints"];
@@ -46,8 +47,9 @@ impl Links {
             let is_body = scene.is_part[id.0] && is_body(prim);
             let is_named =
                 prim.has("RosFrameAPI") && prim.parent.is_some() && !(keeps_words && is_of_sensor(scene, prim, above))
-                    || prim.has("IsaacSiteAPI")
-                    || prim.has("IsaacLinkAPI") && is_xform;
+                    || prim.has(SITE_API)
+                    || prim.has(REFERENCE_POINT_API)
+                    || prim.has(LINK_API) && is_xform;
             let is_plain = !says_frames && is_xform && bare[id.0] && (body.is_some() || below_geometry);
             // What stands for the world is no link of its own.
             let is_world = is_plain && body.is_none() && prim.name() == "world";

@@ -70,7 +70,7 @@ pub(super) fn read(
     if !set.is_empty() {
         let place = scene.place(root, Some("planning:defaultPose:positions"));
         let positions = set.into_iter().map(|(joint, at)| (joint, vec![at])).collect();
-        robot.named_poses.push(NamedPose { name: DEFAULT_POSE.to_owned(), group: None, positions, place });
+        robot.named_poses.push(NamedPose { name: DEFAULT_POSE.to_owned(), group: None, chain: None, positions, place });
     }
     robot.planning = Planning { coordinates, tool_frames, groups, collision, self_collision, ignored };
 }

@@ -1,0 +1,242 @@
+//! `isaac.usda`: the overlay with the Isaac robot schema, prefix `isaac:`: what the robot is, its links, joints and sites in order, and
+//! its named poses.
+//!
+//! Of frames that are no bodies each is a site. A pose is a prim of its own with the chain that it is about: from its group in the
+//! SRDF, or else the smallest part of the robot that has all joints of the pose.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Scene;
+use super::author::{Attribute, Layer, Relationship, string};
+use super::isaac_schema as names;
+use super::isaac_schema::RobotType;
+use super::numbers::{degrees, joint_axis, place};
+use super::ros::default_namespace;
+use urdf_usd_robot::kinematics::Model;
+use urdf_usd_robot::{Joint, JointId, JointKind, LinkId, NamedPose, Pose, Robot, Role};
+
+/// What the overlay says of the robot that the robot itself does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Isaac {
+    /// `isaac:robotType`.
+    pub robot_type: RobotType,
+    /// Whether sites stand at the end of the list of links, not after their link.
+    pub sites_last: bool,
+    /// `isaac:description`; empty: nothing is said.
+    pub description: String,
+    /// The licence as its package names it; empty: nothing is said.
+    pub license: String,
+    /// `isaac:source`; empty: nothing is said.
+    pub source: String,
+}
+
+pub(super) fn layer(scene: &Scene<'_>) -> Layer {
+    let (mut layer, root) = super::layer(scene, "Links, joints, sites and poses in the words of the Isaac robot schema");
+    let poses = author_poses(scene, &mut layer, &root);
+    author_robot(scene, &mut layer, &root, poses);
+    let says_drives = scene.robot.joints.iter().any(|joint| joint.drive.is_some());
+    let tools: HashSet<LinkId> = scene.robot.planning.tool_frames.iter().copied().collect();
+    let coordinates: HashSet<JointId> = scene.robot.planning.coordinates.iter().map(|coordinate| coordinate.joint).collect();
+    for (index, joint) in scene.robot.joints.iter().enumerate() {
+        let Some(plan) = &scene.plan.joints[index] else { continue };
+        let mut prim = layer.over(&plan.path);
+        prim.apply([names::JOINT_API]);
+        if name_of(&plan.path) != joint.name {
+            // The schema's file spells it one way, and programs read it the other way.
+            prim.attribute(names::NAME_OVERRIDE, Attribute::string(&joint.name));
+            prim.attribute(names::JOINT_NAME_OVERRIDE, Attribute::string(&joint.name));
+        }
+        let free = degrees_of_freedom(joint);
+        if free.len() > 1 {
+            prim.attribute(names::DOF_ORDER, Attribute::token_array(free.iter().copied()));
+        }
+        let is_driven = joint.drive.is_some() || coordinates.contains(&JointId(index));
+        if !free.is_empty() && (says_drives || !coordinates.is_empty()) {
+            prim.attribute(names::ACTUATOR, Attribute::bool_array(vec![is_driven; free.len()]));
+        }
+    }
+    for (path, _) in &scene.plan.world_joints {
+        layer.over(path).apply([names::JOINT_API]);
+    }
+    for (index, plan) in scene.plan.links.iter().enumerate() {
+        let name = &scene.robot.links[index].name;
+        let is_tool = tools.contains(&LinkId(index));
+        if plan.role == Role::Body {
+            let mut prim = layer.over(&plan.path);
+            prim.apply([names::LINK_API]);
+            if name_of(&plan.path) != name {
+                prim.attribute(names::NAME_OVERRIDE, Attribute::string(name));
+            }
+        }
+        if plan.role == Role::Frame || plan.role == Role::Body && is_tool {
+            let what = if is_tool { "tool frame" } else { "frame" };
+            layer
+                .over(&plan.path)
+                .apply([names::SITE_API])
+                .attribute(names::SITE_DESCRIPTION, Attribute::string(format!("{what} {name}")))
+                .attribute(names::FORWARD_AXIS, Attribute::token("X").uniform());
+        }
+    }
+    layer
+}
+
+/// IsaacRobotAPI on the default prim. What has no value is left to the schema's fallback.
+fn author_robot(scene: &Scene<'_>, layer: &mut Layer, root: &str, poses: Vec<String>) {
+    let Isaac { robot_type, description, license, source, .. } = &scene.options.isaac;
+    let namespace = scene.options.namespace.clone().unwrap_or_else(|| default_namespace(&scene.robot.name));
+    let mut prim = layer.over(root);
+    prim.apply([names::ROBOT_API]);
+    let source = scene.options.package_uri.as_ref().filter(|_| source.is_empty()).unwrap_or(source);
+    let texts = [
+        (names::DESCRIPTION, description.as_str()),
+        (names::NAMESPACE, &namespace),
+        (names::SOURCE, source),
+        (names::VERSION, &scene.options.version),
+    ];
+    for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        prim.attribute(name, Attribute::string(text));
+    }
+    if *robot_type != RobotType::Default {
+        prim.attribute(names::ROBOT_TYPE, Attribute::token(robot_type.as_str()));
+    }
+    if !license.is_empty() {
+        prim.attribute(names::LICENSE, Attribute::token(names::license(license)));
+    }
+    prim.relationship(names::ROBOT_LINKS, Relationship::prepend(links(scene)))
+        .relationship(names::ROBOT_JOINTS, Relationship::prepend(joints(scene)));
+    if !poses.is_empty() {
+        prim.relationship(names::ROBOT_POSES, Relationship::prepend(poses));
+    }
+}
+
+/// The bodies depth first, each with the sites in it, or all sites at the end.
+fn links(scene: &Scene<'_>) -> Vec<String> {
+    let (plans, is_last) = (&scene.plan.links, scene.options.isaac.sites_last);
+    let mut sites: HashMap<LinkId, Vec<LinkId>> = HashMap::new();
+    let mut last = Vec::new();
+    for &link in scene.robot.tree.order.iter().filter(|link| plans[link.0].role == Role::Frame) {
+        match plans[link.0].body.filter(|_| !is_last) {
+            Some(body) => sites.entry(body).or_default().push(link),
+            None => last.push(link),
+        }
+    }
+    let bodies = scene.robot.tree.order.iter().filter(|link| plans[link.0].role == Role::Body);
+    let with_sites = bodies.flat_map(|body| std::iter::once(*body).chain(sites.remove(body).unwrap_or_default()));
+    with_sites.collect::<Vec<_>>().into_iter().chain(last).map(|link| plans[link.0].path.clone()).collect()
+}
+
+/// The joints in the order of the bodies that they move, what holds the robot to the world first, loops last.
+fn joints(scene: &Scene<'_>) -> Vec<String> {
+    let added = scene.plan.world_joints.iter().map(|(path, _)| path.clone());
+    let path = |joint: usize| Some(scene.plan.joints[joint].as_ref()?.path.clone());
+    let in_tree = scene.robot.tree.order.iter().filter_map(|link| scene.robot.tree.parent_joint[link.0]);
+    let loops = scene.robot.joints.iter().enumerate().filter(|(_, joint)| joint.closes_loop).map(|(index, _)| index);
+    added.chain(in_tree.map(|joint| joint.0).chain(loops).filter_map(path)).collect()
+}
+
+/// The degrees of freedom of a joint in the frame that UsdPhysics has of it, in the schema's order.
+fn degrees_of_freedom(joint: &Joint) -> Vec<&'static str> {
+    let (axis, _) = joint_axis(&joint.axis);
+    let is_free = |token: &&str| match joint.kind {
+        JointKind::Fixed => false,
+        JointKind::Revolute | JointKind::Continuous => token.strip_prefix("Rot") == Some(axis),
+        JointKind::Prismatic => token.strip_prefix("Trans") == Some(axis),
+        JointKind::Planar => match token.strip_prefix("Trans") {
+            Some(letter) => letter != axis,
+            None => token.strip_prefix("Rot") == Some(axis),
+        },
+        JointKind::Floating => true,
+    };
+    names::DOF_TOKENS.into_iter().filter(is_free).collect()
+}
+
+/// Authors the named poses; returns their paths.
+fn author_poses(scene: &Scene<'_>, layer: &mut Layer, root: &str) -> Vec<String> {
+    let robot = scene.robot;
+    let model = Model::of(robot);
+    let poses: Vec<(&NamedPose, Chain)> =
+        robot.named_poses.iter().filter_map(|pose| Some((pose, chain(scene, pose)?))).collect();
+    if poses.is_empty() {
+        return Vec::new();
+    }
+    let scope = format!("{root}/{}", names::NAMED_POSES);
+    layer.def(&scope, "Scope");
+    let wanted: Vec<&str> = poses.iter().map(|(pose, _)| pose.name.as_str()).collect();
+    let mut paths = Vec::new();
+    for ((pose, chain), identifier) in poses.iter().zip(urdf_usd_robot::names::identifiers(&wanted, "pose", &[])) {
+        let path = format!("{scope}/{identifier}");
+        let at = model.poses(&robot.positions(&model, Some(pose)));
+        let link = |link: LinkId| [scene.plan.links[link.0].path.clone()];
+        let joints = chain.joints.iter().filter_map(|(joint, _)| scene.plan.joints[joint.0].as_ref());
+        let values = chain.joints.iter().map(|(joint, value)| match robot.joints[joint.0].kind {
+            JointKind::Prismatic => *value as f32,
+            _ => degrees(*value),
+        });
+        let is_valid = chain.joints.iter().all(|(joint, value)| robot.joints[joint.0].bounds().contains(*value));
+        let mut prim = layer.def(&path, names::NAMED_POSE);
+        if identifier != pose.name {
+            prim.display_name(&pose.name);
+        }
+        if let Some(group) = &pose.group {
+            prim.custom_data([("group", string(group))]);
+        }
+        prim.relationship(names::POSE_START, Relationship::to(link(chain.start)))
+            .relationship(names::POSE_END, Relationship::to(link(chain.end)))
+            .relationship(names::POSE_JOINTS, Relationship::to(joints.map(|plan| plan.path.clone())))
+            .attribute(names::POSE_VALID, Attribute::bool(is_valid))
+            .attribute(names::POSE_VALUES, Attribute::float_array(values))
+            .attribute(names::POSE_FIXED, Attribute::bool_array(vec![false; chain.joints.len()]));
+        place(&mut prim, &at.get(chain.end.0).copied().unwrap_or_else(Pose::identity), None);
+        paths.push(path);
+    }
+    paths
+}
+
+/// The part of the robot that a pose is about.
+struct Chain {
+    start: LinkId,
+    end: LinkId,
+    /// The joints that the pose sets and that have one position, from the base outwards.
+    joints: Vec<(JointId, f64)>,
+}
+
+/// `None` if no joint of the pose has a prim and one position, or they are in several trees.
+fn chain(scene: &Scene<'_>, pose: &NamedPose) -> Option<Chain> {
+    let robot = scene.robot;
+    let set: HashMap<JointId, f64> =
+        pose.positions.iter().filter_map(|(joint, at)| Some((*joint, *at.first().filter(|_| at.len() == 1)?))).collect();
+    let in_tree = robot.tree.order.iter().filter_map(|link| robot.tree.parent_joint[link.0]);
+    let joints = in_tree.filter(|joint| scene.plan.joints[joint.0].is_some());
+    let joints: Vec<(JointId, f64)> = joints.filter_map(|joint| Some((joint, *set.get(&joint)?))).collect();
+    let last = robot.joints[joints.last()?.0.0].child;
+    if let Some((start, end)) = pose.chain {
+        return Some(Chain { start, end, joints });
+    }
+    // A tool frame that is rigid in the last link, if there is one.
+    let body = scene.plan.links[last.0].body;
+    let end = robot.planning.tool_frames.iter().find(|tool| scene.plan.links[tool.0].body == body).copied().unwrap_or(last);
+    Some(Chain { start: above_all(robot, &joints)?, end, joints })
+}
+
+/// The link nearest to these joints that is above all of them.
+fn above_all(robot: &Robot, joints: &[(JointId, f64)]) -> Option<LinkId> {
+    let parent = |link: &LinkId| Some(robot.joints[robot.tree.parent_joint[link.0]?.0].parent);
+    let first = robot.joints[joints.first()?.0.0].parent;
+    let above: Vec<LinkId> = std::iter::successors(Some(first), parent).collect();
+    let rank: HashMap<LinkId, usize> = above.iter().enumerate().map(|(rank, link)| (*link, rank)).collect();
+    // Each link is gone up from once.
+    let (mut seen, mut top) = (HashSet::new(), 0);
+    for (joint, _) in joints {
+        let mut at = robot.joints[joint.0].parent;
+        while !rank.contains_key(&at) && seen.insert(at) {
+            at = parent(&at)?;
+        }
+        top = top.max(rank.get(&at).copied().unwrap_or_default());
+    }
+    above.get(top).copied()
+}
+
+/// The last part of a path.
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
