@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from conftest import REAL_ROBOTS, ROOT, SAMPLES, convert, run, source
+from conftest import ROBOTS, ROOT, SAMPLES, convert, run, source
 from kinematics import read
-from pxr import Gf, Usd, UsdGeom
-from test_schema import assert_kept, seen_by_openusd
+from pxr import Usd, UsdGeom
+from test_schema import seen_by_openusd
 
 PLUGIN = ROOT / "schema" / "isaac"
 TYPES = ["Default", "End Effector", "Manipulator", "Humanoid", "Wheeled", "Holonomic", "Quadruped", "Mobile Manipulators", "Aerial"]
@@ -48,10 +48,10 @@ POSE = {
 def robots():
     """Robots with a file that names poses: the source, and the options for it."""
     for name in ("sample_arm", "sample_rover"):
-        yield pytest.param(name, ["--srdf", SAMPLES / name / "srdf" / f"{name}.srdf"], id=name)
-    xrdf = next(REAL_ROBOTS.glob("*/xrdf/ur10e.xrdf"), None) if REAL_ROBOTS else None
-    if xrdf:
-        yield pytest.param("ur_description", ["--xrdf", xrdf, "--robot-type", "Manipulator"], id="ur10e", marks=pytest.mark.real_robot)
+        yield pytest.param((name, ["--srdf", SAMPLES / name / "srdf" / f"{name}.srdf"]), id=name)
+    xrdf = ROBOTS / "ur_description" / "xrdf" / "ur10e.xrdf"
+    if xrdf.is_file():
+        yield pytest.param(("ur_description", ["--xrdf", xrdf, "--robot-type", "Manipulator"]), id="ur10e", marks=pytest.mark.real_robot)
 
 
 @pytest.fixture(scope="module", params=robots())
@@ -152,7 +152,8 @@ def test_sites_stand_last_if_asked(tmp_path):
 
 def test_what_the_package_says_is_said(posed):
     asset, entry = posed
-    robot = Usd.Stage.Open(str(entry)).GetDefaultPrim()
+    stage = Usd.Stage.Open(str(entry))
+    robot = stage.GetDefaultPrim()
     says = lambda name: robot.GetAttribute(f"isaac:{name}").Get() if robot.GetAttribute(f"isaac:{name}") else None
     assert says("description") and says("version") == robot.GetMetadata("assetInfo")["version"]
     assert says("license") in LICENSES and says("namespace")
