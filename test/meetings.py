@@ -123,7 +123,7 @@ def peer_main(domain, topic):
         assets = peer.subscription("/urdf_usd/asset", ros_peer.Asset, latched=True, depth=100_000)
         client, call, unread = None, None, b""
         while True:
-            if select.select([0], [], [], 0.02)[0]:
+            if select.select([0], [], [], 0.05)[0]:
                 more = os.read(0, 1 << 16)
                 if not more:
                     return

@@ -38,7 +38,6 @@
 
 /* What the kernel keeps of "RustDDS discovery thread". */
 static const char DISCOVERY[] = "RustDDS discove";
-static const char ANY_THREAD[] = "RustDDS";
 static const int MOMENT = 250; /* ms */
 /* How long a silent participant is kept, in s, unless URDF_USD_DDS_PATIENCE says otherwise. */
 static const uint32_t PATIENCE = 70;
@@ -58,6 +57,15 @@ static int is_thread(const char *start)
 {
     char name[16] = "";
     return prctl(PR_GET_NAME, name) == 0 && strncmp(name, start, strlen(start)) == 0;
+}
+
+/* Whether this thread is one of RustDDS, which names it before it does anything. */
+static int is_rustdds(void)
+{
+    static _Thread_local enum { UNKNOWN, OTHER, RUSTDDS } kind;
+    if (kind == UNKNOWN)
+        kind = is_thread("RustDDS") ? RUSTDDS : OTHER;
+    return kind == RUSTDDS;
 }
 
 static void hold_back_discovery(void)
@@ -111,12 +119,12 @@ static struct thread *add_thread(void)
 /* Notes that this thread begins or ends to wait. */
 static void count_wait(int epoll)
 {
-    static _Thread_local enum { UNKNOWN, OTHER, RUSTDDS } kind;
+    static _Thread_local int is_known;
     static _Thread_local struct thread *own;
     int saved = errno;
-    if (kind == UNKNOWN) {
-        kind = is_thread(ANY_THREAD) ? RUSTDDS : OTHER;
-        own = kind == RUSTDDS ? add_thread() : NULL;
+    if (!is_known) {
+        is_known = 1;
+        own = is_rustdds() ? add_thread() : NULL;
     }
     if (own) {
         own->epoll = epoll;
@@ -217,7 +225,7 @@ static void change_announcement(uint8_t *at, uint8_t *end, uint8_t flags, uint32
 {
     int is_little = flags & 1;
     uint16_t id, size;
-    if (end - at < 20 || memcmp(at + 8, ANNOUNCER, 4) != 0 || !is_thread(ANY_THREAD))
+    if (end - at < 20 || memcmp(at + 8, ANNOUNCER, 4) != 0 || !is_rustdds())
         return;
     if (is_renumbered) {
         uint64_t number = next_number();
@@ -305,7 +313,7 @@ static int is_too_early(const uint8_t *datagram, size_t size, const struct socka
         return 0;
     at += TIME;
     /* That of a builtin writer, one that wants no answer, or that says that the writer is there. */
-    if ((at[11] & 0xc0) == 0xc0 || at[1] & 6 || !is_thread(ANY_THREAD))
+    if ((at[11] & 0xc0) == 0xc0 || at[1] & 6 || !is_rustdds())
         return 0;
     uint64_t key = hash(hash(hash(SEED, datagram + 8, 12), at + 4, 8), to, to_size), news = hash(SEED, at + 12, 16);
     long long now = milliseconds();
