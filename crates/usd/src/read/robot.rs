@@ -85,6 +85,32 @@ pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
     })
 }
 
+/// The robot of a stage, and the prims that it comes from.
+#[derive(Clone, Debug)]
+pub struct OfStage {
+    /// The robot, with its meshes and textures loaded.
+    pub robot: Robot,
+    /// By link: its prim; none for the world and for links that the asset does not have.
+    pub links: Vec<Option<PrimId>>,
+    /// By joint: its prim; none for those that only place a frame.
+    pub joints: Vec<Option<PrimId>>,
+    /// By link: whether it is a rigid body of the asset.
+    pub is_body: Vec<bool>,
+    /// What could not be read, and what stands on an assumption.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the robot of a stage that is open already.
+///
+/// # Errors
+/// If the stage has no rigid body.
+pub fn read_stage(stage: &Stage) -> Result<OfStage, ReadError> {
+    let failed = |reason: String| ReadError::Open { path: stage.entry.clone(), reason };
+    let reading = on_large_stack(|| Reading::of(stage)).map_err(|error| failed(format!("no thread for it: {error}")))??;
+    let Reading { robot, diagnostics, links, joints, is_body, .. } = reading;
+    Ok(OfStage { robot, links, joints, is_body, diagnostics })
+}
+
 /// What a rigid body of an asset weighs.
 #[derive(Clone, Debug)]
 pub struct BodyMass {
