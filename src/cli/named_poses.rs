@@ -380,7 +380,11 @@ fn put_on(arguments: &Apply) -> Result<ExitCode, ExitCode> {
         1 => "1 body".to_owned(),
         count => format!("{count} bodies"),
     };
-    say(&format!("{}: {name:?} moves {moved} and sets {}", written(&saved), plural(applied.joints.len(), "drive or state")));
+    say(&format!(
+        "{}: {name:?} moves {moved} and sets the target of {}",
+        written(&saved),
+        plural(applied.joints.len(), "joint")
+    ));
     Ok(printed(output, &json!({ "saved": saved, "pose": name, "applied": applied })))
 }
 

@@ -2,13 +2,14 @@
 
 import json
 import math
+import sys
 
 import numpy as np
 import pytest
-from conftest import REAL_ROBOTS, ROOT, SAMPLES, convert, run, source
+from conftest import ROBOTS, ROOT, SAMPLES, convert, run, source
 from kinematics import read
 from pxr import Gf, Usd, UsdGeom
-from test_schema import assert_kept, seen_by_openusd
+from worker import worker
 
 PLUGIN = ROOT / "schema" / "isaac"
 TYPES = ["Default", "End Effector", "Manipulator", "Humanoid", "Wheeled", "Holonomic", "Quadruped", "Mobile Manipulators", "Aerial"]
@@ -48,10 +49,10 @@ POSE = {
 def robots():
     """Robots with a file that names poses: the source, and the options for it."""
     for name in ("sample_arm", "sample_rover"):
-        yield pytest.param(name, ["--srdf", SAMPLES / name / "srdf" / f"{name}.srdf"], id=name)
-    xrdf = next(REAL_ROBOTS.glob("*/xrdf/ur10e.xrdf"), None) if REAL_ROBOTS else None
+        yield pytest.param((name, ["--srdf", SAMPLES / name / "srdf" / f"{name}.srdf"]), id=name)
+    xrdf = next(ROBOTS.glob("*/xrdf/ur10e.xrdf"), None)
     if xrdf:
-        yield pytest.param("ur_description", ["--xrdf", xrdf, "--robot-type", "Manipulator"], id="ur10e", marks=pytest.mark.real_robot)
+        yield pytest.param(("ur_description", ["--xrdf", xrdf, "--robot-type", "Manipulator"]), id="ur10e", marks=pytest.mark.real_robot)
 
 
 @pytest.fixture(scope="module", params=robots())
@@ -76,10 +77,6 @@ def test_openusd_knows_the_schemas_and_the_layers_keep_to_them(posed):
 
 
 def seen_by_openusd_with(names, *entries):
-    import sys
-
-    from worker import worker
-
     path = f"{ROOT / 'schema'}:{PLUGIN}"
     seen, said = worker(sys.executable, "isaac", PXR_PLUGINPATH_NAME=path).ask("schemas_in_usd", names, list(map(str, entries)))
     assert said == ""
@@ -152,7 +149,8 @@ def test_sites_stand_last_if_asked(tmp_path):
 
 def test_what_the_package_says_is_said(posed):
     asset, entry = posed
-    robot = Usd.Stage.Open(str(entry)).GetDefaultPrim()
+    stage = Usd.Stage.Open(str(entry))
+    robot = stage.GetDefaultPrim()
     says = lambda name: robot.GetAttribute(f"isaac:{name}").Get() if robot.GetAttribute(f"isaac:{name}") else None
     assert says("description") and says("version") == robot.GetMetadata("assetInfo")["version"]
     assert says("license") in LICENSES and says("namespace")

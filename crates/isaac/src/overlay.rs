@@ -105,8 +105,11 @@ pub struct Edit {
     label: Label,
     /// The asset that the overlay is over.
     base: PathBuf,
+    /// Where the files go, as it was given.
     folder: PathBuf,
     name: String,
+    /// Whether the stage is that of the overlay's entry.
+    goes_on: bool,
 }
 
 /// The files of an overlay that was saved.
@@ -135,10 +138,9 @@ impl Edit {
     ) -> Result<Self, Error> {
         let file = settled(asset);
         let name = name_of(&file);
-        let folder = settled(&match output {
-            Some(output) => output.join(&name),
-            None => file.parent().map(Path::to_owned).unwrap_or_default(),
-        });
+        let beside = || asset.parent().map(Path::to_owned).unwrap_or_default();
+        let shown = output.map_or_else(beside, |output| output.join(&name));
+        let folder = settled(&shown);
         let options = urdf_usd_stage::Options { packages, ..Default::default() };
         let (entry, layer) = (entry_path(&folder, &name, label), layer_path(&folder, label));
         let taken = |path: &Path| Error::Taken { path: path.to_owned(), asset: asset.to_owned() };
@@ -148,7 +150,7 @@ impl Edit {
             }
             let stage = Stage::open(asset, &options)?;
             let layer = Layer::of(data(&stage, label, false));
-            return Ok(Self { stage, layer, label, base: file, folder, name });
+            return Ok(Self { stage, layer, label, base: file, folder: shown, name, goes_on: false });
         }
         let stage = Stage::open(&entry, &options)?;
         let below = stage.root_layer().map(urdf_usd_stage::Layer::sublayers).unwrap_or_default();
@@ -162,10 +164,10 @@ impl Edit {
         if label == Label::Posed {
             let stage = Stage::open(&base, &options)?;
             let layer = Layer::of(data(&stage, label, false));
-            return Ok(Self { stage, layer, label, base, folder, name });
+            return Ok(Self { stage, layer, label, base, folder: shown, name, goes_on: false });
         }
         let layer = Layer::of(read(&layer)?);
-        Ok(Self { stage, layer, label, base, folder, name })
+        Ok(Self { stage, layer, label, base, folder: shown, name, goes_on: true })
     }
 
     /// The overlay's files: paths and contents.
@@ -175,7 +177,12 @@ impl Edit {
     pub fn files(&self) -> Result<[(PathBuf, String); 2], Error> {
         let mut entry = Layer::of(data(&self.stage, self.label, true));
         let own = format!("./{}.usda", self.label.as_str());
-        entry.sublayers([own, relative(&self.folder, &self.base)]);
+        if self.goes_on
+            && let Some(doc) = self.stage.metadata("documentation")
+        {
+            entry.metadata("documentation", doc.clone());
+        }
+        entry.sublayers([own, relative(&settled(&self.folder), &self.base)]);
         if let Some(root) = self.stage.default_prim {
             entry.over(&self.stage[root].path);
         }

@@ -24,8 +24,13 @@ pub struct Applied {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Lengths and angles within which a prim stays where it is: units of the stage and radians.
-const SAME: f64 = 1e-9;
+/// A body that is as near as this to where it is to be stays, units of the stage and radians: places in single precision are no nearer.
+const SAME: f64 = 1e-6;
+
+/// Without the digits that multiplying matrices leaves of a zero.
+fn clean(number: f64) -> f64 {
+    if number.abs() < 1e-12 { 0.0 } else { number }
+}
 
 /// Puts a pose on an asset: every body stands where it is in that pose, joints that it does not set at zero or at the limit next to it;
 /// drives get it as their target (`drive:…:physics:targetPosition`), and joints with `PhysicsJointStateAPI` as their state. The joints'
@@ -106,9 +111,10 @@ fn place(prim: &Prim, pose: &Pose, scale: &Vector3<f64>, resets: bool, layer: &m
         _ => Attribute::new("double3", Value::Vec3d([x, y, z].into())),
     };
     let q = pose.rotation.quaternion();
+    let q = [q.w, q.i, q.j, q.k].map(clean);
     let turn = match there("orient") {
-        Some("quatf") => Attribute::quatf([q.w, q.i, q.j, q.k].map(|c| c as f32)),
-        _ => Attribute::quatd([q.w, q.i, q.j, q.k]),
+        Some("quatf") => Attribute::quatf(q.map(|c| c as f32)),
+        _ => Attribute::quatd(q),
     };
     let mut order: Vec<String> = Vec::new();
     if resets {
@@ -116,7 +122,8 @@ fn place(prim: &Prim, pose: &Pose, scale: &Vector3<f64>, resets: bool, layer: &m
     }
     order.extend([translate.clone(), orient.clone()]);
     let mut over = layer.over(&prim.path);
-    over.attribute(&translate, vector("translate", pose.translation.vector.into())).attribute(&orient, turn);
+    over.attribute(&translate, vector("translate", <[f64; 3]>::from(pose.translation.vector).map(clean)))
+        .attribute(&orient, turn);
     if (scale - Vector3::repeat(1.0)).amax() > 1e-9 {
         over.attribute(&scaled, vector("scale", [scale.x, scale.y, scale.z]));
         order.push(scaled);

@@ -169,7 +169,10 @@ impl Reading {
         let Some(&first) = bodies.first() else { return Err(no_robot(stage, &scene)) };
         let is_inside = |root: PrimId| bodies.iter().any(|&body| body == root || stage.ancestors(body).any(|id| id == root));
         match stage.default_prim {
-            Some(root) if is_inside(root) => scene.keep_below(root),
+            Some(root) if is_inside(root) => {
+                let roots = isaac::roots(&scene, root);
+                scene.keep_below(&roots);
+            }
             _ => {
                 let message = "the default prim holds no rigid body; the whole stage is read".to_owned();
                 scene.report(&codes::READ_WHOLE_STAGE, (first, None), message, "name the robot's prim as the default prim");
@@ -271,20 +274,25 @@ impl<'s, 'a> Builder<'s, 'a> {
         if is_held || self.says_world() || drawn.iter().any(|drawn| drawn.owner.is_none()) {
             self.add_world();
         }
-        for index in 0..self.links.drafts.len() {
-            let name = self.link_name(self.links.drafts[index].prim);
+        let order = isaac::order(self.scene);
+        let place = |prim: PrimId| order.get(&prim).copied();
+        let drafts = 0..self.links.drafts.len();
+        let links = isaac::arranged(drafts.clone(), |index| place(self.links.drafts[index].prim));
+        self.ids = vec![LinkId(0); links.len()];
+        for index in links {
             let prim = self.links.drafts[index].prim;
-            let id = self.add_link(name, Some(prim));
-            self.ids.push(id);
+            let name = self.link_name(prim);
+            self.ids[index] = self.add_link(name, Some(prim));
         }
         let used: HashSet<usize> = held.values().map(|held| held.joint).collect();
-        for index in 0..self.links.drafts.len() {
+        for index in isaac::arranged(drafts, |index| place(self.found[held.get(&index)?.joint].prim)) {
             match held.get(&index) {
                 Some(held) => self.add_tree_joint(index, held),
                 None => self.place_link(index, &held),
             }
         }
-        for index in (0..self.found.len()).filter(|index| !used.contains(index)) {
+        let loops = (0..self.found.len()).filter(|index| !used.contains(index));
+        for index in isaac::arranged(loops, |index| place(self.found[index].prim)) {
             self.add_loop(index, &held);
         }
         self.found.iter().for_each(|found| joints::check_assembled(self.scene, &self.links, found));
