@@ -34,7 +34,9 @@ STAGES = []
 
 
 def at(entry, path):
-    STAGES[:] = [Usd.Stage.Open(str(entry))]
+    # OpenUSD keeps layers as long as a stage has them, whatever the file says by now.
+    STAGES.clear()
+    STAGES.append(Usd.Stage.Open(str(entry)))
     return STAGES[0].GetPrimAtPath(path)
 
 

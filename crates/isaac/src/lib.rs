@@ -19,6 +19,8 @@ mod overlay;
 mod populate;
 pub mod poses;
 mod report;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod validate;
 mod view;

@@ -266,7 +266,7 @@ fn relative(folder: &Path, file: &Path) -> String {
     let up = std::iter::repeat_n("..".to_owned(), from.len() - common);
     let down = to.iter().skip(common).map(|part| part.as_os_str().to_string_lossy().into_owned());
     let path = up.chain(down).collect::<Vec<_>>().join("/");
-    if path.starts_with("..") { path } else { format!("./{path}") }
+    if from.len() > common { path } else { format!("./{path}") }
 }
 
 /// The data of a new layer with the metadata of the asset: units and axes are those of the root layer alone. `is_entry`: with all of it.
@@ -301,4 +301,33 @@ fn read(path: &Path) -> Result<sdf::Data, Error> {
         }
     }
     Ok(data)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{name_of, relative};
+
+    #[test]
+    fn overlays_of_overlays_have_the_assets_name() {
+        let names = ["arm.usda", "arm.isaac.usda", "arm.isaac.poses.usda", "arm.v2.usdc", ".poses.usda", "isaac.usda"];
+        let expected = ["arm", "arm", "arm", "arm.v2", ".poses", "isaac"];
+        assert_eq!(names.map(|name| name_of(Path::new(name))), expected);
+    }
+
+    #[test]
+    fn the_asset_is_named_from_the_overlays_folder() {
+        for (folder, file, expected) in [
+            ("/a/b", "/a/b/c.usda", "./c.usda"),
+            ("/a/b", "/a/c/d.usda", "../c/d.usda"),
+            ("/a/b", "/a/b/c/d.usda", "./c/d.usda"),
+            ("/a", "/b.usda", "../b.usda"),
+            ("/", "/b.usda", "./b.usda"),
+            ("/a/b", "/a/..b/c.usda", "../..b/c.usda"),
+            ("/a", "/a/..b.usda", "./..b.usda"),
+        ] {
+            assert_eq!(relative(Path::new(folder), Path::new(file)), expected);
+        }
+    }
 }

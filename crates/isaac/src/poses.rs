@@ -168,7 +168,7 @@ impl<'a> Poses<'a> {
         let Some(index) = found else {
             let all = self.robot.joints.iter().filter(|joint| position_count(joint.kind) == 1).map(|joint| joint.name.as_str());
             let help = did_you_mean(nearest(name, all)).unwrap_or_else(|| "name a joint of the robot".to_owned());
-            return Err(self.wrong(&codes::UNKNOWN_NAME, format!("the robot has no joint {name:?}: {help}"), help));
+            return Err(self.wrong(&codes::UNKNOWN_NAME, format!("the robot has no joint {name:?}"), help));
         };
         let joint = &self.robot.joints[index];
         let why = if joint.mimic.is_some() {
@@ -193,7 +193,7 @@ impl<'a> Poses<'a> {
         found.map(LinkId).ok_or_else(|| {
             let help = did_you_mean(nearest(name, self.robot.links.iter().map(|link| link.name.as_str())));
             let help = help.unwrap_or_else(|| "name a link of the robot".to_owned());
-            self.wrong(&codes::UNKNOWN_NAME, format!("the robot has no link {name:?}: {help}"), help)
+            self.wrong(&codes::UNKNOWN_NAME, format!("the robot has no link {name:?}"), help)
         })
     }
 
