@@ -1,15 +1,18 @@
 //! Overlays: where what is authored about an asset is kept. The asset's own files stay as they are.
 //!
 //! An overlay of the asset `NAME.usda` is two files: the layer `isaac.usda` with what is authored, and the entry `NAME.isaac.usda`, which
-//! includes that layer and below it the asset. Whoever opens the entry sees both.
+//! includes that layer and below it the asset. Whoever opens the entry sees both. What lists of weaker layers lose is said in the entry.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use openusd::sdf::{self, SpecType};
 use urdf_usd_stage::{OpenError, PrimId, Stage, Value, on_large_stack};
-use urdf_usd_usd::author::{self, Layer, string};
+use urdf_usd_usd::author::{self, Layer, Relationship, string};
 use urdf_usd_usd::text;
+
+/// The field of a relationship that holds its targets.
+const TARGETS: &str = "targetPaths";
 
 /// What an overlay is about; it says how its files are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,7 +169,9 @@ impl Edit {
             let layer = Layer::of(data(&stage, label, false));
             return Ok(Self { stage, layer, label, base, folder: shown, name, goes_on: false });
         }
-        let layer = Layer::of(read(&layer)?);
+        let mut data = read(&layer)?;
+        unite(&mut data, &read(&entry)?);
+        let layer = Layer::of(data);
         Ok(Self { stage, layer, label, base, folder: shown, name, goes_on: true })
     }
 
@@ -186,7 +191,9 @@ impl Edit {
         if let Some(root) = self.stage.default_prim {
             entry.over(&self.stage[root].path);
         }
-        let layer = text::write(self.layer.data()?)?;
+        let mut layer = self.layer.data()?.clone();
+        part(&mut layer, &mut entry);
+        let layer = text::write(&layer)?;
         let entry = text::write(entry.data()?)?;
         let paths = (layer_path(&self.folder, self.label), entry_path(&self.folder, &self.name, self.label));
         Ok([(paths.0, layer), (paths.1, entry)])
@@ -282,6 +289,35 @@ fn data(stage: &Stage, label: Label, is_entry: bool) -> sdf::Data {
     }
     root.add("documentation", string(label.doc()));
     data
+}
+
+/// Moves what relationships that also prepend take off weaker layers into the entry: of two statements about one relationship in a text
+/// layer, `openusd` 0.8.0 reads the last alone.
+fn part(layer: &mut sdf::Data, entry: &mut Layer) {
+    let mut both: Vec<sdf::Path> =
+        layer.iter().filter(|(_, spec)| spec.ty == SpecType::Relationship).map(|(path, _)| path.clone()).collect();
+    // The order of the specs is any.
+    both.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+    for path in both {
+        let Some(Value::PathListOp(op)) = layer.spec_mut(&path).and_then(|spec| spec.get_mut(TARGETS)) else { continue };
+        let Some((prim, name)) = path.split_property().filter(|_| !op.prepended_items.is_empty()) else { continue };
+        let deleted: Vec<String> = op.deleted_items.drain(..).map(|path| path.as_str().to_owned()).collect();
+        if !deleted.is_empty() {
+            let none: [String; 0] = [];
+            entry.over(prim.as_str()).relationship(name, Relationship::prepend(none).delete(deleted));
+        }
+    }
+}
+
+/// Takes back what [`part`] has moved.
+fn unite(layer: &mut sdf::Data, entry: &sdf::Data) {
+    for (path, spec) in entry.iter().filter(|(_, spec)| spec.ty == SpecType::Relationship) {
+        if let Some(Value::PathListOp(of_entry)) = spec.get(TARGETS)
+            && let Some(Value::PathListOp(op)) = layer.spec_mut(path).and_then(|spec| spec.get_mut(TARGETS))
+        {
+            op.deleted_items.extend(of_entry.deleted_items.iter().cloned());
+        }
+    }
 }
 
 /// The data of a text layer that composing has read already.
