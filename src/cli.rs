@@ -9,6 +9,8 @@ mod conversion;
 mod documentation;
 mod excerpt;
 mod fix;
+mod isaac;
+mod named_poses;
 mod packages;
 mod sarif;
 mod xrdf;
@@ -78,6 +80,12 @@ enum Command {
     /// Check an XRDF (NVIDIA cuMotion, cuRobo) against a robot, or write one for a robot
     #[command(subcommand)]
     Xrdf(xrdf::Xrdf),
+    /// Show, author, check and migrate the Isaac robot schema on an OpenUSD asset of anybody's; the asset's own files stay as they are
+    #[command(subcommand)]
+    Isaac(isaac::Isaac),
+    /// List, look up, store, delete, apply, export and import the named poses of an OpenUSD asset
+    #[command(subcommand)]
+    Pose(named_poses::NamedPoses),
     /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
     Schema(Schema),
     /// Show a converted asset in a browser, and every revision that is written in its place; no ROS needed
@@ -152,6 +160,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Fix(arguments) => fix::run(&arguments),
         Command::Xrdf(command) => xrdf::run(&command),
+        Command::Isaac(command) => isaac::run(&command),
+        Command::Pose(command) => named_poses::run(&command),
         Command::Schema(arguments) => schema(&arguments.output),
         Command::View(options) => view::main(&options),
         Command::Bridge { arguments } => bridge::main(arguments),

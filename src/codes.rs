@@ -16,6 +16,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("Meshes and textures", crate::mesh::codes::ALL),
     ("OpenUSD", crate::usd::codes::ALL),
     ("Mending OpenUSD assets", crate::fix::codes::ALL),
+    ("The Isaac robot schema, and named poses", crate::isaac::codes::ALL),
     ("glTF", crate::gltf::codes::ALL),
     ("Reading glTF", crate::gltf::read::codes::ALL),
     ("REP-158, as `urdf_usd check` holds it", crate::rep158::codes::ALL),

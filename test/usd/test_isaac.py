@@ -2,13 +2,14 @@
 
 import json
 import math
+import sys
 
 import numpy as np
 import pytest
 from conftest import ROBOTS, ROOT, SAMPLES, convert, run, source
 from kinematics import read
-from pxr import Usd, UsdGeom
-from test_schema import seen_by_openusd
+from pxr import Gf, Usd, UsdGeom
+from worker import worker
 
 PLUGIN = ROOT / "schema" / "isaac"
 TYPES = ["Default", "End Effector", "Manipulator", "Humanoid", "Wheeled", "Holonomic", "Quadruped", "Mobile Manipulators", "Aerial"]
@@ -49,8 +50,8 @@ def robots():
     """Robots with a file that names poses: the source, and the options for it."""
     for name in ("sample_arm", "sample_rover"):
         yield pytest.param((name, ["--srdf", SAMPLES / name / "srdf" / f"{name}.srdf"]), id=name)
-    xrdf = ROBOTS / "ur_description" / "xrdf" / "ur10e.xrdf"
-    if xrdf.is_file():
+    xrdf = next(ROBOTS.glob("*/xrdf/ur10e.xrdf"), None)
+    if xrdf:
         yield pytest.param(("ur_description", ["--xrdf", xrdf, "--robot-type", "Manipulator"]), id="ur10e", marks=pytest.mark.real_robot)
 
 
@@ -76,10 +77,6 @@ def test_openusd_knows_the_schemas_and_the_layers_keep_to_them(posed):
 
 
 def seen_by_openusd_with(names, *entries):
-    import sys
-
-    from worker import worker
-
     path = f"{ROOT / 'schema'}:{PLUGIN}"
     seen, said = worker(sys.executable, "isaac", PXR_PLUGINPATH_NAME=path).ask("schemas_in_usd", names, list(map(str, entries)))
     assert said == ""

@@ -58,6 +58,8 @@ pub struct LayerProperty {
     pub name: String,
     /// Whether it is a relationship.
     pub is_relationship: bool,
+    /// Whether it is a relationship whose targets take the place of those of weaker layers, and are not added to them.
+    pub is_explicit: bool,
     /// `float3[]`; empty for a relationship.
     pub type_name: String,
     /// How many elements its array has, in a text layer; 0 for what is no array.
@@ -181,9 +183,11 @@ fn property(data: &dyn AbstractData, path: &sdf::Path, name: &str, is_relationsh
     let is_asked = !is_relationship && (!is_binary || type_name.starts_with("asset"));
     let value = if is_asked { field(data, path, FieldKey::Default.as_str()) } else { None };
     let samples = if type_name.starts_with("asset") { field(data, path, FieldKey::TimeSamples.as_str()) } else { None };
+    let targets = if is_relationship { field(data, path, FieldKey::TargetPaths.as_str()) } else { None };
     LayerProperty {
         name: name.to_owned(),
         is_relationship,
+        is_explicit: matches!(targets, Some(Value::PathListOp(op)) if op.explicit),
         type_name,
         elements: value.as_ref().and_then(array_len).unwrap_or(0),
         assets: value.iter().chain(&samples).flat_map(asset_paths).map(|(authored, _)| authored).collect(),

@@ -146,6 +146,11 @@ impl Attribute {
         }
     }
 
+    /// An attribute that has no value, whatever weaker layers say: `double x = None`.
+    pub fn blocked(type_name: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(type_name, Value::ValueBlock)
+    }
+
     /// An attribute that takes its value from another: `color3f inputs:diffuseColor.connect = </…>`.
     pub fn connected(type_name: impl Into<Cow<'static, str>>, source: impl Into<String>) -> Self {
         Self::declared(type_name).connect(source)
@@ -190,6 +195,7 @@ impl Attribute {
 #[derive(Clone, Debug)]
 pub struct Relationship {
     targets: Vec<String>,
+    deleted: Vec<String>,
     prepend: bool,
     custom: bool,
     metadata: Vec<(Cow<'static, str>, Value)>,
@@ -198,12 +204,25 @@ pub struct Relationship {
 impl Relationship {
     /// A relationship to exactly these prims or properties: `rel material:binding = </…>`.
     pub fn to<T: Into<String>>(targets: impl IntoIterator<Item = T>) -> Self {
-        Self { targets: targets.into_iter().map(Into::into).collect(), prepend: false, custom: false, metadata: Vec::new() }
+        Self {
+            targets: targets.into_iter().map(Into::into).collect(),
+            deleted: Vec::new(),
+            prepend: false,
+            custom: false,
+            metadata: Vec::new(),
+        }
     }
 
     /// A relationship to these besides those of weaker layers: `prepend rel …`.
     pub fn prepend<T: Into<String>>(targets: impl IntoIterator<Item = T>) -> Self {
         Self { prepend: true, ..Self::to(targets) }
+    }
+
+    /// The same without these of weaker layers: `delete rel …`. Only for one that is [prepended](Self::prepend).
+    #[must_use]
+    pub fn delete<T: Into<String>>(mut self, targets: impl IntoIterator<Item = T>) -> Self {
+        self.deleted.extend(targets.into_iter().map(Into::into));
+        self
     }
 
     /// The same, in no schema.
@@ -279,6 +298,46 @@ impl Layer {
     pub fn over(&mut self, path: &str) -> Prim<'_> {
         let path = self.ensure(path);
         Prim { layer: self, path }
+    }
+
+    /// A layer that is there already, to be changed.
+    pub fn of(data: sdf::Data) -> Self {
+        let mut layer = Self { data, error: None };
+        let root = sdf::Path::abs_root();
+        if layer.data.spec(&root).is_none() {
+            layer.data.create_spec(root, SpecType::PseudoRoot);
+        }
+        layer
+    }
+
+    /// Whether the layer says anything of the prim at `path`.
+    pub fn has(&self, path: &str) -> bool {
+        sdf::Path::new(path).is_ok_and(|path| self.data.spec(&path).is_some())
+    }
+
+    /// Takes away all that the layer says of the prim at `path` and of what is below it.
+    pub fn remove(&mut self, path: &str) -> &mut Self {
+        let Ok(path) = sdf::Path::new(path) else { return self };
+        let gone: Vec<sdf::Path> = self.data.iter().map(|(at, _)| at).filter(|at| at.has_prefix(&path)).cloned().collect();
+        for path in &gone {
+            self.data.erase_spec(path);
+        }
+        if let (Some(parent), Some(name)) = (path.parent(), path.name())
+            && let Some(Value::TokenVec(names)) =
+                self.data.spec_mut(&parent).and_then(|spec| spec.get_mut(ChildrenKey::PrimChildren.as_str()))
+        {
+            names.retain(|child| child.as_str() != name);
+        }
+        self
+    }
+
+    /// The targets that the layer takes off a relationship of weaker layers.
+    pub fn deleted_targets(&self, path: &str, relationship: &str) -> Vec<String> {
+        let spec = sdf::Path::new(path).ok().and_then(|path| path.append_property(relationship).ok());
+        match spec.and_then(|path| self.data.spec(&path)).and_then(|spec| spec.get(FieldKey::TargetPaths.as_str())) {
+            Some(Value::PathListOp(op)) => op.deleted_items.iter().map(|path| path.as_str().to_owned()).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// The layer's data.
@@ -435,8 +494,40 @@ impl Prim<'_> {
     pub fn apply<T: Into<Token>>(&mut self, schemas: impl IntoIterator<Item = T>) -> &mut Self {
         let schemas: Vec<Token> = schemas.into_iter().map(Into::into).collect();
         self.edit(|spec| match spec.get_mut(FieldKey::ApiSchemas.as_str()) {
-            Some(Value::TokenListOp(op)) => extend(&mut op.prepended_items, schemas),
+            Some(Value::TokenListOp(op)) => {
+                op.deleted_items.retain(|deleted| !schemas.contains(deleted));
+                let list = if op.explicit { &mut op.explicit_items } else { &mut op.prepended_items };
+                extend(list, schemas);
+            }
             _ => spec.add(FieldKey::ApiSchemas, Value::TokenListOp(TokenListOp::prepended(schemas))),
+        })
+    }
+
+    /// Takes API schemas off, those of weaker layers too: `delete apiSchemas = […]`.
+    pub fn unapply<T: Into<Token>>(&mut self, schemas: impl IntoIterator<Item = T>) -> &mut Self {
+        let schemas: Vec<Token> = schemas.into_iter().map(Into::into).collect();
+        self.edit(|spec| match spec.get_mut(FieldKey::ApiSchemas.as_str()) {
+            Some(Value::TokenListOp(op)) => {
+                for list in [&mut op.explicit_items, &mut op.prepended_items, &mut op.appended_items, &mut op.added_items] {
+                    list.retain(|schema| !schemas.contains(schema));
+                }
+                if !op.explicit {
+                    extend(&mut op.deleted_items, schemas);
+                }
+            }
+            _ => spec.add(FieldKey::ApiSchemas, Value::TokenListOp(TokenListOp::deleted(schemas))),
+        })
+    }
+
+    /// Takes the opinion of this layer about a property away.
+    pub fn remove_property(&mut self, name: &str) -> &mut Self {
+        if let Some(path) = self.path.as_ref().and_then(|path| path.append_property(name).ok()) {
+            self.layer.data.erase_spec(&path);
+        }
+        self.edit(|spec| {
+            if let Some(Value::TokenVec(names)) = spec.get_mut(ChildrenKey::PropertyChildren.as_str()) {
+                names.retain(|child| child.as_str() != name);
+            }
         })
     }
 
@@ -503,6 +594,11 @@ impl Prim<'_> {
     /// Whether what the prim composes may be shared with equal prims.
     pub fn instanceable(&mut self, instanceable: bool) -> &mut Self {
         self.metadata(FieldKey::Instanceable.as_str(), Value::Bool(instanceable))
+    }
+
+    /// Whether the prim, and all below it, is part of the scene.
+    pub fn active(&mut self, active: bool) -> &mut Self {
+        self.metadata(FieldKey::Active.as_str(), Value::Bool(active))
     }
 
     /// The name people see.
@@ -653,8 +749,12 @@ fn relationship_spec(relationship: Relationship) -> Result<SpecData, Error> {
     if relationship.custom {
         spec.add(FieldKey::Custom, Value::Bool(true));
     }
-    let targets = relationship.targets.iter().map(|path| target_path(path)).collect::<Result<Vec<_>, _>>()?;
-    let list = if relationship.prepend { sdf::PathListOp::prepended(targets) } else { sdf::PathListOp::explicit(targets) };
+    let paths = |of: &[String]| of.iter().map(|path| target_path(path)).collect::<Result<Vec<_>, _>>();
+    let targets = paths(&relationship.targets)?;
+    let mut list = if relationship.prepend { sdf::PathListOp::prepended(targets) } else { sdf::PathListOp::explicit(targets) };
+    if relationship.prepend {
+        list.deleted_items = paths(&relationship.deleted)?;
+    }
     spec.add(FieldKey::TargetPaths, Value::PathListOp(list));
     for (field, value) in relationship.metadata {
         spec.add(field, value);

@@ -154,8 +154,10 @@ fn degrees_of_freedom(joint: &Joint) -> Vec<&'static str> {
 fn author_poses(scene: &Scene<'_>, layer: &mut Layer, root: &str) -> Vec<String> {
     let robot = scene.robot;
     let model = Model::of(robot);
+    let has_prim = |joint: JointId| scene.plan.joints[joint.0].is_some();
+    let body = |link: LinkId| scene.plan.links[link.0].body;
     let poses: Vec<(&NamedPose, Chain)> =
-        robot.named_poses.iter().filter_map(|pose| Some((pose, chain(scene, pose)?))).collect();
+        robot.named_poses.iter().filter_map(|pose| Some((pose, Chain::of(robot, pose, &has_prim, &body)?))).collect();
     if poses.is_empty() {
         return Vec::new();
     }
@@ -166,56 +168,112 @@ fn author_poses(scene: &Scene<'_>, layer: &mut Layer, root: &str) -> Vec<String>
     for ((pose, chain), identifier) in poses.iter().zip(urdf_usd_robot::names::identifiers(&wanted, "pose", &[])) {
         let path = format!("{scope}/{identifier}");
         let at = model.poses(&robot.positions(&model, Some(pose)));
-        let link = |link: LinkId| [scene.plan.links[link.0].path.clone()];
+        let link = |link: LinkId| scene.plan.links[link.0].path.clone();
         let joints = chain.joints.iter().filter_map(|(joint, _)| scene.plan.joints[joint.0].as_ref());
         let values = chain.joints.iter().map(|(joint, value)| match robot.joints[joint.0].kind {
             JointKind::Prismatic => *value as f32,
             _ => degrees(*value),
         });
-        let is_valid = chain.joints.iter().all(|(joint, value)| robot.joints[joint.0].bounds().contains(*value));
-        let mut prim = layer.def(&path, names::NAMED_POSE);
-        if identifier != pose.name {
-            prim.display_name(&pose.name);
-        }
-        if let Some(group) = &pose.group {
-            prim.custom_data([("group", string(group))]);
-        }
-        prim.relationship(names::POSE_START, Relationship::to(link(chain.start)))
-            .relationship(names::POSE_END, Relationship::to(link(chain.end)))
-            .relationship(names::POSE_JOINTS, Relationship::to(joints.map(|plan| plan.path.clone())))
-            .attribute(names::POSE_VALID, Attribute::bool(is_valid))
-            .attribute(names::POSE_VALUES, Attribute::float_array(values))
-            .attribute(names::POSE_FIXED, Attribute::bool_array(vec![false; chain.joints.len()]));
-        place(&mut prim, &at.get(chain.end.0).copied().unwrap_or_else(Pose::identity), None);
+        let prim = PosePrim {
+            name: &pose.name,
+            group: pose.group.as_deref(),
+            start: link(chain.start),
+            end: link(chain.end),
+            joints: joints.map(|plan| plan.path.clone()).collect(),
+            values: values.collect(),
+            fixed: vec![false; chain.joints.len()],
+            is_valid: chain.is_valid(robot),
+            end_at: at.get(chain.end.0).copied().unwrap_or_else(Pose::identity),
+        };
+        prim.author(layer, &path);
         paths.push(path);
     }
     paths
 }
 
-/// The part of the robot that a pose is about.
-struct Chain {
-    start: LinkId,
-    end: LinkId,
-    /// The joints that the pose sets and that have one position, from the base outwards.
-    joints: Vec<(JointId, f64)>,
+/// A prim of the type IsaacNamedPose, as it is authored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PosePrim<'a> {
+    /// What the pose is called.
+    pub name: &'a str,
+    /// The group of joints that it is about, if it is one.
+    pub group: Option<&'a str>,
+    /// The path of the link that its chain begins with.
+    pub start: String,
+    /// The path of the link or site that it ends with.
+    pub end: String,
+    /// The paths of the joints that it sets.
+    pub joints: Vec<String>,
+    /// Their positions: degrees, or units of length of the stage.
+    pub values: Vec<f32>,
+    /// Which of them inverse kinematics leaves alone.
+    pub fixed: Vec<bool>,
+    /// Whether the positions are allowed.
+    pub is_valid: bool,
+    /// Where the end is in the robot's prim then, in the stage's units and axes.
+    pub end_at: Pose,
 }
 
-/// `None` if no joint of the pose has a prim and one position, or they are in several trees.
-fn chain(scene: &Scene<'_>, pose: &NamedPose) -> Option<Chain> {
-    let robot = scene.robot;
-    let set: HashMap<JointId, f64> =
-        pose.positions.iter().filter_map(|(joint, at)| Some((*joint, *at.first().filter(|_| at.len() == 1)?))).collect();
-    let in_tree = robot.tree.order.iter().filter_map(|link| robot.tree.parent_joint[link.0]);
-    let joints = in_tree.filter(|joint| scene.plan.joints[joint.0].is_some());
-    let joints: Vec<(JointId, f64)> = joints.filter_map(|joint| Some((joint, *set.get(&joint)?))).collect();
-    let last = robot.joints[joints.last()?.0.0].child;
-    if let Some((start, end)) = pose.chain {
-        return Some(Chain { start, end, joints });
+impl PosePrim<'_> {
+    /// Authors the prim at `path`, whose last part is as near to the pose's name as USD can hold.
+    pub fn author(self, layer: &mut Layer, path: &str) {
+        let mut prim = layer.def(path, names::NAMED_POSE);
+        if name_of(path) != self.name {
+            prim.display_name(self.name);
+        }
+        if let Some(group) = self.group {
+            prim.custom_data([("group", string(group))]);
+        }
+        prim.relationship(names::POSE_START, Relationship::to([self.start]))
+            .relationship(names::POSE_END, Relationship::to([self.end]))
+            .relationship(names::POSE_JOINTS, Relationship::to(self.joints))
+            .attribute(names::POSE_VALID, Attribute::bool(self.is_valid))
+            .attribute(names::POSE_VALUES, Attribute::float_array(self.values))
+            .attribute(names::POSE_FIXED, Attribute::bool_array(self.fixed));
+        place(&mut prim, &self.end_at, None);
     }
-    // A tool frame that is rigid in the last link, if there is one.
-    let body = scene.plan.links[last.0].body;
-    let end = robot.planning.tool_frames.iter().find(|tool| scene.plan.links[tool.0].body == body).copied().unwrap_or(last);
-    Some(Chain { start: above_all(robot, &joints)?, end, joints })
+}
+
+/// The part of the robot that a pose is about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chain {
+    /// The link that it begins with.
+    pub start: LinkId,
+    /// The link that it ends with.
+    pub end: LinkId,
+    /// The joints that the pose sets and that have one position, from the base outwards, with these: radians or metres.
+    pub joints: Vec<(JointId, f64)>,
+}
+
+impl Chain {
+    /// The chain of a pose: that of its group, or else the smallest part of the robot that has all joints of the pose. `has_prim`: which
+    /// joints can be named; `body`: the body that a link is rigid in. `None` if no joint of the pose can be named and has one position,
+    /// or they are in several trees.
+    pub fn of(
+        robot: &Robot,
+        pose: &NamedPose,
+        has_prim: &dyn Fn(JointId) -> bool,
+        body: &dyn Fn(LinkId) -> Option<LinkId>,
+    ) -> Option<Self> {
+        let one = |at: &Vec<f64>| at.first().copied().filter(|_| at.len() == 1);
+        let set: HashMap<JointId, f64> = pose.positions.iter().filter_map(|(joint, at)| Some((*joint, one(at)?))).collect();
+        let in_tree = robot.tree.order.iter().filter_map(|link| robot.tree.parent_joint[link.0]);
+        let joints: Vec<(JointId, f64)> =
+            in_tree.filter(|joint| has_prim(*joint)).filter_map(|joint| Some((joint, *set.get(&joint)?))).collect();
+        let last = robot.joints[joints.last()?.0.0].child;
+        if let Some((start, end)) = pose.chain {
+            return Some(Self { start, end, joints });
+        }
+        // A tool frame that is rigid in the last link, if there is one.
+        let is_tool = |tool: &&LinkId| body(**tool) == body(last);
+        let end = robot.planning.tool_frames.iter().find(is_tool).copied().unwrap_or(last);
+        Some(Self { start: above_all(robot, &joints)?, end, joints })
+    }
+
+    /// Whether all joints are within their limits.
+    pub fn is_valid(&self, robot: &Robot) -> bool {
+        self.joints.iter().all(|(joint, value)| robot.joints[joint.0].bounds().contains(*value))
+    }
 }
 
 /// The link nearest to these joints that is above all of them.

@@ -42,12 +42,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use author::Layer;
-pub use isaac::Isaac;
+pub use isaac::{Chain, Isaac, PosePrim};
 use library::Library;
 use plan::{Flattened, Plan};
 pub use read::{
-    BodyMass, DENSITY, InterfaceSummary, JointSummary, LinkSummary, Outcome, ReadError, Summary, VariantSummary, body_masses,
-    inspect, read, read_frames, read_interfaces,
+    BodyMass, DENSITY, InterfaceSummary, JointSummary, LinkSummary, OfStage, Outcome, ReadError, Summary, VariantSummary,
+    body_masses, inspect, read, read_frames, read_interfaces, read_stage,
 };
 pub use ros::{check_namespace, default_namespace, interfaces};
 pub use schema::{ISAAC_SCHEMA_FILES, SCHEMA_FILES};

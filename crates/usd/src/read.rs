@@ -18,7 +18,7 @@ mod robot;
 mod summary;
 
 pub use frames::read_frames;
-pub use robot::{BodyMass, DENSITY, Outcome, body_masses, read};
+pub use robot::{BodyMass, DENSITY, OfStage, Outcome, body_masses, read, read_stage};
 pub use summary::{InterfaceSummary, JointSummary, LinkSummary, Summary, VariantSummary, inspect, read_interfaces};
 
 /// Why an asset could not be read.

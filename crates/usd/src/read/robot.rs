@@ -85,6 +85,32 @@ pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
     })
 }
 
+/// The robot of a stage, and the prims that it comes from.
+#[derive(Clone, Debug)]
+pub struct OfStage {
+    /// The robot, with its meshes and textures loaded.
+    pub robot: Robot,
+    /// By link: its prim; none for the world and for links that the asset does not have.
+    pub links: Vec<Option<PrimId>>,
+    /// By joint: its prim; none for those that only place a frame.
+    pub joints: Vec<Option<PrimId>>,
+    /// By link: whether it is a rigid body of the asset.
+    pub is_body: Vec<bool>,
+    /// What could not be read, and what stands on an assumption.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the robot of a stage that is open already.
+///
+/// # Errors
+/// If the stage has no rigid body.
+pub fn read_stage(stage: &Stage) -> Result<OfStage, ReadError> {
+    let failed = |reason: String| ReadError::Open { path: stage.entry.clone(), reason };
+    let reading = on_large_stack(|| Reading::of(stage)).map_err(|error| failed(format!("no thread for it: {error}")))??;
+    let Reading { robot, diagnostics, links, joints, is_body, .. } = reading;
+    Ok(OfStage { robot, links, joints, is_body, diagnostics })
+}
+
 /// What a rigid body of an asset weighs.
 #[derive(Clone, Debug)]
 pub struct BodyMass {
@@ -143,7 +169,10 @@ impl Reading {
         let Some(&first) = bodies.first() else { return Err(no_robot(stage, &scene)) };
         let is_inside = |root: PrimId| bodies.iter().any(|&body| body == root || stage.ancestors(body).any(|id| id == root));
         match stage.default_prim {
-            Some(root) if is_inside(root) => scene.keep_below(root),
+            Some(root) if is_inside(root) => {
+                let roots = isaac::roots(&scene, root);
+                scene.keep_below(&roots);
+            }
             _ => {
                 let message = "the default prim holds no rigid body; the whole stage is read".to_owned();
                 scene.report(&codes::READ_WHOLE_STAGE, (first, None), message, "name the robot's prim as the default prim");
@@ -245,20 +274,25 @@ impl<'s, 'a> Builder<'s, 'a> {
         if is_held || self.says_world() || drawn.iter().any(|drawn| drawn.owner.is_none()) {
             self.add_world();
         }
-        for index in 0..self.links.drafts.len() {
-            let name = self.link_name(self.links.drafts[index].prim);
+        let order = isaac::order(self.scene);
+        let place = |prim: PrimId| order.get(&prim).copied();
+        let drafts = 0..self.links.drafts.len();
+        let links = isaac::arranged(drafts.clone(), |index| place(self.links.drafts[index].prim));
+        self.ids = vec![LinkId(0); links.len()];
+        for index in links {
             let prim = self.links.drafts[index].prim;
-            let id = self.add_link(name, Some(prim));
-            self.ids.push(id);
+            let name = self.link_name(prim);
+            self.ids[index] = self.add_link(name, Some(prim));
         }
         let used: HashSet<usize> = held.values().map(|held| held.joint).collect();
-        for index in 0..self.links.drafts.len() {
+        for index in isaac::arranged(drafts, |index| place(self.found[held.get(&index)?.joint].prim)) {
             match held.get(&index) {
                 Some(held) => self.add_tree_joint(index, held),
                 None => self.place_link(index, &held),
             }
         }
-        for index in (0..self.found.len()).filter(|index| !used.contains(index)) {
+        let loops = (0..self.found.len()).filter(|index| !used.contains(index));
+        for index in isaac::arranged(loops, |index| place(self.found[index].prim)) {
             self.add_loop(index, &held);
         }
         self.found.iter().for_each(|found| joints::check_assembled(self.scene, &self.links, found));

@@ -1,7 +1,7 @@
-//! The named poses of the Isaac robot schema: prims of the type IsaacNamedPose. What it calls links, joints and sites is read where links
-//! and joints are.
+//! What the Isaac robot schema says of a robot as a whole: the order of its links and joints, robots within it, and its named poses, prims
+//! of the type IsaacNamedPose. What it calls links, joints and sites is read where links and joints are.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::scene::Scene;
 use super::shapes::number_array;
@@ -11,13 +11,78 @@ use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{JointId, JointKind, LinkId, NamedPose, Robot};
 use urdf_usd_stage::{Prim, PrimId, Value, text};
 
-/// Reads the named poses: those that the robot's prim lists in its order, then others. A pose that the robot has already is left out.
+/// A position that differs by less than this, radians or metres, is the same in single precision.
+const SAME: f64 = 1e-6;
+
+/// The place of each prim in the lists of the stage's robots: links and joints that they name, with those of the robots within them where
+/// these stand.
+pub(super) fn order(scene: &Scene<'_>) -> HashMap<PrimId, usize> {
+    let mut places = HashMap::new();
+    for list in [names::ROBOT_LINKS, names::ROBOT_JOINTS] {
+        let named = |robot: PrimId| {
+            let targets = scene.stage[robot].targets(list).iter();
+            targets.filter_map(|path| scene.stage.at(path)).collect::<VecDeque<_>>()
+        };
+        // Each robot is gone through once: they may name each other in a circle.
+        let mut known = HashSet::new();
+        for robot in scene.prims().filter(|(_, prim)| prim.has(names::ROBOT_API)).map(|(id, _)| id) {
+            let mut stack = if known.insert(robot) { vec![named(robot)] } else { Vec::new() };
+            while let Some(rest) = stack.last_mut() {
+                match rest.pop_front() {
+                    None => {
+                        stack.pop();
+                    }
+                    Some(id) if scene.stage[id].has(names::ROBOT_API) && known.insert(id) => stack.push(named(id)),
+                    Some(id) => {
+                        let place = places.len();
+                        places.entry(id).or_insert(place);
+                    }
+                }
+            }
+        }
+    }
+    places
+}
+
+/// Indices with those that have a place in the order of these; the others stay where they are.
+pub(super) fn arranged(indices: impl Iterator<Item = usize>, place: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
+    let mut all: Vec<usize> = indices.collect();
+    let slots: Vec<usize> = (0..all.len()).filter(|&slot| place(all[slot]).is_some()).collect();
+    let mut listed: Vec<usize> = slots.iter().map(|&slot| all[slot]).collect();
+    listed.sort_by_key(|&index| place(index));
+    for (slot, index) in slots.into_iter().zip(listed) {
+        all[slot] = index;
+    }
+    all
+}
+
+/// The prims that hold what the lists of the robots in `root` name, and of the robots that these name: besides `root`, robots elsewhere in
+/// the stage.
+pub(super) fn roots(scene: &Scene<'_>, root: PrimId) -> Vec<PrimId> {
+    let stage = scene.stage;
+    let (mut roots, mut next) = (vec![root], 0);
+    while let Some(&root) = roots.get(next) {
+        next += 1;
+        let robots = stage.subtree(root).filter(|id| scene.is_part[id.0] && stage[*id].has(names::ROBOT_API));
+        let named = robots.flat_map(|robot| [names::ROBOT_LINKS, names::ROBOT_JOINTS].map(|list| stage[robot].targets(list)));
+        for id in named.flatten().filter_map(|path| stage.at(path)).collect::<Vec<_>>() {
+            let is_within = |root: &PrimId| id == *root || stage.ancestors(id).any(|above| above == *root);
+            if scene.is_part[id.0] && stage[id].has(names::ROBOT_API) && !roots.iter().any(is_within) {
+                roots.push(id);
+            }
+        }
+    }
+    roots
+}
+
+/// Reads the named poses: those that the robot's prim lists in its order, then others. One that the robot has already, in other words of
+/// the asset, has the positions that are given here.
 /// `links` and `joints`: the prims of the robot's links and joints.
 pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, (links, joints): (&[Option<PrimId>], &[Option<PrimId>])) {
     let stage = scene.stage;
     let mut seen = HashSet::new();
     let listed = stage.default_prim.into_iter().flat_map(|root| stage[root].targets(names::ROBOT_POSES));
-    let listed = listed.filter_map(|path| stage.at(path));
+    let listed = listed.filter_map(|path| stage.at(path)).filter(|id| scene.is_part[id.0]);
     let poses: Vec<PrimId> = listed.chain(scene.prims().map(|(id, _)| id)).filter(|id| seen.insert(*id)).collect();
     let poses: Vec<PrimId> = poses.into_iter().filter(|id| stage[*id].type_name == names::NAMED_POSE).collect();
     if poses.is_empty() {
@@ -27,8 +92,7 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, (links, joints): (&[Opt
         prims.iter().enumerate().filter_map(|(index, prim)| Some(((*prim)?, index))).collect()
     };
     let (link_of, joint_of) = (ids(links), ids(joints));
-    let mut known: HashSet<(String, Option<String>)> =
-        robot.named_poses.iter().map(|pose| (pose.name.clone(), pose.group.clone())).collect();
+    let mut met: HashSet<(String, Option<String>)> = HashSet::new();
     for id in poses {
         let prim = &stage[id];
         let link = |name: &str| {
@@ -38,18 +102,31 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, (links, joints): (&[Opt
         let name = super::display_name(scene, id).unwrap_or_else(|| prim.name().to_owned());
         let positions = positions(scene, id, robot, &joint_of);
         let group = group(prim);
-        if positions.is_empty() || !known.insert((name.clone(), group.clone())) {
+        if positions.is_empty() || !met.insert((name.clone(), group.clone())) {
             continue;
         }
         let chain = link(names::POSE_START).zip(link(names::POSE_END));
-        robot.named_poses.push(NamedPose { name, group, chain, positions, place: scene.place(id, None) });
+        let pose = NamedPose { name, group, chain, positions, place: scene.place(id, None) };
+        match robot.named_poses.iter_mut().find(|known| (&known.name, &known.group) == (&pose.name, &pose.group)) {
+            None => robot.named_poses.push(pose),
+            // The same in double precision.
+            Some(known) if is_same(known, &pose) => (known.chain, known.place) = (pose.chain, pose.place),
+            Some(known) => *known = pose,
+        }
     }
+}
+
+/// Whether two poses set the same joints to the same positions.
+fn is_same(a: &NamedPose, b: &NamedPose) -> bool {
+    let is_near = |(a, b): (&f64, &f64)| (a - b).abs() <= SAME * a.abs().max(1.0);
+    a.positions.len() == b.positions.len()
+        && a.positions.iter().zip(&b.positions).all(|((a, at), (b, to))| a == b && at.iter().zip(to).all(is_near))
 }
 
 /// The group that this program's own poses name.
 fn group(prim: &Prim) -> Option<String> {
     match prim.metadata.get("customData")? {
-        Value::Dictionary(data) => data.get("group").and_then(text).map(str::to_owned),
+        Value::Dictionary(data) => data.get("group").and_then(text).filter(|group| !group.is_empty()).map(str::to_owned),
         _ => None,
     }
 }

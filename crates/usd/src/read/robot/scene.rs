@@ -17,7 +17,8 @@ pub(super) struct Scene<'a> {
     pub stage: &'a Stage,
     /// By prim: from its own coordinates, in the stage's units, to the world's in metres with z up. For column vectors.
     pub placed: Vec<Matrix4<f64>>,
-    /// By prim: whether it is part of the robot: present, as all above it, and in the default prim if that holds the robot.
+    /// By prim: whether it is part of the robot: present, as all above it, and in the default prim, or in a robot that
+    /// its lists name, if that holds the robot.
     pub is_part: Vec<bool>,
     /// Metres in a unit of length.
     pub metre: f64,
@@ -51,10 +52,10 @@ impl<'a> Scene<'a> {
         self.stage.iter().filter(|(id, _)| self.is_part[id.0])
     }
 
-    /// Leaves only what is in the default prim.
-    pub fn keep_below(&mut self, root: PrimId) {
+    /// Leaves only what is in these prims.
+    pub fn keep_below(&mut self, roots: &[PrimId]) {
         let mut is_below = vec![false; self.is_part.len()];
-        self.stage.subtree(root).for_each(|id| is_below[id.0] = true);
+        roots.iter().flat_map(|root| self.stage.subtree(*root)).for_each(|id| is_below[id.0] = true);
         self.is_part.iter_mut().zip(is_below).for_each(|(part, below)| *part &= below);
     }
 

@@ -1,0 +1,179 @@
+//! Poses as JSON, in the form that Isaac Sim's Robot Poser exports and imports: `{"_meta": {"units": …}, "poses": {NAME: {…}}}`, joints by
+//! the paths of their prims, positions in radians (or degrees) and metres.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Number, Value as Json, json};
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_robot::{JointId, JointKind, NamedPose};
+
+use super::{PoseError, Poses};
+use crate::codes;
+
+/// What angles are in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Units {
+    /// Radians.
+    #[default]
+    Radians,
+    /// Degrees.
+    Degrees,
+}
+
+/// All poses of an asset, as JSON. Each has `joints` (position of each joint by the path of its prim), `joint_fixed`, `start_link`,
+/// `end_link`, `target_position` and `target_orientation` (of the end in the robot's prim, the stage's units; w, x, y, z), `valid`, and the
+/// `group` that it is about, if it is one. Where a name recurs in several groups, a later one is called `GROUP/NAME`.
+pub fn export(poses: &Poses<'_>, units: Units) -> Json {
+    let mut all = Map::new();
+    for pose in &poses.robot.named_poses {
+        let stored = poses.stored(pose);
+        let Some(chain) = poses.chain(pose) else { continue };
+        let path = |joint: &JointId| Some(poses.stage[poses.joints[joint.0]?].path.clone());
+        let (mut joints, mut fixed) = (Map::new(), Map::new());
+        for (joint, value) in &chain.joints {
+            let Some(path) = path(joint) else { continue };
+            let is_slide = poses.robot.joints[joint.0].kind == JointKind::Prismatic;
+            let value = if units == Units::Degrees && !is_slide { value.to_degrees() } else { *value };
+            // A number that JSON can't hold is none of a pose.
+            joints.insert(path.clone(), Number::from_f64(value).map_or(Json::Null, Json::Number));
+            fixed.insert(path, Json::Bool(stored.fixed.contains(joint)));
+        }
+        let end = poses.end_at(pose, chain.end);
+        let q = end.rotation.quaternion();
+        let mut entry = json!({
+            "joints": joints,
+            "joint_fixed": fixed,
+            "start_link": stored.start,
+            "end_link": stored.end,
+            "target_position": [end.translation.x, end.translation.y, end.translation.z],
+            "target_orientation": [q.w, q.i, q.j, q.k],
+            "valid": stored.is_valid,
+        });
+        if let (Some(group), Some(entry)) = (&pose.group, entry.as_object_mut()) {
+            entry.insert("group".to_owned(), json!(group));
+            entry.insert("name".to_owned(), json!(pose.name));
+        }
+        let mut name = pose.name.clone();
+        if all.contains_key(&name) {
+            name = format!("{}/{}", pose.group.as_deref().unwrap_or_default(), pose.name);
+        }
+        all.insert(name, entry);
+    }
+    let note = match units {
+        Units::Radians => "angles in radians, lengths in metres",
+        Units::Degrees => "angles in degrees, lengths in metres",
+    };
+    json!({ "_meta": { "units": units, "note": note }, "poses": all })
+}
+
+/// A file of poses. An older form has the poses right at the top, in radians.
+#[derive(Deserialize)]
+struct File {
+    #[serde(rename = "_meta", default)]
+    meta: Option<Meta>,
+    poses: Option<Map<String, Json>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Meta {
+    #[serde(default)]
+    units: Units,
+}
+
+/// A pose of a file; what else it says follows from the robot.
+#[derive(Deserialize)]
+struct Entry {
+    joints: Map<String, Json>,
+    #[serde(default)]
+    joint_fixed: Option<Map<String, Json>>,
+    #[serde(default)]
+    start_link: Option<String>,
+    #[serde(default)]
+    end_link: Option<String>,
+    #[serde(default)]
+    group: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+}
+
+/// Reads poses of a robot from JSON: each with the joints that inverse kinematics leaves alone. Joints and links are named by the paths of
+/// their prims or by their own names. A pose that names what the robot does not have is left out and told. `file`: where the text is from.
+///
+/// # Errors
+/// If the text is not of the form that [`export`] writes.
+pub fn import(
+    poses: &Poses<'_>,
+    text: &str,
+    file: &Path,
+) -> Result<(Vec<(NamedPose, Vec<JointId>)>, Vec<Diagnostic>), Diagnostic> {
+    let place = |element: &str| Place { element: element.to_owned(), ..Place::file(file) };
+    let help = "give a file in the form that `urdf_usd pose export` writes";
+    let bad = |error: &serde_json::Error, place: Place| {
+        #[expect(clippy::cast_possible_truncation, reason = "no file has so many lines")]
+        let place = Place { line: error.line() as u32, column: error.column() as u32, ..place };
+        Diagnostic::new(&codes::BAD_JSON, place, format!("it is no file of poses: {error}")).help(help)
+    };
+    let whole: File = serde_json::from_str(text).map_err(|error| bad(&error, place("")))?;
+    let units = whole.meta.unwrap_or_default().units;
+    let all = match whole.poses {
+        Some(poses) => poses,
+        None => serde_json::from_str(text).map_err(|error| bad(&error, place("")))?,
+    };
+    let (mut read, mut told) = (Vec::new(), Vec::new());
+    for (key, entry) in all {
+        let entry: Entry = match serde_json::from_value(entry) {
+            Ok(entry) => entry,
+            Err(error) => {
+                let message = format!("the pose {key:?} is none: {error}");
+                told.push(Diagnostic::new(&codes::BAD_JSON, place(&format!("pose {key:?}")), message).help(help));
+                continue;
+            }
+        };
+        match one(poses, &key, &entry, units) {
+            Ok((pose, fixed)) => read.push((NamedPose { place: place(&format!("pose {key:?}")), ..pose }, fixed)),
+            Err(PoseError::Wrong(found)) => {
+                let message = format!("the pose {key:?} is left out: {}", found.message);
+                told.push(Diagnostic { place: place(&format!("pose {key:?}")), message, ..*found });
+            }
+            Err(error) => {
+                let found = Diagnostic::new(&codes::BAD_JSON, place(&format!("pose {key:?}")), error.to_string());
+                told.push(found.help(help));
+            }
+        }
+    }
+    Ok((read, told))
+}
+
+fn one(poses: &Poses<'_>, key: &str, entry: &Entry, units: Units) -> Result<(NamedPose, Vec<JointId>), PoseError> {
+    let is_no = |what: String| poses.wrong(&codes::BAD_JSON, what, "give each joint a finite number".to_owned());
+    let mut positions: Vec<(JointId, Vec<f64>)> = Vec::new();
+    let mut fixed = HashSet::new();
+    for (name, value) in &entry.joints {
+        let joint = poses.joint(name)?;
+        let value = value.as_f64().filter(|value| value.is_finite());
+        let value = value.ok_or_else(|| is_no(format!("the position of {name:?} is no number")))?;
+        let is_angle = poses.robot.joints[joint.0].kind != JointKind::Prismatic;
+        let value = if units == Units::Degrees && is_angle { value.to_radians() } else { value };
+        if positions.iter().any(|(other, _)| *other == joint) {
+            return Err(is_no(format!("the joint {name:?} is there twice")));
+        }
+        if entry.joint_fixed.as_ref().and_then(|fixed| fixed.get(name)) == Some(&Json::Bool(true)) {
+            fixed.insert(joint);
+        }
+        positions.push((joint, vec![value]));
+    }
+    positions.sort_by_key(|(joint, _)| *joint);
+    let link = |name: &Option<String>| match name.as_deref().filter(|name| !name.is_empty()) {
+        Some(name) => poses.link(name).map(Some),
+        None => Ok(None),
+    };
+    let chain = link(&entry.start_link)?.zip(link(&entry.end_link)?);
+    let name = entry.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| key.to_owned());
+    let pose = NamedPose { name, group: entry.group.clone(), chain, positions, place: Place::default() };
+    let mut fixed: Vec<JointId> = fixed.into_iter().collect();
+    fixed.sort();
+    Ok((pose, fixed))
+}

@@ -1,0 +1,254 @@
+//! `urdf_usd isaac`: the Isaac robot schema on assets of anybody's: shown, authored, checked, migrated.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::check::{Counts, is_usd};
+use super::packages::{Packages, in_package};
+use super::{failed, plural, print_diagnostics, print_json, show_diagnostics, wrong};
+use crate::convert;
+use crate::diagnostic::{Diagnostic, Severity, escape_controls};
+use crate::isaac::{self, Edit, Label, LinkTree, Saved, Sites, View};
+use crate::rep158::Stage;
+use crate::resolve::Resolver;
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum Isaac {
+    /// Print the tree of a robot's links, with those of the robots within it
+    ///
+    /// Links are those of the robot's list, and those that joints reach and the list lacks. Exit code 0: printed. 1: the asset can't be
+    /// read, or no robot can be told. 2: the command line was wrong.
+    Tree(Tree),
+    /// Make an asset a robot of the Isaac schema: mark its links, joints and sites, and list them breadth-first from the base
+    ///
+    /// Lists that the asset has are replaced. Nothing is written into its files: what is authored is in the layer isaac.usda, with the
+    /// entry NAME.isaac.usda, which includes that layer and the asset. Exit code 0: written. 1: not written. 2: the command line was
+    /// wrong.
+    Populate(Populate),
+    /// Bring the lists of a robot up to date: what is valid keeps its order, what is not there goes, what is new is appended
+    ///
+    /// Files and exit codes are those of populate.
+    Recalculate(Populate),
+    /// Hold an asset against the Isaac robot schema: its lists, links, joints, sites and named poses, and what is deprecated
+    ///
+    /// Exit code 0: no error, warnings or not. 1: an error, or the asset can't be read. 2: the command line was wrong.
+    Validate(Validate),
+    /// Migrate what is deprecated: IsaacReferencePointAPI, attributes for the place of each axis of a joint, and lists of robots that
+    /// hide those of weaker layers
+    ///
+    /// Files and exit codes are those of populate.
+    Migrate(Migrate),
+}
+
+/// The asset, and where packages are.
+#[derive(Args)]
+struct Asset {
+    /// The entry file of an OpenUSD asset of anybody's (.usda, .usd, .usdc, .usdz), or its folder; also as package://PACKAGE/FILE
+    asset: PathBuf,
+    #[command(flatten)]
+    packages: Packages,
+    /// Print the result as JSON to standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// `isaac tree`.
+#[derive(Args)]
+pub struct Tree {
+    #[command(flatten)]
+    asset: Asset,
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the default prim]
+    #[arg(long, value_name = "PRIM")]
+    robot: Option<String>,
+}
+
+/// `isaac populate` and `isaac recalculate`.
+#[derive(Args)]
+pub struct Populate {
+    #[command(flatten)]
+    asset: Asset,
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the default prim]
+    #[arg(long, value_name = "PRIM")]
+    robot: Option<String>,
+    /// The directory for the asset's own directory NAME, which gets the overlay's files [default: beside the asset]
+    #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Make no sites of the Xforms in links that have nothing in them; sites that the asset has are listed all the same
+    #[arg(long)]
+    no_sites: bool,
+    /// Put sites at the end of the list of links, not after their link
+    #[arg(long)]
+    sites_last: bool,
+}
+
+/// `isaac migrate`.
+#[derive(Args)]
+pub struct Migrate {
+    #[command(flatten)]
+    asset: Asset,
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the default prim]
+    #[arg(long, value_name = "PRIM")]
+    robot: Option<String>,
+    /// The directory for the asset's own directory NAME, which gets the overlay's files [default: beside the asset]
+    #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// `isaac validate`.
+#[derive(Args)]
+pub struct Validate {
+    #[command(flatten)]
+    asset: Asset,
+}
+
+/// Runs one of the commands.
+pub fn run(command: &Isaac) -> ExitCode {
+    let done = match command {
+        Isaac::Tree(arguments) => tree(arguments),
+        Isaac::Populate(arguments) => populate(arguments, isaac::populate),
+        Isaac::Recalculate(arguments) => populate(arguments, isaac::recalculate),
+        Isaac::Validate(arguments) => validate(&arguments.asset),
+        Isaac::Migrate(arguments) => migrate(arguments),
+    };
+    done.unwrap_or_else(|code| code)
+}
+
+/// The entry file of an OpenUSD asset as it is given, and what knows packages; or the exit code after saying what is wrong.
+pub(super) fn entry(asset: &Path, packages: &Packages) -> Result<(PathBuf, std::sync::Arc<Resolver>), ExitCode> {
+    let resolver = packages.resolver().map_err(|message| wrong(&message))?;
+    let entry = in_package(asset, &resolver).and_then(|asset| convert::entry(&asset, &["usda", "usd", "usdc", "usdz"]));
+    let entry = entry.map_err(|message| failed(&message))?;
+    if !is_usd(&entry) {
+        return Err(failed(&format!("{} is no OpenUSD file: give a .usda, .usd, .usdc or .usdz", entry.display())));
+    }
+    Ok((entry, resolver))
+}
+
+fn opened(asset: &Asset) -> Result<Stage, ExitCode> {
+    let (entry, resolver) = entry(&asset.asset, &asset.packages)?;
+    let options = crate::usd::ReadOptions { packages: Some(resolver), ..Default::default() };
+    Stage::open(&entry, &options).map_err(|error| failed(&error.to_string()))
+}
+
+fn tree(arguments: &Tree) -> Result<ExitCode, ExitCode> {
+    #[derive(Serialize)]
+    struct Link<'a> {
+        path: &'a str,
+        parent: Option<&'a str>,
+        joint: Option<&'a str>,
+        depth: usize,
+    }
+    let Tree { asset, robot } = arguments;
+    let stage = opened(asset)?;
+    let view = View::new(&stage);
+    let robot = view.robot(robot.as_deref()).map_err(|error| failed(&error.to_string()))?;
+    let tree = LinkTree::new(&view, robot);
+    if asset.json {
+        let path = |id: isaac::PrimId| stage[id].path.as_str();
+        let links: Vec<Link<'_>> = tree
+            .depth_first()
+            .into_iter()
+            .map(|(depth, node)| Link {
+                path: path(node.prim),
+                parent: node.parent.and_then(|parent| tree.nodes.get(parent)).map(|parent| path(parent.prim)),
+                joint: node.joint.map(path),
+                depth,
+            })
+            .collect();
+        return Ok(print_json(&serde_json::json!({ "robot": path(robot), "links": links })));
+    }
+    // A closed pipe (`| head`) is the reader's choice.
+    let _ = write!(std::io::stdout(), "{}", tree.print(&stage));
+    Ok(ExitCode::SUCCESS)
+}
+
+type Work = fn(&View<'_>, isaac::PrimId, Sites, &mut crate::usd::author::Layer) -> isaac::Populated;
+
+fn populate(arguments: &Populate, work: Work) -> Result<ExitCode, ExitCode> {
+    let Populate { asset, robot, output, no_sites, sites_last } = arguments;
+    let mut edit = edit(asset, Label::Isaac, output.as_deref())?;
+    let view = View::new(&edit.stage);
+    let robot = view.robot(robot.as_deref()).map_err(|error| failed(&error.to_string()))?;
+    let populated = work(&view, robot, Sites { detect: !no_sites, last: *sites_last }, &mut edit.layer);
+    let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
+    print_diagnostics(&populated.diagnostics, None);
+    let links = populated.links.len() - populated.sites.len();
+    let outcome = format!(
+        "{}: {}, {}, {}; {} added to the lists, {} removed",
+        written(&saved),
+        plural(links, "link"),
+        plural(populated.sites.len(), "site"),
+        plural(populated.joints.len(), "joint"),
+        populated.added.len(),
+        populated.removed.len()
+    );
+    let _ = writeln!(std::io::stderr(), "{}", escape_controls(&outcome));
+    if asset.json {
+        return Ok(print_json(&serde_json::json!({ "saved": saved, "lists": populated })));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn migrate(arguments: &Migrate) -> Result<ExitCode, ExitCode> {
+    let Migrate { asset, robot, output } = arguments;
+    let mut edit = edit(asset, Label::Isaac, output.as_deref())?;
+    let view = View::new(&edit.stage);
+    let robot = view.robot(robot.as_deref()).map_err(|error| failed(&error.to_string()))?;
+    let migrated = isaac::migrate(&view, robot, &mut edit.layer);
+    let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
+    print_diagnostics(&migrated.diagnostics, None);
+    let outcome = format!(
+        "{}: migrated {}, {}, {}",
+        written(&saved),
+        plural(migrated.sites.len(), "site"),
+        plural(migrated.joints.len(), "joint"),
+        plural(migrated.lists.len(), "list")
+    );
+    let _ = writeln!(std::io::stderr(), "{}", escape_controls(&outcome));
+    if asset.json {
+        return Ok(print_json(&serde_json::json!({ "saved": saved, "migrated": migrated })));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An asset with its overlay, opened to be changed.
+fn edit(asset: &Asset, label: Label, output: Option<&Path>) -> Result<Edit, ExitCode> {
+    let (entry, resolver) = entry(&asset.asset, &asset.packages)?;
+    Edit::open(&entry, label, output, Some(resolver)).map_err(|error| failed(&error.to_string()))
+}
+
+pub(super) fn written(saved: &Saved) -> String {
+    let done = if saved.changed { "wrote" } else { "nothing to change in" };
+    format!("{done} {}", saved.entry.display())
+}
+
+fn validate(asset: &Asset) -> Result<ExitCode, ExitCode> {
+    #[derive(Serialize)]
+    struct Findings<'a> {
+        asset: &'a Path,
+        diagnostics: &'a [Diagnostic],
+        counts: Counts,
+    }
+    let stage = opened(asset)?;
+    let view = View::new(&stage);
+    let found = isaac::validate(&view);
+    let counts = Counts::of(&found);
+    let printed = if asset.json {
+        print_json(&Findings { asset: &stage.entry, diagnostics: &found, counts })
+    } else {
+        let is_terminal = std::io::stdout().is_terminal();
+        let mut out = std::io::stdout().lock();
+        show_diagnostics(&found, None, &mut out, is_terminal);
+        let entry = stage.entry.to_string_lossy();
+        let (errors, warnings) = (plural(counts.error, "error"), plural(counts.warning, "warning"));
+        // A closed pipe (`| head`) is the reader's choice.
+        let _ = writeln!(out, "{}: {errors}, {warnings}", escape_controls(&entry));
+        ExitCode::SUCCESS
+    };
+    Ok(if found.iter().any(|finding| finding.severity == Severity::Error) { ExitCode::FAILURE } else { printed })
+}

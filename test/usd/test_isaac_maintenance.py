@@ -1,0 +1,427 @@
+"""`urdf_usd isaac`: assets of ours and of another converter get the Isaac robot schema, are checked and migrated. What they should come to
+is worked out here with UsdPhysics, and OpenUSD reads what was written with the schema registered."""
+
+import collections
+import hashlib
+import json
+
+import pytest
+from conftest import run
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+from test_isaac import SCHEMAS, seen_by_openusd_with
+
+LINKS, JOINTS = "isaac:physics:robotLinks", "isaac:physics:robotJoints"
+
+
+def digests(folder):
+    return {p: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.rglob("*") if p.is_file()}
+
+
+def authored(command, asset, output, *options):
+    """Runs a command that writes the overlay; gives its entry and what it says."""
+    done = run("isaac", command, asset, "-o", output, "--json", *options)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    return told["saved"]["entry"], told
+
+
+def applied(prim):
+    return (prim.GetMetadata("apiSchemas") or Sdf.TokenListOp()).GetAppliedItems()
+
+
+#: A prim is there as long as its stage.
+STAGES = []
+
+
+def at(entry, path):
+    # OpenUSD keeps layers as long as a stage has them, whatever the file says by now.
+    STAGES.clear()
+    STAGES.append(Usd.Stage.Open(str(entry)))
+    return STAGES[0].GetPrimAtPath(path)
+
+
+def targets(prim, name):
+    return [str(path) for path in prim.GetRelationship(name).GetTargets()]
+
+
+def is_body(prim):
+    return bool(prim) and prim.HasAPI(UsdPhysics.RigidBodyAPI)
+
+
+def body_at(stage, joint, end):
+    """The body at an end of a joint, as UsdPhysics has it: the prim that is named, or the nearest above."""
+    named = (joint.GetBody0Rel() if end == 0 else joint.GetBody1Rel()).GetTargets()
+    prim = stage.GetPrimAtPath(named[0]) if named else None
+    while prim and not is_body(prim):
+        prim = prim.GetParent()
+    return str(prim.GetPath()) if prim else None
+
+
+class Physics:
+    """Bodies and joints of a robot by UsdPhysics alone."""
+
+    def __init__(self, stage, root=None):
+        self.stage = stage
+        prims = list(Usd.PrimRange(root or stage.GetDefaultPrim()))
+        self.bodies = [str(p.GetPath()) for p in prims if is_body(p)]
+        self.joints = {str(p.GetPath()): UsdPhysics.Joint(p) for p in prims if p.IsA(UsdPhysics.Joint)}
+        self.ends = {path: [body_at(stage, joint, end) for end in (0, 1)] for path, joint in self.joints.items()}
+        self.excluded = {path for path, joint in self.joints.items() if joint.GetExcludeFromArticulationAttr().Get()}
+
+    def distances(self, start):
+        """How many joints are between a body and each other."""
+        near = collections.defaultdict(list)
+        for path, (a, b) in self.ends.items():
+            if a and b and path not in self.excluded:
+                near[a].append(b)
+                near[b].append(a)
+        found, queue = {start: 0}, collections.deque([start])
+        while queue:
+            at = queue.popleft()
+            for other in near[at]:
+                if other not in found:
+                    found[other] = found[at] + 1
+                    queue.append(other)
+        return found
+
+
+def assert_is_populated(entry):
+    """That the robot of an entry has all its links and joints, in an order that begins with the base and goes outwards."""
+    stage = Usd.Stage.Open(str(entry))
+    robot, physics = stage.GetDefaultPrim(), Physics(stage)
+    assert "IsaacRobotAPI" in applied(robot)
+    listed = targets(robot, LINKS)
+    assert len(set(listed)) == len(listed)
+    bodies = [path for path in listed if is_body(stage.GetPrimAtPath(path))]
+    assert sorted(bodies) == sorted(physics.bodies) and bodies
+    assert all("IsaacLinkAPI" in applied(stage.GetPrimAtPath(path)) for path in bodies)
+    base = bodies[0]
+    held = {b or a for path, (a, b) in physics.ends.items() if (a is None) != (b is None) and path not in physics.excluded}
+    moved = {b for path, (a, b) in physics.ends.items() if a and b and path not in physics.excluded}
+    assert base in held or not held and (base not in moved or set(physics.bodies) <= moved)
+    distances = physics.distances(base)
+    order = [distances[body] for body in bodies if body in distances]
+    assert order == sorted(order), "breadth-first"
+    joints = targets(robot, JOINTS)
+    assert sorted(joints) == sorted(physics.joints)
+    assert all("IsaacJointAPI" in applied(stage.GetPrimAtPath(path)) for path in joints)
+    # What holds the base is first; then joints as near to the base as the body that they hang on.
+    reach = [min(distances[end] for end in physics.ends[path] if end in distances) for path in joints if set(physics.ends[path]) & set(distances) and path not in physics.excluded]
+    assert reach == sorted(reach)
+    for path in set(listed) - set(bodies):
+        site = stage.GetPrimAtPath(path)
+        assert "IsaacSiteAPI" in applied(site) and is_body(site.GetParent()) and not site.GetAllChildren()
+        before = listed[: listed.index(path)]
+        assert str(site.GetParent().GetPath()) == [p for p in before if p in bodies][-1], "sites stand after their link"
+    for name in (LINKS, JOINTS):
+        operation = next(s.targetPathList for s in robot.GetRelationship(name).GetPropertyStack() if s.layer.identifier.endswith("isaac.usda") and not s.targetPathList.deletedItems)
+        assert not operation.isExplicit and [str(p) for p in operation.prependedItems] == targets(robot, name)
+    return stage
+
+
+def assert_populates(asset, output):
+    before = digests(asset.parent)
+    missing = run("isaac", "validate", asset, "--json")
+    assert missing.returncode == 1 and [d["code"] for d in json.loads(missing.stdout)["diagnostics"]] == ["isaac-no-robot"]
+    entry, _ = authored("populate", asset, output)
+    assert_is_populated(entry)
+    valid = run("isaac", "validate", entry, "--json")
+    assert valid.returncode == 0, valid.stdout
+    assert {d["code"] for d in json.loads(valid.stdout)["diagnostics"]} <= {"isaac-loop"}
+    # Nothing is left to do.
+    assert not authored("recalculate", entry, output)[1]["saved"]["changed"]
+    assert not authored("migrate", entry, output)[1]["saved"]["changed"]
+    assert digests(asset.parent) == before, "the asset's own files stay as they are"
+    return entry
+
+
+def test_our_assets_are_populated(converted, tmp_path):
+    if not Physics(Usd.Stage.Open(str(converted.entry))).bodies:
+        pytest.skip("a robot without bodies")
+    assert_populates(converted.entry, tmp_path)
+
+
+def test_assets_of_another_converter_are_populated(theirs, tmp_path):
+    _, asset = theirs
+    entry = assert_populates(asset, tmp_path)
+    seen = seen_by_openusd_with([*SCHEMAS], entry)["assets"][str(entry)]
+    assert seen["findings"] == []
+    for name, (listed, has) in seen["counts"].items():
+        assert listed == has, name
+    assert seen["counts"]["IsaacRobotAPI"][0] == 1 and seen["counts"]["IsaacJointAPI"][0] > 0
+
+
+# ---- An asset made by hand ----------------------------------------------------------------------------------------------------------------
+
+ARM = """#usda 1.0
+(
+    defaultPrim = "arm"
+    metersPerUnit = 0.01
+    upAxis = "Y"
+)
+
+def Xform "arm" (
+    prepend apiSchemas = ["PhysicsArticulationRootAPI"]
+)
+{
+    def Xform "tip" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI", "IsaacLinkAPI"]
+    )
+    {
+        def Xform "old_site" (
+            prepend apiSchemas = ["IsaacReferencePointAPI"]
+        )
+        {
+            string isaac:Description = "Tool mount"
+            uniform token isaac:forwardAxis = "Z"
+        }
+
+        def Xform "new_site"
+        {
+        }
+
+        def Xform "holder"
+        {
+            def Cube "box"
+            {
+            }
+        }
+    }
+
+    def Xform "base" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI"]
+    )
+    {
+    }
+
+    def Xform "side" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI"]
+    )
+    {
+    }
+
+    def Xform "gripper" (
+        prepend apiSchemas = ["IsaacRobotAPI"]
+    )
+    {
+        rel isaac:physics:robotLinks = [</arm/gripper/palm>, </arm/gripper/finger>]
+        rel isaac:physics:robotJoints = [</arm/gripper/finger_joint>]
+
+        def Xform "palm" (
+            prepend apiSchemas = ["PhysicsRigidBodyAPI", "IsaacLinkAPI"]
+        )
+        {
+        }
+
+        def Xform "finger" (
+            prepend apiSchemas = ["PhysicsRigidBodyAPI", "IsaacLinkAPI"]
+        )
+        {
+        }
+
+        def PhysicsPrismaticJoint "finger_joint" (
+            prepend apiSchemas = ["IsaacJointAPI"]
+        )
+        {
+            rel physics:body0 = </arm/gripper/palm>
+            rel physics:body1 = </arm/gripper/finger>
+            int isaac:physics:Tr_X:DoFOffset = 0
+        }
+    }
+
+    def PhysicsFixedJoint "mount"
+    {
+        rel physics:body0 = </arm/tip>
+        rel physics:body1 = </arm/gripper/palm>
+    }
+
+    def PhysicsRevoluteJoint "turn"
+    {
+        rel physics:body0 = </arm/base>
+        rel physics:body1 = </arm/tip>
+        int isaac:physics:Rot_X:DofOffset = 0
+    }
+
+    def PhysicsJoint "ball" (
+        prepend apiSchemas = ["IsaacJointAPI", "PhysicsLimitAPI:transX", "PhysicsLimitAPI:rotY"]
+    )
+    {
+        rel physics:body0 = </arm/base>
+        rel physics:body1 = </arm/side>
+        float limit:rotY:physics:high = -1
+        float limit:rotY:physics:low = 1
+        float limit:transX:physics:high = 1
+        float limit:transX:physics:low = -1
+        int isaac:physics:Tr_X:DoFOffset = 1
+        int isaac:physics:Rot_X:DoFOffset = 0
+        int isaac:physics:Rot_Y:DoFOffset = 0
+        int isaac:physics:Tr_Y:DoFOffset = 1
+    }
+
+    def PhysicsFixedJoint "ground"
+    {
+        rel physics:body1 = </arm/base>
+    }
+
+    def PhysicsDistanceJoint "rope"
+    {
+        rel physics:body0 = </arm/side>
+        rel physics:body1 = </arm/tip>
+        bool physics:excludeFromArticulation = 1
+    }
+}
+"""
+
+
+@pytest.fixture
+def arm(tmp_path):
+    folder = tmp_path / "hand made"
+    folder.mkdir()
+    asset = folder / "arm.usda"
+    asset.write_text(ARM)
+    return asset
+
+
+def test_a_robot_with_one_within_it_is_populated(arm, tmp_path):
+    entry, told = authored("populate", arm, tmp_path / "out", "--robot", "/arm")
+    stage = Usd.Stage.Open(entry)
+    robot = stage.GetPrimAtPath("/arm")
+    assert targets(robot, LINKS) == ["/arm/base", "/arm/tip", "/arm/tip/old_site", "/arm/tip/new_site", "/arm/side", "/arm/gripper"]
+    assert targets(robot, JOINTS) == ["/arm/ground", "/arm/turn", "/arm/ball", "/arm/mount", "/arm/gripper", "/arm/rope"]
+    assert told["lists"]["sites"] == ["/arm/tip/old_site", "/arm/tip/new_site"]
+    # Units and axes are those of the asset: a stage has its root layer's.
+    assert (UsdGeom.GetStageMetersPerUnit(stage), UsdGeom.GetStageUpAxis(stage)) == (0.01, "Y")
+    tree = run("isaac", "tree", entry)
+    assert tree.stdout == "base\n  tip\n    palm\n      finger\n  side\n"
+    links = json.loads(run("isaac", "tree", entry, "--json").stdout)["links"]
+    assert [(link["path"], link["parent"], link["joint"]) for link in links][2:4] == [
+        ("/arm/gripper/palm", "/arm/tip", "/arm/mount"),
+        ("/arm/gripper/finger", "/arm/gripper/palm", "/arm/gripper/finger_joint"),
+    ]
+    last, _ = authored("populate", arm, tmp_path / "last", "--robot", "/arm", "--sites-last")
+    assert targets(at(last, "/arm"), LINKS)[-2:] == ["/arm/tip/old_site", "/arm/tip/new_site"]
+    none, _ = authored("populate", arm, tmp_path / "none", "--robot", "/arm", "--no-sites")
+    assert "/arm/tip/new_site" not in targets(at(none, "/arm"), LINKS)
+
+
+def test_what_is_deprecated_is_migrated(arm, tmp_path):
+    entry, told = authored("populate", arm, tmp_path / "out", "--robot", "/arm")
+    found = {d["code"] for d in json.loads(run("isaac", "validate", entry, "--json").stdout)["diagnostics"]}
+    assert found == {"isaac-reference-point", "isaac-dof-offset", "isaac-explicit-list"}
+    _, told = authored("migrate", entry, tmp_path / "out", "--robot", "/arm")
+    stage = Usd.Stage.Open(entry)
+    site = stage.GetPrimAtPath("/arm/tip/old_site")
+    assert applied(site) == ["IsaacSiteAPI"]
+    assert (site.GetAttribute("isaac:Description").Get(), site.GetAttribute("isaac:forwardAxis").Get()) == ("Tool mount", "Z")
+    joint = lambda name: stage.GetPrimAtPath(f"/arm/{name}")
+    # By their numbers, then translations first; the axis that is locked is none.
+    assert list(joint("ball").GetAttribute("isaac:physics:DofOffsetOpOrder").Get()) == ["RotX", "TransX", "TransY"]
+    assert not joint("turn").GetAttribute("isaac:physics:DofOffsetOpOrder"), "one axis needs no order"
+    for prim in stage.Traverse():
+        for attribute in prim.GetAttributes():
+            assert not attribute.GetName().lower().endswith(":dofoffset") or not attribute.HasAuthoredValue(), attribute
+    gripper = stage.GetPrimAtPath("/arm/gripper")
+    (spec, *_) = gripper.GetRelationship(LINKS).GetPropertyStack()
+    assert not spec.targetPathList.isExplicit and targets(gripper, LINKS) == ["/arm/gripper/palm", "/arm/gripper/finger"]
+    assert sorted(told["migrated"]["joints"]) == ["/arm/ball", "/arm/gripper/finger_joint", "/arm/turn"]
+    done = run("isaac", "validate", entry, "--json")
+    assert (done.returncode, json.loads(done.stdout)["diagnostics"]) == (0, [])
+    assert not authored("migrate", entry, tmp_path / "out", "--robot", "/arm")[1]["saved"]["changed"]
+
+
+def test_an_order_that_is_there_is_sorted_by_the_numbers(arm, tmp_path):
+    text = ARM.replace("int isaac:physics:Tr_X:DoFOffset = 1", 'token[] isaac:physics:DofOffsetOpOrder = ["TransZ", "TransY", "TransX", "RotX"]\n        int isaac:physics:Tr_X:DoFOffset = 1')
+    arm.write_text(text)
+    entry, _ = authored("migrate", arm, tmp_path / "out", "--robot", "/arm")
+    order = at(entry, "/arm/ball").GetAttribute("isaac:physics:DofOffsetOpOrder").Get()
+    assert list(order) == ["RotX", "TransX", "TransY", "TransZ"]
+
+
+def test_recalculating_keeps_the_order(arm, tmp_path):
+    lists = """    prepend rel isaac:physics:robotLinks = [</arm/side>, </arm/gone>, </arm/base>, </arm/tip/holder/box>, </arm/gripper/palm>]
+    prepend rel isaac:physics:robotJoints = [</arm/turn>, </arm/base>, </arm/ball>]
+"""
+    text = ARM.replace('["PhysicsArticulationRootAPI"]\n)\n{\n', '["PhysicsArticulationRootAPI", "IsaacRobotAPI"]\n)\n{\n' + lists, 1)
+    arm.write_text(text)
+    bad = run("isaac", "validate", arm, "--json")
+    found = {(d["code"], d["message"].split("<")[-1].split(">")[0] if "<" in d["message"] else None): d for d in json.loads(bad.stdout)["diagnostics"]}
+    assert bad.returncode == 1
+    assert {key for key in found if key[0].startswith("isaac-target")} == {
+        ("isaac-target-missing", "/arm/gone"),
+        ("isaac-target-kind", "/arm/tip/holder/box"),
+        ("isaac-target-kind", "/arm/base"),
+    }
+    line = text.splitlines().index(next(line for line in text.splitlines() if "robotLinks = [</arm/side>" in line)) + 1
+    assert found["isaac-target-missing", "/arm/gone"]["where"]["line"] == line
+    assert {"isaac-first-link", "isaac-link-api", "isaac-joint-api"} <= {code for code, _ in found}
+    entry, told = authored("recalculate", arm, tmp_path / "out", "--robot", "/arm")
+    robot = at(entry, "/arm")
+    # The links of the gripper are named one by one, so the gripper itself is not.
+    assert targets(robot, LINKS) == ["/arm/side", "/arm/base", "/arm/gripper/palm", "/arm/tip", "/arm/tip/old_site", "/arm/tip/new_site"]
+    assert targets(robot, JOINTS) == ["/arm/turn", "/arm/ball", "/arm/ground", "/arm/mount", "/arm/gripper", "/arm/rope"]
+    assert sorted(told["lists"]["removed"]) == ["/arm/base", "/arm/gone", "/arm/tip/holder/box"]
+    assert run("isaac", "validate", entry, "--json").returncode == 0, "this program reads it as OpenUSD does"
+    assert not authored("recalculate", entry, tmp_path / "out", "--robot", "/arm")[1]["saved"]["changed"]
+
+
+BROKEN = [
+    ("isaac-token", 'token isaac:robotType = "Robot"'),
+    ("isaac-token", 'token isaac:license = "WTFPL"'),
+    ("isaac-target-missing", "prepend rel isaac:robot:namedPoses = </arm/Named_Poses/home>"),
+    ("isaac-target-kind", "prepend rel isaac:robot:namedPoses = </arm/tip>"),
+    ("isaac-pose-unlisted", 'def IsaacNamedPose "home"\n{\nrel isaac:robot:pose:startLink = </arm/base>\nrel isaac:robot:pose:endLink = </arm/tip>\n}'),
+    ("isaac-pose", 'def IsaacNamedPose "home"\n{\nrel isaac:robot:pose:joints = </arm/turn>\nfloat[] isaac:robot:pose:jointValues = [1, 2]\n}'),
+    ("isaac-pose", 'def IsaacNamedPose "home"\n{\nrel isaac:robot:pose:joints = </arm/tip>\nfloat[] isaac:robot:pose:jointValues = [1]\n}'),
+    ("isaac-loop", 'def PhysicsFixedJoint "loop"\n{\nrel physics:body0 = </arm/side>\nrel physics:body1 = </arm/tip>\n}'),
+    ("isaac-dof-order", 'def PhysicsJoint "more"\n{\ntoken[] isaac:physics:DofOffsetOpOrder = ["TransX", "TransX"]\n}'),
+    ("isaac-dof-order", 'def PhysicsJoint "more"\n{\ntoken[] isaac:physics:DofOffsetOpOrder = ["X"]\n}'),
+    ("isaac-list-empty", ""),
+    ("isaac-explicit-list", "rel isaac:physics:robotLinks = </arm/base>"),
+    ("isaac-unlisted", "rel isaac:physics:robotLinks = </arm/base>"),
+    ("isaac-robots-in-circle", "rel isaac:physics:robotLinks = [</arm/base>, </arm>]"),
+]
+
+
+@pytest.mark.parametrize(("code", "words"), BROKEN)
+def test_what_is_wrong_is_told_with_its_place(arm, code, words):
+    text = ARM.replace('["PhysicsArticulationRootAPI"]\n)\n{\n', '["PhysicsArticulationRootAPI", "IsaacRobotAPI"]\n)\n{\n' + words + "\n", 1)
+    arm.write_text(text)
+    assert Usd.Stage.Open(str(arm))
+    found = [d for d in json.loads(run("isaac", "validate", arm, "--json").stdout)["diagnostics"] if d["code"] == code]
+    assert found and all(d["where"]["file"].endswith("arm.usda") and d["where"]["line"] > 0 and d["help"] for d in found), found
+
+
+def test_robots_elsewhere_in_the_stage_are_read(arm, tmp_path):
+    """A robot that a list names is part of the robot, wherever it stands."""
+    gripper = ARM[ARM.index('    def Xform "gripper"') : ARM.index('    def PhysicsFixedJoint "mount"')]
+    text = ARM.replace(gripper, "").rstrip() + "\n\n" + gripper
+    text = text.replace("/arm/gripper", "/gripper")
+    lists = "prepend rel isaac:physics:robotLinks = [</arm/base>, </arm/tip>, </gripper>, </arm/side>]\n"
+    arm.write_text(text.replace('["PhysicsArticulationRootAPI"]\n)\n{\n', '["PhysicsArticulationRootAPI", "IsaacRobotAPI"]\n)\n{\n' + lists, 1))
+    summary = json.loads(run("inspect", arm, "--json").stdout)
+    assert {link["frame"] for link in summary["links"]} >= {"base", "tip", "side", "palm", "finger"}
+    assert run("isaac", "tree", arm).stdout == "base\n  tip\n    palm\n      finger\n  side\n"
+
+
+def test_links_and_joints_come_in_the_order_of_the_lists(arm, tmp_path):
+    lists = "prepend rel isaac:physics:robotLinks = [</arm/side>, </arm/base>, </arm/tip>]\nprepend rel isaac:physics:robotJoints = [</arm/turn>, </arm/ball>]\n"
+    named = ARM.replace('def PhysicsRevoluteJoint "turn"\n    {', 'def PhysicsRevoluteJoint "turn"\n    {\n        string isaac:nameOverride = "turning"')
+    arm.write_text(named.replace('["PhysicsArticulationRootAPI"]\n)\n{\n', '["PhysicsArticulationRootAPI", "IsaacRobotAPI"]\n)\n{\n' + lists, 1))
+    done = run("convert", arm, "-o", tmp_path / "out", "--formats", "gltf", "--json")
+    assert done.returncode == 0, done.stderr
+    (file,) = (tmp_path / "out").rglob("*.gltf")
+    (model,) = json.loads(file.read_text())["extensions"]["EXT_robot_kinematics"]["models"]
+    names = [joint["name"] for joint in model["joints"]]
+    assert names.index("turning") < names.index("ball")
+
+
+def test_nothing_is_written_over(arm, tmp_path):
+    (arm.parent / "isaac.usda").write_text("#usda 1.0\n")
+    done = run("isaac", "populate", arm)
+    assert done.returncode == 1 and "isaac.usda is there" in done.stderr
+    assert (arm.parent / "isaac.usda").read_text() == "#usda 1.0\n" and not (arm.parent / "arm.isaac.usda").exists()
+    assert run("isaac", "populate", arm, "--robot", "/none", "-o", tmp_path / "o").returncode == 1 and not (tmp_path / "o").exists()
+    authored("populate", arm, tmp_path / "out")
+    (tmp_path / "arm.usda").write_text(ARM)
+    taken = run("isaac", "populate", tmp_path / "arm.usda", "-o", tmp_path / "out")
+    assert taken.returncode == 1 and "is no overlay of" in taken.stderr, "an overlay of another asset stays"
