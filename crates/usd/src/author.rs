@@ -505,6 +505,11 @@ impl Prim<'_> {
         self.metadata(FieldKey::Instanceable.as_str(), Value::Bool(instanceable))
     }
 
+    /// Whether the prim and all below it is there.
+    pub fn active(&mut self, active: bool) -> &mut Self {
+        self.metadata(FieldKey::Active.as_str(), Value::Bool(active))
+    }
+
     /// The name people see.
     pub fn display_name(&mut self, name: &str) -> &mut Self {
         self.metadata(FieldKey::DisplayName.as_str(), string(name))
