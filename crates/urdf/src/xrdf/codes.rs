@@ -41,6 +41,8 @@ codes! {
         "Goes on.";
     SEVERAL_GEOMETRIES Warning "xrdf-several-geometries": "An XRDF has several geometry groups, of which programs for version 1.0 use one.",
         "Goes on with all of them.";
+    NO_SPHERE Info "xrdf-no-sphere": "A sphere has no radius above zero, with the larger of the buffer distances of its frame. Each frame is reported once.",
+        "Goes on with it; it is held off nothing.";
     TOO_MANY_SPHERES Error "xrdf-too-many-spheres": "An XRDF has more than ten thousand spheres, those that groups have of others included, or its groups clone others more than ten thousand times.",
         "Goes on with those up to there.";
     SELF_COLLISION Warning "xrdf-self-collision": "At the default joint positions spheres of two frames touch that are to be held off each other.",

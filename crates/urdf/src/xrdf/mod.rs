@@ -334,7 +334,9 @@ fn collisions(findings: &mut Findings, fields: &Fields<'_>, known: &mut Known<'_
         planning.ignored =
             optional(&fields, "ignore").map(|ignore| ignored(findings, ignore, known, &groups)).unwrap_or_default();
     }
-    Planning { groups: groups.list, collision: collision.map(|(_, collision)| collision), ..planning }
+    let collision = collision.map(|(_, collision)| collision);
+    groups.report_none(findings, known.robot(), [collision.as_ref(), planning.self_collision.as_ref()]);
+    Planning { groups: groups.list, collision, ..planning }
 }
 
 /// What collision sections have in common, and where the geometry group is named. None, reported, if there is no such group.

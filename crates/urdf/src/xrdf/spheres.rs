@@ -7,7 +7,7 @@ use nalgebra::Point3;
 use super::reader::{Findings, Known, below, entry};
 use super::{Version, codes};
 use crate::xml::short;
-use urdf_usd_robot::{LinkId, Sphere, SphereGroup};
+use urdf_usd_robot::{LinkId, PlanningCollision, Robot, Sphere, SphereGroup};
 use urdf_usd_yaml::{Key, Mark, Yaml};
 
 /// The most spheres of all groups together: real robots have some hundred, and each may be held against all others.
@@ -22,6 +22,8 @@ pub(super) struct Groups {
     pub list: Vec<SphereGroup>,
     /// The links that have spheres in any of them.
     pub links: HashSet<LinkId>,
+    /// Of each link its smallest sphere: where that stands, and its radius. In the order of the text.
+    smallest: Vec<(LinkId, Mark, f64)>,
 }
 
 /// A group as it stands in the text.
@@ -37,7 +39,7 @@ struct Group<'a> {
 pub(super) fn read(findings: &mut Findings, section: &Yaml, known: &mut Known<'_>, version: Version) -> Groups {
     let entries = findings.entries(section, "geometry");
     let number: HashMap<&str, usize> = entries.iter().enumerate().map(|(index, (key, _))| (key.text.as_str(), index)).collect();
-    let mut count = 0;
+    let (mut count, mut smallest) = (0, Vec::new());
     let mut groups: Vec<Group<'_>> = Vec::new();
     for (index, (key, group)) in entries.iter().enumerate() {
         let element = below("geometry", &key.text);
@@ -52,12 +54,32 @@ pub(super) fn read(findings: &mut Findings, section: &Yaml, known: &mut Known<'_
             Some(_) => entry(&fields, "spheres").map(|(_, own)| own),
             None => findings.required(&fields, "spheres", group.at, &element),
         };
-        let spheres = own.map(|own| spheres(findings, own, &element, known, &mut count)).unwrap_or_default();
+        let spheres = own.map(|own| spheres(findings, own, &element, known, (&mut count, &mut smallest))).unwrap_or_default();
         let clones = clone.map(|clone| clones(findings, clone, &element, &number, version)).unwrap_or_default();
         groups.push(Group { key, spheres, clones });
     }
     let links = groups.iter().flat_map(|group| &group.spheres).map(|(link, _)| *link).collect();
-    Groups { links, list: with_clones(findings, groups, count) }
+    Groups { links, list: with_clones(findings, groups, count), smallest }
+}
+
+impl Groups {
+    /// Says which spheres are none, with the buffer distances of the two kinds of collisions.
+    pub fn report_none(&self, findings: &mut Findings, robot: &Robot, collisions: [Option<&PlanningCollision>; 2]) {
+        let mut told = HashSet::new();
+        for (link, at, radius) in &self.smallest {
+            let buffer = |collision: &PlanningCollision| {
+                collision.buffers.iter().find(|(of, _)| of == link).map_or(0.0, |(_, buffer)| *buffer)
+            };
+            let largest = collisions.into_iter().flatten().map(buffer).reduce(f64::max).unwrap_or(0.0);
+            if radius + largest <= 0.0 && told.insert(link) {
+                let name = robot.links.get(link.0).map_or_else(String::new, |link| short(&link.name));
+                let message =
+                    format!("a sphere of \"{name}\" has the radius {radius}, and {largest} with it as buffer distance");
+                let help = "give it a radius above zero, or a larger buffer distance";
+                findings.report(&codes::NO_SPHERE, *at, "geometry", message, help);
+            }
+        }
+    }
 }
 
 /// The groups that one has in it, each once; those that there are not are reported.
@@ -130,13 +152,14 @@ fn with_clones(findings: &mut Findings, groups: Vec<Group<'_>>, mut count: usize
     list
 }
 
-/// The spheres of a group that stand in it. A link without any is left out. `count`: how many spheres there are.
+/// The spheres of a group that stand in it. A link without any is left out. `count`: how many spheres there are; `smallest`: as in
+/// [`Groups`].
 fn spheres(
     findings: &mut Findings,
     frames: &Yaml,
     element: &str,
     known: &mut Known<'_>,
-    count: &mut usize,
+    (count, smallest): (&mut usize, &mut Vec<(LinkId, Mark, f64)>),
 ) -> Vec<(LinkId, Vec<Sphere>)> {
     let element = below(element, "spheres");
     let mut list = Vec::new();
@@ -144,6 +167,7 @@ fn spheres(
         let link = known.frame(findings, (key.at, &key.text), &element);
         let element = below(&element, &key.text);
         let mut of_link = Vec::new();
+        let mut least: Option<(Mark, f64)> = None;
         for sphere in findings.items(spheres, &element) {
             let fields = findings.fields(sphere, &element, &["center", "radius"]);
             let center = findings.required(&fields, "center", sphere.at, &element);
@@ -158,8 +182,12 @@ fn spheres(
                 break;
             }
             *count += 1;
+            if least.is_none_or(|(_, least)| radius < least) {
+                least = Some((sphere.at, radius));
+            }
             of_link.push(Sphere { center: Point3::from(center), radius });
         }
+        smallest.extend(link.zip(least).map(|(link, (at, radius))| (link, at, radius)));
         if let Some(link) = link.filter(|_| !of_link.is_empty()) {
             list.push((link, of_link));
         }

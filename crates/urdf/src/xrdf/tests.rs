@@ -154,7 +154,7 @@ fn frames_are_added_in_whatever_order() {
     for text in [text, backwards] {
         let (robot, findings) = applied(&text);
         let codes: Vec<_> = findings.iter().map(|d| (d.code, d.place.line)).collect();
-        let expected = [("xrdf-frames-added", 8)];
+        let expected = [("xrdf-frames-added", 8), ("xrdf-no-sphere", 12)];
         assert_eq!(codes, expected, "{findings:?}");
         assert_eq!((robot.links.len(), robot.joints.len(), robot.tree.order.len()), (10, 9, 10));
         let tip = robot.links.iter().position(|link| link.name == "tip").unwrap();
@@ -247,6 +247,11 @@ fn sections_are_checked() {
             "modifiers:\ntool_frames: ~\ngeometry: {g: {spheres: {base: null, turn_link: }}}\nself_collision:\n  geometry: g\n  ignore:\n  buffer_distance:\n",
             vec![],
         ),
+        // A radius that only a buffer distance makes one, and one that none does.
+        (
+            "geometry: {g: {spheres: {base: [{center: [0, 0, 0], radius: -0.1}, {center: [0, 0, 0], radius: -0.2}], turn_link: [{center: [0, 0, 0], radius: 0}]}}}\ncollision: {geometry: g, buffer_distance: {base: 0.1}}\nself_collision: {geometry: g, buffer_distance: {base: 0.3}}\n",
+            vec![("xrdf-no-sphere", 7, 116)],
+        ),
         ("tool_frames: \"\"\n", vec![("xrdf-wrong-form", 7, 14)]),
         ("geometry: {g: {clone: [g]}}\n", vec![("xrdf-other-version", 7, 16), ("xrdf-circular-clone", 7, 24)]),
         (
@@ -313,7 +318,7 @@ fn sections_are_checked() {
         ),
         (
             "geometry: {g: {spheres: {base: &s [{center: [0, 0, 0], radius: 1}], drone_link: *s}}}\nself_collision: {geometry: g, buffer_distance: {base: -2}}\n",
-            vec![],
+            vec![("xrdf-no-sphere", 7, 36)],
         ),
     ] {
         assert_eq!(findings(&format!("{HEAD}{text}")), expected, "{text}");
@@ -505,7 +510,7 @@ fn what_is_written_is_read_again() {
         let text = super::write(&robot, (7.0, 8.0));
         let mut again = Robot { planning: Planning::default(), named_poses: Vec::new(), ..robot.clone() };
         let found = apply(&text, &mut again);
-        assert!(found.iter().all(|d| d.code == "xrdf-self-collision"), "{found:?}\n{text}");
+        assert!(found.iter().all(|d| ["xrdf-self-collision", "xrdf-no-sphere"].contains(&d.code)), "{found:?}\n{text}");
         let mut expected = robot.planning.clone();
         expected.coordinates[1].acceleration = Some(7.0);
         assert_eq!(again.planning, expected, "{text}");
