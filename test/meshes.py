@@ -21,6 +21,17 @@ import trimesh
 @functools.cache
 def read(path):
     """(points used by triangles that have an area, how many those are, how many triangles there are with those that have none)."""
+    return _used(_parts(path))
+
+
+@functools.cache
+def triangles(path):
+    """The corners of all triangles."""
+    return np.concatenate([points[triangles] for points, triangles in _parts(path) if len(triangles)])
+
+
+def _parts(path):
+    """(points, triangles of indices) of each part."""
     suffix = path.suffix.lower()
     if suffix == ".dae":
         return _dae(path)
@@ -28,8 +39,8 @@ def read(path):
         warnings.simplefilter("ignore")
         loaded = trimesh.load(path, file_type=suffix[1:], process=False, **({} if suffix == ".stl" else {"skip_materials": True}))
     parts = loaded.dump(concatenate=False) if isinstance(loaded, trimesh.Scene) else [loaded]
-    points, least, most = _used((np.asarray(m.vertices), np.asarray(m.faces)) for m in parts)
-    return points @ _Z_UP.T if suffix in (".gltf", ".glb") else points, least, most
+    turn = _Z_UP if suffix in (".gltf", ".glb") else np.eye(3)
+    return [(np.asarray(m.vertices) @ turn.T, np.asarray(m.faces)) for m in parts]
 
 
 #: (x, y, z) with y up becomes (x, -z, y).
@@ -54,17 +65,14 @@ def _dae(path):
         data = re.sub(rb'encoding="[^"]*"', b'encoding="utf-8"', data.decode("utf-16").encode(), count=1)
     document = collada.Collada(io.BytesIO(data), ignore=[common.DaeUnsupportedError, common.DaeBrokenRefError, common.DaeIncompleteError])
 
-    def parts():
-        for geometry in document.scene.objects("geometry"):
-            for primitive in geometry.primitives():
-                if isinstance(primitive, collada.lineset.BoundLineSet):
-                    continue
-                shape = primitive if isinstance(primitive, collada.triangleset.BoundTriangleSet) else primitive.triangleset()
-                if shape.vertex_index is not None:
-                    yield np.asarray(shape.vertex), np.asarray(shape.vertex_index).reshape(-1, 3)
-
-    points, least, most = _used(parts())
-    return points * (document.assetInfo.unitmeter or 1.0), least, most
+    unit = document.assetInfo.unitmeter or 1.0
+    for geometry in document.scene.objects("geometry"):
+        for primitive in geometry.primitives():
+            if isinstance(primitive, collada.lineset.BoundLineSet):
+                continue
+            shape = primitive if isinstance(primitive, collada.triangleset.BoundTriangleSet) else primitive.triangleset()
+            if shape.vertex_index is not None:
+                yield np.asarray(shape.vertex) * unit, np.asarray(shape.vertex_index).reshape(-1, 3)
 
 
 def primitive(kind, attributes):

@@ -321,7 +321,7 @@ TEXT, TEXTS, YES = (str, str), (sequence[str], list), (bool, bool)
 Convert = Service(
     "urdf_usd",
     "Convert",
-    {"urdf": TEXT, "uri": TEXT, "output_dir": TEXT, "formats": TEXTS},
+    {"urdf": TEXT, "uri": TEXT, "output_dir": TEXT, "formats": TEXTS, "xrdf": TEXT},
     {"success": YES, "message": TEXT, "files": TEXTS, "report": TEXT},
 )
 CheckFrames = Service(

@@ -47,7 +47,7 @@ HASHES = {
     "tf2_msgs/msg/TFMessage": "e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087",
     "urdf_usd/msg/Asset": "5b3525babd1fe144cbfc43fef8c15a650e25eb2399059bfbf0d7d9c9fb6b3b4c",
     "urdf_usd/srv/CheckFrames": "4c65ec54f087bd5d220d4fb0e7fb8b615008fab05100150ad48a989aff15317f",
-    "urdf_usd/srv/Convert": "e8abb878cc9dc7eebb415ec9e911fa11a3f709cdbb8e1f4f5e37ec368c177226",
+    "urdf_usd/srv/Convert": "4a196eb2900c804f4690e268ffbd48c428171e83e0b20ca17d24496e6556a9d6",
 }
 
 

@@ -76,7 +76,7 @@ impl Order {
     fn weight(&self) -> usize {
         match self {
             Self::Source(Work { job, .. }) => jobs::text_bytes(job),
-            Self::Call { request, .. } => request.urdf.len(),
+            Self::Call { request, .. } => request.urdf.len() + request.xrdf.len(),
         }
     }
 }

@@ -42,16 +42,17 @@ pub(super) fn job(parameters: &Parameters, source: Source, robot_namespace: &Rob
         // Whoever hears it has to find the meshes.
         (options.formats.urdf, options.urdf.file_uris) = (true, true);
     }
-    Job { source, output_dir: parameters.output_dir.join(folder), options, captured: Vec::new() }
+    Job { source, output_dir: parameters.output_dir.join(folder), options, xrdf: None, captured: Vec::new() }
 }
 
-/// How many bytes the text of a job has.
+/// How many bytes the texts of a job have.
 pub(super) fn text_bytes(job: &Job) -> usize {
-    match &job.source {
+    let source = match &job.source {
         Source::Text { text, .. } => text.len(),
         Source::Bytes { bytes, .. } => bytes.len(),
         Source::File(_) | Source::Xacro { .. } => 0,
-    }
+    };
+    source + job.xrdf.as_ref().map_or(0, |text| text.len())
 }
 
 /// A conversion that was tried.

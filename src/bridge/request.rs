@@ -68,6 +68,15 @@ pub(super) fn job(
     };
     let mut job = jobs::job(parameters, source, robot_namespace, below);
     job.options.formats = formats;
+    match request.xrdf.trim() {
+        "" => {}
+        // A path has one line, an XRDF several.
+        text if text.contains(['\n', '\r']) => job.xrdf = Some(request.xrdf.as_str().into()),
+        uri => {
+            let refused = |error: Diagnostic| Diagnostic { message: format!("the XRDF: {}", error.message), ..error };
+            job.options.xrdf = Some(file(uri, parameters).map_err(refused)?);
+        }
+    }
     Ok(Arc::new(match asked_dir {
         Some(output_dir) => Job { output_dir, ..job },
         None => job,
@@ -246,6 +255,12 @@ mod tests {
             assert_eq!(file.source, Source::File(uri.clone()));
             assert_eq!((file.output_dir.clone(), file.options.formats.usd), (bed.own.join("a/b"), false));
         }
+        let xrdf = |xrdf: &str| ask(&bed, &ConvertRequest { urdf: "<robot/>".into(), xrdf: xrdf.into(), ..Default::default() });
+        let with_text = xrdf("\nformat: xrdf\n").unwrap();
+        assert_eq!((with_text.xrdf.as_deref(), &with_text.options.xrdf), (Some("\nformat: xrdf\n"), &None));
+        let with_file = xrdf(&format!(" file://{} ", uri.display())).unwrap();
+        assert_eq!((&with_file.xrdf, &with_file.options.xrdf), (&None, &Some(uri.clone())));
+        assert_eq!((&text.xrdf, &text.options.xrdf), (&None, &None));
         let text = Source::Text { text: "<robot name='heard'/>".into(), file: None };
         let robot_namespace = RobotNamespace::Named("/r1".into());
         let heard_job = Arc::new(jobs::job(&bed.parameters, text, &robot_namespace, "r1"));
@@ -286,6 +301,15 @@ mod tests {
             (ConvertRequest { uri: above.join("secret.urdf").display().to_string(), ..Default::default() }, "secret.urdf"),
             (ConvertRequest { uri: "package://nope/arm.urdf".into(), ..Default::default() }, "nope"),
             (ConvertRequest { urdf: "a".into(), formats: vec!["stl".into()], ..Default::default() }, "\"stl\""),
+            (ConvertRequest { urdf: "a".into(), xrdf: "package://nope/a.xrdf".into(), ..Default::default() }, "the XRDF: "),
+            (
+                ConvertRequest {
+                    urdf: "a".into(),
+                    xrdf: above.join("secret.urdf").display().to_string(),
+                    ..Default::default()
+                },
+                "secret.urdf",
+            ),
             (dir("/tmp/elsewhere"), "is not below"),
             (dir(".."), "is not below"),
             (dir("a/../../b"), "is not below"),

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 
 use super::packages::Packages;
 use super::{Bar, failed, kept, plural, print_diagnostics, print_json, standard_input, wrong};
-use crate::convert::xrdf::{Limit, Options, Written, check, is_wrong, save, write};
+use crate::convert::xrdf::{Limit, Options, Written, check, save, write};
 use crate::convert::{self, Context, Failure, Job, Source, Tiers};
 use crate::diagnostic::{Severity, escape_controls};
 use crate::spheres::{MOST_SPHERES, Wanted};
@@ -18,7 +18,7 @@ use crate::spheres::{MOST_SPHERES, Wanted};
 pub enum Xrdf {
     /// Hold an XRDF against a robot: whether it follows the specification, and what it names is there
     ///
-    /// Exit code 0: no error, warnings or not. 1: an error, or a file can't be read. 2: the command line was wrong.
+    /// Exit code 0: no error, warnings or not (unless --strict). 1: an error, or a file can't be read. 2: the command line was wrong.
     Check(Check),
     /// Write an XRDF for a robot: spheres that cover its collision geometry, pairs of links that need no check for collision, and what is
     /// known or said of its configuration space, tools and default positions
@@ -54,6 +54,9 @@ pub struct Check {
     robot: Robot,
     /// The XRDF
     xrdf: PathBuf,
+    /// Warnings count as errors
+    #[arg(long)]
+    strict: bool,
 }
 
 /// `xrdf write`.
@@ -153,7 +156,8 @@ fn run_check(arguments: &Check) -> ExitCode {
     if json {
         print_json(&serde_json::json!({ "robot": robot, "diagnostics": found }));
     }
-    if is_wrong(&found) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    let least = if arguments.strict { Severity::Warning } else { Severity::Error };
+    if found.iter().any(|found| found.severity >= least) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 fn run_write(arguments: &Create) -> ExitCode {

@@ -293,6 +293,27 @@ def asset_links(_, revision, assets):
 # ---------------------------------------------------------------------------------------------------------------- service
 
 
+def test_a_call_may_have_an_xrdf(start, peer, assets, arm, tmp_path):
+    """As text, or as the name of a file, which is held to the same roots as the robot's."""
+    start(packages=[f"sample_arm={arm}"], restrict_calls=True)
+    ask = {"uri": "package://sample_arm/urdf/sample_arm.urdf", "formats": ["usd"]}
+    files = lambda answer: {Path(f).name for f in answer.files}  # noqa: E731
+    plain = convert(peer, **ask)
+    assert plain.success and "planning.usda" not in files(plain), plain.message
+    text = (arm / "xrdf" / "sample_arm.xrdf").read_text()
+    planned = [convert(peer, **ask, xrdf=xrdf, output_dir=folder) for folder, xrdf in (("a", text), ("b", "package://sample_arm/xrdf/sample_arm.xrdf"))]
+    assert all(answer.success and "planning.usda" in files(answer) for answer in planned), [answer.message for answer in planned]
+    layers = [(tmp_path / "out" / folder / "sample_arm" / "planning.usda").read_bytes() for folder in "ab"]
+    assert layers[0] == layers[1] and b"shoulder_pan_joint" in layers[0]
+    wrong = convert(peer, **ask, xrdf=text.replace('"elbow_joint": -0.25', '"elbow": -0.25'), output_dir="c")
+    [finding] = [d for d in json.loads(wrong.report)["diagnostics"] if d["code"].startswith("xrdf")]
+    assert (finding["code"], finding["where"]["file"], finding["where"]["line"]) == ("xrdf-unknown-joint", "<xrdf>", 8)
+    (tmp_path / "outside.xrdf").write_text(text)
+    for xrdf in ("package://nope/a.xrdf", str(tmp_path / "outside.xrdf")):
+        refused = convert(peer, **ask, xrdf=xrdf, output_dir="d")
+        assert not refused.success and "the XRDF: " in refused.message, refused.message
+
+
 def test_convert_in_all_its_forms(start, peer, assets, arm, tmp_path):
     start(packages=[f"sample_arm={arm}"], allowed_roots=[str(tmp_path / "robots")], restrict_calls=True)
     empty = convert(peer)

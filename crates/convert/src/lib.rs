@@ -62,6 +62,8 @@ use urdf_usd_store::Store;
 use urdf_usd_time_limit::{Ended, TimeLimit};
 use urdf_usd_usd as usd;
 
+/// What the text of an XRDF that is in no file is called in diagnostics.
+const XRDF_TEXT: &str = "<xrdf>";
 /// The folder of the MJCF's mesh files and images.
 const MJCF_FOLDER: &str = "mjcf";
 
@@ -197,6 +199,8 @@ pub struct Job {
     pub output_dir: PathBuf,
     /// How.
     pub options: Options,
+    /// The text of the robot's XRDF; it counts in place of [`Options::xrdf`].
+    pub xrdf: Option<Arc<str>>,
     /// What the running robot was seen to offer to ROS. It counts more than what the source says or every robot has.
     pub captured: Vec<Captured>,
 }
@@ -204,7 +208,7 @@ pub struct Job {
 impl Job {
     /// The conversion of `source` into a directory below `output_dir`, with everything else as it is by default.
     pub fn new(source: Source, output_dir: impl Into<PathBuf>) -> Self {
-        Self { source, output_dir: output_dir.into(), options: Options::default(), captured: Vec::new() }
+        Self { source, output_dir: output_dir.into(), options: Options::default(), xrdf: None, captured: Vec::new() }
     }
 }
 
@@ -433,7 +437,9 @@ fn supplement(
     if let Some(path) = &job.options.srdf {
         found.extend(load::srdf(robot, path, files)?);
     }
-    if let Some(path) = &job.options.xrdf {
+    if let Some(text) = &job.xrdf {
+        found.extend(urdf_usd_urdf::xrdf::apply(text, Some(Path::new(XRDF_TEXT)), robot, references));
+    } else if let Some(path) = &job.options.xrdf {
         found.extend(load::xrdf(robot, references, path, files)?);
     }
     Ok(found)

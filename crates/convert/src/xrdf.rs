@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Context, Failure, Job, codes, described};
-use urdf_usd_diagnostic::{Code, Diagnostic, Severity, did_you_mean, nearest};
+use urdf_usd_diagnostic::{Code, Diagnostic, did_you_mean, nearest};
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
@@ -552,11 +552,6 @@ fn configuration(robot: &Robot, model: &Model, number: u64) -> Vec<f64> {
 /// The sentence to show.
 pub fn save(written: &Written, path: &Path) -> Result<(), String> {
     std::fs::write(path, &written.text).map_err(|error| format!("cannot write {}: {error}", path.display()))
-}
-
-/// Whether what was found says that an XRDF does not hold.
-pub fn is_wrong(found: &[Diagnostic]) -> bool {
-    found.iter().any(|found| found.severity == Severity::Error)
 }
 
 #[cfg(test)]

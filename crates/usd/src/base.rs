@@ -5,7 +5,8 @@ use super::author::{Attribute, Layer, Relationship, string};
 use super::instances::author_primitive;
 use super::library::{Collider, ColliderForm, DEFAULT_TIER, Look, TIERS, Visual};
 use super::numbers::place;
-use super::{lights, sensors};
+use super::plan::{FIDELITY, HULL, SPHERES, TRIMESH};
+use super::{lights, planning, sensors};
 use urdf_usd_robot::{LinkId, Role};
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
@@ -41,7 +42,7 @@ fn author_link(scene: &Scene<'_>, layer: &mut Layer, link: LinkId) {
     }
     let colliders = &scene.library.colliders[link.0];
     if !colliders.is_empty() {
-        author_colliders(scene, layer, &format!("{}/collision", plan.path), colliders);
+        author_colliders(scene, layer, link, colliders);
     }
 }
 
@@ -81,11 +82,17 @@ fn author_visual(scene: &Scene<'_>, layer: &mut Layer, path: &str, visual: &Visu
     place(&mut prim, &visual.pose, visual.scale.as_ref());
 }
 
-fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, scope: &str, colliders: &[Collider]) {
+/// The colliders of a link, by how near they are to what is meant. Where planners have spheres for the link they are a variant, too, in
+/// which no other collider stands.
+fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, colliders: &[Collider]) {
+    let scope = &format!("{}/collision", scene.plan.links[link.0].path);
     layer.def(scope, "Scope");
+    let variant = |name: &str| format!("{scope}{{{FIDELITY}={name}}}");
     let is_mesh = |collider: &&Collider| matches!(collider.form, ColliderForm::Mesh { .. });
-    if colliders.iter().any(|c| is_mesh(&c)) {
-        layer.over(scope).variant_set("collision_fidelity", "convex_hull");
+    let spheres = planning::colliders(&scene.robot.planning, link);
+    if colliders.iter().any(|c| is_mesh(&c)) || !spheres.is_empty() {
+        layer.over(scope).variant_set(FIDELITY, HULL);
+        [HULL, TRIMESH].iter().for_each(|name| drop(layer.over(&variant(name))));
     }
     for collider in colliders {
         match &collider.form {
@@ -95,13 +102,21 @@ fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, scope: &str, colliders
                 finish_collider(&mut prim, collider, shape_scale.as_ref());
             }
             ColliderForm::Mesh { convex_hull, trimesh } => {
-                for (variant, mesh) in [("convex_hull", convex_hull), ("trimesh", trimesh)] {
-                    let path = format!("{scope}{{collision_fidelity={variant}}}{}", collider.name);
-                    let mut prim = layer.def(&path, "Mesh");
+                for (name, mesh) in [(HULL, convex_hull), (TRIMESH, trimesh)] {
+                    let mut prim = layer.def(&format!("{}{}", variant(name), collider.name), "Mesh");
                     prim.payload("./geometries.usdc", &format!("/Geometries/{}", scene.library.meshes[*mesh].name));
                     finish_collider(&mut prim, collider, collider.scale.as_ref());
                 }
             }
+        }
+    }
+    if !spheres.is_empty() {
+        let variant = variant(SPHERES);
+        for collider in colliders {
+            layer.over(&format!("{variant}{}", collider.name)).active(false);
+        }
+        for (name, sphere) in spheres {
+            planning::author_sphere(&mut layer.def(&format!("{variant}{name}"), ""), sphere);
         }
     }
 }

@@ -8,8 +8,8 @@ use super::author::{Attribute, Layer, Prim, Relationship, token};
 use super::drives::Carried;
 use super::library::ColliderForm;
 use super::numbers::{degrees, joint_axis, quatf, vec3f};
-use super::plan::JointPlan;
-use super::{Scene, codes, drives};
+use super::plan::{FIDELITY, JointPlan, SPHERES};
+use super::{Scene, codes, drives, planning};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::{Contact, JointId, JointKind, Link, LinkId, Mass, Pose, Role, names, principal_axes};
 
@@ -30,18 +30,19 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             author_body(&mut layer, &plan.path, &mass);
             diagnostics.extend(mass.repaired.then(|| inertia_repaired(&scene.robot.links[plan.content.0], &mass)));
         }
-        for collider in &scene.library.colliders[id.0] {
-            let mut prim = layer.over(&format!("{}/collision/{}", plan.path, collider.name));
+        let scope = format!("{}/collision", plan.path);
+        let colliders = &scene.library.colliders[id.0];
+        for collider in colliders {
+            let mut prim = layer.over(&format!("{scope}/{}", collider.name));
             prim.apply(["PhysicsCollisionAPI"]);
             if matches!(collider.form, ColliderForm::Mesh { .. }) {
                 prim.apply(["PhysicsMeshCollisionAPI"]);
             }
-            prim.apply(["MaterialBindingAPI"])
-                .attribute("physics:approximation", Attribute::token("none").uniform())
-                .relationship(
-                    "material:binding:physics",
-                    Relationship::to([contacts.path(link.contact)]).metadata("bindMaterialAs", token("weakerThanDescendants")),
-                );
+            author_contact(&mut prim, &contacts.path(link.contact));
+        }
+        for (name, _) in planning::colliders(&scene.robot.planning, id).iter().filter(|_| !colliders.is_empty()) {
+            let mut prim = layer.over(&format!("{scope}{{{FIDELITY}={SPHERES}}}{name}"));
+            author_contact(prim.apply(["PhysicsCollisionAPI"]), &contacts.path(link.contact));
         }
         // Joints after the body that they hang on and before the bodies below it, so that the layer reads like the robot.
         for joint in scene.robot.tree.child_joints[id.0].iter().chain(closing.get(&id).into_iter().flatten()).copied() {
@@ -93,6 +94,14 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         author_collision_group(&mut layer, &root);
     }
     layer
+}
+
+/// How a collider collides: as the shape that it is, with the material of contacts at `material`.
+fn author_contact(prim: &mut Prim<'_>, material: &str) {
+    prim.apply(["MaterialBindingAPI"]).attribute("physics:approximation", Attribute::token("none").uniform()).relationship(
+        "material:binding:physics",
+        Relationship::to([material]).metadata("bindMaterialAs", token("weakerThanDescendants")),
+    );
 }
 
 /// What a pair of things that are not checked for collision names one of them by: the body, or each collider of the world, which is no

@@ -14,8 +14,14 @@ use urdf_usd_robot::{JointId, JointKind, LinkId, Pose, Robot, Role, Roles, names
 pub(super) const ROOT_SCOPES: [&str; 5] = ["Materials", "PhysicsMaterials", "CollisionGroups", "Interfaces", NAMED_POSES];
 /// Names of children of a link that links and joints must not take.
 pub(super) const LINK_SCOPES: [&str; 3] = ["visual", "collision", SPHERES];
-/// The scope of a link's spheres.
+/// The scope of a link's spheres, and the variant in which they are its colliders.
 pub(super) const SPHERES: &str = "spheres";
+/// The variant set of colliders (REP-158 §1.3.2).
+pub(super) const FIDELITY: &str = "collision_fidelity";
+/// The variant in which meshes collide as their convex hulls.
+pub(super) const HULL: &str = "convex_hull";
+/// The variant in which they collide as they are.
+pub(super) const TRIMESH: &str = "trimesh";
 
 /// The most links whose prims stand in each other. Real robots have up to 20. What reads an asset goes down all of them for each prim:
 /// OpenUSD's time and stack, and that of others, grow with the depth.

@@ -1,12 +1,12 @@
 //! `planning.usda`: what motion planners need to know of the robot, as attributes `planning:*`, and its spheres as guides; only where
-//! there is any. `docs/output.md` has the attributes in words.
+//! there is any. Which of them are colliders in a variant. `docs/output.md` has the attributes in words.
 
 use super::Scene;
-use super::author::{Attribute, Layer, Relationship};
+use super::author::{Attribute, Layer, Prim, Relationship};
 use super::instances::author_primitive;
 use super::numbers::vec3d;
 use super::plan::SPHERES;
-use urdf_usd_robot::{Geometry, LinkId, PlanningCollision, Pose, Sphere, names};
+use urdf_usd_robot::{Geometry, LinkId, Planning, PlanningCollision, Pose, Sphere, names};
 
 /// The attributes of the two kinds of collisions, without their last part.
 pub(super) const COLLISION: &str = "planning:collision";
@@ -78,22 +78,35 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
                 prim.display_name(&group.name);
             }
             for (index, sphere) in spheres.iter().enumerate() {
-                author(&mut layer, &format!("{holder}/sphere_{index}"), sphere);
+                author_sphere(&mut layer.def(&format!("{holder}/{}", name(index)), ""), sphere);
             }
         }
     }
     Some(layer)
 }
 
-/// A sphere as a guide. One of a negative radius is a point that says its radius.
-fn author(layer: &mut Layer, path: &str, sphere: &Sphere) {
-    let mut prim = layer.def(path, "");
-    author_primitive(&mut prim, &shape(sphere));
+/// Makes a prim that is defined a sphere, as a guide. One of a negative radius is a point that says its radius.
+pub(super) fn author_sphere(prim: &mut Prim<'_>, sphere: &Sphere) {
+    author_primitive(prim, &shape(sphere));
     prim.attribute("purpose", Attribute::token("guide").uniform());
     if sphere.radius < 0.0 {
         prim.attribute("planning:radius", Attribute::double(sphere.radius).uniform().custom());
     }
-    super::numbers::place(&mut prim, &at(sphere), None);
+    super::numbers::place(prim, &at(sphere), None);
+}
+
+/// The spheres of a link that can collide, and their names: those that are held off obstacles, or off other links if none are, or else
+/// of the first group.
+pub(super) fn colliders(planning: &Planning, link: LinkId) -> Vec<(String, &Sphere)> {
+    let group = planning.collision.as_ref().or(planning.self_collision.as_ref()).map_or(0, |collision| collision.group);
+    let of_link = planning.groups.get(group).and_then(|group| group.spheres.iter().find(|(of, _)| *of == link));
+    let spheres = of_link.map_or(&[][..], |(_, spheres)| spheres).iter().enumerate();
+    spheres.filter(|(_, sphere)| sphere.radius > 0.0).map(|(index, sphere)| (name(index), sphere)).collect()
+}
+
+/// What the prim of a sphere is called.
+fn name(index: usize) -> String {
+    format!("sphere_{index}")
 }
 
 /// What a sphere is drawn as.

@@ -1,4 +1,5 @@
 use super::*;
+use urdf_usd_diagnostic::Severity;
 
 /// `base`, on it `arm`, on it `hand` with the empty frame `tool`; `side` hangs on the base, beside the arm, and `far` away from all.
 const URDF: &str = r#"<robot name="r">

@@ -94,6 +94,8 @@ pub struct ConvertRequest {
     pub output_dir: String,
     /// What to write; empty for the node's parameter.
     pub formats: Vec<String>,
+    /// XRDF text, or a path, file:// or package:// URI of one; empty for the node's parameter.
+    pub xrdf: String,
 }
 
 /// The response of `urdf_usd/srv/Convert`.

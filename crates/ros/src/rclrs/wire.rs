@@ -143,7 +143,7 @@ mirror! { urdf_usd::msg:
     }
 }
 mirror! { urdf_usd::srv:
-    ConvertRequest = Convert_Request { urdf, uri, output_dir, formats }
+    ConvertRequest = Convert_Request { urdf, uri, output_dir, formats, xrdf }
     ConvertResponse = Convert_Response { success, message, files, report }
     CheckFramesRequest = CheckFrames_Request { robot, frames }
     CheckFramesResponse = CheckFrames_Response { success, message, all_ok, robot, revision, frames }

@@ -49,10 +49,10 @@ const JAZZY: &[(&str, &str)] = &[
     ("urdf_usd/msg/Asset", "5b3525babd1fe144cbfc43fef8c15a650e25eb2399059bfbf0d7d9c9fb6b3b4c"),
     ("urdf_usd/msg/FrameVerdict", "73a061494e24092e4181d8ddc5d87f2e1e5f5d7861171637c24e467c47f1de95"),
     ("urdf_usd/srv/CheckFrames", "4c65ec54f087bd5d220d4fb0e7fb8b615008fab05100150ad48a989aff15317f"),
-    ("urdf_usd/srv/Convert", "e8abb878cc9dc7eebb415ec9e911fa11a3f709cdbb8e1f4f5e37ec368c177226"),
-    ("urdf_usd/srv/Convert_Request", "88559a0408fc1c792a24dda34ee87fdb7d20c22a35602e76583288a31b77bd0b"),
+    ("urdf_usd/srv/Convert", "4a196eb2900c804f4690e268ffbd48c428171e83e0b20ca17d24496e6556a9d6"),
+    ("urdf_usd/srv/Convert_Request", "8d38aa68243d22bf287fc959b539e0743798588b1a981d1a18b66f4c59735152"),
     ("urdf_usd/srv/Convert_Response", "9386eedee3f6d9502c062fb42f5ce980f902999b754ef97fddf35d8e632e769d"),
-    ("urdf_usd/srv/Convert_Event", "79233b64e94d33726406baaea31fc38d5b067e6b75723b76f1e4e4f813dbac89"),
+    ("urdf_usd/srv/Convert_Event", "5c9421fd73f3a445d50ad9e03c240b7e35c831bdf5c9e54dee04bd2844697cb5"),
 ];
 
 #[test]

@@ -8,7 +8,9 @@ codes! {
     NOT_XRDF Error "xrdf-not-xrdf": "The text does not say that it is an XRDF (`format: xrdf`).",
         "Goes on without the XRDF.";
     VERSION Warning "xrdf-version": "The version of an XRDF (`format_version`) is not known.",
-        "Goes on; it is read as version 1.0 or 2.0, which differ in names only.";
+        "Goes on; it is read as version 1.0 or 2.0, whatever it has.";
+    OTHER_VERSION Warning "xrdf-other-version": "Something in an XRDF is of another version than it says: `world_collision` and `clone` are of 2.0, `collision` of 1.0.",
+        "Goes on; it is read all the same.";
     MISSING Error "xrdf-missing": "Something that every XRDF must have, or every part of this kind, is missing.",
         "Goes on without the part that lacks it.";
     WRONG_FORM Warning "xrdf-wrong-form": "A value is of another form than it should be: a number, a name, a list or a map.",
@@ -31,13 +33,17 @@ codes! {
         "Goes on without the limits that are not those of one joint for sure.";
     UNKNOWN_FRAME Warning "xrdf-unknown-frame": "An XRDF names a frame that is neither a link nor a frame that it adds. Each is reported once.",
         "Goes on without what is said of the frame.";
-    UNKNOWN_GEOMETRY Warning "xrdf-unknown-geometry": "A collision section names a geometry group that the XRDF does not have.",
-        "Goes on.";
+    UNKNOWN_GEOMETRY Warning "xrdf-unknown-geometry": "A collision section, or a geometry group that clones others, names a geometry group that the XRDF does not have.",
+        "Goes on without it.";
+    CIRCULAR_CLONE Error "xrdf-circular-clone": "A geometry group clones itself, by way of others or not.",
+        "Goes on; it has the spheres of each group of the circle once.";
     TWO_GEOMETRIES Warning "xrdf-two-geometries": "Self-collision and collision use different geometry groups, which version 1.0 does not allow.",
         "Goes on.";
     SEVERAL_GEOMETRIES Warning "xrdf-several-geometries": "An XRDF has several geometry groups, of which programs for version 1.0 use one.",
         "Goes on with all of them.";
-    TOO_MANY_SPHERES Error "xrdf-too-many-spheres": "An XRDF has more than ten thousand spheres.",
+    NO_SPHERE Info "xrdf-no-sphere": "A sphere has no radius above zero, with the larger of the buffer distances of its frame. Each frame is reported once.",
+        "Goes on with it; it is held off nothing.";
+    TOO_MANY_SPHERES Error "xrdf-too-many-spheres": "An XRDF has more than ten thousand spheres, those that groups have of others included, or its groups clone others more than ten thousand times.",
         "Goes on with those up to there.";
     SELF_COLLISION Warning "xrdf-self-collision": "At the default joint positions spheres of two frames touch that are to be held off each other.",
         "Goes on.";
@@ -50,7 +56,7 @@ codes! {
     TOO_MANY_FRAMES Error "xrdf-too-many-frames": "An XRDF adds more than a thousand frames.",
         "Goes on with those up to there.";
     BASE_SET Info "xrdf-base-set": "What is not below the frame that an XRDF makes the root (`set_base_frame`) is not part of the asset.",
-        "Goes on. A base that was held to the world by a link named `world` above it is held no more, unless `--base fixed` says so.";
+        "Goes on. A base that fixed joints hold to a link named `world` is held as before. One that moves in the world by a joint above it is free, unless `--base fixed` says otherwise.";
     ABOVE_BASE Warning "xrdf-above-base": "An XRDF makes a frame the root, and yet names a frame or joint that is not below it.",
         "Goes on without what is said of it, which is not part of the asset.";
     BASE_ADDED Warning "xrdf-base-added": "The frame that is to be the root is one that the XRDF adds; only a link of the robot can be.",

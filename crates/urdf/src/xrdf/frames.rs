@@ -15,6 +15,8 @@ use urdf_usd_yaml::{Mark, Yaml};
 const MAX_FRAMES: usize = 1000;
 /// How far a quaternion may be from unit length without a word: figures in files are rounded.
 const UNIT_TOLERANCE: f64 = 1e-3;
+/// The name of the link that stands for the world ([`Robot::world_root`]).
+const WORLD: &str = "world";
 /// How many names a message lists.
 const MAX_NAMES: usize = 5;
 
@@ -192,7 +194,7 @@ impl Modifiers<'_> {
             let Some(&parent) = links.get(frame.parent.1) else { continue };
             let child = LinkId(robot.links.len());
             let place = findings.place(frame.at, "modifiers / add_frame");
-            robot.links.push(link(frame, place.clone()));
+            robot.links.push(empty_link(frame.name.1, place.clone()));
             robot.joints.push(joint(frame, parent, child, place));
             links.insert(frame.name.1.to_owned(), child);
             joints.insert(frame.joint.1.to_owned());
@@ -212,6 +214,15 @@ impl Modifiers<'_> {
     }
 }
 
+/// Holds `base`, the root, to the world: to a link `world`, whose frame is that of the base, by a fixed joint `joint`.
+pub(super) fn hold(robot: &mut Robot, base: Option<LinkId>, joint: &str, place: Place) {
+    let Some(base) = base else { return };
+    let world = LinkId(robot.links.len());
+    robot.links.push(empty_link(WORLD, place.clone()));
+    robot.joints.push(Joint { place, ..Joint::new(joint, JointKind::Fixed, world, base) });
+    robot.tree = Tree::build(robot.links.len(), &mut robot.joints);
+}
+
 /// Says which frames were added.
 pub(super) fn report_added(findings: &mut Findings, at: Mark, added: &[String]) {
     if added.is_empty() {
@@ -224,9 +235,9 @@ pub(super) fn report_added(findings: &mut Findings, at: Mark, added: &[String]) 
     findings.report(&codes::FRAMES_ADDED, at, "modifiers", message, help);
 }
 
-fn link(frame: &Frame<'_>, place: Place) -> Link {
+fn empty_link(name: &str, place: Place) -> Link {
     Link {
-        name: frame.name.1.to_owned(),
+        name: name.to_owned(),
         inertial: None,
         visuals: Vec::new(),
         collisions: Vec::new(),

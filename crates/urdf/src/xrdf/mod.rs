@@ -14,14 +14,16 @@ use std::path::Path;
 
 pub use write::write;
 
-use reader::{Findings, Gone, Known, below, optional};
+use reader::{Findings, Gone, Known, below, entry, optional};
 use spheres::Groups;
 
 use crate::References;
 use crate::xml::short;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::kinematics::{Model, position_count};
-use urdf_usd_robot::{Coordinate, DEFAULT_POSE, JointId, LinkId, NamedPose, Planning, PlanningCollision, Robot, touches};
+use urdf_usd_robot::{
+    Coordinate, DEFAULT_POSE, JointId, JointKind, LinkId, NamedPose, Planning, PlanningCollision, Robot, touches,
+};
 use urdf_usd_yaml::{self as yaml, Key, Mark, Yaml};
 
 /// The longest text that is read, in bytes.
@@ -30,7 +32,18 @@ const MAX_TEXT: usize = 16 << 20;
 const MAX_TOUCHES: usize = 20;
 /// Metres that two spheres may be in each other without a word: figures in files are rounded.
 const TOUCH_TOLERANCE: f64 = 1e-6;
-/// The sections. Version 2.0 calls `collision` `world_collision`.
+/// Which version of the format a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    /// 1.0.
+    First,
+    /// 2.0: `collision` is called `world_collision`, and geometry groups may differ, and may have (`clone`) those of others in them.
+    Second,
+    /// It does not say so.
+    Unknown,
+}
+
+/// The sections of all versions.
 const SECTIONS: &[&str] = &[
     "format",
     "format_version",
@@ -92,7 +105,7 @@ fn document(findings: &mut Findings, text: &str) -> Option<Yaml> {
 
 fn sections(findings: &mut Findings, document: &Yaml, robot: &mut Robot, references: &mut References) {
     let fields = findings.fields(document, "", SECTIONS);
-    let is_first_version = version(findings, &fields, document.at);
+    let version = version(findings, &fields, document.at);
     let gone = optional(&fields, "modifiers").map(|section| modify(findings, section, robot, references));
     let mut known = Known::of(robot, gone.unwrap_or_default());
 
@@ -109,7 +122,7 @@ fn sections(findings: &mut Findings, document: &Yaml, robot: &mut Robot, referen
         let names = findings.names(section, "tool_frames");
         tool_frames = names.into_iter().filter_map(|name| known.frame(findings, name, "tool_frames")).collect();
     }
-    let planning = Planning { coordinates, tool_frames, ..collisions(findings, &fields, &mut known, is_first_version) };
+    let planning = Planning { coordinates, tool_frames, ..collisions(findings, &fields, &mut known, version) };
 
     let bodies = planning.ignored.iter().copied().filter(|(a, b)| !robot.is_frame(*a) && !robot.is_frame(*b));
     let disabled: BTreeSet<_> = bodies.chain(robot.disabled_collisions.iter().copied()).collect();
@@ -134,7 +147,7 @@ fn modify(findings: &mut Findings, section: &Yaml, robot: &mut Robot, references
     let mut gone = Gone::default();
     if let Some((at, base)) = base {
         modifiers.report_left_behind(findings, robot, base, &mut added);
-        let was_held = robot.world_root().is_some();
+        let (had_world, held) = (robot.world_root().is_some(), joint_that_holds(robot, base));
         let names: Vec<String> = robot.links.iter().map(|link| link.name.clone()).collect();
         let removed = robot.keep_below(base);
         references.renumber(&removed.links);
@@ -150,15 +163,30 @@ fn modify(findings: &mut Findings, section: &Yaml, robot: &mut Robot, references
             let base = names.get(base.0).map_or_else(String::new, |base| short(base));
             let (links, joints) = (gone.links.len(), gone.joints.len());
             let message = format!("\"{base}\" is the root; {links} links and {joints} joints that are not below it are gone");
-            let help = match was_held && robot.world_root().is_none() {
-                true => "the link world is gone, so nothing holds the base any more: convert with --base fixed if it is held",
-                false => "nothing need be done",
+            let help = match (&held, had_world) {
+                (Some(_), _) => "nothing need be done: the base is held to the world as before",
+                (None, true) => "the base moved in the world by joints that are gone: convert with --base fixed if it is held",
+                (None, false) => "nothing need be done",
             };
             findings.report(&codes::BASE_SET, at, element, message, help);
+        }
+        if let Some(joint) = held {
+            frames::hold(robot, removed.links.get(base.0).copied().flatten(), &joint, findings.place(at, element));
         }
     }
     frames::report_added(findings, section.at, &added);
     gone
+}
+
+/// The name of the joint above `base` if it and all that are above it are fixed, and hold it to the world.
+fn joint_that_holds(robot: &Robot, base: LinkId) -> Option<String> {
+    let world = robot.world_root()?;
+    let above = |link: LinkId| robot.joints.get(robot.tree.parent_joint.get(link.0).copied().flatten()?.0);
+    let mut link = base;
+    while link != world {
+        link = above(link).filter(|joint| joint.kind == JointKind::Fixed)?.parent;
+    }
+    above(base).map(|joint| joint.name.clone())
 }
 
 /// Says which spheres touch at the default positions that are to be held off each other (section 6).
@@ -177,16 +205,20 @@ fn report_touches(findings: &mut Findings, at: Mark, robot: &Robot) {
     }
 }
 
-/// Checks the version; whether it is the first.
-fn version(findings: &mut Findings, fields: &Fields<'_>, at: Mark) -> bool {
-    let Some(value) = findings.required(fields, "format_version", at, "") else { return false };
+/// The version; one that is missing or not known is reported.
+fn version(findings: &mut Findings, fields: &Fields<'_>, at: Mark) -> Version {
+    let Some(value) = findings.required(fields, "format_version", at, "") else { return Version::Unknown };
     let version = value.text().and_then(|text| text.parse::<f64>().ok());
     let is = |known: f64| version.is_some_and(|version| (version - known).abs() < 1e-9);
-    if !is(1.0) && !is(2.0) {
-        let message = format!("the version \"{}\" of XRDF is not known", short(value.text().unwrap_or_default()));
-        findings.report(&codes::VERSION, value.at, "format_version", message, "write format_version: 1.0");
+    if is(1.0) {
+        return Version::First;
     }
-    is(1.0)
+    if is(2.0) {
+        return Version::Second;
+    }
+    let message = format!("the version \"{}\" of XRDF is not known", short(value.text().unwrap_or_default()));
+    findings.report(&codes::VERSION, value.at, "format_version", message, "write format_version: 1.0");
+    Version::Unknown
 }
 
 /// The default position of every joint that has one position and moves by itself: what is given, or else zero, or the limit that
@@ -263,15 +295,26 @@ fn cspace(findings: &mut Findings, fields: &Fields<'_>, at: Mark, known: &mut Kn
 }
 
 /// Sections 3 to 5.
-fn collisions(findings: &mut Findings, fields: &Fields<'_>, known: &mut Known<'_>, is_first_version: bool) -> Planning {
-    let groups = optional(fields, "geometry")
-        .map(|section| spheres::read(findings, section, known, is_first_version))
-        .unwrap_or_default();
+fn collisions(findings: &mut Findings, fields: &Fields<'_>, known: &mut Known<'_>, version: Version) -> Planning {
+    let groups =
+        optional(fields, "geometry").map(|section| spheres::read(findings, section, known, version)).unwrap_or_default();
+    let (own, other) = match version {
+        Version::Second => ("world_collision", "collision"),
+        Version::First | Version::Unknown => ("collision", "world_collision"),
+    };
     let mut collision = None;
-    for name in ["collision", "world_collision"] {
-        let Some(section) = optional(fields, name) else { continue };
+    if let Some((key, section)) = entry(fields, own).or_else(|| entry(fields, other)) {
+        let name = key.text.as_str();
+        if name == other && version != Version::Unknown {
+            let message = format!("{other} is called {own} in this version of XRDF; it is read as that");
+            findings.report(&codes::OTHER_VERSION, key.at, other, message, format!("write {own}, or another format_version"));
+        }
         let fields = findings.fields(section, name, &["geometry", "buffer_distance"]);
-        collision = collision.or(collision_section(findings, section.at, &fields, name, &groups, known));
+        collision = collision_section(findings, section.at, &fields, name, &groups, known);
+    }
+    if let (Some((first, _)), Some((second, _))) = (entry(fields, own), entry(fields, other)) {
+        let message = format!("{other} is {own}, which is there already, on line {}; it is not read", first.at.line);
+        findings.report(&codes::REPEATED, second.at, other, message, "remove one of them");
     }
     const SELF: &str = "self_collision";
     let mut planning = Planning::default();
@@ -280,7 +323,7 @@ fn collisions(findings: &mut Findings, fields: &Fields<'_>, known: &mut Known<'_
         let own = collision_section(findings, section.at, &fields, SELF, &groups, known);
         let other = collision.as_ref().map(|(_, collision)| collision.group);
         if let Some((at, own)) = &own
-            && is_first_version
+            && version == Version::First
             && other.is_some_and(|other| other != own.group)
         {
             let message = "version 1.0 uses one geometry group for self-collision and collision";
@@ -291,7 +334,9 @@ fn collisions(findings: &mut Findings, fields: &Fields<'_>, known: &mut Known<'_
         planning.ignored =
             optional(&fields, "ignore").map(|ignore| ignored(findings, ignore, known, &groups)).unwrap_or_default();
     }
-    Planning { groups: groups.list, collision: collision.map(|(_, collision)| collision), ..planning }
+    let collision = collision.map(|(_, collision)| collision);
+    groups.report_none(findings, known.robot(), [collision.as_ref(), planning.self_collision.as_ref()]);
+    Planning { groups: groups.list, collision, ..planning }
 }
 
 /// What collision sections have in common, and where the geometry group is named. None, reported, if there is no such group.

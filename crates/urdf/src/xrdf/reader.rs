@@ -59,10 +59,12 @@ impl Findings {
         self.report(&codes::WRONG_FORM, value.at, element, message, format!("write {needed}"));
     }
 
-    /// The entries of a map, each name once.
+    /// The entries of a map, each name once. Where nothing stands the map is empty.
     pub fn entries<'a>(&mut self, value: &'a Yaml, element: &str) -> Vec<&'a (Key, Yaml)> {
         let Content::Map(entries) = &value.content else {
-            self.wrong_form(value, element, "a map");
+            if !is_nothing(value) {
+                self.wrong_form(value, element, "a map");
+            }
             return Vec::new();
         };
         self.distinct(entries.iter(), element, |(key, _)| (key.at, key.text.as_str()))
@@ -118,9 +120,11 @@ impl Findings {
         value
     }
 
+    /// The items of a list. Where nothing stands the list is empty.
     pub fn items<'a>(&mut self, value: &'a Yaml, element: &str) -> &'a [Yaml] {
         match &value.content {
             Content::List(items) => items,
+            _ if is_nothing(value) => &[],
             _ => {
                 self.wrong_form(value, element, "a list");
                 &[]
@@ -176,7 +180,17 @@ impl Findings {
 
 /// The value of `name` among `fields`.
 pub(super) fn optional<'a>(fields: &[&'a (Key, Yaml)], name: &str) -> Option<&'a Yaml> {
-    fields.iter().find(|(key, _)| key.text == name).map(|(_, value)| value)
+    entry(fields, name).map(|(_, value)| value)
+}
+
+/// The entry `name` among `fields`.
+pub(super) fn entry<'a>(fields: &[&'a (Key, Yaml)], name: &str) -> Option<&'a (Key, Yaml)> {
+    fields.iter().copied().find(|(key, _)| key.text == name)
+}
+
+/// Whether nothing stands there (YAML 1.2, §10.3.2), which readers of XRDF take for an empty list or map.
+fn is_nothing(value: &Yaml) -> bool {
+    matches!(&value.content, Content::Scalar { text, quoted: false } if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
 }
 
 /// What a part of an element is called.
@@ -209,11 +223,14 @@ impl<Id: Copy + Eq + Hash> Names<Id> {
         element: &str,
         (code, what): (&'static Code, &str),
     ) -> Option<Id> {
-        let found = self.ids.get(name).copied();
-        if found.is_none() && self.gone.contains(name) {
+        // First: the world and what holds the base to it are gone, too, though the robot has such again.
+        if self.gone.contains(name) {
             let message = format!("\"{}\" is not below the root that set_base_frame sets", short(name));
             findings.report(&codes::ABOVE_BASE, at, element, message, "remove the name, or set another root");
-        } else if found.is_none() && self.unknown.insert(name.to_owned()) {
+            return None;
+        }
+        let found = self.ids.get(name).copied();
+        if found.is_none() && self.unknown.insert(name.to_owned()) {
             let near = self.suggestions.nearest(name, self.ids.keys().map(String::as_str));
             let help = did_you_mean(near.iter().map(|name| short(name)))
                 .unwrap_or_else(|| "correct the name, or give the XRDF of this robot".to_owned());

@@ -154,7 +154,7 @@ fn frames_are_added_in_whatever_order() {
     for text in [text, backwards] {
         let (robot, findings) = applied(&text);
         let codes: Vec<_> = findings.iter().map(|d| (d.code, d.place.line)).collect();
-        let expected = [("xrdf-frames-added", 8)];
+        let expected = [("xrdf-frames-added", 8), ("xrdf-no-sphere", 12)];
         assert_eq!(codes, expected, "{findings:?}");
         assert_eq!((robot.links.len(), robot.joints.len(), robot.tree.order.len()), (10, 9, 10));
         let tip = robot.links.iter().position(|link| link.name == "tip").unwrap();
@@ -237,7 +237,23 @@ fn sections_are_checked() {
         ("extra: 1\n", vec![("xrdf-unknown-key", 7, 1)]),
         ("collision: {}\n", vec![("xrdf-missing", 7, 12)]),
         ("collision: {geometry: h}\n", vec![("xrdf-unknown-geometry", 7, 23)]),
-        ("world_collision: {geometry: h}\n", vec![("xrdf-unknown-geometry", 7, 29)]),
+        ("world_collision: {geometry: h}\n", vec![("xrdf-other-version", 7, 1), ("xrdf-unknown-geometry", 7, 29)]),
+        (
+            "world_collision: {geometry: g}\ncollision: {geometry: g}\ngeometry: {g: {spheres: {}}}\n",
+            vec![("xrdf-repeated", 7, 1)],
+        ),
+        // Where nothing stands the list or map is empty.
+        (
+            "modifiers:\ntool_frames: ~\ngeometry: {g: {spheres: {base: null, turn_link: }}}\nself_collision:\n  geometry: g\n  ignore:\n  buffer_distance:\n",
+            vec![],
+        ),
+        // A radius that only a buffer distance makes one, and one that none does.
+        (
+            "geometry: {g: {spheres: {base: [{center: [0, 0, 0], radius: -0.1}, {center: [0, 0, 0], radius: -0.2}], turn_link: [{center: [0, 0, 0], radius: 0}]}}}\ncollision: {geometry: g, buffer_distance: {base: 0.1}}\nself_collision: {geometry: g, buffer_distance: {base: 0.3}}\n",
+            vec![("xrdf-no-sphere", 7, 116)],
+        ),
+        ("tool_frames: \"\"\n", vec![("xrdf-wrong-form", 7, 14)]),
+        ("geometry: {g: {clone: [g]}}\n", vec![("xrdf-other-version", 7, 16), ("xrdf-circular-clone", 7, 24)]),
         (
             "collision: {geometry: a}\nself_collision: {geometry: b}\ngeometry: {a: {spheres: {}}, b: {spheres: {}}}\n",
             vec![("xrdf-several-geometries", 9, 30), ("xrdf-two-geometries", 8, 28)],
@@ -302,19 +318,95 @@ fn sections_are_checked() {
         ),
         (
             "geometry: {g: {spheres: {base: &s [{center: [0, 0, 0], radius: 1}], drone_link: *s}}}\nself_collision: {geometry: g, buffer_distance: {base: -2}}\n",
-            vec![],
+            vec![("xrdf-no-sphere", 7, 36)],
         ),
     ] {
         assert_eq!(findings(&format!("{HEAD}{text}")), expected, "{text}");
     }
-    let two = "collision: {geometry: a}\nself_collision: {geometry: b}\ngeometry: {a: {spheres: {}}, b: {spheres: {}}}\n";
-    assert_eq!(
-        findings(&format!(
-            "{}{two}",
-            HEAD.replace("1.0", "2.0").replace("collision: {geometry: a}", "world_collision: {geometry: a}")
-        )),
-        []
+    let two = "world_collision: {geometry: a}\nself_collision: {geometry: b}\ngeometry: {a: {spheres: {}}, b: {spheres: {}}}\n";
+    assert_eq!(findings(&format!("{}{two}", HEAD.replace("1.0", "2.0"))), []);
+}
+
+/// Names of links and numbers of spheres.
+fn counts(robot: &Robot, group: &str) -> Vec<(String, usize)> {
+    let group = robot.planning.groups.iter().find(|known| known.name == group).unwrap();
+    let mut counts: Vec<_> =
+        group.spheres.iter().map(|(link, spheres)| (robot.links[link.0].name.clone(), spheres.len())).collect();
+    counts.sort();
+    counts
+}
+
+#[test]
+fn a_group_has_the_spheres_of_those_that_it_clones() {
+    let head = HEAD.replace("1.0", "2.0");
+    let sphere = "{center: [0, 0, 0], radius: 0.1}";
+    let text = format!(
+        "{head}world_collision: {{geometry: all}}\nself_collision: {{geometry: own}}\ngeometry:\n  all: {{clone: [more, own]}}\n  \
+         own: {{spheres: {{base: [{sphere}, {sphere}]}}, clone: }}\n  more: {{spheres: {{base: [{sphere}], drone_link: [{sphere}]}}, clone: [own]}}\n"
     );
+    let (robot, found) = applied(&text);
+    assert_eq!(found, []);
+    let of = |list: &[(&str, usize)]| list.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect::<Vec<_>>();
+    assert_eq!(counts(&robot, "all"), of(&[("base", 3), ("drone_link", 1)]));
+    assert_eq!((counts(&robot, "own"), counts(&robot, "more")), (of(&[("base", 2)]), counts(&robot, "all")));
+    let (one, other) = (robot.planning.collision.unwrap(), robot.planning.self_collision.unwrap());
+    assert_eq!((one.group, other.group), (0, 1));
+
+    for (groups, expected) in [
+        ("a: {clone: [b]}", vec![("xrdf-unknown-geometry", 7, 24)]),
+        ("a: {clone: b}", vec![("xrdf-wrong-form", 7, 23)]),
+        (
+            "a: {clone: [b]}, b: {clone: [c]}, c: {clone: [b]}",
+            vec![("xrdf-circular-clone", 7, 58), ("xrdf-circular-clone", 7, 41)],
+        ),
+        ("a: {}", vec![("xrdf-missing", 7, 15)]),
+    ] {
+        assert_eq!(findings(&format!("{head}geometry: {{{groups}}}\n")), expected, "{groups}");
+    }
+    assert_eq!(
+        findings(&format!("{head}collision: {{geometry: a}}\ngeometry: {{a: {{spheres: {{}}}}}}\n")),
+        [("xrdf-other-version", 7, 1)]
+    );
+
+    // Each has all that are before it: cloned again and again they would be more than any list holds.
+    let nested: String =
+        (1..200).map(|k| format!("  g{k}: {{clone: [{}]}}\n", (0..k).map(|k| format!("g{k}, ")).collect::<String>())).collect();
+    let (robot, found) = applied(&format!("{head}geometry:\n  g0: {{spheres: {{base: [{sphere}]}}}}\n{nested}"));
+    assert!(found.iter().all(|found| found.code == "xrdf-too-many-spheres") && !found.is_empty(), "{:?}", found.first());
+    assert_eq!((counts(&robot, "g100"), robot.planning.groups.len()), (of(&[("base", 1)]), 200));
+}
+
+#[test]
+fn a_base_that_is_held_to_the_world_stays_held() {
+    let robot = |kind: &str| {
+        let joint = |name: &str, kind: &str, parent: &str, child: &str| {
+            format!(
+                "<joint name='{name}' type='{kind}'><parent link='{parent}'/><child link='{child}'/><origin xyz='1 0 0'/>\
+                 <limit lower='-1' upper='1' effort='1' velocity='1'/></joint>"
+            )
+        };
+        let links: String = ["world", "table", "base", "arm"].iter().map(|name| format!("<link name='{name}'/>")).collect();
+        let joints = [("t", "fixed", "world", "table"), ("b", kind, "table", "base"), ("turn", "revolute", "base", "arm")];
+        let joints: String = joints.map(|(name, kind, parent, child)| joint(name, kind, parent, child)).concat();
+        read(&format!("<robot name='r'>{links}{joints}</robot>"), None).robot.unwrap()
+    };
+    let text = HEAD.replace("[turn, roll]", "[turn]").replace("[1, 2.5]", "[1]").replace("[500, 1e3]", "[5]");
+    let text = format!("{text}modifiers: [{{set_base_frame: base}}]\ntool_frames: [world, arm, table]\n");
+    let mut held = robot("fixed");
+    let found: Vec<_> = apply(&text, &mut held).iter().map(|d| (d.code, d.place.line, d.place.column)).collect();
+    // The world is none of its frames all the same.
+    assert_eq!(found, [("xrdf-base-set", 7, 30), ("xrdf-above-base", 8, 15), ("xrdf-above-base", 8, 27)]);
+    let names: Vec<&str> = held.links.iter().map(|link| link.name.as_str()).collect();
+    assert_eq!((names, held.world_root()), (vec!["base", "arm", "world"], Some(LinkId(2))));
+    let [turn, hold] = &held.joints[..] else { panic!("{:?}", held.joints) };
+    assert_eq!((turn.name.as_str(), hold.name.as_str(), hold.kind), ("turn", "b", JointKind::Fixed));
+    assert_eq!((hold.parent, hold.child), (LinkId(2), LinkId(0)));
+    // All poses are in the new base.
+    assert_eq!(kinematics::Model::of(&held).poses(&[])[1].translation.vector, nalgebra::Vector3::x());
+    let mut free = robot("prismatic");
+    let found = apply(&text, &mut free);
+    assert!(found.iter().any(|found| found.code == "xrdf-base-set" && found.help.contains("--base fixed")), "{found:?}");
+    assert_eq!((free.links.len(), free.world_root()), (2, None));
 }
 
 #[test]
@@ -418,7 +510,7 @@ fn what_is_written_is_read_again() {
         let text = super::write(&robot, (7.0, 8.0));
         let mut again = Robot { planning: Planning::default(), named_poses: Vec::new(), ..robot.clone() };
         let found = apply(&text, &mut again);
-        assert!(found.iter().all(|d| d.code == "xrdf-self-collision"), "{found:?}\n{text}");
+        assert!(found.iter().all(|d| ["xrdf-self-collision", "xrdf-no-sphere"].contains(&d.code)), "{found:?}\n{text}");
         let mut expected = robot.planning.clone();
         expected.coordinates[1].acceleration = Some(7.0);
         assert_eq!(again.planning, expected, "{text}");

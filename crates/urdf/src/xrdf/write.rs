@@ -1,5 +1,6 @@
 //! [`Robot`] → XRDF text.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use urdf_usd_robot::kinematics::position_count;
@@ -15,18 +16,15 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
     let link = |id: LinkId| quoted(robot.links.get(id.0).map_or("", |link| &link.name));
     let joint = |id: JointId| quoted(robot.joints.get(id.0).map_or("", |joint| &joint.name));
     // Writing to a text does not fail.
-    if let Some(pose) = robot.default_pose() {
-        text += "\ndefault_joint_positions:\n";
-        for (id, at) in pose.positions.iter().filter(|(_, at)| at.len() == 1) {
-            let _ = writeln!(text, "  {}: {}", joint(*id), numbers(at));
-        }
-        // A joint that is not named is at zero, which is written out: so does a reader understand it.
-        for (index, other) in robot.joints.iter().enumerate() {
-            let has_default = pose.positions.iter().any(|(id, _)| id.0 == index);
-            if !has_default && position_count(other.kind) == 1 && other.mimic.is_none() {
-                let _ = writeln!(text, "  {}: {}", joint(JointId(index)), numbers(&[other.bounds().nearest(0.0) + 0.0]));
-            }
-        }
+    // A joint that no pose names is at zero, or at the limit next to it. Readers that want the section have it so.
+    let pose = robot.default_pose().into_iter().flat_map(|pose| &pose.positions);
+    let given: HashMap<JointId, f64> = pose.filter_map(|(joint, at)| Some((*joint, *at.first()?))).collect();
+    text += "\ndefault_joint_positions:";
+    let moving = robot.joints.iter().enumerate().filter(|(_, joint)| position_count(joint.kind) == 1 && joint.mimic.is_none());
+    let mut positions = moving.map(|(id, other)| (JointId(id), other.bounds().nearest(0.0) + 0.0)).peekable();
+    text += if positions.peek().is_some() { "\n" } else { " {}\n" };
+    for (id, otherwise) in positions {
+        let _ = writeln!(text, "  {}: {}", joint(id), number(given.get(&id).copied().unwrap_or(otherwise)));
     }
     text += "\ncspace:\n  joint_names:";
     text += if planning.coordinates.is_empty() { " []\n" } else { "\n" };
@@ -36,10 +34,8 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
     let acceleration: Vec<f64> = planning.coordinates.iter().map(|c| c.acceleration.unwrap_or(limits.0)).collect();
     let jerk: Vec<f64> = planning.coordinates.iter().map(|c| c.jerk.unwrap_or(limits.1)).collect();
     let _ = writeln!(text, "  acceleration_limits: [{}]\n  jerk_limits: [{}]", numbers(&acceleration), numbers(&jerk));
-    if !planning.tool_frames.is_empty() {
-        let frames: Vec<String> = planning.tool_frames.iter().map(|&frame| link(frame)).collect();
-        let _ = writeln!(text, "\ntool_frames: [{}]", frames.join(", "));
-    }
+    let frames: Vec<String> = planning.tool_frames.iter().map(|&frame| link(frame)).collect();
+    let _ = writeln!(text, "\ntool_frames: [{}]", frames.join(", "));
     let section = |name: &str, collision: &PlanningCollision| {
         let group = planning.groups.get(collision.group).map_or("", |group| &group.name);
         let mut text = format!("\n{name}:\n  geometry: {}\n", quoted(group));
@@ -57,9 +53,7 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
     if let Some(collision) = &planning.self_collision {
         text += &section("self_collision", collision);
         let mut pairs = planning.ignored.iter().peekable();
-        if pairs.peek().is_some() {
-            text += "  ignore:\n";
-        }
+        text += if pairs.peek().is_some() { "  ignore:\n" } else { "  ignore: {}\n" };
         while let Some(&(first, second)) = pairs.next() {
             let mut others = vec![link(second)];
             while let Some(&(_, other)) = pairs.next_if(|(next, _)| *next == first) {
