@@ -1,0 +1,214 @@
+//! The motion of one link as seen from another.
+
+use nalgebra::Vector3;
+use urdf_usd_robot::kinematics::Twist;
+use urdf_usd_robot::{JointId, LinkId};
+
+use crate::mechanism::{Mechanism, Step};
+use crate::{Error, Transform};
+
+/// Which point's motion a Jacobian tells, and in which axes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reference {
+    /// The point of the tip that is at the base's origin, in the base's axes: the spatial Jacobian.
+    #[default]
+    Base,
+    /// The tip's origin, in the base's axes.
+    TipInBase,
+    /// The tip's origin, in the tip's axes: the body Jacobian.
+    Tip,
+}
+
+/// A turn about, or a slide along, the z axis of the frame that `before` leads to.
+#[derive(Clone, Copy, Debug)]
+struct Motion {
+    before: Transform,
+    is_turn: bool,
+    /// The index in the chain's coordinates.
+    coordinate: usize,
+    factor: f64,
+    offset: f64,
+}
+
+/// A joint on the way from the base of a chain to its tip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChainJoint {
+    /// The joint.
+    pub joint: JointId,
+    /// Whether the way goes from its child to its parent.
+    pub is_backward: bool,
+}
+
+/// The way from one link to another through joints, up and down the tree, and all that it takes to say how the second moves in the
+/// first.
+///
+/// Its coordinates are those of the mechanism that it depends on ([`Chain::coordinates`]), in the order in which they come on the way.
+/// Fixed joints are no work: what they do is part of the next one's.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    base: LinkId,
+    tip: LinkId,
+    motions: Vec<Motion>,
+    tail: Transform,
+    coordinates: Vec<usize>,
+    joints: Vec<ChainJoint>,
+}
+
+impl Chain {
+    /// The way from `base` to `tip`.
+    ///
+    /// # Errors
+    /// [`Error::NoLink`], or [`Error::NoWay`] if they are in two trees.
+    pub fn between(mechanism: &Mechanism, base: LinkId, tip: LinkId) -> Result<Self, Error> {
+        let seat = |link: LinkId| mechanism.seats.get(link.0).copied().ok_or(Error::NoLink(link));
+        let (from, to) = (seat(base)?, seat(tip)?);
+        if mechanism.root(base) != mechanism.root(tip) {
+            return Err(Error::NoWay { base, tip });
+        }
+        // A step comes after the one that it hangs on, so the later of two cannot be above the other.
+        let (mut up, mut down) = (Vec::new(), Vec::new());
+        let (mut a, mut b) = (from.on, to.on);
+        while a != b {
+            let (at, way) = if a > b { (&mut a, &mut up) } else { (&mut b, &mut down) };
+            way.push(*at - 1);
+            *at = mechanism.steps[*at - 1].parent;
+        }
+        let (mut motions, mut coordinates) = (Vec::with_capacity(up.len() + down.len()), Vec::new());
+        let mut before = from.pose.inverse();
+        let mut add = |step: &Step, sign: f64, before: Transform| {
+            let of = step.coordinate;
+            let known = coordinates.iter().position(|known| *known == of);
+            let coordinate = known.unwrap_or_else(|| {
+                coordinates.push(of);
+                coordinates.len() - 1
+            });
+            let (factor, offset) = (sign * step.factor, sign * step.offset);
+            motions.push(Motion { before, is_turn: step.is_turn, coordinate, factor, offset });
+        };
+        for step in up.into_iter().map(|step| &mechanism.steps[step]) {
+            add(step, -1.0, before);
+            before = step.origin.inverse();
+        }
+        for step in down.into_iter().rev().map(|step| &mechanism.steps[step]) {
+            add(step, 1.0, before.then(&step.origin));
+            before = Transform::IDENTITY;
+        }
+        let joints = joints(mechanism, base, tip);
+        Ok(Self { base, tip, motions, tail: before.then(&to.pose), coordinates, joints })
+    }
+
+    /// The link that the tip is seen from.
+    pub fn base(&self) -> LinkId {
+        self.base
+    }
+
+    /// The link that moves.
+    pub fn tip(&self) -> LinkId {
+        self.tip
+    }
+
+    /// All joints on the way, from the base to the tip, fixed ones included.
+    pub fn joints(&self) -> &[ChainJoint] {
+        &self.joints
+    }
+
+    /// The coordinates that it depends on, as indices into [`Mechanism::coordinates`].
+    pub fn coordinates(&self) -> &[usize] {
+        &self.coordinates
+    }
+
+    /// Takes the chain's coordinates out of the mechanism's.
+    pub fn gather(&self, mechanism: &[f64], q: &mut [f64]) {
+        for (at, to) in self.coordinates.iter().zip(q) {
+            *to = mechanism.get(*at).copied().unwrap_or(0.0);
+        }
+    }
+
+    /// Puts the chain's coordinates into the mechanism's.
+    pub fn scatter(&self, q: &[f64], mechanism: &mut [f64]) {
+        for (at, from) in self.coordinates.iter().zip(q) {
+            if let Some(to) = mechanism.get_mut(*at) {
+                *to = *from;
+            }
+        }
+    }
+
+    /// Where the tip is in the base for the chain's coordinates `q`.
+    pub fn forward(&self, q: &[f64]) -> Transform {
+        let mut frame = Transform::IDENTITY;
+        for motion in &self.motions {
+            frame = motion.apply(&frame, q);
+        }
+        frame.then(&self.tail)
+    }
+
+    /// Where the tip is in the base, and how it moves with each of the chain's coordinates `q`: linear velocity, then angular velocity,
+    /// for one unit (radian or metre). `columns` are as many as coordinates.
+    pub fn jacobian(&self, q: &[f64], reference: Reference, columns: &mut [Twist]) -> Transform {
+        columns.fill(Twist::zeros());
+        let mut frame = Transform::IDENTITY;
+        for motion in &self.motions {
+            frame = motion.apply(&frame, q);
+            let Some(column) = columns.get_mut(motion.coordinate) else { continue };
+            let z = frame.z() * motion.factor;
+            if motion.is_turn {
+                add(column, &frame.translation.cross(&z), &z);
+            } else {
+                add(column, &z, &Vector3::zeros());
+            }
+        }
+        let tip = frame.then(&self.tail);
+        match reference {
+            Reference::Base => {}
+            Reference::TipInBase => {
+                for column in columns {
+                    let angular: Vector3<f64> = column.fixed_rows::<3>(3).into();
+                    add(column, &angular.cross(&tip.translation), &Vector3::zeros());
+                }
+            }
+            Reference::Tip => {
+                let view = tip.rotation.transpose();
+                for column in columns {
+                    let (linear, angular): (Vector3<f64>, Vector3<f64>) =
+                        (column.fixed_rows::<3>(0).into(), column.fixed_rows::<3>(3).into());
+                    *column = Twist::zeros();
+                    add(column, &(view * (linear + angular.cross(&tip.translation))), &(view * angular));
+                }
+            }
+        }
+        tip
+    }
+}
+
+impl Motion {
+    #[inline]
+    fn apply(&self, frame: &Transform, q: &[f64]) -> Transform {
+        let by = self.factor * q.get(self.coordinate).copied().unwrap_or(0.0) + self.offset;
+        Step::moved(&frame.then(&self.before), self.is_turn, by)
+    }
+}
+
+#[inline]
+fn add(column: &mut Twist, linear: &Vector3<f64>, angular: &Vector3<f64>) {
+    *column += Twist::new(linear.x, linear.y, linear.z, angular.x, angular.y, angular.z);
+}
+
+/// The joints from one link to another, which are in one tree.
+fn joints(mechanism: &Mechanism, base: LinkId, tip: LinkId) -> Vec<ChainJoint> {
+    let mut place = vec![0; mechanism.links()];
+    for (at, &link) in mechanism.order.iter().enumerate() {
+        place[link] = at;
+    }
+    let (mut up, mut down) = (Vec::new(), Vec::new());
+    let (mut a, mut b) = (base.0, tip.0);
+    while a != b {
+        // A link comes after the one that it hangs on.
+        let is_backward = place[a] > place[b];
+        let (at, way) = if is_backward { (&mut a, &mut up) } else { (&mut b, &mut down) };
+        let Some(joint) = mechanism.parent_joint[*at] else { break };
+        way.push(ChainJoint { joint: JointId(joint), is_backward });
+        *at = mechanism.joints[joint].parent;
+    }
+    up.extend(down.into_iter().rev());
+    up
+}

@@ -1,0 +1,240 @@
+//! Levenberg–Marquardt with limits.
+
+use super::problem::{Linear, Variable};
+use super::{Outcome, Problem, Solver};
+
+/// Steps of least squares, damped as much as it takes for them to lead nearer (Levenberg–Marquardt). The defaults are those of Isaac's
+/// solver `lm`.
+///
+/// Coordinates stop at their limits, and the others make up for it; an angle that has room for it goes a whole turn back instead. It
+/// gives up early where it gets slow: another start ([`solve`](super::solve)) is worth more.
+#[derive(Clone, Debug)]
+pub struct Lm {
+    /// How much it is damped at first; it adapts.
+    pub damping: f64,
+    /// The most steps that are tried.
+    pub iterations: usize,
+    /// The cost ([`Outcome::cost`]: metres and radians) at which it is reached.
+    pub tolerance: f64,
+    /// What radians count, on top of the targets' own weights.
+    pub rotation_weight: f64,
+    /// What metres count, on top of the targets' own weights.
+    pub position_weight: f64,
+    /// The largest change of a coordinate in a step, radians or metres.
+    pub max_step: f64,
+    /// How strongly coordinates are drawn to the middle of their ranges, where that changes nothing for the targets.
+    pub null_space_bias: f64,
+    work: Work,
+}
+
+impl Default for Lm {
+    fn default() -> Self {
+        Self {
+            damping: 1e-3,
+            iterations: 30,
+            tolerance: 1e-6,
+            rotation_weight: 1.0,
+            position_weight: 1.0,
+            max_step: 0.5,
+            null_space_bias: 0.05,
+            work: Work::default(),
+        }
+    }
+}
+
+/// A step that leaves more than this share of the squared error is slow ...
+const SLOW: f64 = 0.8;
+/// ... and after so many one after another it has come as near as it soon will.
+const PATIENCE: usize = 3;
+
+/// The most steps towards what is out of reach.
+const REFINING: usize = 1000;
+
+/// Room for what is worked out.
+#[derive(Clone, Debug, Default)]
+struct Work {
+    at: Linear,
+    next: Linear,
+    /// The mechanism's coordinates of the next try.
+    q: Vec<f64>,
+    rhs: Vec<f64>,
+    bounded: Bounded,
+}
+
+impl Solver for Lm {
+    fn solve(&mut self, problem: &Problem<'_>, q: &mut [f64]) -> Outcome {
+        self.descend(problem, q, self.iterations, PATIENCE)
+    }
+
+    fn refine(&mut self, problem: &Problem<'_>, q: &mut [f64]) -> Outcome {
+        self.descend(problem, q, REFINING, usize::MAX)
+    }
+}
+
+impl Lm {
+    fn descend(&mut self, problem: &Problem<'_>, q: &mut [f64], most: usize, patience: usize) -> Outcome {
+        let variables = problem.variables();
+        for variable in variables {
+            if let Some(at) = q.get_mut(variable.coordinate) {
+                *at = at.clamp(variable.lower, variable.upper);
+            }
+        }
+        let Self { tolerance, rotation_weight, position_weight, work, .. } = self;
+        let Work { at, next, q: tried, rhs, bounded } = work;
+        tried.clear();
+        tried.extend_from_slice(q);
+        problem.linearise(q, *rotation_weight, *position_weight, at);
+        let least = *tolerance * *tolerance;
+        let mut damping = self.damping;
+        let (mut iterations, mut slow) = (0, 0);
+        while at.squares > least && iterations < most && slow < patience {
+            iterations += 1;
+            // More where the way is long, less near the end.
+            let off = at.squares.sqrt().min(1.0);
+            let damped = damping * off.max(1e-6);
+            // What is drawn to the middle bends the way by its square: it has to vanish with the error. And where steps lead no nearer it
+            // may be what leads away.
+            let bias_strength = if damping <= self.damping { damped * self.null_space_bias * off } else { 0.0 };
+            rhs.clear();
+            for (variable, gradient) in variables.iter().zip(&at.gradient) {
+                let at = q.get(variable.coordinate).copied().unwrap_or(0.0);
+                let bias = variable.middle.map_or(0.0, |middle| (middle - at) * bias_strength);
+                rhs.push(gradient + bias);
+            }
+            if !bounded.find(&at.normal, damped, rhs, variables, q) {
+                damping *= 10.0;
+                continue;
+            }
+            let longest = bounded.step.iter().fold(0.0_f64, |longest, step| longest.max(step.abs()));
+            let scale = if longest > self.max_step { self.max_step / longest } else { 1.0 };
+            for (variable, step) in variables.iter().zip(&bounded.step) {
+                let Some(to) = tried.get_mut(variable.coordinate) else { continue };
+                let from = q.get(variable.coordinate).copied().unwrap_or(0.0);
+                *to = variable.within(from + scale * step);
+            }
+            problem.linearise(tried, *rotation_weight, *position_weight, next);
+            if next.squares < at.squares {
+                slow = if next.squares > SLOW * at.squares { slow + 1 } else { 0 };
+                std::mem::swap(at, next);
+                q.copy_from_slice(tried);
+                damping = (damping * 0.2).max(1e-9);
+            } else {
+                if longest < 1e-12 {
+                    break;
+                }
+                damping = (damping * 4.0).min(1e9);
+            }
+        }
+        let outcome = problem.measure(q, next);
+        Outcome { is_reached: at.squares <= least, iterations, attempts: 1, ..outcome }
+    }
+}
+
+impl Variable {
+    /// Within its range; a whole turn off if that is within, too.
+    fn within(&self, position: f64) -> f64 {
+        let turn = std::f64::consts::TAU;
+        if self.turns && position > self.upper {
+            return (position - turn * ((position - self.upper) / turn).ceil()).max(self.lower);
+        }
+        if self.turns && position < self.lower {
+            return (position + turn * ((self.lower - position) / turn).ceil()).min(self.upper);
+        }
+        position.clamp(self.lower, self.upper)
+    }
+}
+
+/// Room for [`bounded`].
+#[derive(Clone, Debug, Default)]
+struct Bounded {
+    /// The step that is found.
+    step: Vec<f64>,
+    /// Which coordinates no limit stops ...
+    is_free: Vec<bool>,
+    /// ... and how far the others go.
+    stops: Vec<f64>,
+    factor: Vec<f64>,
+}
+
+impl Bounded {
+    /// Finds the step that solves `(A + damping) x = b` as nearly as it can within limits: coordinates that would go over theirs stop
+    /// there, and the others make up for it. False if there is none.
+    fn find(&mut self, a: &[f64], damping: f64, b: &[f64], variables: &[Variable], q: &[f64]) -> bool {
+        let Self { step, is_free, stops, factor } = self;
+        let size = variables.len();
+        let at = |variable: &Variable| q.get(variable.coordinate).copied().unwrap_or(0.0);
+        is_free.clear();
+        stops.clear();
+        for (variable, b) in variables.iter().zip(b) {
+            let at = at(variable);
+            is_free.push(!(at <= variable.lower && *b < 0.0 || at >= variable.upper && *b > 0.0) || variable.turns);
+            stops.push(0.0);
+        }
+        loop {
+            step.clear();
+            step.extend_from_slice(b);
+            for i in 0..size {
+                for c in (0..size).filter(|c| !is_free[*c] && stops[*c] != 0.0) {
+                    step[i] -= a[i.max(c) * size + i.min(c)] * stops[c];
+                }
+            }
+            if !solve(a, size, damping, is_free, factor, step) {
+                return false;
+            }
+            let mut is_over = false;
+            for (index, variable) in variables.iter().enumerate() {
+                let (from, to) = (at(variable), at(variable) + step[index]);
+                if is_free[index] && !variable.turns && !(variable.lower..=variable.upper).contains(&to) {
+                    (is_free[index], stops[index], is_over) = (false, to.clamp(variable.lower, variable.upper) - from, true);
+                }
+            }
+            if !is_over {
+                break;
+            }
+        }
+        for index in (0..size).filter(|index| !is_free[*index]) {
+            step[index] = stops[index];
+        }
+        true
+    }
+}
+
+/// Solves `(A + damping) x = b` for the free coordinates, by Cholesky's factors; those of the others are zero. `A` is the lower triangle;
+/// `x` stands in `b`. False if it can't be.
+fn solve(a: &[f64], size: usize, damping: f64, is_free: &[bool], factor: &mut Vec<f64>, b: &mut [f64]) -> bool {
+    factor.clear();
+    factor.extend_from_slice(a);
+    for i in 0..size {
+        if !is_free[i] {
+            b[i] = 0.0;
+            continue;
+        }
+        for j in 0..=i {
+            if !is_free[j] {
+                continue;
+            }
+            let mut sum = factor[i * size + j];
+            for k in (0..j).filter(|k| is_free[*k]) {
+                sum -= factor[i * size + k] * factor[j * size + k];
+            }
+            if i == j {
+                let pivot = sum + damping;
+                if pivot <= 0.0 || !pivot.is_finite() {
+                    return false;
+                }
+                factor[i * size + i] = pivot.sqrt();
+            } else {
+                factor[i * size + j] = sum / factor[j * size + j];
+            }
+        }
+    }
+    for i in (0..size).filter(|i| is_free[*i]) {
+        let sum: f64 = (0..i).filter(|k| is_free[*k]).map(|k| factor[i * size + k] * b[k]).sum();
+        b[i] = (b[i] - sum) / factor[i * size + i];
+    }
+    for i in (0..size).rev().filter(|i| is_free[*i]) {
+        let sum: f64 = (i + 1..size).filter(|k| is_free[*k]).map(|k| factor[k * size + i] * b[k]).sum();
+        b[i] = (b[i] - sum) / factor[i * size + i];
+    }
+    true
+}

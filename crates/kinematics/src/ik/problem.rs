@@ -1,0 +1,336 @@
+//! What is wanted of links, and what joints may do for it.
+
+use nalgebra::{Point3, Unit, UnitQuaternion, Vector3};
+use urdf_usd_robot::kinematics::Twist;
+use urdf_usd_robot::{JointId, LinkId, Pose};
+
+use super::Outcome;
+use crate::random::range;
+use crate::transform::{rotation_vector, transform_error, vector};
+use crate::{Chain, Error, Mechanism, Reference, Transform};
+
+/// What is wanted of a link, in the frame of its target's base.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Goal {
+    /// To be there, turned so.
+    Pose(Pose),
+    /// To be there (metres), however turned.
+    Position(Point3<f64>),
+    /// To be turned so, wherever it is.
+    Orientation(UnitQuaternion<f64>),
+    /// To have a point (metres) straight ahead.
+    LookAt {
+        /// What is ahead, in the link.
+        axis: Unit<Vector3<f64>>,
+        /// Where to look, in the base.
+        point: Point3<f64>,
+    },
+}
+
+/// A link, and what is wanted of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Target {
+    /// The link in whose frame the goal is.
+    pub base: LinkId,
+    /// The link to bring there.
+    pub tip: LinkId,
+    /// The frame on the tip that is meant, such as a tool's: in the tip's frame.
+    pub frame: Pose,
+    /// What is wanted.
+    pub goal: Goal,
+    /// What a radian off counts.
+    pub rotation_weight: f64,
+    /// What a metre off counts.
+    pub position_weight: f64,
+}
+
+impl Target {
+    /// With weights of one, for the tip's own frame.
+    pub fn new(base: LinkId, tip: LinkId, goal: Goal) -> Self {
+        Self { base, tip, frame: Pose::identity(), goal, rotation_weight: 1.0, position_weight: 1.0 }
+    }
+}
+
+/// A goal as it is held against a frame.
+#[derive(Clone, Copy, Debug)]
+enum Aim {
+    Pose(Transform),
+    Position(Vector3<f64>),
+    Orientation(Transform),
+    LookAt { axis: Vector3<f64>, point: Vector3<f64> },
+}
+
+impl From<&Goal> for Aim {
+    fn from(goal: &Goal) -> Self {
+        match goal {
+            Goal::Pose(pose) => Self::Pose(pose.into()),
+            Goal::Position(point) => Self::Position(vector(point)),
+            Goal::Orientation(rotation) => Self::Orientation(Transform {
+                rotation: rotation.to_rotation_matrix().into_inner(),
+                translation: Vector3::zeros(),
+            }),
+            Goal::LookAt { axis, point } => Self::LookAt { axis: axis.into_inner(), point: vector(point) },
+        }
+    }
+}
+
+/// A target with its chain.
+#[derive(Clone, Debug)]
+struct Aimed {
+    chain: Chain,
+    /// For each of the chain's coordinates its index in [`Problem::variables`]; `None` if it is held.
+    variables: Vec<Option<usize>>,
+    frame: Transform,
+    aim: Aim,
+    rotation_weight: f64,
+    position_weight: f64,
+}
+
+/// A coordinate that a problem may change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Variable {
+    /// The index in [`Mechanism::coordinates`].
+    pub(crate) coordinate: usize,
+    pub(crate) lower: f64,
+    pub(crate) upper: f64,
+    /// The middle of its range, where it has one.
+    pub(crate) middle: Option<f64>,
+    /// Whether it can go a whole turn back instead of over a limit.
+    pub(crate) turns: bool,
+    /// Where to start at random.
+    pub(crate) start: (f64, f64),
+}
+
+/// One or several targets, and the coordinates that may change for them.
+#[derive(Clone, Debug)]
+pub struct Problem<'m> {
+    mechanism: &'m Mechanism,
+    targets: Vec<Aimed>,
+    held: Vec<JointId>,
+    margin: f64,
+    variables: Vec<Variable>,
+}
+
+impl<'m> Problem<'m> {
+    /// All of `targets` at once. Every joint on the way may move within its limits, and so may those that they follow.
+    ///
+    /// # Errors
+    /// [`Error::NoLink`], [`Error::NoWay`].
+    pub fn new(mechanism: &'m Mechanism, targets: &[Target]) -> Result<Self, Error> {
+        let aimed = |target: &Target| {
+            Ok(Aimed {
+                chain: Chain::between(mechanism, target.base, target.tip)?,
+                variables: Vec::new(),
+                frame: Transform::from(&target.frame),
+                aim: Aim::from(&target.goal),
+                rotation_weight: target.rotation_weight,
+                position_weight: target.position_weight,
+            })
+        };
+        let targets = targets.iter().map(aimed).collect::<Result<_, _>>()?;
+        let mut problem = Self { mechanism, targets, held: Vec::new(), margin: 0.0, variables: Vec::new() };
+        problem.settle();
+        Ok(problem)
+    }
+
+    /// The same with joints that stay where they are.
+    #[must_use]
+    pub fn holding(mut self, joints: &[JointId]) -> Self {
+        self.held = joints.to_vec();
+        self.settle();
+        self
+    }
+
+    /// The same with joints kept off their limits by `margin` (radians, metres); where a range is too small for that, in its middle.
+    #[must_use]
+    pub fn with_margin(mut self, margin: f64) -> Self {
+        self.margin = margin.max(0.0);
+        self.settle();
+        self
+    }
+
+    /// Wants something else of a target, by its index. There is no such target: nothing happens.
+    pub fn aim(&mut self, target: usize, goal: &Goal) {
+        if let Some(target) = self.targets.get_mut(target) {
+            target.aim = Aim::from(goal);
+        }
+    }
+
+    /// The mechanism.
+    pub fn mechanism(&self) -> &'m Mechanism {
+        self.mechanism
+    }
+
+    /// The chains of the targets.
+    pub fn chains(&self) -> impl Iterator<Item = &Chain> {
+        self.targets.iter().map(|target| &target.chain)
+    }
+
+    /// The range of a coordinate (an index into [`Mechanism::coordinates`]) that a solution is in; `None` if it does not change.
+    pub fn range(&self, coordinate: usize) -> Option<(f64, f64)> {
+        let variable = self.variables.iter().find(|variable| variable.coordinate == coordinate)?;
+        Some((variable.lower, variable.upper))
+    }
+
+    pub(crate) fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    fn settle(&mut self) {
+        let Self { mechanism, targets, held, margin, variables } = self;
+        variables.clear();
+        for target in targets {
+            target.variables.clear();
+            for &coordinate in target.chain.coordinates() {
+                let about = mechanism.coordinates()[coordinate];
+                if held.contains(&about.joint) {
+                    target.variables.push(None);
+                    continue;
+                }
+                let known = variables.iter().position(|known| known.coordinate == coordinate);
+                target.variables.push(Some(known.unwrap_or(variables.len())));
+                if known.is_none() {
+                    let (lower, upper) = kept_off(about.bounds.lower(), about.bounds.upper(), *margin);
+                    let middle = (lower.is_finite() && upper.is_finite()).then(|| 0.5 * (lower + upper));
+                    let (from, to) = range(&about);
+                    let start = (from.max(lower), to.min(upper));
+                    let turns = about.is_angle && upper - lower >= std::f64::consts::TAU;
+                    variables.push(Variable { coordinate, lower, upper, middle, turns, start });
+                }
+            }
+        }
+    }
+
+    /// How far the targets are from what is wanted with the mechanism's coordinates `q`: an outcome of no iterations, which is reached if
+    /// the cost is at most `tolerance`.
+    pub fn outcome(&self, q: &[f64], tolerance: f64) -> Outcome {
+        let outcome = self.measure(q, &mut Linear::default());
+        Outcome { is_reached: outcome.cost <= tolerance, ..outcome }
+    }
+
+    /// The same in room that is there, without a verdict.
+    pub(crate) fn measure(&self, q: &[f64], room: &mut Linear) -> Outcome {
+        let (mut squares, mut position, mut angle) = (0.0, 0.0_f64, 0.0_f64);
+        for target in &self.targets {
+            room.of_chain.resize(target.chain.coordinates().len(), 0.0);
+            target.chain.gather(q, &mut room.of_chain);
+            let [way, turn] = target.errors(&target.chain.forward(&room.of_chain).then(&target.frame));
+            squares += (way * target.position_weight).norm_squared() + (turn * target.rotation_weight).norm_squared();
+            position = position.max(way.norm());
+            angle = angle.max(turn.norm());
+        }
+        Outcome { is_reached: false, cost: squares.sqrt(), position, angle, iterations: 0, attempts: 0 }
+    }
+}
+
+/// A range without `margin` at both ends.
+fn kept_off(lower: f64, upper: f64, margin: f64) -> (f64, f64) {
+    if upper - lower > 2.0 * margin {
+        (lower + margin, upper - margin)
+    } else {
+        let middle = 0.5 * (lower + upper);
+        (middle, middle)
+    }
+}
+
+/// What a solver works on, with all the room that it needs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Linear {
+    /// Normal matrix, row by row, lower triangle; and right-hand side: `JᵀJ` and `Jᵀe`.
+    pub(crate) normal: Vec<f64>,
+    pub(crate) gradient: Vec<f64>,
+    /// The sum of squared weighted errors.
+    pub(crate) squares: f64,
+    columns: Vec<Twist>,
+    of_chain: Vec<f64>,
+}
+
+impl Problem<'_> {
+    /// Works out errors, normal matrix and right-hand side for the mechanism's coordinates `q`; weights count `rotation` and `position`
+    /// times.
+    pub(crate) fn linearise(&self, q: &[f64], rotation: f64, position: f64, out: &mut Linear) {
+        let size = self.variables.len();
+        out.normal.clear();
+        out.normal.resize(size * size, 0.0);
+        out.gradient.clear();
+        out.gradient.resize(size, 0.0);
+        out.squares = 0.0;
+        for target in &self.targets {
+            let count = target.chain.coordinates().len();
+            out.of_chain.resize(count, 0.0);
+            out.columns.resize(count, Twist::zeros());
+            target.chain.gather(q, &mut out.of_chain);
+            let tip = target.chain.jacobian(&out.of_chain, Reference::Base, &mut out.columns).then(&target.frame);
+            let errors = target.errors(&tip);
+            let weights = (rotation * target.rotation_weight, position * target.position_weight);
+            let error = Twist::from_iterator((errors[0] * weights.1).iter().chain((errors[1] * weights.0).iter()).copied());
+            out.squares += error.norm_squared();
+            target.reduce(&tip, weights, &mut out.columns);
+            for (i, (column, row)) in out.columns.iter().zip(&target.variables).enumerate() {
+                let Some(row) = *row else { continue };
+                out.gradient[row] += column.dot(&error);
+                for (other, at) in out.columns.iter().zip(&target.variables).take(i + 1) {
+                    let Some(at) = *at else { continue };
+                    out.normal[row.max(at) * size + row.min(at)] += column.dot(other);
+                }
+            }
+        }
+    }
+}
+
+impl Aimed {
+    /// Position and rotation that are missing.
+    #[inline]
+    fn errors(&self, tip: &Transform) -> [Vector3<f64>; 2] {
+        match &self.aim {
+            Aim::Pose(pose) => {
+                let error = transform_error(pose, tip);
+                [error.position, error.rotation]
+            }
+            Aim::Position(point) => [point - tip.translation, Vector3::zeros()],
+            Aim::Orientation(wanted) => [Vector3::zeros(), rotation_vector(&(wanted.rotation * tip.rotation.transpose()))],
+            Aim::LookAt { axis, point } => [Vector3::zeros(), between(&(tip.rotation * axis), &(point - tip.translation))],
+        }
+    }
+
+    /// Turns spatial twists into how the errors shrink, weighted.
+    #[inline]
+    fn reduce(&self, tip: &Transform, (rotation, position): (f64, f64), columns: &mut [Twist]) {
+        let parts = |twist: &Twist| -> (Vector3<f64>, Vector3<f64>) {
+            (twist.fixed_rows::<3>(0).into(), twist.fixed_rows::<3>(3).into())
+        };
+        for column in columns {
+            let (linear, angular) = parts(column);
+            let linear = linear + angular.cross(&tip.translation);
+            let (linear, angular) = match &self.aim {
+                Aim::Pose(_) => (linear * position, angular * rotation),
+                Aim::Position(_) => (linear * position, Vector3::zeros()),
+                Aim::Orientation(_) => (Vector3::zeros(), angular * rotation),
+                Aim::LookAt { axis, point } => {
+                    let ahead = tip.rotation * axis;
+                    let to = point - tip.translation;
+                    let distance = to.norm_squared().max(1e-12);
+                    // Turning about the line of sight does nothing; moving aside turns the line.
+                    let aside = to.cross(&linear) / distance;
+                    (Vector3::zeros(), (angular - ahead * ahead.dot(&angular) + aside) * rotation)
+                }
+            };
+            *column = Twist::new(linear.x, linear.y, linear.z, angular.x, angular.y, angular.z);
+        }
+    }
+}
+
+/// The shortest turn, axis times angle, from one direction to another, whose length does not matter.
+fn between(from: &Vector3<f64>, to: &Vector3<f64>) -> Vector3<f64> {
+    let cross = from.cross(to);
+    let (sine, cosine) = (cross.norm(), from.dot(to));
+    if sine > 1e-12 * (cosine.abs() + sine) {
+        return cross * (sine.atan2(cosine) / sine);
+    }
+    if cosine >= 0.0 {
+        return Vector3::zeros();
+    }
+    // Straight behind: about any axis across.
+    let helper = if from.x.abs() < 0.9 { Vector3::x() } else { Vector3::y() };
+    from.cross(&helper).normalize() * std::f64::consts::PI
+}

@@ -1,0 +1,356 @@
+//! A robot as steps of one degree of freedom each, on flat arrays.
+
+use nalgebra::Vector3;
+use urdf_usd_robot::kinematics::{Model, planar_basis, position_count};
+use urdf_usd_robot::{Bounds, Inertial, JointId, JointKind, LinkId, Pose, Robot};
+
+use crate::Transform;
+
+/// A coordinate: a position of a joint that follows no other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coordinate {
+    /// The joint.
+    pub joint: JointId,
+    /// Which of the joint's positions it is: 0, but for planar and floating joints.
+    pub index: usize,
+    /// Whether it is an angle in radians; otherwise it is a distance in metres.
+    pub is_angle: bool,
+    /// The values that it can take, so that every joint that follows it is within its own limits too, if that is possible.
+    pub bounds: Bounds,
+}
+
+/// A turn about, or a slide along, the z axis of a frame of its own, by `factor · coordinate + offset`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// What it hangs on: 0 is the root, `n` the step `n - 1`.
+    pub(crate) parent: usize,
+    /// Its frame in that of its parent.
+    pub(crate) origin: Transform,
+    pub(crate) is_turn: bool,
+    pub(crate) coordinate: usize,
+    pub(crate) factor: f64,
+    pub(crate) offset: f64,
+}
+
+impl Step {
+    #[inline]
+    pub(crate) fn value(&self, q: &[f64]) -> f64 {
+        self.factor * q.get(self.coordinate).copied().unwrap_or(0.0) + self.offset
+    }
+
+    /// The frame after the motion, in which `frame` is given before it.
+    #[inline]
+    pub(crate) fn moved(frame: &Transform, is_turn: bool, by: f64) -> Transform {
+        if is_turn { frame.turned(by) } else { frame.slid(by) }
+    }
+}
+
+/// Where a link is in a step's frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seat {
+    /// What it hangs on, as [`Step::parent`].
+    pub(crate) on: usize,
+    pub(crate) pose: Transform,
+}
+
+/// The mass of all links on a step, in the step's frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lump {
+    /// kg.
+    pub(crate) mass: f64,
+    /// Mass times centre, kg·m.
+    pub(crate) moment: Vector3<f64>,
+    /// About the frame's origin, kg·m².
+    pub(crate) inertia: nalgebra::Matrix3<f64>,
+}
+
+impl Lump {
+    pub(crate) const NONE: Self = Self {
+        mass: 0.0,
+        moment: Vector3::new(0.0, 0.0, 0.0),
+        inertia: nalgebra::Matrix3::new(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    };
+
+    fn of(inertial: &Inertial, link: &Transform) -> Self {
+        let frame = link.then(&Transform::from(&inertial.origin));
+        let inertia = frame.rotation * inertial.inertia * frame.rotation.transpose();
+        let (mass, centre) = (inertial.mass, frame.translation);
+        Self { mass, moment: centre * mass, inertia: inertia + shifted(mass, &centre) }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.mass += other.mass;
+        self.moment += other.moment;
+        self.inertia += other.inertia;
+    }
+
+    /// The same in the frame in which this one's is `frame`.
+    #[inline]
+    pub(crate) fn placed(&self, frame: &Transform) -> Self {
+        let (turn, at) = (&frame.rotation, &frame.translation);
+        let moment = turn * self.moment;
+        // About a point that is `at` away, by the parallel axis theorem with the centre of mass left out: it may be undefined.
+        let cross = 2.0 * at.dot(&moment) * nalgebra::Matrix3::identity() - at * moment.transpose() - moment * at.transpose();
+        Self {
+            mass: self.mass,
+            moment: moment + at * self.mass,
+            inertia: turn * self.inertia * turn.transpose() + cross + shifted(self.mass, at),
+        }
+    }
+}
+
+/// The inertia of a point mass at `at`.
+#[inline]
+fn shifted(mass: f64, at: &Vector3<f64>) -> nalgebra::Matrix3<f64> {
+    (nalgebra::Matrix3::identity() * at.norm_squared() - at * at.transpose()) * mass
+}
+
+/// The places in which a [`Mechanism`] keeps what it works out, so that nothing is allocated for each configuration.
+#[derive(Clone, Debug)]
+pub struct Data {
+    /// The frame of the root, then of each step after its motion, in the root.
+    pub(crate) frames: Vec<Transform>,
+    /// The mass of each step with all that hangs on it, in the root; the root's first.
+    pub(crate) lumps: Vec<Lump>,
+    /// Velocity and acceleration of each step in the root, angular and linear, as [`crate::dynamics`] wants them.
+    pub(crate) motions: Vec<[Vector3<f64>; 4]>,
+}
+
+/// A robot's joints and links, made ready for computing where links are, how they move and what holds them.
+///
+/// What can move is described by **coordinates**: the positions of all joints that follow no other, in radians or metres, in the robot's
+/// order ([`Mechanism::coordinates`]); a planar joint has two, a floating one six, as [`position_count`] says. Joints that follow others
+/// (mimic) are where these bring them. A joint that closes a loop moves nothing; it has coordinates only if others follow it.
+/// Missing coordinates, at the end of an array that is too short, count as zero.
+///
+/// All poses are in the frame of the tree's root link.
+#[derive(Clone, Debug)]
+pub struct Mechanism {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) seats: Vec<Seat>,
+    /// The mass on the root, then on each step, in its own frame.
+    pub(crate) lumps: Vec<Lump>,
+    coordinates: Vec<Coordinate>,
+    /// For each joint its first coordinate, if it has its own.
+    first: Vec<Option<usize>>,
+    /// The roots' links, one for each tree.
+    pub(crate) tree_of: Vec<usize>,
+    pub(crate) model: Model,
+    pub(crate) joints: Vec<JointAt>,
+    /// The joint above each link.
+    pub(crate) parent_joint: Vec<Option<usize>>,
+    /// All links, each after its parent.
+    pub(crate) order: Vec<usize>,
+}
+
+/// A joint as it stands between links.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JointAt {
+    pub(crate) kind: JointKind,
+    pub(crate) parent: usize,
+    pub(crate) child: usize,
+    pub(crate) origin: Pose,
+    pub(crate) axis: nalgebra::Unit<Vector3<f64>>,
+}
+
+impl Mechanism {
+    /// The mechanism of a robot. Links without mass properties have none.
+    pub fn of(robot: &Robot) -> Self {
+        let model = Model::of(robot);
+        let mut is_led = vec![false; robot.joints.len()];
+        for joint in 0..robot.joints.len() {
+            if let Some((leader, ..)) = model.driver(joint) {
+                is_led[leader] = true;
+            }
+        }
+        let (mut coordinates, mut first) = (Vec::new(), vec![None; robot.joints.len()]);
+        for (id, joint) in robot.joints.iter().enumerate() {
+            if model.driver(id).is_some() || (joint.closes_loop && !is_led[id]) {
+                continue;
+            }
+            let own = (0..position_count(joint.kind)).map(|index| Coordinate {
+                joint: JointId(id),
+                index,
+                is_angle: is_angle(joint.kind, index),
+                bounds: joint.bounds(),
+            });
+            first[id] = Some(coordinates.len()).filter(|_| position_count(joint.kind) > 0);
+            coordinates.extend(own);
+        }
+        for (id, joint) in robot.joints.iter().enumerate() {
+            let Some((leader, factor, offset)) = model.driver(id) else { continue };
+            let Some(led) = first[leader].and_then(|first: usize| coordinates.get_mut(first)) else { continue };
+            led.bounds = narrowed(led.bounds, joint.bounds(), factor, offset);
+        }
+        let tree = &robot.tree;
+        let mut steps: Vec<Step> = Vec::new();
+        let mut seats = vec![Seat { on: 0, pose: Transform::IDENTITY }; robot.links.len()];
+        let mut lumps = vec![Lump::NONE];
+        let mut tree_of: Vec<usize> = (0..robot.links.len()).collect();
+        for &link in &tree.order {
+            if let Some(id) = tree.parent_joint[link.0] {
+                let joint = &robot.joints[id.0];
+                let above = seats[joint.parent.0];
+                tree_of[link.0] = tree_of[joint.parent.0];
+                let mut seat = Seat { on: above.on, pose: above.pose.then(&Transform::from(&joint.origin)) };
+                // A follower's first position follows, its others are zero.
+                let led = model.driver(id.0).map(|(leader, factor, offset)| (first[leader], factor, offset));
+                for (index, (is_turn, axis)) in motions(joint.kind, &joint.axis).into_iter().enumerate() {
+                    let basis = Transform { rotation: axis, translation: Vector3::zeros() };
+                    let (coordinate, factor, offset) = match led {
+                        Some(led) if index == 0 => led,
+                        Some(_) => (None, 0.0, 0.0),
+                        None => (first[id.0].map(|first| first + index), 1.0, 0.0),
+                    };
+                    let origin = seat.pose.then(&basis);
+                    let Some(coordinate) = coordinate.filter(|_| factor != 0.0) else {
+                        seat.pose = Step::moved(&origin, is_turn, offset).then(&basis.inverse());
+                        continue;
+                    };
+                    steps.push(Step { parent: seat.on, origin, is_turn, coordinate, factor, offset });
+                    lumps.push(Lump::NONE);
+                    seat = Seat { on: steps.len(), pose: basis.inverse() };
+                }
+                seats[link.0] = seat;
+            }
+            if let Some(inertial) = &robot.links[link.0].inertial {
+                let seat = seats[link.0];
+                lumps[seat.on].add(&Lump::of(inertial, &seat.pose));
+            }
+        }
+        let joints = robot.joints.iter().map(|joint| JointAt {
+            kind: joint.kind,
+            parent: joint.parent.0,
+            child: joint.child.0,
+            origin: joint.origin,
+            axis: joint.axis,
+        });
+        let joints = joints.collect();
+        let order = tree.order.iter().map(|link| link.0).collect();
+        let parent_joint = tree.parent_joint.iter().map(|joint| joint.map(|joint| joint.0)).collect();
+        Self { steps, seats, lumps, coordinates, first, tree_of, model, joints, parent_joint, order }
+    }
+
+    /// The coordinates, in the order of the arrays that all functions take.
+    pub fn coordinates(&self) -> &[Coordinate] {
+        &self.coordinates
+    }
+
+    /// Where a joint's own coordinates begin; `None` if it has none: it is fixed, follows another or closes a loop.
+    pub fn first(&self, joint: JointId) -> Option<usize> {
+        self.first.get(joint.0).copied().flatten()
+    }
+
+    /// How many links it has.
+    pub fn links(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// The root of the tree that a link is in; `None` if there is no such link.
+    pub fn root(&self, link: LinkId) -> Option<LinkId> {
+        self.tree_of.get(link.0).copied().map(LinkId)
+    }
+
+    /// Room for [`Mechanism::forward`] and what follows from it.
+    pub fn data(&self) -> Data {
+        Data {
+            frames: vec![Transform::IDENTITY; self.steps.len() + 1],
+            lumps: self.lumps.clone(),
+            motions: vec![[Vector3::zeros(); 4]; self.steps.len() + 1],
+        }
+    }
+
+    /// The coordinates at rest: zero, or the value within bounds that is nearest to it.
+    pub fn rest(&self) -> Vec<f64> {
+        self.coordinates.iter().map(|coordinate| coordinate.bounds.nearest(0.0)).collect()
+    }
+
+    /// Works out where everything is for the coordinates `q`; `data` is [`Mechanism::data`]'s.
+    pub fn forward(&self, q: &[f64], data: &mut Data) {
+        data.frames.resize(self.steps.len() + 1, Transform::IDENTITY);
+        for (index, step) in self.steps.iter().enumerate() {
+            let frame = data.frames[step.parent].then(&step.origin);
+            data.frames[index + 1] = Step::moved(&frame, step.is_turn, step.value(q));
+        }
+    }
+
+    /// Where a link is in its root, after [`Mechanism::forward`]; `None` if there is no such link.
+    #[inline]
+    pub fn link(&self, data: &Data, link: LinkId) -> Option<Transform> {
+        let seat = self.seats.get(link.0)?;
+        data.frames.get(seat.on).map(|frame| frame.then(&seat.pose))
+    }
+
+    /// Writes where each link is in its root, in the order of [`Robot::links`].
+    pub fn forward_all(&self, q: &[f64], data: &mut Data, links: &mut [Transform]) {
+        self.forward(q, data);
+        for (seat, out) in self.seats.iter().zip(links) {
+            *out = data.frames[seat.on].then(&seat.pose);
+        }
+    }
+
+    /// Writes the positions of all joints, as [`Model`] has them: those that follow others included. Of joints that close a loop and
+    /// that no other follows, the positions stay as they are.
+    pub fn positions(&self, q: &[f64], positions: &mut [f64]) {
+        for (at, coordinate) in self.coordinates.iter().enumerate() {
+            let place = self.model.range(coordinate.joint.0).start + coordinate.index;
+            if let Some(to) = positions.get_mut(place) {
+                *to = q.get(at).copied().unwrap_or(0.0);
+            }
+        }
+        self.model.follow(positions);
+    }
+
+    /// Writes the coordinates from the positions of all joints, as [`Model`] has them; those of joints that follow others are ignored.
+    pub fn from_positions(&self, positions: &[f64], q: &mut [f64]) {
+        for (coordinate, to) in self.coordinates.iter().zip(q) {
+            let place = self.model.range(coordinate.joint.0).start + coordinate.index;
+            *to = positions.get(place).copied().unwrap_or(0.0);
+        }
+    }
+
+    /// How many positions all joints have together, as [`Model::positions`] counts them.
+    pub fn position_count(&self) -> usize {
+        self.model.positions()
+    }
+}
+
+/// Whether a position of a joint is an angle.
+fn is_angle(kind: JointKind, index: usize) -> bool {
+    match kind {
+        JointKind::Revolute | JointKind::Continuous => true,
+        JointKind::Floating => index >= 3,
+        JointKind::Fixed | JointKind::Prismatic | JointKind::Planar => false,
+    }
+}
+
+/// The motions of a joint one after another: whether each is a turn, and axes of which it is about or along the third.
+fn motions(kind: JointKind, axis: &nalgebra::Unit<Vector3<f64>>) -> Vec<(bool, nalgebra::Matrix3<f64>)> {
+    let axes = |z: &nalgebra::Unit<Vector3<f64>>| {
+        let (u, v) = planar_basis(z);
+        nalgebra::Matrix3::from_columns(&[u.into_inner(), v.into_inner(), z.into_inner()])
+    };
+    let [x, y, z] = [Vector3::x_axis(), Vector3::y_axis(), Vector3::z_axis()];
+    match kind {
+        JointKind::Fixed => Vec::new(),
+        JointKind::Revolute | JointKind::Continuous => vec![(true, axes(axis))],
+        JointKind::Prismatic => vec![(false, axes(axis))],
+        JointKind::Planar => {
+            let (u, v) = planar_basis(axis);
+            vec![(false, axes(&u)), (false, axes(&v))]
+        }
+        JointKind::Floating => {
+            vec![(false, axes(&x)), (false, axes(&y)), (false, axes(&z)), (true, axes(&x)), (true, axes(&y)), (true, axes(&z))]
+        }
+    }
+}
+
+/// What is left of a leader's bounds where the follower, at `factor · leader + offset`, is within its own; the leader's if nothing is.
+fn narrowed(leader: Bounds, follower: Bounds, factor: f64, offset: f64) -> Bounds {
+    if factor == 0.0 || !factor.is_finite() {
+        return leader;
+    }
+    let (a, b) = ((follower.lower() - offset) / factor, (follower.upper() - offset) / factor);
+    let (lower, upper) = (leader.lower().max(a.min(b)), leader.upper().min(a.max(b)));
+    if lower <= upper { Bounds::between(Some(lower), Some(upper)) } else { leader }
+}

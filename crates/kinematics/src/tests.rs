@@ -1,0 +1,343 @@
+use std::f64::consts::PI;
+
+use nalgebra::{Point3, UnitQuaternion, Vector3};
+use proptest::prelude::*;
+use urdf_usd_robot::kinematics::{Model, Twist};
+use urdf_usd_robot::{JointId, LinkId, Pose, Robot};
+
+use crate::ik::{Goal, Lm, Outcome, Problem, Registry, Restarts, Solver, Target, solve};
+use crate::{Chain, Error, GRAVITY, Mechanism, Random, Reference, Stance, Transform, pose_error};
+
+/// Every kind of joint, a follower of a follower, a follower of another kind, a loop with a follower.
+const MIXED: &str = r#"<robot name="mixed">
+  <link name="a"><inertial><mass value="3"/><origin xyz="0.1 0 0.2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="b"><inertial><mass value="2"/><origin xyz="0 0.1 0" rpy="0.3 0 0"/><inertia ixx="0.2" iyy="0.1" izz="0.2" ixy="0.01" ixz="0" iyz="0"/></inertial></link>
+  <link name="c"><inertial><mass value="1"/><origin xyz="0.2 0 0"/><inertia ixx="0.1" iyy="0.2" izz="0.2" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="d"><inertial><mass value="1.5"/><origin xyz="0 0 0.3"/><inertia ixx="0.1" iyy="0.2" izz="0.2" ixy="0" ixz="0.02" iyz="0"/></inertial></link>
+  <link name="e"/><link name="f"><inertial><mass value="0.5"/><inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="g"/><link name="h"/>
+  <joint name="ab" type="floating"><parent link="a"/><child link="b"/><origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/></joint>
+  <joint name="bc" type="revolute"><parent link="b"/><child link="c"/><origin xyz="0 0.2 0.1" rpy="1 0 0.2"/><axis xyz="1 2 3"/><limit lower="-1" upper="2" effort="1" velocity="1"/></joint>
+  <joint name="cd" type="prismatic"><parent link="c"/><child link="d"/><origin xyz="0 0.2 0.1"/><axis xyz="0 -1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/><mimic joint="bc" multiplier="-0.5" offset="0.1"/></joint>
+  <joint name="de" type="planar"><parent link="d"/><child link="e"/><origin xyz="0.3 0 0" rpy="0 0.7 0"/><axis xyz="0 1 1"/></joint>
+  <joint name="ef" type="continuous"><parent link="e"/><child link="f"/><origin xyz="0 0 0.3"/><axis xyz="-1 0 0"/><mimic joint="cd" multiplier="2" offset="-0.3"/></joint>
+  <joint name="ag" type="continuous"><parent link="a"/><child link="g"/><origin xyz="0 0.5 0"/><axis xyz="0 0 1"/></joint>
+  <joint name="gh" type="fixed"><parent link="g"/><child link="h"/><origin xyz="0 0.5 0" rpy="0 0 1"/></joint>
+  <joint name="loop" type="revolute"><parent link="h"/><child link="f"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+</robot>"#;
+
+/// Six axes, an elbow and a wrist, all with limits.
+const ARM: &str = r#"<robot name="arm">
+  <link name="base"/><link name="l1"/><link name="l2"/><link name="l3"/><link name="l4"/><link name="l5"/><link name="tool"/>
+  <joint name="j1" type="revolute"><parent link="base"/><child link="l1"/><origin xyz="0 0 0.3"/><axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+  <joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/><origin xyz="0.1 0 0"/><axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="1" velocity="1"/></joint>
+  <joint name="j3" type="revolute"><parent link="l2"/><child link="l3"/><origin xyz="0 0 0.4"/><axis xyz="0 1 0"/><limit lower="-2" upper="2.5" effort="1" velocity="1"/></joint>
+  <joint name="j4" type="revolute"><parent link="l3"/><child link="l4"/><origin xyz="0 0 0.2"/><axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+  <joint name="j5" type="revolute"><parent link="l4"/><child link="l5"/><origin xyz="0 0 0.2"/><axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="1" velocity="1"/></joint>
+  <joint name="j6" type="revolute"><parent link="l5"/><child link="tool"/><origin xyz="0 0 0.1"/><axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+</robot>"#;
+
+fn robot(text: &str) -> Robot {
+    urdf_usd_urdf::read(text, None).robot.unwrap()
+}
+
+fn link(robot: &Robot, name: &str) -> LinkId {
+    LinkId(robot.links.iter().position(|link| link.name == name).unwrap())
+}
+
+fn joint(robot: &Robot, name: &str) -> JointId {
+    JointId(robot.joints.iter().position(|joint| joint.name == name).unwrap())
+}
+
+fn apart(a: &Transform, b: &Transform) -> f64 {
+    (a.rotation - b.rotation).amax().max((a.translation - b.translation).amax())
+}
+
+fn values(count: usize) -> impl Strategy<Value = Vec<f64>> {
+    prop::collection::vec(-3.0..3.0_f64, count)
+}
+
+proptest! {
+    /// The crate robot works it out joint by joint, from its own account of each kind of joint.
+    #[test]
+    fn links_and_jacobians_are_those_of_the_robot_s_model(q in values(10), base in 0..8_usize, tip in 0..8_usize) {
+        let robot = robot(MIXED);
+        let (mechanism, model) = (Mechanism::of(&robot), Model::of(&robot));
+        prop_assert_eq!(mechanism.coordinates().len(), 10);
+        let mut positions = vec![0.0; model.positions()];
+        mechanism.positions(&q, &mut positions);
+        let poses = model.poses(&positions);
+        let mut links = vec![Transform::IDENTITY; poses.len()];
+        mechanism.forward_all(&q, &mut mechanism.data(), &mut links);
+        for (ours, theirs) in links.iter().zip(&poses) {
+            prop_assert!(apart(ours, &Transform::from(theirs)) < 1e-12);
+        }
+        let chain = Chain::between(&mechanism, LinkId(base), LinkId(tip)).unwrap();
+        let mut own = vec![0.0; chain.coordinates().len()];
+        chain.gather(&q, &mut own);
+        let mut columns = vec![Twist::zeros(); own.len()];
+        let at = chain.jacobian(&own, Reference::Base, &mut columns);
+        prop_assert!(apart(&at, &Transform::from(poses[base].inverse() * poses[tip])) < 1e-12);
+        let mut all = vec![Twist::zeros(); model.positions()];
+        model.jacobian(base, tip, &positions, &poses, &mut all);
+        for (at, coordinate) in mechanism.coordinates().iter().enumerate() {
+            let ours = chain.coordinates().iter().position(|c| *c == at).map_or(Twist::zeros(), |c| columns[c]);
+            let theirs = all[model.range(coordinate.joint.0).start + coordinate.index];
+            prop_assert!((ours - theirs).amax() < 1e-11, "{ours} {theirs}");
+        }
+        let mut again = vec![0.0; 10];
+        mechanism.from_positions(&positions, &mut again);
+        prop_assert_eq!(again, q);
+    }
+
+    /// Energy: power is force times velocity. And with nothing moving the forces are those of gravity; they are linear in accelerations.
+    #[test]
+    fn forces_follow_from_energy(q in values(10), qd in values(10), qdd in values(10)) {
+        let robot = robot(MIXED);
+        let mechanism = Mechanism::of(&robot);
+        let mut data = mechanism.data();
+        let mut energy = |q: &[f64], qd: &[f64]| {
+            let mut mass = vec![0.0; 100];
+            mechanism.mass_matrix(q, &mut data, &mut mass);
+            let kinetic: f64 = (0..10).map(|i| (0..10).map(|j| 0.5 * qd[i] * mass[i * 10 + j] * qd[j]).sum::<f64>()).sum();
+            let (weight, centre) = mechanism.centre_of_mass(q, &mut data);
+            kinetic - weight * GRAVITY.dot(&centre.unwrap())
+        };
+        let later = |t: f64| -> (Vec<f64>, Vec<f64>) {
+            ((0..10).map(|i| q[i] + t * qd[i] + 0.5 * t * t * qdd[i]).collect(), (0..10).map(|i| qd[i] + t * qdd[i]).collect())
+        };
+        let (h, (before, after)) = (1e-5, (later(-1e-5), later(1e-5)));
+        let power = (energy(&after.0, &after.1) - energy(&before.0, &before.1)) / (2.0 * h);
+        let mut forces = vec![0.0; 10];
+        let mut data = mechanism.data();
+        mechanism.forces(&q, &qd, &qdd, &GRAVITY, &mut data, &mut forces);
+        let done: f64 = forces.iter().zip(&qd).map(|(f, v)| f * v).sum();
+        prop_assert!((power - done).abs() < 1e-5 * done.abs().max(100.0), "{power} {done}");
+        let (mut still, mut held) = (vec![0.0; 10], vec![0.0; 10]);
+        mechanism.forces(&q, &[], &[], &GRAVITY, &mut data, &mut still);
+        mechanism.gravity_forces(&q, &GRAVITY, &mut data, &mut held);
+        prop_assert!(still.iter().zip(&held).all(|(a, b)| (a - b).abs() < 1e-9));
+        mechanism.forces(&q, &[], &qdd, &GRAVITY, &mut data, &mut forces);
+        let mut mass = vec![0.0; 100];
+        mechanism.mass_matrix(&q, &mut data, &mut mass);
+        for i in 0..10 {
+            let by_mass: f64 = (0..10).map(|j| mass[i * 10 + j] * qdd[j]).sum();
+            prop_assert!((forces[i] - held[i] - by_mass).abs() < 1e-8 * by_mass.abs().max(1.0));
+        }
+    }
+
+    #[test]
+    fn coordinates_are_read_from_where_links_are(q in prop::collection::vec(-0.9..0.9_f64, 10), x in values(6)) {
+        let robot = robot(MIXED);
+        let mechanism = Mechanism::of(&robot);
+        let at = Pose::new(Vector3::new(x[0], x[1], x[2]), Vector3::new(x[3], x[4], x[5]));
+        let mut stance = Stance::new(&mechanism);
+        stance.put(&mechanism, LinkId(0), &at).unwrap();
+        let parts: Vec<(JointId, Vec<f64>)> = robot.joints.iter().enumerate().filter_map(|(id, joint)| {
+            let first = mechanism.first(JointId(id))?;
+            Some((JointId(id), q[first..first + urdf_usd_robot::kinematics::position_count(joint.kind)].to_vec()))
+        }).collect();
+        let joints: Vec<(JointId, &[f64])> = parts.iter().map(|(id, q)| (*id, q.as_slice())).collect();
+        stance.teleport(&mechanism, &joints).unwrap();
+        let poses: Vec<Pose> = stance.links().iter().map(Transform::pose).collect();
+        prop_assert!(apart(&stance.links()[0], &Transform::from(at)) < 1e-12);
+        let mut read = Stance::new(&mechanism);
+        let misfit = read.read(&mechanism, &poses);
+        prop_assert!(misfit.distance < 1e-7 && misfit.angle < 1e-7, "{misfit:?}");
+        prop_assert!(read.coordinates().iter().zip(&q).all(|(a, b)| (a - b).abs() < 1e-7), "{:?}", read.coordinates());
+    }
+
+    #[test]
+    fn errors_are_what_is_missing(x in values(6), y in values(6)) {
+        let pose = |x: &[f64]| Pose::new(Vector3::new(x[0], x[1], x[2]), Vector3::new(x[3], x[4], x[5]));
+        let (desired, actual) = (pose(&x), pose(&y));
+        let error = pose_error(&desired, &actual);
+        let turned = UnitQuaternion::from_scaled_axis(error.rotation) * actual.rotation;
+        prop_assert!(turned.angle_to(&desired.rotation) < 1e-7);
+        prop_assert!((actual.translation.vector + error.position - desired.translation.vector).norm() < 1e-12);
+        prop_assert!(error.rotation.norm() <= PI + 1e-12);
+        prop_assert_eq!(&error.to_array()[..3], error.rotation.as_slice());
+    }
+}
+
+#[test]
+fn a_half_turn_is_found() {
+    for axis in [Vector3::x(), Vector3::y(), Vector3::z(), Vector3::new(0.6, 0.0, -0.8)] {
+        for angle in [PI, PI - 1e-9, PI - 1e-5, 1e-9, 1e-12] {
+            let desired = Pose::new(Vector3::zeros(), axis * angle);
+            let error = pose_error(&desired, &Pose::identity());
+            assert!((error.rotation.norm() - angle).abs() < 1e-7 * angle, "{axis} {angle}: {}", error.rotation);
+        }
+    }
+}
+
+#[test]
+fn an_anchored_robot_moves_about_its_anchor() {
+    let robot = robot(ARM);
+    let mechanism = Mechanism::of(&robot);
+    let mut stance = Stance::new(&mechanism);
+    let tool = link(&robot, "tool");
+    let before = stance.links()[tool.0];
+    stance.teleport_anchored(&mechanism, &[(joint(&robot, "j2"), &[0.5]), (joint(&robot, "j5"), &[-1.0])], tool).unwrap();
+    assert!(apart(&before, &stance.links()[tool.0]) < 1e-12);
+    assert!(stance.links()[0].translation.norm() > 0.1);
+    let in_base = stance.links()[0].inverse().then(&stance.links()[tool.0]);
+    let mut data = mechanism.data();
+    mechanism.forward(stance.coordinates(), &mut data);
+    assert!(apart(&in_base, &mechanism.link(&data, tool).unwrap()) < 1e-12);
+    assert_eq!(stance.coordinates(), [0.0, 0.5, 0.0, 0.0, -1.0, 0.0]);
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let robot = robot(&ARM.replace("<link name=\"base\"/>", "<link name=\"base\"/><link name=\"apart\"/>"));
+    let mechanism = Mechanism::of(&robot);
+    let (base, apart) = (link(&robot, "base"), link(&robot, "apart"));
+    assert_eq!(Chain::between(&mechanism, base, apart).unwrap_err(), Error::NoWay { base, tip: apart });
+    assert_eq!(Chain::between(&mechanism, LinkId(99), base).unwrap_err(), Error::NoLink(LinkId(99)));
+    let mut stance = Stance::new(&mechanism);
+    assert_eq!(stance.teleport(&mechanism, &[(JointId(99), &[])]), Err(Error::NoJoint(JointId(99))));
+    let given = [(JointId(0), &[0.5][..]), (JointId(1), &[][..])];
+    assert_eq!(stance.teleport(&mechanism, &given), Err(Error::Positions { joint: JointId(1), has: 1, given: 0 }));
+    assert_eq!(stance.coordinates(), [0.0; 6]);
+    assert_eq!(mechanism.link(&mechanism.data(), LinkId(99)), None);
+}
+
+#[test]
+fn a_leader_keeps_its_followers_within_their_limits() {
+    let robot = robot(MIXED);
+    let mechanism = Mechanism::of(&robot);
+    let coordinate = mechanism.coordinates()[mechanism.first(joint(&robot, "bc")).unwrap()];
+    // -1 ≤ -0.5 q + 0.1 ≤ 1: from -1.8 to 2.2; its own are -1 and 2.
+    assert_eq!((coordinate.bounds.lower(), coordinate.bounds.upper()), (-1.0, 2.0));
+    let robot = self::robot(&MIXED.replace("multiplier=\"-0.5\"", "multiplier=\"-1\""));
+    let mechanism = Mechanism::of(&robot);
+    let coordinate = mechanism.coordinates()[mechanism.first(joint(&robot, "bc")).unwrap()];
+    assert!((coordinate.bounds.lower() + 0.9).abs() < 1e-12 && (coordinate.bounds.upper() - 1.1).abs() < 1e-12);
+}
+
+fn random_goal(mechanism: &Mechanism, chain: &Chain, random: &mut Random) -> Pose {
+    let (mut q, mut own) = (mechanism.rest(), vec![0.0; chain.coordinates().len()]);
+    random.configuration(mechanism, &mut q);
+    chain.gather(&q, &mut own);
+    chain.forward(&own).pose()
+}
+
+#[test]
+fn nothing_is_allocated_once_it_is_set_up() {
+    let robot = robot(ARM);
+    let mechanism = Mechanism::of(&robot);
+    let (base, tool) = (link(&robot, "base"), link(&robot, "tool"));
+    let chain = Chain::between(&mechanism, base, tool).unwrap();
+    let mut random = Random::new(3);
+    let goals: Vec<Pose> = (0..20).map(|_| random_goal(&mechanism, &chain, &mut random)).collect();
+    let mut problem = Problem::new(&mechanism, &[Target::new(base, tool, Goal::Pose(goals[0]))]).unwrap();
+    let mut lm = Lm::default();
+    let (mut q, mut data) = (mechanism.rest(), mechanism.data());
+    let mut links = vec![Transform::IDENTITY; robot.links.len()];
+    let (mut mass, mut forces, mut columns) = (vec![0.0; 36], vec![0.0; 6], vec![Twist::zeros(); 6]);
+    lm.solve(&problem, &mut q);
+    let info = allocation_counter::measure(|| {
+        for goal in &goals {
+            mechanism.forward_all(&q, &mut data, &mut links);
+            mechanism.mass_matrix(&q, &mut data, &mut mass);
+            mechanism.forces(&q, &q, &q, &GRAVITY, &mut data, &mut forces);
+            chain.jacobian(&q, Reference::Tip, &mut columns);
+            problem.aim(0, &Goal::Pose(*goal));
+            lm.solve(&problem, &mut q);
+        }
+    });
+    assert_eq!(info.count_total, 0);
+}
+
+/// A solver that gives up.
+struct Idle;
+
+impl Solver for Idle {
+    fn solve(&mut self, problem: &Problem<'_>, q: &mut [f64]) -> Outcome {
+        Outcome { attempts: 1, ..problem.outcome(q, 1e-6) }
+    }
+}
+
+#[test]
+fn solvers_have_names() {
+    let mut registry = Registry::default();
+    registry.register("idle", || Box::new(Idle), false);
+    assert_eq!(registry.available().collect::<Vec<_>>(), ["lm", "idle"]);
+    assert!(registry.get(Some("none")).is_none());
+    let robot = robot(ARM);
+    let mechanism = Mechanism::of(&robot);
+    let goal = Goal::Position(Point3::new(0.3, 0.2, 0.6));
+    let problem = Problem::new(&mechanism, &[Target::new(LinkId(0), link(&robot, "tool"), goal)]).unwrap();
+    let mut q = mechanism.rest();
+    assert!(!registry.get(Some("idle")).unwrap().solve(&problem, &mut q).is_reached);
+    assert!(registry.get(None).unwrap().solve(&problem, &mut q).is_reached);
+    registry.register("idle", || Box::new(Idle), true);
+    assert!(!registry.get(None).unwrap().solve(&problem, &mut mechanism.rest()).is_reached);
+    assert_eq!(registry.available().count(), 2);
+}
+
+/// Every goal of `problem` is reached within limits, or the test fails.
+fn reached(problem: &Problem<'_>) -> Vec<f64> {
+    let mut q = problem.mechanism().rest();
+    let outcome = solve(&mut Lm::default(), problem, &mut q, &Restarts::default());
+    assert!(outcome.is_reached && outcome.position < 1e-6 && outcome.angle < 1e-6, "{outcome:?}");
+    for (at, q) in q.iter().enumerate() {
+        if let Some((lower, upper)) = problem.range(at) {
+            assert!((lower..=upper).contains(q));
+        }
+    }
+    q
+}
+
+#[test]
+fn each_kind_of_goal_is_reached() {
+    let robot = robot(ARM);
+    let mechanism = Mechanism::of(&robot);
+    let (base, tool) = (link(&robot, "base"), link(&robot, "tool"));
+    let chain = Chain::between(&mechanism, base, tool).unwrap();
+    let mut random = Random::new(7);
+    for _ in 0..50 {
+        let pose = random_goal(&mechanism, &chain, &mut random);
+        let point = Point3::from(pose.translation.vector);
+        let aim = |goal| Problem::new(&mechanism, &[Target::new(base, tool, goal)]).unwrap();
+        let at = |q: &[f64]| chain.forward(q).pose();
+        let q = reached(&aim(Goal::Position(point)));
+        assert!((at(&q).translation.vector - point.coords).norm() < 1e-6);
+        let q = reached(&aim(Goal::Orientation(pose.rotation)));
+        assert!(at(&q).rotation.angle_to(&pose.rotation) < 1e-6);
+        let far = Point3::from(pose.translation.vector * 5.0);
+        let q = reached(&aim(Goal::LookAt { axis: Vector3::x_axis(), point: far }));
+        let there = at(&q);
+        let ahead = there.rotation * Vector3::x();
+        assert!(ahead.cross(&(far.coords - there.translation.vector).normalize()).norm() < 2e-6);
+        assert!(ahead.dot(&(far.coords - there.translation.vector)) > 0.0);
+    }
+}
+
+#[test]
+fn held_joints_stay_and_margins_are_kept() {
+    let robot = robot(ARM);
+    let mechanism = Mechanism::of(&robot);
+    let (base, tool) = (link(&robot, "base"), link(&robot, "tool"));
+    let goal = Goal::Position(Point3::new(0.35, 0.1, 0.7));
+    let problem = Problem::new(&mechanism, &[Target::new(base, tool, goal)]).unwrap();
+    let problem = problem.holding(&[joint(&robot, "j4")]).with_margin(0.5);
+    let q = reached(&problem);
+    assert_eq!(q[3], 0.0);
+    assert!(q[0].abs() <= 2.5 && q[1].abs() <= 1.5 && (-1.5..=2.0).contains(&q[2]) && q[4].abs() <= 1.5);
+    assert_eq!((problem.range(3), problem.range(1)), (None, Some((-1.5, 1.5))));
+}
+
+#[test]
+fn what_is_out_of_reach_ends_nearest() {
+    let robot = robot(ARM);
+    let mechanism = Mechanism::of(&robot);
+    let goal = Goal::Position(Point3::new(5.0, 0.0, 0.3));
+    let problem = Problem::new(&mechanism, &[Target::new(link(&robot, "base"), link(&robot, "tool"), goal)]).unwrap();
+    let mut q = mechanism.rest();
+    let outcome = solve(&mut Lm::default(), &problem, &mut q, &Restarts { attempts: 10, seed: 0 });
+    assert!(!outcome.is_reached && outcome.attempts == 10);
+    // Stretched out: 0.1 m from the first axis, then 0.9 m.
+    assert!((outcome.position - 4.0).abs() < 1e-4, "{outcome:?}");
+}
