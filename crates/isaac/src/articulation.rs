@@ -23,8 +23,8 @@ type Node = PrimId;
 
 /// Finds the articulation of the robot whose topmost prim is `robot`.
 ///
-/// The first link is the body with `PhysicsArticulationRootAPI`, or that at the joint which has it; or else the first that a joint holds
-/// to the world, the first that no joint moves, the first of all. Bodies that no joint connects to it follow in the same way. A robot
+/// The first link is the body with `PhysicsArticulationRootAPI`, or that at the joint which has it (of several, the first that a joint
+/// holds to the world); or else the first that a joint holds to the world, the first that no joint moves, the first of all. Bodies that no joint connects to it follow in the same way. A robot
 /// within this one (`IsaacRobotAPI`) stands for all its bodies and joints.
 pub fn articulation(view: &View<'_>, robot: PrimId) -> Articulation {
     let inside: Vec<PrimId> = view.subtree(robot).collect();
@@ -55,12 +55,13 @@ pub fn articulation(view: &View<'_>, robot: PrimId) -> Articulation {
     }
 
     let has_root =
-        |&&id: &&PrimId| view.stage[id].has("PhysicsArticulationRootAPI") && view.nested_robot_of(id, robot).is_none();
-    let root = inside.iter().find(has_root).copied();
-    let root = root.and_then(|id| match view.is_joint(id) {
+        |id: &PrimId| view.stage[*id].has("PhysicsArticulationRootAPI") && view.nested_robot_of(*id, robot).is_none();
+    let body_at = |id: PrimId| match view.is_joint(id) {
         true => view.joint_body(id, 0).or_else(|| view.joint_body(id, 1)).map(node_of),
         false => Some(id).filter(|&id| view.is_body(id)),
-    });
+    };
+    let roots: Vec<Node> = inside.iter().copied().filter(has_root).filter_map(body_at).collect();
+    let root = roots.iter().find(|root| held.contains(*root)).or(roots.first()).copied();
     let mut nodes: Vec<Node> = Vec::new();
     let mut seen = HashSet::new();
     for &id in inside.iter().filter(|&&id| id != robot && view.is_robot(id) || view.is_body(id)) {

@@ -25,6 +25,9 @@ use crate::{Error, View, codes, overlay};
 /// The relationship and the attribute of the pose that a planner takes, as this program's own assets keep it (docs/output.md).
 const DEFAULT_POSE_PROPERTIES: [&str; 2] = ["planning:defaultPose:joints", "planning:defaultPose:positions"];
 
+/// A pose, and those of its joints that inverse kinematics leaves alone.
+pub type WithFixed = (NamedPose, Vec<JointId>);
+
 /// The named poses of an asset, with the robot that they are of.
 #[derive(Debug)]
 pub struct Poses<'a> {
@@ -245,7 +248,7 @@ impl<'a> Poses<'a> {
     /// with the joints that inverse kinematics leaves alone. A robot without `IsaacRobotAPI` becomes one ([`populate`]). `layer` is the
     /// strongest of the stage. Gives the paths of the prims, and what is to be told: an error for each pose that sets no joint of one
     /// position, or joints of several trees, and is not stored.
-    pub fn store(&self, poses: &[(NamedPose, Vec<JointId>)], layer: &mut Layer) -> (Vec<String>, Vec<Diagnostic>) {
+    pub fn store(&self, poses: &[WithFixed], layer: &mut Layer) -> (Vec<String>, Vec<Diagnostic>) {
         let view = View::new(self.stage);
         let (mut paths, mut told): (Vec<String>, Vec<Diagnostic>) = Default::default();
         for (pose, fixed) in poses {

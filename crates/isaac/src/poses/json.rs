@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value as Json, json};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{JointId, JointKind, NamedPose};
 
-use super::{PoseError, Poses};
+use super::{PoseError, Poses, WithFixed};
 use crate::codes;
 
 /// What angles are in.
@@ -104,11 +104,7 @@ struct Entry {
 ///
 /// # Errors
 /// If the text is not of the form that [`export`] writes.
-pub fn import(
-    poses: &Poses<'_>,
-    text: &str,
-    file: &Path,
-) -> Result<(Vec<(NamedPose, Vec<JointId>)>, Vec<Diagnostic>), Diagnostic> {
+pub fn import(poses: &Poses<'_>, text: &str, file: &Path) -> Result<(Vec<WithFixed>, Vec<Diagnostic>), Diagnostic> {
     let place = |element: &str| Place { element: element.to_owned(), ..Place::file(file) };
     let help = "give a file in the form that `urdf_usd pose export` writes";
     let bad = |error: &serde_json::Error, place: Place| {
@@ -147,7 +143,7 @@ pub fn import(
     Ok((read, told))
 }
 
-fn one(poses: &Poses<'_>, key: &str, entry: &Entry, units: Units) -> Result<(NamedPose, Vec<JointId>), PoseError> {
+fn one(poses: &Poses<'_>, key: &str, entry: &Entry, units: Units) -> Result<WithFixed, PoseError> {
     let is_no = |what: String| poses.wrong(&codes::BAD_JSON, what, "give each joint a finite number".to_owned());
     let mut positions: Vec<(JointId, Vec<f64>)> = Vec::new();
     let mut fixed = HashSet::new();
