@@ -67,7 +67,7 @@ class Peer:
 
 
 def answer(what, *arguments):
-    return {"compare": compare, "solve": solve}[what](*arguments)
+    return {"compare": compare, "solve": solve, "solve_both": solve_both}[what](*arguments)
 
 
 def compare(library, urdf, count):
@@ -161,3 +161,23 @@ def solve(library, urdf, base, tip, count, attempts):
         told["honest"] += bool(within and abs(way - found["position"]) < 1e-9 and abs(turn - found["angle"]) < 1e-6)
     asked.stop()
     return told
+
+
+def solve_both(library, urdf, base, tips, count):
+    """How many of `count` pairs of targets, which two tips can reach at once, the library solves, and Pinocchio confirms."""
+    asked = Library(library, urdf)
+    peer = Peer(urdf, asked.about)
+
+    def poses(q):
+        pin.framesForwardKinematics(peer.model, peer.data, peer.at(np.array(q)))
+        return [peer.data.oMf[peer.frame(base)].actInv(peer.data.oMf[peer.frame(tip)]) for tip in tips]
+
+    right = 0
+    for number, q in enumerate(asked.ask(sample=count, seed=12)):
+        wanted = poses(q)
+        target = lambda tip, pose: {"base": base, "tip": tip, "pose": [*pose.translation, *pin.Quaternion(pose.rotation).coeffs()]}
+        found = asked.ask(solve=[target(tip, pose) for tip, pose in zip(tips, wanted, strict=True)], attempts=100, seed=number)
+        apart = [np.abs(a.homogeneous - b.homogeneous).max() for a, b in zip(poses(found["q"]), wanted, strict=True)]
+        right += bool(found["is_reached"] and max(apart) < 2e-6)
+    asked.stop()
+    return right

@@ -72,3 +72,10 @@ def test_most_targets_need_no_other_start(name, base, tip):
     # What the arms with narrow ranges come to; the continuous ones come to 99 %.
     assert found["right"] == found["reached"] >= 0.7 * TARGETS, found
     assert found["honest"] == TARGETS, found
+
+
+@pytest.mark.parametrize("name", [pytest.param("g1_description", marks=conftest.marks_of("g1_description"))])
+def test_two_arms_reach_at_once(name):
+    tips = ["left_wrist_yaw_link", "right_wrist_yaw_link"]
+    # The waist, which moves both, is between.
+    assert in_pinocchio("solve_both", conftest.source(name).urdf, "pelvis", tips, 100) >= 99
