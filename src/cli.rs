@@ -9,9 +9,11 @@ mod conversion;
 mod documentation;
 mod excerpt;
 mod fix;
+mod ik;
 mod isaac;
 mod named_poses;
 mod packages;
+mod pose;
 mod sarif;
 mod xrdf;
 
@@ -83,9 +85,23 @@ enum Command {
     /// Show, author, check and migrate the Isaac robot schema on an OpenUSD asset of anybody's; the asset's own files stay as they are
     #[command(subcommand)]
     Isaac(isaac::Isaac),
-    /// List, look up, store, delete, apply, export and import the named poses of an OpenUSD asset
-    #[command(subcommand)]
-    Pose(named_poses::NamedPoses),
+    /// Print where the links of a robot are for given joint positions: metres, quaternions x y z w (forward kinematics). Its commands keep
+    /// the named poses of an OpenUSD asset
+    ///
+    /// Joints that are not set are at zero, or at the limit next to it; those that follow others (mimic) follow. Poses are those of the
+    /// link's frame in the frame of --base, which has x forward, y left and z up where the robot follows REP 103.
+    ///
+    /// Exit code 0: printed. 1: the robot can't be read, or has no such joint or link. 2: the command line was wrong.
+    #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+    Pose(pose::Pose),
+    /// Find joint positions, in radians and metres, that bring a link to a target (inverse kinematics)
+    ///
+    /// Several links at once: give --tip and --target several times, in the same order. Positions are within the joints' limits; joints that
+    /// follow others (mimic) are within theirs, too. The same seed gives the same result.
+    ///
+    /// Exit code 0: every target is reached. 1: one is not, and the nearest positions are printed; or the robot can't be read, or has no
+    /// such joint or link. 2: the command line was wrong.
+    Ik(ik::Ik),
     /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
     Schema(Schema),
     /// Show a converted asset in a browser, and every revision that is written in its place; no ROS needed
@@ -161,7 +177,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Fix(arguments) => fix::run(&arguments),
         Command::Xrdf(command) => xrdf::run(&command),
         Command::Isaac(command) => isaac::run(&command),
-        Command::Pose(command) => named_poses::run(&command),
+        Command::Pose(arguments) => pose::run(&arguments),
+        Command::Ik(arguments) => ik::run(&arguments),
         Command::Schema(arguments) => schema(&arguments.output),
         Command::View(options) => view::main(&options),
         Command::Bridge { arguments } => bridge::main(arguments),

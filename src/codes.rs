@@ -14,6 +14,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("SRDF", crate::srdf::codes::ALL),
     ("XRDF", crate::xrdf::codes::ALL),
     ("Meshes and textures", crate::mesh::codes::ALL),
+    ("Kinematics", crate::kinematics::codes::ALL),
     ("OpenUSD", crate::usd::codes::ALL),
     ("Mending OpenUSD assets", crate::fix::codes::ALL),
     ("The Isaac robot schema, and named poses", crate::isaac::codes::ALL),

@@ -16,6 +16,7 @@ pub use urdf_usd_diagnostic as diagnostic;
 pub use urdf_usd_fix as fix;
 pub use urdf_usd_gltf as gltf;
 pub use urdf_usd_isaac as isaac;
+pub use urdf_usd_kinematics as kinematics;
 pub use urdf_usd_mesh as mesh;
 pub use urdf_usd_mjcf as mjcf;
 pub use urdf_usd_rep158 as rep158;

@@ -66,7 +66,11 @@ class Peer:
 
 
 
-def answer(library, urdf, count):
+def answer(what, *arguments):
+    return {"compare": compare, "solve": solve, "solve_both": solve_both}[what](*arguments)
+
+
+def compare(library, urdf, count):
     """The largest differences over `count` random configurations: of poses, Jacobians, masses, centres, mass matrices, forces of gravity
     and of motion, each as a share of the largest number where that is above one."""
     asked = Library(library, urdf)
@@ -128,3 +132,52 @@ def answer(library, urdf, count):
         counted["configurations"] += 1
     asked.stop()
     return apart | counted
+
+
+def solve(library, urdf, base, tip, count, attempts):
+    """How many of `count` random reachable targets the library solves, and what Pinocchio says of the solutions: how many are within 1e-6 m
+    and 1e-6 rad of the target and within the joints' limits. The library starts in the middle of all ranges."""
+    asked = Library(library, urdf)
+    peer = Peer(urdf, asked.about)
+    middle = [0.0 if c["lower"] is None or c["upper"] is None else 0.5 * (c["lower"] + c["upper"]) for c in peer.coordinates]
+    limits = [(-math.inf if c["lower"] is None else c["lower"], math.inf if c["upper"] is None else c["upper"]) for c in peer.coordinates]
+
+    def pose(q):
+        pin.framesForwardKinematics(peer.model, peer.data, peer.at(np.array(q)))
+        return peer.data.oMf[peer.frame(base)].actInv(peer.data.oMf[peer.frame(tip)])
+
+    told = {"reached": 0, "right": 0, "honest": 0}
+    for number, q in enumerate(asked.ask(sample=count, seed=11)):
+        wanted = pose(q)
+        target = {"base": base, "tip": tip, "pose": [*wanted.translation, *pin.Quaternion(wanted.rotation).coeffs()]}
+        found = asked.ask(solve=[target], start=middle, attempts=attempts, seed=number)
+        there = pose(found["q"])
+        way = np.linalg.norm(there.translation - wanted.translation)
+        turn = np.linalg.norm(pin.log3(there.rotation.T @ wanted.rotation))
+        within = all(lower <= at <= upper for at, (lower, upper) in zip(found["q"], limits, strict=True))
+        told["reached"] += found["is_reached"]
+        # What log3 makes of no turn is off by some 1e-8.
+        told["right"] += bool(found["is_reached"] and way < 1e-6 and turn < 1e-6 and within)
+        told["honest"] += bool(within and abs(way - found["position"]) < 1e-9 and abs(turn - found["angle"]) < 1e-6)
+    asked.stop()
+    return told
+
+
+def solve_both(library, urdf, base, tips, count):
+    """How many of `count` pairs of targets, which two tips can reach at once, the library solves, and Pinocchio confirms."""
+    asked = Library(library, urdf)
+    peer = Peer(urdf, asked.about)
+
+    def poses(q):
+        pin.framesForwardKinematics(peer.model, peer.data, peer.at(np.array(q)))
+        return [peer.data.oMf[peer.frame(base)].actInv(peer.data.oMf[peer.frame(tip)]) for tip in tips]
+
+    right = 0
+    for number, q in enumerate(asked.ask(sample=count, seed=12)):
+        wanted = poses(q)
+        target = lambda tip, pose: {"base": base, "tip": tip, "pose": [*pose.translation, *pin.Quaternion(pose.rotation).coeffs()]}
+        found = asked.ask(solve=[target(tip, pose) for tip, pose in zip(tips, wanted, strict=True)], attempts=100, seed=number)
+        apart = [np.abs(a.homogeneous - b.homogeneous).max() for a, b in zip(poses(found["q"]), wanted, strict=True)]
+        right += bool(found["is_reached"] and max(apart) < 2e-6)
+    asked.stop()
+    return right

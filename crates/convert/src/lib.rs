@@ -445,6 +445,15 @@ fn supplement(
     Ok(found)
 }
 
+/// Reads the robot of a job, with its SRDF and XRDF, and gives it with what there is to say of it. Meshes are not read.
+///
+/// # Errors
+/// If the robot can't be read.
+pub fn read_robot(job: &Job, context: &Context) -> Result<(Robot, Vec<Diagnostic>), Failure> {
+    let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone()))));
+    described(job, &files, context, false).map_err(|diagnostics| Failure { diagnostics, used: files.used() })
+}
+
 /// The robot of a job, with its SRDF and XRDF, and with meshes if they are wanted.
 fn described(
     job: &Job,

@@ -17,6 +17,7 @@
 )]
 
 mod chain;
+pub mod codes;
 mod dynamics;
 pub mod ik;
 mod mechanism;

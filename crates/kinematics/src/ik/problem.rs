@@ -191,7 +191,7 @@ impl<'m> Problem<'m> {
                 target.variables.push(Some(known.unwrap_or(variables.len())));
                 if known.is_none() {
                     let (lower, upper) = kept_off(about.bounds.lower(), about.bounds.upper(), *margin);
-                    let middle = (lower.is_finite() && upper.is_finite()).then(|| 0.5 * (lower + upper));
+                    let middle = (lower.is_finite() && upper.is_finite()).then_some(0.5 * (lower + upper));
                     let (from, to) = range(&about);
                     let start = (from.max(lower), to.min(upper));
                     let turns = about.is_angle && upper - lower >= std::f64::consts::TAU;

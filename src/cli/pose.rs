@@ -1,0 +1,318 @@
+//! `urdf_usd pose`: where links are for given joint positions. Also what it shares with `urdf_usd ik`: the robot, and joints and links by
+//! name.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::named_poses::{self, NamedPoses};
+use super::packages::Packages;
+use super::{failed, plural, print_diagnostics, print_json, standard_input, wrong};
+use crate::convert::{self, Context, Job, Source, Tiers, read_robot};
+use crate::diagnostic::{Code, Diagnostic, did_you_mean, escape_controls, nearest};
+use crate::kinematics::{Chain, Error, Mechanism, Transform, codes};
+use crate::robot::kinematics::position_count;
+use crate::robot::{JointId, LinkId, Robot};
+use crate::xacro;
+
+/// A robot and what it takes to read it.
+#[derive(Args)]
+pub(super) struct Subject {
+    /// A URDF, xacro, OpenUSD or glTF file; `-` reads any but xacro from standard input
+    robot: PathBuf,
+    /// The robot's SRDF, for its named poses
+    #[arg(long, value_name = "FILE")]
+    srdf: Option<PathBuf>,
+    /// An argument of the xacro file (may be given several times)
+    #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
+    xacro_args: Vec<xacro::Argument>,
+    #[command(flatten)]
+    packages: Packages,
+}
+
+/// A joint's positions by its name.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Setting {
+    joint: String,
+    positions: Vec<f64>,
+}
+
+/// `JOINT=VALUE`, or as many values as the joint has positions, with commas.
+fn setting(text: &str) -> Result<Setting, String> {
+    let (joint, values) = text.rsplit_once('=').filter(|(joint, _)| !joint.is_empty()).ok_or("it is not JOINT=VALUE")?;
+    Ok(Setting { joint: joint.to_owned(), positions: numbers(values)? })
+}
+
+/// Finite numbers with commas between them.
+pub(super) fn numbers(text: &str) -> Result<Vec<f64>, String> {
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    let number = |text: &str| number(text).ok_or_else(|| format!("\"{text}\" is no finite number"));
+    text.split(',').map(number).collect()
+}
+
+/// Where joints are.
+#[derive(Args)]
+pub(super) struct Positions {
+    /// A joint's position in radians (revolute, continuous) or metres (prismatic); may be given several times. A planar joint has two,
+    /// metres along the two directions of its plane; a floating one six: x, y, z in metres, roll, pitch, yaw in radians
+    #[arg(long = "set", value_name = "JOINT=VALUE[,VALUE]...", value_parser = setting)]
+    set: Vec<Setting>,
+    /// A named pose of the robot or its SRDF for the joints that --set does not set
+    #[arg(long = "named", value_name = "NAME")]
+    named: Option<String>,
+}
+
+/// `pose`.
+#[derive(Args)]
+pub struct Pose {
+    #[command(subcommand)]
+    named: Option<NamedPoses>,
+    #[command(flatten)]
+    posing: Option<Posing>,
+}
+
+/// `pose` without a command of its own.
+#[derive(Args)]
+struct Posing {
+    #[command(flatten)]
+    subject: Subject,
+    #[command(flatten)]
+    positions: Positions,
+    /// A link whose pose is printed (may be given several times) [default: all links]
+    #[arg(long = "frame", value_name = "LINK")]
+    frames: Vec<String>,
+    /// The link in whose frame poses are [default: the root link]
+    #[arg(long, value_name = "LINK")]
+    base: Option<String>,
+    /// Print JSON: positions of all joints in radians and metres, for each link its translation in metres and its quaternion x y z w
+    #[arg(long)]
+    json: bool,
+}
+
+/// Reads the robot; or says what is wrong, and gives the exit code.
+pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCode> {
+    let source = if subject.robot == Path::new("-") {
+        if let Some(argument) = subject.xacro_args.first() {
+            return Err(wrong(&format!("{argument}: arguments are for xacro files; standard input is never expanded")));
+        }
+        standard_input().map_err(|message| failed(&message))?
+    } else if subject.xacro_args.is_empty() {
+        Source::File(subject.robot.clone())
+    } else {
+        Source::Xacro { file: subject.robot.clone(), arguments: subject.xacro_args.clone() }
+    };
+    let resolve = subject.packages.options().map_err(|message| wrong(&message))?;
+    let options = convert::Options { resolve, srdf: subject.srdf.clone(), tiers: Tiers::High, ..convert::Options::default() };
+    let job = Job { options, ..Job::new(source, ".") };
+    read_robot(&job, &Context::default()).map_err(|failure| {
+        print_diagnostics(&failure.diagnostics, None);
+        ExitCode::FAILURE
+    })
+}
+
+fn unknown<'a>(robot: &Robot, code: &'static Code, what: &str, name: &str, names: impl Iterator<Item = &'a str>) -> Diagnostic {
+    let help = did_you_mean(nearest(name, names))
+        .unwrap_or_else(|| "`urdf_usd inspect` lists the links and joints of an asset".to_owned());
+    Diagnostic::new(code, robot.place.clone(), format!("the robot has no {what} \"{name}\"")).help(help)
+}
+
+/// The link of a name.
+pub(super) fn link(robot: &Robot, name: &str) -> Result<LinkId, Diagnostic> {
+    let found = robot.links.iter().position(|link| link.name == name).map(LinkId);
+    found.ok_or_else(|| unknown(robot, &codes::UNKNOWN_LINK, "link", name, robot.links.iter().map(|link| link.name.as_str())))
+}
+
+/// The joint of a name.
+pub(super) fn joint(robot: &Robot, name: &str) -> Result<JointId, Diagnostic> {
+    let found = robot.joints.iter().position(|joint| joint.name == name).map(JointId);
+    found.ok_or_else(|| {
+        unknown(robot, &codes::UNKNOWN_JOINT, "joint", name, robot.joints.iter().map(|joint| joint.name.as_str()))
+    })
+}
+
+/// The link that poses are in where none is named: the root of the first tree.
+pub(super) fn root(robot: &Robot) -> LinkId {
+    robot.tree.roots.first().copied().unwrap_or(LinkId(0))
+}
+
+/// What an error of the kinematics means to people.
+pub(super) fn told(robot: &Robot, error: Error) -> Diagnostic {
+    let name = |link: LinkId| robot.links.get(link.0).map_or("?", |link| link.name.as_str());
+    let message = match error {
+        Error::NoWay { base, tip } => format!("no joints lead from link \"{}\" to link \"{}\"", name(base), name(tip)),
+        other => other.to_string(),
+    };
+    Diagnostic::new(&codes::NO_WAY, robot.place.clone(), message).help("name a --base that is in the same tree")
+}
+
+/// The coordinates of a mechanism that are asked for, and what there is to say of them.
+pub(super) fn coordinates(
+    robot: &Robot,
+    mechanism: &Mechanism,
+    asked: &Positions,
+    found: &mut Vec<Diagnostic>,
+) -> Result<Vec<f64>, Diagnostic> {
+    let mut q = mechanism.rest();
+    if let Some(name) = &asked.named {
+        let of_robot = robot.named_poses.iter().find(|pose| pose.name == *name && pose.group.is_none());
+        let pose = of_robot.or_else(|| robot.named_poses.iter().find(|pose| pose.name == *name));
+        let names = robot.named_poses.iter().map(|pose| pose.name.as_str());
+        let pose = pose.ok_or_else(|| unknown(robot, &codes::UNKNOWN_POSE, "named pose", name, names))?;
+        for (joint, positions) in &pose.positions {
+            put(mechanism, *joint, positions, &mut q);
+        }
+    }
+    for Setting { joint: name, positions } in &asked.set {
+        let id = joint(robot, name)?;
+        let Some(about) = robot.joints.get(id.0) else { continue };
+        let problem = |code, message: String| Diagnostic::new(code, about.place.clone(), message);
+        let has = position_count(about.kind);
+        if has != positions.len() {
+            let message = format!(
+                "joint \"{name}\" is {} and has {}, not {}",
+                about.kind.as_str(),
+                plural(has, "position"),
+                positions.len()
+            );
+            return Err(
+                problem(&codes::POSITIONS, message).help("give as many values as it has positions, with commas between them")
+            );
+        }
+        if let Some(mimic) = &about.mimic {
+            let leader = robot.joints.get(mimic.joint.0).map_or("?", |joint| joint.name.as_str());
+            let message = format!("joint \"{name}\" follows joint \"{leader}\"");
+            return Err(problem(&codes::FOLLOWS, message).help(format!("set \"{leader}\" instead")));
+        }
+        let Some(first) = mechanism.first(id) else {
+            let message = format!("joint \"{name}\" closes a loop and moves nothing");
+            return Err(problem(&codes::FOLLOWS, message).help("leave it out"));
+        };
+        for (coordinate, position) in mechanism.coordinates().iter().skip(first).zip(positions) {
+            let bounds = coordinate.bounds;
+            if !bounds.contains(*position) {
+                let (lower, upper) = (bounds.lower(), bounds.upper());
+                let unit = if coordinate.is_angle { "rad" } else { "m" };
+                let message = format!("joint \"{name}\" can't be at {position} {unit}: its range is {lower} to {upper} {unit}");
+                found.push(problem(&codes::OUT_OF_LIMITS, message).help("give a position within the limits"));
+            }
+        }
+        put(mechanism, id, positions, &mut q);
+    }
+    Ok(q)
+}
+
+fn put(mechanism: &Mechanism, joint: JointId, positions: &[f64], q: &mut [f64]) {
+    let Some(first) = mechanism.first(joint) else { return };
+    q.iter_mut().skip(first).zip(positions).for_each(|(to, from)| *to = *from);
+}
+
+/// The positions of joints by name: a number, or several where the joint has several. Joints that don't move are left out.
+pub(super) fn joints(
+    robot: &Robot,
+    mechanism: &Mechanism,
+    q: &[f64],
+    is_wanted: impl Fn(JointId) -> bool,
+) -> Map<String, Value> {
+    let mut positions = vec![0.0; mechanism.position_count()];
+    mechanism.positions(q, &mut positions);
+    let mut at = positions.into_iter();
+    let mut named = Map::new();
+    for (id, joint) in robot.joints.iter().enumerate() {
+        let own: Vec<f64> = at.by_ref().take(position_count(joint.kind)).collect();
+        let moves = mechanism.first(JointId(id)).is_some() || joint.mimic.is_some();
+        match own.as_slice() {
+            [] => {}
+            _ if !moves || !is_wanted(JointId(id)) => {}
+            [one] => drop(named.insert(joint.name.clone(), json!(one))),
+            several => drop(named.insert(joint.name.clone(), json!(several))),
+        }
+    }
+    named
+}
+
+/// Runs the command.
+pub fn run(arguments: &Pose) -> ExitCode {
+    match (&arguments.named, &arguments.posing) {
+        (Some(command), _) => named_poses::run(command),
+        (None, Some(posing)) => print(posing),
+        (None, None) => wrong("name a robot, or a command: `urdf_usd pose --help` lists them"),
+    }
+}
+
+fn print(arguments: &Posing) -> ExitCode {
+    let (robot, mut found) = match read(&arguments.subject) {
+        Ok(read) => read,
+        Err(code) => return code,
+    };
+    let result = poses(&robot, arguments, &mut found);
+    let told = match &result {
+        Ok(_) => None,
+        Err(stop) => Some(stop.clone()),
+    };
+    found.extend(told);
+    print_diagnostics(&found, None);
+    let Ok((joints, base, frames)) = result else { return ExitCode::FAILURE };
+    if arguments.json {
+        let pose = |transform: &Transform| {
+            let pose = transform.pose();
+            let (t, q) = (pose.translation.vector, pose.rotation.coords);
+            json!({ "translation": [t.x, t.y, t.z], "quaternion": [q.x, q.y, q.z, q.w] })
+        };
+        let frames: Map<String, Value> = frames.iter().map(|(name, at)| (name.clone(), pose(at))).collect();
+        return print_json(
+            &json!({ "robot": robot.name, "base": base, "joints": joints, "frames": frames, "diagnostics": found }),
+        );
+    }
+    let width = frames.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(4);
+    let mut text = format!(
+        "in the frame of {base}\n{:width$}  {:>10} {:>10} {:>10}   {:>9} {:>9} {:>9} {:>9}\n",
+        "link", "x (m)", "y (m)", "z (m)", "qx", "qy", "qz", "qw"
+    );
+    for (name, at) in &frames {
+        let pose = at.pose();
+        let (t, q) = (pose.translation.vector.map(plain), pose.rotation.coords.map(plain));
+        text += &format!(
+            "{name:width$}  {:10.6} {:10.6} {:10.6}   {:9.6} {:9.6} {:9.6} {:9.6}\n",
+            t.x, t.y, t.z, q.x, q.y, q.z, q.w
+        );
+    }
+    // A closed pipe (`| head`) is the reader's choice.
+    let _ = std::io::stdout().write_all(escape_lines(&text).as_bytes());
+    ExitCode::SUCCESS
+}
+
+/// Without the sign of what is printed as zero.
+fn plain(number: f64) -> f64 {
+    if number.abs() < 5e-7 { 0.0 } else { number }
+}
+
+fn escape_lines(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", escape_controls(line))).collect()
+}
+
+/// Positions of joints, the base's name, and poses by link.
+type Poses = (Map<String, Value>, String, Vec<(String, Transform)>);
+
+fn poses(robot: &Robot, arguments: &Posing, found: &mut Vec<Diagnostic>) -> Result<Poses, Diagnostic> {
+    let mechanism = Mechanism::of(robot);
+    let q = coordinates(robot, &mechanism, &arguments.positions, found)?;
+    let base = arguments.base.as_deref().map_or(Ok(root(robot)), |name| link(robot, name))?;
+    let wanted = arguments.frames.iter().map(|name| link(robot, name)).collect::<Result<Vec<_>, _>>()?;
+    // Of links that are not asked for by name, those of other trees are left out.
+    let in_tree = |link: &LinkId| mechanism.root(*link) == mechanism.root(base);
+    let wanted: Vec<LinkId> =
+        if wanted.is_empty() { robot.tree.order.iter().copied().filter(in_tree).collect() } else { wanted };
+    let mut frames = Vec::new();
+    for link in wanted {
+        let chain = Chain::between(&mechanism, base, link).map_err(|error| told(robot, error))?;
+        let mut own = vec![0.0; chain.coordinates().len()];
+        chain.gather(&q, &mut own);
+        let name = robot.links.get(link.0).map(|link| link.name.clone()).unwrap_or_default();
+        frames.push((name, chain.forward(&own)));
+    }
+    let name = robot.links.get(base.0).map(|link| link.name.clone()).unwrap_or_default();
+    Ok((joints(robot, &mechanism, &q, |_| true), name, frames))
+}

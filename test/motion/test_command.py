@@ -1,0 +1,117 @@
+"""`urdf_usd pose` and `urdf_usd ik`: what they print, on every kind of file, and their exit codes."""
+
+import json
+
+import numpy as np
+import pytest
+
+import conftest
+import kinematics
+from conftest import run
+
+
+
+def matrix(frame):
+    x, y, z, w = frame["quaternion"]
+    turn = np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+    return kinematics.pose(frame["translation"], turn)
+
+
+def asked(*arguments, code=0):
+    done = run(*arguments, "--json")
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def arm():
+    """The sample arm as its URDF is, and positions of its joints that lead."""
+    urdf = kinematics.read(conftest.source("sample_arm").urdf)
+    joints = [joint for joint in urdf.joints.values() if kinematics.FREEDOM[joint.kind] == 1 and not joint.mimic]
+    within = lambda joint, share: share if joint.lower is None else joint.lower + share * (joint.upper - joint.lower)
+    return urdf, {joint.name: within(joint, (at + 1) / (len(joints) + 2)) for at, joint in enumerate(joints)}
+
+
+def settings(positions):
+    return [argument for name, position in positions.items() for argument in ("--set", f"{name}={position!r}")]
+
+
+@pytest.mark.parametrize("kind", ["urdf", "usda", "glb"])
+def test_links_are_where_the_urdf_says(kind, arm, conversions):
+    urdf, positions = arm
+    made = conversions("sample_arm")
+    file = {"urdf": made.urdf, "usda": made.entry, "glb": made.glb}[kind]
+    told = asked("pose", file, *conftest.source("sample_arm").options, *settings(positions))
+    everything = urdf.resolve(positions)
+    assert set(told["joints"]) == set(everything)
+    assert all(abs(told["joints"][name] - everything[name]) < 1e-6 for name in everything)
+    poses = urdf.link_poses(everything)
+    found = 0
+    for name, frame in told["frames"].items():
+        if name in poses:
+            # Coordinates in the GLB, and rotations in OpenUSD, have single precision.
+            assert np.abs(np.linalg.inv(poses[told["base"]]) @ poses[name] - matrix(frame)).max() < (1e-12 if kind == "urdf" else 2e-6), name
+            found += 1
+    assert found >= 0.8 * len(poses)
+
+
+@pytest.mark.parametrize("kind", ["urdf", "usda", "glb"])
+def test_what_ik_finds_pose_confirms(kind, arm, conversions):
+    _, positions = arm
+    made = conversions("sample_arm")
+    file = {"urdf": made.urdf, "usda": made.entry, "glb": made.glb}[kind]
+    frames = asked("pose", file, *settings(positions))
+    tip = max(frames["frames"], key=lambda name: np.linalg.norm(frames["frames"][name]["translation"]))
+    wanted = frames["frames"][tip]
+    target = ",".join(repr(x) for x in (*wanted["translation"], *wanted["quaternion"]))
+    solved = asked("ik", file, "--tip", tip, "--target", target, "--base", frames["base"], "--seed", 3)
+    assert solved["reached"]
+    assert solved["error"]["position"] < 1e-6
+    assert solved["error"]["angle"] < 1e-6
+    assert solved["iterations"] > 0
+    assert solved == asked("ik", file, "--tip", tip, "--target", target, "--base", frames["base"], "--seed", 3)
+    leading = {name: at for name, at in solved["joints"].items() if name in positions}
+    assert leading
+    there = asked("pose", file, *settings(leading), "--frame", tip)["frames"][tip]
+    assert np.abs(matrix(there) - matrix(wanted)).max() < 2e-6
+
+
+def test_what_is_out_of_reach_is_said():
+    source = conftest.source("sample_arm")
+    told = asked("ik", source.urdf, "--tip", last(source), "--target", "50,0,0", code=1)
+    assert not told["reached"]
+    assert 40 < told["error"]["position"] < 50
+    assert told["diagnostics"][-1]["code"] == "ik-not-reached"
+
+
+def last(source):
+    """A link that more joints move than any other."""
+    urdf = kinematics.read(source.urdf)
+    return max(urdf.links, key=urdf.depth)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["pose", "--set", "nothing=1"], 1, "pose-unknown-joint"),
+        (["pose", "--frame", "nothing"], 1, "pose-unknown-link"),
+        (["pose", "--named", "nothing"], 1, "pose-unknown-name"),
+        (["pose", "--set", "nothing"], 2, "JOINT=VALUE"),
+        (["pose", "--set", "nothing=nan"], 2, "no finite number"),
+        (["ik", "--tip", "nothing", "--target", "0,0,0"], 1, "pose-unknown-link"),
+        (["ik", "--tip", "nothing", "--target", "0,0"], 2, "3 (x,y,z) or 7"),
+        (["ik", "--tip", "nothing", "--target", "0,0,0,0,0,0,0"], 2, "no length"),
+        (["ik", "--tip", "a", "--tip", "b", "--target", "0,0,0"], 2, "one --target for each --tip"),
+        (["ik", "--tip", "a", "--target", "0,0,0", "--solver", "none"], 2, "there is lm"),
+    ],
+)
+def test_what_is_wrong_is_said(arguments, code, said):
+    command, *rest = arguments
+    done = run(command, conftest.source("sample_arm").urdf, *rest)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert done.stdout == ""

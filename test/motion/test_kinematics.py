@@ -1,0 +1,81 @@
+"""The library's kinematics and dynamics, on every robot, against Pinocchio's."""
+
+import functools
+import os
+import subprocess
+
+import conftest
+import pytest
+from worker import worker
+
+#: Random configurations of each robot.
+CONFIGURATIONS = 100
+
+
+@functools.cache
+def library():
+    """The example of crates/kinematics that answers questions; `cargo build --workspace --all-targets` makes it."""
+    built = conftest.PROGRAM.parent / "examples" / "answers"
+    if not built.is_file():
+        cargo = ["cargo", "build", "--ignore-rust-version", "--locked", "--quiet", "-p", "urdf_usd_kinematics", "--example", "answers"]
+        subprocess.run([*cargo, "--target-dir", conftest.PROGRAM.parents[1]], cwd=conftest.ROOT, check=True)
+    return str(built)
+
+
+def in_pinocchio(what, *arguments):
+    """What a function of pinocchio_kinematics.py returns in the Python that has test/requirements-urdf.txt."""
+    python = os.environ.get("URDF_USD_URDF_PYTHON")
+    if not python:
+        pytest.skip("URDF_USD_URDF_PYTHON is not set: test/run sets it to a Python with test/requirements-urdf.txt")
+    return worker(python, "urdf").ask("pinocchio_kinematics", what, library(), *arguments)[0]
+
+
+ROBOTS = [pytest.param(name, marks=conftest.marks_of(name)) for name in ("sample_arm", "sample_rover", *conftest.REAL_ROBOTS)]
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_kinematics_and_dynamics_are_pinocchio_s(name):
+    found = in_pinocchio("compare", conftest.source(name).urdf, CONFIGURATIONS)
+    assert found["configurations"] == CONFIGURATIONS
+    assert found["links"] > 1
+    # A camera and a drone whose propellers are fixed have nothing that moves.
+    assert found["coordinates"] > 0 or name in ("cf2x_description", "realsense2_description")
+    assert found["columns"] > 0 or found["coordinates"] == 0
+    assert found["poses"] < 1e-9
+    assert found["jacobians"] < 1e-9
+    for what in ("mass", "centre", "inertia", "gravity", "forces"):
+        assert found[what] < 1e-8, what
+
+
+#: The base and the tip of each arm.
+ARMS = [
+    ("ur_description", "base_link", "tool0"),
+    ("interbotix_xsarm_descriptions", "wx250s/base_link", "wx250s/ee_gripper_link"),
+    ("jaco_description", "base", "j2s7s300_end_effector"),
+    ("spot_description", "body", "arm_link_wr1"),
+    ("g1_description", "torso_link", "left_wrist_yaw_link"),
+    ("g1_description", "torso_link", "right_wrist_yaw_link"),
+]
+TARGETS = 1000
+
+
+@pytest.mark.parametrize(("name", "base", "tip"), [pytest.param(*arm, marks=conftest.marks_of(arm[0]), id=arm[2]) for arm in ARMS])
+def test_targets_are_reached_within_limits(name, base, tip):
+    found = in_pinocchio("solve", conftest.source(name).urdf, base, tip, TARGETS, 100)
+    assert found["right"] == found["reached"] >= 0.995 * TARGETS, found
+    assert found["honest"] == TARGETS, found
+
+
+@pytest.mark.parametrize(("name", "base", "tip"), [pytest.param(*arm, marks=conftest.marks_of(arm[0]), id=arm[2]) for arm in ARMS])
+def test_most_targets_need_no_other_start(name, base, tip):
+    found = in_pinocchio("solve", conftest.source(name).urdf, base, tip, TARGETS, 1)
+    # What the arms with narrow ranges come to; the continuous ones come to 99 %.
+    assert found["right"] == found["reached"] >= 0.7 * TARGETS, found
+    assert found["honest"] == TARGETS, found
+
+
+@pytest.mark.parametrize("name", [pytest.param("g1_description", marks=conftest.marks_of("g1_description"))])
+def test_two_arms_reach_at_once(name):
+    tips = ["left_wrist_yaw_link", "right_wrist_yaw_link"]
+    # The waist, which moves both, is between.
+    assert in_pinocchio("solve_both", conftest.source(name).urdf, "pelvis", tips, 100) >= 99
