@@ -10,7 +10,7 @@ use serde_json::json;
 use super::pose::{Positions, Subject, coordinates, joint, joints, link, numbers, read, root, told};
 use super::{print_diagnostics, print_json, wrong};
 use crate::diagnostic::{Diagnostic, escape_controls};
-use crate::kinematics::ik::{Goal, Outcome, Problem, Registry, Restarts, Target, solve};
+use crate::kinematics::ik::{Goal, Outcome, Problem, Registry, Restarts, Solver, Target, solve};
 use crate::kinematics::{Mechanism, codes};
 use crate::robot::{JointId, Pose, Robot};
 
@@ -75,16 +75,16 @@ pub fn run(arguments: &Ik) -> ExitCode {
         return wrong(&format!("{tips} --tip and {targets} --target: give one --target for each --tip, in the same order"));
     }
     let registry = Registry::default();
-    if registry.get(Some(&arguments.solver)).is_none() {
+    let Some(mut solver) = registry.get(Some(&arguments.solver)) else {
         let known: Vec<&str> = registry.available().collect();
         return wrong(&format!("--solver: there is no \"{}\"; there is {}", arguments.solver, known.join(", ")));
-    }
+    };
     let (robot, mut found) = match read(&arguments.subject) {
         Ok(read) => read,
         Err(code) => return code,
     };
     let mechanism = Mechanism::of(&robot);
-    let solved = solved(&robot, &mechanism, arguments, &registry, &mut found);
+    let solved = solved(&robot, &mechanism, arguments, &mut *solver, &mut found);
     let (q, outcome, moved) = match solved {
         Ok(solved) => solved,
         Err(stop) => {
@@ -125,7 +125,7 @@ fn solved(
     robot: &Robot,
     mechanism: &Mechanism,
     arguments: &Ik,
-    registry: &Registry,
+    solver: &mut dyn Solver,
     found: &mut Vec<Diagnostic>,
 ) -> Result<Solved, Diagnostic> {
     let mut q = coordinates(robot, mechanism, &arguments.start, found)?;
@@ -141,10 +141,7 @@ fn solved(
         return Err(Diagnostic::new(&codes::NO_MOTION, robot.place.clone(), message).help(help));
     }
     let restarts = Restarts { attempts: arguments.attempts as usize, seed: arguments.seed };
-    let Some(mut solver) = registry.get(Some(&arguments.solver)) else {
-        return Err(Diagnostic::new(&codes::NO_MOTION, robot.place.clone(), "there is no such solver"));
-    };
-    let outcome = solve(&mut *solver, &problem, &mut q, &restarts);
+    let outcome = solve(solver, &problem, &mut q, &restarts);
     let mut moved: Vec<JointId> = problem.chains().flat_map(|chain| chain.joints().iter().map(|joint| joint.joint)).collect();
     moved.extend(
         problem

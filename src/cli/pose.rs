@@ -248,11 +248,7 @@ fn print(arguments: &Posing) -> ExitCode {
         Err(code) => return code,
     };
     let result = poses(&robot, arguments, &mut found);
-    let told = match &result {
-        Ok(_) => None,
-        Err(stop) => Some(stop.clone()),
-    };
-    found.extend(told);
+    found.extend(result.as_ref().err().cloned());
     print_diagnostics(&found, None);
     let Ok((joints, base, frames)) = result else { return ExitCode::FAILURE };
     if arguments.json {

@@ -97,16 +97,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         other.set_joint_positions_unchecked(&positions);
         black_box(other.update_transforms());
     });
-    // Up to the last link that moves, and from where its first joint is: `k` has no chain that starts at a link.
+    // From the root, up to the last link that moves: in chains that start at another link `k` mixes the frames of its Jacobian and its poses.
+    // So where joints come before the base, only links are compared.
     let last = chain
         .joints()
         .iter()
         .map(|joint| &robot.joints[joint.joint.0])
         .rfind(|joint| joint.kind.as_str() != "fixed")
         .ok_or("nothing moves")?;
-    let first = names.first().ok_or("nothing moves")?;
-    let (end, root) = (other.find(&last.name).ok_or("k has no such joint")?, other.find(first).ok_or("k has no such joint")?);
-    let arm = k::SerialChain::from_end_to_root(end, root);
+    let arm = k::SerialChain::from_end(other.find(&last.name).ok_or("k has no such joint")?);
     let mut theirs = json!({ "forward of all links": links_moved });
     if arm.dof() == names.len() {
         theirs["forward of the tip"] = each(&configurations, |q| {
