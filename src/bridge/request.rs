@@ -256,8 +256,8 @@ mod tests {
             assert_eq!((file.output_dir.clone(), file.options.formats.usd), (bed.own.join("a/b"), false));
         }
         let xrdf = |xrdf: &str| ask(&bed, &ConvertRequest { urdf: "<robot/>".into(), xrdf: xrdf.into(), ..Default::default() });
-        let with_text = xrdf("\nformat: xrdf\n").unwrap();
-        assert_eq!((with_text.xrdf.as_deref(), &with_text.options.xrdf), (Some("\nformat: xrdf\n"), &None));
+        let with_text = xrdf("\nformat: xrdf\ncspace: {}\n").unwrap();
+        assert_eq!((with_text.xrdf.as_deref(), &with_text.options.xrdf), (Some("\nformat: xrdf\ncspace: {}\n"), &None));
         let with_file = xrdf(&format!(" file://{} ", uri.display())).unwrap();
         assert_eq!((&with_file.xrdf, &with_file.options.xrdf), (&None, &Some(uri.clone())));
         assert_eq!((&text.xrdf, &text.options.xrdf), (&None, &None));
