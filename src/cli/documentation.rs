@@ -41,6 +41,16 @@ fn rows(command: &Command) -> String {
     text
 }
 
+/// What a command is for, and its options.
+fn section(text: &mut String, name: &str, command: &Command) {
+    let about = command.get_long_about().or(command.get_about()).map(plain).unwrap_or_default();
+    let _ = write!(text, "\n## `urdf_usd {name}`\n\n{about}\n");
+    let rows = rows(command);
+    if !rows.is_empty() {
+        let _ = write!(text, "\n| option | default | what it does |\n|---|---|---|\n{rows}");
+    }
+}
+
 fn page() -> String {
     let mut text = String::from(
         "# The command line\n\n\
@@ -52,12 +62,11 @@ fn page() -> String {
     );
     let mut command = Cli::command();
     command.build();
-    for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
-        let about = command.get_long_about().or(command.get_about()).map(plain).unwrap_or_default();
-        let _ = write!(text, "\n## `urdf_usd {}`\n\n{about}\n", command.get_name());
-        let rows = rows(command);
-        if !rows.is_empty() {
-            let _ = write!(text, "\n| option | default | what it does |\n|---|---|---|\n{rows}");
+    let own = |command: &&Command| command.get_name() != "help";
+    for command in command.get_subcommands().filter(own) {
+        section(&mut text, command.get_name(), command);
+        for below in command.get_subcommands().filter(own) {
+            section(&mut text, &format!("{} {}", command.get_name(), below.get_name()), below);
         }
     }
     text.push_str("\n## Earlier flags of `convert`\n\nThey mean the same as ever.\n\n| earlier | now |\n|---|---|\n| `--output` | `--output-dir` |\n");

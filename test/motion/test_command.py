@@ -99,7 +99,7 @@ def last(source):
     [
         (["pose", "--set", "nothing=1"], 1, "pose-unknown-joint"),
         (["pose", "--frame", "nothing"], 1, "pose-unknown-link"),
-        (["pose", "--named", "nothing"], 1, "pose-unknown-name"),
+        (["pose", "--named", "nothing"], 1, "pose-unknown"),
         (["pose", "--set", "nothing"], 2, "JOINT=VALUE"),
         (["pose", "--set", "nothing=nan"], 2, "no finite number"),
         (["ik", "--tip", "nothing", "--target", "0,0,0"], 1, "pose-unknown-link"),

@@ -5,7 +5,7 @@ use urdf_usd_diagnostic::codes;
 codes! {
     UNKNOWN_JOINT Error "pose-unknown-joint": "An option names a joint that the robot does not have.", "Nothing is worked out.";
     UNKNOWN_LINK Error "pose-unknown-link": "An option names a link that the robot does not have.", "Nothing is worked out.";
-    UNKNOWN_POSE Error "pose-unknown-name": "An option names a pose that neither the robot nor its SRDF has.", "Nothing is worked out.";
+    UNKNOWN_POSE Error "pose-unknown": "An option names a pose that neither the robot nor its SRDF has.", "Nothing is worked out.";
     POSITIONS Error "pose-positions":
         "A joint is given another number of positions than it has: one, but none for a fixed joint, two for a planar and six for a floating one.",
         "Nothing is worked out.";
