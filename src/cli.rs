@@ -93,7 +93,7 @@ enum Command {
     ///
     /// Exit code 0: printed. 1: the robot can't be read, or has no such joint or link. 2: the command line was wrong.
     #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-    Pose(pose::Pose),
+    Pose(Box<pose::Pose>),
     /// Find joint positions, in radians and metres, that bring a link to a target (inverse kinematics)
     ///
     /// Several links at once: give --tip and --target several times, in the same order. Positions are within the joints' limits; joints that
