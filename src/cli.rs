@@ -92,7 +92,6 @@ enum Command {
     /// link's frame in the frame of --base, which has x forward, y left and z up where the robot follows REP 103.
     ///
     /// Exit code 0: printed. 1: the robot can't be read, or has no such joint or link. 2: the command line was wrong.
-    #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
     Pose(Box<pose::Pose>),
     /// Find joint positions, in radians and metres, that bring a link to a target (inverse kinematics)
     ///

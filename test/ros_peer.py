@@ -103,6 +103,19 @@ class Quaternion:
 
 
 @message("geometry_msgs")
+class Point:
+    x: float64 = 0.0
+    y: float64 = 0.0
+    z: float64 = 0.0
+
+
+@message("geometry_msgs")
+class Pose:
+    position: Point = field(default_factory=Point)
+    orientation: Quaternion = field(default_factory=Quaternion)
+
+
+@message("geometry_msgs")
 class Transform:
     translation: Vector3 = field(default_factory=Vector3)
     rotation: Quaternion = field(default_factory=Quaternion)
@@ -255,6 +268,15 @@ class IntegerRange:
     step: uint64 = 0
 
 
+@message("urdf_usd")
+class NamedPose:
+    name: str = ""
+    group: str = ""
+    joint_names: sequence[str] = field(default_factory=list)
+    positions: sequence[float64] = field(default_factory=list)
+    valid: bool = False
+
+
 @message("rcl_interfaces")
 class ParameterDescriptor:
     name: str = ""
@@ -336,6 +358,27 @@ CheckFrames = Service(
         "revision": (uint64, int),
         "frames": (sequence[FrameVerdict], list),
     },
+)
+NUMBERS, NUMBER, DONE = (sequence[float64], list), (float64, float), {"success": YES, "message": TEXT}
+ListPoses = Service("urdf_usd", "ListPoses", {"robot": TEXT}, DONE | {"robot": TEXT, "poses": (sequence[NamedPose], list)})
+StorePose = Service(
+    "urdf_usd",
+    "StorePose",
+    {"robot": TEXT, "name": TEXT, "group": TEXT, "joint_names": TEXTS, "positions": NUMBERS},
+    DONE | {"pose": (NamedPose, NamedPose), "entry": TEXT},
+)
+DeletePose = Service("urdf_usd", "DeletePose", {"robot": TEXT, "name": TEXT, "group": TEXT}, DONE)
+SolveIk = Service(
+    "urdf_usd",
+    "SolveIk",
+    {"robot": TEXT, "tip": TEXT, "base": TEXT, "target": (Pose, Pose), "seed": (JointState, JointState)},
+    DONE | {"solution": (JointState, JointState), "position_error": NUMBER, "angle_error": NUMBER, "iterations": (uint32, int)},
+)
+ComputeFk = Service(
+    "urdf_usd",
+    "ComputeFk",
+    {"robot": TEXT, "state": (JointState, JointState), "base": TEXT, "links": TEXTS},
+    DONE | {"links": TEXTS, "poses": (sequence[Pose], list)},
 )
 GetParameters = Service("rcl_interfaces", "GetParameters", {"names": TEXTS}, {"values": (sequence[ParameterValue], list)})
 GetParameterTypes = Service("rcl_interfaces", "GetParameterTypes", {"names": TEXTS}, {"types": (sequence[uint8], list)})

@@ -8,6 +8,7 @@ mod descriptions;
 mod finish;
 mod graph;
 mod holding;
+mod motion;
 mod published;
 mod running;
 mod verdicts;
@@ -26,6 +27,7 @@ use self::capture::Capture;
 use self::descriptions::{Descriptions, SourceFile};
 use self::graph::Nodes;
 use self::holding::Holding;
+use self::motion::MotionCalls;
 use self::published::Published;
 use self::running::{Caller, Running, Task};
 use super::asset_paths::{self, AssetPaths};
@@ -68,7 +70,7 @@ enum Order {
     /// A source to convert, if anything changed.
     Source(Work),
     /// A call of `convert`, with the last description heard when it came, and the folder for a text of its own.
-    Call { request: ConvertRequest, caller: Caller, heard: Option<request::Heard>, folder: String },
+    Call { request: ConvertRequest, caller: Caller<interfaces::Convert>, heard: Option<request::Heard>, folder: String },
 }
 
 impl Order {
@@ -111,6 +113,8 @@ enum Done {
     Description { path: PathBuf, text: Result<String, String> },
     /// A node was given the description as its parameter.
     Given { node: Arc<str>, text: Arc<str>, taken: Result<(), String> },
+    /// A call about how a robot stands was answered. The robot, if it was read for that.
+    Posable { key: String, posable: Option<Arc<robots::Posable>> },
     /// What a node told of its parameter.
     Parameter { node: Arc<str>, robot_namespace: RobotNamespace, value: Result<Option<String>, Diagnostic> },
 }
@@ -147,6 +151,7 @@ pub(super) struct Engine<N> {
     capture: Capture,
     convert_calls: Requests<interfaces::Convert>,
     check_calls: Requests<interfaces::CheckFrames>,
+    motion_calls: MotionCalls,
     /// Stands for the topic until the first robot takes it. Each robot has one, which keeps its last message, so that late subscribers
     /// get the last of every robot.
     first_announcer: Option<Publisher<Asset>>,
@@ -208,6 +213,7 @@ impl<N: Node> Engine<N> {
             capture: Capture::default(),
             convert_calls: node.serve("convert")?,
             check_calls: node.serve("~/check_frames")?,
+            motion_calls: MotionCalls::start(&*node)?,
             first_announcer: Some(node.advertise("~/asset", Qos::latched(1))?),
             diagnostics: node.advertise("/diagnostics", Qos::reliable(10))?,
             period: period(parameters.diagnostics_period),
@@ -268,6 +274,10 @@ impl<N: Node> Engine<N> {
                 },
                 call = self.check_calls.next() => match call {
                     Some(call) => self.answer_check(call),
+                    None => return left(),
+                },
+                call = self.motion_calls.next() => match call {
+                    Some(call) => self.take_motion_call(call),
                     None => return left(),
                 },
                 Some(back) = self.running.tasks.join_next() => if let Err(ended) = self.take_back(back) {
@@ -359,6 +369,7 @@ impl<N: Node> Engine<N> {
             Done::Description { path, text } => self.publish_description(&path, text),
             Done::Given { node, text, taken } => self.note_given(node, &text, taken),
             Done::Parameter { node, robot_namespace, value } => self.take_parameter(node, robot_namespace, value),
+            Done::Posable { key, posable } => self.keep_posable(&key, posable),
             Done::Assets(there) => self.asset_paths.look_again(&there),
         }
     }
@@ -535,7 +546,7 @@ impl Robot {
 /// Converts for a caller and answers.
 fn answer(
     request: ConvertRequest,
-    caller: &Caller,
+    caller: &Caller<interfaces::Convert>,
     heard: Option<request::Heard>,
     folder: &str,
     parameters: &Parameters,

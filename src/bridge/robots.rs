@@ -63,8 +63,21 @@ pub(super) struct Robot {
     pub differing: Option<Vec<Differing>>,
     /// What was told of several sources that describe it differently.
     pub contested: BTreeSet<String>,
+    /// As its asset has it, if calls were about how it stands.
+    pub posable: Option<Arc<Posable>>,
     /// If its conversion lacked descriptors: how often in a row, and when to try again.
     pub starved: Option<(u32, Instant)>,
+}
+
+/// A robot as its asset has it, ready to be posed.
+#[derive(Debug)]
+pub(super) struct Posable {
+    /// Of which revision it was read.
+    pub revision: u64,
+    /// The robot.
+    pub robot: crate::robot::Robot,
+    /// Its kinematics.
+    pub mechanism: crate::kinematics::Mechanism,
 }
 
 /// An asset as it was written.
@@ -115,6 +128,7 @@ impl Robot {
             declared: None,
             differing: None,
             contested: BTreeSet::new(),
+            posable: None,
             starved: None,
         }
     }

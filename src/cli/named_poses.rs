@@ -339,7 +339,11 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
         positions.insert(poses.joint(name).map_err(of)?, vec![*value]);
     }
     for name in fixed {
-        held.push(poses.joint(name).map_err(of)?);
+        let joint = poses.joint(name).map_err(of)?;
+        if !positions.contains_key(&joint) {
+            return Err(failed(&format!("--fixed {name}: the pose does not set that joint; give it a position with --set")));
+        }
+        held.push(joint);
     }
     let (name, group) = (which.name.clone(), which.group.clone());
     let pose = NamedPose { name, group, chain, positions: positions.into_iter().collect(), place: Place::default() };
@@ -392,7 +396,9 @@ fn export(arguments: &Export) -> Result<ExitCode, ExitCode> {
     let stage = stage(&arguments.asset)?;
     let poses = open(&stage, &arguments.asset)?;
     let units = if arguments.degrees { Units::Degrees } else { Units::Radians };
-    let text = serde_json::to_string_pretty(&poses::export(&poses, units)).map_err(|error| failed(&error.to_string()))? + "\n";
+    let (exported, found) = poses::export(&poses, units);
+    print_diagnostics(&found, None);
+    let text = serde_json::to_string_pretty(&exported).map_err(|error| failed(&error.to_string()))? + "\n";
     if arguments.file == Path::new("-") {
         // A closed pipe (`| head`) is the reader's choice.
         let _ = std::io::stdout().write_all(text.as_bytes());
@@ -400,7 +406,7 @@ fn export(arguments: &Export) -> Result<ExitCode, ExitCode> {
     }
     let written = std::fs::write(&arguments.file, text);
     written.map_err(|error| failed(&format!("cannot write {}: {error}", arguments.file.display())))?;
-    say(&format!("wrote {} to {}", plural(poses.robot.named_poses.len(), "pose"), arguments.file.display()));
+    say(&format!("wrote {} to {}", plural(poses.robot.named_poses.len() - found.len(), "pose"), arguments.file.display()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -418,6 +424,10 @@ fn import(arguments: &Import) -> Result<ExitCode, ExitCode> {
     };
     let (stored, more) = poses.store(&read, &mut edit.layer);
     found.extend(more);
+    if stored.is_empty() {
+        print_diagnostics(&found, None);
+        return Err(failed("no pose of the file is stored"));
+    }
     let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
     print_diagnostics(&found, None);
     say(&format!("{}: stored {}", written(&saved), plural(stored.len(), "pose")));

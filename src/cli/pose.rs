@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde_json::{Map, Value, json};
 
 use super::named_poses::{self, NamedPoses};
@@ -15,7 +15,7 @@ use crate::convert::{self, Context, Job, Source, Tiers, read_robot};
 use crate::diagnostic::{Code, Diagnostic, did_you_mean, escape_controls, nearest};
 use crate::kinematics::{Chain, Error, Mechanism, Transform, codes};
 use crate::robot::kinematics::position_count;
-use crate::robot::{JointId, LinkId, Robot};
+use crate::robot::{JointId, LinkId, NamedPose, Robot};
 use crate::xacro;
 
 /// A robot and what it takes to read it.
@@ -63,20 +63,49 @@ pub(super) struct Positions {
     /// A named pose of the robot or its SRDF for the joints that --set does not set
     #[arg(long = "named", value_name = "NAME")]
     named: Option<String>,
+    /// The group of joints that the named pose is of, where several groups have one of that name
+    #[arg(long, value_name = "GROUP", requires = "named")]
+    group: Option<String>,
 }
 
-/// `pose`.
-#[derive(Args)]
-pub struct Pose {
-    #[command(subcommand)]
-    named: Option<NamedPoses>,
-    #[command(flatten)]
-    posing: Option<Posing>,
+/// `pose`: with a command of its own for named poses, or without.
+pub enum Pose {
+    /// A command for the named poses of an asset.
+    Named(NamedPoses),
+    /// Where links are.
+    Of(Posing),
+}
+
+// The robot has to be given where there is no command of its own, which clap's macros can't say.
+impl FromArgMatches for Pose {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        match matches.subcommand() {
+            Some(_) => NamedPoses::from_arg_matches(matches).map(Self::Named),
+            None => Posing::from_arg_matches(matches).map(Self::Of),
+        }
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for Pose {
+    fn augment_args(command: Command) -> Command {
+        NamedPoses::augment_subcommands(Posing::augment_args(command))
+            .args_conflicts_with_subcommands(true)
+            .subcommand_negates_reqs(true)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
 }
 
 /// `pose` without a command of its own.
 #[derive(Args)]
-struct Posing {
+pub struct Posing {
     #[command(flatten)]
     subject: Subject,
     #[command(flatten)]
@@ -157,11 +186,24 @@ pub(super) fn coordinates(
 ) -> Result<Vec<f64>, Diagnostic> {
     let mut q = mechanism.rest();
     if let Some(name) = &asked.named {
-        let of_robot = robot.named_poses.iter().find(|pose| pose.name == *name && pose.group.is_none());
-        let pose = of_robot.or_else(|| robot.named_poses.iter().find(|pose| pose.name == *name));
-        let names = robot.named_poses.iter().map(|pose| pose.name.as_str());
-        let pose = pose.ok_or_else(|| unknown(robot, &codes::UNKNOWN_POSE, "named pose", name, names))?;
+        let of_name: Vec<&NamedPose> = robot.named_poses.iter().filter(|pose| pose.name == *name).collect();
+        let of_group = of_name.iter().find(|pose| pose.group == asked.group).copied();
+        let pose = match (of_group, &of_name[..]) {
+            (Some(pose), _) => pose,
+            (None, [pose]) if asked.group.is_none() => pose,
+            (None, [_, _, ..]) => {
+                let groups: Vec<&str> = of_name.iter().filter_map(|pose| pose.group.as_deref()).collect();
+                let message = format!("several groups have a named pose \"{name}\"");
+                let help = format!("say which with --group: {}", groups.join(", "));
+                return Err(Diagnostic::new(&codes::UNKNOWN_POSE, robot.place.clone(), message).help(help));
+            }
+            _ => {
+                let names = robot.named_poses.iter().map(|pose| pose.name.as_str());
+                return Err(unknown(robot, &codes::UNKNOWN_POSE, "named pose", name, names));
+            }
+        };
         for (joint, positions) in &pose.positions {
+            tell_limits(robot, mechanism, *joint, positions, found);
             put(mechanism, *joint, positions, &mut q);
         }
     }
@@ -186,22 +228,29 @@ pub(super) fn coordinates(
             let message = format!("joint \"{name}\" follows joint \"{leader}\"");
             return Err(problem(&codes::FOLLOWS, message).help(format!("set \"{leader}\" instead")));
         }
-        let Some(first) = mechanism.first(id) else {
+        if mechanism.first(id).is_none() {
             let message = format!("joint \"{name}\" closes a loop and moves nothing");
             return Err(problem(&codes::FOLLOWS, message).help("leave it out"));
-        };
-        for (coordinate, position) in mechanism.coordinates().iter().skip(first).zip(positions) {
-            let bounds = coordinate.bounds;
-            if !bounds.contains(*position) {
-                let (lower, upper) = (bounds.lower(), bounds.upper());
-                let unit = if coordinate.is_angle { "rad" } else { "m" };
-                let message = format!("joint \"{name}\" can't be at {position} {unit}: its range is {lower} to {upper} {unit}");
-                found.push(problem(&codes::OUT_OF_LIMITS, message).help("give a position within the limits"));
-            }
         }
+        tell_limits(robot, mechanism, id, positions, found);
         put(mechanism, id, positions, &mut q);
     }
     Ok(q)
+}
+
+/// Tells of positions of a joint that are outside its limits.
+fn tell_limits(robot: &Robot, mechanism: &Mechanism, id: JointId, positions: &[f64], found: &mut Vec<Diagnostic>) {
+    let (Some(first), Some(about)) = (mechanism.first(id), robot.joints.get(id.0)) else { return };
+    for (coordinate, position) in mechanism.coordinates().iter().skip(first).zip(positions) {
+        let bounds = coordinate.bounds;
+        if !bounds.contains(*position) {
+            let (name, lower, upper) = (&about.name, bounds.lower(), bounds.upper());
+            let unit = if coordinate.is_angle { "rad" } else { "m" };
+            let message = format!("joint \"{name}\" can't be at {position} {unit}: its range is {lower} to {upper} {unit}");
+            let found_one = Diagnostic::new(&codes::OUT_OF_LIMITS, about.place.clone(), message);
+            found.push(found_one.help("give a position within the limits"));
+        }
+    }
 }
 
 fn put(mechanism: &Mechanism, joint: JointId, positions: &[f64], q: &mut [f64]) {
@@ -235,10 +284,9 @@ pub(super) fn joints(
 
 /// Runs the command.
 pub fn run(arguments: &Pose) -> ExitCode {
-    match (&arguments.named, &arguments.posing) {
-        (Some(command), _) => named_poses::run(command),
-        (None, Some(posing)) => print(posing),
-        (None, None) => wrong("name a robot, or a command: `urdf_usd pose --help` lists them"),
+    match arguments {
+        Pose::Named(command) => named_poses::run(command),
+        Pose::Of(posing) => print(posing),
     }
 }
 

@@ -1,6 +1,6 @@
 """The ROS 2 package as colcon builds and installs it, with the part of ROS 2 that Debian packages: ament, rosidl for C and C++, colcon.
 
-What Debian lacks and the package depends on, `std_msgs` with what it is made of and the umbrellas `rosidl_default_*`, is written here.
+What Debian lacks and the package depends on, `std_msgs`, `geometry_msgs` and `sensor_msgs` as far as they are used and the umbrellas `rosidl_default_*`, is written here.
 The programs are those built already, so that nothing is compiled twice. The node among real ROS nodes is tested by `test/workspace.py`,
 which `colcon test` runs in a whole ROS 2.
 """
@@ -20,7 +20,10 @@ import yaml
 import conftest
 
 DEBIAN = Path(os.environ.get("URDF_USD_DEBIAN_ROS") or conftest.ROOT / ".test-env" / "debian-ros").absolute()
-INTERFACES = {"msg/Asset", "msg/FrameVerdict", "srv/CheckFrames", "srv/Convert"}
+INTERFACES = {
+    *("msg/Asset", "msg/FrameVerdict", "msg/NamedPose", "srv/CheckFrames", "srv/ComputeFk", "srv/Convert", "srv/DeletePose"),
+    *("srv/ListPoses", "srv/SolveIk", "srv/StorePose"),
+}
 PATIENCE = 600
 
 
@@ -52,6 +55,10 @@ class Workspace:
         self.package("rosidl_default_runtime", "ament_export_dependencies(rosidl_runtime_c rosidl_runtime_cpp)")
         self.messages("builtin_interfaces", {"Time": "int32 sec\nuint32 nanosec\n"})
         self.messages("std_msgs", {"Header": "builtin_interfaces/Time stamp\nstring frame_id\n"}, "builtin_interfaces")
+        numbers = {"Point": "float64 x\nfloat64 y\nfloat64 z\n", "Quaternion": "float64 x 0\nfloat64 y 0\nfloat64 z 0\nfloat64 w 1\n"}
+        self.messages("geometry_msgs", numbers | {"Pose": "Point position\nQuaternion orientation\n"})
+        lists = "".join(f"float64[] {name}\n" for name in ("position", "velocity", "effort"))
+        self.messages("sensor_msgs", {"JointState": f"std_msgs/Header header\nstring[] name\n{lists}"}, "std_msgs")
         # A program in C that uses the interfaces from outside.
         self.package(
             "user",

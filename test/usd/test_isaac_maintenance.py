@@ -365,14 +365,17 @@ def test_recalculating_keeps_the_order(arm, tmp_path):
     assert not authored("recalculate", entry, tmp_path / "out", "--robot", "/arm")[1]["saved"]["changed"]
 
 
+ENDS = "rel isaac:robot:pose:startLink = </arm/base>\nrel isaac:robot:pose:endLink = </arm/tip>\n"
 BROKEN = [
     ("isaac-token", 'token isaac:robotType = "Robot"'),
     ("isaac-token", 'token isaac:license = "WTFPL"'),
     ("isaac-target-missing", "prepend rel isaac:robot:namedPoses = </arm/Named_Poses/home>"),
     ("isaac-target-kind", "prepend rel isaac:robot:namedPoses = </arm/tip>"),
     ("isaac-pose-unlisted", 'def IsaacNamedPose "home"\n{\nrel isaac:robot:pose:startLink = </arm/base>\nrel isaac:robot:pose:endLink = </arm/tip>\n}'),
-    ("isaac-pose", 'def IsaacNamedPose "home"\n{\nrel isaac:robot:pose:joints = </arm/turn>\nfloat[] isaac:robot:pose:jointValues = [1, 2]\n}'),
-    ("isaac-pose", 'def IsaacNamedPose "home"\n{\nrel isaac:robot:pose:joints = </arm/tip>\nfloat[] isaac:robot:pose:jointValues = [1]\n}'),
+    ("isaac-pose", 'def IsaacNamedPose "home"\n{\nrel isaac:robot:pose:joints = </arm/turn>\nfloat[] isaac:robot:pose:jointValues = [1, 2]\n' + ENDS + "}"),
+    ("isaac-pose", 'def IsaacNamedPose "home"\n{\nrel isaac:robot:pose:joints = </arm/turn>\n' + ENDS + "}"),
+    ("isaac-pose", 'def IsaacNamedPose "home"\n{\nrel isaac:robot:pose:joints = </arm/turn>\nfloat[] isaac:robot:pose:jointValues = [1]\n}'),
+    ("isaac-pose", 'def IsaacNamedPose "home"\n{\nrel isaac:robot:pose:joints = </arm/tip>\nfloat[] isaac:robot:pose:jointValues = [1]\n' + ENDS + "}"),
     ("isaac-loop", 'def PhysicsFixedJoint "loop"\n{\nrel physics:body0 = </arm/side>\nrel physics:body1 = </arm/tip>\n}'),
     ("isaac-dof-order", 'def PhysicsJoint "more"\n{\ntoken[] isaac:physics:DofOffsetOpOrder = ["TransX", "TransX"]\n}'),
     ("isaac-dof-order", 'def PhysicsJoint "more"\n{\ntoken[] isaac:physics:DofOffsetOpOrder = ["X"]\n}'),

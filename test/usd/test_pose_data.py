@@ -277,7 +277,7 @@ def test_a_pose_outside_limits_is_stored_and_not_valid(arm, tmp_path):
         ('{"poses": {"a": {"joints": {"elbow_joint": "1"}}}}', "pose-json"),
         ('{"poses": {"a": {"joints": 1}}}', "pose-json"),
         ('{"poses": {"a": {"joints": {"elbow": 1}}}}', "pose-unknown-name"),
-        ('{"poses": {"a": {"joints": {}}}}', "pose-unknown-name"),
+        ('{"poses": {"a": {"joints": {}}}}', "pose-no-chain"),
     ],
 )
 def test_json_that_is_wrong_is_told(sample_asset, tmp_path, text, code):
@@ -285,6 +285,70 @@ def test_json_that_is_wrong_is_told(sample_asset, tmp_path, text, code):
     file.write_text(text)
     done = run("pose", "import", sample_asset.entry, file, "-o", tmp_path / "out", "--json")
     assert done.returncode == 1 and code in done.stderr, done.stderr
+    assert not list(tmp_path.glob("out/**/*.usda")), "nothing was stored"
+
+
+TWO = """#usda 1.0
+(
+    defaultPrim = "World"
+    metersPerUnit = 1
+    upAxis = "Z"
+)
+def Xform "World"
+{
+""" + "".join(
+    f"""    def Xform "{robot}" (prepend apiSchemas = ["PhysicsArticulationRootAPI", "IsaacRobotAPI"])
+    {{
+        prepend rel isaac:physics:robotLinks = [</World/{robot}/base>, </World/{robot}/arm>]
+        prepend rel isaac:physics:robotJoints = [</World/{robot}/{robot}_turn>]
+        def Xform "base" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "IsaacLinkAPI"]) {{}}
+        def Xform "arm" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "IsaacLinkAPI"]) {{}}
+        def PhysicsRevoluteJoint "{robot}_turn" (prepend apiSchemas = ["IsaacJointAPI"])
+        {{
+            uniform token physics:axis = "Z"
+            rel physics:body0 = </World/{robot}/base>
+            rel physics:body1 = </World/{robot}/arm>
+        }}
+    }}
+"""
+    for robot in "AB"
+) + "}\n"  # fmt: skip
+
+
+def test_each_of_several_robots_has_poses_of_its_own(tmp_path):
+    asset = tmp_path / "two.usda"
+    asset.write_text(TWO)
+    assert Usd.Stage.Open(str(asset))
+    entry = asset
+    for robot, at_home in (("A", 0.25), ("B", 0.75)):
+        entry, told = stored(entry, tmp_path / "out", "home", {f"{robot}_turn": at_home}, "--robot", f"/World/{robot}")
+        assert told["prim"] == f"/World/{robot}/Named_Poses/home"
+    home = lambda robot: json.loads(run("pose", "get", entry, "home", "--robot", f"/World/{robot}", "--json").stdout)
+    assert home("A")["joints"] == {"A_turn": pytest.approx(0.25, abs=1e-6)} and home("B")["joints"] == {"B_turn": pytest.approx(0.75, abs=1e-6)}
+    assert targets(at(entry, "/World/A"), POSES) == ["/World/A/Named_Poses/home"]
+    assert targets(at(entry, "/World/B"), POSES) == ["/World/B/Named_Poses/home"]
+    assert run("pose", "delete", entry, "home", "--robot", "/World/B", "-o", tmp_path / "out").returncode == 0
+    assert run("pose", "get", entry, "home", "--robot", "/World/B").returncode == 1
+    assert home("A")["joints"]
+
+
+def test_the_default_pose_is_gone_where_it_is_there_in_both_words(tmp_path):
+    made = convert(source("sample_arm"), tmp_path, "--overlays", "isaac", "--xrdf", SAMPLES / "sample_arm" / "xrdf" / "sample_arm.xrdf")
+    entry = made.directory / "sample_arm.isaac.usda"
+    names = lambda entry: [pose["name"] for pose in json.loads(run("pose", "list", entry, "--json").stdout)["poses"]]
+    assert "default" in names(entry)
+    done = run("pose", "delete", entry, "default", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "default" not in names(json.loads(done.stdout)["saved"]["entry"])
+
+
+def test_a_pose_is_applied_in_place_of_one_that_was_applied_to_another_entry(arm, tmp_path):
+    assert run("pose", "apply", arm, "home", "-o", tmp_path).returncode == 0
+    entry, _ = stored(arm, tmp_path, "reach", {"elbow_joint": 0.5})
+    done = run("pose", "apply", entry, "reach", "-o", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    below = Usd.Stage.Open(json.loads(done.stdout)["saved"]["entry"]).GetRootLayer().subLayerPaths
+    assert [path.rsplit("/", 1)[-1] for path in below] == ["posed.usda", "sample_arm.poses.usda"]
 
 
 def test_a_chain_has_all_its_joints(arm, tmp_path):

@@ -161,13 +161,14 @@ impl Edit {
             [own, base] if settled(&folder.join(own)) == layer => settled(&folder.join(base)),
             _ => return Err(taken(&entry)),
         };
-        if file != entry && file != base {
-            return Err(taken(&entry));
-        }
         if label == Label::Posed {
+            let base = if file == entry { base } else { file };
             let stage = Stage::open(&base, &options)?;
             let layer = Layer::of(data(&stage, label, false));
             return Ok(Self { stage, layer, label, base, folder: shown, name, goes_on: false });
+        }
+        if file != entry && file != base {
+            return Err(taken(&entry));
         }
         let mut data = read(&layer)?;
         unite(&mut data, &read(&entry)?);

@@ -17,13 +17,10 @@ use urdf_usd_robot::{DEFAULT_POSE, JointId, JointKind, LinkId, NamedPose, Pose, 
 use urdf_usd_stage::{PrimId, Stage, Value, rigid};
 use urdf_usd_usd::author::{Attribute, Layer, Relationship};
 use urdf_usd_usd::isaac_schema as names;
-use urdf_usd_usd::{Chain, OfStage, PosePrim, ReadError, read_stage};
+use urdf_usd_usd::{Chain, DEFAULT_POSE_PROPERTIES, OfStage, PosePrim, ReadError, read_stage};
 
 use crate::populate::{Sites, populate, write_list};
 use crate::{Error, View, codes, overlay};
-
-/// The relationship and the attribute of the pose that a planner takes, as this program's own assets keep it (docs/output.md).
-const DEFAULT_POSE_PROPERTIES: [&str; 2] = ["planning:defaultPose:joints", "planning:defaultPose:positions"];
 
 /// A pose, and those of its joints that inverse kinematics leaves alone.
 pub type WithFixed = (NamedPose, Vec<JointId>);
@@ -97,7 +94,7 @@ impl<'a> Poses<'a> {
     /// If it has no robot.
     pub fn of(stage: &'a Stage, robot: Option<&str>) -> Result<Self, PoseError> {
         let root = View::new(stage).robot(robot)?;
-        let OfStage { robot, links, joints, is_body, diagnostics } = read_stage(stage)?;
+        let OfStage { robot, links, joints, is_body, diagnostics } = read_stage(stage, robot.map(|_| root))?;
         Ok(Self { stage, robot, root, links, joints, is_body, diagnostics })
     }
 
@@ -219,6 +216,14 @@ impl<'a> Poses<'a> {
         joints
     }
 
+    /// That a pose has no chain.
+    fn no_chain(&self, pose: &NamedPose) -> Diagnostic {
+        let message =
+            format!("the pose {:?} sets no joint that has one position and a prim, or joints of several trees", pose.name);
+        let help = "set joints of one tree of the robot";
+        Diagnostic::new(&codes::NO_CHAIN, Place::file(&self.stage.entry), message).help(help)
+    }
+
     fn chain(&self, pose: &NamedPose) -> Option<Chain> {
         let has_prim = |joint: JointId| self.joints[joint.0].is_some();
         let chain = Chain::of(&self.robot, pose, &has_prim, &|link| self.body_of(link))?;
@@ -278,12 +283,7 @@ impl<'a> Poses<'a> {
         layer: &mut Layer,
         told: &mut Vec<Diagnostic>,
     ) -> Result<String, Diagnostic> {
-        let Some(chain) = self.chain(pose) else {
-            let message =
-                format!("the pose {:?} sets no joint that has one position and a prim, or joints of several trees", pose.name);
-            let help = "set joints of one tree of the robot";
-            return Err(Diagnostic::new(&codes::UNKNOWN_NAME, Place::file(&self.stage.entry), message).help(help));
-        };
+        let chain = self.chain(pose).ok_or_else(|| self.no_chain(pose))?;
         for (joint, value) in &chain.joints {
             let (joint, bounds) = (&self.robot.joints[joint.0], self.robot.joints[joint.0].bounds());
             if !bounds.contains(*value) {
@@ -355,15 +355,14 @@ impl<'a> Poses<'a> {
     pub fn delete(&self, pose: &NamedPose, layer: &mut Layer) {
         let view = View::new(self.stage);
         let root = &self.stage[self.root];
-        let Some(id) = self.prim_of(pose) else {
-            if pose.name == DEFAULT_POSE && pose.group.is_none() {
-                let [joints, positions] = DEFAULT_POSE_PROPERTIES;
-                let blocked = Attribute::blocked("double[]").uniform().custom();
-                let none: [String; 0] = [];
-                layer.over(&root.path).relationship(joints, Relationship::to(none).custom()).attribute(positions, blocked);
-            }
-            return;
-        };
+        let [joints, positions] = DEFAULT_POSE_PROPERTIES;
+        // It may be there in both words.
+        if pose.name == DEFAULT_POSE && pose.group.is_none() && root.value(positions).is_some() {
+            let blocked = Attribute::blocked("double[]").uniform().custom();
+            let none: [String; 0] = [];
+            layer.over(&root.path).relationship(joints, Relationship::to(none).custom()).attribute(positions, blocked);
+        }
+        let Some(id) = self.prim_of(pose) else { return };
         let path = self.stage[id].path.clone();
         let is_only_here = self.stage[id].sites.iter().all(|site| self.is_of_overlay(site.layer, layer, &path));
         layer.remove(&path);

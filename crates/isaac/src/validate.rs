@@ -226,7 +226,9 @@ impl Check<'_, '_> {
         let prim = &view.stage[id];
         let joints = prim.targets(names::POSE_JOINTS);
         for attribute in [names::POSE_VALUES, names::POSE_FIXED] {
-            let Some(values) = prim.value(attribute).and_then(array_len) else { continue };
+            // Joints that nothing says are fixed are not.
+            let none = (attribute == names::POSE_VALUES).then_some(0);
+            let Some(values) = prim.value(attribute).and_then(array_len).or(none) else { continue };
             if values != joints.len() {
                 let message = format!("{} has {} and {values} {attribute}", prim.path, count(joints.len(), "joint"));
                 self.add(&codes::POSE, (id, Some(attribute)), message, "give one value for each joint");

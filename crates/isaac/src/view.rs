@@ -98,7 +98,9 @@ impl<'a> View<'a> {
 
     /// Whether a joint is enabled and part of the articulation, and not one that closes a loop.
     pub fn is_articulated(&self, joint: PrimId) -> bool {
-        self.is_enabled(joint) && self.stage[joint].flag("physics:excludeFromArticulation") != Some(true)
+        // A rope holds nothing in place.
+        let holds = self.stage[joint].type_name != "PhysicsDistanceJoint";
+        holds && self.is_enabled(joint) && self.stage[joint].flag("physics:excludeFromArticulation") != Some(true)
     }
 
     /// Whether a joint does anything.

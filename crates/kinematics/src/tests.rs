@@ -330,6 +330,26 @@ fn held_joints_stay_and_margins_are_kept() {
 }
 
 #[test]
+fn a_joint_that_follows_is_held_by_its_leader() {
+    let robot = robot(MIXED);
+    let mechanism = Mechanism::of(&robot);
+    let target = Target::new(link(&robot, "a"), link(&robot, "f"), Goal::Position(Point3::origin()));
+    let leader = mechanism.first(joint(&robot, "bc")).unwrap();
+    let free = Problem::new(&mechanism, &[target]).unwrap();
+    assert!(free.range(leader).is_some());
+    for held in ["bc", "cd", "ef"] {
+        assert_eq!(free.clone().holding(&[joint(&robot, held)]).range(leader), None, "{held}");
+    }
+    // Too wide a margin for any range is no reason to be nowhere.
+    for margin in [1.0, 1e3, f64::MAX] {
+        let problem = free.clone().with_margin(margin);
+        let mut q = mechanism.rest();
+        solve(&mut Lm::default(), &problem, &mut q, &Restarts { attempts: 2, seed: 0 });
+        assert!(q.iter().all(|at| at.is_finite()), "{margin}: {q:?}");
+    }
+}
+
+#[test]
 fn what_is_out_of_reach_ends_nearest() {
     let robot = robot(ARM);
     let mechanism = Mechanism::of(&robot);

@@ -12,11 +12,17 @@ use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 /// This package's own interfaces: their names and definitions.
-const OWN: [(&str, &str); 4] = [
+const OWN: [(&str, &str); 10] = [
     ("urdf_usd/msg/Asset", include_str!("../msg/Asset.msg")),
     ("urdf_usd/msg/FrameVerdict", include_str!("../msg/FrameVerdict.msg")),
+    ("urdf_usd/msg/NamedPose", include_str!("../msg/NamedPose.msg")),
     ("urdf_usd/srv/CheckFrames", include_str!("../srv/CheckFrames.srv")),
+    ("urdf_usd/srv/ComputeFk", include_str!("../srv/ComputeFk.srv")),
     ("urdf_usd/srv/Convert", include_str!("../srv/Convert.srv")),
+    ("urdf_usd/srv/DeletePose", include_str!("../srv/DeletePose.srv")),
+    ("urdf_usd/srv/ListPoses", include_str!("../srv/ListPoses.srv")),
+    ("urdf_usd/srv/SolveIk", include_str!("../srv/SolveIk.srv")),
+    ("urdf_usd/srv/StorePose", include_str!("../srv/StorePose.srv")),
 ];
 const STANDARD: &str = include_str!("types/standard.msg");
 

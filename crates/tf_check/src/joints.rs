@@ -107,6 +107,11 @@ impl Joints {
         }
     }
 
+    /// The position of each joint by its newest stamp.
+    pub(crate) fn newest(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.joints.iter().filter_map(|(name, joint)| Some((name.as_str(), joint.positions.back()?.1)))
+    }
+
     /// When joint states were heard last.
     pub(crate) fn heard(&self) -> Option<Instant> {
         self.heard

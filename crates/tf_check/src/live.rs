@@ -57,6 +57,11 @@ impl Live {
         &self.joints
     }
 
+    /// The position of each joint that was heard, as it was told last: radians, metres.
+    pub fn joint_positions(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.joints.newest()
+    }
+
     /// When joint states were heard last.
     pub fn joints_heard(&self) -> Option<Instant> {
         self.joints.heard()

@@ -87,6 +87,9 @@ pub const OTHER_LICENSE: &str = "Other";
 /// The token for a licence as a package.xml names it: exactly, or in the words that ROS packages use for it. "BSD" alone is no
 /// licence that the schema has: there are two.
 pub fn license(name: &str) -> &'static str {
+    if let Some(token) = LICENSES.into_iter().find(|token| token.eq_ignore_ascii_case(name.trim())) {
+        return token;
+    }
     let plain: String = name.to_lowercase().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').collect();
     let plain = plain.replace("license", "").replace("version", "").replace("v", "").replace("the", "");
     let known = |of: &str| of.to_lowercase().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').collect::<String>();
@@ -94,10 +97,12 @@ pub fn license(name: &str) -> &'static str {
         "apache2" | "apache2.0" => "Apache-2.0",
         "bsd3" | "3clausebsd" => "BSD-3-Clause",
         "bsd2" | "2clausebsd" => "BSD-2-Clause",
-        "gpl3" | "gpl3.0only" | "gpl3.0orlater" | "gnugpl3" => "GPL-3.0",
-        "lgpl3" | "lgpl3.0only" | "lgpl3.0orlater" | "gnulgpl3" => "LGPL-3.0",
-        "mpl2" | "mozilla2.0" | "mozilla" => "MPL-2.0",
-        "epl2" | "eclipse2.0" => "EPL-2.0",
+        "gpl3" | "gpl3.0only" | "gpl3.0orlater" | "gnugpl3" | "gnugeneralpublic3" | "gnugeneralpublic3.0" => "GPL-3.0",
+        "lgpl3" | "lgpl3.0only" | "lgpl3.0orlater" | "gnulgpl3" | "gnulessergeneralpublic3" | "gnulessergeneralpublic3.0" => {
+            "LGPL-3.0"
+        }
+        "mpl2" | "mozilla2.0" | "mozillapublic2" | "mozillapublic2.0" => "MPL-2.0",
+        "epl2" | "eclipse2.0" | "eclipsepublic2" | "eclipsepublic2.0" => "EPL-2.0",
         "cc0" => "CC0-1.0",
         _ => "",
     };
@@ -196,9 +201,16 @@ mod tests {
             ("BSD", "Other"),
             ("Proprietary", "Other"),
             ("MIT, BSD", "Other"),
+            ("Mozilla Public License Version 2.0", "MPL-2.0"),
+            ("Mozilla", "Other"),
+            ("GNU General Public License v3.0", "GPL-3.0"),
+            ("The Unlicense", "Other"),
             ("", "Other"),
         ] {
             assert_eq!(license(name), token, "{name}");
+        }
+        for token in LICENSES {
+            assert_eq!((license(token), license(&token.to_lowercase())), (token, token));
         }
     }
 

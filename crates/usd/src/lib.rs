@@ -45,6 +45,7 @@ use author::Layer;
 pub use isaac::{Chain, Isaac, PosePrim};
 use library::Library;
 use plan::{Flattened, Plan};
+pub use planning::DEFAULT_POSE_PROPERTIES;
 pub use read::{
     BodyMass, DENSITY, InterfaceSummary, JointSummary, LinkSummary, OfStage, Outcome, ReadError, Summary, VariantSummary,
     body_masses, inspect, read, read_frames, read_interfaces, read_stage,

@@ -12,6 +12,9 @@ use urdf_usd_robot::{Geometry, LinkId, Planning, PlanningCollision, Pose, Sphere
 pub(super) const COLLISION: &str = "planning:collision";
 pub(super) const SELF_COLLISION: &str = "planning:selfCollision";
 
+/// The relationship and the attribute of the pose that a planner takes (docs/output.md).
+pub const DEFAULT_POSE_PROPERTIES: [&str; 2] = ["planning:defaultPose:joints", "planning:defaultPose:positions"];
+
 pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
     let planning = &scene.robot.planning;
     let pose = scene.robot.default_pose();
@@ -40,11 +43,8 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
     if let Some(pose) = pose {
         let set: Vec<_> = pose.positions.iter().filter(|(_, at)| at.len() == 1).collect();
         let set: Vec<_> = set.into_iter().filter_map(|(joint, at)| Some((path(joint.0)?, at[0]))).collect();
-        prim.relationship("planning:defaultPose:joints", Relationship::to(set.iter().map(|(path, _)| path)).custom())
-            .attribute(
-                "planning:defaultPose:positions",
-                Attribute::double_array(set.iter().map(|(_, at)| *at)).uniform().custom(),
-            );
+        prim.relationship(DEFAULT_POSE_PROPERTIES[0], Relationship::to(set.iter().map(|(path, _)| path)).custom())
+            .attribute(DEFAULT_POSE_PROPERTIES[1], Attribute::double_array(set.iter().map(|(_, at)| *at)).uniform().custom());
     }
     if !planning.groups.is_empty() {
         let groups = planning.groups.iter().map(|group| group.name.clone());

@@ -17,6 +17,7 @@ use crate::bridge::jobs::{Attempt, defect, panic_text};
 use crate::bridge::parts;
 use crate::convert::{Failure, Report};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::ros::msg::Service;
 use crate::ros::{Node, Responder};
 
 /// How much longer than the parameter `time_limit` a thread is waited for: a conversion ends by itself where it can.
@@ -25,16 +26,21 @@ const GRACE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 20 });
 pub(super) const MOST_GIVEN_UP: usize = 4;
 
 /// The way back to a caller: from the thread that works for it, or from the engine when that is given up.
-#[derive(Clone)]
-pub(super) struct Caller(Arc<Mutex<Option<Responder<interfaces::Convert>>>>);
+pub(super) struct Caller<S: Service>(Arc<Mutex<Option<Responder<S>>>>);
 
-impl Caller {
-    pub(super) fn new(responder: Responder<interfaces::Convert>) -> Self {
+impl<S: Service> Clone for Caller<S> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<S: Service> Caller<S> {
+    pub(super) fn new(responder: Responder<S>) -> Self {
         Self(Arc::new(Mutex::new(Some(responder))))
     }
 
     /// Answers, unless it was answered before.
-    pub(super) fn send(&self, response: crate::ros::msg::urdf_usd::ConvertResponse) {
+    pub(super) fn send(&self, response: S::Response) {
         if let Some(responder) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
             tell(responder.send(response));
         }
@@ -46,7 +52,7 @@ pub(super) enum Task {
     /// A source of a robot, under the key that it was scheduled under.
     Source { key: String, work: Work },
     /// A call of `convert`.
-    Call { key: String, caller: Caller },
+    Call { key: String, caller: Caller<interfaces::Convert> },
     /// The frames of a revision.
     Frames { key: String, report: Arc<Report> },
     /// The interfaces of a revision.
@@ -55,6 +61,8 @@ pub(super) enum Task {
     Assets,
     /// The URDF of a revision.
     Description { path: PathBuf },
+    /// A call about how a robot stands. What answers it if there is no outcome.
+    Motion { given_up: Box<dyn FnOnce(&Diagnostic) + Send> },
 }
 
 /// All work on threads.
@@ -77,6 +85,11 @@ impl Running {
             let done = catch_unwind(AssertUnwindSafe(|| work(number)));
             (number, done.map_err(|panic| panic_text(&*panic)))
         });
+    }
+
+    /// How many calls about how robots stand are worked on.
+    pub(super) fn motion_calls(&self) -> usize {
+        self.begun.values().filter(|(task, _)| matches!(task, Task::Motion { .. })).count()
     }
 
     /// Waits for what takes no thread.
@@ -125,7 +138,7 @@ impl<N: Node> Engine<N> {
             match &task {
                 Task::Source { key, .. } | Task::Call { key, .. } => self.schedule.finished(key),
                 Task::Frames { key, .. } => self.reading.finished(key),
-                Task::Interfaces { .. } | Task::Assets | Task::Description { .. } => {}
+                Task::Interfaces { .. } | Task::Assets | Task::Description { .. } | Task::Motion { .. } => {}
             }
             let message = format!("it did not end within {:.0} s and is given up", since.elapsed().as_secs_f64());
             let diagnostic = Diagnostic::new(&codes::TIME_LIMIT, Place::default(), message)
@@ -161,6 +174,10 @@ impl<N: Node> Engine<N> {
             }
             Task::Interfaces { key, revision } => self.take_interfaces(key, revision, Err(why.message.clone())),
             Task::Description { path } => self.publish_description(&path, Err(why.message.clone())),
+            Task::Motion { given_up } => {
+                tracing::error!("a call about how a robot stands: {why}");
+                given_up(why);
+            }
             Task::Assets => tracing::warn!("output_dir cannot be looked at: {why}"),
         }
     }

@@ -203,7 +203,7 @@ impl<N: Node> Engine<N> {
     }
 
     /// The key of the robot that a call means.
-    fn asked(&self, asked: &str) -> Result<&str, String> {
+    pub(super) fn asked(&self, asked: &str) -> Result<&str, String> {
         if asked.is_empty() {
             let none = || format!("no robot was converted yet; is a description published on {}?", self.descriptions.topic());
             let newest = self.newest.as_deref().filter(|key| self.robots.contains_key(*key));

@@ -25,12 +25,16 @@ pub enum Units {
 
 /// All poses of an asset, as JSON. Each has `joints` (position of each joint by the path of its prim), `joint_fixed`, `start_link`,
 /// `end_link`, `target_position` and `target_orientation` (of the end in the robot's prim, the stage's units; w, x, y, z), `valid`, and the
-/// `group` that it is about, if it is one. Where a name recurs in several groups, a later one is called `GROUP/NAME`.
-pub fn export(poses: &Poses<'_>, units: Units) -> Json {
-    let mut all = Map::new();
+/// `group` that it is about, if it is one. Where a name recurs in several groups, a later one is called `GROUP/NAME`. A pose without a
+/// chain is left out and told.
+pub fn export(poses: &Poses<'_>, units: Units) -> (Json, Vec<Diagnostic>) {
+    let (mut all, mut left_out) = (Map::new(), Vec::new());
     for pose in &poses.robot.named_poses {
         let stored = poses.stored(pose);
-        let Some(chain) = poses.chain(pose) else { continue };
+        let Some(chain) = poses.chain(pose) else {
+            left_out.push(poses.no_chain(pose));
+            continue;
+        };
         let path = |joint: &JointId| Some(poses.stage[poses.joints[joint.0]?].path.clone());
         let (mut joints, mut fixed) = (Map::new(), Map::new());
         for (joint, value) in &chain.joints {
@@ -57,8 +61,8 @@ pub fn export(poses: &Poses<'_>, units: Units) -> Json {
             entry.insert("name".to_owned(), json!(pose.name));
         }
         let mut name = pose.name.clone();
-        if all.contains_key(&name) {
-            name = format!("{}/{}", pose.group.as_deref().unwrap_or_default(), pose.name);
+        while all.contains_key(&name) {
+            name = format!("{}/{name}", pose.group.as_deref().unwrap_or_default());
         }
         all.insert(name, entry);
     }
@@ -66,7 +70,7 @@ pub fn export(poses: &Poses<'_>, units: Units) -> Json {
         Units::Radians => "angles in radians, lengths in metres",
         Units::Degrees => "angles in degrees, lengths in metres",
     };
-    json!({ "_meta": { "units": units, "note": note }, "poses": all })
+    (json!({ "_meta": { "units": units, "note": note }, "poses": all }), left_out)
 }
 
 /// A file of poses. An older form has the poses right at the top, in radians.

@@ -5,6 +5,7 @@ use urdf_usd_robot::kinematics::Twist;
 use urdf_usd_robot::{JointId, LinkId, Pose};
 
 use super::Outcome;
+use crate::mechanism::Step;
 use crate::random::range;
 use crate::transform::{rotation_vector, transform_error, vector};
 use crate::{Chain, Error, Mechanism, Reference, Transform};
@@ -133,10 +134,11 @@ impl<'m> Problem<'m> {
         Ok(problem)
     }
 
-    /// The same with joints that stay where they are.
+    /// The same with joints that stay where they are. One that follows another (mimic) stays if that one does.
     #[must_use]
     pub fn holding(mut self, joints: &[JointId]) -> Self {
-        self.held = joints.to_vec();
+        let leader = |joint: &JointId| self.mechanism.model.driver(joint.0).map_or(*joint, |(leader, ..)| JointId(leader));
+        self.held = joints.iter().map(leader).collect();
         self.settle();
         self
     }
@@ -194,7 +196,10 @@ impl<'m> Problem<'m> {
                     let middle = (lower.is_finite() && upper.is_finite()).then_some(0.5 * (lower + upper));
                     let (from, to) = range(&about);
                     let start = (from.max(lower), to.min(upper));
-                    let turns = about.is_angle && upper - lower >= std::f64::consts::TAU;
+                    // A whole turn must be the same for all that follow, too.
+                    let is_whole = |step: &Step| step.coordinate != coordinate || step.is_turn && step.factor.fract() == 0.0;
+                    let is_round = upper - lower >= std::f64::consts::TAU && mechanism.steps.iter().all(is_whole);
+                    let turns = about.is_angle && is_round;
                     variables.push(Variable { coordinate, lower, upper, middle, turns, start });
                 }
             }
@@ -225,7 +230,8 @@ impl<'m> Problem<'m> {
 
 /// A range without `margin` at both ends.
 fn kept_off(lower: f64, upper: f64, margin: f64) -> (f64, f64) {
-    if upper - lower > 2.0 * margin {
+    // Only a range with two ends has a middle.
+    if !(upper - lower).is_finite() || upper - lower > 2.0 * margin {
         (lower + margin, upper - margin)
     } else {
         let middle = 0.5 * (lower + upper);

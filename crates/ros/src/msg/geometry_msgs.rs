@@ -15,6 +15,17 @@ pub struct Vector3 {
     pub z: f64,
 }
 
+/// `geometry_msgs/msg/Point`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Along x.
+    pub x: f64,
+    /// Along y.
+    pub y: f64,
+    /// Along z.
+    pub z: f64,
+}
+
 /// `geometry_msgs/msg/Quaternion`; the default is the identity, as in ROS.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quaternion {
@@ -32,6 +43,15 @@ impl Default for Quaternion {
     fn default() -> Self {
         Self { x: 0.0, y: 0.0, z: 0.0, w: 1.0 }
     }
+}
+
+/// `geometry_msgs/msg/Pose`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pose {
+    /// In metres.
+    pub position: Point,
+    /// The rotation.
+    pub orientation: Quaternion,
 }
 
 /// `geometry_msgs/msg/Transform`.
@@ -54,4 +74,4 @@ pub struct TransformStamped {
     pub transform: Transform,
 }
 
-super::message!(geometry_msgs: Vector3, Quaternion, Transform, TransformStamped);
+super::message!(geometry_msgs: Point, Pose, Vector3, Quaternion, Transform, TransformStamped);

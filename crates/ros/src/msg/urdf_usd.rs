@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::geometry_msgs::Pose;
+use super::sensor_msgs::JointState;
 use super::std_msgs::Header;
 
 /// `urdf_usd/msg/Asset`: one revision of a robot's asset.
@@ -137,11 +139,167 @@ pub struct CheckFramesResponse {
     pub frames: Vec<FrameVerdict>,
 }
 
+/// `urdf_usd/msg/NamedPose`: positions of some or all joints of a robot.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NamedPose {
+    /// Its name.
+    pub name: String,
+    /// The group of joints that it is of; empty: none.
+    pub group: String,
+    /// The joints.
+    pub joint_names: Vec<String>,
+    /// For each of them rad or m.
+    pub positions: Vec<f64>,
+    /// Whether all are within the joints' limits.
+    pub valid: bool,
+}
+
+/// The request of `urdf_usd/srv/ListPoses`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListPosesRequest {
+    /// Which robot; empty for the one converted last.
+    pub robot: String,
+}
+
+/// The response of `urdf_usd/srv/ListPoses`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ListPosesResponse {
+    /// Whether it was done.
+    pub success: bool,
+    /// The outcome in a sentence.
+    pub message: String,
+    /// The robot.
+    pub robot: String,
+    /// Its poses.
+    pub poses: Vec<NamedPose>,
+}
+
+/// The request of `urdf_usd/srv/StorePose`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StorePoseRequest {
+    /// Which robot; empty for the one converted last.
+    pub robot: String,
+    /// The pose's name.
+    pub name: String,
+    /// Its group; empty: none.
+    pub group: String,
+    /// The joints that it sets; empty: all that joint states are heard of.
+    pub joint_names: Vec<String>,
+    /// For each of them rad or m; empty: from the joint states heard last.
+    pub positions: Vec<f64>,
+}
+
+/// The response of `urdf_usd/srv/StorePose`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StorePoseResponse {
+    /// Whether it was done.
+    pub success: bool,
+    /// The outcome in a sentence.
+    pub message: String,
+    /// As it was stored.
+    pub pose: NamedPose,
+    /// The entry file that has it, absolute.
+    pub entry: String,
+}
+
+/// The request of `urdf_usd/srv/DeletePose`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeletePoseRequest {
+    /// Which robot; empty for the one converted last.
+    pub robot: String,
+    /// The pose's name.
+    pub name: String,
+    /// Its group; empty: none, or the only one with a pose of that name.
+    pub group: String,
+}
+
+/// The response of `urdf_usd/srv/DeletePose`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeletePoseResponse {
+    /// Whether it was done.
+    pub success: bool,
+    /// The outcome in a sentence.
+    pub message: String,
+}
+
+/// The request of `urdf_usd/srv/SolveIk`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SolveIkRequest {
+    /// Which robot; empty for the one converted last.
+    pub robot: String,
+    /// The link to bring there.
+    pub tip: String,
+    /// The link in whose frame the target is; empty: the root link.
+    pub base: String,
+    /// Where the tip is wanted.
+    pub target: Pose,
+    /// Positions to start from.
+    pub seed: JointState,
+}
+
+/// The response of `urdf_usd/srv/SolveIk`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SolveIkResponse {
+    /// Whether the target is reached.
+    pub success: bool,
+    /// The outcome in a sentence.
+    pub message: String,
+    /// The joints between base and tip.
+    pub solution: JointState,
+    /// Metres.
+    pub position_error: f64,
+    /// Radians.
+    pub angle_error: f64,
+    /// How many steps the solver took.
+    pub iterations: u32,
+}
+
+/// The request of `urdf_usd/srv/ComputeFk`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ComputeFkRequest {
+    /// Which robot; empty for the one converted last.
+    pub robot: String,
+    /// Positions of joints.
+    pub state: JointState,
+    /// The link in whose frame poses are; empty: the root link.
+    pub base: String,
+    /// Which links; empty: all of the base's tree.
+    pub links: Vec<String>,
+}
+
+/// The response of `urdf_usd/srv/ComputeFk`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ComputeFkResponse {
+    /// Whether it was done.
+    pub success: bool,
+    /// The outcome in a sentence.
+    pub message: String,
+    /// The links.
+    pub links: Vec<String>,
+    /// Where they are, in metres.
+    pub poses: Vec<Pose>,
+}
+
 /// `urdf_usd/srv/Convert`.
 pub struct Convert;
 /// `urdf_usd/srv/CheckFrames`.
 pub struct CheckFrames;
+/// `urdf_usd/srv/ListPoses`.
+pub struct ListPoses;
+/// `urdf_usd/srv/StorePose`.
+pub struct StorePose;
+/// `urdf_usd/srv/DeletePose`.
+pub struct DeletePose;
+/// `urdf_usd/srv/SolveIk`.
+pub struct SolveIk;
+/// `urdf_usd/srv/ComputeFk`.
+pub struct ComputeFk;
 
-super::message!(urdf_usd: Asset, FrameVerdict);
+super::message!(urdf_usd: Asset, FrameVerdict, NamedPose);
 super::service!(urdf_usd: Convert(ConvertRequest) -> ConvertResponse);
 super::service!(urdf_usd: CheckFrames(CheckFramesRequest) -> CheckFramesResponse);
+super::service!(urdf_usd: ListPoses(ListPosesRequest) -> ListPosesResponse);
+super::service!(urdf_usd: StorePose(StorePoseRequest) -> StorePoseResponse);
+super::service!(urdf_usd: DeletePose(DeletePoseRequest) -> DeletePoseResponse);
+super::service!(urdf_usd: SolveIk(SolveIkRequest) -> SolveIkResponse);
+super::service!(urdf_usd: ComputeFk(ComputeFkRequest) -> ComputeFkResponse);

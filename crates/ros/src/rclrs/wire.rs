@@ -88,6 +88,8 @@ mirror! { diagnostic_msgs::msg:
 mirror! { geometry_msgs::msg:
     Vector3 { x, y, z }
     Quaternion { x, y, z, w }
+    Point { x, y, z }
+    Pose { position, orientation }
     Transform { translation, rotation }
     TransformStamped { header, child_frame_id, transform }
 }
@@ -141,10 +143,21 @@ mirror! { urdf_usd::msg:
         frame_id, verdict, expected_parent, actual_parent, expected_topic, actual_topic, position_error, angle_error,
         detail
     }
+    NamedPose { name, group, joint_names, positions, valid }
 }
 mirror! { urdf_usd::srv:
     ConvertRequest = Convert_Request { urdf, uri, output_dir, formats, xrdf }
     ConvertResponse = Convert_Response { success, message, files, report }
     CheckFramesRequest = CheckFrames_Request { robot, frames }
     CheckFramesResponse = CheckFrames_Response { success, message, all_ok, robot, revision, frames }
+    ListPosesRequest = ListPoses_Request { robot }
+    ListPosesResponse = ListPoses_Response { success, message, robot, poses }
+    StorePoseRequest = StorePose_Request { robot, name, group, joint_names, positions }
+    StorePoseResponse = StorePose_Response { success, message, pose, entry }
+    DeletePoseRequest = DeletePose_Request { robot, name, group }
+    DeletePoseResponse = DeletePose_Response { success, message }
+    SolveIkRequest = SolveIk_Request { robot, tip, base, target, seed }
+    SolveIkResponse = SolveIk_Response { success, message, solution, position_error, angle_error, iterations }
+    ComputeFkRequest = ComputeFk_Request { robot, state, base, links }
+    ComputeFkResponse = ComputeFk_Response { success, message, links, poses }
 }

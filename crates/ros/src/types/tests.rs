@@ -11,6 +11,8 @@ const JAZZY: &[(&str, &str)] = &[
     ("diagnostic_msgs/msg/DiagnosticArray", "5a8a36efb05fb25070fa0fb3810290c0e6cd4862b54a8fb975a1ee8dc55a333e"),
     ("diagnostic_msgs/msg/DiagnosticStatus", "b0e3e692ea2d54a8af2f4ef1930e81556a2db55216b771f8a7d2724ed47bf0e4"),
     ("diagnostic_msgs/msg/KeyValue", "d68081eaa540288c5440753baecef0c4e16e81a5f78ad68902ded5100413bb42"),
+    ("geometry_msgs/msg/Point", "6963084842a9b04494d6b2941d11444708d892da2f4b09843b9c43f42a7f6881"),
+    ("geometry_msgs/msg/Pose", "d501954e9476cea2996984e812054b68026ae0bfae789d9a10b23daf35cc90fa"),
     ("geometry_msgs/msg/Quaternion", "8a765f66778c8ff7c8ab94afcc590a2ed5325a1d9a076ffff38fbce36f458684"),
     ("geometry_msgs/msg/Transform", "beb83fbe698636351461f6f35d1abb20010c43d55374d81bd041f1ba2581fddc"),
     ("geometry_msgs/msg/TransformStamped", "0a241f87d04668d94099cbb5ba11691d5ad32c2f29682e4eb5653424bd275206"),
@@ -117,8 +119,14 @@ fn structs_are_what_the_definitions_say() {
     message::<tf2_msgs::TFMessage>();
     message::<urdf_usd::Asset>();
     message::<urdf_usd::FrameVerdict>();
+    message::<urdf_usd::NamedPose>();
     service::<urdf_usd::CheckFrames>();
+    service::<urdf_usd::ComputeFk>();
     service::<urdf_usd::Convert>();
+    service::<urdf_usd::DeletePose>();
+    service::<urdf_usd::ListPoses>();
+    service::<urdf_usd::SolveIk>();
+    service::<urdf_usd::StorePose>();
     service::<rcl_interfaces::DescribeParameters>();
     service::<rcl_interfaces::GetParameterTypes>();
     service::<rcl_interfaces::GetParameters>();

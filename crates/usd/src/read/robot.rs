@@ -102,11 +102,14 @@ pub struct OfStage {
 
 /// Reads the robot of a stage that is open already.
 ///
+/// `robot`: the prim whose named poses are wanted, where the stage has several robots.
+///
 /// # Errors
 /// If the stage has no rigid body.
-pub fn read_stage(stage: &Stage) -> Result<OfStage, ReadError> {
+pub fn read_stage(stage: &Stage, robot: Option<PrimId>) -> Result<OfStage, ReadError> {
     let failed = |reason: String| ReadError::Open { path: stage.entry.clone(), reason };
-    let reading = on_large_stack(|| Reading::of(stage)).map_err(|error| failed(format!("no thread for it: {error}")))??;
+    let reading =
+        on_large_stack(|| Reading::of_robot(stage, robot)).map_err(|error| failed(format!("no thread for it: {error}")))??;
     let Reading { robot, diagnostics, links, joints, is_body, .. } = reading;
     Ok(OfStage { robot, links, joints, is_body, diagnostics })
 }
@@ -152,6 +155,11 @@ pub(super) struct Reading {
 impl Reading {
     /// Reads the robot of a stage.
     pub fn of(stage: &Stage) -> Result<Self, ReadError> {
+        Self::of_robot(stage, None)
+    }
+
+    /// The same, with the named poses of one prim.
+    fn of_robot(stage: &Stage, robot: Option<PrimId>) -> Result<Self, ReadError> {
         let mut scene = Scene::new(stage);
         for error in &stage.errors {
             let file = error.layer.as_ref().map_or_else(|| stage.entry.clone(), Into::into);
@@ -180,6 +188,7 @@ impl Reading {
         }
         let links = Links::find(&scene);
         let mut builder = Builder::new(&scene, links);
+        builder.posed = robot;
         builder.build();
         let Builder { robot, prims, joint_prims, assumed, masses, .. } = builder;
         let is_body = prims.iter().map(|prim| prim.is_some_and(|prim| links::is_body(&stage[prim]))).collect();
@@ -225,6 +234,8 @@ struct Builder<'s, 'a> {
     joint_prims: Vec<Option<PrimId>>,
     assumed: Vec<LinkId>,
     masses: Vec<BodyMass>,
+    /// The prim whose named poses are read; `None`: the default prim's, and all others.
+    posed: Option<PrimId>,
     link_names: HashSet<String>,
     joint_names: HashSet<String>,
 }
@@ -262,6 +273,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             joint_prims: Vec::new(),
             assumed: Vec::new(),
             masses: Vec::new(),
+            posed: None,
             link_names: HashSet::new(),
             joint_names: HashSet::new(),
         }
@@ -313,7 +325,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         lights::read(self.scene, &self.links, &mut self.robot, link);
         self.robot.disabled_collisions = sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
         planning::read(self.scene, &mut self.robot, (&self.prims, &self.joint_prims), self.world);
-        isaac::read(self.scene, &mut self.robot, (&self.prims, &self.joint_prims));
+        isaac::read(self.scene, &mut self.robot, (&self.prims, &self.joint_prims), self.posed);
         self.assumed = mass::set(self.scene, &self.links, &mut self.robot, &self.ids, (&colliders, &materials));
         let bodies = self.links.drafts.iter().zip(&self.ids).filter(|(draft, _)| draft.is_body);
         let weighed = bodies.filter_map(|(draft, id)| {

@@ -77,13 +77,23 @@ pub(super) fn roots(scene: &Scene<'_>, root: PrimId) -> Vec<PrimId> {
 
 /// Reads the named poses: those that the robot's prim lists in its order, then others. One that the robot has already, in other words of
 /// the asset, has the positions that are given here.
-/// `links` and `joints`: the prims of the robot's links and joints.
-pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, (links, joints): (&[Option<PrimId>], &[Option<PrimId>])) {
+/// `links` and `joints`: the prims of the robot's links and joints. `of`: the prim whose poses are wanted, where the stage has several
+/// robots.
+pub(super) fn read(
+    scene: &Scene<'_>,
+    robot: &mut Robot,
+    (links, joints): (&[Option<PrimId>], &[Option<PrimId>]),
+    of: Option<PrimId>,
+) {
     let stage = scene.stage;
     let mut seen = HashSet::new();
-    let listed = stage.default_prim.into_iter().flat_map(|root| stage[root].targets(names::ROBOT_POSES));
+    let listed = of.or(stage.default_prim).into_iter().flat_map(|root| stage[root].targets(names::ROBOT_POSES));
     let listed = listed.filter_map(|path| stage.at(path)).filter(|id| scene.is_part[id.0]);
-    let poses: Vec<PrimId> = listed.chain(scene.prims().map(|(id, _)| id)).filter(|id| seen.insert(*id)).collect();
+    // What no list names is of the robot that it stands in.
+    let owner = |id: PrimId| stage.ancestors(id).find(|above| stage[*above].has(names::ROBOT_API));
+    let is_own = |id: &PrimId| of.is_none_or(|of| owner(*id).is_none_or(|owner| owner == of));
+    let others = scene.prims().map(|(id, _)| id).filter(is_own);
+    let poses: Vec<PrimId> = listed.chain(others).filter(|id| seen.insert(*id)).collect();
     let poses: Vec<PrimId> = poses.into_iter().filter(|id| stage[*id].type_name == names::NAMED_POSE).collect();
     if poses.is_empty() {
         return;

@@ -7,7 +7,7 @@ use nalgebra::Point3;
 use super::scene::Scene;
 use super::shapes::number_array;
 use crate::plan::SPHERES;
-use crate::planning::{COLLISION, SELF_COLLISION};
+use crate::planning::{COLLISION, DEFAULT_POSE_PROPERTIES, SELF_COLLISION};
 use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{
     Coordinate, DEFAULT_POSE, JointId, LinkId, NamedPose, Planning, PlanningCollision, Robot, Sphere, SphereGroup,
@@ -63,12 +63,12 @@ pub(super) fn read(
     });
     let ignored = pairs.collect::<BTreeSet<_>>().into_iter().collect();
 
-    let positions = number_array(prim, "planning:defaultPose:positions").unwrap_or_default();
-    let set = prim.targets("planning:defaultPose:joints").iter().zip(positions);
+    let positions = number_array(prim, DEFAULT_POSE_PROPERTIES[1]).unwrap_or_default();
+    let set = prim.targets(DEFAULT_POSE_PROPERTIES[0]).iter().zip(positions);
     let set = set.filter_map(|(path, at)| Some((joint(path)?, at))).filter(|(_, at)| at.is_finite());
     let set: std::collections::BTreeMap<JointId, f64> = set.collect();
     if !set.is_empty() {
-        let place = scene.place(root, Some("planning:defaultPose:positions"));
+        let place = scene.place(root, Some(DEFAULT_POSE_PROPERTIES[1]));
         let positions = set.into_iter().map(|(joint, at)| (joint, vec![at])).collect();
         robot.named_poses.push(NamedPose { name: DEFAULT_POSE.to_owned(), group: None, chain: None, positions, place });
     }

@@ -1,0 +1,428 @@
+//! Calls about how a robot stands: its named poses, forward and inverse kinematics.
+//!
+//! Each is worked on by a thread, over the asset as it was written and the joint states heard last. Nothing here moves a robot.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::running::{Caller, Task};
+use super::{Done, Engine, MOST_CALLS, interfaces};
+use crate::bridge::request;
+use crate::bridge::robots::{ENTRY, Posable};
+use crate::diagnostic::{Diagnostic, Place, did_you_mean, nearest};
+use crate::isaac::poses::{PoseError, Poses};
+use crate::isaac::{Edit, Label};
+use crate::kinematics::ik::{Goal, Lm, Problem, Restarts, Target, solve};
+use crate::kinematics::{Chain, Mechanism, Stance};
+use crate::rep158::Stage;
+use crate::robot::kinematics::position_count;
+use crate::robot::{JointId, LinkId, NamedPose, Pose, Robot};
+use crate::ros::msg::Service;
+use crate::ros::msg::geometry_msgs;
+use crate::ros::msg::sensor_msgs::JointState;
+use crate::ros::msg::urdf_usd::{
+    ComputeFkRequest, ComputeFkResponse, DeletePoseRequest, DeletePoseResponse, ListPosesRequest, ListPosesResponse,
+    SolveIkRequest, SolveIkResponse, StorePoseRequest, StorePoseResponse,
+};
+use crate::ros::{Node, Request, Requests};
+
+/// The calls that come.
+pub(super) struct MotionCalls {
+    list: Requests<interfaces::ListPoses>,
+    store: Requests<interfaces::StorePose>,
+    delete: Requests<interfaces::DeletePose>,
+    ik: Requests<interfaces::SolveIk>,
+    fk: Requests<interfaces::ComputeFk>,
+}
+
+/// A call that came.
+pub(super) enum Call {
+    List(Request<interfaces::ListPoses>),
+    Store(Request<interfaces::StorePose>),
+    Delete(Request<interfaces::DeletePose>),
+    Ik(Request<interfaces::SolveIk>),
+    Fk(Request<interfaces::ComputeFk>),
+}
+
+impl MotionCalls {
+    pub(super) fn start<N: Node>(node: &N) -> Result<Self, Diagnostic> {
+        Ok(Self {
+            list: node.serve("~/list_poses")?,
+            store: node.serve("~/store_pose")?,
+            delete: node.serve("~/delete_pose")?,
+            ik: node.serve("~/solve_ik")?,
+            fk: node.serve("~/compute_fk")?,
+        })
+    }
+
+    /// The next one; `None` once the node has left.
+    pub(super) async fn next(&mut self) -> Option<Call> {
+        tokio::select! {
+            call = self.list.next() => call.map(Call::List),
+            call = self.store.next() => call.map(Call::Store),
+            call = self.delete.next() => call.map(Call::Delete),
+            call = self.ik.next() => call.map(Call::Ik),
+            call = self.fk.next() => call.map(Call::Fk),
+        }
+    }
+}
+
+/// An answer that says why there is none.
+trait Refused: Default {
+    fn refused(message: String) -> Self;
+}
+
+macro_rules! refused {
+    ($($response:ident),*) => {$(
+        impl Refused for $response {
+            fn refused(message: String) -> Self {
+                Self { message, ..Self::default() }
+            }
+        }
+    )*};
+}
+refused!(ListPosesResponse, StorePoseResponse, DeletePoseResponse, SolveIkResponse, ComputeFkResponse);
+
+/// What a call is about, as it was when the call came.
+struct Subject {
+    key: String,
+    name: String,
+    revision: u64,
+    /// The USD entry of the asset.
+    entry: PathBuf,
+    /// Where joints are by the joint states heard last.
+    heard: HashMap<String, f64>,
+    /// The robot, if it was read before.
+    known: Option<Arc<Posable>>,
+}
+
+impl<N: Node> Engine<N> {
+    /// A call came: it is answered from a thread.
+    pub(super) fn take_motion_call(&mut self, call: Call) {
+        match call {
+            Call::List(call) => self.work_on(call, |request| &request.robot, list),
+            Call::Store(call) => self.work_on(call, |request| &request.robot, store),
+            Call::Delete(call) => self.work_on(call, |request| &request.robot, delete),
+            Call::Ik(call) => self.work_on(call, |request| &request.robot, ik),
+            Call::Fk(call) => self.work_on(call, |request| &request.robot, fk),
+        }
+    }
+
+    fn work_on<S: Service<Response: Refused>>(
+        &mut self,
+        call: Request<S>,
+        robot: fn(&S::Request) -> &String,
+        work: fn(&S::Request, &mut Subject) -> Result<S::Response, String>,
+    ) {
+        let (request, caller) = (call.request, Caller::<S>::new(call.responder));
+        let waiting = self.running.motion_calls();
+        let subject = match waiting < MOST_CALLS {
+            true => self.subject(robot(&request).trim()),
+            false => Err(format!("{waiting} calls are waiting already; call again later")),
+        };
+        let mut subject = match subject {
+            Ok(subject) => subject,
+            Err(message) => return caller.send(S::Response::refused(message)),
+        };
+        let given_up = {
+            let caller = caller.clone();
+            Box::new(move |why: &Diagnostic| caller.send(S::Response::refused(request::first(std::slice::from_ref(why)))))
+        };
+        self.running.begin(Task::Motion { given_up }, move |_| {
+            caller.send(work(&request, &mut subject).unwrap_or_else(S::Response::refused));
+            Done::Posable { key: subject.key, posable: subject.known }
+        });
+    }
+
+    fn subject(&self, asked: &str) -> Result<Subject, String> {
+        let key = self.asked(asked)?;
+        let Some(robot) = self.robots.get(key) else { return Err(format!("no robot {asked:?}")) };
+        let Some(asset) = &robot.asset else {
+            return Err(format!("{:?} has no asset: {}", robot.name, robot.message()));
+        };
+        let Some(entry) = asset.report.file(ENTRY) else {
+            return Err(format!("the asset of {:?} has no USD: add usd to the parameter formats", robot.name));
+        };
+        let heard = self.subscriptions.with(&robot.robot_namespace, |heard| {
+            heard.joints.joint_positions().map(|(joint, position)| (joint.to_owned(), position)).collect()
+        });
+        let revision = asset.report.revision;
+        let known = robot.posable.clone().filter(|known| known.revision == revision);
+        Ok(Subject { key: key.to_owned(), name: robot.name.clone(), revision, entry, heard, known })
+    }
+
+    /// A robot was read for a call: the next one need not.
+    pub(super) fn keep_posable(&mut self, key: &str, posable: Option<Arc<Posable>>) {
+        if let (Some(robot), Some(posable)) = (self.robots.get_mut(key), posable) {
+            robot.posable = Some(posable);
+        }
+    }
+}
+
+impl Subject {
+    /// The robot, read from its asset if it was not yet.
+    fn posable(&mut self) -> Result<Arc<Posable>, String> {
+        if let Some(known) = &self.known {
+            return Ok(known.clone());
+        }
+        let stage = Stage::open(&self.entry, &Default::default()).map_err(|error| error.to_string())?;
+        let robot = Poses::of(&stage, None).map_err(told)?.robot;
+        let mechanism = Mechanism::of(&robot);
+        let posable = Arc::new(Posable { revision: self.revision, robot, mechanism });
+        self.known = Some(posable.clone());
+        Ok(posable)
+    }
+
+    /// The coordinates for joint states that a caller gives; of other joints those heard last count, then rest.
+    fn coordinates(&mut self, state: &JointState) -> Result<(Arc<Posable>, Vec<f64>), String> {
+        let posable = self.posable()?;
+        let Posable { robot, mechanism, .. } = &*posable;
+        let mut at: BTreeMap<usize, f64> = BTreeMap::new();
+        for (index, joint) in robot.joints.iter().enumerate() {
+            if let Some(position) = self.heard.get(&joint.name) {
+                at.insert(index, *position);
+            }
+        }
+        for (joint, position) in named(&state.name, &state.position)? {
+            at.insert(joint_of(robot, joint)?.0, position);
+        }
+        // What has several positions is in no joint state, and what follows another joint follows it.
+        at.retain(|joint, _| {
+            robot.joints.get(*joint).is_some_and(|joint| joint.mimic.is_none() && position_count(joint.kind) == 1)
+        });
+        let joints: Vec<(JointId, &[f64])> =
+            at.iter().map(|(joint, position)| (JointId(*joint), std::slice::from_ref(position))).collect();
+        let mut stance = Stance::new(mechanism);
+        stance.teleport(mechanism, &joints).map_err(|error| error.to_string())?;
+        let q = stance.coordinates().to_vec();
+        Ok((posable, q))
+    }
+
+    /// The asset with its poses, to be changed: those stored before, or else those of the overlay isaac, or else the asset's own.
+    fn edit(&self) -> Result<Edit, String> {
+        let overlay = |label: Label| self.entry.with_extension(format!("{}.{ENTRY}", label.as_str()));
+        let entries = [overlay(Label::Poses), overlay(Label::Isaac)];
+        let entry = entries.iter().find(|entry| entry.is_file()).unwrap_or(&self.entry);
+        Edit::open(entry, Label::Poses, None, None).map_err(|error| error.to_string())
+    }
+}
+
+/// Names and positions that belong together.
+fn named<'a>(names: &'a [String], positions: &'a [f64]) -> Result<impl Iterator<Item = (&'a str, f64)>, String> {
+    if names.len() != positions.len() {
+        return Err(format!("{} joints are named and {} positions given: give one for each", names.len(), positions.len()));
+    }
+    if let Some((name, position)) = names.iter().zip(positions).find(|(_, position)| !position.is_finite()) {
+        return Err(format!("the position of joint {name:?} is {position}: give radians or metres"));
+    }
+    Ok(names.iter().map(String::as_str).zip(positions.iter().copied()))
+}
+
+fn told(error: PoseError) -> String {
+    match error {
+        PoseError::Wrong(found) => request::first(std::slice::from_ref(&*found)),
+        other => other.to_string(),
+    }
+}
+
+fn unknown<'a>(what: &str, name: &str, all: impl Iterator<Item = &'a str>) -> String {
+    let help = did_you_mean(nearest(name, all)).map_or_else(String::new, |help| format!("; {help}"));
+    format!("the robot has no {what} {name:?}{help}")
+}
+
+fn joint_of(robot: &Robot, name: &str) -> Result<JointId, String> {
+    let found = robot.joints.iter().position(|joint| joint.name == name).map(JointId);
+    found.ok_or_else(|| unknown("joint", name, robot.joints.iter().map(|joint| joint.name.as_str())))
+}
+
+fn link_of(robot: &Robot, name: &str) -> Result<LinkId, String> {
+    let found = robot.links.iter().position(|link| link.name == name).map(LinkId);
+    found.ok_or_else(|| unknown("link", name, robot.links.iter().map(|link| link.name.as_str())))
+}
+
+fn base_of(robot: &Robot, name: &str) -> Result<LinkId, String> {
+    match name {
+        "" => Ok(robot.tree.roots.first().copied().unwrap_or(LinkId(0))),
+        name => link_of(robot, name),
+    }
+}
+
+fn chain(posable: &Posable, base: LinkId, tip: LinkId) -> Result<Chain, String> {
+    let name = |link: LinkId| posable.robot.links.get(link.0).map_or("?", |link| link.name.as_str());
+    let none = |_| format!("no joints lead from link {:?} to link {:?}: name a base in the same tree", name(base), name(tip));
+    Chain::between(&posable.mechanism, base, tip).map_err(none)
+}
+
+fn list(_: &ListPosesRequest, subject: &mut Subject) -> Result<ListPosesResponse, String> {
+    let edit = subject.edit()?;
+    let poses = Poses::of(&edit.stage, None).map_err(told)?;
+    let poses: Vec<_> = poses.robot.named_poses.iter().map(|pose| message(&poses, pose)).collect();
+    let message = match poses.len() {
+        0 => format!("{:?} has no named poses", subject.name),
+        1 => format!("{:?} has one named pose", subject.name),
+        count => format!("{:?} has {count} named poses", subject.name),
+    };
+    Ok(ListPosesResponse { success: true, message, robot: subject.name.clone(), poses })
+}
+
+fn message(poses: &Poses<'_>, pose: &NamedPose) -> interfaces::NamedPose {
+    let joints = || pose.positions.iter().filter_map(|(id, at)| Some((poses.robot.joints.get(id.0)?, *at.first()?)));
+    interfaces::NamedPose {
+        name: pose.name.clone(),
+        group: pose.group.clone().unwrap_or_default(),
+        joint_names: joints().map(|(joint, _)| joint.name.clone()).collect(),
+        positions: joints().map(|(_, at)| at).collect(),
+        valid: joints().all(|(joint, at)| joint.bounds().contains(at)),
+    }
+}
+
+fn store(request: &StorePoseRequest, subject: &mut Subject) -> Result<StorePoseResponse, String> {
+    let name = request.name.trim();
+    if name.is_empty() {
+        return Err("a pose needs a name".to_owned());
+    }
+    let mut edit = subject.edit()?;
+    let poses = Poses::of(&edit.stage, None).map_err(told)?;
+    let mut positions: BTreeMap<JointId, Vec<f64>> = BTreeMap::new();
+    if request.joint_names.is_empty() && request.positions.is_empty() {
+        // What no pose can set is left out: joints that follow others.
+        let heard = subject.heard.iter().filter_map(|(joint, at)| Some((poses.joint(joint).ok()?, vec![*at])));
+        positions.extend(heard);
+        if positions.is_empty() {
+            return Err(format!(
+                "no joint states of {:?} were heard: is joint_states published? Or give joint_names and positions",
+                subject.name
+            ));
+        }
+    } else if request.positions.is_empty() {
+        for joint in &request.joint_names {
+            let id = poses.joint(joint).map_err(told)?;
+            let Some(at) = subject.heard.get(joint) else {
+                return Err(format!("no joint state of joint {joint:?} was heard: give its position"));
+            };
+            positions.insert(id, vec![*at]);
+        }
+    } else {
+        for (joint, at) in named(&request.joint_names, &request.positions)? {
+            positions.insert(poses.joint(joint).map_err(told)?, vec![at]);
+        }
+    }
+    let group = Some(request.group.trim()).filter(|group| !group.is_empty()).map(str::to_owned);
+    let pose = NamedPose {
+        name: name.to_owned(),
+        group,
+        chain: None,
+        positions: positions.into_iter().collect(),
+        place: Place::default(),
+    };
+    let stored = message(&poses, &pose);
+    let (paths, found) = poses.store(&[(pose, Vec::new())], &mut edit.layer);
+    if paths.is_empty() {
+        return Err(request::first(&found));
+    }
+    let saved = edit.save().map_err(|error| error.to_string())?;
+    let joints = stored.joint_names.len();
+    let outside = if stored.valid { "" } else { "; some are outside their limits" };
+    let message = format!("stored {name:?} with {joints} joint position{}{outside}", if joints == 1 { "" } else { "s" });
+    Ok(StorePoseResponse { success: true, message, pose: stored, entry: absolute(&saved.entry) })
+}
+
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
+}
+
+fn delete(request: &DeletePoseRequest, subject: &mut Subject) -> Result<DeletePoseResponse, String> {
+    let mut edit = subject.edit()?;
+    let poses = Poses::of(&edit.stage, None).map_err(told)?;
+    let group = Some(request.group.trim()).filter(|group| !group.is_empty());
+    let pose = poses.get(request.name.trim(), group).map_err(told)?;
+    poses.delete(pose, &mut edit.layer);
+    let message = format!("deleted {:?}", pose.name);
+    edit.save().map_err(|error| error.to_string())?;
+    Ok(DeletePoseResponse { success: true, message })
+}
+
+fn ik(request: &SolveIkRequest, subject: &mut Subject) -> Result<SolveIkResponse, String> {
+    let (posable, mut q) = subject.coordinates(&request.seed)?;
+    let Posable { robot, mechanism, .. } = &*posable;
+    let (base, tip) = (base_of(robot, request.base.trim())?, link_of(robot, request.tip.trim())?);
+    let chain = chain(&posable, base, tip)?;
+    let target = Target::new(base, tip, Goal::Pose(pose_of(&request.target)?));
+    let problem = Problem::new(mechanism, &[target]).map_err(|error| error.to_string())?;
+    if chain.coordinates().iter().all(|coordinate| problem.range(*coordinate).is_none()) {
+        return Err(format!("no joint moves link {:?} for its base: name another tip or base", request.tip.trim()));
+    }
+    let outcome = solve(&mut Lm::default(), &problem, &mut q, &Restarts::default());
+    let mut positions = vec![0.0; mechanism.position_count()];
+    mechanism.positions(&q, &mut positions);
+    let mut at = positions.into_iter();
+    let mut solution = JointState::default();
+    let leaders = chain.coordinates().iter().filter_map(|at| Some(mechanism.coordinates().get(*at)?.joint));
+    let wanted: Vec<JointId> = chain.joints().iter().map(|joint| joint.joint).chain(leaders).collect();
+    for (id, joint) in robot.joints.iter().enumerate() {
+        let own: Vec<f64> = at.by_ref().take(position_count(joint.kind)).collect();
+        if let [one] = own[..]
+            && wanted.contains(&JointId(id))
+        {
+            solution.name.push(joint.name.clone());
+            solution.position.push(one);
+        }
+    }
+    let message = match outcome.is_reached {
+        true => "reached".to_owned(),
+        false => format!(
+            "not reached in {} attempts: {:.6} m and {:.6} rad are left",
+            outcome.attempts, outcome.position, outcome.angle
+        ),
+    };
+    Ok(SolveIkResponse {
+        success: outcome.is_reached,
+        message,
+        solution,
+        position_error: outcome.position,
+        angle_error: outcome.angle,
+        iterations: u32::try_from(outcome.iterations).unwrap_or(u32::MAX),
+    })
+}
+
+fn fk(request: &ComputeFkRequest, subject: &mut Subject) -> Result<ComputeFkResponse, String> {
+    let (posable, q) = subject.coordinates(&request.state)?;
+    let Posable { robot, mechanism, .. } = &*posable;
+    let base = base_of(robot, request.base.trim())?;
+    let in_tree = |link: &LinkId| mechanism.root(*link) == mechanism.root(base);
+    let wanted: Vec<LinkId> = match request.links.is_empty() {
+        true => robot.tree.order.iter().copied().filter(in_tree).collect(),
+        false => request.links.iter().map(|name| link_of(robot, name)).collect::<Result<_, _>>()?,
+    };
+    let mut response = ComputeFkResponse { success: true, ..ComputeFkResponse::default() };
+    for link in wanted {
+        let chain = chain(&posable, base, link)?;
+        let mut own = vec![0.0; chain.coordinates().len()];
+        chain.gather(&q, &mut own);
+        response.links.extend(robot.links.get(link.0).map(|link| link.name.clone()));
+        response.poses.push(message_of(&chain.forward(&own).pose()));
+    }
+    let base = robot.links.get(base.0).map_or("", |link| link.name.as_str());
+    response.message = format!("{} links in the frame of {base:?}", response.links.len());
+    Ok(response)
+}
+
+fn pose_of(pose: &geometry_msgs::Pose) -> Result<Pose, String> {
+    let geometry_msgs::Pose { position: p, orientation: o } = pose;
+    if ![p.x, p.y, p.z].iter().all(|number| number.is_finite()) {
+        return Err("the target's position is no number of metres".to_owned());
+    }
+    let turn = nalgebra::UnitQuaternion::try_new(nalgebra::Quaternion::new(o.w, o.x, o.y, o.z), 1e-9);
+    let turn = turn.filter(|turn| turn.coords.iter().all(|number| number.is_finite()));
+    let turn = turn.ok_or("the target's orientation has no length: x y z w of a rotation are wanted, 0 0 0 1 for none")?;
+    Ok(Pose::from_parts(nalgebra::Translation3::new(p.x, p.y, p.z), turn))
+}
+
+fn message_of(pose: &Pose) -> geometry_msgs::Pose {
+    let (t, q) = (pose.translation.vector, pose.rotation.coords);
+    geometry_msgs::Pose {
+        position: geometry_msgs::Point { x: t.x, y: t.y, z: t.z },
+        orientation: geometry_msgs::Quaternion { x: q.x, y: q.y, z: q.z, w: q.w },
+    }
+}
