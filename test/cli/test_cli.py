@@ -65,7 +65,7 @@ def test_no_command():
         (["convert", URDF, URDF], ["sample_arm.urdf"]),
         (["bake", URDF], ["bake"]),
         # Options of the contract that later versions bring are refused, not ignored.
-        (["convert", URDF, "--overlays", "isaac"], ["--overlays", "not written by this version"]),
+        (["convert", URDF, "--overlays", "physx"], ["--overlays", "physx"]),
     ],
     ids=lambda value: " ".join(v.name if hasattr(v, "name") else v for v in value) if isinstance(value, list) else None,
 )
