@@ -19,8 +19,8 @@ use crate::transport::{CALLS, Call as ServiceCall, Limit, Name, Open, RequestCal
 use crate::{Qos, cdr};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// How long an answer waits for the caller's reader to be discovered. Cyclone DDS repeats what was not heard every 8 s at the latest.
-const CALLER: Duration = Duration::from_secs(20);
+/// How long an answer waits for the caller's reader to be discovered.
+const CALLER: Duration = Duration::from_secs(10);
 /// How long an answer waits for more readers of the caller's participant, where it has clients whose readers are not known yet.
 const ALL_READERS: Duration = Duration::from_secs(1);
 /// Answers with more bytes are not sent twice.
@@ -186,16 +186,6 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// The readers of answers that the caller's participant has here.
-    fn readers(&self, call: Call) -> Vec<Gid> {
-        self.session.graph.matches(self.writer.writer.gid(), call.caller.prefix())
-    }
-
-    /// Whether one of these is still here.
-    fn has_one_of(&self, readers: &[Gid]) -> bool {
-        readers.iter().any(|reader| self.session.graph.has_matched(self.writer.writer.gid(), *reader))
-    }
-
     /// Whether the caller's reader is known here. Of Cyclone it is not told which one that is: of all that its participant has, there
     /// have to be as many as there are writers of requests, unless that takes too long.
     fn knows(&self, call: Call, is_late: bool) -> bool {
@@ -203,7 +193,7 @@ impl Answers {
         if graph.has_matched(writer, call.caller) {
             return true;
         }
-        let readers = self.readers(call).len();
+        let readers = graph.matches(writer, call.caller.prefix()).len();
         readers > 0 && (is_late || readers >= graph.matches(self.reader, call.caller.prefix()).len())
     }
 }
@@ -270,38 +260,23 @@ impl<F: Format> ServerEnd<F> {
     }
 
     /// Answers a call, in whichever session the caller is known, until it is acknowledged.
-    ///
-    /// Where the node stood still, it hears late and in any order that a client of a participant is gone and another one is there. Then
-    /// the answer may have gone to readers of clients that are gone, so it is sent again to each reader that appears after that.
     async fn answer(&self, call: Call, response: &Bytes) {
         let packed = F::pack(call, response);
         let (start, mut changes, mut faults) = (Instant::now(), self.changes.subscribe(), Recurring::default());
-        // The sessions in which it was sent, and to which of the caller's readers.
-        let mut sent: Vec<(u64, Vec<Gid>)> = Vec::new();
+        // The sessions in which it was sent. There it may be on its way, and comes or does not.
+        let mut sent: Vec<u64> = Vec::new();
         loop {
             let (is_late, is_over) = (start.elapsed() > ALL_READERS, start.elapsed() > CALLER);
-            let readers_before = |answers: &Answers| {
-                sent.iter().find(|(number, _)| *number == answers.session.number).map(|(_, readers)| readers.as_slice())
-            };
-            let mut all = self.answers().clone().into_iter();
-            let found = if is_over && sent.is_empty() {
-                all.next()
-            } else {
-                all.find(|answers| match readers_before(answers) {
-                    Some(before) => answers.readers(call).iter().any(|reader| !before.contains(reader)),
-                    None => answers.knows(call, is_late),
-                })
-            };
+            let answers = self.answers().clone();
+            let mut unsent = answers.into_iter().filter(|answers| !sent.contains(&answers.session.number));
+            let found =
+                if is_over && sent.is_empty() { unsent.next() } else { unsent.find(|answers| answers.knows(call, is_late)) };
             if let Some(answers) = found {
-                let readers = answers.readers(call);
-                let outcome = send::<F>(&answers, call, &packed).await;
-                if matches!(outcome, Ok(true)) && answers.has_one_of(&readers) {
-                    return;
-                }
-                sent.retain(|(number, _)| *number != answers.session.number);
-                sent.push((answers.session.number, readers));
-                if let Err(e) = outcome {
-                    faults.tell(|_| tracing::warn!("{}: {e}", self.name));
+                sent.push(answers.session.number);
+                match send::<F>(&answers, call, &packed).await {
+                    Ok(true) => return,
+                    Ok(false) => {}
+                    Err(e) => faults.tell(|_| tracing::warn!("{}: {e}", self.name)),
                 }
             } else if is_over {
                 return tracing::debug!("{}: whether the caller has its answer is not known", self.name);
