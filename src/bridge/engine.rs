@@ -502,6 +502,7 @@ impl<N: Node> Engine<N> {
             || self.publishers.is_waiting()
             || self.nodes.are_waiting()
             || self.holding.is_short()
+            || self.subscriptions.are_waiting()
             || self.published.is_waiting()
         {
             self.schedule_graph_scan();

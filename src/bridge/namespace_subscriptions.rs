@@ -142,6 +142,11 @@ impl<N: Node> NamespaceSubscriptions<N> {
         }
     }
 
+    /// Whether publishers are to be noted again: one was heard that had left.
+    pub(super) fn are_waiting(&self) -> bool {
+        std::iter::once(&self.own).chain(self.others.values()).any(|scope| lock(&scope.live).is_late())
+    }
+
     /// Changes where the node's own robots are heard, from the next [`NamespaceSubscriptions::set`] on.
     pub(super) fn set_own_namespace(&mut self, namespace: Option<Arc<str>>) {
         self.own_namespace = namespace;

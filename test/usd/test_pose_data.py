@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import SAMPLES, convert, run, source
 from kinematics import read
-from pxr import Gf, Usd, UsdGeom, UsdPhysics
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 from test_isaac_maintenance import Physics, at, body_at, digests, targets
 
 POSES = "isaac:robot:namedPoses"
@@ -347,8 +347,8 @@ def test_a_pose_is_applied_in_place_of_one_that_was_applied_to_another_entry(arm
     entry, _ = stored(arm, tmp_path, "reach", {"elbow_joint": 0.5})
     done = run("pose", "apply", entry, "reach", "-o", tmp_path, "--json")
     assert done.returncode == 0, done.stderr
-    below = Usd.Stage.Open(json.loads(done.stdout)["saved"]["entry"]).GetRootLayer().subLayerPaths
-    assert [path.rsplit("/", 1)[-1] for path in below] == ["posed.usda", "sample_arm.poses.usda"]
+    layer = Sdf.Layer.FindOrOpen(json.loads(done.stdout)["saved"]["entry"])
+    assert [path.rsplit("/", 1)[-1] for path in layer.subLayerPaths] == ["posed.usda", "sample_arm.poses.usda"]
 
 
 def test_a_chain_has_all_its_joints(arm, tmp_path):

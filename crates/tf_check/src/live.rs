@@ -94,6 +94,12 @@ impl Live {
         self.tree.set_static_publishers(present);
     }
 
+    /// Whether a static transform was heard of a publisher that had left: a message may wait to be read while its publisher leaves.
+    /// The next [`Live::set_static_publishers`] forgets it, or keeps it if the publisher is back.
+    pub fn is_late(&self) -> bool {
+        self.tree.is_late()
+    }
+
     /// A clock went back: a simulation was reset, or a recording starts again. Stamps from before mean other moments than the same
     /// stamps from now on.
     fn forget(&mut self) {

@@ -14,6 +14,8 @@ use urdf_usd_robot::Pose;
 
 /// The most frames that are kept: beyond it, someone is making up names.
 const MOST_FRAMES: usize = 50_000;
+/// Of how many publishers that left that is remembered.
+const MOST_LEFT: usize = 1000;
 /// The longest name of a frame, in bytes.
 const LONGEST_NAME: usize = 1024;
 /// How long a frame on `/tf` was not heard that makes room where there are too many.
@@ -137,6 +139,10 @@ pub struct Tree {
     static_topic: String,
     /// Publishers that were known to be there.
     present: HashSet<PublisherId>,
+    /// Publishers that were there and left, a few: a message of theirs may still wait to be read.
+    left: HashSet<PublisherId>,
+    /// Whether such a message was read since.
+    is_late: bool,
     /// When room was made last.
     made_room: Option<Instant>,
     /// Whether a frame was left out since there was no room.
@@ -152,6 +158,8 @@ impl Tree {
             moving_topic: moving_topic.into(),
             static_topic: static_topic.into(),
             present: HashSet::new(),
+            left: HashSet::new(),
+            is_late: false,
             made_room: None,
             is_full: false,
         }
@@ -178,6 +186,7 @@ impl Tree {
         {
             self.make_room(heard);
         }
+        self.is_late |= topic == Topic::Static && self.left.contains(&publisher);
         let mut went_back = false;
         for transform in transforms {
             let (parent, child) = (plain(transform.parent), plain(transform.child));
@@ -204,6 +213,8 @@ impl Tree {
     fn hang(&mut self, topic: Topic, index: usize, parent: &str, moment: Moment, publisher: PublisherId) {
         let Some(parent_index) = self.intern(parent) else { return };
         let frame = &mut self.frames[index];
+        // Not looked for among the children: a map may have tens of thousands.
+        let is_child = frame.hangs_on(parent_index);
         let slot = match topic {
             Topic::Moving => &mut frame.moving,
             Topic::Static => &mut frame.fixed,
@@ -228,9 +239,8 @@ impl Tree {
         if let Some(was_under) = was_under.filter(|&was_under| !frame.hangs_on(was_under)) {
             self.frames[was_under].children.retain(|&child| child != index);
         }
-        let children = &mut self.frames[parent_index].children;
-        if !children.contains(&index) {
-            children.push(index);
+        if !is_child {
+            self.frames[parent_index].children.push(index);
         }
     }
 
@@ -300,18 +310,30 @@ impl Tree {
         }
     }
 
+    /// Whether something was heard of a publisher of `/tf_static` after it had left: [`Tree::set_static_publishers`] forgets it.
+    pub(crate) fn is_late(&self) -> bool {
+        self.is_late
+    }
+
     /// Takes in which publishers of `/tf_static` are there. What one said that has left is forgotten, as it is for whoever starts to
     /// listen now. Publishers that were never told of are left alone.
     pub(crate) fn set_static_publishers(&mut self, present: &[PublisherId]) {
         let present: HashSet<PublisherId> = present.iter().copied().collect();
-        let gone: HashSet<PublisherId> = self.present.difference(&present).copied().collect();
-        self.present.clone_from(&present);
-        if gone.is_empty() {
+        let gone: Vec<PublisherId> = self.present.difference(&present).copied().collect();
+        if self.left.len() + gone.len() > MOST_LEFT {
+            self.left.clear();
+        }
+        self.left.retain(|publisher| !present.contains(publisher));
+        let is_late = std::mem::take(&mut self.is_late);
+        if gone.is_empty() && !is_late {
+            self.present = present;
             return;
         }
+        self.left.extend(gone);
+        self.present.clone_from(&present);
         for index in 0..self.frames.len() {
             let frame = &mut self.frames[index];
-            let Some(edge) = frame.fixed.take_if(|edge| gone.contains(&edge.publisher())) else { continue };
+            let Some(edge) = frame.fixed.take_if(|edge| self.left.contains(&edge.publisher())) else { continue };
             if !frame.hangs_on(edge.parent_index) {
                 self.frames[edge.parent_index].children.retain(|&child| child != index);
             }
@@ -528,6 +550,17 @@ mod tests {
         tree.set_static_publishers(&[]);
         assert!(tree.get("b").is_none() && tree.get("c").is_some());
         assert_eq!(tree.children("a").collect::<Vec<_>>(), ["c"]);
+        assert!(!tree.is_late());
+        // A message that still waited when it left.
+        add(&mut tree, Topic::Static, &[transform("a", "b", 0.0)], id(1), now);
+        assert!(tree.is_late());
+        tree.set_static_publishers(&[]);
+        assert!(tree.get("b").is_none() && !tree.is_late());
+        // It is back.
+        add(&mut tree, Topic::Static, &[transform("a", "b", 0.0)], id(1), now);
+        tree.set_static_publishers(&[id(1)]);
+        add(&mut tree, Topic::Static, &[transform("a", "d", 0.0)], id(1), now);
+        assert!(tree.get("b").is_some() && tree.get("d").is_some() && !tree.is_late());
     }
 
     #[test]

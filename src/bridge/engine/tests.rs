@@ -938,6 +938,11 @@ async fn what_a_publisher_of_static_transforms_said_goes_when_it_leaves() {
     bed.node.set_graph(graph(&[description, ("/rosout", "rcl_interfaces/msg/Log", 9)]));
     let status = bed.status(|s| s.name.ends_with("frames of arm") && s.level == DiagnosticStatus::WARN).await;
     assert!(status.message.contains("missing"), "{}", status.message);
+    // A message that is read only after its publisher left changes nothing for long.
+    bed.node.say("/tf_static", &TFMessage { transforms: vec![transform("base", "tool", 1.0)] }, 7);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let status = bed.status(|s| s.name.ends_with("frames of arm")).await;
+    assert!(status.message.contains("missing"), "{}", status.message);
 }
 
 #[tokio::test(flavor = "multi_thread")]
