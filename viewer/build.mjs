@@ -1,6 +1,6 @@
 // Builds the viewer and the loader.
 //
-//   dist/ (or $VIEWER_OUT)   the viewer: index.html, main.js, main.css, what is in static/, and LICENSES.txt
+//   dist/ (or $VIEWER_OUT)   the viewer: index.html, main.js with what it loads later, main.css, what is in static/, and LICENSES.txt
 //   lib/loader.js            the loader for other programs; three stays theirs. Not made where $VIEWER_OUT is set.
 //
 // Needs the packages under "dependencies" only. The same sources give the same bytes.
@@ -30,6 +30,9 @@ async function buildViewer() {
     ...common,
     entryPoints: ['src/app/main.ts'],
     outdir: out,
+    // What is used seldom is loaded when it is.
+    splitting: true,
+    chunkNames: '[name]-[hash]',
     minify: true,
     metafile: true,
     loader: { '.svg': 'text' },
