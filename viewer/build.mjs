@@ -7,7 +7,7 @@
 import { build } from 'esbuild';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -37,7 +37,13 @@ async function buildViewer() {
     metafile: true,
     loader: { '.svg': 'text' },
   });
-  await cp(join(here, 'index.html'), join(out, 'index.html'));
+  // What main.js begins with is asked for together with it, not after it.
+  const begins = Object.entries(metafile.outputs).find(([path]) => path.endsWith('main.js'))?.[1].imports ?? [];
+  const links = begins
+    .filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => `<link rel="modulepreload" href="viewer/${basename(path)}">\n`);
+  const page = await readFile(join(here, 'index.html'), 'utf8');
+  await writeFile(join(out, 'index.html'), page.replace('</head>', `${links.join('')}</head>`));
   const files = join(here, 'static');
   if (existsSync(files)) await cp(files, out, { recursive: true });
   await writeFile(join(out, 'LICENSES.txt'), await licences(Object.keys(metafile.inputs)));

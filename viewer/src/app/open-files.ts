@@ -3,7 +3,7 @@
 import { byId, make } from './dom.js';
 import type { Fleet } from './fleet.js';
 import type { Player } from './motion/player.js';
-import { readCsv, Unplayable } from './motion/trajectory.js';
+import { readCsv, Recording, Unplayable } from './motion/trajectory.js';
 
 /** A file with its path in the folder that it was dropped with. */
 export interface Given {
@@ -73,8 +73,7 @@ async function open(given: Given[], fleet: Fleet, player: Player): Promise<strin
   const { file } = recording;
   try {
     // What reads MCAP is large, and loaded only now.
-    const samples =
-      ending(recording) === 'csv' ? readCsv(await file.text()) : await (await import('./motion/mcap.js')).readMcap(file);
+    const samples = ending(recording) === 'csv' ? readCsv(await file.text()) : await bag(file);
     const trajectory = samples.trajectory(file.name, (name) => model.joint(name)?.dofs.length === 1);
     player.open(key, trajectory);
     const count = trajectory.tracks.length;
@@ -83,6 +82,15 @@ async function open(given: Given[], fleet: Fleet, player: Player): Promise<strin
     if (error instanceof Unplayable) throw new Error(`${file.name} can't be played: ${error.message}.`);
     throw error;
   }
+}
+
+async function bag(file: File): Promise<Recording> {
+  const samples = new Recording();
+  const { readMcap } = await import('./motion/mcap.js');
+  await readMcap(file, samples).catch((error: unknown) => {
+    throw new Unplayable(error instanceof Error ? error.message : String(error));
+  });
+  return samples;
 }
 
 /** All files, those in folders too. */

@@ -1,19 +1,25 @@
-// All files of an asset as one ZIP. Loaded only when somebody wants it.
+// All files of an asset as one ZIP. Loaded only when somebody wants it; it imports nothing that the page has already, since what two parts
+// share would be loaded apart from both.
 
 import { zip, type Zippable } from 'three/addons/libs/fflate.module.js';
-import { assetUrl, type RobotEntry } from './api.js';
+import type { AssetFile, RobotEntry } from './api.js';
 
 /** Files of more bytes than this together are better taken one by one. */
 const MOST = 1 << 30;
 
-/** Fetches all files of an asset and packs them, in a folder of its name. */
-export async function packed(entry: RobotEntry, progress: (part: number) => void): Promise<Blob> {
+/** Fetches all files of an asset from where `url` says, and packs them in a folder of its name. */
+export async function packed(
+  entry: RobotEntry,
+  url: (file: AssetFile) => string,
+  progress: (part: number) => void,
+): Promise<Blob> {
   const total = entry.files.reduce((sum, file) => sum + file.bytes, 0);
   if (total > MOST) throw new Error('The files are more than 1 GiB together: download them one by one.');
   const files: Zippable = {};
   let done = 0;
-  for (const { path, bytes, sha256 } of entry.files) {
-    const response = await fetch(assetUrl(entry.key, path, entry.revision, sha256));
+  for (const file of entry.files) {
+    const { path, bytes } = file;
+    const response = await fetch(url(file));
     if (!response.ok) throw new Error(`${path}: ${response.status} ${response.statusText}`.trim());
     const data = new Uint8Array(await response.arrayBuffer());
     // What is compressed already stays as it is.

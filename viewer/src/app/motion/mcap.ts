@@ -1,14 +1,15 @@
-// Joint states out of an MCAP file as rosbag2 writes them. Loaded only when such a file is opened.
+// Joint states out of an MCAP file as rosbag2 writes them. Loaded only when such a file is opened; it imports nothing that the page has
+// already, since what two parts share would be loaded apart from both.
 
 import { CdrReader } from '@foxglove/cdr';
 import { McapIndexedReader, type McapTypes } from '@mcap/core';
 import { decompress } from 'fzstd';
-import { Recording, Unplayable } from './trajectory.js';
+import type { Recording } from './trajectory.js';
 
 const TYPE = 'sensor_msgs/msg/JointState';
 
-/** Reads the joint states of a file. Throws `Unplayable`. */
-export async function readMcap(file: Blob): Promise<Recording> {
+/** Adds the joint states of a file to a recording. Throws an error with the reason, to be shown, where it can't. */
+export async function readMcap(file: Blob, recording: Recording): Promise<void> {
   const readable: McapTypes.IReadable = {
     size: () => Promise.resolve(BigInt(file.size)),
     read: async (offset, size) => new Uint8Array(await file.slice(Number(offset), Number(offset + size)).arrayBuffer()),
@@ -17,16 +18,15 @@ export async function readMcap(file: Blob): Promise<Recording> {
     zstd: (buffer, size) => decompress(buffer, new Uint8Array(Number(size))),
   };
   const reader = await McapIndexedReader.Initialize({ readable, decompressHandlers }).catch((error: unknown) => {
-    throw new Unplayable(`it is no whole MCAP file (${reason(error)}); ros2 bag reindex makes a recording whole that was cut off`);
+    throw new Error(`it is no whole MCAP file (${reason(error)}); ros2 bag reindex makes a recording whole that was cut off`);
   });
   const channels = [...reader.channelsById.values()].filter(({ schemaId }) => reader.schemasById.get(schemaId)?.name === TYPE);
   if (channels.length === 0) {
     const topics = [...reader.channelsById.values()].map(({ topic }) => topic).slice(0, 4);
-    throw new Unplayable(`it has no topic of the type ${TYPE}${topics.length ? `, only ${topics.join(', ')}` : ''}`);
+    throw new Error(`it has no topic of the type ${TYPE}${topics.length ? `, only ${topics.join(', ')}` : ''}`);
   }
   const odd = channels.find(({ messageEncoding }) => messageEncoding !== 'cdr');
-  if (odd) throw new Unplayable(`${odd.topic} is encoded as ${odd.messageEncoding}, and only cdr (ROS 2) is read`);
-  const recording = new Recording();
+  if (odd) throw new Error(`${odd.topic} is encoded as ${odd.messageEncoding}, and only cdr (ROS 2) is read`);
   try {
     for await (const { data, logTime } of reader.readMessages({ topics: channels.map(({ topic }) => topic) })) {
       // Of the header only its length matters: stamps of several publishers need not be of one clock.
@@ -40,9 +40,8 @@ export async function readMcap(file: Blob): Promise<Recording> {
       names.forEach((name, k) => recording.add(time, name, positions[k] ?? Number.NaN));
     }
   } catch (error) {
-    throw new Unplayable(`it can't be read to its end: ${reason(error)}`);
+    throw new Error(`it can't be read to its end: ${reason(error)}`);
   }
-  return recording;
 }
 
 function reason(error: unknown): string {

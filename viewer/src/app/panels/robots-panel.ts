@@ -1,6 +1,6 @@
 // Robots: which there are, how their conversion went, their files.
 
-import { assetUrl, type RobotEntry } from '../api.js';
+import { assetUrl, type AssetFile, type RobotEntry } from '../api.js';
 import { make } from '../dom.js';
 import type { Fleet } from '../fleet.js';
 import { bytes, counted } from '../format.js';
@@ -107,7 +107,8 @@ export class RobotsPanel implements Panel {
     button.disabled = true;
     try {
       const { packed } = await import('../zip.js');
-      const blob = await packed(entry, (part) => (button.textContent = `${Math.round(part * 100)} %`));
+      const where = ({ path, sha256 }: AssetFile) => assetUrl(entry.key, path, entry.revision, sha256);
+      const blob = await packed(entry, where, (part) => (button.textContent = `${Math.round(part * 100)} %`));
       const url = URL.createObjectURL(blob);
       make('a', { href: url, download: `${entry.name.replaceAll('/', '_')}.zip` }).click();
       // The browser has it by then.
