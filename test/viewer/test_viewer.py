@@ -14,6 +14,7 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import urllib.parse
 import urllib.request
@@ -684,6 +685,37 @@ def give(viewer, *files):
     )
 
 
+def mcap(moments):
+    """Joint states as rosbag2 records them without chunks: (seconds, {joint: position})."""
+    text = lambda value: struct.pack("<I", len(value)) + value.encode()  # noqa: E731
+    record = lambda code, content: struct.pack("<BQ", code, len(content)) + content  # noqa: E731
+
+    def cdr(positions):
+        held = bytearray(struct.pack("<iI", 0, 0) + struct.pack("<I", 1) + b"\0")
+        align = lambda size: held.extend(b"\0" * (-len(held) % size))  # noqa: E731
+        align(4)
+        held.extend(struct.pack("<I", len(positions)))
+        for name in positions:
+            align(4)
+            held.extend(struct.pack("<I", len(name) + 1) + name.encode() + b"\0")
+        align(4)
+        held.extend(struct.pack("<I", len(positions)))
+        align(8)
+        held.extend(struct.pack(f"<{len(positions)}d", *positions.values()))
+        # Neither velocities nor efforts.
+        held.extend(struct.pack("<II", 0, 0))
+        return b"\0\1\0\0" + bytes(held)
+
+    magic = b"\x89MCAP0\r\n"
+    out = magic + record(1, text("ros2") + text("test"))
+    out += record(3, struct.pack("<H", 1) + text("sensor_msgs/msg/JointState") + text("ros2msg") + struct.pack("<I", 0))
+    out += record(4, struct.pack("<HH", 0, 1) + text("/joint_states") + text("cdr") + struct.pack("<I", 0))
+    for number, (time, positions) in enumerate(moments):
+        at = int(time * 1e9)
+        out += record(5, struct.pack("<HIQQ", 0, number, at, at) + cdr(positions))
+    return out + record(15, struct.pack("<I", 0)) + record(2, struct.pack("<QQI", 0, 0, 0)) + magic
+
+
 def test_a_recording_is_played(viewed, tmp_path):
     viewer, key, urdf = viewed(), "sample_arm", kinematics.read(ARM_URDF)
     at = lambda: viewer.positions(key)["elbow_joint"]  # noqa: E731
@@ -714,6 +746,13 @@ def test_a_recording_is_played(viewed, tmp_path):
     line.press(" ")
     viewer.until(lambda: at() not in (0, 0.5), "it does not move")
     viewer.until(lambda: at() == 0.5, "it does not come to its end")
+    # A bag, too, by the button.
+    bag = tmp_path / "moves.mcap"
+    bag.write_bytes(mcap([(10, {"elbow_joint": 0.25, "wrist_pitch_joint": 1}), (14, {"elbow_joint": 1.25, "wrist_pitch_joint": 0})]))
+    viewer.get("#file-input").set_input_files(bag)
+    viewer.until(lambda: "moves.mcap: 2 joints, 4.00 s" in viewer.get("#said").inner_text(), "the bag is not played")
+    line.press("End")
+    assert viewer.at(key, {"elbow_joint": 1.25, "wrist_pitch_joint": 0})
     # What is no recording says so.
     table.write_text("time,elbow_joint\n0,left\n")
     give(viewer, table)

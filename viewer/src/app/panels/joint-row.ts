@@ -49,9 +49,10 @@ export class JointRow {
       make('span', { className: 'joint-name', textContent: name, title: `${name} (${joint.type})` }),
       this.outside,
       this.range,
+      this.turns,
     );
     const reading = make('div', { className: 'joint-reading' }, {}, this.field, this.unit);
-    this.element = make('li', { className: 'joint' }, { 'data-joint': joint.name }, title, this.slider, reading, this.turns);
+    this.element = make('li', { className: 'joint' }, { 'data-joint': joint.name }, title, this.slider, reading);
     if (joint.mimic) this.element.append(make('p', { className: 'follows', textContent: following(joint.mimic) }));
     for (const kind of ['pointerenter', 'focusin'] as const) this.element.addEventListener(kind, () => events.point(true));
     for (const kind of ['pointerleave', 'focusout'] as const) this.element.addEventListener(kind, () => events.point(false));
@@ -110,6 +111,7 @@ export class JointRow {
   private showTurns(turns: number): void {
     const text = turnsText(turns);
     this.turns.hidden = text === '';
+    this.range.hidden = text !== '';
     if (text === '') return;
     setText(this.turns, text);
     setAttributes(this.turns, { title: 'Take the whole turns off', 'aria-label': `${this.control.name}: ${text}. Take them off` });
