@@ -7,6 +7,7 @@ pub mod bridge;
 pub mod cli;
 pub mod codes;
 pub mod demo;
+mod poses;
 mod process;
 pub mod serve;
 pub mod view;

@@ -41,6 +41,9 @@ pub struct Options {
     /// The TCP port; 0: any that is free [default: 8642, or any that is free if that is taken]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
+    /// Let whoever reaches --address store and delete named poses, also from other machines; on this machine alone they may always
+    #[arg(long)]
+    allow_writing: bool,
 }
 
 /// Serves the viewer until it is interrupted.
@@ -68,7 +71,7 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
         },
         _ = interrupted.wait() => return Ok(()),
     };
-    let server = bind(options).await?;
+    let server = bind(options).await?.letting_write(options.allow_writing);
     let (url, site) = (server.url(), Arc::new(Site::default()));
     say(&format!("{}: {}; Ctrl-C ends it", robot.name, robot.message));
     let mut out = std::io::stdout();

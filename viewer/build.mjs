@@ -1,6 +1,6 @@
 // Builds the viewer, or the loader as a package of its own.
 //
-//   node build.mjs            dist/ (or $VIEWER_OUT): index.html, main.js, main.css, what is in static/, and LICENSES.txt
+//   node build.mjs            dist/ (or $VIEWER_OUT): index.html, main.js with what it loads later, main.css, what is in static/, and LICENSES.txt
 //   node build.mjs loader     lib/: the package ext-robot-kinematics, for `npm pack`; three stays its user's. Needs typescript too.
 //
 // The viewer needs the packages under "dependencies" only. The same sources give the same bytes.
@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -31,11 +31,20 @@ async function buildViewer() {
     ...common,
     entryPoints: ['src/app/main.ts'],
     outdir: out,
+    // What is used seldom is loaded when it is.
+    splitting: true,
+    chunkNames: '[name]-[hash]',
     minify: true,
     metafile: true,
     loader: { '.svg': 'text' },
   });
-  await cp(join(here, 'index.html'), join(out, 'index.html'));
+  // What main.js begins with is asked for together with it, not after it.
+  const begins = Object.entries(metafile.outputs).find(([path]) => path.endsWith('main.js'))?.[1].imports ?? [];
+  const links = begins
+    .filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => `<link rel="modulepreload" href="viewer/${basename(path)}">\n`);
+  const page = await readFile(join(here, 'index.html'), 'utf8');
+  await writeFile(join(out, 'index.html'), page.replace('</head>', `${links.join('')}</head>`));
   const files = join(here, 'static');
   if (existsSync(files)) await cp(files, out, { recursive: true });
   await writeFile(join(out, 'LICENSES.txt'), await licences(Object.keys(metafile.inputs)));

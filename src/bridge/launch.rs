@@ -157,7 +157,9 @@ impl<N: Node> Ready<N> {
         output.path().clone_into(&mut parameters.output_dir);
         let connections = descriptors::for_http(limit);
         let server = match parameters.http() {
-            Some(address) => Some(Server::bind(address).await?.at_most(connections)),
+            Some(address) => {
+                Some(Server::bind(address).await?.at_most(connections).letting_write(parameters.http_allow_writing))
+            }
             None => None,
         };
         let context = Context { store: Store::in_memory(parameters.cache_mb << 20), ..Context::default() };

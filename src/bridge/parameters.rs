@@ -227,6 +227,15 @@ static NODE: &[Opt<Parameters>] = &[
         "The TCP port for that. 0: nothing is served.",
     )
     .at_start(),
+    Opt::new(
+        "http.allow_writing",
+        Kind::Switch,
+        "",
+        field!(Parameters.http_allow_writing),
+        "Whether whoever reaches http.address may store and delete named poses with the viewer, also from other machines. At an address \
+         of this machine alone, such as 127.0.0.1, everybody may.",
+    )
+    .at_start(),
 ];
 
 fn node_pattern(text: &str) -> Result<(), String> {
@@ -365,6 +374,8 @@ pub struct Parameters {
     pub http_address: IpAddr,
     /// At which port; 0: nowhere.
     pub http_port: u16,
+    /// Whether poses may be stored there from other machines, too.
+    pub http_allow_writing: bool,
 }
 
 /// The defaults of all parameters.
@@ -397,6 +408,7 @@ impl Default for Parameters {
             ignored_frames: Vec::new(),
             http_address: Ipv4Addr::LOCALHOST.into(),
             http_port: 8642,
+            http_allow_writing: false,
         }
     }
 }
@@ -471,7 +483,7 @@ mod tests {
          urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
          time_limit: 60.0, max_assets: 7, workers: 3, cache_mb: 64, watch_files: false, diagnostics_period: 2.0, \
          frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, frames.ignore: ['a*'], \
-         http.address: '::1', http.port: 80";
+         http.address: '::1', http.port: 80, http.allow_writing: true";
 
     /// A store as a node has one, filled from a parameter text.
     fn store(text: &str) -> Store {
@@ -590,6 +602,7 @@ mod tests {
             ignored_frames: vec!["a*".to_owned()],
             http_address: "::1".parse().expect("an address"),
             http_port: 80,
+            http_allow_writing: true,
         };
         assert_eq!(changed, expected);
         assert_eq!(parameters("http.port: 0").expect("valid").http(), None);

@@ -1,7 +1,7 @@
 //! The HTTP side: the viewer, the robots and their frames as JSON, their assets' files, events and joint positions as they come.
 //!
-//! It shows what it is told through [`Site`] and reads files inside assets' directories, nothing else. It must not know ROS, nor
-//! how an asset comes about.
+//! It shows what it is told through [`Site`] and reads files inside assets' directories. The one thing that it changes is an asset's
+//! layer of named poses. It must not know ROS, nor how an asset comes about.
 
 mod assets;
 pub mod codes;
@@ -10,6 +10,7 @@ mod events;
 mod host;
 mod joints;
 mod media;
+mod poses;
 mod site;
 mod tags;
 mod viewer;
@@ -48,6 +49,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     connections: Option<usize>,
+    lets_write: bool,
 }
 
 impl Server {
@@ -76,13 +78,19 @@ impl Server {
         };
         let listener = TcpListener::bind(address).await.map_err(fault)?;
         let address = listener.local_addr().map_err(fault)?;
-        Ok(Self { listener, address, connections: None })
+        Ok(Self { listener, address, connections: None, lets_write: address.ip().is_loopback() })
     }
 
     /// The same with so many connections at once at most: the files that the process may open are shared with others.
     #[must_use]
     pub fn at_most(self, connections: usize) -> Self {
         Self { connections: Some(connections), ..self }
+    }
+
+    /// The same with poses stored and deleted for whoever reaches it, if `allowed`, also where that is not this machine alone.
+    #[must_use]
+    pub fn letting_write(self, allowed: bool) -> Self {
+        Self { lets_write: allowed || self.address.ip().is_loopback(), ..self }
     }
 
     /// The address and port that it listens on.
@@ -108,7 +116,8 @@ impl Server {
     async fn serve_with(self, site: Arc<Site>, page: Page) {
         let hosts = Arc::new(host::Hosts::new(self.address.ip()));
         let limits = connections::Limits::of(self.connections);
-        connections::serve(self.listener, router(App::new(site, page), hosts), limits).await;
+        let app = App { lets_write: self.lets_write, ..App::new(site, page) };
+        connections::serve(self.listener, router(app, hosts), limits).await;
     }
 }
 
@@ -121,12 +130,14 @@ struct App {
     listeners: Arc<Semaphore>,
     /// Seats for those who hear joint states.
     watchers: Arc<Semaphore>,
+    /// Whether poses may be stored and deleted.
+    lets_write: bool,
 }
 
 impl App {
     fn new(site: Arc<Site>, page: Page) -> Self {
         let seats = || Arc::new(Semaphore::new(MOST_CLIENTS));
-        Self { site, page, tags: Tags::default(), listeners: seats(), watchers: seats() }
+        Self { site, page, tags: Tags::default(), listeners: seats(), watchers: seats(), lets_write: false }
     }
 }
 
@@ -141,6 +152,7 @@ fn router(app: App, hosts: Arc<host::Hosts>) -> Router {
         .route("/viewer/{*path}", get(viewer::file))
         .route("/api/robots", get(robots))
         .route("/api/frames/{*key}", get(frames))
+        .route("/api/poses/{*key}", get(poses::list).post(poses::store).delete(poses::delete))
         .route("/events", get(events::events))
         .route("/joints", get(joints::joints))
         .route("/assets/{*path}", get(assets::asset))

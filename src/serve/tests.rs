@@ -481,3 +481,113 @@ async fn a_taken_port_is_named_with_the_parameter() {
     let error = Server::bind("203.0.113.7:8080".parse().unwrap()).await.unwrap_err().to_string();
     assert!(error.contains("203.0.113.7") && error.contains("http.address"), "{error}");
 }
+
+/// The arm of a conversion, shown.
+fn converted(folder: &Path) -> (Arc<Site>, std::path::PathBuf) {
+    use crate::convert::{Context, Job, Source, convert};
+    let text = "<robot name='arm'><link name='a'/><link name='b'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' \
+                ixz='0' iyz='0'/></inertial></link><joint name='j' type='revolute'><parent link='a'/><child link='b'/>\
+                <limit lower='-1' upper='1' effort='1' velocity='1'/></joint></robot>";
+    let source = Source::Text { text: text.into(), file: None };
+    let report = convert(&Job::new(source, folder), &Context::default()).unwrap();
+    let site = Arc::new(Site::default());
+    site.show(RobotView { files: report.files.clone(), ..robot("arm", &report.directory) }, Vec::new());
+    (site, report.directory)
+}
+
+/// Asks with a body; the status, and what is answered.
+async fn change(address: SocketAddr, method: &str, path: &str, fields: &str, body: &str) -> (u16, serde_json::Value) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{fields}Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split_whitespace().nth(1).unwrap().parse().unwrap();
+    (status, serde_json::from_str(body).unwrap_or_default())
+}
+
+const JSON: &str = "Content-Type: application/json\r\n";
+
+#[tokio::test]
+async fn poses_are_stored_and_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (site, directory) = converted(folder.path());
+    let mut events = site.events();
+    let address = start(site).await;
+    let poses =
+        async || serde_json::from_slice::<serde_json::Value>(&get(address, "/api/poses/arm", "localhost").await.2).unwrap();
+    assert_eq!(poses().await, serde_json::json!({ "poses": [], "locked": null }));
+    let own = format!("{JSON}Origin: http://{address}\r\nSec-Fetch-Site: same-origin\r\n");
+    let body = r#"{"name": "up", "joints": {"j": 0.5}}"#;
+    let (status, stored) = change(address, "POST", "/api/poses/arm", &own, body).await;
+    assert_eq!((status, &stored["name"], &stored["valid"]), (200, &"up".into(), &true.into()));
+    assert_eq!(events.recv().await.unwrap().kind, "poses");
+    let at = poses().await["poses"][0]["joints"]["j"].as_f64().unwrap();
+    assert!((at - 0.5).abs() < 1e-6, "{at}");
+    assert!(directory.join("arm.poses.usda").is_file());
+    // What is no pose gives the field that is wrong, or none.
+    for (body, status, field) in [
+        (r#"{"name": " ", "joints": {"j": 0}}"#, 422, Some("name")),
+        (r#"{"name": "a", "joints": {"k": 0}}"#, 422, None),
+        (r#"{"name": "a", "joints": {}}"#, 422, None),
+        (r#"{"name": "a", "joints": {"j": "x"}}"#, 400, None),
+        (r#"{"name": "a", "file": "/etc/passwd", "joints": {"j": 0}}"#, 400, None),
+    ] {
+        let (got, answer) = change(address, "POST", "/api/poses/arm", &own, body).await;
+        assert_eq!((got, answer["field"].as_str()), (status, field), "{body}: {answer}");
+        assert!(answer["message"].as_str().unwrap().len() > 10, "{answer}");
+    }
+    assert_eq!(change(address, "POST", "/api/poses/other", &own, body).await.0, 404);
+    assert_eq!(change(address, "DELETE", "/api/poses/arm", &own, r#"{"name": "up"}"#).await.0, 200);
+    assert_eq!(poses().await["poses"], serde_json::json!([]));
+    assert_eq!(change(address, "DELETE", "/api/poses/arm", &own, r#"{"name": "up"}"#).await.0, 422);
+}
+
+#[tokio::test]
+async fn nobody_from_elsewhere_changes_poses() {
+    let folder = tempfile::tempdir().unwrap();
+    let (site, directory) = converted(folder.path());
+    let address = start(site.clone()).await;
+    let body = r#"{"name": "up", "joints": {"j": 0.5}}"#;
+    let own = format!("Origin: http://{address}\r\n");
+    for (fields, status) in [
+        (format!("{JSON}Origin: http://evil.example\r\n"), 403),
+        (format!("{JSON}Origin: null\r\n"), 403),
+        (format!("{JSON}{own}Sec-Fetch-Site: cross-site\r\n"), 403),
+        // What a form can send without asking.
+        (format!("Content-Type: text/plain\r\n{own}"), 415),
+        (own.clone(), 415),
+    ] {
+        for method in ["POST", "DELETE"] {
+            assert_eq!(change(address, method, "/api/poses/arm", &fields, body).await.0, status, "{fields}");
+        }
+    }
+    // A preflight gets no permission.
+    let asked = "Origin: http://evil.example\r\nAccess-Control-Request-Method: POST\r\n";
+    assert!(!ask(address, "OPTIONS", "/api/poses/arm", asked).await.head.contains("access-control-allow"));
+    // Reached from other machines, unless that is wanted.
+    for (allowed, status) in [(false, 403), (true, 200)] {
+        let server = Server::bind("0.0.0.0:0".parse().unwrap()).await.unwrap().letting_write(allowed);
+        let port = server.address().port();
+        tokio::spawn(server.serve_with(site.clone(), Page::best()));
+        let address = SocketAddr::new(ANY.ip(), port);
+        let told = get(address, "/api/poses/arm", "localhost").await.2;
+        let told: serde_json::Value = serde_json::from_slice(&told).unwrap();
+        assert_eq!(told["locked"].is_null(), allowed, "{told}");
+        assert_eq!(change(address, "POST", "/api/poses/arm", JSON, body).await.0, status);
+        assert_eq!(directory.join("arm.poses.usda").exists(), allowed);
+    }
+}
+
+#[tokio::test]
+async fn an_asset_without_usd_has_no_place_for_poses() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = start(arm(folder.path())).await;
+    let told: serde_json::Value = serde_json::from_slice(&get(address, "/api/poses/arm", "localhost").await.2).unwrap();
+    assert!(told["locked"].as_str().unwrap().contains("OpenUSD"), "{told}");
+    assert_eq!(change(address, "POST", "/api/poses/arm", JSON, r#"{"name": "a", "joints": {"j": 0}}"#).await.0, 409);
+}

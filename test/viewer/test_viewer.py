@@ -6,6 +6,7 @@ a test does, the page may ask no other server for anything, and must say nothing
 `.test-env/screenshots/`.
 """
 
+import base64
 import io
 import json
 import os
@@ -13,9 +14,11 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import urllib.parse
 import urllib.request
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +44,7 @@ FLAGS = [
     "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--no-first-run", "--force-device-scale-factor=1",
 ]  # fmt: skip
-DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+DESK, PHONE, SMALL = {"width": 1280, "height": 800}, {"width": 390, "height": 844}, {"width": 840, "height": 480}
 ARM_URDF = ARM / "urdf" / "sample_arm.urdf"
 TABS = ("joints", "robots", "frames", "view", "diagnostics")
 
@@ -383,7 +386,7 @@ def test_named_poses(start, peer, open_viewer, tmp_path):
     viewer = open_viewer(url).shows("sample_arm")
     urdf, before = kinematics.read(ARM_URDF), viewer.picture()
     viewer.setPosition("sample_arm", "forearm_roll_joint", 0.5)
-    viewer.get("#panel-joints").get_by_role("button", name="ready").click()
+    viewer.get("#panel-joints").get_by_role("button", name="ready", exact=True).click()
     expected = {"shoulder_lift_joint": -0.5, "elbow_joint": 1.25, "wrist_pitch_joint": 0.75}
     assert viewer.at("sample_arm", expected), viewer.positions("sample_arm")
     # It is a pose of these joints: the others stay.
@@ -391,6 +394,486 @@ def test_named_poses(start, peer, open_viewer, tmp_path):
     viewer.holds("sample_arm", urdf)
     assert changed(before, viewer.picture()) > 1000
     viewer.keep("named-pose")
+
+
+@pytest.fixture
+def viewed(view, open_viewer, asset, tmp_path):
+    """Opens the page on a copy of the sample arm; the page knows its `folder`."""
+
+    def viewed(**options):
+        folder = tmp_path / "sample_arm"
+        if not folder.exists():
+            shutil.copytree(asset.directory, folder)
+        # A small picture: it is drawn in software.
+        viewer = open_viewer(view(folder), **{"viewport": SMALL} | options).shows("sample_arm")
+        viewer.folder = folder
+        return viewer
+
+    return viewed
+
+
+def listed_poses(folder):
+    """The poses as the command line has them: name, and position by joint."""
+    entry = folder / f"{folder.name}.poses.usda"
+    done = subprocess.run([str(conftest.program()), "pose", "list", str(entry), "--json"], capture_output=True, text=True, check=True)
+    return {pose["name"]: pose["joints"] for pose in json.loads(done.stdout)["poses"]}
+
+
+def test_a_pose_is_stored_by_hand(viewed):
+    viewer, key = viewed(), "sample_arm"
+    poses = lambda: viewer.page.get_by_role("list", name="Poses").get_by_role("button").all_inner_texts()  # noqa: E731
+    # What the file brings is there too, and is not the server's to delete.
+    viewer.until(lambda: viewer.get("#pose-name").is_visible(), "no pose can be stored")
+    assert poses() == ["home", "Reset"]
+    viewer.setPosition(key, "elbow_joint", 0.75)
+    viewer.setPosition(key, "left_finger_joint", 0.02)
+    name = viewer.page.get_by_label("Name of the pose to store")
+    # A name that none can have gives the message at the field.
+    name.press("Enter")
+    assert name.get_attribute("aria-invalid") == "true" and "name" in viewer.get("#pose-problem").inner_text()
+    viewer.expected = "status of 422"
+    name.fill("x" * 101)
+    name.press("Enter")
+    viewer.until(lambda: "101 characters" in viewer.get("#pose-problem").inner_text(), "the server's reason is not shown")
+    name.fill("reach out")
+    name.press("Enter")
+    viewer.until(lambda: "reach out" in poses(), "the pose is not listed")
+    assert viewer.get("#pose-problem").is_hidden() and "Stored" in viewer.get("#pose-said").inner_text()
+    viewer.keep("pose-stored")
+    stored = listed_poses(viewer.folder)["reach out"]
+    assert stored["elbow_joint"] == pytest.approx(0.75, abs=1e-6) and "right_finger_joint" not in stored
+    # It is there after a reload, and moves the robot.
+    viewer.page.reload(wait_until="commit")
+    viewer.until(lambda: viewer.page.evaluate("'viewer' in window"), "the page does not start")
+    viewer.shows(key)
+    viewer.page.get_by_role("button", name="reach out", exact=True).click()
+    positions = viewer.holds(key, kinematics.read(ARM_URDF))
+    assert positions["elbow_joint"] == pytest.approx(0.75, abs=1e-6)
+    assert positions["right_finger_joint"] == pytest.approx(0.02, abs=1e-6), "what follows follows"
+    # Deleted, and taken back.
+    viewer.page.get_by_role("button", name="Delete the pose reach out").click()
+    viewer.until(lambda: poses() == ["home", "Reset"], "the pose stays listed")
+    assert listed_poses(viewer.folder) == {}
+    viewer.page.get_by_role("button", name="Undo").click()
+    viewer.until(lambda: "reach out" in poses(), "the pose does not come back")
+    assert listed_poses(viewer.folder)["reach out"] == pytest.approx(stored, abs=1e-6)
+
+
+def test_a_file_alone_says_why_no_pose_is_stored(view, open_viewer, asset, tmp_path):
+    glb = shutil.copy(asset.glb, tmp_path)
+    viewer = open_viewer(view(glb)).shows("sample_arm")
+    viewer.until(lambda: "OpenUSD" in viewer.get("#pose-locked").inner_text(), "it does not say why")
+    assert viewer.get("#store-pose").is_hidden()
+
+
+def test_angles_turns_and_units(viewed):
+    """A joint without limits keeps its turns, whatever key moves it; angles are in degrees or radians, also where they are typed."""
+    viewer, key, joint = viewed(), "sample_arm", "forearm_roll_joint"
+    at = lambda: viewer.positions(key)[joint]  # noqa: E731
+    viewer.setPosition(key, joint, 602.65)
+    row = viewer.get(f'li[data-joint="{joint}"]')
+    viewer.until(lambda: "+ 96 turns" in row.inner_text(), row.inner_text())
+    viewer.slider(joint).press("ArrowRight")
+    assert at() == pytest.approx(602.66, abs=1e-9)
+    viewer.slider(joint).press("PageDown")
+    assert at() == pytest.approx(602.56, abs=1e-9)
+    viewer.page.get_by_role("button", name="deg", exact=True).click()
+    field = viewer.page.get_by_label(f"{joint} value in degrees")
+    field.fill("90")
+    field.press("Enter")
+    assert at() == pytest.approx(np.pi / 2 + 96 * 2 * np.pi, abs=1e-9)
+    field.press("ArrowUp")
+    assert at() == pytest.approx(np.pi / 2 + 96 * 2 * np.pi + 0.01, abs=1e-9)
+    row.get_by_role("button", name="Take them off").click()
+    assert at() == pytest.approx(np.pi / 2 + 0.01, abs=1e-9)
+    field.fill("0.5 rad")
+    field.press("Enter")
+    assert at() == 0.5
+    # What is no position changes nothing.
+    field.fill("a lot")
+    field.press("Enter")
+    assert at() == 0.5 and field.input_value() == "28.65"
+    # The choice is kept.
+    viewer.page.reload(wait_until="commit")
+    viewer.until(lambda: viewer.page.get_by_label(f"{joint} value in degrees").count() == 1, "the unit is forgotten")
+
+
+# ---- By hand ------------------------------------------------------------------------------------------------------------------
+
+
+class Pointer:
+    """The pointer on the canvas: places are from its top left."""
+
+    def __init__(self, viewer):
+        self.viewer, self.mouse = viewer, viewer.page.mouse
+        self.origin = viewer.get("#canvas").bounding_box()
+
+    def to(self, x, y, steps=1):
+        self.mouse.move(self.origin["x"] + x, self.origin["y"] + y, steps=steps)
+
+    def on(self, link):
+        """Where a link of the sample arm can be grabbed: the place, and the point of the link that is there."""
+        x, y = self.viewer.project("sample_arm", link, [0, 0, 0])
+        around = sorted(((dx, dy) for dx in range(-60, 61, 6) for dy in range(-60, 61, 6)), key=lambda at: np.hypot(*at))
+        for dx, dy in around:
+            hit = self.viewer.pick(x + dx, y + dy)
+            if hit and hit["link"] == link:
+                return np.array([x + dx, y + dy]), hit["point"]
+        raise AssertionError(f"{link} is nowhere to be seen")
+
+
+def within_limits(urdf, positions):
+    for name, joint in urdf.joints.items():
+        if name in positions and joint.kind != "continuous":
+            assert joint.lower - 1e-6 <= positions[name] <= joint.upper + 1e-6, (name, positions[name])
+
+
+def test_a_link_is_dragged(viewed):
+    viewer, key, urdf = viewed(), "sample_arm", kinematics.read(ARM_URDF)
+    viewer.setPosition(key, "left_finger_joint", 0.02)
+    pointer = Pointer(viewer)
+    at, point = pointer.on("flange_link")
+    before, camera = viewer.positions(key), viewer.camera()
+
+    def drag(way, steps):
+        pointer.to(*at)
+        pointer.mouse.down()
+        pointer.to(*(at + way), steps=steps)
+        viewer.settled()
+
+    # Without the tool, the camera turns.
+    drag(np.array([60, 20]), 4)
+    pointer.mouse.up()
+    assert viewer.positions(key) == before and viewer.camera() != camera
+    viewer.get("#camera-iso").click()
+    viewer.settled()
+    at, point = pointer.on("flange_link")
+    viewer.get("#canvas").focus()
+    viewer.page.keyboard.press("m")
+    assert viewer.get("#tool-move").get_attribute("aria-pressed") == "true"
+    camera = viewer.camera()
+    way = np.array([70, -50])
+    drag(way, 6)
+    # What was grabbed is under the pointer, to less than a pixel.
+    assert np.abs(np.array(viewer.project(key, "flange_link", point)) - (at + way)).max() < 0.5
+    within_limits(urdf, viewer.holds(key, urdf))
+    pointer.mouse.up()
+    moved = viewer.holds(key, urdf)
+    assert moved != before and moved["right_finger_joint"] == pytest.approx(0.02) and viewer.camera() == camera
+    viewer.keep("dragged")
+    # Further than it gets: limits hold, and are told. Of this link, one joint alone is above.
+    viewer.setPosition(key, "shoulder_pan_joint", 2.8)
+    moved = viewer.positions(key)
+    viewer.settled()
+    at, _ = pointer.on("shoulder_link")
+    drag(np.array([60, 0]), 3)
+    if viewer.get("#at-limit").is_hidden():
+        pointer.to(*(at - [60, 0]), steps=3)
+        viewer.settled()
+    assert viewer.get("#at-limit").inner_text() == "shoulder_pan_joint is at its limit"
+    assert viewer.at(key, {"shoulder_pan_joint": 2.9}) and viewer.marked() == ["shoulder_pan_joint"]
+    viewer.keep("dragged-to-limits")
+    # Escape puts it back.
+    viewer.page.keyboard.press("Escape")
+    pointer.mouse.up()
+    assert viewer.positions(key) == pytest.approx(moved, abs=1e-12)
+    assert viewer.get("#at-limit").is_hidden()
+
+
+def test_handles_and_keys_move_the_tip(viewed):
+    viewer, key, urdf = viewed(), "sample_arm", kinematics.read(ARM_URDF)
+    viewer.page.get_by_role("button", name="Move links").click()
+    pointer = Pointer(viewer)
+    at, _ = pointer.on("flange_link")
+    pointer.to(*at)
+    pointer.mouse.down()
+    pointer.mouse.up()
+    assert "flange_link" in viewer.get("#selected-link").inner_text()
+    assert viewer.get("#panel-joints").is_visible(), "who moves links does not want another panel"
+    viewer.settled()
+    frame = lambda: np.array(viewer.linkMatrix(key, "flange_link")).reshape(4, 4).T  # noqa: E731
+    # By keys: to the right as seen from the camera, by a centimetre, turned as before.
+    start = frame()
+    viewer.get("#canvas").focus()
+    for _ in range(5):
+        viewer.page.keyboard.press("Shift+ArrowUp")
+    step = frame()[:3, 3] - start[:3, 3]
+    assert np.linalg.norm(step) == pytest.approx(0.05, abs=1e-5) and step[1] > 0.02
+    assert np.abs(frame()[:3, :3] - start[:3, :3]).max() < 1e-4
+    # The handle along ROS's z, which is up: nothing else than its height changes.
+    viewer.settled()
+    start = frame()
+    up = np.array(viewer.project(key, "flange_link", list(np.linalg.inv(start)[:3, :3] @ [0, 0.09, 0])))
+    origin = np.array(viewer.project(key, "flange_link", [0, 0, 0]))
+    for part in np.linspace(0.5, 2.5, 30):
+        pointer.to(*(origin + (up - origin) * part))
+        pointer.mouse.down()
+        pointer.to(*(origin + (up - origin) * (part + 0.4)), steps=4)
+        viewer.settled()
+        pointer.mouse.up()
+        change = frame()[:3, 3] - start[:3, 3]
+        if np.linalg.norm(change) > 1e-3:
+            break
+    assert change[1] > 5e-3 and np.abs(change[[0, 2]]).max() < 1e-4, change
+    within_limits(urdf, viewer.holds(key, urdf))
+    viewer.keep("handles")
+
+
+def test_what_is_pointed_at_shows_its_axis(viewed):
+    viewer = viewed()
+    pointer = Pointer(viewer)
+    plain = viewer.picture()
+    at, _ = pointer.on("upper_arm_link")
+    pointer.to(*at)
+    viewer.until(lambda: viewer.marked() == ["shoulder_lift_joint"], "the joint above is not marked")
+    assert changed(plain, viewer.picture()) > 300
+    assert "pointed" in viewer.get('li[data-joint="shoulder_lift_joint"]').get_attribute("class")
+    viewer.keep("axis")
+    # From the panel, too; and by keyboard.
+    viewer.slider("wrist_pitch_joint").focus()
+    viewer.until(lambda: viewer.marked() == ["wrist_pitch_joint"], "the joint with the focus is not marked")
+    # A click opens what is known of the link, with its place in the tree.
+    pointer.to(*at)
+    pointer.mouse.down()
+    pointer.mouse.up()
+    assert viewer.get("#panel-frames").is_visible()
+    assert viewer.get("#link-details").get_by_role("heading", name="upper_arm_link").is_visible()
+    item = viewer.page.get_by_role("tree", name="Links").locator('[data-id="upper_arm_link"] > .row')
+    tree, row = viewer.get("#panel-frames").bounding_box(), item.bounding_box()
+    assert tree["y"] <= row["y"] <= tree["y"] + tree["height"]
+
+
+def test_a_robot_that_is_followed_is_moved_by_hand_only_with_a_word(arm, peer):
+    viewer, key = arm(), "sample_arm"
+    states = peer.publisher("/joint_states", JointState).matched(PATIENCE)
+    message = JointState(name=["elbow_joint"], position=[0.5])
+    live = lambda: states.write(message) or viewer.get("#live-badge").is_visible()  # noqa: E731
+    viewer.until(lambda: live() and viewer.at(key, {"elbow_joint": 0.5}), "it does not follow")
+    assert viewer.get("#by-hand").is_hidden()
+    viewer.get("#tool-move").click()
+    pointer = Pointer(viewer)
+    viewer.settled()
+    at, _ = pointer.on("flange_link")
+    pointer.to(*at)
+    pointer.mouse.down()
+    pointer.to(*(at + [40, -30]), steps=3)
+    viewer.until(lambda: live() and viewer.get("#by-hand").is_visible(), "it does not say so")
+    pointer.mouse.up()
+    assert not viewer.at(key, {"elbow_joint": 0.5})
+    # The notice is there as long as somebody publishes.
+    press = "document.getElementById('back-to-live').click()"
+    viewer.until(lambda: live() and viewer.get("#back-to-live").is_visible() and viewer.page.evaluate(press) is None, "no way back")
+    viewer.until(lambda: live() and viewer.at(key, {"elbow_joint": 0.5}), "it does not go back")
+    assert viewer.get("#by-hand").is_hidden()
+
+
+# ---- Played and opened --------------------------------------------------------------------------------------------------------
+
+
+def give(viewer, *files):
+    """Drops files on the page."""
+    held = [{"name": path.name, "data": base64.b64encode(path.read_bytes()).decode()} for path in files]
+    viewer.page.evaluate(
+        """(files) => {
+            const data = new DataTransfer();
+            for (const { name, data: text } of files)
+                data.items.add(new File([Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))], name));
+            for (const kind of ['dragenter', 'dragover', 'drop'])
+                document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+        }""",
+        held,
+    )
+
+
+def mcap(moments):
+    """Joint states as rosbag2 records them without chunks: (seconds, {joint: position})."""
+    text = lambda value: struct.pack("<I", len(value)) + value.encode()  # noqa: E731
+    record = lambda code, content: struct.pack("<BQ", code, len(content)) + content  # noqa: E731
+
+    def cdr(positions):
+        held = bytearray(struct.pack("<iI", 0, 0) + struct.pack("<I", 1) + b"\0")
+        align = lambda size: held.extend(b"\0" * (-len(held) % size))  # noqa: E731
+        align(4)
+        held.extend(struct.pack("<I", len(positions)))
+        for name in positions:
+            align(4)
+            held.extend(struct.pack("<I", len(name) + 1) + name.encode() + b"\0")
+        align(4)
+        held.extend(struct.pack("<I", len(positions)))
+        align(8)
+        held.extend(struct.pack(f"<{len(positions)}d", *positions.values()))
+        # Neither velocities nor efforts.
+        held.extend(struct.pack("<II", 0, 0))
+        return b"\0\1\0\0" + bytes(held)
+
+    magic = b"\x89MCAP0\r\n"
+    out = magic + record(1, text("ros2") + text("test"))
+    out += record(3, struct.pack("<H", 1) + text("sensor_msgs/msg/JointState") + text("ros2msg") + struct.pack("<I", 0))
+    out += record(4, struct.pack("<HH", 0, 1) + text("/joint_states") + text("cdr") + struct.pack("<I", 0))
+    for number, (time, positions) in enumerate(moments):
+        at = int(time * 1e9)
+        out += record(5, struct.pack("<HIQQ", 0, number, at, at) + cdr(positions))
+    return out + record(15, struct.pack("<I", 0)) + record(2, struct.pack("<QQI", 0, 0, 0)) + magic
+
+
+def test_a_recording_is_played(viewed, tmp_path):
+    viewer, key, urdf = viewed(), "sample_arm", kinematics.read(ARM_URDF)
+    at = lambda: viewer.positions(key)["elbow_joint"]  # noqa: E731
+    table = tmp_path / "moves.csv"
+    table.write_text("time,elbow_joint,stranger\n5,0,1\n6,1,1\n7,0.5,1\n")
+    give(viewer, table)
+    viewer.until(lambda: viewer.get("#player").is_visible(), "nothing is played")
+    assert "1 joint" in viewer.get("#said").inner_text() and "2.00 s" in viewer.get("#said").inner_text()
+    line = viewer.page.get_by_role("slider", name="Time")
+    # By keys: to its start, its end, and from the one to the other.
+    line.press("Home")
+    line.press(" ")
+    line.press(" ")
+    line.press("Home")
+    assert at() == 0 and viewer.get("#player-toggle").get_attribute("aria-label") in ("Play", "Stop")
+    line.press("End")
+    assert at() == 0.5 and line.get_attribute("aria-valuetext") == "2.00 of 2.00 seconds"
+    viewer.until(lambda: viewer.get("#player-toggle").get_attribute("aria-label") == "Play", "it does not stop at the end")
+    line.press("ArrowLeft")
+    assert at() == pytest.approx(0.501, abs=1e-9)
+    bounds = line.bounding_box()
+    viewer.page.mouse.click(bounds["x"] + bounds["width"] / 2, bounds["y"] + bounds["height"] / 2)
+    assert at() == pytest.approx(1, abs=0.05)
+    viewer.holds(key, urdf)
+    viewer.keep("timeline")
+    # It runs by itself.
+    line.press("Home")
+    line.press(" ")
+    viewer.until(lambda: at() not in (0, 0.5), "it does not move")
+    viewer.until(lambda: at() == 0.5, "it does not come to its end")
+    # A bag, too, by the button.
+    bag = tmp_path / "moves.mcap"
+    bag.write_bytes(mcap([(10, {"elbow_joint": 0.25, "wrist_pitch_joint": 1}), (14, {"elbow_joint": 1.25, "wrist_pitch_joint": 0})]))
+    viewer.get("#file-input").set_input_files(bag)
+    viewer.until(lambda: "moves.mcap: 2 joints, 4.00 s" in viewer.get("#said").inner_text(), "the bag is not played")
+    line.press("End")
+    assert viewer.at(key, {"elbow_joint": 1.25, "wrist_pitch_joint": 0})
+    # What is no recording says so.
+    table.write_text("time,elbow_joint\n0,left\n")
+    give(viewer, table)
+    viewer.until(lambda: 'line 2: "left" is no position of elbow_joint' in viewer.get("#said").inner_text(), "nothing is said")
+    viewer.get("#player-close").click()
+    assert viewer.get("#player").is_hidden()
+
+
+def test_from_one_pose_to_another(viewed):
+    viewer, key = viewed(), "sample_arm"
+    viewer.setPosition(key, "left_finger_joint", 0.03)
+    viewer.setPosition(key, "elbow_joint", 1)
+    viewer.page.get_by_label("Name of the pose to store").fill("bent")
+    viewer.get("#store-pose").click()
+    viewer.until(lambda: "bent" in viewer.get("#play-to").inner_text(), "the pose can't be chosen")
+    viewer.get("#play-from").select_option(label="bent")
+    viewer.get("#play-to").select_option(label="home")
+    viewer.get("#play-poses").click()
+    viewer.until(lambda: viewer.at(key, {"elbow_joint": 0, "left_finger_joint": 0}), "it does not arrive")
+    line = viewer.page.get_by_role("slider", name="Time")
+    line.press("Home")
+    positions = viewer.positions(key)
+    assert positions["elbow_joint"] == pytest.approx(1, abs=1e-6) and positions["right_finger_joint"] == pytest.approx(0.03, abs=1e-6)
+
+
+def test_a_file_of_this_machine_is_shown(viewed, asset, tmp_path):
+    viewer = viewed()
+    glb = Path(shutil.copy(asset.glb, tmp_path / "mine.glb"))
+    give(viewer, glb)
+    viewer.shows("./mine")
+    assert viewer.page.get_by_role("combobox", name="Robot").locator("option:checked").inner_text() == "mine"
+    viewer.holds("./mine", kinematics.read(ARM_URDF))
+    assert "keeps its poses" in viewer.get("#pose-locked").inner_text()
+    # A glTF with a file that it refers to; without it, what is missing is told.
+    document, data = gltf_of(glb)
+    document["buffers"][0]["uri"] = "arm data.bin"
+    (tmp_path / "other.gltf").write_text(json.dumps(document))
+    (tmp_path / "arm data.bin").write_bytes(data)
+    give(viewer, tmp_path / "other.gltf")
+    viewer.until(lambda: "arm data.bin" in viewer.get("#stage-message").inner_text(), "what is missing is not told")
+    give(viewer, tmp_path / "other.gltf", tmp_path / "arm data.bin")
+    viewer.shows("./other")
+    viewer.holds("./other", kinematics.read(ARM_URDF))
+    # What is nothing of that kind says so; and the server's robot is still there.
+    (tmp_path / "notes.txt").write_text("hello")
+    give(viewer, tmp_path / "notes.txt")
+    viewer.until(lambda: "notes.txt is nothing that can be shown" in viewer.get("#said").inner_text(), "nothing is said")
+    viewer.page.get_by_role("combobox", name="Robot").select_option(label="sample_arm")
+    viewer.shows("sample_arm")
+
+
+def gltf_of(glb):
+    """The JSON of a GLB and its binary chunk."""
+    held = glb.read_bytes()
+    length = int.from_bytes(held[12:16], "little")
+    return json.loads(held[20 : 20 + length]), held[28 + length :]
+
+
+def test_the_address_keeps_what_is_shown(viewed):
+    viewer, key = viewed(), "sample_arm"
+    viewer.setPosition(key, "elbow_joint", 0.75)
+    viewer.setPosition(key, "left_finger_joint", 0.02)
+    viewer.get("#canvas").focus()
+    for pressed in ("ArrowLeft", "ArrowLeft", "+"):
+        viewer.page.keyboard.press(pressed)
+    viewer.settled()
+    camera = viewer.camera()
+    viewer.until(lambda: "elbow_joint:0.75" in viewer.page.url and "camera=" in viewer.page.url, viewer.page.url)
+    viewer.until(lambda: (old := viewer.page.url) and viewer.page.wait_for_timeout(600) is None and old == viewer.page.url, "it never rests")
+    viewer.page.reload(wait_until="commit")
+    viewer.until(lambda: viewer.page.evaluate("'viewer' in window"), "the page does not start")
+    viewer.shows(key)
+    viewer.until(lambda: viewer.at(key, {"elbow_joint": 0.75, "right_finger_joint": 0.02}), "the joints are elsewhere")
+    for what in ("position", "target"):
+        assert np.allclose(viewer.camera()[what], camera[what], atol=1e-3)
+
+
+def test_what_is_measured_weighed_and_packed(viewed, asset):
+    viewer, key = viewed(), "sample_arm"
+    pointer = Pointer(viewer)
+    frames = {link: np.array(viewer.linkMatrix(key, link)).reshape(4, 4).T for link in ("shoulder_link", "upper_arm_link")}
+    plain = viewer.picture()
+    viewer.page.get_by_role("button", name="Measure a distance").click()
+    ends = []
+    for link in frames:
+        at, point = pointer.on(link)
+        pointer.to(*at)
+        pointer.mouse.down()
+        pointer.mouse.up()
+        ends.append((frames[link] @ [*point, 1])[:3])
+    way = ends[1] - ends[0]
+    said = viewer.get("#said").inner_text()
+    assert f"Distance {100 * np.linalg.norm(way):.4g} cm" in said, said
+    assert viewer.get("#measured").inner_text() == f"{100 * np.linalg.norm(way):.4g} cm"
+    # In ROS's axes.
+    assert [float(n) for n in re.findall(r"-?[\d.]+(?=,| m)", said.split("x, y, z")[1])] == pytest.approx([way[2], way[0], way[1]], abs=1e-3)
+    assert changed(plain, viewer.picture()) > 50
+    viewer.keep("measured")
+    # By keyboard, what is in the middle.
+    viewer.get("#canvas").focus()
+    viewer.page.keyboard.press("Enter")
+    assert "First point" in viewer.get("#said").inner_text() or "nothing here" in viewer.get("#said").inner_text()
+    viewer.page.keyboard.press("d")
+    assert viewer.get("#said").is_hidden()
+    viewer.tab("view")
+    viewer.get("#option-inertia").check()
+    assert set(viewer.weighed()) >= {"base_link", "upper_arm_link", "gripper_link"}
+    assert changed(plain, viewer.picture()) > 500
+    viewer.keep("weighed")
+    viewer.tab("frames")
+    viewer.page.get_by_role("tree", name="Links").locator('[data-id="forearm_link"] > .row').click()
+    assert viewer.weighed() == ["forearm_link"]
+    viewer.tab("robots")
+    with viewer.page.expect_download() as download:
+        viewer.get("#zip-0").click()
+    with zipfile.ZipFile(download.value.path()) as packed:
+        assert packed.testzip() is None
+        report = json.loads(packed.read("sample_arm/report.json")) if "sample_arm/report.json" in packed.namelist() else None
+        names = {file["path"] for file in json.loads((asset.directory / "report.json").read_text())["files"]}
+        assert {f"sample_arm/{name}" for name in names} <= set(packed.namelist()), report
+        assert packed.read("sample_arm/sample_arm.usda") == (asset.directory / "sample_arm.usda").read_bytes()
 
 
 # ---- Robots and revisions -----------------------------------------------------------------------------------------------------

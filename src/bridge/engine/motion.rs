@@ -10,14 +10,14 @@ use super::running::{Caller, Task};
 use super::{Done, Engine, MOST_CALLS, interfaces};
 use crate::bridge::request;
 use crate::bridge::robots::{ENTRY, Posable};
-use crate::diagnostic::{Diagnostic, Place};
-use crate::isaac::poses::{PoseError, Poses};
-use crate::isaac::{Edit, Label};
+use crate::diagnostic::Diagnostic;
+use crate::isaac::poses::Poses;
 use crate::kinematics::ik::{Goal, Lm, Problem, Restarts, Target, solve};
 use crate::kinematics::{Mechanism, Stance, names};
+use crate::poses::{self, PoseView, told};
 use crate::rep158::Stage;
 use crate::robot::kinematics::position_count;
-use crate::robot::{JointId, LinkId, NamedPose, Pose, Robot};
+use crate::robot::{JointId, LinkId, Pose, Robot};
 use crate::ros::msg::Service;
 use crate::ros::msg::geometry_msgs;
 use crate::ros::msg::sensor_msgs::JointState;
@@ -198,14 +198,6 @@ impl Subject {
         let q = stance.coordinates().to_vec();
         Ok((posable, q))
     }
-
-    /// The asset with its poses, to be changed: those stored before, or else those of the overlay isaac, or else the asset's own.
-    fn edit(&self) -> Result<Edit, String> {
-        let overlay = |label: Label| self.entry.with_extension(format!("{}.{ENTRY}", label.as_str()));
-        let entries = [overlay(Label::Poses), overlay(Label::Isaac)];
-        let entry = entries.iter().find(|entry| entry.is_file()).unwrap_or(&self.entry);
-        Edit::open(entry, Label::Poses, None, None).map_err(|error| error.to_string())
-    }
 }
 
 /// Names and positions that belong together.
@@ -217,13 +209,6 @@ fn named<'a>(names: &'a [String], positions: &'a [f64]) -> Result<impl Iterator<
         return Err(format!("the position of joint {name:?} is {position}: give radians or metres"));
     }
     Ok(names.iter().map(String::as_str).zip(positions.iter().copied()))
-}
-
-fn told(error: PoseError) -> String {
-    match error {
-        PoseError::Wrong(found) => request::first(std::slice::from_ref(&*found)),
-        other => other.to_string(),
-    }
 }
 
 /// What is wrong, in a sentence for a caller.
@@ -240,9 +225,7 @@ fn base_of(robot: &Robot, name: &str) -> Result<LinkId, String> {
 }
 
 fn list(_: &ListPosesRequest, subject: &mut Subject) -> Result<ListPosesResponse, String> {
-    let edit = subject.edit()?;
-    let poses = Poses::of(&edit.stage, None).map_err(told)?;
-    let poses: Vec<_> = poses.robot.named_poses.iter().map(|pose| message(&poses, pose)).collect();
+    let poses: Vec<_> = poses::list(&subject.entry)?.into_iter().map(message).collect();
     let message = match poses.len() {
         0 => format!("{:?} has no named poses", subject.name),
         1 => format!("{:?} has one named pose", subject.name),
@@ -251,24 +234,27 @@ fn list(_: &ListPosesRequest, subject: &mut Subject) -> Result<ListPosesResponse
     Ok(ListPosesResponse { success: true, message, robot: subject.name.clone(), poses })
 }
 
-fn message(poses: &Poses<'_>, pose: &NamedPose) -> interfaces::NamedPose {
-    let joints = || pose.positions.iter().filter_map(|(id, at)| Some((poses.robot.joints.get(id.0)?, *at.first()?)));
-    interfaces::NamedPose {
-        name: pose.name.clone(),
-        group: pose.group.clone().unwrap_or_default(),
-        joint_names: joints().map(|(joint, _)| joint.name.clone()).collect(),
-        positions: joints().map(|(_, at)| at).collect(),
-        valid: joints().all(|(joint, at)| joint.bounds().contains(at)),
-    }
+fn message(pose: PoseView) -> interfaces::NamedPose {
+    let (joint_names, positions) = pose.joints.into_iter().unzip();
+    interfaces::NamedPose { name: pose.name, group: pose.group.unwrap_or_default(), joint_names, positions, valid: pose.valid }
 }
 
 fn store(request: &StorePoseRequest, subject: &mut Subject) -> Result<StorePoseResponse, String> {
-    let name = request.name.trim();
-    if name.is_empty() {
-        return Err("a pose needs a name".to_owned());
-    }
-    let mut edit = subject.edit()?;
-    let poses = Poses::of(&edit.stage, None).map_err(told)?;
+    let positions = |poses: &Poses<'_>| positions_of(request, subject, poses);
+    let stored = poses::store(&subject.entry, &request.name, Some(&request.group), positions);
+    let (stored, saved) = stored.map_err(poses::Refused::message)?;
+    let joints = stored.joints.len();
+    let outside = if stored.valid { "" } else { "; some are outside their limits" };
+    let said = format!("stored {:?} with {joints} joint position{}{outside}", stored.name, if joints == 1 { "" } else { "s" });
+    Ok(StorePoseResponse { success: true, message: said, pose: message(stored), entry: absolute(&saved.entry) })
+}
+
+/// Where the pose that is to be stored puts joints: as given, or where they were heard to be.
+fn positions_of(
+    request: &StorePoseRequest,
+    subject: &Subject,
+    poses: &Poses<'_>,
+) -> Result<BTreeMap<JointId, Vec<f64>>, String> {
     let mut positions: BTreeMap<JointId, Vec<f64>> = BTreeMap::new();
     if request.joint_names.is_empty() && request.positions.is_empty() {
         // What no pose can set is left out: joints that follow others.
@@ -293,24 +279,7 @@ fn store(request: &StorePoseRequest, subject: &mut Subject) -> Result<StorePoseR
             positions.insert(poses.joint(joint).map_err(told)?, vec![at]);
         }
     }
-    let group = Some(request.group.trim()).filter(|group| !group.is_empty()).map(str::to_owned);
-    let pose = NamedPose {
-        name: name.to_owned(),
-        group,
-        chain: None,
-        positions: positions.into_iter().collect(),
-        place: Place::default(),
-    };
-    let stored = message(&poses, &pose);
-    let (paths, found) = poses.store(&[(pose, Vec::new())], &mut edit.layer);
-    if paths.is_empty() {
-        return Err(request::first(&found));
-    }
-    let saved = edit.save().map_err(|error| error.to_string())?;
-    let joints = stored.joint_names.len();
-    let outside = if stored.valid { "" } else { "; some are outside their limits" };
-    let message = format!("stored {name:?} with {joints} joint position{}{outside}", if joints == 1 { "" } else { "s" });
-    Ok(StorePoseResponse { success: true, message, pose: stored, entry: absolute(&saved.entry) })
+    Ok(positions)
 }
 
 fn absolute(path: &Path) -> String {
@@ -318,14 +287,8 @@ fn absolute(path: &Path) -> String {
 }
 
 fn delete(request: &DeletePoseRequest, subject: &mut Subject) -> Result<DeletePoseResponse, String> {
-    let mut edit = subject.edit()?;
-    let poses = Poses::of(&edit.stage, None).map_err(told)?;
-    let group = Some(request.group.trim()).filter(|group| !group.is_empty());
-    let pose = poses.get(request.name.trim(), group).map_err(told)?;
-    poses.delete(pose, &mut edit.layer);
-    let message = format!("deleted {:?}", pose.name);
-    edit.save().map_err(|error| error.to_string())?;
-    Ok(DeletePoseResponse { success: true, message })
+    let name = poses::delete(&subject.entry, &request.name, Some(&request.group))?;
+    Ok(DeletePoseResponse { success: true, message: format!("deleted {name:?}") })
 }
 
 fn ik(request: &SolveIkRequest, subject: &mut Subject) -> Result<SolveIkResponse, String> {

@@ -79,6 +79,34 @@ export interface Frames {
   tf: TfFrame[];
 }
 
+/** A named pose as the server keeps it. */
+export interface NamedPose {
+  name: string;
+  group: string | null;
+  /** Radians or metres by the joint's name; a list where there are several degrees of freedom. */
+  joints: Record<string, number | number[]>;
+  /** Whether all are within their limits. */
+  valid: boolean;
+}
+
+/** `/api/poses/KEY`. */
+export interface Poses {
+  poses: NamedPose[];
+  /** Why none can be stored or deleted, in a sentence; null if they can. */
+  locked: string | null;
+}
+
+/** Why the server did not do what it was asked to. */
+export class Refusal extends Error {
+  constructor(
+    message: string,
+    /** The field that the message is about. */
+    readonly field: string | null,
+  ) {
+    super(message);
+  }
+}
+
 const url = (path: string) => new URL(path, document.baseURI).href;
 const encoded = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 
@@ -130,10 +158,40 @@ export async function frames(key: string): Promise<Frames | null> {
   return { frames: list(frames), causes: list(causes), tf: list(tf) };
 }
 
-/** What `/events` may say. */
-export type EventKind = 'revision' | 'diagnostics' | 'frames' | 'resync';
+/** The named poses of a robot; null if the server does not tell. */
+export async function poses(key: string): Promise<Poses | null> {
+  const answer = await json(`api/poses/${encoded(key)}`).catch(() => null);
+  if (typeof answer !== 'object' || answer === null) return null;
+  const { poses, locked } = answer as Partial<Poses>;
+  return Array.isArray(poses) ? { poses, locked: locked ?? null } : null;
+}
 
-const EVENTS: EventKind[] = ['revision', 'diagnostics', 'frames', 'resync'];
+/** Stores a pose in place of one of the same name and group. Throws a `Refusal`. */
+export async function storePose(key: string, pose: Pick<NamedPose, 'name' | 'group' | 'joints'>): Promise<void> {
+  const { name, group, joints } = pose;
+  await change('POST', key, { name, group, joints });
+}
+
+/** Deletes a pose. Throws a `Refusal`. */
+export async function deletePose(key: string, { name, group }: Pick<NamedPose, 'name' | 'group'>): Promise<void> {
+  await change('DELETE', key, { name, group });
+}
+
+async function change(method: string, key: string, body: object): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const asked = fetch(url(`api/poses/${encoded(key)}`), { method, headers, body: JSON.stringify(body) });
+  const response = await asked.catch(() => {
+    throw new Refusal('The server does not answer.', null);
+  });
+  if (response.ok) return;
+  const { message, field } = ((await response.json().catch(() => null)) ?? {}) as { message?: string; field?: string };
+  throw new Refusal(message ?? `The server says ${response.status} ${response.statusText}`.trim(), field ?? null);
+}
+
+/** What `/events` may say. */
+export type EventKind = 'revision' | 'diagnostics' | 'frames' | 'poses' | 'resync';
+
+const EVENTS: EventKind[] = ['revision', 'diagnostics', 'frames', 'poses', 'resync'];
 
 /** Listens to `/events`. The browser reconnects by itself, unless the server refuses: then we do. `stopped`: only after `resume`. */
 export function listen(

@@ -9,6 +9,8 @@ export interface Inertial {
   mass: number;
   /** Centre of mass in the link's frame, metres. */
   centre: [number, number, number] | null;
+  /** How the frame that the inertia is in is turned in the link's: quaternion x, y, z, w. */
+  turn: [number, number, number, number] | null;
   /** kg·m² about the centre of mass: xx, xy, xz, yy, yz, zz. */
   inertia: number[] | null;
 }
@@ -22,7 +24,8 @@ function inertial(value: unknown): Inertial | null {
   const mass = field(value, 'mass');
   if (typeof mass !== 'number') return null;
   const centre = numbers(field(field(value, 'origin'), 'translation'), 3);
-  return { mass, centre: centre as [number, number, number] | null, inertia: numbers(field(value, 'inertia'), 6) };
+  const turn = numbers(field(field(value, 'origin'), 'rotation'), 4) as [number, number, number, number] | null;
+  return { mass, centre: centre as [number, number, number] | null, turn, inertia: numbers(field(value, 'inertia'), 6) };
 }
 
 function field(value: unknown, name: string): unknown {

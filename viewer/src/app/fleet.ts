@@ -2,14 +2,20 @@
 
 import * as api from './api.js';
 import { Live, type JointsMessage, type LiveState } from './live.js';
-import { load } from './load.js';
-import type { Model } from './model.js';
+import { load, loadLocal } from './load.js';
+import type { Edition, Model, Positions } from './model.js';
 import type { State } from './state.js';
 
 /** A model on its way. */
 interface Coming {
   version: string;
   abort: AbortController;
+}
+
+/** A robot of a file that a person opened. */
+interface Local {
+  entry: api.RobotEntry;
+  load(edition: Edition): Promise<Model>;
 }
 
 /** All robots. */
@@ -24,6 +30,10 @@ export class Fleet {
   /** Why a robot's newest file is not shown. */
   readonly problems = new Map<string, string>();
   readonly frames = new Map<string, api.Frames>();
+  /** The named poses that the server keeps. */
+  readonly poses = new Map<string, api.Poses>();
+  /** Robots of files that a person opened, which no server knows of. */
+  private readonly local = new Map<string, Local>();
   private readonly coming = new Map<string, Coming>();
   private readonly heard = new Live();
   private readonly wasLive = new Map<string, string>();
@@ -64,7 +74,7 @@ export class Fleet {
     if (this.state.selection && this.state.selection.key !== key) this.state.select(null);
     this.state.emit('current', undefined);
     this.loadShown();
-    void this.readFrames(key);
+    this.readMore(key);
   }
 
   showAll(all: boolean): void {
@@ -72,6 +82,36 @@ export class Fleet {
     this.all = all;
     this.state.emit('current', undefined);
     this.loadShown();
+  }
+
+  /** Shows a file of this machine beside what the server has; `others` are the files that it may refer to. Gives its name. */
+  addLocal(given: { path: string; file: File }, others: readonly { path: string; file: File }[]): string {
+    const { file } = given;
+    const name = file.name.replace(/\.[^.]*$/, '');
+    // No server has a key that begins so.
+    const key = `./${name}`;
+    const revision = (this.local.get(key)?.entry.revision ?? 0) + 1;
+    const entry: api.RobotEntry = {
+      name,
+      key,
+      state: 'ok',
+      message: `${file.name}, opened from this machine: it stays in this browser`,
+      revision,
+      time: file.lastModified / 1000,
+      files: [{ path: file.name, bytes: file.size }],
+      diagnostics: [],
+    };
+    this.local.set(key, { entry, load: (edition) => loadLocal(given, others, edition) });
+    this.take(this.entries.filter((one) => !this.local.has(one.key)));
+    this.state.emit('robots', undefined);
+    this.showAll(false);
+    this.choose(key);
+    return name;
+  }
+
+  /** Whether a robot is of a file that a person opened. */
+  isLocal(key: string): boolean {
+    return this.local.has(key);
   }
 
   /** Reads the list anew; calls while one is under way become one more. */
@@ -83,13 +123,32 @@ export class Fleet {
 
   /** Something happened at the server. */
   happened(kind: api.EventKind, key: string | null): void {
-    if (kind !== 'frames') void this.refresh();
+    if (kind !== 'frames' && kind !== 'poses') void this.refresh();
     const wanted = key ?? this.currentKey;
-    if ((kind === 'frames' || kind === 'resync') && wanted === this.currentKey && wanted) void this.readFrames(wanted);
+    if (!wanted || wanted !== this.currentKey) return;
+    if (kind === 'frames' || kind === 'resync') void this.readFrames(wanted);
+    if (kind !== 'frames' && kind !== 'diagnostics') void this.readPoses(wanted);
+  }
+
+  /** What the list does not say of a robot. */
+  private readMore(key: string): void {
+    if (this.local.has(key)) return;
+    void this.readFrames(key);
+    void this.readPoses(key);
+  }
+
+  /** Reads the named poses of a robot. */
+  async readPoses(key: string): Promise<void> {
+    if (this.local.has(key)) return;
+    const poses = await api.poses(key);
+    if (!poses || !this.entries.some((entry) => entry.key === key)) return;
+    this.poses.set(key, poses);
+    this.state.emit('poses', key);
   }
 
   /** Reads the verdicts on a robot's frames. */
   async readFrames(key: string): Promise<void> {
+    if (this.local.has(key)) return;
     const frames = await api.frames(key);
     if (!frames || !this.entries.some((entry) => entry.key === key)) return;
     this.frames.set(key, frames);
@@ -110,16 +169,17 @@ export class Fleet {
     }
   }
 
-  private take(entries: api.RobotEntry[]): void {
+  private take(listed: api.RobotEntry[]): void {
+    const entries = [...listed, ...[...this.local.values()].map(({ entry }) => entry)];
     this.entries = entries;
     const keys = new Set(entries.map((entry) => entry.key));
-    const known = [this.models, this.coming, this.problems, this.frames, this.wasLive].flatMap((map) => [...map.keys()]);
+    const known = [this.models, this.coming, this.problems, this.frames, this.poses, this.wasLive].flatMap((map) => [...map.keys()]);
     for (const key of new Set(known)) if (!keys.has(key)) this.remove(key);
     if (!keys.has(this.currentKey ?? '')) {
       const first = entries.find((entry) => api.drawable(entry)) ?? entries[0];
       this.currentKey = first?.key ?? null;
       this.state.emit('current', undefined);
-      if (this.currentKey) void this.readFrames(this.currentKey);
+      if (this.currentKey) this.readMore(this.currentKey);
     }
     this.loadShown();
   }
@@ -127,7 +187,7 @@ export class Fleet {
   private remove(key: string): void {
     this.callOff(key);
     const model = this.models.get(key);
-    for (const map of [this.models, this.problems, this.frames, this.wasLive]) map.delete(key);
+    for (const map of [this.models, this.problems, this.frames, this.poses, this.wasLive]) map.delete(key);
     if (this.state.selection?.key === key) this.state.select(null);
     this.state.emit('model', key);
     model?.dispose();
@@ -160,7 +220,8 @@ export class Fleet {
     this.state.emit('model', key);
     try {
       const url = api.assetUrl(key, file.path, revision, file.sha256);
-      const model = await load(url, { revision, version }, mine.abort.signal);
+      const edition = { revision, version };
+      const model = await (this.local.get(key)?.load(edition) ?? load(url, edition, mine.abort.signal));
       if (this.coming.get(key) !== mine) return model.dispose();
       this.coming.delete(key);
       this.swap(key, model);
@@ -247,8 +308,28 @@ export class Fleet {
     return moved;
   }
 
-  applyConfiguration(key: string, name: string): void {
-    this.models.get(key)?.applyConfiguration(name);
+  /** Moves joints. */
+  setPositions(key: string, positions: Positions): void {
+    this.models.get(key)?.setPositions(positions);
+    this.state.emit('pose', key);
+  }
+
+  /** Somebody moves a robot in the picture: it no longer follows what is published of it, if anything is. */
+  takeOver(key: string): void {
+    if (this.live(key).following) this.follow(key, false);
+  }
+
+  /** The named poses of a robot: those that the server keeps, then those of the file that it has not. */
+  posesOf(key: string): (api.NamedPose & { kept: boolean })[] {
+    const kept = this.poses.get(key)?.poses ?? [];
+    const names = new Set(kept.map((pose) => pose.name));
+    const others = (this.models.get(key)?.poses() ?? []).filter((pose) => !names.has(pose.name));
+    return [...kept.map((pose) => ({ ...pose, kept: true })), ...others.map((pose) => ({ ...pose, kept: false }))];
+  }
+
+  /** Moves the joints of a pose, and their followers; all others stay. */
+  applyPose(key: string, { joints }: Pick<api.NamedPose, 'joints'>): void {
+    this.models.get(key)?.setPositions(joints);
     this.state.emit('pose', key);
   }
 

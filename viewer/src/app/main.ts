@@ -8,20 +8,27 @@
 //   #no-webgl                            says that nothing can be drawn; hidden where WebGL works
 //   #theme-toggle                        aria-pressed: dark colours
 //   tabs: #tab-robots, #tab-joints, #tab-frames, #tab-view, #tab-diagnostics, each with its #panel-…
-//   joints: li[data-joint=NAME] with a slider named "NAME position" and a field named "NAME value in radians" (or "metres");
-//           with several degrees of freedom "NAME: x position", "NAME: yaw position", …; #joint-search, #joint-count,
-//           button[data-pose=POSE], #reset-joints, #live-badge (hidden unless live), #follow-live (switch)
+//   joints: li[data-joint=NAME] with a slider named "NAME position" and a field named "NAME value in radians" ("degrees", "metres");
+//           with several degrees of freedom "NAME: x position", "NAME: yaw position", …; details[data-limb=NAME] around those of
+//           a branch; #joint-search, #joint-count, #angles-rad, #angles-deg, #live-badge (hidden unless live), #follow-live (switch)
+//   poses:  button[data-pose=POSE] takes one up, "Delete the pose POSE", #reset-joints; #pose-name and #store-pose, #pose-problem (why
+//           not), #pose-said (what was done), #pose-locked (why none can be stored)
 //   frames: trees named "Links" and "TF tree as heard" with treeitem[data-id=FRAME]; #frames-summary; #link-details
 //   view:   switches #option-visual, -collision, -wireframe, -axes, -labels, -grid, -shadows; sliders #option-transparency, -axesSize
 //   diagnostics: #filter-error, #filter-warning, #filter-info (aria-pressed), li.finding
-//   camera: #camera-front, -left, -top, -iso, -fit; #screenshot; #selected-link shows the selected link over the picture
+//   player: #player (hidden unless something is played) with #player-toggle, the slider "Time", #player-speed, #player-close; #play-poses
+//           with #play-from, #play-to; #open-files with #file-input; #said tells what became of files
+//   camera: #camera-front, -left, -top, -iso, -fit; #tool-move (aria-pressed), #handles-turn; #by-hand with #back-to-live, #at-limit;
+//           #screenshot; #selected-link shows the selected link over the picture
 //   robots: #choose-robot-N, details of files with links
 
 import './main.css';
+import { Vector2, Vector3 } from 'three';
+import { address } from './address.js';
 import * as api from './api.js';
 import { byId } from './dom.js';
 import { Fleet } from './fleet.js';
-import { connectionStatus, gridSize, keys, messages, panelSize, robotChoice, themeButton } from './page.js';
+import { connectionStatus, gridSize, handNotes, keys, messages, panelSize, robotChoice, sayings, themeButton } from './page.js';
 import type { Positions } from './model.js';
 import { DiagnosticsPanel } from './panels/diagnostics-panel.js';
 import { FramesPanel } from './panels/frames-panel.js';
@@ -34,7 +41,14 @@ import { Theme } from './theme.js';
 import { toolbar } from './toolbar.js';
 import { gizmo } from './view/gizmo.js';
 import { labels } from './view/labels.js';
-import { pickable } from './view/pick.js';
+import { openFiles } from './open-files.js';
+import { playerBar } from './player-bar.js';
+import { Player } from './motion/player.js';
+import { massMarks } from './view/mass-marks.js';
+import { measure } from './view/measure.js';
+import { Hand } from './view/hand.js';
+import { JointMarks } from './view/joint-mark.js';
+import { pick, pickable } from './view/pick.js';
 import { Show } from './view/show.js';
 import { Stage } from './view/stage.js';
 
@@ -53,6 +67,14 @@ export interface Viewer {
   /** The revision that is shown. */
   revision(key: string): number | null;
   camera(): { position: number[]; target: number[] };
+  /** The link at a point of the canvas (CSS pixels from its top left), and where it is met, in the link's frame; null: none. */
+  pick(x: number, y: number): { key: string; link: string; point: number[] } | null;
+  /** Where a point of a link is on the canvas, in CSS pixels. */
+  project(key: string, link: string, point: number[]): number[] | null;
+  /** The joints whose axes are marked in the picture. */
+  marked(): string[];
+  /** The links whose mass and inertia are drawn. */
+  weighed(): string[];
   /** How many pictures were drawn. */
   frame(): number;
 }
@@ -72,24 +94,43 @@ function start(): void {
   const canvas = byId<HTMLCanvasElement>('canvas');
   const stage = new Stage(canvas, () => still.matches);
   const show = new Show(state, fleet, stage, theme);
-  pickable(canvas, state, fleet, stage, show);
+  const hand = new Hand(canvas, state, fleet, stage, show);
+  const marks = new JointMarks(state, stage, show, theme);
+  let openDetails = () => {};
+  pickable(canvas, state, fleet, stage, show, () => openDetails());
   labels(byId('labels'), state, stage, show);
   gizmo(byId('gizmo'), stage);
   gridSize(stage, state);
-  toolbar(byId('toolbar'), stage, show, fleet);
+  toolbar(byId('toolbar'), state, stage, show, fleet, hand);
   robotChoice(state, fleet);
   connectionStatus(state);
   messages(state, fleet, stage);
+  handNotes(state, fleet);
   themeButton(state, theme);
   panelSize();
   keys(state, stage, show);
-  panels(state, fleet);
+  const player = new Player(state, fleet, (work) => requestAnimationFrame(work));
+  playerBar(state, player);
+  const say = sayings();
+  openFiles(fleet, player, say);
+  measure(canvas, byId('labels'), state, stage, show, say);
+  const masses = massMarks(state, stage, show);
+  const { camera, controls } = stage.eye;
+  address(state, fleet, {
+    get: () => [...camera.position.toArray(), ...controls.target.toArray()],
+    set: (numbers) => stage.eye.look(new Vector3().fromArray(numbers), new Vector3().fromArray(numbers, 3)),
+    moved: (work) => {
+      for (const kind of ['end', 'change'] as const) controls.addEventListener(kind, work);
+    },
+  });
+  const tabs = panels(state, fleet, player);
+  openDetails = () => tabs.show('frames');
   talk(state, fleet, stage);
-  window.viewer = expose(state, fleet, stage);
+  window.viewer = expose(state, fleet, stage, show, () => [...marks.marked()], masses.drawn);
 }
 
-function panels(state: State, fleet: Fleet): void {
-  const joints = new JointsPanel(state, fleet);
+function panels(state: State, fleet: Fleet, player: Player): Tabs {
+  const joints = new JointsPanel(state, fleet, player);
   const frames = new FramesPanel(state, fleet, (joint) => {
     tabs.show('joints');
     joints.reveal(joint);
@@ -105,6 +146,7 @@ function panels(state: State, fleet: Fleet): void {
     tabs.badge('joints', live ? '●' : '', 'joint states are live', 'live');
   };
   state.onAny(['robots', 'current', 'live'], badges);
+  return tabs;
 }
 
 /** Listens to the server. */
@@ -146,7 +188,7 @@ function talk(state: State, fleet: Fleet, stage: Stage): void {
   });
 }
 
-function expose(state: State, fleet: Fleet, stage: Stage): Viewer {
+function expose(state: State, fleet: Fleet, stage: Stage, show: Show, marked: () => string[], weighed: () => string[]): Viewer {
   const settled = async () => {
     await fleet.refresh();
     if (fleet.shown().some((key) => fleet.isLoading(key))) {
@@ -167,6 +209,22 @@ function expose(state: State, fleet: Fleet, stage: Stage): Viewer {
     setPosition: (key, joint, value) => fleet.setPosition(key, joint, value),
     revision: (key) => fleet.models.get(key)?.edition.revision ?? null,
     camera: () => ({ position: stage.eye.camera.position.toArray(), target: stage.eye.controls.target.toArray() }),
+    pick: (x, y) => {
+      const { clientWidth: width, clientHeight: height } = byId('canvas');
+      const hit = pick(new Vector2((x / width) * 2 - 1, 1 - (y / height) * 2), stage, show);
+      const node = hit && fleet.models.get(hit.key)?.link(hit.link)?.node;
+      return hit && node ? { key: hit.key, link: hit.link, point: node.worldToLocal(hit.point).toArray() } : null;
+    },
+    project: (key, link, point) => {
+      const { clientWidth: width, clientHeight: height } = byId('canvas');
+      const node = fleet.models.get(key)?.link(link)?.node;
+      if (!node) return null;
+      node.updateWorldMatrix(true, false);
+      const at = node.localToWorld(new Vector3().fromArray(point)).project(stage.eye.camera);
+      return [((at.x + 1) / 2) * width, ((1 - at.y) / 2) * height];
+    },
+    marked,
+    weighed,
     frame: () => stage.frame,
   };
 }

@@ -2,6 +2,7 @@
 
 import { Group, Matrix4, Mesh, type Material, type Object3D, Texture } from 'three';
 import type { GLTF } from 'three/addons/loaders/GLTFLoader.js';
+import type { NamedPose } from './api.js';
 import { problemsOf, robotsOf, type Joint, type Link, type Robot } from '../loader/index.js';
 
 /** Positions by the joint's name: a number where there is one degree of freedom. */
@@ -60,6 +61,18 @@ export class Model {
     return this.joints.find((joint) => joint.child === link);
   }
 
+  /** The joint that moves a link, above it past those that are fixed. */
+  movedBy(link: Link | undefined): Joint | undefined {
+    const passed = new Set<Link>();
+    for (let at = link; at && !passed.has(at); ) {
+      passed.add(at);
+      const joint = this.jointOf(at);
+      if (!joint || joint.dofs.length > 0) return joint;
+      at = joint.parent;
+    }
+    return undefined;
+  }
+
   /** The link that an object belongs to. */
   linkAt(object: Object3D | null): Link | undefined {
     for (let at = object; at; at = at.parent) {
@@ -71,6 +84,12 @@ export class Model {
 
   positions(): Positions {
     return Object.fromEntries(this.robots.flatMap((robot) => Object.entries(robot.positions())));
+  }
+
+  /** The positions of joints that are not where they are by default and follow no other. */
+  moved(): Positions {
+    const off = this.joints.filter((joint) => !joint.mimic && joint.positions.some((at, k) => at !== joint.dofs[k]?.default));
+    return Object.fromEntries(off.map(({ name, positions }) => [name, positions.length === 1 ? (positions[0] ?? 0) : [...positions]]));
   }
 
   /** Sets one position of a joint, or all of them. Followers follow; there is nothing to set on them. */
@@ -105,13 +124,22 @@ export class Model {
     });
   }
 
-  /** Names of the poses that the file brings. */
-  configurations(): string[] {
-    return [...new Set(this.robots.flatMap((robot) => robot.configurations))];
+  /** The named poses that the file brings. */
+  poses(): NamedPose[] {
+    const found = new Map<string, NamedPose>();
+    for (const robot of this.robots) {
+      for (const name of robot.configurations) {
+        const joints = { ...found.get(name)?.joints, ...robot.configuration(name)?.positions };
+        found.set(name, { name, group: null, joints, valid: true });
+      }
+    }
+    return [...found.values()];
   }
 
-  applyConfiguration(name: string): void {
-    for (const robot of this.robots) if (robot.configurations.includes(name)) robot.applyConfiguration(name);
+  /** The positions that a named pose can hold: of joints with one position that follow no other. */
+  storable(): Record<string, number> {
+    const own = this.joints.filter((joint) => joint.dofs.length === 1 && !joint.mimic);
+    return Object.fromEntries(own.map((joint) => [joint.name, joint.positions[0] ?? 0]));
   }
 
   reset(): void {

@@ -3,9 +3,9 @@
 
 import { byId, icon, make, setAttributes, setText } from './dom.js';
 import type { Fleet } from './fleet.js';
-import { significant } from './format.js';
 import type { Preset, State } from './state.js';
 import type { Theme } from './theme.js';
+import { length } from './units.js';
 import type { Show } from './view/show.js';
 import type { Stage } from './view/stage.js';
 
@@ -97,6 +97,53 @@ export function messages(state: State, fleet: Fleet, stage: Stage): void {
   }
 }
 
+/** Says when a robot that could be followed is moved by hand, with the way back; and which joints can go no further. */
+export function handNotes(state: State, fleet: Fleet): void {
+  const [byHand, atLimit] = [byId('by-hand'), byId('at-limit')];
+  const update = () => {
+    const key = fleet.shown().find((key) => {
+      const { live, following } = fleet.live(key);
+      return live && !following;
+    });
+    byHand.hidden = key === undefined;
+    const name = fleet.entries.find((entry) => entry.key === key)?.name ?? '';
+    setText(byHand.querySelector('.text') ?? byHand, key === undefined ? '' : `Moved by hand: this is not where ${name} is.`);
+    byHand.dataset['key'] = key ?? '';
+  };
+  state.onAny(['live', 'current', 'robots', 'model'], update);
+  byId('back-to-live').addEventListener('click', () => {
+    fleet.follow(byHand.dataset['key'] ?? '', true);
+    byId('canvas').focus({ preventScroll: true });
+  });
+  state.on('stopped', () => {
+    const joints = state.stopped?.joints ?? [];
+    atLimit.hidden = joints.length === 0;
+    const [first = '', ...more] = joints;
+    setText(
+      atLimit,
+      joints.length === 0
+        ? ''
+        : more.length === 0
+          ? `${first} is at its limit`
+          : `${first} and ${more.length === 1 ? (more[0] ?? '') : `${more.length} more joints`} are at their limits`,
+    );
+  });
+  update();
+}
+
+/** Says a sentence over the picture, until it is put away or another is said. */
+export function sayings(): (text: string) => void {
+  const bar = byId('said');
+  byId('said-close').addEventListener('click', () => {
+    bar.hidden = true;
+    byId('canvas').focus({ preventScroll: true });
+  });
+  return (text) => {
+    setText(bar.querySelector('.text') ?? bar, text);
+    bar.hidden = text === '';
+  };
+}
+
 function stageMessage(fleet: Fleet): string {
   const entry = fleet.current;
   if (!entry)
@@ -114,7 +161,7 @@ function stageMessage(fleet: Fleet): string {
 /** The side of the grid's cells, beside the directions. */
 export function gridSize(stage: Stage, state: State): void {
   const text = byId('grid-size');
-  stage.afterFrame(() => setText(text, state.options.grid ? ` · grid ${significant(stage.ground.cell)} m` : ''));
+  stage.afterFrame(() => setText(text, state.options.grid ? ` · grid ${length(stage.ground.cell)}` : ''));
 }
 
 /** The button for light and dark. */

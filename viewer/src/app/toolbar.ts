@@ -1,8 +1,9 @@
 // The buttons over the picture: from where to look, fit, save as a picture.
 
-import { icon, make } from './dom.js';
+import { byId, icon, make } from './dom.js';
 import type { Fleet } from './fleet.js';
-import type { Preset } from './state.js';
+import type { Preset, State, Tool } from './state.js';
+import type { Hand } from './view/hand.js';
 import type { Show } from './view/show.js';
 import type { Stage } from './view/stage.js';
 
@@ -14,7 +15,7 @@ const PRESETS: [Preset, string, string][] = [
 ];
 
 /** Fills the toolbar. */
-export function toolbar(box: HTMLElement, stage: Stage, show: Show, fleet: Fleet): void {
+export function toolbar(box: HTMLElement, state: State, stage: Stage, show: Show, fleet: Fleet, hand: Hand): void {
   const button = (id: string, label: string, title: string, act: () => void, ...content: (Node | string)[]) => {
     const button = make('button', { type: 'button', id, title }, { 'aria-label': label }, ...content);
     button.addEventListener('click', act);
@@ -38,14 +39,53 @@ export function toolbar(box: HTMLElement, stage: Stage, show: Show, fleet: Fleet
     icon('M2 5h3l1-2h4l1 2h3v8H2zM8 11a2.4 2.4 0 100-4.8 2.4 2.4 0 000 4.8'),
   );
   save.disabled = stage.problem !== null;
-  box.append(...presets, fit, save);
+  const tool = (name: Tool, label: string, title: string, path: string) => {
+    const one = button(`tool-${name}`, label, title, () => (state.tool = state.tool === name ? 'look' : name), icon(path));
+    one.disabled = stage.problem !== null;
+    const update = () => one.setAttribute('aria-pressed', String(state.tool === name));
+    state.on('tool', update);
+    update();
+    return one;
+  };
+  const move = tool(
+    'move',
+    'Move links',
+    'Move links: drag one, the joints follow (M)',
+    'M5.2 8.5V3.6a1 1 0 012 0V7M7.2 7V2.6a1 1 0 012 0V7M9.2 7V3.4a1 1 0 012 0v4.2M11.2 7.6V5.2a1 1 0 012 0v4.6c0 2.6-1.7 4.4-4.2 4.4-2 0-3-.8-3.9-2.3L3 8.9c-.5-.9.6-1.8 1.3-1.1l.9.9',
+  );
+  const ruler = tool('measure', 'Measure a distance', 'Measure a distance between two points (D)', 'M1.5 11L11 1.5l3.5 3.5L5 14.5zM4 8.5l1.5 1.5M6.5 6L8 7.5M9 3.5L10.5 5');
+  const turn = button(
+    'handles-turn',
+    'Turn the link',
+    'Handles turn the link, or move it (T)',
+    () => {
+      hand.turning = !hand.turning;
+      update();
+    },
+    icon('M13.2 6.5A5.5 5.5 0 103 10.4M13.4 2.8v3.9H9.6'),
+  );
+  const update = () => {
+    turn.hidden = state.tool !== 'move';
+    turn.setAttribute('aria-pressed', String(hand.turning));
+  };
+  state.on('tool', update);
+  update();
+  byId('stage').addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const key = event.key.toLowerCase();
+    if (key === 'm') move.click();
+    if (key === 'd') ruler.click();
+    if (key === 't' && state.tool === 'move') turn.click();
+  });
+  box.append(...presets, fit, move, turn, ruler, save);
   // One stop for the tab key; arrows go from button to button.
-  const buttons = [...presets, fit, save];
+  const buttons = [...presets, fit, move, turn, ruler, save];
   buttons.forEach((each, at) => (each.tabIndex = at === 0 ? 0 : -1));
   box.addEventListener('keydown', (event) => {
-    const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
-    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
-    const next = to === undefined || at < 0 ? undefined : buttons[(to + buttons.length) % buttons.length];
+    const there = buttons.filter((each) => !each.hidden && !each.disabled);
+    const at = there.indexOf(document.activeElement as HTMLButtonElement);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: there.length - 1 }[event.key];
+    const next = to === undefined || at < 0 ? undefined : there[(to + there.length) % there.length];
     if (!next) return;
     event.preventDefault();
     for (const each of buttons) each.tabIndex = each === next ? 0 : -1;

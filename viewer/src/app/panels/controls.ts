@@ -20,14 +20,14 @@ export interface SliderOptions {
   min: number;
   max: number;
   step: number;
-  /** Brings a value that a key would move beyond an end back onto the slider; by default it stays at the end. */
-  within?: (value: number) => number;
+  /** Moves by so much in place of the slider when a key is pressed: for what goes on beyond the slider's ends. */
+  stepped?: (by: number) => void;
 }
 
 /** A slider. The browser would round what it shows to its steps, so steps are ours: arrows and the pointer move by them. */
 export function slider(options: SliderOptions, changed: (value: number) => void): HTMLInputElement {
   const { label, min, max, step } = options;
-  const within = options.within ?? ((value: number) => Math.min(max, Math.max(min, value)));
+  const within = (value: number) => Math.min(max, Math.max(min, value));
   const input = make('input', { type: 'range' }, { min, max, step: 'any', 'aria-label': label, id: options.id ?? null });
   input.addEventListener('input', () => {
     const rounded = toStep(Number(input.value), options);
@@ -39,6 +39,7 @@ export function slider(options: SliderOptions, changed: (value: number) => void)
     const by = stepOf(event, step);
     if (by === 0) return;
     event.preventDefault();
+    if (options.stepped) return options.stepped(by);
     // Sums of tenths are no tenths.
     const value = within(Number((Number(input.value) + by).toPrecision(12)));
     // The next key may come before anybody else shows where it is.

@@ -61,7 +61,7 @@ export class DiagnosticsPanel implements Panel {
       this.empty,
       all.length === 0
         ? this.fleet.current
-          ? 'The conversion found nothing amiss.'
+          ? 'The conversion found no problems.'
           : ''
         : wanted.length === 0
           ? 'All are filtered out.'

@@ -63,6 +63,8 @@ export class FramesPanel implements Panel {
 
   refresh(): void {
     if (this.stale) this.build();
+    // What was selected while nobody saw it.
+    this.select(true);
   }
 
   /** Not built while nobody sees it. */

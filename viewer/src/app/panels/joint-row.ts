@@ -1,76 +1,86 @@
 // A degree of freedom in the panel of joints: slider, number, unit, limits. Made once; afterwards only what differs is written.
 
-import { make, setText } from '../dom.js';
-import { decimal, degrees, position } from '../format.js';
-import { beyond, following, onSlider, wrap, type Control } from '../joint-model.js';
-import { fill, slider } from './controls.js';
+import { make, setAttributes, setText } from '../dom.js';
+import { position } from '../format.js';
+import { beyond, following, onSlider, type Control } from '../joint-model.js';
+import { shown, symbol, TURN, turned, turnsText, typed, word, type AngleUnit } from '../units.js';
+import { fill, slider, stepOf } from './controls.js';
 
-/** Digits behind the point in the field. */
-const DIGITS = { rad: 4, m: 5 } as const;
+/** What a row tells others. */
+export interface RowEvents {
+  /** A person moves it. */
+  set(value: number): void;
+  /** A person points at it, or no more. */
+  point(at: boolean): void;
+}
 
 /** The row of a degree of freedom. */
 export class JointRow {
   readonly element: HTMLElement;
   private readonly slider: HTMLInputElement;
-  private readonly field: HTMLInputElement;
-  private readonly angle = make('span', { className: 'angle' });
-  private readonly outside = make('span', { className: 'outside', textContent: 'beyond its limit', hidden: true });
-  private shown = Number.NaN;
+  private readonly field = make('input', { type: 'text', inputMode: 'decimal' }, { autocomplete: 'off', spellcheck: 'false' });
+  private readonly unit = make('span', { className: 'unit' });
+  private readonly range = make('span', { className: 'range' });
+  private readonly turns = make('button', { type: 'button', className: 'turns', hidden: true });
+  private readonly outside = make('span', { className: 'outside', hidden: true });
+  private value = Number.NaN;
+  private angles: AngleUnit = 'rad';
 
   constructor(
     readonly control: Control,
-    private readonly set: (value: number) => void,
+    private readonly events: RowEvents,
   ) {
-    const { name, unit, lower, upper, step, joint } = control;
+    const { name, lower, upper, step, joint, wraps } = control;
     this.slider = slider(
-      { label: `${name} position`, min: lower, max: upper, step, ...(control.wraps && { within: wrap }) },
-      (value) => this.move(value),
-    );
-    this.field = make(
-      'input',
-      { type: 'number' },
-      { step, 'aria-label': `${name} value in ${unit === 'rad' ? 'radians' : 'metres'}` },
+      { label: `${name} position`, min: lower, max: upper, step, ...(wraps && { stepped: (by) => this.move(this.now() + by) }) },
+      (value) => this.move(wraps ? turned(this.now()).turns * TURN + value : value),
     );
     this.field.addEventListener('change', () => this.typed());
-    this.field.addEventListener('keydown', (event) => {
-      if (event.key !== 'Escape') return;
-      event.stopPropagation();
-      this.restore();
+    this.field.addEventListener('focus', () => this.field.select());
+    this.field.addEventListener('keydown', (event) => this.key(event));
+    this.turns.addEventListener('click', () => {
+      this.move(turned(this.now()).angle);
+      this.field.focus();
     });
     const title = make(
       'div',
       { className: 'joint-title' },
       {},
-      make('span', { className: 'joint-name', textContent: name, title: name }),
-      make('span', { className: 'chip', textContent: joint.type }),
+      make('span', { className: 'joint-name', textContent: name, title: `${name} (${joint.type})` }),
       this.outside,
+      this.range,
+      this.turns,
     );
-    const reading = make(
-      'div',
-      { className: 'joint-reading' },
-      {},
-      this.field,
-      make('span', { className: 'unit', textContent: unit }),
-      this.angle,
-    );
-    this.element = make('li', { className: 'joint' }, { 'data-joint': joint.name }, title, this.slider, reading, this.ends());
+    const reading = make('div', { className: 'joint-reading' }, {}, this.field, this.unit);
+    this.element = make('li', { className: 'joint' }, { 'data-joint': joint.name }, title, this.slider, reading);
     if (joint.mimic) this.element.append(make('p', { className: 'follows', textContent: following(joint.mimic) }));
+    for (const kind of ['pointerenter', 'focusin'] as const) this.element.addEventListener(kind, () => events.point(true));
+    for (const kind of ['pointerleave', 'focusout'] as const) this.element.addEventListener(kind, () => events.point(false));
+    this.show(this.angles);
+  }
+
+  /** Shows angles in this unit. */
+  show(angles: AngleUnit): void {
+    const { name, unit, lower, upper, limited, wraps } = this.control;
+    this.angles = angles;
+    this.field.setAttribute('aria-label', `${name} value in ${word(unit, angles)}`);
+    setText(this.unit, symbol(unit, angles));
+    const end = (value: number, limit: boolean) => (limit ? shown(value, unit, angles) : value < 0 ? '−∞' : '∞');
+    const range = wraps ? 'no limits' : `${end(lower, limited.lower)} … ${end(upper, limited.upper)}`;
+    setText(this.range, range);
+    this.range.title = `Limits in ${word(unit, angles)}`;
+    this.value = Number.NaN;
     this.update();
+  }
+
+  private now(): number {
+    return this.control.joint.positions[this.control.index] ?? 0;
   }
 
   /** Shown at once: the next key counts from here. */
   private move(value: number): void {
-    this.set(value);
+    this.events.set(value);
     this.update();
-  }
-
-  /** What the slider's ends are. */
-  private ends(): HTMLElement {
-    const { lower, upper, limited, unit, wraps } = this.control;
-    const digits = unit === 'rad' ? 3 : 4;
-    const end = (value: number, limit: boolean) =>
-      make('span', { textContent: limit ? decimal(value, digits) : wraps ? (value < 0 ? '-π' : 'π') : 'no limit' });
-    return make('div', { className: 'ends' }, {}, end(lower, limited.lower), end(upper, limited.upper));
   }
 
   /** Whether a person may move it. Followers are moved by others. */
@@ -79,35 +89,62 @@ export class JointRow {
     if (this.slider.disabled === disabled) return;
     this.slider.disabled = disabled;
     this.field.disabled = disabled;
+    this.turns.disabled = disabled;
   }
 
   /** Shows where the joint stands. */
   update(): void {
     const { control } = this;
-    const value = control.joint.positions[control.index] ?? 0;
-    if (value === this.shown) return;
-    this.shown = value;
+    const value = this.now();
+    if (value === this.value) return;
+    this.value = value;
     this.slider.value = String(onSlider(control, value));
     this.slider.setAttribute('aria-valuetext', position(value, control.unit));
     fill(this.slider);
     if (document.activeElement !== this.field) this.write();
-    if (control.unit === 'rad') setText(this.angle, degrees(value));
-    const outside = beyond(control, value);
-    if (this.outside.hidden === outside) this.outside.hidden = !outside;
+    if (control.wraps) this.showTurns(turned(value).turns);
+    const over = beyond(control, value);
+    if (this.outside.hidden === over) this.outside.hidden = !over;
+    if (over) setText(this.outside, 'beyond its limit');
+  }
+
+  private showTurns(turns: number): void {
+    const text = turnsText(turns);
+    this.turns.hidden = text === '';
+    this.range.hidden = text !== '';
+    if (text === '') return;
+    setText(this.turns, text);
+    setAttributes(this.turns, { title: 'Take the whole turns off', 'aria-label': `${this.control.name}: ${text}. Take them off` });
   }
 
   private write(): void {
-    this.field.value = String(Number(this.shown.toFixed(DIGITS[this.control.unit])));
+    const { unit, wraps } = this.control;
+    this.field.value = shown(wraps ? turned(this.value).angle : this.value, unit, this.angles);
   }
 
   private typed(): void {
-    const value = this.field.valueAsNumber;
-    if (Number.isFinite(value)) this.move(value);
+    const { unit, wraps } = this.control;
+    const value = typed(this.field.value, unit, this.angles);
+    // An angle alone leaves the turns as they are; more than half a turn says itself how many.
+    if (value !== null) this.move(wraps && Math.abs(value) <= Math.PI ? turned(this.now()).turns * TURN + value : value);
     this.write();
   }
 
-  private restore(): void {
+  private key(event: KeyboardEvent): void {
+    if (event.key === 'Escape') {
+      event.stopPropagation();
+      this.write();
+      this.field.blur();
+      return;
+    }
+    // Left and right go through the text.
+    if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') return;
+    const by = stepOf(event, this.control.step);
+    if (by === 0) return;
+    event.preventDefault();
+    const { wraps, lower, upper } = this.control;
+    const to = Number((this.now() + by).toPrecision(12));
+    this.move(wraps ? to : Math.min(upper, Math.max(lower, to)));
     this.write();
-    this.field.blur();
   }
 }

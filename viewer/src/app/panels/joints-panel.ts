@@ -4,11 +4,25 @@ import { make, setText } from '../dom.js';
 import type { Fleet } from '../fleet.js';
 import { counted } from '../format.js';
 import { controls, matches } from '../joint-model.js';
+import { Kept } from '../kept.js';
+import { limbs } from '../limbs.js';
 import type { Model } from '../model.js';
+import type { Player } from '../motion/player.js';
 import type { State } from '../state.js';
 import { toggle } from './controls.js';
 import { JointRow } from './joint-row.js';
+import { PosesBox } from './poses.js';
 import type { Panel } from './tabs.js';
+
+const unit = new Kept(() => localStorage, 'urdf_usd viewer angles', ['rad', 'deg']);
+
+/** Rows of joints that belong together. */
+interface Group {
+  element: HTMLElement;
+  /** None if there is but one group. */
+  details: HTMLDetailsElement | null;
+  rows: JointRow[];
+}
 
 /** So many rows are found without a search. */
 const FEW = 8;
@@ -27,29 +41,49 @@ export class JointsPanel implements Panel {
   );
   private readonly liveText = make('p', { className: 'dim' });
   private readonly follow;
-  private readonly poses = make('div', { className: 'poses' }, { role: 'group', 'aria-label': 'Poses' });
+  private readonly poses: PosesBox;
+  private readonly angles = make('div', { className: 'choice' }, { role: 'group', 'aria-label': 'Angles in' });
+  private readonly tools = make('div', { className: 'joint-tools' });
   private readonly search = make(
     'input',
     { type: 'search', id: 'joint-search', placeholder: 'Search joints' },
     { 'aria-label': 'Search joints', autocomplete: 'off' },
   );
   private readonly found = make('p', { className: 'dim', id: 'joint-count' }, { role: 'status' });
-  private readonly list = make('ul', { className: 'joints', id: 'joint-list' }, { 'aria-label': 'Joints' });
+  private readonly list = make('div', { className: 'limbs', id: 'joint-list' });
   private rows: JointRow[] = [];
+  private groups: Group[] = [];
+  /** The groups that a person has closed, by robot. */
+  private readonly closed = new Set<string>();
   private model: Model | null = null;
   private scheduled = false;
 
   constructor(
-    state: State,
+    private readonly state: State,
     private readonly fleet: Fleet,
+    player: Player,
   ) {
     this.follow = toggle('follow-live', 'Follow live joint states', true, (on) => this.fleet.follow(this.key, on));
     const bar = make('div', { className: 'live-bar' }, {}, this.live, this.liveText, this.follow.element);
+    this.poses = new PosesBox(state, fleet, player);
+    state.angles = unit.value ?? 'rad';
+    for (const [value, text, title] of [
+      ['rad', 'rad', 'Angles in radians'],
+      ['deg', 'deg', 'Angles in degrees'],
+    ] as const) {
+      const button = make('button', { type: 'button', id: `angles-${value}`, textContent: text, title });
+      button.addEventListener('click', () => {
+        unit.value = value;
+        state.angles = value;
+      });
+      this.angles.append(button);
+    }
+    this.tools.append(this.search, this.angles);
     this.element.append(
       make('h2', { textContent: 'Joints', className: 'visually-hidden' }),
       bar,
-      this.poses,
-      this.search,
+      this.poses.element,
+      this.tools,
       this.found,
       this.list,
     );
@@ -62,6 +96,12 @@ export class JointsPanel implements Panel {
     });
     state.onAny(['current', 'model'], () => this.rebuild());
     state.onAny(['live'], () => this.showLive());
+    state.on('pointed', () => {
+      const { pointed } = state;
+      const at = pointed?.key === this.key ? pointed.joint : null;
+      for (const row of this.rows) row.element.classList.toggle('pointed', row.control.joint.name === at);
+    });
+    state.on('angles', () => this.showAngles());
     state.on('pose', (key) => {
       if (key === this.key) this.schedule();
     });
@@ -81,40 +121,45 @@ export class JointsPanel implements Panel {
     const model = this.fleet.currentModel;
     if (model === this.model && (model || this.list.childElementCount)) return this.showLive();
     this.model = model;
-    const many = (model?.robots.length ?? 0) > 1;
-    this.rows = (model?.joints ?? [])
-      .flatMap((joint) => controls(joint))
-      .map(
-        (control) =>
-          new JointRow(control, (value) => {
-            this.fleet.setPosition(this.key, control.joint.name, value, control.index);
-          }),
-      );
-    this.list.replaceChildren(...this.rows.map((row) => row.element));
-    this.list.classList.toggle('several', many);
+    this.groups = limbs(model?.joints ?? []).map(({ name, joints }) => this.group(name, joints.flatMap((joint) => controls(joint)).map(
+      (control) =>
+        new JointRow(control, {
+          set: (value) => this.fleet.setPosition(this.key, control.joint.name, value, control.index),
+          point: (at) => this.state.point(at ? { key: this.key, joint: control.joint.name } : null),
+        }),
+    )));
+    this.rows = this.groups.flatMap((group) => group.rows);
+    this.list.replaceChildren(...this.groups.map((group) => group.element));
     this.search.value = '';
     this.search.hidden = this.rows.length <= FEW;
-    this.showPoses();
+    this.tools.hidden = this.rows.length === 0;
+    this.showAngles();
     this.filter();
     this.showLive();
   }
 
-  private showPoses(): void {
-    const { model } = this;
-    const names = model?.configurations() ?? [];
-    const button = (text: string, id: string, act: () => void) => {
-      const button = make('button', { type: 'button', textContent: text }, { 'data-pose': id });
-      button.addEventListener('click', act);
-      return button;
-    };
-    const reset = button('Reset', '', () => this.fleet.reset(this.key));
-    reset.id = 'reset-joints';
-    reset.classList.add('quiet');
-    this.poses.hidden = this.rows.length === 0;
-    this.poses.replaceChildren(
-      ...names.map((name) => button(name, name, () => this.fleet.applyConfiguration(this.key, name))),
-      reset,
-    );
+  private group(name: string, rows: JointRow[]): Group {
+    const label = name || 'Joints';
+    const list = make('ul', { className: 'joints' }, { 'aria-label': label }, ...rows.map((row) => row.element));
+    if (name === '') return { element: list, details: null, rows };
+    const id = `${this.key}\n${name}`;
+    const summary = make('summary', {}, {}, name, make('span', { className: 'dim number', textContent: String(rows.length) }));
+    const details = make('details', { className: 'limb', open: !this.closed.has(id) }, { 'data-limb': name }, summary, list);
+    details.addEventListener('toggle', () => {
+      // A search opens groups of its own accord.
+      if (this.search.value.trim() !== '') return;
+      if (details.open) this.closed.delete(id);
+      else this.closed.add(id);
+      this.schedule();
+    });
+    return { element: details, details, rows };
+  }
+
+  private showAngles(): void {
+    const { angles } = this.state;
+    for (const button of this.angles.querySelectorAll('button'))
+      button.setAttribute('aria-pressed', String(button.id === `angles-${angles}`));
+    for (const row of this.rows) row.show(angles);
   }
 
   private filter(): void {
@@ -122,9 +167,13 @@ export class JointsPanel implements Panel {
     let count = 0;
     for (const row of this.rows) {
       const { name, joint } = row.control;
-      const hit = words === '' || matches(`${name} ${joint.type} ${joint.mimic ? 'mimic' : ''}`, words);
+      const hit = words === '' || matches(`${name} ${joint.type} ${joint.mimic ? 'mimic' : ''} ${joint.child.name}`, words);
       row.element.hidden = !hit;
       if (hit) count += 1;
+    }
+    for (const { element, details, rows } of this.groups) {
+      element.hidden = rows.every((row) => row.element.hidden);
+      if (details) details.open = words !== '' || !this.closed.has(`${this.key}\n${details.dataset['limb'] ?? ''}`);
     }
     setText(this.found, this.summary(words, count));
   }
@@ -147,13 +196,13 @@ export class JointsPanel implements Panel {
       this.liveText,
       live
         ? following
-          ? 'The robot shows where it is now.'
-          : 'Somebody publishes; you move the picture only.'
+          ? 'The picture follows the joint states.'
+          : 'Joint states are published, but the picture does not follow them.'
         : this.rows.length
-          ? 'Nobody publishes joint states: the sliders move the picture.'
+          ? 'No joint states are published. The sliders move the picture, not a robot.'
           : '',
     );
-    for (const button of this.poses.querySelectorAll('button')) button.disabled = following;
+    this.poses.enable(!following);
     for (const row of this.rows) row.enable(!following);
     this.schedule();
   }
@@ -172,6 +221,8 @@ export class JointsPanel implements Panel {
     this.search.value = '';
     this.filter();
     const row = this.rows.find((row) => row.control.joint.name === joint);
+    const details = this.groups.find((group) => row && group.rows.includes(row))?.details;
+    if (details) details.open = true;
     row?.element.scrollIntoView({ block: 'center' });
     row?.element.querySelector('input')?.focus();
   }

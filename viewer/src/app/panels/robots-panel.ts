@@ -1,6 +1,6 @@
 // Robots: which there are, how their conversion went, their files.
 
-import { assetUrl, type RobotEntry } from '../api.js';
+import { assetUrl, type AssetFile, type RobotEntry } from '../api.js';
 import { make } from '../dom.js';
 import type { Fleet } from '../fleet.js';
 import { bytes, counted } from '../format.js';
@@ -85,6 +85,7 @@ export class RobotsPanel implements Panel {
     if (this.fleet.isLoading(entry.key)) item.append(make('p', { className: 'dim', textContent: 'loading…' }));
     if (entry.counts) item.append(this.counts(entry.counts));
     if (entry.files.length) item.append(this.files(entry, at));
+    if (entry.files.length && !this.fleet.isLocal(entry.key)) item.append(this.zip(entry, at));
     return item;
   }
 
@@ -95,6 +96,31 @@ export class RobotsPanel implements Panel {
     return make('dl', { className: 'counts' }, {}, ...pairs);
   }
 
+  private zip(entry: RobotEntry, at: number): HTMLElement {
+    const all = make('button', { type: 'button', className: 'small', id: `zip-${at}`, textContent: 'Download all as ZIP' });
+    all.addEventListener('click', () => void this.download(entry, all));
+    return all;
+  }
+
+  private async download(entry: RobotEntry, button: HTMLButtonElement): Promise<void> {
+    const text = button.textContent ?? '';
+    button.disabled = true;
+    try {
+      const { packed } = await import('../zip.js');
+      const where = ({ path, sha256 }: AssetFile) => assetUrl(entry.key, path, entry.revision, sha256);
+      const blob = await packed(entry, where, (part) => (button.textContent = `${Math.round(part * 100)} %`));
+      const url = URL.createObjectURL(blob);
+      make('a', { href: url, download: `${entry.name.replaceAll('/', '_')}.zip` }).click();
+      // The browser has it by then.
+      setTimeout(() => URL.revokeObjectURL(url), 10_000);
+      button.textContent = text;
+    } catch (error) {
+      button.textContent = error instanceof Error ? error.message : String(error);
+    } finally {
+      button.disabled = false;
+    }
+  }
+
   private files(entry: RobotEntry, at: number): HTMLElement {
     const total = entry.files.reduce((sum, file) => sum + file.bytes, 0);
     const rows = entry.files.map((file) =>
@@ -102,7 +128,9 @@ export class RobotsPanel implements Panel {
         'li',
         {},
         {},
-        make('a', { href: assetUrl(entry.key, file.path), textContent: file.path, download: file.path.split('/').at(-1) ?? '' }),
+        this.fleet.isLocal(entry.key)
+          ? make('span', { textContent: file.path })
+          : make('a', { href: assetUrl(entry.key, file.path), textContent: file.path, download: file.path.split('/').at(-1) ?? '' }),
         make('span', { className: 'dim number', textContent: bytes(file.bytes) }),
       ),
     );

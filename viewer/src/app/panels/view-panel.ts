@@ -15,6 +15,7 @@ const SHAPES: [Switch, string][] = [
 const FRAMES: [Switch, string][] = [
   ['axes', 'Axes of all links'],
   ['labels', 'Names of all links'],
+  ['inertia', 'Mass and inertia (selected link, or all)'],
 ];
 const SCENE: [Switch, string][] = [
   ['grid', 'Grid and origin'],
@@ -91,7 +92,10 @@ export class ViewPanel implements Panel {
       ['F', 'fit into view'],
       ['C / V', 'collision, visual shapes'],
       ['Arrows, + −', 'turn, zoom'],
-      ['Esc', 'clear the selection, anywhere'],
+      ['M', 'move links by dragging; T: handles turn'],
+      ['D', 'measure a distance: two clicks, or Enter for the middle'],
+      ['Shift+arrows', 'move the selected link by 1 cm'],
+      ['Esc', 'clear the selection, anywhere; while dragging: put back'],
     ];
     const rows = pairs.flatMap(([keys, what]) => [
       make('dt', {}, {}, ...keys.split(' ').map((key) => make('kbd', { textContent: key }))),

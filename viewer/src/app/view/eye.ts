@@ -91,6 +91,11 @@ export class Eye {
     this.go(target.clone().addScaledVector(direction, distance), target, atOnce);
   }
 
+  /** Stands there and looks there, at once. */
+  look(position: Vector3, target: Vector3): void {
+    this.go(position, target, true);
+  }
+
   /** Goes there, in one step if the person prefers calm. */
   private go(position: Vector3, target: Vector3, atOnce: boolean): void {
     const from = { position: this.camera.position.clone(), target: this.controls.target.clone() };

@@ -1,6 +1,6 @@
-// Clicking a part selects its link; clicking beside the robot selects nothing.
+// Clicking a part selects its link, clicking beside the robot selects nothing; resting on a part points at the joint that moves it.
 
-import { Mesh, type Object3D, Raycaster, Vector2 } from 'three';
+import { Mesh, type Object3D, Raycaster, Vector2, type Vector3 } from 'three';
 import type { Fleet } from '../fleet.js';
 import type { State } from '../state.js';
 import type { Show } from './show.js';
@@ -8,37 +8,76 @@ import type { Stage } from './stage.js';
 
 /** A pointer that moved further than this, in CSS pixels, turned the camera. */
 const STILL = 4;
+/** A pointer that passes over a part does not mean it. */
+const REST_MS = 60;
 
-/** Makes parts of robots selectable with the pointer. */
-export function pickable(canvas: HTMLCanvasElement, state: State, fleet: Fleet, stage: Stage, show: Show): void {
+/** A part at a point of the picture. */
+export interface Hit {
+  key: string;
+  link: string;
+  /** Where it was met, in the world. */
+  point: Vector3;
+  distance: number;
+}
+
+/** Makes parts of robots selectable with the pointer. `opened`: one was selected by looking at it. */
+export function pickable(
+  canvas: HTMLCanvasElement,
+  state: State,
+  fleet: Fleet,
+  stage: Stage,
+  show: Show,
+  opened: () => void,
+): void {
+  const at = (event: PointerEvent) => {
+    const box = canvas.getBoundingClientRect();
+    return new Vector2(((event.clientX - box.left) / box.width) * 2 - 1, 1 - ((event.clientY - box.top) / box.height) * 2);
+  };
   let down: { x: number; y: number } | null = null;
+  let resting = 0;
   canvas.addEventListener('pointerdown', (event) => {
     down = event.isPrimary && event.button === 0 ? { x: event.clientX, y: event.clientY } : null;
   });
   canvas.addEventListener('pointerup', (event) => {
     if (!down || Math.hypot(event.clientX - down.x, event.clientY - down.y) > STILL) return;
     down = null;
-    const box = canvas.getBoundingClientRect();
-    const at = new Vector2(((event.clientX - box.left) / box.width) * 2 - 1, 1 - ((event.clientY - box.top) / box.height) * 2);
-    const found = pick(at, stage, show);
+    if (state.tool === 'measure') return;
+    const found = pick(at(event), stage, show);
     if (found) fleet.choose(found.key);
     state.select(found);
+    if (found && state.tool === 'look') opened();
   });
+  const forget = () => {
+    clearTimeout(resting);
+    state.point(null);
+  };
+  canvas.addEventListener('pointermove', (event) => {
+    clearTimeout(resting);
+    if (event.pointerType === 'touch' || event.buttons !== 0) return;
+    resting = window.setTimeout(() => {
+      const found = pick(at(event), stage, show);
+      const model = found && fleet.models.get(found.key);
+      const joint = found && model?.movedBy(model.link(found.link));
+      state.point(found && joint ? { key: found.key, joint: joint.name } : null);
+    }, REST_MS);
+  });
+  canvas.addEventListener('pointerleave', forget);
+  canvas.addEventListener('pointerdown', forget, { capture: true });
 }
 
 /** The link at a point of the picture. */
-function pick(at: Vector2, stage: Stage, show: Show): { key: string; link: string } | null {
+export function pick(at: Vector2, stage: Stage, show: Show): Hit | null {
   const ray = new Raycaster();
   ray.setFromCamera(at, stage.eye.camera);
-  let nearest: { distance: number; key: string; link: string } | null = null;
+  let nearest: Hit | null = null;
   for (const [key, model] of show.models()) {
-    for (const { object, distance } of ray.intersectObject(model.holder, true)) {
+    for (const { object, distance, point } of ray.intersectObject(model.holder, true)) {
       if (!(object instanceof Mesh) || !visible(object) || (nearest && distance >= nearest.distance)) continue;
       const link = model.linkAt(object);
-      if (link) nearest = { distance, key, link: link.name };
+      if (link) nearest = { distance, point, key, link: link.name };
     }
   }
-  return nearest && { key: nearest.key, link: nearest.link };
+  return nearest;
 }
 
 function visible(object: Object3D): boolean {

@@ -1,0 +1,103 @@
+// What is shown, in the address: robot, joints, camera. Whoever opens the address sees the same.
+
+import type { Fleet } from './fleet.js';
+import type { Positions } from './model.js';
+import type { State } from './state.js';
+
+/** What an address says. */
+export interface Shown {
+  robot: string | null;
+  joints: Positions;
+  /** Where the camera is and what it looks at, metres in glTF's axes: six numbers. */
+  camera: number[] | null;
+}
+
+/** Reads what follows the # of an address. What makes no sense is left out. */
+export function read(hash: string): Shown {
+  const query = new URLSearchParams(hash.replace(/^#/, ''));
+  const joints: Positions = {};
+  for (const part of (query.get('joints') ?? '').split(',')) {
+    const at = part.lastIndexOf(':');
+    const name = decode(part.slice(0, at));
+    const values = part.slice(at + 1).split(';').map(Number);
+    if (at <= 0 || name === null || !values.every(Number.isFinite) || part.endsWith(':')) continue;
+    joints[name] = values.length === 1 ? (values[0] ?? 0) : values;
+  }
+  const numbers = (query.get('camera') ?? '').split(',').map(Number);
+  const camera = query.has('camera') && numbers.length === 6 && numbers.every(Number.isFinite) ? numbers : null;
+  return { robot: query.get('robot'), joints, camera };
+}
+
+/** The text for an address. */
+export function write({ robot, joints, camera }: Shown): string {
+  const query = new URLSearchParams();
+  if (robot !== null) query.set('robot', robot);
+  const parts = Object.entries(joints).map(([name, value]) => {
+    const values = [value].flat().map((one) => Number(one.toFixed(5)));
+    return `${encodeURIComponent(name)}:${values.join(';')}`;
+  });
+  if (parts.length > 0) query.set('joints', parts.join(','));
+  if (camera) query.set('camera', camera.map((one) => Number(one.toPrecision(5))).join(','));
+  // What needs no mark stays readable.
+  return query.toString().replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%3B', ';').replaceAll('%2F', '/');
+}
+
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The camera, as the address needs it. */
+export interface Camera {
+  get(): number[];
+  set(numbers: number[]): void;
+  /** Calls back whenever it was moved. */
+  moved(work: () => void): void;
+}
+
+/** A change is written when nothing has changed for so long. */
+const REST_MS = 400;
+
+/** Shows what the address says, then keeps it as what is shown. */
+export function address(state: State, fleet: Fleet, camera: Camera): void {
+  let wanted: Shown | null = read(location.hash);
+  if (wanted.robot === null && !wanted.camera && Object.keys(wanted.joints).length === 0) wanted = null;
+  /** Whether the address is behind; not until something was changed by hand, so that a plain address stays plain. */
+  let timer = 0;
+  const apply = () => {
+    if (!wanted) return;
+    const { robot, joints } = wanted;
+    if (robot !== null && fleet.current?.key !== robot) {
+      if (!fleet.entries.some((entry) => entry.key === robot)) {
+        // Not here: nothing of it is meant for another.
+        if (fleet.listed) wanted = null;
+        return;
+      }
+      fleet.choose(robot);
+    }
+    const key = fleet.current?.key;
+    if (key === undefined || !fleet.models.has(key)) return;
+    const then = wanted.camera;
+    wanted = null;
+    if (Object.keys(joints).length > 0) fleet.setPositions(key, joints);
+    if (then) camera.set(then);
+  };
+  state.onAny(['robots', 'model', 'current'], apply);
+  const keep = () => {
+    if (wanted) return;
+    clearTimeout(timer);
+    timer = window.setTimeout(() => {
+      const key = fleet.current?.key;
+      if (key === undefined || fleet.isLocal(key) || fleet.showsAll) return;
+      const model = fleet.models.get(key);
+      const moved = fleet.live(key).following ? {} : (model?.moved() ?? {});
+      const text = write({ robot: key, joints: moved, camera: camera.get() });
+      if (`#${text}` !== location.hash) history.replaceState(history.state, '', `#${text}`);
+    }, REST_MS);
+  };
+  state.onAny(['pose', 'current'], () => fleet.currentModel && keep());
+  camera.moved(keep);
+}

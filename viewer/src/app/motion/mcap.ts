@@ -1,0 +1,93 @@
+// Joint states out of an MCAP file as rosbag2 writes them. Loaded only when such a file is opened; it imports nothing that the page has
+// already, since what two parts share would be loaded apart from both.
+
+import { CdrReader } from '@foxglove/cdr';
+import { McapIndexedReader, McapStreamReader, type McapTypes } from '@mcap/core';
+import { decompress } from 'fzstd';
+import type { Recording } from './trajectory.js';
+
+const TYPE = 'sensor_msgs/msg/JointState';
+
+/** How every file begins. */
+const MAGIC = [0x89, 0x4d, 0x43, 0x41, 0x50, 0x30, 0x0d, 0x0a];
+
+/** How much of a file without an index is read at a time. */
+const PIECE = 1 << 20;
+
+/** Adds the joint states of a file to a recording. Throws an error with the reason, to be shown, where it can't. */
+export async function readMcap(file: Blob, recording: Recording): Promise<void> {
+  const magic = new Uint8Array(await file.slice(0, MAGIC.length).arrayBuffer());
+  if (MAGIC.some((byte, k) => byte !== magic[k])) throw new Error('it is no MCAP file');
+  const decompressHandlers: McapTypes.DecompressHandlers = {
+    zstd: (buffer, size) => decompress(buffer, new Uint8Array(Number(size))),
+  };
+  const readable: McapTypes.IReadable = {
+    size: () => Promise.resolve(BigInt(file.size)),
+    read: async (offset, size) => new Uint8Array(await file.slice(Number(offset), Number(offset + size)).arrayBuffer()),
+  };
+  const reader = await McapIndexedReader.Initialize({ readable, decompressHandlers }).catch(() => null);
+  // A recording that was cut off has no index, and one that was written in a hurry has no chunks.
+  if (!reader || reader.chunkIndexes.length === 0) return readOn(file, new McapStreamReader({ decompressHandlers }), recording);
+  const channels = [...reader.channelsById.values()].filter(({ schemaId }) => reader.schemasById.get(schemaId)?.name === TYPE);
+  if (channels.length === 0) throw none([...reader.channelsById.values()].map(({ topic }) => topic));
+  channels.forEach(readableChannel);
+  try {
+    const topics = channels.map(({ topic }) => topic);
+    for await (const message of reader.readMessages({ topics })) take(message, recording);
+  } catch (error) {
+    throw new Error(`it can't be read to its end: ${reason(error)}`);
+  }
+}
+
+/** Reads a file from its beginning on; where it is cut off, what is there. */
+async function readOn(file: Blob, reader: McapStreamReader, recording: Recording): Promise<void> {
+  const states = new Set<number>();
+  const schemas = new Map<number, string>();
+  const topics: string[] = [];
+  let count = 0;
+  try {
+    for (let at = 0; at < file.size; at += PIECE) {
+      reader.append(new Uint8Array(await file.slice(at, at + PIECE).arrayBuffer()));
+      for (let record = reader.nextRecord(); record; record = reader.nextRecord()) {
+        if (record.type === 'Schema') schemas.set(record.id, record.name);
+        else if (record.type === 'Channel') {
+          topics.push(record.topic);
+          if (schemas.get(record.schemaId) !== TYPE) continue;
+          readableChannel(record);
+          states.add(record.id);
+        } else if (record.type === 'Message' && states.has(record.channelId)) {
+          take(record, recording);
+          count += 1;
+        }
+      }
+    }
+  } catch (error) {
+    if (count === 0) throw new Error(`it can't be read: ${reason(error)}`);
+  }
+  if (states.size === 0) throw none(topics);
+}
+
+function none(topics: readonly string[]): Error {
+  const some = topics.slice(0, 4).join(', ');
+  return new Error(`it has no topic of the type ${TYPE}${some ? `, only ${some}` : ''}`);
+}
+
+function readableChannel({ topic, messageEncoding }: { topic: string; messageEncoding: string }): void {
+  if (messageEncoding !== 'cdr') throw new Error(`${topic} is encoded as ${messageEncoding}, and only cdr (ROS 2) is read`);
+}
+
+function take({ data, logTime }: { data: Uint8Array; logTime: bigint }, recording: Recording): void {
+  // Of the header only its length matters: stamps of several publishers need not be of one clock.
+  const cdr = new CdrReader(data);
+  cdr.int32();
+  cdr.uint32();
+  cdr.string();
+  const names = cdr.stringArray();
+  const positions = cdr.float64Array();
+  const time = Number(logTime) / 1e9;
+  names.forEach((name, k) => recording.add(time, name, positions[k] ?? Number.NaN));
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,77 @@
+// Plays a trajectory on a robot in the picture: time, speed, whether it runs. No DOM.
+
+import type { Fleet } from '../fleet.js';
+import type { State } from '../state.js';
+import { sample, type Trajectory } from './trajectory.js';
+
+/** The player. */
+export class Player {
+  /** What is played, and by which robot. */
+  playing: { key: string; trajectory: Trajectory } | null = null;
+  running = false;
+  /** Seconds from the start. */
+  time = 0;
+  speed = 1;
+  private last: number | null = null;
+
+  constructor(
+    private readonly state: State,
+    private readonly fleet: Fleet,
+    private readonly frame: (work: (time: number) => void) => void,
+  ) {
+    // A robot that is gone, or whose picture follows what is published again, is not played with.
+    state.onAny(['robots', 'live', 'current'], () => {
+      const { playing } = this;
+      if (!playing) return;
+      if (!fleet.models.has(playing.key)) this.close();
+      else if (fleet.live(playing.key).following) this.run(false);
+    });
+  }
+
+  open(key: string, trajectory: Trajectory): void {
+    this.playing = { key, trajectory };
+    this.seek(0);
+    this.run(true);
+  }
+
+  close(): void {
+    this.playing = null;
+    this.running = false;
+    this.state.emit('player', undefined);
+  }
+
+  get duration(): number {
+    return this.playing?.trajectory.duration ?? 0;
+  }
+
+  /** Runs or stops; from the start if it is at its end. */
+  run(running: boolean): void {
+    if (!this.playing) return;
+    if (running && this.time >= this.duration) this.time = 0;
+    if (running && !this.running) {
+      this.last = null;
+      this.frame((time) => this.tick(time));
+    }
+    this.running = running;
+    this.state.emit('player', undefined);
+  }
+
+  /** Goes to a time. */
+  seek(time: number): void {
+    const { playing } = this;
+    if (!playing) return;
+    this.time = Math.min(Math.max(time, 0), this.duration);
+    this.fleet.takeOver(playing.key);
+    this.fleet.setPositions(playing.key, sample(playing.trajectory, this.time));
+    this.state.emit('player', undefined);
+  }
+
+  private tick(now: number): void {
+    if (!this.running || !this.playing) return;
+    const passed = this.last === null ? 0 : (now - this.last) / 1000;
+    this.last = now;
+    this.seek(this.time + passed * this.speed);
+    if (this.time >= this.duration) this.run(false);
+    else this.frame((time) => this.tick(time));
+  }
+}

@@ -1,0 +1,121 @@
+// Files that are dropped on the page or chosen: recordings to play, robots to see. They stay in the browser.
+
+import { byId, make } from './dom.js';
+import type { Fleet } from './fleet.js';
+import type { Player } from './motion/player.js';
+import { readCsv, Recording, Unplayable } from './motion/trajectory.js';
+
+/** A file with its path in the folder that it was dropped with. */
+export interface Given {
+  path: string;
+  file: File;
+}
+
+/** More than so many files are no robot. */
+const MOST = 5000;
+
+/** Takes files that are dropped anywhere, and those of the button. */
+export function openFiles(fleet: Fleet, player: Player, tell: (text: string) => void): void {
+  const input = make('input', { type: 'file', multiple: true, hidden: true, id: 'file-input' });
+  input.accept = '.csv,.mcap,.glb,.gltf,.bin,.png,.jpg,.jpeg,.webp,.ktx2';
+  const button = byId<HTMLButtonElement>('open-files');
+  button.after(input);
+  button.addEventListener('click', () => input.click());
+  const take = async (files: Promise<Given[]>) => {
+    try {
+      tell(await open(await files, fleet, player));
+    } catch (error) {
+      tell(error instanceof Error ? error.message : String(error));
+    }
+  };
+  input.addEventListener('change', () => {
+    void take(Promise.resolve([...(input.files ?? [])].map((file) => ({ path: file.name, file }))));
+    input.value = '';
+  });
+  const [over, stage] = [byId('drop-here'), document.documentElement];
+  let depth = 0;
+  const carries = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
+  stage.addEventListener('dragenter', (event) => {
+    if (!carries(event)) return;
+    event.preventDefault();
+    depth += 1;
+    over.hidden = false;
+  });
+  stage.addEventListener('dragleave', () => {
+    depth = Math.max(0, depth - 1);
+    over.hidden = depth === 0;
+  });
+  stage.addEventListener('dragover', (event) => carries(event) && event.preventDefault());
+  stage.addEventListener('drop', (event) => {
+    depth = 0;
+    over.hidden = true;
+    if (!event.dataTransfer || !carries(event)) return;
+    event.preventDefault();
+    void take(dropped(event.dataTransfer));
+  });
+}
+
+/** Opens what is given; says what was done. Throws with the sentence to show where nothing can be. */
+async function open(given: Given[], fleet: Fleet, player: Player): Promise<string> {
+  const ending = ({ path }: Given) => path.toLowerCase().split('.').at(-1) ?? '';
+  const robot = given.find((one) => ending(one) === 'glb') ?? given.find((one) => ending(one) === 'gltf');
+  if (robot) {
+    const name = fleet.addLocal(robot, given);
+    return `${name} is shown. It stays in this browser.`;
+  }
+  const recording = given.find((one) => ending(one) === 'csv' || ending(one) === 'mcap');
+  if (!recording) {
+    const what = given.length === 1 ? `${given[0]?.path ?? 'This'} is` : 'These files are';
+    throw new Error(`${what} nothing that can be shown: drop a recording of joint states (.csv, .mcap) or a robot (.glb, .gltf with its files).`);
+  }
+  const [key, model] = [fleet.current?.key, fleet.currentModel];
+  if (key === undefined || !model) throw new Error('There is no robot yet that could play a recording.');
+  const { file } = recording;
+  try {
+    // What reads MCAP is large, and loaded only now.
+    const samples = ending(recording) === 'csv' ? readCsv(await file.text()) : await bag(file);
+    const trajectory = samples.trajectory(file.name, (name) => model.joint(name)?.dofs.length === 1);
+    player.open(key, trajectory);
+    const count = trajectory.tracks.length;
+    return `${file.name}: ${count} ${count === 1 ? 'joint' : 'joints'}, ${trajectory.duration.toFixed(2)} s.`;
+  } catch (error) {
+    if (error instanceof Unplayable) throw new Error(`${file.name} can't be played: ${error.message}.`);
+    throw error;
+  }
+}
+
+async function bag(file: File): Promise<Recording> {
+  const samples = new Recording();
+  const { readMcap } = await import('./motion/mcap.js');
+  await readMcap(file, samples).catch((error: unknown) => {
+    throw new Unplayable(error instanceof Error ? error.message : String(error));
+  });
+  return samples;
+}
+
+/** All files, those in folders too. */
+async function dropped(data: DataTransfer): Promise<Given[]> {
+  // Before anything is awaited: afterwards the list is empty.
+  const entries = [...data.items].flatMap((item) => (item.kind === 'file' ? [item.webkitGetAsEntry()] : []));
+  const plain = [...data.files].map((file) => ({ path: file.name, file }));
+  if (entries.every((entry) => entry === null)) return plain;
+  const found: Given[] = [];
+  const open = entries.filter((entry) => entry !== null);
+  while (open.length > 0) {
+    const entry = open.shift();
+    if (entry?.isFile) {
+      const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
+      found.push({ path: entry.fullPath.replace(/^\//, ''), file });
+      if (found.length > MOST) throw new Error(`The folder holds more than ${MOST} files: drop the robot's own folder.`);
+    } else if (entry?.isDirectory) {
+      const reader = (entry as FileSystemDirectoryEntry).createReader();
+      // It gives a hundred at a time.
+      for (;;) {
+        const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+        if (some.length === 0) break;
+        open.push(...some);
+      }
+    }
+  }
+  return found;
+}
