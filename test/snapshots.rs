@@ -61,10 +61,9 @@ fn told(arguments: &[&str], input: &str) -> String {
 fn what_people_are_told() {
     insta::assert_snapshot!("told_usual", told(&["convert", "robot.urdf", "-o", "out"], ""));
     insta::assert_snapshot!("told_quiet", told(&["convert", "robot.urdf", "-o", "out", "-q"], ""));
-    insta::assert_snapshot!(
-        "told_strict",
-        told(&["convert", "-", "--strict"], "<robot name=\"r\"><link name=\"a\"/></robot> ")
-    );
+    let assumed = "<robot name=\"r\"><link name=\"a\"/><link name=\"b\"/>\n\
+        <joint name=\"j\" type=\"continuous\"><parent link=\"a\"/><child link=\"b\"/></joint></robot>";
+    insta::assert_snapshot!("told_strict", told(&["convert", "-", "--strict"], assumed));
     let cut = "<robot name=\"r\">\n  <link name=\"a\">\n    <visual>\n  </link>\n</robot>\n";
     insta::assert_snapshot!("told_standard_input", told(&["convert", "-"], cut));
     insta::assert_snapshot!("told_no_file", told(&["convert", "gone.urdf"], ""));
