@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What is in the viewer's folder and no source of it.
-const LEFT_OUT: [&str; 7] = ["node_modules", "dist", "lib", "coverage", "test", "README.md", "vitest.config.ts"];
+const LEFT_OUT: [&str; 8] = ["node_modules", "dist", "lib", "loader", "coverage", "test", "README.md", "vitest.config.ts"];
 /// The oldest Node that its build works with.
 const NODE: u32 = 20;
 

@@ -504,6 +504,12 @@ class Client:
         self.requests.write(request)
         return self.sequence
 
+    def close(self):
+        """Ends it, as a node does that goes on without it."""
+        for entity in (self.requests.writer, self.replies.reader):
+            entity.__del__()
+            del entity._ref
+
     def answer(self, number, timeout=20):
         """The answer to the request of that number."""
 

@@ -1,10 +1,11 @@
-// Builds the viewer and the loader.
+// Builds the viewer, or the loader as a package of its own.
 //
-//   dist/ (or $VIEWER_OUT)   the viewer: index.html, main.js, main.css, what is in static/, and LICENSES.txt
-//   lib/loader.js            the loader for other programs; three stays theirs. Not made where $VIEWER_OUT is set.
+//   node build.mjs            dist/ (or $VIEWER_OUT): index.html, main.js, main.css, what is in static/, and LICENSES.txt
+//   node build.mjs loader     lib/: the package ext-robot-kinematics, for `npm pack`; three stays its user's. Needs typescript too.
 //
-// Needs the packages under "dependencies" only. The same sources give the same bytes.
+// The viewer needs the packages under "dependencies" only. The same sources give the same bytes.
 import { build } from 'esbuild';
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -41,12 +42,16 @@ async function buildViewer() {
 }
 
 async function buildLoader() {
-  await build({
-    ...common,
-    entryPoints: { loader: 'src/loader/index.ts' },
-    outdir: join(here, 'lib'),
-    external: ['three', 'three/*'],
-  });
+  const lib = join(here, 'lib');
+  await rm(lib, { recursive: true, force: true });
+  const options = { ...common, entryPoints: { index: 'src/loader/index.ts' }, external: ['three', 'three/*'] };
+  await build({ ...options, outdir: lib });
+  await build({ ...options, minify: true, outfile: join(lib, 'index.min.js'), entryPoints: ['src/loader/index.ts'] });
+  const types = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--rootDir', 'src/loader', '--outDir', lib];
+  const tsc = join(here, 'node_modules', 'typescript', 'bin', 'tsc');
+  execFileSync(process.execPath, [tsc, '-p', join('loader', 'tsconfig.json'), ...types], { cwd: here, stdio: 'inherit' });
+  for (const file of ['package.json', 'README.md', 'example.mjs']) await cp(join(here, 'loader', file), join(lib, file));
+  await cp(join(here, '..', 'LICENSE'), join(lib, 'LICENSE'));
 }
 
 /** The licence of every package that a bundle was made from, and what the libraries that three carries say of themselves. */
@@ -72,5 +77,4 @@ function packageOf(path) {
   return /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];
 }
 
-await buildViewer();
-if (!process.env.VIEWER_OUT) await buildLoader();
+await (process.argv[2] === 'loader' ? buildLoader() : buildViewer());

@@ -7,11 +7,11 @@ use clap::Args;
 use nalgebra::{Point3, Quaternion, UnitQuaternion};
 use serde_json::json;
 
-use super::pose::{Positions, Subject, coordinates, joint, joints, link, numbers, read, root, told};
+use super::pose::{Positions, Subject, coordinates, joints, numbers, read};
 use super::{print_diagnostics, print_json, wrong};
 use crate::diagnostic::{Diagnostic, escape_controls};
 use crate::kinematics::ik::{Goal, Outcome, Problem, Registry, Restarts, Solver, Target, solve};
-use crate::kinematics::{Mechanism, codes};
+use crate::kinematics::{Mechanism, codes, names};
 use crate::robot::{JointId, Pose, Robot};
 
 /// `ik`.
@@ -129,11 +129,11 @@ fn solved(
     found: &mut Vec<Diagnostic>,
 ) -> Result<Solved, Diagnostic> {
     let mut q = coordinates(robot, mechanism, &arguments.start, found)?;
-    let base = arguments.base.as_deref().map_or(Ok(root(robot)), |name| link(robot, name))?;
-    let target = |(tip, goal): (&String, &Goal)| Ok(Target::new(base, link(robot, tip)?, *goal));
+    let base = arguments.base.as_deref().map_or(Ok(names::base(robot)), |name| names::link(robot, name))?;
+    let target = |(tip, goal): (&String, &Goal)| Ok(Target::new(base, names::link(robot, tip)?, *goal));
     let targets = arguments.tips.iter().zip(&arguments.targets).map(target).collect::<Result<Vec<_>, Diagnostic>>()?;
-    let fixed = arguments.fixed.iter().map(|name| joint(robot, name)).collect::<Result<Vec<_>, _>>()?;
-    let problem = Problem::new(mechanism, &targets).map_err(|error| told(robot, error))?;
+    let fixed = arguments.fixed.iter().map(|name| names::joint(robot, name)).collect::<Result<Vec<_>, _>>()?;
+    let problem = Problem::new(mechanism, &targets).map_err(|error| names::no_way(robot, error))?;
     let problem = problem.holding(&fixed).with_margin(arguments.margin);
     if (0..mechanism.coordinates().len()).all(|coordinate| problem.range(coordinate).is_none()) {
         let message = format!("nothing moves \"{}\" for the base", arguments.tips.join("\", \""));

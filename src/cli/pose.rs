@@ -1,5 +1,4 @@
-//! `urdf_usd pose`: where links are for given joint positions. Also what it shares with `urdf_usd ik`: the robot, and joints and links by
-//! name.
+//! `urdf_usd pose`: where links are for given joint positions. Also what it shares with `urdf_usd ik`: the robot and where its joints are.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,8 +11,8 @@ use super::named_poses::{self, NamedPoses};
 use super::packages::Packages;
 use super::{failed, plural, print_diagnostics, print_json, standard_input, wrong};
 use crate::convert::{self, Context, Job, Source, Tiers, read_robot};
-use crate::diagnostic::{Code, Diagnostic, did_you_mean, escape_controls, nearest};
-use crate::kinematics::{Chain, Error, Mechanism, Transform, codes};
+use crate::diagnostic::{Diagnostic, escape_controls};
+use crate::kinematics::{Mechanism, Transform, codes, names};
 use crate::robot::kinematics::position_count;
 use crate::robot::{JointId, LinkId, NamedPose, Robot};
 use crate::xacro;
@@ -142,41 +141,6 @@ pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCo
     })
 }
 
-fn unknown<'a>(robot: &Robot, code: &'static Code, what: &str, name: &str, names: impl Iterator<Item = &'a str>) -> Diagnostic {
-    let help = did_you_mean(nearest(name, names))
-        .unwrap_or_else(|| "`urdf_usd inspect` lists the links and joints of an asset".to_owned());
-    Diagnostic::new(code, robot.place.clone(), format!("the robot has no {what} \"{name}\"")).help(help)
-}
-
-/// The link of a name.
-pub(super) fn link(robot: &Robot, name: &str) -> Result<LinkId, Diagnostic> {
-    let found = robot.links.iter().position(|link| link.name == name).map(LinkId);
-    found.ok_or_else(|| unknown(robot, &codes::UNKNOWN_LINK, "link", name, robot.links.iter().map(|link| link.name.as_str())))
-}
-
-/// The joint of a name.
-pub(super) fn joint(robot: &Robot, name: &str) -> Result<JointId, Diagnostic> {
-    let found = robot.joints.iter().position(|joint| joint.name == name).map(JointId);
-    found.ok_or_else(|| {
-        unknown(robot, &codes::UNKNOWN_JOINT, "joint", name, robot.joints.iter().map(|joint| joint.name.as_str()))
-    })
-}
-
-/// The link that poses are in where none is named: the root of the first tree.
-pub(super) fn root(robot: &Robot) -> LinkId {
-    robot.tree.roots.first().copied().unwrap_or(LinkId(0))
-}
-
-/// What an error of the kinematics means to people.
-pub(super) fn told(robot: &Robot, error: Error) -> Diagnostic {
-    let name = |link: LinkId| robot.links.get(link.0).map_or("?", |link| link.name.as_str());
-    let message = match error {
-        Error::NoWay { base, tip } => format!("no joints lead from link \"{}\" to link \"{}\"", name(base), name(tip)),
-        other => other.to_string(),
-    };
-    Diagnostic::new(&codes::NO_WAY, robot.place.clone(), message).help("name a --base that is in the same tree")
-}
-
 /// The coordinates of a mechanism that are asked for, and what there is to say of them.
 pub(super) fn coordinates(
     robot: &Robot,
@@ -199,7 +163,7 @@ pub(super) fn coordinates(
             }
             _ => {
                 let names = robot.named_poses.iter().map(|pose| pose.name.as_str());
-                return Err(unknown(robot, &codes::UNKNOWN_POSE, "named pose", name, names));
+                return Err(names::unknown(robot, &codes::UNKNOWN_POSE, "named pose", name, names));
             }
         };
         for (joint, positions) in &pose.positions {
@@ -208,7 +172,7 @@ pub(super) fn coordinates(
         }
     }
     for Setting { joint: name, positions } in &asked.set {
-        let id = joint(robot, name)?;
+        let id = names::joint(robot, name)?;
         let Some(about) = robot.joints.get(id.0) else { continue };
         let problem = |code, message: String| Diagnostic::new(code, about.place.clone(), message);
         let has = position_count(about.kind);
@@ -343,15 +307,15 @@ type Poses = (Map<String, Value>, String, Vec<(String, Transform)>);
 fn poses(robot: &Robot, arguments: &Posing, found: &mut Vec<Diagnostic>) -> Result<Poses, Diagnostic> {
     let mechanism = Mechanism::of(robot);
     let q = coordinates(robot, &mechanism, &arguments.positions, found)?;
-    let base = arguments.base.as_deref().map_or(Ok(root(robot)), |name| link(robot, name))?;
-    let wanted = arguments.frames.iter().map(|name| link(robot, name)).collect::<Result<Vec<_>, _>>()?;
+    let base = arguments.base.as_deref().map_or(Ok(names::base(robot)), |name| names::link(robot, name))?;
+    let wanted = arguments.frames.iter().map(|name| names::link(robot, name)).collect::<Result<Vec<_>, _>>()?;
     // Of links that are not asked for by name, those of other trees are left out.
     let in_tree = |link: &LinkId| mechanism.root(*link) == mechanism.root(base);
     let wanted: Vec<LinkId> =
         if wanted.is_empty() { robot.tree.order.iter().copied().filter(in_tree).collect() } else { wanted };
     let mut frames = Vec::new();
     for link in wanted {
-        let chain = Chain::between(&mechanism, base, link).map_err(|error| told(robot, error))?;
+        let chain = names::chain(robot, &mechanism, base, link)?;
         let mut own = vec![0.0; chain.coordinates().len()];
         chain.gather(&q, &mut own);
         let name = robot.links.get(link.0).map(|link| link.name.clone()).unwrap_or_default();

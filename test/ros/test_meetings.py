@@ -24,7 +24,7 @@ import meetings  # noqa: E402
 import ros_peer  # noqa: E402
 from meetings import PeerProcess, parameter_of  # noqa: E402
 from ros_node import PATIENCE, box, description  # noqa: E402
-from ros_peer import Asset, GetParameters, Peer, String  # noqa: E402
+from ros_peer import Asset, Client, GetParameters, Peer, String  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("dds")
 takes_long = pytest.mark.skipif(conftest.SOAK <= 1, reason="takes more than a minute: with URDF_USD_SOAK=2 and more")
@@ -121,6 +121,23 @@ def test_a_node_that_comes_long_after_its_peers_finds_them(start, domain):
         node = start()
         other.describe("again")
         assert other.hears("again"), node.log
+
+
+def test_an_answer_reaches_a_client_that_took_the_place_of_another_while_the_node_stood_still(start, peer):
+    node = start()
+    node.logged("listening")
+    asked = GetParameters.request(names=["settle_time"])
+    for _ in range(10):
+        before = Client(peer.participant, "/urdf_usd/get_parameters", GetParameters)
+        before.call(asked, PATIENCE)
+        node.process.send_signal(signal.SIGSTOP)
+        before.close()
+        after = Client(peer.participant, "/urdf_usd/get_parameters", GetParameters).matched(PATIENCE)
+        number = after.send(asked)
+        time.sleep(0.3)
+        node.process.send_signal(signal.SIGCONT)
+        assert parameter_of(after.answer(number, PATIENCE)) == 0.05
+        after.close()
 
 
 def in_a_network_of_its_own(folder, what):

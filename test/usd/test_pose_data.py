@@ -265,7 +265,7 @@ def test_what_is_wrong_is_told(arm, tmp_path, arguments, code, said):
 
 def test_a_pose_outside_limits_is_stored_and_not_valid(arm, tmp_path):
     entry, told = stored(arm, tmp_path, "far", {"elbow_joint": 9.0})
-    assert [d["code"] for d in told["diagnostics"]] == ["pose-outside-limits"]
+    assert [d["code"] for d in told["diagnostics"]] == ["pose-out-of-limits"]
     assert at(entry, told["prim"]).GetAttribute("isaac:robot:pose:valid").Get() is False
 
 
@@ -276,7 +276,7 @@ def test_a_pose_outside_limits_is_stored_and_not_valid(arm, tmp_path):
         ("[]", "pose-json"),
         ('{"poses": {"a": {"joints": {"elbow_joint": "1"}}}}', "pose-json"),
         ('{"poses": {"a": {"joints": 1}}}', "pose-json"),
-        ('{"poses": {"a": {"joints": {"elbow": 1}}}}', "pose-unknown-name"),
+        ('{"poses": {"a": {"joints": {"elbow": 1}}}}', "pose-unknown-joint"),
         ('{"poses": {"a": {"joints": {}}}}', "pose-no-chain"),
     ],
 )

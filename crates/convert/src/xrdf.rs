@@ -1,6 +1,6 @@
 //! XRDF files for robots of any source: checked against one, and written for one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use urdf_usd_diagnostic::{Code, Diagnostic, did_you_mean, nearest};
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
-    Coordinate, DEFAULT_POSE, Geometry, JointId, JointKind, LinkId, NamedPose, Planning, PlanningCollision, Robot, Shape,
-    Sphere, SphereGroup, touches,
+    Coordinate, DEFAULT_POSE, Geometry, JointId, JointKind, LinkId, NamedPose, PlacedSpheres, Planning, PlanningCollision,
+    Robot, Shape, Sphere, SphereGroup, touches,
 };
 use urdf_usd_spheres::{self as spheres, Wanted};
 use urdf_usd_urdf::xrdf;
@@ -475,30 +475,54 @@ fn ignore(robot: &mut Robot, samples: usize, found: &mut Vec<Diagnostic>) {
         found.push(Diagnostic::new(&codes::XRDF_TOUCHING, robot.place.clone(), message).help(help));
         ignored.insert((touch.first, touch.second));
     }
-    let known: Vec<(LinkId, LinkId)> = ignored.iter().copied().collect();
-    let counts = (0..samples)
-        .into_par_iter()
-        .fold(BTreeMap::new, |mut counts: BTreeMap<(LinkId, LinkId), usize>, sample| {
-            let poses = model.poses(&configuration(robot, &model, sample as u64));
-            for touch in touches(&spheres, &poses, &known) {
-                *counts.entry((touch.first, touch.second)).or_default() += 1;
-            }
-            counts
-        })
-        .reduce(BTreeMap::new, |mut all, counts| {
-            counts.into_iter().for_each(|(pair, count)| *all.entry(pair).or_default() += count);
-            all
-        });
-    for (index, (one, _)) in spheres.iter().enumerate() {
-        for (other, _) in spheres.iter().skip(index + 1) {
-            let pair = (*one.min(other), *one.max(other));
-            let count = counts.get(&pair).copied().unwrap_or_default();
-            if samples > 0 && (count == 0 || count == samples) {
-                ignored.insert(pair);
-            }
-        }
+    if samples > 0 {
+        ignored.extend(touching_alike(robot, &model, &spheres, samples, &ignored));
     }
     robot.planning.ignored = ignored.into_iter().collect();
+}
+
+/// The pairs of links, but for `known` ones, whose spheres touch in all of so many configurations, or in none.
+fn touching_alike(
+    robot: &Robot,
+    model: &Model,
+    spheres: &[(LinkId, Vec<Sphere>)],
+    samples: usize,
+    known: &BTreeSet<(LinkId, LinkId)>,
+) -> Vec<(LinkId, LinkId)> {
+    /// How many configurations are looked at before pairs that were seen both ways are left out: nearly all of those that can be.
+    const AT_ONCE: usize = 64;
+    let pair = |one: usize, other: usize| {
+        let (one, other) = (spheres[one].0, spheres[other].0);
+        (one.min(other), one.max(other))
+    };
+    // Each pair, and whether its spheres touched in the configurations so far.
+    let pairs = (0..spheres.len()).flat_map(|one| (one + 1..spheres.len()).map(move |other| (one, other)));
+    let mut open: Vec<(usize, usize, Option<bool>)> =
+        pairs.filter(|(one, other)| !known.contains(&pair(*one, *other))).map(|(one, other)| (one, other, None)).collect();
+    for start in (0..samples).step_by(AT_ONCE) {
+        let placed: Vec<Vec<PlacedSpheres>> = (start..samples.min(start + AT_ONCE))
+            .into_par_iter()
+            .map(|sample| {
+                let poses = model.poses(&configuration(robot, model, sample as u64));
+                spheres.iter().map(|(link, spheres)| PlacedSpheres::new(spheres, &poses[link.0])).collect()
+            })
+            .collect();
+        open = open
+            .into_par_iter()
+            .filter_map(|(one, other, before)| {
+                let mut touch = before;
+                for placed in &placed {
+                    let now = placed[one].touch(&placed[other]);
+                    if touch.is_some_and(|touch| touch != now) {
+                        return None;
+                    }
+                    touch = Some(now);
+                }
+                Some((one, other, touch))
+            })
+            .collect();
+    }
+    open.into_iter().map(|(one, other, _)| pair(one, other)).collect()
 }
 
 /// Pairs of links with spheres that are rigid to each other, or neighbours: no link with spheres is between them in the tree.

@@ -63,13 +63,7 @@ codes! {
     BAD_JSON Error "pose-json":
         "A file of poses is no JSON, or not in the form that `urdf_usd pose export` writes.",
         "Nothing of it, or not the pose that is named, is taken.";
-    UNKNOWN_NAME Error "pose-unknown-name":
-        "A pose names a joint or link that the robot does not have.",
-        "The pose is not stored.";
     NO_CHAIN Error "pose-no-chain":
         "A pose sets no joint that has one position, or joints of several trees of the robot: no chain of links has them.",
         "The pose is not stored, or not exported.";
-    OUTSIDE Warning "pose-outside-limits":
-        "A pose sets a joint outside its limits.",
-        "The pose is stored, and marked as not valid.";
 }

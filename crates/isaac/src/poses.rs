@@ -12,6 +12,7 @@ pub use apply::{Applied, apply};
 pub use json::{Units, export, import};
 use nalgebra::{Isometry3, Matrix4, UnitQuaternion, Vector3};
 use urdf_usd_diagnostic::{Diagnostic, Place, did_you_mean, nearest};
+use urdf_usd_kinematics as kinematics;
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{DEFAULT_POSE, JointId, JointKind, LinkId, NamedPose, Pose, Robot};
 use urdf_usd_stage::{PrimId, Stage, Value, rigid};
@@ -163,13 +164,9 @@ impl<'a> Poses<'a> {
     /// # Errors
     /// If there is none, or it is one that no pose can set: without exactly one position, or one that follows another.
     pub fn joint(&self, name: &str) -> Result<JointId, PoseError> {
-        let by_path = || self.joints.iter().position(|prim| prim.is_some_and(|id| self.stage[id].path == name));
-        let found = self.robot.joints.iter().position(|joint| joint.name == name).or_else(by_path);
-        let Some(index) = found else {
-            let all = self.robot.joints.iter().filter(|joint| position_count(joint.kind) == 1).map(|joint| joint.name.as_str());
-            let help = did_you_mean(nearest(name, all)).unwrap_or_else(|| "name a joint of the robot".to_owned());
-            return Err(self.wrong(&codes::UNKNOWN_NAME, format!("the robot has no joint {name:?}"), help));
-        };
+        let by_path = self.joints.iter().position(|prim| prim.is_some_and(|id| self.stage[id].path == name));
+        let found = by_path.map_or_else(|| kinematics::names::joint(&self.robot, name), |index| Ok(JointId(index)));
+        let JointId(index) = found.map_err(|wrong| self.here(wrong))?;
         let joint = &self.robot.joints[index];
         let why = if joint.mimic.is_some() {
             "it follows another joint"
@@ -180,7 +177,11 @@ impl<'a> Poses<'a> {
         } else {
             return Ok(JointId(index));
         };
-        Err(self.wrong(&codes::UNKNOWN_NAME, format!("no pose can set the joint {name:?}: {why}"), "leave it out".to_owned()))
+        Err(self.wrong(
+            &kinematics::codes::FOLLOWS,
+            format!("no pose can set the joint {name:?}: {why}"),
+            "leave it out".to_owned(),
+        ))
     }
 
     /// The link of a name: the robot's, or the path of its prim.
@@ -188,17 +189,18 @@ impl<'a> Poses<'a> {
     /// # Errors
     /// If there is none.
     pub fn link(&self, name: &str) -> Result<LinkId, PoseError> {
-        let by_path = || self.links.iter().position(|prim| prim.is_some_and(|id| self.stage[id].path == name));
-        let found = self.robot.links.iter().position(|link| link.name == name).or_else(by_path);
-        found.map(LinkId).ok_or_else(|| {
-            let help = did_you_mean(nearest(name, self.robot.links.iter().map(|link| link.name.as_str())));
-            let help = help.unwrap_or_else(|| "name a link of the robot".to_owned());
-            self.wrong(&codes::UNKNOWN_NAME, format!("the robot has no link {name:?}"), help)
-        })
+        let by_path = self.links.iter().position(|prim| prim.is_some_and(|id| self.stage[id].path == name));
+        let found = by_path.map_or_else(|| kinematics::names::link(&self.robot, name), |index| Ok(LinkId(index)));
+        found.map_err(|wrong| self.here(wrong))
     }
 
     fn wrong(&self, code: &'static urdf_usd_diagnostic::Code, message: String, help: String) -> PoseError {
-        PoseError::Wrong(Box::new(Diagnostic::new(code, Place::file(&self.stage.entry), message).help(help)))
+        self.here(Diagnostic::new(code, Place::default(), message).help(help))
+    }
+
+    /// What is wrong with this asset.
+    fn here(&self, wrong: Diagnostic) -> PoseError {
+        PoseError::Wrong(Box::new(Diagnostic { place: Place::file(&self.stage.entry), ..wrong }))
     }
 
     /// The joints of a chain that have a position of their own, from its start outwards; none if its end does not hang on its start.
@@ -295,7 +297,10 @@ impl<'a> Poses<'a> {
                     bounds.lower(),
                     bounds.upper()
                 );
-                told.push(Diagnostic::new(&codes::OUTSIDE, joint.place.clone(), message).help("choose a position within them"));
+                told.push(
+                    Diagnostic::new(&kinematics::codes::OUT_OF_LIMITS, joint.place.clone(), message)
+                        .help("choose a position within them"),
+                );
             }
         }
         let root = &self.stage[self.root];

@@ -21,6 +21,7 @@ pub mod codes;
 mod dynamics;
 pub mod ik;
 mod mechanism;
+pub mod names;
 mod random;
 mod stance;
 mod transform;

@@ -39,7 +39,7 @@ pub use material::{
 };
 pub use mesh::{Corners, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
-pub use planning::{Coordinate, DEFAULT_POSE, Planning, PlanningCollision, Sphere, SphereGroup, Touch, touches};
+pub use planning::{Coordinate, DEFAULT_POSE, PlacedSpheres, Planning, PlanningCollision, Sphere, SphereGroup, Touch, touches};
 pub use roles::Base;
 pub use roles::{Role, Roles};
 pub use sensor::{Camera, Captured, GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Sensor, SensorKind};

@@ -99,23 +99,16 @@ impl Planning {
 /// Which of `spheres` (by link, each link once) touch those of another link where the links are at `poses`; but for pairs of links in
 /// `ignored`, which is sorted, the lower first. Sorted.
 pub fn touches(spheres: &[(LinkId, Vec<Sphere>)], poses: &[Pose], ignored: &[(LinkId, LinkId)]) -> Vec<Touch> {
-    let placed: Vec<(LinkId, Ball, Vec<Ball>)> = spheres
-        .iter()
-        .filter_map(|(link, spheres)| {
-            let pose = poses.get(link.0)?;
-            let balls: Vec<Ball> = spheres.iter().map(|sphere| ((pose * sphere.center).coords, sphere.radius)).collect();
-            Some((*link, around(&balls), balls))
-        })
-        .collect();
+    let placed = spheres.iter().filter_map(|(link, spheres)| Some((*link, PlacedSpheres::new(spheres, poses.get(link.0)?))));
+    let placed: Vec<(LinkId, PlacedSpheres)> = placed.collect();
     let mut found = Vec::new();
-    for (index, (one, around_one, balls)) in placed.iter().enumerate() {
-        for (other, around_other, others) in placed.iter().skip(index + 1) {
+    for (index, (one, balls)) in placed.iter().enumerate() {
+        for (other, others) in placed.iter().skip(index + 1) {
             let (first, second) = (*one.min(other), *one.max(other));
-            if depth(around_one, around_other) < 0.0 || ignored.binary_search(&(first, second)).is_ok() {
+            if ignored.binary_search(&(first, second)).is_ok() {
                 continue;
             }
-            let near = balls.iter().filter(|ball| depth(ball, around_other) >= 0.0);
-            let deepest = near.flat_map(|ball| others.iter().map(|other| depth(ball, other))).fold(f64::NEG_INFINITY, f64::max);
+            let deepest = balls.depths(others).fold(f64::NEG_INFINITY, f64::max);
             if deepest >= 0.0 {
                 found.push(Touch { first, second, depth: deepest });
             }
@@ -123,6 +116,33 @@ pub fn touches(spheres: &[(LinkId, Vec<Sphere>)], poses: &[Pose], ignored: &[(Li
     }
     found.sort_by_key(|touch| (touch.first, touch.second));
     found
+}
+
+/// The spheres of a link where that link is.
+#[derive(Clone, Debug)]
+pub struct PlacedSpheres {
+    around: Ball,
+    balls: Vec<Ball>,
+}
+
+impl PlacedSpheres {
+    /// `spheres` in the frame of a link that is at `pose`.
+    pub fn new(spheres: &[Sphere], pose: &Pose) -> Self {
+        let balls: Vec<Ball> = spheres.iter().map(|sphere| ((pose * sphere.center).coords, sphere.radius)).collect();
+        Self { around: around(&balls), balls }
+    }
+
+    /// Whether any of them touches one of `others`.
+    pub fn touch(&self, others: &Self) -> bool {
+        self.depths(others).any(|depth| depth >= 0.0)
+    }
+
+    /// How deep those that may touch are in each of the others'; negative: how far they are apart.
+    fn depths(&self, others: &Self) -> impl Iterator<Item = f64> {
+        let is_near = depth(&self.around, &others.around) >= 0.0;
+        let near = self.balls.iter().filter(move |ball| is_near && depth(ball, &others.around) >= 0.0);
+        near.flat_map(|ball| others.balls.iter().map(move |other| depth(ball, other)))
+    }
 }
 
 /// Centre and radius.

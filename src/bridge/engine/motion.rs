@@ -10,11 +10,11 @@ use super::running::{Caller, Task};
 use super::{Done, Engine, MOST_CALLS, interfaces};
 use crate::bridge::request;
 use crate::bridge::robots::{ENTRY, Posable};
-use crate::diagnostic::{Diagnostic, Place, did_you_mean, nearest};
+use crate::diagnostic::{Diagnostic, Place};
 use crate::isaac::poses::{PoseError, Poses};
 use crate::isaac::{Edit, Label};
 use crate::kinematics::ik::{Goal, Lm, Problem, Restarts, Target, solve};
-use crate::kinematics::{Chain, Mechanism, Stance};
+use crate::kinematics::{Mechanism, Stance, names};
 use crate::rep158::Stage;
 use crate::robot::kinematics::position_count;
 use crate::robot::{JointId, LinkId, NamedPose, Pose, Robot};
@@ -185,7 +185,7 @@ impl Subject {
             }
         }
         for (joint, position) in named(&state.name, &state.position)? {
-            at.insert(joint_of(robot, joint)?.0, position);
+            at.insert(names::joint(robot, joint).map_err(said)?.0, position);
         }
         // What has several positions is in no joint state, and what follows another joint follows it.
         at.retain(|joint, _| {
@@ -226,32 +226,17 @@ fn told(error: PoseError) -> String {
     }
 }
 
-fn unknown<'a>(what: &str, name: &str, all: impl Iterator<Item = &'a str>) -> String {
-    let help = did_you_mean(nearest(name, all)).map_or_else(String::new, |help| format!("; {help}"));
-    format!("the robot has no {what} {name:?}{help}")
-}
-
-fn joint_of(robot: &Robot, name: &str) -> Result<JointId, String> {
-    let found = robot.joints.iter().position(|joint| joint.name == name).map(JointId);
-    found.ok_or_else(|| unknown("joint", name, robot.joints.iter().map(|joint| joint.name.as_str())))
+/// What is wrong, in a sentence for a caller.
+fn said(wrong: Diagnostic) -> String {
+    if wrong.help.is_empty() { wrong.message } else { format!("{}; {}", wrong.message, wrong.help) }
 }
 
 fn link_of(robot: &Robot, name: &str) -> Result<LinkId, String> {
-    let found = robot.links.iter().position(|link| link.name == name).map(LinkId);
-    found.ok_or_else(|| unknown("link", name, robot.links.iter().map(|link| link.name.as_str())))
+    names::link(robot, name.trim()).map_err(said)
 }
 
 fn base_of(robot: &Robot, name: &str) -> Result<LinkId, String> {
-    match name {
-        "" => Ok(robot.tree.roots.first().copied().unwrap_or(LinkId(0))),
-        name => link_of(robot, name),
-    }
-}
-
-fn chain(posable: &Posable, base: LinkId, tip: LinkId) -> Result<Chain, String> {
-    let name = |link: LinkId| posable.robot.links.get(link.0).map_or("?", |link| link.name.as_str());
-    let none = |_| format!("no joints lead from link {:?} to link {:?}: name a base in the same tree", name(base), name(tip));
-    Chain::between(&posable.mechanism, base, tip).map_err(none)
+    if name.trim().is_empty() { Ok(names::base(robot)) } else { link_of(robot, name) }
 }
 
 fn list(_: &ListPosesRequest, subject: &mut Subject) -> Result<ListPosesResponse, String> {
@@ -346,8 +331,8 @@ fn delete(request: &DeletePoseRequest, subject: &mut Subject) -> Result<DeletePo
 fn ik(request: &SolveIkRequest, subject: &mut Subject) -> Result<SolveIkResponse, String> {
     let (posable, mut q) = subject.coordinates(&request.seed)?;
     let Posable { robot, mechanism, .. } = &*posable;
-    let (base, tip) = (base_of(robot, request.base.trim())?, link_of(robot, request.tip.trim())?);
-    let chain = chain(&posable, base, tip)?;
+    let (base, tip) = (base_of(robot, &request.base)?, link_of(robot, &request.tip)?);
+    let chain = names::chain(robot, mechanism, base, tip).map_err(said)?;
     let target = Target::new(base, tip, Goal::Pose(pose_of(&request.target)?));
     let problem = Problem::new(mechanism, &[target]).map_err(|error| error.to_string())?;
     if chain.coordinates().iter().all(|coordinate| problem.range(*coordinate).is_none()) {
@@ -389,7 +374,7 @@ fn ik(request: &SolveIkRequest, subject: &mut Subject) -> Result<SolveIkResponse
 fn fk(request: &ComputeFkRequest, subject: &mut Subject) -> Result<ComputeFkResponse, String> {
     let (posable, q) = subject.coordinates(&request.state)?;
     let Posable { robot, mechanism, .. } = &*posable;
-    let base = base_of(robot, request.base.trim())?;
+    let base = base_of(robot, &request.base)?;
     let in_tree = |link: &LinkId| mechanism.root(*link) == mechanism.root(base);
     let wanted: Vec<LinkId> = match request.links.is_empty() {
         true => robot.tree.order.iter().copied().filter(in_tree).collect(),
@@ -397,7 +382,7 @@ fn fk(request: &ComputeFkRequest, subject: &mut Subject) -> Result<ComputeFkResp
     };
     let mut response = ComputeFkResponse { success: true, ..ComputeFkResponse::default() };
     for link in wanted {
-        let chain = chain(&posable, base, link)?;
+        let chain = names::chain(robot, mechanism, base, link).map_err(said)?;
         let mut own = vec![0.0; chain.coordinates().len()];
         chain.gather(&q, &mut own);
         response.links.extend(robot.links.get(link.0).map(|link| link.name.clone()));

@@ -11,7 +11,8 @@ use tokio::sync::watch;
 
 use super::dds::{Arrived, DdsTopic, Gid, Related};
 use super::ends::{End, InSession, SeenMessages};
-use super::session::{Session, SessionWriter};
+use super::session::{CATCH_UP, Session, SessionWriter};
+use super::supervisor::TICK;
 use super::{Embedded, rtps, transport, wire};
 use crate::faults::{Recurring, ended, no_answer};
 use crate::threads::Task;
@@ -20,7 +21,7 @@ use crate::{Qos, cdr};
 use urdf_usd_diagnostic::Diagnostic;
 
 /// How long an answer waits for the caller's reader to be discovered.
-const CALLER: Duration = Duration::from_secs(10);
+const CALLER: Duration = CATCH_UP;
 /// How long an answer waits for more readers of the caller's participant, where it has clients whose readers are not known yet.
 const ALL_READERS: Duration = Duration::from_secs(1);
 /// Answers with more bytes are not sent twice.
@@ -186,15 +187,24 @@ pub(super) struct Answers {
 }
 
 impl Answers {
+    /// The readers of answers that the caller's participant has here.
+    fn readers(&self, call: Call) -> Vec<Gid> {
+        self.session.graph.matches(self.writer.writer.gid(), call.caller.prefix())
+    }
+
+    /// Whether this reader is here.
+    fn has(&self, reader: Gid) -> bool {
+        self.session.graph.has_matched(self.writer.writer.gid(), reader)
+    }
+
     /// Whether the caller's reader is known here. Of Cyclone it is not told which one that is: of all that its participant has, there
     /// have to be as many as there are writers of requests, unless that takes too long.
     fn knows(&self, call: Call, is_late: bool) -> bool {
-        let (graph, writer) = (&self.session.graph, self.writer.writer.gid());
-        if graph.has_matched(writer, call.caller) {
+        if self.has(call.caller) {
             return true;
         }
-        let readers = graph.matches(writer, call.caller.prefix()).len();
-        readers > 0 && (is_late || readers >= graph.matches(self.reader, call.caller.prefix()).len())
+        let readers = self.readers(call).len();
+        readers > 0 && (is_late || readers >= self.session.graph.matches(self.reader, call.caller.prefix()).len())
     }
 }
 
@@ -260,23 +270,41 @@ impl<F: Format> ServerEnd<F> {
     }
 
     /// Answers a call, in whichever session the caller is known, until it is acknowledged.
+    ///
+    /// Where the process stood still, it hears late and in any order that a client of a participant is gone and another one is there.
+    /// Then the answer may have gone to readers of clients that are gone, so it is sent again to each reader that appears after that.
     async fn answer(&self, call: Call, response: &Bytes) {
         let packed = F::pack(call, response);
         let (start, mut changes, mut faults) = (Instant::now(), self.changes.subscribe(), Recurring::default());
-        // The sessions in which it was sent. There it may be on its way, and comes or does not.
-        let mut sent: Vec<u64> = Vec::new();
+        // The sessions in which it was sent, where it may be on its way, and comes or does not; and the caller's readers there by then, if
+        // later ones get it too.
+        let mut sent: Vec<(u64, Option<Vec<Gid>>)> = Vec::new();
         loop {
             let (is_late, is_over) = (start.elapsed() > ALL_READERS, start.elapsed() > CALLER);
-            let answers = self.answers().clone();
-            let mut unsent = answers.into_iter().filter(|answers| !sent.contains(&answers.session.number));
-            let found =
-                if is_over && sent.is_empty() { unsent.next() } else { unsent.find(|answers| answers.knows(call, is_late)) };
-            if let Some(answers) = found {
-                sent.push(answers.session.number);
-                match send::<F>(&answers, call, &packed).await {
-                    Ok(true) => return,
-                    Ok(false) => {}
-                    Err(e) => faults.tell(|_| tracing::warn!("{}: {e}", self.name)),
+            let is_wanted = |answers: &Answers| match sent.iter().find(|(number, _)| *number == answers.session.number) {
+                Some((_, before)) => {
+                    before.as_ref().is_some_and(|before| answers.readers(call).iter().any(|reader| !before.contains(reader)))
+                }
+                None => answers.knows(call, is_late) || (is_over && sent.is_empty()),
+            };
+            let mut all = self.answers().clone().into_iter();
+            if let Some(answers) = all.find(is_wanted) {
+                let (readers, is_of_caller) = (answers.readers(call), answers.has(call.caller));
+                let outcome = send::<F>(&answers, call, &packed).await;
+                let is_heard = matches!(outcome, Ok(true));
+                if is_heard && (is_of_caller || readers.iter().any(|reader| answers.has(*reader))) {
+                    return;
+                }
+                // Its readers are gone: they have what they wanted, or they were gone before.
+                tokio::time::sleep(2 * TICK).await;
+                let was_away = !is_of_caller && answers.session.has_just_stood_still();
+                if is_heard && !was_away {
+                    return;
+                }
+                sent.retain(|(number, _)| *number != answers.session.number);
+                sent.push((answers.session.number, was_away.then_some(readers)));
+                if let Err(e) = outcome {
+                    faults.tell(|_| tracing::warn!("{}: {e}", self.name));
                 }
             } else if is_over {
                 return tracing::debug!("{}: whether the caller has its answer is not known", self.name);

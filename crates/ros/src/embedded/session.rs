@@ -35,6 +35,8 @@ const QUICK: u32 = 10;
 const SLOWLY: u32 = 8;
 /// How many participants are looked for on each of them, as by Cyclone and Fast DDS.
 const MOST_PARTICIPANTS: u16 = 32;
+/// How long it takes at most to hear what was missed: Cyclone DDS repeats what was not heard every 8 s at the latest.
+pub(super) const CATCH_UP: Duration = Duration::from_secs(20);
 /// How often a session speaks to itself.
 const PULSE: Duration = Duration::from_secs(1);
 
@@ -50,6 +52,8 @@ pub(super) struct Session {
     pub has_pulse: bool,
     /// When it last heard itself; `None` if it never did.
     heard: Mutex<Option<Instant>>,
+    /// When this process was found to have stood still last.
+    stood_still: Mutex<Option<Instant>>,
     tasks: Mutex<Vec<Task>>,
 }
 
@@ -74,6 +78,7 @@ impl Session {
             dds,
             graph,
             heard: Mutex::default(),
+            stood_still: Mutex::default(),
             has_pulse: hears_itself,
             infos,
             tasks: Mutex::default(),
@@ -131,6 +136,16 @@ impl Session {
         let writer = self.dds.writer(topic, qos)?;
         let end = self.graph.own(writer.gid(), Direction::Writer, topic.clone(), qos);
         Ok(SessionWriter { writer, _end: end })
+    }
+
+    /// Notes that this process stood still, until now.
+    pub(super) fn note_standstill(&self) {
+        *self.stood_still.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Whether this process stood still a while ago, so that it may still hear in any order what happened meanwhile.
+    pub(super) fn has_just_stood_still(&self) -> bool {
+        self.stood_still.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|at| at.elapsed() < CATCH_UP)
     }
 
     /// When it last heard itself.

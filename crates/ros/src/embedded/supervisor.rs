@@ -28,7 +28,9 @@ use crate::names::NodeName;
 use urdf_usd_diagnostic::Diagnostic;
 
 /// How often to look whether all is well.
-const TICK: Duration = Duration::from_millis(200);
+pub(super) const TICK: Duration = Duration::from_millis(200);
+/// What happens while a process stands still for so long is heard late, and in any order.
+const MISSED: Duration = Duration::from_millis(100);
 /// A machine or a process that stood still for so long could not hear itself; one that is only busy sleeps a little too long as well.
 const NAP: Duration = Duration::from_secs(1);
 /// A machine or a process that stood still for so long may have been given up by others, whose patience with it is 80 s.
@@ -375,6 +377,9 @@ impl Keeper {
             // From one look to the next: it may be stopped anywhere in between.
             let looked = std::mem::replace(&mut self.waited_since, now());
             self.stood_still = self.waited_since.saturating_sub(looked + TICK);
+            if self.stood_still > MISSED {
+                self.lives.iter().for_each(|live| live.session.note_standstill());
+            }
             match command {
                 Ok(Command::Open(id, end)) => {
                     self.wanted.insert(id, end.clone());

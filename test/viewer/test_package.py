@@ -1,0 +1,105 @@
+"""The package `ext-robot-kinematics` for three.js: packed, installed into an empty project, and its example run with the oldest three that it
+allows and with the viewer's. Where links are is worked out from the URDF (kinematics.py)."""
+
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import conftest
+import kinematics
+
+VIEWER = conftest.ROOT / "viewer"
+THREE = {"oldest": Path(os.environ.get("GLTF_VALIDATOR", "/nowhere")).parent / "three-oldest", "newest": VIEWER / "node_modules" / "three"}
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("npm") or not all(folder.is_dir() for folder in THREE.values()),
+    reason="npm, or the packages of test/package.json and viewer/package.json, are not here: test/run installs them",
+)
+
+#: From x forward and z up, as ROS has it, to z forward and y up, as glTF has it.
+Y_UP = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+
+
+def npm(folder, *arguments):
+    done = subprocess.run(["npm", *map(str, arguments)], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """The package as it would be published."""
+    npm(VIEWER, "run", "--silent", "loader")
+    folder = tmp_path_factory.mktemp("package")
+    (packed,) = json.loads(npm(folder, "pack", "--json", "--silent", VIEWER / "lib"))
+    return folder / packed["filename"]
+
+
+@pytest.fixture(scope="module", params=sorted(THREE))
+def project(request, package, tmp_path_factory):
+    """An empty project that has installed it, and three."""
+    folder = tmp_path_factory.mktemp(request.param)
+    (folder / "package.json").write_text('{"private": true, "type": "module"}')
+    npm(folder, "install", "--silent", "--offline", "--no-audit", "--no-fund", package, THREE[request.param])
+    return folder
+
+
+def test_it_holds_the_loader_and_nothing_else(package):
+    with tarfile.open(package) as tar:
+        files = {name.removeprefix("package/"): tar.extractfile(name).read().decode() for name in tar.getnames()}
+    types = {"collisions.d.ts", "extension.d.ts", "index.d.ts", "mimic.d.ts", "plugin.d.ts", "problems.d.ts", "robot.d.ts"}
+    assert types <= files.keys()
+    assert {name for name in files if not name.endswith(".d.ts")} == {"LICENSE", "README.md", "example.mjs", "index.js", "index.min.js", "package.json"}
+    manifest = json.loads(files["package.json"])
+    assert not manifest.get("dependencies") and list(manifest["peerDependencies"]) == ["three"]
+    # three is its user's: none of it is in here.
+    for script in ("index.js", "index.min.js"):
+        assert len(files[script]) < 60_000 and "WebGLRenderer" not in files[script]
+    assert len(files["index.min.js"]) < 0.7 * len(files["index.js"])
+
+
+@pytest.mark.parametrize("settings", [{}, {"shoulder_lift_joint": 0.5, "elbow_joint": -0.4}, {"elbow_joint": 99.0}], ids=["rest", "posed", "clamped"])
+def test_the_example_says_where_links_are(project, conversions, settings):
+    arm = conversions("sample_arm")
+    robot = kinematics.read(arm.urdf)
+    example = project / "example.mjs"
+    shutil.copy(project / "node_modules" / "ext-robot-kinematics" / "example.mjs", example)
+    words = [f"{joint}={position}" for joint, position in settings.items()]
+    done = subprocess.run(["node", example, arm.directory / "sample_arm.glb", *words], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    told = {name: np.array([float(x) for x in at]) for name, *at in map(str.split, done.stdout.splitlines())}
+    upper = {joint.name: joint.upper for joint in robot.joints.values() if joint.name in settings}
+    poses = robot.link_poses({joint: min(position, upper[joint]) for joint, position in settings.items()})
+    assert told.keys() == poses.keys()
+    for link, pose in poses.items():
+        assert told[link] == pytest.approx(Y_UP @ pose[:3, 3], abs=1e-6), link
+
+
+def test_its_types_are_right(project):
+    # The types of three, and the compiler, are the viewer's.
+    for name in ("@types/three", "@types/node", "@types/webxr", "@dimforge/rapier3d-compat", "@webgpu/types", "fflate", "meshoptimizer", "@tweenjs/tween.js", "@types/stats.js"):
+        source, target = VIEWER / "node_modules" / name, project / "node_modules" / name
+        if source.exists() and not target.exists():
+            target.parent.mkdir(exist_ok=True)
+            target.symlink_to(source)
+    check = project / "check.ts"
+    tsc = ["node", VIEWER / "node_modules" / "typescript" / "bin" / "tsc", "--noEmit", "--strict", "--skipLibCheck", "--module", "esnext", "--moduleResolution", "bundler", "--target", "es2022", "--types", "node"]
+    right = """
+        import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
+        import { registerRobotKinematics, robotsOf, type Joint } from 'ext-robot-kinematics';
+        const gltf = await registerRobotKinematics(new GLTFLoader()).loadAsync('arm.glb');
+        const joint: Joint | undefined = robotsOf(gltf)[0]?.joints[0];
+        export const limit: number | undefined = joint?.dofs[0]?.limit?.lower;
+    """
+    check.write_text(right)
+    done = subprocess.run([*tsc, check], cwd=project, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    check.write_text(right.replace("limit: number", "limit: string"))
+    done = subprocess.run([*tsc, check], cwd=project, capture_output=True, text=True)
+    assert done.returncode != 0 and "TS2322" in done.stdout, done.stdout
