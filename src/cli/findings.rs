@@ -21,6 +21,9 @@ const MAX_SUBJECTS: usize = 6;
 /// How many of the other errors of a group are told in a line each.
 const MAX_LINES: usize = 4;
 
+/// How many characters of what is only worth knowing are shown.
+const MAX_NOTE: usize = 220;
+
 /// What came from standard input, for excerpts.
 pub(super) static STANDARD_INPUT: OnceLock<Arc<str>> = OnceLock::new();
 
@@ -28,18 +31,24 @@ pub(super) static STANDARD_INPUT: OnceLock<Arc<str>> = OnceLock::new();
 pub(super) fn print_diagnostics(diagnostics: &[Diagnostic], expanded: Option<&str>) {
     let mut out = std::io::stderr();
     let is_coloured = is_coloured(&out);
-    show(diagnostics, expanded, &mut out, is_coloured, amount());
+    show(diagnostics, expanded, &mut out, (is_coloured, true), amount());
 }
 
 /// Shows findings as the result of a command, on standard output.
 pub(super) fn print_results(diagnostics: &[Diagnostic]) {
     let mut out = std::io::stdout();
     let is_coloured = is_coloured(&out);
-    show(diagnostics, None, &mut out, is_coloured, amount());
+    show(diagnostics, None, &mut out, (is_coloured, false), amount());
 }
 
-/// Writes findings to `out`.
-pub(super) fn show(diagnostics: &[Diagnostic], expanded: Option<&str>, out: &mut dyn Write, is_coloured: bool, amount: Amount) {
+/// Writes findings to `out`; `is_brief`: those that are only worth knowing in a line each.
+pub(super) fn show(
+    diagnostics: &[Diagnostic],
+    expanded: Option<&str>,
+    out: &mut dyn Write,
+    (is_coloured, is_brief): (bool, bool),
+    amount: Amount,
+) {
     let theme = if is_coloured { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false);
     let mut shown = Shown { handler, expanded, sources: HashMap::new(), excerpts: 0 };
@@ -52,10 +61,23 @@ pub(super) fn show(diagnostics: &[Diagnostic], expanded: Option<&str>, out: &mut
     } else {
         let mut groups = groups(wanted);
         groups.sort_by_key(Group::severity);
-        groups.iter().for_each(|group| shown.render(group.first, &group.title(), &help(group), &mut text));
+        for group in &groups {
+            if group.severity() == Severity::Info && is_brief {
+                text.push_str(&note(group));
+            } else {
+                shown.render(group.first, &group.title(), &help(group), &mut text);
+            }
+        }
     }
     // A closed pipe (`| head`) is the reader's choice.
     let _ = out.write_all(text.as_bytes());
+}
+
+/// What is only worth knowing, in a line.
+fn note(group: &Group<'_>) -> String {
+    let text: String = group.to_string().chars().take(MAX_NOTE).collect();
+    let cut = if group.to_string().chars().nth(MAX_NOTE).is_some() { "…" } else { "" };
+    format!("note: {}{cut}\n", escape_controls(&text))
 }
 
 /// What to do about a group, and what else is in it.
@@ -166,6 +188,7 @@ mod tests {
 
     crate::diagnostic::codes! {
         MASS Warning "test-mass": "A.", "Goes on.";
+        NOTE Info "test-note": "N.", "Goes on.";
         LINK Error "test-link": "B.", "Goes on.";
         PACKAGE Error "test-package": "C.", "Goes on.";
     }
@@ -179,9 +202,10 @@ mod tests {
         let mut found: Vec<Diagnostic> = (1..9).map(|line| finding(&MASS, line, &format!("m{line}"))).collect();
         found.insert(0, finding(&PACKAGE, 3, "p").because("no package p", "p/a.stl"));
         found.insert(3, finding(&LINK, 9, "x"));
+        found.extend([finding(&NOTE, 11, "n"), finding(&NOTE, 12, "o")]);
         found.extend([finding(&LINK, 10, "y"), finding(&PACKAGE, 4, "q").because("no package p", "p/b.stl")]);
         let mut out = Vec::new();
-        show(&found, None, &mut out, is_coloured, amount);
+        show(&found, None, &mut out, (is_coloured, true), amount);
         String::from_utf8(out).expect("text")
     }
 

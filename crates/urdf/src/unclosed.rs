@@ -143,7 +143,6 @@ mod tests {
                 "ends before <link>",
             ),
             ("<robot name='x'>\n  <link name='a'/>\n</robt>", 3, 1, "</robt> closes nothing; <robot> of line 1 is open"),
-            ("<robot", 1, 1, "ends before <robot>"),
             ("<robot name='x'><link name='a'/>", 1, 1, "ends before <robot>"),
             ("<robot name='x'>\n  <my:a>\n  <link name='a'>\n</robot>", 3, 3, "<link> is opened here"),
         ] {
