@@ -213,6 +213,7 @@ mod tests {
     fn findings_of_a_kind_are_one_and_errors_come_last() {
         insta::assert_snapshot!(shown(Amount::Usual, false));
         let all = shown(Amount::Verbose, false);
+        assert!(ALL.iter().all(|code| all.contains(code.id)), "{all}");
         assert_eq!((all.matches("test-mass").count(), all.matches("-v shows").count()), (8, 0), "{all}");
         assert!(all.rfind("test-mass") < all.find("test-link"));
         let errors = shown(Amount::Quiet, false);

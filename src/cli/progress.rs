@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::terminal::{Amount, amount};
-use crate::convert::Progress;
+use crate::convert::Tell;
 use crate::diagnostic::escape_controls;
 
 /// How long a conversion may take before it is told how far it is.
@@ -31,7 +31,8 @@ struct State {
 impl State {
     /// `simplifying meshes and making hulls: 22 % (body.dae)`.
     fn line(&self) -> String {
-        let percent = if self.all == 0 { String::new() } else { format!(": {} %", self.done.saturating_mul(100) / self.all) };
+        let percent = self.done.saturating_mul(100).checked_div(self.all);
+        let percent = percent.map_or_else(String::new, |percent| format!(": {percent} %"));
         let name = if self.name.is_empty() { String::new() } else { format!(" ({})", escape_controls(&self.name)) };
         format!("{}{percent}{name}", self.step)
     }
@@ -56,7 +57,7 @@ impl Default for Bar {
 
 impl Bar {
     /// What tells of the progress that it hears of; `None` where nobody wants to know.
-    pub(super) fn listener(&mut self) -> Option<Box<dyn Fn(Progress<'_>) + Send + Sync>> {
+    pub(super) fn listener(&mut self) -> Option<Box<Tell>> {
         if amount() == Amount::Quiet {
             return None;
         }
@@ -114,7 +115,7 @@ impl Drop for Bar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::convert::Step;
+    use crate::convert::{Progress, Step};
 
     #[test]
     fn a_line_says_how_far_it_is_and_with_what() {

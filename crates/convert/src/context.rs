@@ -14,13 +14,16 @@ use urdf_usd_time_limit::TimeLimit;
 /// Shows a text.
 pub type Show = dyn Fn(&str) + Send + Sync;
 
+/// Tells how far a conversion is.
+pub type Tell = dyn Fn(Progress<'_>) + Send + Sync;
+
 /// What a conversion has at hand.
 #[derive(Default)]
 pub struct Context {
     /// Where work that takes time is kept from one conversion to the next.
     pub store: Store,
     /// Called from several threads as the work goes on.
-    pub progress: Option<Box<dyn Fn(Progress<'_>) + Send + Sync>>,
+    pub progress: Option<Box<Tell>>,
     /// Called with what xacro made of the source, if it is xacro: the text that places with [`expanded`] are in.
     ///
     /// [`expanded`]: urdf_usd_diagnostic::Place::expanded

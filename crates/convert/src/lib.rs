@@ -44,7 +44,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 pub use asset::{entry, named};
-pub use context::{Context, Progress, Show, Step};
+pub use context::{Context, Progress, Show, Step, Tell};
 pub use description::{MeshFormat, UrdfOptions};
 use identity::Identity;
 pub use options::Options;

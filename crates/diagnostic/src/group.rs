@@ -149,6 +149,7 @@ mod tests {
     fn findings_of_one_code_and_cause_are_one_group() {
         let all = many();
         let groups = groups(&all);
+        assert!(ALL.iter().all(|code| groups.iter().any(|group| group.code() == code.id)));
         let told: Vec<(String, u32)> = groups.iter().map(|group| (group.title(), group.first.place.line)).collect();
         let told: Vec<(&str, u32)> = told.iter().map(|(title, line)| (title.as_str(), *line)).collect();
         assert_eq!(told, [("test-package ×2", 3), ("test-package", 4), ("test-mass ×4", 2), ("test-note", 1)]);
