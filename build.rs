@@ -18,6 +18,7 @@ const NODE: u32 = 20;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    name_commit();
     println!("cargo:rerun-if-env-changed=URDF_USD_VIEWER");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("viewer");
     let sources = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR")).join("viewer");
@@ -35,6 +36,29 @@ fn main() {
         None
     });
     put(made.as_deref(), &dist).unwrap_or_else(|error| panic!("{}: {error}", dist.display()));
+}
+
+/// Has release builds name the commit that they are made of. Builds for development would be made again after every commit.
+fn name_commit() {
+    println!("cargo:rerun-if-env-changed=URDF_USD_COMMIT");
+    if env::var_os("URDF_USD_COMMIT").is_some() || env::var("PROFILE").as_deref() != Ok("release") {
+        return;
+    }
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).stdin(Stdio::null()).output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        (output.status.success() && !text.is_empty()).then_some(text)
+    };
+    // A source without its git, or within the git of something else, has no commit of its own.
+    let is_own = git(&["rev-parse", "--show-prefix"]).is_none() && git(&["rev-parse", "--git-dir"]).is_some();
+    let Some(commit) = is_own.then(|| git(&["log", "-1", "--format=%h %cs"])).flatten() else { return };
+    println!("cargo:rustc-env=URDF_USD_COMMIT={commit}");
+    let reference = git(&["symbolic-ref", "-q", "HEAD"]);
+    for name in [Some("HEAD".to_owned()), reference].into_iter().flatten() {
+        if let Some(path) = git(&["rev-parse", "--git-path", &name]).filter(|path| Path::new(path).exists()) {
+            println!("cargo:rerun-if-changed={path}");
+        }
+    }
 }
 
 /// Puts the files of a built viewer, or none, where the program takes them from.

@@ -1,43 +1,44 @@
 //! The command line: what people type, what they are told, and the exit code.
 //!
-//! 0: done (warnings allowed unless `--strict`). 1: not done. 2: the command line was wrong. Results go to standard output;
-//! messages for people go to standard error. This module decides nothing about robots.
+//! 0: done (warnings allowed unless `--strict`). 1: not done, or not all of it. 2: the command line was wrong. Results go to standard
+//! output; messages for people go to standard error. This module decides nothing about robots.
 
 mod check;
 mod conversion;
 #[cfg(test)]
 mod documentation;
 mod excerpt;
+mod findings;
 mod fix;
 mod ik;
 mod isaac;
 mod named_poses;
 mod packages;
 mod pose;
+mod progress;
 mod sarif;
+mod terminal;
+mod version;
+mod view;
 mod xrdf;
 
-use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-use clap::{Args, Parser, Subcommand};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
 
 use self::conversion::Conversion;
-use self::excerpt::Excerpt;
-use crate::convert::{self, Job, Report, Source};
-use crate::diagnostic::{Diagnostic, Severity, escape_controls, escape_controls_in_json, escape_controls_in_list};
+use self::findings::print_diagnostics;
+use self::progress::Bar;
+use self::terminal::{ERROR, Manners, say, say_as};
+use crate::convert::{self, Job, Report, STDIN, Source, Status};
+use crate::diagnostic::{self, Severity, escape_controls, escape_controls_in_json, escape_controls_in_list};
 use crate::store::Store;
-use crate::{bridge, demo, gltf, resolve, store, usd, view, xacro};
-
-/// How many diagnostics come with an excerpt of the source; each costs as much time as the source is long.
-const MAX_EXCERPTS: usize = 100;
+use crate::{bridge, demo, gltf, resolve, store, usd, xacro};
 
 /// The command line was wrong.
 const USAGE: u8 = 2;
@@ -48,11 +49,17 @@ const USAGE: u8 = 2;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    manners: Manners,
 }
 
 #[derive(Subcommand)]
 enum Command {
     /// Convert a robot (URDF, xacro, OpenUSD, glTF) to OpenUSD layers, binary glTF and other formats
+    ///
+    /// Exit code 0: converted, with warnings or without. 1: converted with errors: the asset is written, and something of the robot is not
+    /// in it, such as a mesh that is missing; or not converted, with --strict also for warnings: nothing is written. 2: the command line
+    /// was wrong.
     Convert(Box<Convert>),
     /// Show the link tree, joints, masses, frames and interfaces of any OpenUSD asset with rigid bodies, or the robots in a glTF file
     Inspect(Inspect),
@@ -103,8 +110,11 @@ enum Command {
     Ik(ik::Ik),
     /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
     Schema(Schema),
-    /// Show a converted asset in a browser, and every revision that is written in its place; no ROS needed
-    View(view::Options),
+    /// Show a robot in a browser, and what becomes of it when its files change; no ROS needed
+    ///
+    /// A description is converted into the cache ($XDG_CACHE_HOME/urdf_usd), and again whenever it or a mesh of it changes. Of an asset,
+    /// every revision that is written in its place is shown.
+    View(Box<view::View>),
     /// Run the ROS 2 node (the executable `bridge` is the same)
     #[command(disable_help_flag = true)]
     Bridge {
@@ -114,6 +124,17 @@ enum Command {
     },
     /// Run the node with a sample robot that moves, on loopback, no ROS needed
     Demo(demo::Options),
+    /// Print the completions of a shell, to be sourced by it or kept where it looks for them
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, which `man -l -` shows
+    Man {
+        /// Write the pages of all commands there instead (urdf_usd.1, urdf_usd-convert.1, …)
+        #[arg(short = 'o', long = "output", value_name = "DIR")]
+        output: Option<PathBuf>,
+    },
 }
 
 #[derive(Args)]
@@ -161,7 +182,11 @@ struct Schema {
 
 /// Runs the command line `arguments`, the first of which is the program's name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // Help and what is wrong with the arguments are coloured, too.
+    anstream::ColorChoice::from(terminal::colour_of(&arguments)).write_global();
+    let parsed = command().try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; clap knows which stream and code each takes.
@@ -169,6 +194,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
         }
     };
+    cli.manners.obey();
     match cli.command {
         Command::Convert(arguments) => convert(&arguments),
         Command::Inspect(arguments) => inspect(&arguments),
@@ -179,10 +205,46 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Pose(arguments) => pose::run(&arguments),
         Command::Ik(arguments) => ik::run(&arguments),
         Command::Schema(arguments) => schema(&arguments.output),
-        Command::View(options) => view::main(&options),
+        Command::View(arguments) => view::run(&arguments),
         Command::Bridge { arguments } => bridge::main(arguments),
         Command::Demo(options) => demo::main(options),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut command(), "urdf_usd", &mut text);
+            print(&text)
+        }
+        Command::Man { output } => manual(output.as_deref()),
     }
+}
+
+/// The command line as it is taken apart.
+fn command() -> clap::Command {
+    Cli::command().version(version::SHORT).long_version(version::long())
+}
+
+/// Prints the manual page, or writes those of all commands.
+fn manual(directory: Option<&Path>) -> ExitCode {
+    let Some(directory) = directory else {
+        let mut text = Vec::new();
+        return match clap_mangen::Man::new(command()).render(&mut text) {
+            Ok(()) => print(&text),
+            Err(error) => failed(&format!("the manual page cannot be made: {error}")),
+        };
+    };
+    let written = std::fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(command(), directory));
+    match written {
+        Ok(()) => {
+            say(escape_controls(&format!("wrote the manual pages to {}", directory.display())));
+            ExitCode::SUCCESS
+        }
+        Err(error) => failed(&format!("cannot write the manual pages to {}: {error}", directory.display())),
+    }
+}
+
+/// Prints a result. A closed pipe (`| head`) is the reader's choice.
+fn print(text: &[u8]) -> ExitCode {
+    let _ = std::io::stdout().write_all(text);
+    ExitCode::SUCCESS
 }
 
 fn convert(arguments: &Convert) -> ExitCode {
@@ -224,7 +286,7 @@ fn convert(arguments: &Convert) -> ExitCode {
         Source::Xacro { file: arguments.input.clone(), arguments: xacro_arguments }
     };
     let job = Job { options: options.clone(), ..Job::new(source, &arguments.output) };
-    let bar = Bar::default();
+    let mut bar = Bar::default();
     let store = match kept(arguments.no_cache) {
         Ok(store) => store,
         Err(message) => return wrong(&message),
@@ -243,17 +305,18 @@ fn convert(arguments: &Convert) -> ExitCode {
         Ok(report) => {
             print_diagnostics(&report.diagnostics, expanded.as_deref());
             print_outcome(&report);
-            if arguments.json { print_json(&report) } else { ExitCode::SUCCESS }
+            let printed = if arguments.json { print_json(&report) } else { ExitCode::SUCCESS };
+            if report.status == Status::Errors { ExitCode::FAILURE } else { printed }
         }
         Err(failure) => {
             print_diagnostics(&failure.diagnostics, expanded.as_deref());
             let why = match failure.diagnostics.iter().any(|d| d.severity == Severity::Error) {
-                true => "",
-                false => " (--strict)",
+                true => String::new(),
+                false => format!(" (--strict, {})", diagnostic::count(&failure.diagnostics)),
             };
-            let _ = writeln!(std::io::stderr(), "not converted{why}: nothing was written");
+            say_as(Severity::Error, format!("not converted{why}: nothing was written"));
             if arguments.json {
-                print_json(&serde_json::json!({ "diagnostics": failure.diagnostics }));
+                print_json(&serde_json::json!({ "status": "failed", "diagnostics": failure.diagnostics }));
             }
             ExitCode::FAILURE
         }
@@ -268,52 +331,6 @@ fn no_folder(options: &resolve::Options) -> Option<String> {
     let roots = allowed_roots.iter().map(|directory| ("--allowed-root".to_owned(), directory));
     let (option, directory) = packages.chain(paths).chain(roots).find(|(_, directory)| !directory.is_dir())?;
     Some(format!("{option}: {} is not a directory", directory.display()))
-}
-
-/// How long a conversion may take before a bar shows how far it is.
-const PATIENCE: Duration = Duration::from_millis(500);
-
-/// A bar on the terminal, if standard error is one; it goes when the work is done.
-#[derive(Clone)]
-struct Bar {
-    bar: ProgressBar,
-    started: Instant,
-}
-
-impl Default for Bar {
-    fn default() -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{msg} [{bar:30}] {percent:>3} %  {elapsed}");
-        Self { bar: bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())), started: Instant::now() }
-    }
-}
-
-impl Bar {
-    /// What shows the progress it is told of; `None` where nobody would see it.
-    fn listener(&self) -> Option<Box<dyn Fn(convert::Progress) + Send + Sync>> {
-        if !std::io::stderr().is_terminal() {
-            return None;
-        }
-        let Self { bar, started } = self.clone();
-        Some(Box::new(move |progress| {
-            if started.elapsed() < PATIENCE {
-                return;
-            }
-            if bar.is_hidden() {
-                bar.set_draw_target(ProgressDrawTarget::stderr());
-            }
-            bar.set_message(match progress.step {
-                convert::Step::Load => "loading meshes",
-                convert::Step::Derive => "simplifying meshes, making hulls",
-            });
-            bar.set_length(progress.all as u64);
-            bar.set_position(progress.done as u64);
-        }))
-    }
-
-    fn clear(&self) {
-        self.bar.finish_and_clear();
-    }
 }
 
 /// Where this person's conversions keep what took time; `URDF_USD_CACHE_MB` bounds it.
@@ -345,12 +362,13 @@ fn standard_input() -> Result<Source, String> {
         return Err(format!("standard input has more than {} MiB, which no robot needs", most >> 20));
     }
     let directory = std::env::current_dir().map_err(|error| format!("cannot tell the working directory: {error}"))?;
-    let file = directory.join("-");
+    let file = directory.join(STDIN);
     if !is_urdf {
         return Ok(Source::Bytes { bytes: bytes.into(), file });
     }
-    let text = crate::urdf::decode(&bytes).map_err(|diagnostic| diagnostic.to_string())?;
-    Ok(Source::Text { text: text.into(), file: Some(file) })
+    let text: Arc<str> = crate::urdf::decode(&bytes).map_err(|diagnostic| format!("{STDIN}: {}", diagnostic.message))?.into();
+    let text = findings::STANDARD_INPUT.get_or_init(|| text).clone();
+    Ok(Source::Text { text, file: Some(file) })
 }
 
 fn inspect(arguments: &Inspect) -> ExitCode {
@@ -412,11 +430,10 @@ fn schema(directory: &Path) -> ExitCode {
         }
     }
     let directory = directory.to_string_lossy();
-    let _ = writeln!(
-        std::io::stderr(),
+    say(format!(
         "wrote {0}: export PXR_PLUGINPATH_NAME={0} (and {0}/isaac for the overlay isaac, but not for Isaac Sim, which has that schema)",
         escape_controls(&directory)
-    );
+    ));
     ExitCode::SUCCESS
 }
 
@@ -433,15 +450,11 @@ fn print_json(value: &impl serde::Serialize) -> ExitCode {
 fn print_outcome(report: &Report) {
     let counts = report.counts;
     let bytes: u64 = report.files.iter().map(|file| file.bytes).sum();
-    let findings = match (report.count(Severity::Error), report.count(Severity::Warning)) {
-        (0, 0) => String::new(),
-        (errors, warnings) => format!("; {}, {}", plural(errors, "error"), plural(warnings, "warning")),
-    };
     let what = if report.changed { "wrote" } else { "is up to date:" };
     let is_there = |ending: &&&str| report.files.iter().any(|file| file.path == format!("{}.{ending}", report.name));
     let entry = ["usda", "usdz", "glb", "gltf", "urdf", "sdf", "xml"].iter().find(is_there).unwrap_or(&"usda");
     let outcome = format!(
-        "{} {what} {} (revision {}, {}, {:.1} MB in {:.2} s): {}, {}, {}, {}{findings}",
+        "{} {what} {} (revision {}, {}, {:.1} MB in {:.2} s): {}, {}, {}, {}",
         report.robot,
         report.directory.join(format!("{}.{entry}", report.name)).display(),
         report.revision,
@@ -453,72 +466,29 @@ fn print_outcome(report: &Report) {
         plural(counts.meshes, "mesh").replace("meshs", "meshes"),
         plural(counts.triangles, "triangle"),
     );
-    let _ = writeln!(std::io::stderr(), "{}", escape_controls(&outcome));
+    say(escape_controls(&outcome));
+    let found = diagnostic::count(&report.diagnostics);
+    match report.status {
+        Status::Ok => {}
+        Status::Warnings => say_as(Severity::Warning, format!("converted with {found}")),
+        Status::Errors => say_as(Severity::Error, format!("converted with {found}")),
+    }
 }
 
 fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// Shows findings on standard error with the line of the source that each is about, or of what xacro made of it.
-fn print_diagnostics(diagnostics: &[Diagnostic], expanded: Option<&str>) {
-    let is_terminal = std::io::stderr().is_terminal();
-    show_diagnostics(diagnostics, expanded, &mut std::io::stderr(), is_terminal);
-}
-
-/// Writes findings with the line of the source that each is about, in colour if `out` is a terminal.
-fn show_diagnostics(diagnostics: &[Diagnostic], expanded: Option<&str>, out: &mut dyn Write, is_terminal: bool) {
-    let mut sources: HashMap<PathBuf, Option<Arc<str>>> = HashMap::new();
-    let theme = if is_terminal { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-    let handler = GraphicalReportHandler::new_themed(theme).with_links(false);
-    for (count, diagnostic) in diagnostics.iter().enumerate() {
-        let is_shown = |_: &&Path| diagnostic.place.line > 0 && count < MAX_EXCERPTS;
-        let file = diagnostic.place.file.as_deref().filter(is_shown);
-        let text = file.and_then(|file| {
-            if diagnostic.place.expanded {
-                return expanded.map(Arc::from);
-            }
-            sources.entry(file.to_owned()).or_insert_with(|| excerpt::source(file)).clone()
-        });
-        let message = match text {
-            Some(_) => diagnostic.message.clone(),
-            None => format!("{}: {}", diagnostic.place, diagnostic.message),
-        };
-        let mut shown =
-            MietteDiagnostic::new(escape_controls_in_list(&message)).with_code(diagnostic.code).with_severity(match diagnostic
-                .severity
-            {
-                Severity::Info => miette::Severity::Advice,
-                Severity::Warning => miette::Severity::Warning,
-                Severity::Error => miette::Severity::Error,
-            });
-        if !diagnostic.help.is_empty() {
-            shown = shown.with_help(escape_controls_in_list(&diagnostic.help));
-        }
-        let mut rendered = String::new();
-        let result = match (file, text) {
-            (Some(file), Some(text)) => {
-                let place = &diagnostic.place;
-                let name = file.to_string_lossy();
-                let name = if place.expanded { format!("{name}, expanded by xacro") } else { name.into_owned() };
-                let excerpt = Excerpt::new(&name, &text, place.line, place.column);
-                shown = shown.with_labels([LabeledSpan::at_offset(excerpt.offset, escape_controls(&place.element))]);
-                let report = miette::Report::new(shown).with_source_code(excerpt);
-                handler.render_report(&mut rendered, report.as_ref())
-            }
-            _ => handler.render_report(&mut rendered, &shown),
-        };
-        let line = if result.is_ok() { rendered } else { format!("{}\n", escape_controls(&diagnostic.to_string())) };
-        let _ = write!(out, "{line}");
-    }
-}
-
 fn failed(message: &str) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "error: {}", escape_controls_in_list(message));
+    let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {}", escape_controls_in_list(message));
     ExitCode::FAILURE
 }
 
 fn wrong(message: &str) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "error: {}\n\nFor more information, try '--help'.", escape_controls(message));
+    let _ = writeln!(
+        anstream::stderr(),
+        "{ERROR}error:{ERROR:#} {}\n\nFor more information, try '--help'.",
+        escape_controls(message)
+    );
     ExitCode::from(USAGE)
 }

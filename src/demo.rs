@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::bridge::parameters::Parameters;
 use crate::bridge::{NAME, Ready, codes, size};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Place, status};
 use crate::process::signals::Interrupted;
 use crate::process::{fail, logging, raise_file_limit, runtime};
 use crate::ros::Args;
@@ -42,7 +42,8 @@ pub struct Options {
 
 /// Runs the demo until it is interrupted, or until the first revision.
 pub fn main(options: Options) -> ExitCode {
-    logging::start_in_terminal(NAME, "warn,urdf_usd=info,rustdds=off,mio=off");
+    // What goes well is told below, in fewer words than in the log of a node.
+    logging::start_in_terminal(NAME, "warn,rustdds=off,mio=off");
     let result = runtime().and_then(|runtime| {
         let result = runtime.block_on(run(&options));
         runtime.shutdown_timeout(Duration::from_millis(500));
@@ -85,8 +86,12 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
 
     let player_node = Arc::new(embedded::start("sample_robot", &Args::default(), &network)?);
     let player = player::Player::new(&*player_node, &sample)?;
+    if let Some(url) = &url {
+        say(&format!("The viewer is at {url}"));
+    }
     say(&format!(
-        "A sample robot moves on ROS domain {} (this machine only): {}\n\
+        "Ctrl-C ends the demo.\n\n\
+         A sample robot moves on ROS domain {} (this machine only): {}\n\
          The node hears it, converts it, and follows its files: change a mesh there and see a new revision.",
         network.domain,
         sample.urdf.display()
@@ -94,7 +99,7 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     let result = tokio::select! {
         ended = ready.run() => Err(ended),
         () = player.play(player_node.clone()) => Ok(()),
-        result = tell(&site, events, url.as_deref(), options.once) => result,
+        result = tell(&site, events, options.once) => result,
         _ = interrupted.wait() => Ok(()),
     };
     player_node.shutdown();
@@ -115,7 +120,6 @@ fn network() -> Result<Network, Diagnostic> {
 async fn tell(
     site: &Site,
     mut events: tokio::sync::broadcast::Receiver<crate::serve::Event>,
-    url: Option<&str>,
     once: bool,
 ) -> Result<(), Diagnostic> {
     let first = async {
@@ -132,15 +136,12 @@ async fn tell(
             .help("the log above tells why; is UDP on the loopback interface allowed here?")
     })?;
     show_asset(&robot);
-    if let Some(url) = url {
-        say(&format!("Its page: {url}"));
-    }
     let mut shown = None;
     let deadline = tokio::time::Instant::now() + FRAMES_PATIENCE;
     loop {
         if let Some(now) = site.robots().into_iter().find(|now| now.key == robot.key) {
             if now.revision != robot.revision {
-                show_asset(&now);
+                show_change(&robot, &now);
             }
             if let Some(frames) = now.frames.as_ref().filter(|frames| Some(frames.ok) != shown) {
                 shown = Some(frames.ok);
@@ -171,16 +172,32 @@ fn show_asset(robot: &RobotView) {
     }
     if let Some(counts) = robot.counts {
         text.push_str(&format!(
-            "  {} links, {} joints, {} meshes with {} triangles, {} materials; {} findings",
+            "  {} links, {} joints, {} meshes with {} triangles, {} materials{}",
             counts.links,
             counts.joints,
             counts.meshes,
             counts.triangles,
             counts.materials,
-            robot.diagnostics.len()
+            found(robot)
         ));
     }
     say(&text);
+}
+
+/// A later revision, in a line.
+fn show_change(before: &RobotView, now: &RobotView) {
+    let Some(revision) = now.revision else { return };
+    let is_new = |file: &&crate::convert::FileInfo| !before.files.contains(file);
+    let changed: Vec<&str> = now.files.iter().filter(is_new).map(|file| file.path.as_str()).collect();
+    say(&format!("Revision {revision} of {:?}: {} changed{}", now.name, changed.join(", "), found(now)));
+}
+
+/// What the conversion found, to be added to a line.
+fn found(robot: &RobotView) -> String {
+    match status(&robot.diagnostics) {
+        found if found.is_empty() => String::new(),
+        found => format!("; {found}"),
+    }
 }
 
 /// Whoever closed the output does not want to read it.

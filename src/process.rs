@@ -24,7 +24,12 @@ const ENOUGH: u64 = 1 << 20;
 
 /// Shows why the process ends, and tells the exit code.
 pub(crate) fn fail(diagnostic: &Diagnostic) -> ExitCode {
-    let place = if diagnostic.place.file.is_some() { format!("{}: ", diagnostic.place) } else { String::new() };
+    // A path that the message names is not told twice.
+    let is_told = |file: &std::path::Path| diagnostic.place.line == 0 && diagnostic.message.contains(&*file.to_string_lossy());
+    let place = match &diagnostic.place.file {
+        Some(file) if !is_told(file) => format!("{}: ", diagnostic.place),
+        _ => String::new(),
+    };
     let message = format!("{place}{}", diagnostic.message);
     let _ = writeln!(std::io::stderr(), "error: {}", escape_controls_in_list(&message));
     // Examples of parameter files have lines.

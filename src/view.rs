@@ -1,6 +1,7 @@
 //! `urdf_usd view`: the viewer for one asset, without ROS. What is written in the asset's place takes its place in the viewer.
 //!
-//! It reads `report.json` and which files there are; it must not know ROS, nor what is in USD.
+//! It reads `report.json` and which files there are; it must not know ROS, nor what is in USD. Where the asset is made from something
+//! that changes, whoever started it says how it is made again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,8 +16,8 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use tokio::sync::mpsc::unbounded_channel;
 
-use crate::convert::{FileInfo, REPORT, Report, file_name, named};
-use crate::diagnostic::{Diagnostic, Place, Severity, escape_controls};
+use crate::convert::{Failure, FileInfo, REPORT, Report, Status, file_name, named};
+use crate::diagnostic::{self, Diagnostic, Place, escape_controls};
 use crate::process::signals::Interrupted;
 use crate::process::watch::{Event, Watch};
 use crate::process::{fail, runtime};
@@ -33,8 +34,6 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// What the command is told.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// An asset's directory, its entry layer (NAME.usda), or a .glb or .gltf file
-    asset: PathBuf,
     /// The IP address to serve on; any other than this machine's own loopback lets others on the network read the asset
     #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     address: IpAddr,
@@ -46,10 +45,14 @@ pub struct Options {
     allow_writing: bool,
 }
 
-/// Serves the viewer until it is interrupted.
-pub fn main(options: &Options) -> ExitCode {
+/// Makes the asset again.
+pub(crate) type Make = Arc<dyn Fn() -> Result<Report, Failure> + Send + Sync>;
+
+/// Serves the viewer for `asset` until it is interrupted. `make` is called at once and whenever a file changes that it used; `open` gets
+/// the address.
+pub(crate) fn main(options: &Options, asset: &Path, make: Option<Make>, open: Option<fn(&str)>) -> ExitCode {
     let result = runtime().and_then(|runtime| {
-        let result = runtime.block_on(run(options));
+        let result = runtime.block_on(run(options, asset, make, open));
         runtime.shutdown_timeout(PATIENCE);
         result
     });
@@ -59,9 +62,9 @@ pub fn main(options: &Options) -> ExitCode {
     }
 }
 
-async fn run(options: &Options) -> Result<(), Diagnostic> {
+async fn run(options: &Options, asset: &Path, make: Option<Make>, open: Option<fn(&str)>) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
-    let subject = Subject::find(&options.asset)?;
+    let subject = Subject::find(asset)?;
     let looking = subject.clone();
     // Slow storage is waited for where it can be interrupted.
     let robot = tokio::select! {
@@ -78,9 +81,10 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     // Whoever closed the output does not want to read it.
     let _ = writeln!(out, "{url}").and_then(|()| out.flush());
     site.show(robot.clone(), Vec::new());
+    open.iter().for_each(|open| open(&url));
     tokio::select! {
         () = server.serve(site.clone()) => Ok(()),
-        result = follow(subject.clone(), robot, &site) => result,
+        result = follow(subject.clone(), robot, &site, make) => result,
         _ = interrupted.wait() => Ok(()),
     }
 }
@@ -98,13 +102,22 @@ async fn bind(options: &Options) -> Result<Server, Diagnostic> {
 }
 
 /// Shows what becomes of the asset, until the future is dropped.
-async fn follow(subject: Subject, mut shown: RobotView, site: &Site) -> Result<(), Diagnostic> {
+async fn follow(subject: Subject, mut shown: RobotView, site: &Site, make: Option<Make>) -> Result<(), Diagnostic> {
     let (sender, mut events) = unbounded_channel();
     let watch =
         Watch::start(sender).map_err(|error| fault(&subject.watched(), format!("no thread for watching files: {error}")))?;
+    // What the asset was made from when it was last made.
+    let mut sources = BTreeSet::new();
+    let mut failure: Option<Failure> = None;
+    if let Some(make) = make.clone()
+        && let Ok(made) = tokio::task::spawn_blocking(move || make()).await
+    {
+        sources = made.map_or_else(|failure| failure.used, |report| report.used).into_iter().collect();
+    }
     loop {
         let using = subject.clone();
-        if let Ok(used) = tokio::task::spawn_blocking(move || using.used()).await {
+        if let Ok(mut used) = tokio::task::spawn_blocking(move || using.used()).await {
+            used.extend(sources.iter().cloned());
             watch.set(used);
         }
         match events.recv().await {
@@ -115,9 +128,17 @@ async fn follow(subject: Subject, mut shown: RobotView, site: &Site) -> Result<(
             }
             None => return Ok(()),
         }
+        if let Some(make) = make.clone() {
+            let Ok(made) = tokio::task::spawn_blocking(move || make()).await else { return Ok(()) };
+            let (used, why) = made.map_or_else(|why| (why.used.clone(), Some(why)), |report| (report.used, None));
+            (sources, failure) = (used.into_iter().collect(), why);
+        }
         let (looking, before) = (subject.clone(), shown.clone());
         let Ok(now) = tokio::task::spawn_blocking(move || looking.look(Some(&before))).await else { return Ok(()) };
-        let now = now.unwrap_or_else(|diagnostic| failed(&shown, &diagnostic));
+        let now = match &failure {
+            Some(failure) => not_made(&shown, &failure.diagnostics),
+            None => now.unwrap_or_else(|diagnostic| failed(&shown, &diagnostic)),
+        };
         if now != shown {
             tell(site, &shown, &now);
             shown = now;
@@ -141,6 +162,17 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{}", escape_controls(line));
 }
 
+/// What was shown stays, with why there is nothing new.
+fn not_made(shown: &RobotView, diagnostics: &[Diagnostic]) -> RobotView {
+    let revision = shown.revision.map_or_else(String::new, |revision| format!(" (revision {revision} stays)"));
+    RobotView {
+        state: RobotState::Error,
+        message: format!("{}{revision}", diagnostic::status(diagnostics)),
+        diagnostics: diagnostics.to_vec(),
+        ..shown.clone()
+    }
+}
+
 /// What was shown stays, with what is the matter now.
 fn failed(shown: &RobotView, diagnostic: &Diagnostic) -> RobotView {
     RobotView {
@@ -157,7 +189,7 @@ fn fault(path: &Path, message: impl Into<String>) -> Diagnostic {
 
 /// What is viewed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Subject {
+pub(crate) enum Subject {
     /// An asset that `urdf_usd convert` or the node wrote, under the name of its directory, which may be a copy's.
     Asset { directory: PathBuf, key: String },
     /// A glTF file, with the files that it refers to; nothing else of its folder is served.
@@ -166,7 +198,7 @@ enum Subject {
 
 impl Subject {
     /// What a person calls `asset`.
-    fn find(asset: &Path) -> Result<Self, Diagnostic> {
+    pub(crate) fn find(asset: &Path) -> Result<Self, Diagnostic> {
         let path = asset.canonicalize().map_err(|error| fault(asset, format!("cannot open {}: {error}", asset.display())))?;
         let text = |part: Option<&std::ffi::OsStr>| part.and_then(std::ffi::OsStr::to_str).unwrap_or_default().to_owned();
         let (directory, file, name) = if path.is_dir() {
@@ -236,9 +268,11 @@ impl Subject {
 }
 
 fn no_drawable(directory: &Path, name: &str) -> Diagnostic {
-    let parent = directory.parent().unwrap_or(directory).display();
+    // Where a report says that it is an asset, it is made again in its place; a folder of something else gets no advice to write there.
+    let place = directory.parent().filter(|_| directory.join(REPORT).is_file());
+    let output = place.map_or_else(String::new, |parent| format!(" -o {}", parent.display()));
     fault(directory, format!("{} holds no {name}.glb, which is what a viewer draws", directory.display()))
-        .help(format!("make one: urdf_usd convert ROBOT.urdf -o {parent} --formats usd,glb"))
+        .help(format!("view the robot's own file (urdf_usd view ROBOT.urdf), or convert it: urdf_usd convert ROBOT.urdf{output} --formats usd,glb"))
 }
 
 /// What is in a file of JSON. Opening a pipe would wait for its other end, and a device has no end.
@@ -264,20 +298,19 @@ fn asset(directory: &Path, key: &str) -> Result<RobotView, Diagnostic> {
     if !report.files.iter().any(is_drawable) {
         return Err(no_drawable(directory, &file_name(&report.robot)));
     }
-    let worst = report.diagnostics.iter().max_by_key(|finding| finding.severity);
-    let (state, finding) = match worst {
-        Some(worst) if worst.severity == Severity::Error => (RobotState::Error, Some(worst)),
-        Some(worst) if worst.severity == Severity::Warning => (RobotState::Warning, Some(worst)),
-        _ => (RobotState::Ok, None),
+    let state = match Status::of(&report.diagnostics) {
+        Status::Errors => RobotState::Error,
+        Status::Warnings => RobotState::Warning,
+        Status::Ok => RobotState::Ok,
     };
     let revision = report.revision;
     Ok(RobotView {
         name: report.robot,
         key: key.to_owned(),
         state,
-        message: match finding {
-            Some(finding) => format!("revision {revision}; {}", finding.message),
-            None => format!("revision {revision} in {}", directory.display()),
+        message: match diagnostic::status(&report.diagnostics) {
+            found if found.is_empty() => format!("revision {revision} in {}", directory.display()),
+            found => format!("revision {revision}; {found}"),
         },
         revision: Some(revision),
         time: written(&path),
@@ -411,7 +444,7 @@ mod tests {
         let (_folder, arm) = folder(&[("arm.usda", "#usda 1.0"), ("arm.glb", "glTF"), ("report.json", REPORT_TEXT)]);
         let robot = look(&arm).unwrap();
         assert_eq!((robot.name.as_str(), robot.key.as_str(), robot.revision), ("my arm", "arm", Some(3)));
-        assert_eq!((robot.state, robot.message.as_str()), (RobotState::Warning, "revision 3; look"));
+        assert_eq!((robot.state, robot.message.as_str()), (RobotState::Warning, "revision 3; 1 warning: look"));
         assert_eq!((robot.diagnostics[1].place.line, robot.diagnostics[1].help.as_str()), (7, "here"));
         assert!(!robot.only_listed);
         assert_eq!(look(&arm.join("arm.usda")).unwrap(), robot);

@@ -97,6 +97,16 @@ def run(*arguments, timeout=600, obeys_permissions=False, **options):
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=timeout, **options)
 
 
+def reported(done, errors=False):
+    """The report of `convert --json` that wrote an asset, with `errors` in it or without."""
+    assert done.stdout, f"exit code {done.returncode}\n{done.stderr}"
+    report = json.loads(done.stdout)
+    worst = {found["severity"] for found in report["diagnostics"]}
+    told = "errors" if "error" in worst else "warnings" if "warning" in worst else "ok"
+    assert (done.returncode, report["status"], "error" in worst) == (int(errors), told, errors), f"{done.returncode}\n{done.stdout}\n{done.stderr}"
+    return report
+
+
 def in_nv(script, *arguments):
     """What a script of this folder answers in the Python that has test/requirements-nv.txt (worker.py). Skips if there is none."""
     python = os.environ.get("URDF_USD_NV_PYTHON")
@@ -141,11 +151,11 @@ def source(name):
     return Source(name, found[0], packages, ("--package-path", str(ROBOTS)))
 
 
-def convert(robot, output, *options):
-    """Converts a robot into `output` and returns what came out; fails the test if the program does."""
+def convert(robot, output, *options, errors=False):
+    """Converts a robot into `output` and returns what came out; fails the test if the program does, or if there are errors where none
+    are expected, or none where there should be `errors`."""
     done = run("convert", robot.urdf, "-o", output, *robot.options, "--json", *options)
-    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-    report = json.loads(done.stdout)
+    report = reported(done, errors=errors)
     made = [d for d in Path(output).iterdir() if (d / "report.json").is_file()]
     assert len(made) == 1, f"one asset should stand in {output}, not {made}"
     return Converted(robot.name, robot.urdf, robot.packages, made[0], report)

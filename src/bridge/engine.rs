@@ -43,7 +43,7 @@ use super::robots::{self, Robot};
 use super::schedule::Schedule;
 use super::{codes, jobs, request};
 use crate::convert::{self, Job, Report};
-use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::diagnostic::{Diagnostic, Place, Severity, groups};
 use crate::process::watch::{Event, Watch};
 use crate::ros::msg::diagnostic_msgs::DiagnosticArray;
 use crate::ros::msg::urdf_usd as interfaces;
@@ -606,24 +606,20 @@ fn tell(sent: Result<(), Diagnostic>) {
     }
 }
 
-/// Logs findings, the worst first: of each kind a few, since a missing package makes one per mesh.
+/// Logs findings, the worst first: of each kind a few, of each cause one, since a missing package makes one per mesh.
 fn log(diagnostics: &[Diagnostic]) {
-    let mut shown: Vec<&Diagnostic> = diagnostics.iter().filter(|d| d.severity > Severity::Info).collect();
-    shown.sort_by_key(|d| std::cmp::Reverse(d.severity));
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for diagnostic in shown {
-        let count = counts.entry(diagnostic.code).or_default();
-        *count += 1;
-        if *count > MOST_LOGGED {
-            continue;
+    for group in groups(diagnostics.iter().filter(|d| d.severity > Severity::Info)) {
+        let most = if group.first.cause.is_empty() { MOST_LOGGED } else { 1 };
+        for diagnostic in std::iter::once(&group.first).chain(&group.others).take(most) {
+            match diagnostic.severity {
+                Severity::Error => tracing::error!("{diagnostic}"),
+                _ => tracing::warn!("{diagnostic}"),
+            }
         }
-        match diagnostic.severity {
-            Severity::Error => tracing::error!("{diagnostic}"),
-            _ => tracing::warn!("{diagnostic}"),
+        if group.count() > most {
+            let cause = if group.first.cause.is_empty() { String::new() } else { format!(" ({})", group.first.cause) };
+            tracing::warn!("and {} more of {}{cause}: the report has all", group.count() - most, group.code());
         }
-    }
-    for (code, count) in counts.iter().filter(|(_, count)| **count > MOST_LOGGED) {
-        tracing::warn!("and {} more of {code}: the report has all", count - MOST_LOGGED);
     }
 }
 

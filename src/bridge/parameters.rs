@@ -477,7 +477,7 @@ mod tests {
     /// A value for every parameter, none its default.
     const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], robot_type: Wheeled, sites_last: true, simready: true, simready_metadata: ['author=A'], \
          packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
-         bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, stand_ins: true, check: true, mesh_format: stl, urdf_package: my_robot, \
+         bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, density: 1200.0, masses_file: /m.yaml, stand_ins: true, check: true, mesh_format: stl, urdf_package: my_robot, \
          urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, discover: true, capture_interfaces: true, \
          description_from: '*/rsp', asset_file: /a.usda, publish_description: true, description_to: '/r*', variants: ['a=b'], \
          urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
@@ -570,6 +570,8 @@ mod tests {
                 tiers: Tiers::High,
                 srdf: Some("/s.srdf".into()),
                 xrdf: Some("/x.xrdf".into()),
+                density: 1200.0,
+                masses: Some("/m.yaml".into()),
                 stand_ins: true,
                 check: true,
                 strict: true,

@@ -10,7 +10,7 @@ use super::description_source::{Origin, RobotNamespace};
 use super::fingerprint::Fingerprint;
 use super::{codes, request};
 use crate::convert::{Job, Report};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity, status};
 use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticStatus, KeyValue};
 use crate::ros::msg::std_msgs::Header;
@@ -191,7 +191,7 @@ impl Robot {
                 format!("revision {} in {}", asset.report.revision, asset.report.directory.display())
             }
             (Ok(()), Some(asset)) => {
-                format!("revision {}; {}", asset.report.revision, request::first(&asset.report.diagnostics))
+                format!("revision {}; {}", asset.report.revision, status(&asset.report.diagnostics))
             }
             (Ok(()), None) => "not converted yet".to_owned(),
         }

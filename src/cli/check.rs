@@ -5,15 +5,16 @@ mod live;
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use super::findings::print_results;
 use super::packages::{Packages, in_package};
-use super::{failed, plural, print_json, sarif, show_diagnostics, wrong};
+use super::{failed, plural, print_json, sarif, wrong};
 use crate::codes;
 use crate::convert;
 use crate::diagnostic::{Diagnostic, Place, Severity, did_you_mean, escape_controls, nearest};
@@ -303,12 +304,10 @@ fn print_text(asset: &Path, text: &[u8], mut diagnostics: Vec<Diagnostic>, count
         }
         (place.line, place.column) = (0, 0);
     }
-    let is_terminal = std::io::stdout().is_terminal();
-    let mut out = std::io::stdout().lock();
-    show_diagnostics(&diagnostics, None, &mut out, is_terminal);
+    print_results(&diagnostics);
     let hidden = if hidden > 0 { format!(" ({hidden} below --severity not shown)") } else { String::new() };
     let asset = asset.to_string_lossy();
     let (errors, warnings) = (plural(counts.error, "error"), plural(counts.warning, "warning"));
     // A closed pipe (`| head`) is the reader's choice.
-    let _ = writeln!(out, "{}: {errors}, {warnings}{hidden}", escape_controls(&asset));
+    let _ = writeln!(std::io::stdout(), "{}: {errors}, {warnings}{hidden}", escape_controls(&asset));
 }

@@ -21,10 +21,11 @@ fn spelling(argument: &Arg) -> String {
     if named.is_empty() { format!("`{values}`") } else { named.join(", ") }
 }
 
-fn rows(command: &Command) -> String {
+/// The options of a command alone, or those that every command has.
+fn rows(command: &Command, is_global: bool) -> String {
     let mut text = String::new();
     let shown = |argument: &&Arg| !argument.is_hide_set() && !["help", "version"].contains(&argument.get_id().as_str());
-    for argument in command.get_arguments().filter(shown) {
+    for argument in command.get_arguments().filter(shown).filter(|argument| argument.is_global_set() == is_global) {
         let defaults = argument.get_default_values().iter().map(|value| value.to_string_lossy().into_owned());
         let default = if argument.get_action().takes_values() { defaults.collect::<Vec<_>>().join(",") } else { String::new() };
         let default = if default.is_empty() { default } else { format!("`{default}`") };
@@ -45,7 +46,7 @@ fn rows(command: &Command) -> String {
 fn section(text: &mut String, name: &str, command: &Command) {
     let about = command.get_long_about().or(command.get_about()).map(plain).unwrap_or_default();
     let _ = write!(text, "\n## `urdf_usd {name}`\n\n{about}\n");
-    let rows = rows(command);
+    let rows = rows(command, false);
     if !rows.is_empty() {
         let _ = write!(text, "\n| option | default | what it does |\n|---|---|---|\n{rows}");
     }
@@ -54,8 +55,8 @@ fn section(text: &mut String, name: &str, command: &Command) {
 fn page() -> String {
     let mut text = String::from(
         "# The command line\n\n\
-         `urdf_usd COMMAND --help` shows the same. Exit code 0: done, with warnings or without. 1: not done; the messages say why. 2: the\n\
-         command line was wrong. Results go to standard output, messages for people to standard error.\n\n\
+         `urdf_usd COMMAND --help` shows the same. Exit code 0: done, with warnings or without. 1: not done, or not all of it (`convert`\n\
+         writes the asset without what has errors, and ends with 1); the messages say why. 2: the command line was wrong. Results go to standard output, messages for people to standard error.\n\n\
          Options of `convert` are [parameters of the node](parameters.md), too: `--gltf-physics` is the parameter `gltf.physics`. A flag\n\
          that is given once for each item is called as one item: `--package` is the parameter `packages`.\n\n\
          This page is made from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version --lib documentation`.\n",
@@ -63,6 +64,8 @@ fn page() -> String {
     let mut command = Cli::command();
     command.build();
     let own = |command: &&Command| command.get_name() != "help";
+    let rows = rows(&command, true);
+    let _ = write!(text, "\n## Options of all commands\n\n| option | default | what it does |\n|---|---|---|\n{rows}");
     for command in command.get_subcommands().filter(own) {
         section(&mut text, command.get_name(), command);
         for below in command.get_subcommands().filter(own) {

@@ -1,6 +1,5 @@
 //! `urdf_usd fix`: any OpenUSD asset → one that follows REP-158, beside the list of what was mended and what is left.
 
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -8,7 +7,8 @@ use clap::Args;
 
 use super::check::{Counts, is_usd};
 use super::packages::{Packages, in_package};
-use super::{failed, plural, print_json, show_diagnostics, wrong};
+use super::terminal::say;
+use super::{failed, plural, print_diagnostics, print_json, wrong};
 use crate::convert::{self, SourceInfo};
 use crate::diagnostic::{Severity, escape_controls};
 use crate::fix;
@@ -62,7 +62,7 @@ pub fn run(arguments: &Fix) -> ExitCode {
     let mut report = match convert::write_asset(&fixed.name, source, &arguments.output, files, fixed.diagnostics) {
         Ok(report) => report,
         Err(diagnostics) => {
-            show_diagnostics(&diagnostics, None, &mut std::io::stderr(), std::io::stderr().is_terminal());
+            print_diagnostics(&diagnostics, None);
             return ExitCode::FAILURE;
         }
     };
@@ -77,13 +77,13 @@ pub fn run(arguments: &Fix) -> ExitCode {
         Ok(found) => report.diagnostics.extend(found),
         Err(error) => return failed(&error.to_string()),
     }
+    report.status = convert::Status::of(&report.diagnostics);
     let counts = Counts::of(&report.diagnostics);
-    show_diagnostics(&report.diagnostics, None, &mut std::io::stderr(), std::io::stderr().is_terminal());
+    print_diagnostics(&report.diagnostics, None);
     let entry = written.to_string_lossy();
     let (errors, warnings) = (plural(counts.error, "error"), plural(counts.warning, "warning"));
     let done = if report.changed { "wrote" } else { "nothing to change in" };
-    // A closed pipe (`| head`) is the reader's choice.
-    let _ = writeln!(std::io::stderr(), "{done} {}; left: {errors}, {warnings}", escape_controls(&entry));
+    say(format!("{done} {}; left: {errors}, {warnings}", escape_controls(&entry)));
     let printed = if arguments.json { print_json(&report) } else { ExitCode::SUCCESS };
     if report.diagnostics.iter().any(|finding| finding.severity == Severity::Error) { ExitCode::FAILURE } else { printed }
 }

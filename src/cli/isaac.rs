@@ -1,6 +1,6 @@
 //! `urdf_usd isaac`: the Isaac robot schema on assets of anybody's: shown, authored, checked, migrated.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -8,8 +8,9 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::check::{Counts, is_usd};
+use super::findings::print_results;
 use super::packages::{Packages, in_package};
-use super::{failed, plural, print_diagnostics, print_json, show_diagnostics, wrong};
+use super::{failed, plural, print_diagnostics, print_json, wrong};
 use crate::convert;
 use crate::diagnostic::{Diagnostic, Severity, escape_controls};
 use crate::isaac::{self, Edit, Label, LinkTree, Saved, Sites, View};
@@ -241,9 +242,8 @@ fn validate(asset: &Asset) -> Result<ExitCode, ExitCode> {
     let printed = if asset.json {
         print_json(&Findings { asset: &stage.entry, diagnostics: &found, counts })
     } else {
-        let is_terminal = std::io::stdout().is_terminal();
+        print_results(&found);
         let mut out = std::io::stdout().lock();
-        show_diagnostics(&found, None, &mut out, is_terminal);
         let entry = stage.entry.to_string_lossy();
         let (errors, warnings) = (plural(counts.error, "error"), plural(counts.warning, "warning"));
         // A closed pipe (`| head`) is the reader's choice.

@@ -183,7 +183,7 @@ fn run_write(arguments: &Create) -> ExitCode {
         Ok(store) => store,
         Err(message) => return wrong(&message),
     };
-    let bar = Bar::default();
+    let mut bar = Bar::default();
     let context = Context { store, progress: bar.listener(), ..Context::default() };
     let result = write(&job, &options, &context);
     bar.clear();

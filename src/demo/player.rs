@@ -74,14 +74,21 @@ impl Player {
     }
 }
 
-/// Where every joint is after `seconds`: each swings smoothly through the middle half of its range, at a pace of its own.
+/// How far wheels turn forward and back, in rad …
+const DRIVE: f64 = 12.0;
+/// … and how far the swivels of casters turn to either side.
+const STEER: f64 = 0.7;
+
+/// Where every joint is after `seconds`: each swings smoothly through the middle half of its range, at a pace of its own. Wheels drive
+/// forward and back, and swivels steer.
 fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
     let positions: Vec<Vec<f64>> = robot
         .joints
         .iter()
         .enumerate()
         .map(|(index, joint)| match joint.kind {
-            JointKind::Continuous => vec![1.5 * seconds],
+            JointKind::Continuous if is_swivel(robot, joint) => vec![STEER * (0.5 * seconds).sin()],
+            JointKind::Continuous => vec![DRIVE * (0.25 * seconds).sin()],
             JointKind::Revolute | JointKind::Prismatic => vec![swing(joint, index, seconds)],
             kind => vec![0.0; kinematics::position_count(kind)],
         })
@@ -90,6 +97,13 @@ fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
     let mut flat = model.flat(&positions);
     model.follow(&mut flat);
     (0..positions.len()).map(|joint| flat.get(model.range(joint)).unwrap_or_default().to_vec()).collect()
+}
+
+/// Whether a continuous joint carries a wheel: another one, about another axis, hangs on its link.
+fn is_swivel(robot: &Robot, joint: &Joint) -> bool {
+    let is_continuous = |joint: &Joint| joint.kind == JointKind::Continuous;
+    let mut carried = robot.joints.iter().filter(|other| is_continuous(other) && other.parent == joint.child);
+    is_continuous(joint) && carried.any(|wheel| (wheel.origin.rotation * wheel.axis).dot(&joint.axis).abs() < 0.5)
 }
 
 fn swing(joint: &Joint, index: usize, seconds: f64) -> f64 {
@@ -161,6 +175,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn wheels_drive_forward_and_back_and_the_caster_steers() {
+        let (_folder, robot) = sample();
+        let at = |name: &str, seconds: f64| {
+            let index = robot.joints.iter().position(|joint| joint.name == name).unwrap();
+            positions(&robot, seconds)[index][0]
+        };
+        let swivels: Vec<&str> =
+            robot.joints.iter().filter(|joint| is_swivel(&robot, joint)).map(|joint| joint.name.as_str()).collect();
+        let [swivel] = swivels[..] else { panic!("{swivels:?}") };
+        let wheels = robot.joints.iter().filter(|joint| joint.kind == JointKind::Continuous && joint.name != swivel);
+        for seconds in (0..6000).map(|tick| f64::from(tick) * 0.1) {
+            assert!(at(swivel, seconds).abs() <= STEER);
+            assert!(wheels.clone().all(|wheel| at(&wheel.name, seconds).abs() <= DRIVE));
+        }
+        assert!(at(swivel, 3.0) > 0.5 && at(swivel, 9.0) < -0.5);
     }
 
     #[test]

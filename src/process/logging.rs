@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use anstream::{AutoStream, ColorChoice};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, SubscriberExt};
@@ -58,6 +59,11 @@ pub fn send_to(sink: Option<Arc<Sink>>) {
     *SINK.write().unwrap_or_else(PoisonError::into_inner) = sink;
 }
 
+/// Whether lines on the terminal are coloured: as `NO_COLOR`, `CLICOLOR_FORCE` and `--color` say.
+fn is_coloured() -> bool {
+    AutoStream::choice(&io::stderr()) != ColorChoice::Never
+}
+
 struct Lines {
     name: String,
     terminal: bool,
@@ -69,7 +75,7 @@ struct Lines {
 impl Lines {
     fn new(name: &str, terminal: bool, file: Option<LogFile>) -> Self {
         let name = name.trim_start_matches('/').replace('/', ".");
-        Self { name, terminal, colours: io::stderr().is_terminal(), file: file.map(Mutex::new), libraries: Mutex::default() }
+        Self { name, terminal, colours: is_coloured(), file: file.map(Mutex::new), libraries: Mutex::default() }
     }
 
     /// The line as ROS writes it.

@@ -239,7 +239,9 @@ def test_interface_types_are_looked_up_where_a_workspace_is_sourced(arm, tmp_pat
 
 def test_a_conversion_is_checked_where_that_is_asked_for(tmp_path):
     robot = conftest.source("sample_arm")
-    plain, checked = (conftest.convert(robot, tmp_path / name, *options) for name, options in (("a", []), ("b", ["--check"])))
+    plain = conftest.convert(robot, tmp_path / "a")
+    # A rule that must be kept and is not is an error.
+    checked = conftest.convert(robot, tmp_path / "b", "--check", errors=True)
     found = [d for d in checked.report["diagnostics"] if d["code"].startswith("REP158-")]
     assert [d for d in checked.report["diagnostics"] if d not in found] == plain.report["diagnostics"]
     # What is found in the variant that collides with the meshes as they are is right: their parts are pushed into each other.

@@ -8,6 +8,8 @@ import gzip
 import hashlib
 import http.client
 import json
+import os
+import pty
 import re
 import signal
 import socket
@@ -302,14 +304,93 @@ def test_a_glb_alone_is_all_that_is_served(view, conversions, tmp_path):
     assert broken["revision"] == 2 and broken["diagnostics"][0]["code"] == "serve-view"
 
 
+def test_a_description_is_converted_and_again_when_it_changes(view, sample, tmp_path):
+    shown = view(sample.urdf, "--port", 0, *sample.options)
+    told = shown.robot()
+    assert (told["name"], told["revision"]) == ("sample_arm", 1)
+    assert not any(tmp_path.rglob("*.glb")), "nothing is written beside the description"
+    glb = f"{shown.url}assets/{told['key']}/sample_arm.glb"
+    before = request(glb).content
+    assert before.startswith(b"glTF")
+    text = sample.urdf.read_text()
+    sample.urdf.write_text(text.replace("</robot>", '<link name="added"><visual><geometry><box size="1 1 1"/></geometry></visual></link></robot>'))
+    ros_peer.until(lambda: shown.robot()["revision"] == 2, PATIENCE, "the next revision")
+    assert request(glb).content != before
+    # A mesh of it.
+    mesh = sample.packages["sample_arm"] / "meshes" / "shoulder.stl"
+    mesh.rename(mesh.with_suffix(".gone"))
+    missing = ros_peer.until(lambda: (told := shown.robot())["state"] == "error" and told, PATIENCE, "the fault")
+    assert "shoulder.stl" in missing["message"] or "resolve-missing-file" in missing["message"]
+    # What is no robot any more leaves what was shown.
+    sample.urdf.write_text(text.replace("</robot>", ""))
+    broken = ros_peer.until(lambda: "1 error: the text is not well-formed XML" in (told := shown.robot())["message"] and told, PATIENCE, "the fault")
+    assert broken["revision"] >= 2 and broken["diagnostics"][0]["code"] == "urdf-malformed-xml"
+    sample.urdf.write_text(text)
+    mesh.with_suffix(".gone").rename(mesh)
+    ros_peer.until(lambda: shown.robot()["state"] == "ok", PATIENCE, "the robot")
+    assert shown.end() == 0
+
+
+def test_the_folder_of_a_package_is_its_robot(view, sample):
+    folder = sample.packages["sample_arm"]
+    only = view(folder, "--port", 0)
+    assert only.robot()["name"] == "sample_arm" and only.end() == 0
+    (folder / "urdf" / "other.urdf").write_text("<robot name='other'><link name='a'><visual><geometry><box size='1 1 1'/></geometry></visual></link></robot>")
+    done = conftest.run("view", folder, timeout=PATIENCE)
+    assert done.returncode == 1 and "2 robots" in done.stderr and "--robot" in done.stderr
+    assert "urdf/other.urdf" in done.stderr and "urdf/sample_arm.urdf" in done.stderr
+    assert view(folder, "--robot", "other", "--port", 0).robot()["name"] == "other"
+    wrong = conftest.run("view", folder, "--robot", "othr", timeout=PATIENCE)
+    assert wrong.returncode == 1 and 'did you mean "other"?' in wrong.stderr
+
+
+def test_openusd_of_others_is_shown(view, tmp_path):
+    layer = tmp_path / "theirs.usda"
+    layer.write_text(
+        '#usda 1.0\n(defaultPrim = "r"\nmetersPerUnit = 1\nupAxis = "Z")\ndef Xform "r" {\ndef Xform "b" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {\n'
+        'def Cube "c" (prepend apiSchemas = ["PhysicsCollisionAPI"]) { double size = 1 }\n}\n}\n'
+    )
+    assert view(layer, "--port", 0).robot()["files"][0]["path"].endswith(".glb")
+
+
+def test_a_folder_without_a_robot_gets_no_advice_to_write_beside_it(tmp_path):
+    done = conftest.run("view", tmp_path, timeout=PATIENCE)
+    assert done.returncode == 1 and "neither an asset nor a robot description" in done.stderr and str(tmp_path.parent) + " " not in done.stderr
+
+
+@pytest.mark.parametrize(("options", "screen", "is_opened"), [((), True, True), (("--no-open",), True, False), ((), False, False)])
+def test_the_browser_is_opened_where_somebody_sees_it(options, screen, is_opened, conversions, tmp_path):
+    opened = tmp_path / "opened"
+    browser = tmp_path / "bin" / "xdg-open"
+    browser.parent.mkdir()
+    browser.write_text(f"#!/bin/sh\necho $1 > {opened}.new && mv {opened}.new {opened}\n")
+    browser.chmod(0o755)
+    environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME")}
+    environment |= {"PATH": f"{browser.parent}:{os.environ['PATH']}"} | ({"DISPLAY": ":9"} if screen else {})
+    ours, theirs = pty.openpty()
+    command = [conftest.program(), "view", conversions("sample_arm").directory, "--port", "0", *options]
+    process = subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment)
+    os.close(theirs)
+    with open(ours, "rb", buffering=0) as terminal:
+        url = terminal.read(1024).decode().strip()
+        if is_opened:
+            ros_peer.until(opened.exists, PATIENCE, "the browser")
+            assert opened.read_text().strip() == url
+        else:
+            # It is opened before the first request is answered.
+            assert request(url).status == 200 and not opened.exists()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+
+
 def test_view_says_what_it_cannot_show(conversions, tmp_path):
     robot = conversions("sample_arm")
     usd = conftest.run("convert", robot.urdf, "-o", tmp_path, "--formats", "usd", "--package", f"sample_arm={robot.package_dirs['sample_arm']}")
     assert usd.returncode == 0, usd.stderr
     for asset, parts in [
         (tmp_path / robot.asset_name, [f"no {robot.asset_name}.glb", "urdf_usd convert", "usd,glb"]),
-        (robot.urdf, ["urdf_usd convert"]),
         (tmp_path / "nowhere", ["nowhere"]),
+        (tmp_path / "nowhere.urdf", ["nowhere.urdf"]),
     ]:
         done = conftest.run("view", asset, timeout=PATIENCE)
         assert done.returncode == 1 and done.stdout == "" and all(part in done.stderr for part in parts), done.stderr

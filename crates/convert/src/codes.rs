@@ -22,6 +22,16 @@ codes! {
     NO_STAND_IN Info "stand-in-none":
         "A box was asked for in place of a visual mesh that can't be read, but nothing says how large the link is.",
         "The visual shows nothing.";
+    MASS_ASSUMED Info "mass-assumed":
+        "A link has no mass in its source, and got one as was asked for: by a density (`density`) or from a file (`masses_file`).",
+        "The mass and an inertia of even density are written, and marked as assumed in OpenUSD (`urdf:inertial:assumed`) and glTF.";
+    MASS_UNUSED Warning "mass-unused":
+        "The file of masses names a link that the robot does not have, or one with a mass in its source.", "The line is not used.";
+    MASSES_FILE Error "masses-file": "The file of masses is no YAML with a number above zero for each link.", "Nothing is converted.";
+    IN_PIECES Info "robot-in-pieces":
+        "Most parts of a robot are far from the parts that they hang on, with all joints at zero. Meshes in other axes or units than the \
+         robot's make that.",
+        "It is converted as it is.";
     MESH_LOOKS Info "urdf-mesh-looks":
         "A mesh shows more than the format of the URDF's mesh files can hold (`mesh_format`): STL has no colours, OBJ no image of occlusion \
          and no factors of images.",

@@ -1,6 +1,7 @@
 //! What a conversion has at hand beside its job, and whom it tells how far it is. Nothing of it changes the outcome.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,13 +14,16 @@ use urdf_usd_time_limit::TimeLimit;
 /// Shows a text.
 pub type Show = dyn Fn(&str) + Send + Sync;
 
+/// Tells how far a conversion is.
+pub type Tell = dyn Fn(Progress<'_>) + Send + Sync;
+
 /// What a conversion has at hand.
 #[derive(Default)]
 pub struct Context {
     /// Where work that takes time is kept from one conversion to the next.
     pub store: Store,
     /// Called from several threads as the work goes on.
-    pub progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
+    pub progress: Option<Box<Tell>>,
     /// Called with what xacro made of the source, if it is xacro: the text that places with [`expanded`] are in.
     ///
     /// [`expanded`]: urdf_usd_diagnostic::Place::expanded
@@ -30,12 +34,14 @@ pub struct Context {
 
 /// How far a conversion is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct Progress<'a> {
     /// What is being done.
     pub step: Step,
+    /// With what: the largest of what is being worked on. Empty if it can't be told.
+    pub name: &'a str,
     /// How much of it is done …
     pub done: usize,
-    /// … of how much, in the same measure.
+    /// … of how much, in the same measure; 0 if that is not known.
     pub all: usize,
 }
 
@@ -46,14 +52,17 @@ pub enum Step {
     Load,
     /// Simplifying meshes and making their hulls; counted in triangles.
     Derive,
+    /// Writing the files; not counted.
+    Write,
 }
 
 impl Step {
     /// What is being done, in words.
-    fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Load => "loading meshes",
             Self::Derive => "simplifying meshes and making hulls",
+            Self::Write => "writing files",
         }
     }
 }
@@ -77,6 +86,11 @@ impl Longest {
 }
 
 impl Context {
+    /// Says how far the conversion is.
+    pub(super) fn tell(&self, now: Progress<'_>) {
+        self.progress.iter().for_each(|progress| progress(now));
+    }
+
     /// `work` on each of `items`, all cores at once, the largest first so that none is left alone with it at the end. `size` is what
     /// progress is counted in, `name` tells items apart for people. The results are in the order of the items; if the time is up,
     /// they are not all there, and `limit` says so.
@@ -89,15 +103,26 @@ impl Context {
         work: impl Fn(&T) -> R + Sync,
     ) -> Vec<R> {
         let all = items.iter().map(&size).sum();
-        let tell = |done| self.progress.iter().for_each(|progress| progress(Progress { step, done, all }));
-        tell(0);
         let mut order: Vec<usize> = (0..items.len()).collect();
         order.sort_by_key(|&index| Reverse(size(&items[index])));
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (finished, longest) = (AtomicUsize::new(0), Longest::default());
+        // What is being worked on, by its place in the order.
+        let active: Mutex<BTreeSet<usize>> = Mutex::default();
+        let tell = |begun: Option<usize>, ended: Option<usize>| {
+            let Some(progress) = &self.progress else { return };
+            let mut active = active.lock().unwrap_or_else(PoisonError::into_inner);
+            active.retain(|rank| Some(*rank) != ended);
+            active.extend(begun);
+            let largest = active.first().and_then(|&rank| order.get(rank)).map(|&index| name(&items[index]));
+            let done = done.load(Ordering::Relaxed);
+            progress(Progress { step, name: largest.as_deref().unwrap_or_default(), done, all });
+        };
         let results: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();
         (0..rayon::current_num_threads().min(items.len())).into_par_iter().for_each(|_| {
-            while let Some(&index) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+            loop {
+                let rank = next.fetch_add(1, Ordering::Relaxed);
+                let Some(&index) = order.get(rank) else { break };
                 let item = &items[index];
                 let part = || {
                     let finished = finished.load(Ordering::Relaxed);
@@ -106,11 +131,13 @@ impl Context {
                 if limit.is_over(part) {
                     break;
                 }
+                tell(Some(rank), None);
                 let started = Instant::now();
                 results[index].get_or_init(|| work(item));
                 finished.fetch_add(1, Ordering::Relaxed);
                 longest.note(started.elapsed(), || name(item));
-                tell(done.fetch_add(size(item), Ordering::Relaxed) + size(item));
+                done.fetch_add(size(item), Ordering::Relaxed);
+                tell(None, Some(rank));
             }
         });
         results.into_iter().filter_map(OnceLock::into_inner).collect()

@@ -16,9 +16,11 @@ mod description;
 mod description_tests;
 mod identity;
 mod load;
+mod masses;
 mod memo;
 pub mod option;
 pub mod options;
+mod pieces;
 mod publish;
 mod report;
 #[cfg(test)]
@@ -42,16 +44,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 pub use asset::{entry, named};
-pub use context::{Context, Progress, Show, Step};
+pub use context::{Context, Progress, Show, Step, Tell};
 pub use description::{MeshFormat, UrdfOptions};
 use identity::Identity;
 pub use options::Options;
 pub use publish::Error as PublishError;
 use rayon::prelude::*;
-pub use report::{Counts, FileInfo, REPORT, Report, SourceInfo, Timings};
+pub use report::{Counts, FileInfo, REPORT, Report, SourceInfo, Status, Timings};
 use sha2::{Digest, Sha256};
 pub use simready::Simready;
-pub use source::{Format, Source};
+pub use source::{Format, STDIN, Source};
 
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
 use urdf_usd_gltf as gltf;
@@ -313,6 +315,11 @@ fn run(
         Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
     }
     robot.take_captured(&job.captured);
+    match masses::assume(&mut robot, &job.options, files) {
+        Ok(found) => diagnostics.extend(found),
+        Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
+    }
+    diagnostics.extend(pieces::hint(&robot, job.options.meshes.up_axis));
     if job.options.formats.usd || job.options.formats.usdz {
         diagnostics.extend(types::missing(&robot, files));
     }
@@ -325,6 +332,7 @@ fn run(
     }
     let meshes = start.elapsed();
     in_time(limit, "writing the layers and the glTF")?;
+    context.tell(Progress { step: Step::Write, name: "", done: 0, all: 0 });
 
     let name = file_name(&robot.name);
     let identity = Identity::of(&job.source, source.file.as_deref(), &robot.name, version);
@@ -394,6 +402,7 @@ fn run(
     };
     let mut report = Report {
         robot: robot.name.clone(),
+        status: Status::of(&diagnostics),
         source: SourceInfo { kind: source.kind.into(), uri: identity.uri, sha256: source_hash },
         revision: 0,
         // A quarter of the time of a small change is hashing.
@@ -545,6 +554,7 @@ pub fn write_asset(
         files.iter().map(|(path, bytes)| FileInfo { path: path.clone(), bytes: bytes.len() as u64, sha256: sha256(bytes) });
     let mut report = Report {
         robot: name.to_owned(),
+        status: Status::of(&diagnostics),
         source,
         revision: 0,
         files: infos.collect(),

@@ -105,7 +105,10 @@ fn meshes<'a>(
         Step::Load,
         limit,
         &jobs,
-        (|(_, file)| file.bytes as usize, |(reference, _)| reference.uri.clone()),
+        (
+            |(_, file)| file.bytes as usize,
+            |(reference, _)| reference.uri.rsplit('/').next().unwrap_or(&reference.uri).to_owned(),
+        ),
         |(reference, file)| {
             if triangles.load(Ordering::Relaxed) > MAX_TRIANGLES {
                 return (None, Vec::new());
@@ -303,11 +306,21 @@ fn derived(
         jobs.extend(distinct_meshes(robot, &seen).into_iter().map(|(mesh, _)| (mesh, None)));
     }
     jobs.extend(distinct_meshes(robot, &colliding).into_iter().map(|(mesh, place)| (mesh, Some(place))));
+    let mut sources: HashMap<*const Mesh, Vec<usize>> = HashMap::new();
+    for (index, source) in robot.meshes.iter().enumerate() {
+        sources.entry(Arc::as_ptr(&source.mesh)).or_default().push(index);
+    }
+    let names: HashMap<_, &str> =
+        robot.meshes.iter().rev().map(|source| (Arc::as_ptr(&source.mesh) as usize, source.uri.as_str())).collect();
+    let name = |mesh: &Arc<Mesh>| {
+        let uri = names.get(&(Arc::as_ptr(mesh) as usize)).copied().unwrap_or_default();
+        format!("{} ({} triangles)", uri.rsplit('/').next().unwrap_or(uri), mesh.triangles.len())
+    };
     let made = context.all(
         Step::Derive,
         limit,
         &jobs,
-        (|(mesh, _)| mesh.triangles.len(), |(mesh, _)| format!("a mesh of {} triangles", mesh.triangles.len())),
+        (|(mesh, _)| mesh.triangles.len(), |(mesh, _)| name(mesh)),
         |(mesh, collider)| match collider {
             None => Derived::Tiers(mesh::kept_tiers(mesh, &context.store)),
             Some(_) => Derived::Hull(Box::new(mesh::kept_hull(mesh, &context.store)), mesh.is_watertight()),
@@ -316,10 +329,6 @@ fn derived(
     let mut diagnostics = Vec::new();
     if limit.ended().is_some() {
         return diagnostics;
-    }
-    let mut sources: HashMap<*const Mesh, Vec<usize>> = HashMap::new();
-    for (index, source) in robot.meshes.iter().enumerate() {
-        sources.entry(Arc::as_ptr(&source.mesh)).or_default().push(index);
     }
     for ((mesh, place), made) in jobs.into_iter().zip(made) {
         let sources = sources.get(&Arc::as_ptr(&mesh)).map_or(&[][..], Vec::as_slice);

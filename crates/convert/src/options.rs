@@ -46,6 +46,10 @@ pub struct Options {
     pub srdf: Option<PathBuf>,
     /// An XRDF file: the same, and frames beside the links.
     pub xrdf: Option<PathBuf>,
+    /// kg/m³: what links weigh whose source gives no mass; 0: nothing is computed.
+    pub density: f64,
+    /// A file with the masses of such links.
+    pub masses: Option<PathBuf>,
     /// Whether a box shows in place of a visual mesh that can't be read.
     pub stand_ins: bool,
     /// Whether the OpenUSD asset is held against the rules of REP-158 before it is published.
@@ -165,7 +169,8 @@ pub static TABLE: &[Opt<Options>] = &[
         Kind::Choice(|| mesh::UpAxis::ALL.map(mesh::UpAxis::as_str).to_vec()),
         "",
         field!(Options.meshes.up_axis),
-        "Whether the up_axis of Collada meshes turns them (honor), or is ignored as RViz does.",
+        "Which mesh files are turned to z up. ignore: glTF, from y up as its specification says, but not Collada, whose up_axis RViz \
+         ignores, too; honor: Collada as well; z: none, all have the axes of their link.",
     )
     .once(&[], &["up-axis"]),
     Opt::new(
@@ -191,6 +196,22 @@ pub static TABLE: &[Opt<Options>] = &[
         "An XRDF file: the same, and frames that it adds. Empty: none.",
     )
     .once(&[], &["xrdf"]),
+    Opt::new(
+        "density",
+        Kind::Number { from: 0.0, to: 100_000.0 },
+        "KG_PER_M3",
+        field!(Options.density),
+        "What links without a mass weigh, in kg/m³ of their colliders (or visuals), with an inertia of even density; they are marked as \
+         assumed. 0.0: nothing is computed, and bodies without a mass get 1 g.",
+    ),
+    Opt::new(
+        "masses_file",
+        Kind::File,
+        "FILE",
+        field!(Options.masses),
+        "A YAML file with the masses of links without one, a line for each: LINK: KG. It comes before the density. Empty: none.",
+    )
+    .once(&[], &["masses"]),
     Opt::new(
         "stand_ins",
         Kind::Switch,

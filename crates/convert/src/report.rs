@@ -19,6 +19,9 @@ const MAX_REPORT: u64 = 256 << 20;
 pub struct Report {
     /// The robot's name as its source gives it.
     pub robot: String,
+    /// Whether all of it was converted.
+    #[serde(default)]
+    pub status: Status,
     /// What was converted.
     #[serde(default)]
     pub source: SourceInfo,
@@ -79,6 +82,30 @@ impl Report {
     /// How many findings have this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.diagnostics.iter().filter(|d| d.severity == severity).count()
+    }
+}
+
+/// How a conversion ended that wrote an asset. One that wrote none has no report; where it is told in JSON, its status is `failed`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// All of the robot is in the asset, with nothing assumed that people should know of.
+    #[default]
+    Ok,
+    /// There are warnings and no errors.
+    Warnings,
+    /// There are errors: something of the robot is not in the asset.
+    Errors,
+}
+
+impl Status {
+    /// That of a conversion with these findings.
+    pub fn of(diagnostics: &[Diagnostic]) -> Self {
+        match diagnostics.iter().map(|finding| finding.severity).max() {
+            Some(Severity::Error) => Self::Errors,
+            Some(Severity::Warning) => Self::Warnings,
+            Some(Severity::Info) | None => Self::Ok,
+        }
     }
 }
 

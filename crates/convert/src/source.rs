@@ -18,6 +18,10 @@ use urdf_usd_usd as usd;
 
 use super::{Context, Job, codes, sha256};
 
+/// The name of standard input among files: a text that came from there is in a file of this name in the folder that its relative
+/// references start from. Findings name it without the folder.
+pub const STDIN: &str = "<stdin>";
+
 /// Where a robot's description comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
@@ -204,6 +208,10 @@ pub(super) fn open(source: &Source, hash: Option<&str>, files: &resolve::Files) 
 impl Input {
     /// Findings as they are told: those about a text that xacro made say so, and come after what xacro said.
     pub fn told(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        if let Some(file) = self.file.as_deref().filter(|file| file.ends_with(STDIN)) {
+            let places = found.iter_mut().map(|finding| &mut finding.place.file);
+            places.filter(|place| place.as_deref() == Some(file)).for_each(|place| *place = Some(Path::new(STDIN).into()));
+        }
         let Some(warnings) = &self.expanded else { return found };
         for diagnostic in &mut found {
             let place = &mut diagnostic.place;

@@ -35,7 +35,8 @@ pub struct Omitted {
 impl Omitted {
     /// A finding of the same kind that says how many were left out.
     pub fn summary(&self, place: Place, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { severity: self.severity, code: self.code, message: message.into(), place, help: String::new() }
+        let (help, cause, about) = <(String, String, String)>::default();
+        Diagnostic { severity: self.severity, code: self.code, message: message.into(), place, help, cause, about }
     }
 }
 
@@ -78,6 +79,11 @@ impl Collector {
             None => self.counts.push((finding.code, 1)),
         }
         self.kept.push(finding);
+    }
+
+    /// The findings that are kept so far, in the order in which they came.
+    pub fn kept(&self) -> &[Diagnostic] {
+        &self.kept
     }
 
     /// The findings that were kept, in the order in which they came, and how many were not, in the order in which codes first

@@ -5,10 +5,12 @@
 mod code;
 mod collector;
 mod escape;
+mod group;
 mod id;
 mod rule;
 mod suggest;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +19,7 @@ pub use crate::diagnostic_codes as codes;
 pub use code::Code;
 pub use collector::{Collector, Most, Omitted};
 pub use escape::{Escaped, acts_on_a_terminal, escape_controls, escape_controls_in_json, escape_controls_in_list};
+pub use group::{Group, count, groups, status};
 pub use rule::{Example, Rule, Turn, run_rules};
 pub use suggest::{Suggestions, did_you_mean, nearest};
 
@@ -112,12 +115,20 @@ pub struct Diagnostic {
     /// What to do about it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub help: String,
+    /// What is behind it, if others of its code have the same reason: `the package "arm" was not found`. Findings of one code and
+    /// cause are told as one ([`groups`]). Empty: the code says it all.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
+    /// What it is about, where that is not the element at its place: a file that is missing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
 }
 
 impl Diagnostic {
     /// A finding of the kind `code` at `place`.
     pub fn new(code: &'static Code, place: Place, message: impl Into<String>) -> Self {
-        Self { severity: code.severity, code: code.id, message: message.into(), place, help: String::new() }
+        let (help, cause, about) = <(String, String, String)>::default();
+        Self { severity: code.severity, code: code.id, message: message.into(), place, help, cause, about }
     }
 
     /// The same with a remedy.
@@ -125,6 +136,24 @@ impl Diagnostic {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();
         self
+    }
+
+    /// The same with what is behind it, and what it is about; either may be empty.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<String>, about: impl Into<String>) -> Self {
+        (self.cause, self.about) = (cause.into(), about.into());
+        self
+    }
+
+    /// What it is about, in few words: a file, a link, else its place.
+    pub fn subject(&self) -> Cow<'_, str> {
+        if !self.about.is_empty() {
+            return Cow::Borrowed(&self.about);
+        }
+        match self.place.element.split(" / ").next() {
+            Some(thing) if !thing.is_empty() => Cow::Borrowed(thing),
+            _ => Cow::Owned(self.place.to_string()),
+        }
     }
 }
 

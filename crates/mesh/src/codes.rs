@@ -12,6 +12,8 @@ codes! {
     UNSUPPORTED Error "mesh-unsupported": "The mesh file needs a feature that is not read, such as geometry compressed by Draco.",
         GEOMETRY_LOST;
     EMPTY Error "mesh-empty": "The mesh file holds no triangle with an area.", GEOMETRY_LOST;
+    BUFFER_MISSING Error "mesh-buffer-missing":
+        "A glTF file refers to a buffer (.bin), which holds its triangles, and it can't be opened.", GEOMETRY_LOST;
     TOO_LARGE Error "mesh-too-large":
         "Instances or shared data in the mesh file multiply it beyond what its size justifies, or it is nested too deeply.",
         GEOMETRY_LOST;

@@ -1,6 +1,6 @@
 //! glTF 2.0 and GLB as a source: the default scene of a file as one mesh.
 //!
-//! glTF has y up, the model z: (x, y, z) becomes (x, -z, y), as in RViz, Drake and Blender. Skins and morphs are shown unposed.
+//! glTF has y up, the model z: (x, y, z) becomes (x, -z, y), as in RViz, Drake and Blender, unless the options say that it has z up. Skins and morphs are shown unposed.
 //! The `gltf` crate takes the container and the JSON apart; buffers and accessors are read here ([`buffers`]), where every index
 //! and count is checked and what is quantised (`KHR_mesh_quantization`) or compressed ([`meshopt`]) is understood.
 
@@ -27,7 +27,7 @@ use self::material::Look;
 pub use self::parts::{Meshes, Wanted, WantedPrimitive, open, text};
 use super::assembly::{Assembly, Corner, NONE, Surface};
 use super::normals::Shading;
-use super::{Error, Source, codes};
+use super::{Error, Source, UpAxis, codes};
 use urdf_usd_robot::{Material, Mesh, Texture};
 
 /// What a primitive costs of the elements that a file may have, over what it holds: so also empty ones have an end.
@@ -67,11 +67,28 @@ pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
     let root = root(text, &bytes, source)?;
     let mut reader = Reader::new(&root, binary, source);
     reader.scene()?;
-    let Reader { assembly, skipped, source, .. } = reader;
+    let Reader { assembly, skipped, source, buffers, .. } = reader;
     if skipped > 0 {
         source.report(&codes::SKIPPED, format!("{skipped} sets of points or lines are left out"), "");
     }
-    assembly.finish(source, Shading::Flat)
+    let mesh = assembly.finish(source, Shading::Flat);
+    match buffers.lost {
+        // Without its buffer a file has no triangle: that is why, and nobody else tells.
+        Some(lost) if mesh.as_ref().is_err_and(|error| error.code == &codes::EMPTY) => Err(without_buffer(&lost, source)),
+        _ => mesh,
+    }
+}
+
+/// The refusal of a file whose buffer is missing. Findings of a file that is refused are not told, so images that are missing, too,
+/// are in the message.
+fn without_buffer(lost: &str, source: &Source) -> Error {
+    let mut message = lost.to_owned();
+    for finding in source.findings.kept().iter().filter(|finding| finding.code == codes::TEXTURE_MISSING.id) {
+        let own = finding.message.split_once(": ").map_or(finding.message.as_str(), |(_, own)| own);
+        message.push_str(&format!("; {own}"));
+    }
+    Error::new(&codes::BUFFER_MISSING, message)
+        .help("put the files that the glTF refers to beside it, or export it as one .glb")
 }
 
 /// The JSON and the binary chunk, if there is one, of a file in either form.
@@ -191,8 +208,13 @@ impl<'a, 's, 'f> Reader<'a, 's, 'f> {
 impl<'a> Reader<'a, '_, '_> {
     fn scene(&mut self) -> Result<(), Error> {
         let root = self.root;
-        // y up to z up.
-        let upright = Matrix4::new(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0);
+        let upright = match self.source.options.up_axis {
+            UpAxis::Z => Matrix4::identity(),
+            // y up to z up.
+            UpAxis::Ignore | UpAxis::Honor => {
+                Matrix4::new(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+            }
+        };
         let scene = root.scene.and_then(|scene| root.scenes.get(scene.value())).or_else(|| root.scenes.first());
         let roots = scene.map_or_else(|| self.parentless(), |scene| scene.nodes.iter().map(Index::value).collect());
         for node in roots {

@@ -105,31 +105,34 @@ impl Error {
 /// Choices of how mesh files are understood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// What a Collada file's `up_axis` does.
+    /// Which axis of a mesh file is up.
     pub up_axis: UpAxis,
 }
 
-/// What a Collada file's `up_axis` does. Other formats say nothing of it, or (glTF) leave no choice.
+/// Which axis of a mesh file is up. STL and OBJ files say nothing of it: their coordinates are taken as they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UpAxis {
-    /// Nothing: coordinates are taken as they are, as RViz and Gazebo do.
+    /// A Collada file's `up_axis` does nothing, as in RViz and Gazebo. A glTF file has y up, as its specification says, and is turned.
     #[default]
     Ignore,
-    /// The file is turned so that its up axis becomes z, its right x, and what points out of its screen -y (the table of
+    /// A Collada file is turned, too, so that its up axis becomes z, its right x, and what points out of its screen -y (the table of
     /// `up_axis` in the specification, 1.4.1, chapter 5): with y up (x, y, z) becomes (x, -z, y), with x up (-y, -z, x). A file
     /// that does not say has y up.
     Honor,
+    /// No file is turned: all of them, glTF too, have z up already, or rather the axes of the link.
+    Z,
 }
 
 impl UpAxis {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Ignore, Self::Honor];
+    pub const ALL: [Self; 3] = [Self::Ignore, Self::Honor, Self::Z];
 
     /// How people write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ignore => "ignore",
             Self::Honor => "honor",
+            Self::Z => "z",
         }
     }
 }

@@ -8,8 +8,13 @@ use urdf_usd_robot::{
 };
 
 fn link(name: &str, mass: f64) -> Link {
-    let inertial =
-        Inertial { origin: Pose::identity(), mass, inertia: nalgebra::Matrix3::identity() * 0.1, place: Place::default() };
+    let inertial = Inertial {
+        origin: Pose::identity(),
+        mass,
+        inertia: nalgebra::Matrix3::identity() * 0.1,
+        is_assumed: false,
+        place: Place::default(),
+    };
     Link {
         name: name.to_owned(),
         inertial: Some(inertial).filter(|inertial| inertial.mass > 0.0),

@@ -13,16 +13,25 @@ pub struct Error {
     pub message: String,
     /// What to do about it.
     pub help: String,
+    /// What is behind it, if that costs more than this reference ([`Diagnostic::cause`]).
+    pub cause: String,
+    /// The reference ([`Diagnostic::about`]).
+    pub about: String,
 }
 
 impl Error {
     pub(super) fn new(code: &'static Code, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { code, message: message.into(), help: help.into() }
+        Self { code, message: message.into(), help: help.into(), cause: String::new(), about: String::new() }
+    }
+
+    pub(super) fn because(mut self, cause: impl Into<String>, about: impl Into<String>) -> Self {
+        (self.cause, self.about) = (cause.into(), about.into());
+        self
     }
 
     /// The same as a diagnostic about the `place` that refers to the file.
     pub fn at(&self, place: Place) -> Diagnostic {
-        Diagnostic::new(self.code, place, &*self.message).help(&*self.help)
+        Diagnostic::new(self.code, place, &*self.message).help(&*self.help).because(&*self.cause, &*self.about)
     }
 }
 

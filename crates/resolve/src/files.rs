@@ -325,23 +325,26 @@ fn not_allowed(uri: &str, path: &Path, roots: &Roots) -> Error {
 
 /// The error for `path`, which is free of `..`, does not exist, and may be asked for.
 fn missing(uri: &str, path: &Path) -> Error {
-    let mut message = format!("\"{uri}\" does not exist: ");
+    let mut message = format!("\"{uri}\" does not exist");
     let mut help = String::new();
     let gap = path.ancestors().find(|part| part.parent().is_some_and(Path::is_dir)).unwrap_or(path);
     if let (Some(folder), Some(name)) = (gap.parent(), gap.file_name()) {
         let what = if gap == path { "file" } else { "folder" };
         let name = name.to_string_lossy();
-        message.push_str(&format!("there is no {what} \"{name}\" in {}", folder.display()));
+        // A path that is told already is not told in parts.
+        if gap != path || Path::new(uri) != path {
+            message.push_str(&format!(": there is no {what} \"{name}\" in {}", folder.display()));
+        }
         if let Some(question) = did_you_mean(near_names(folder, &name)) {
             help = question;
         } else if uri.contains('\\') {
             "write / between folders, not \\".clone_into(&mut help);
         }
     } else {
-        message.push_str(&path.display().to_string());
+        message.push_str(&format!(": {}", path.display()));
     }
     if help.is_empty() {
         "correct the reference, or put the file there".clone_into(&mut help);
     }
-    Error::new(&codes::MISSING_FILE, message, help)
+    Error::new(&codes::MISSING_FILE, message, help).because("", uri)
 }

@@ -184,7 +184,8 @@ impl Search<'_> {
         let help = format!(
             "say where it is with --package {name}=DIR, or --package-path with the folder that holds it, or source its ROS workspace"
         );
-        Error::new(&codes::UNKNOWN_PACKAGE, message, help)
+        let cause = format!("the package \"{name}\" was not found");
+        Error::new(&codes::UNKNOWN_PACKAGE, message, help).because(cause, uri)
     }
 }
 

@@ -25,6 +25,7 @@ pub mod names;
 mod planning;
 mod roles;
 mod sensor;
+mod solid;
 mod subtree;
 mod tree;
 
@@ -42,6 +43,7 @@ pub use planning::{Coordinate, DEFAULT_POSE, PlacedSpheres, Planning, PlanningCo
 pub use roles::Base;
 pub use roles::{Role, Roles};
 pub use sensor::{Camera, Captured, GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Sensor, SensorKind};
+pub use solid::Solid;
 pub use subtree::Removed;
 pub use tree::Tree;
 
@@ -126,6 +128,8 @@ pub struct Inertial {
     pub mass: f64,
     /// kg·m² about the centre of mass, along the axes of the inertial frame. Symmetric, as given: it may be non-physical.
     pub inertia: Matrix3<f64>,
+    /// Whether nobody measured it: it was made from a density, or from a mass that was given in place of the source's.
+    pub is_assumed: bool,
     /// Where it stands.
     pub place: Place,
 }

@@ -7,7 +7,7 @@ use nalgebra::{Unit, Vector3};
 use super::codes;
 use super::links::origin;
 use super::xml::{Node, Xml, children, name_of, short};
-use urdf_usd_diagnostic::did_you_mean;
+use urdf_usd_diagnostic::{did_you_mean, nearest};
 use urdf_usd_robot::{Bounds, Calibration, Custom, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety};
 
 /// The most steps from a joint through those that it follows to the one that follows none. Whatever asks for the last goes through
@@ -236,7 +236,9 @@ fn kind(xml: &mut Xml<'_>, node: Node<'_>) -> (JointKind, Option<String>) {
         Some(word) => format!("{} has the type \"{}\", which URDF does not have; it is fixed", xml.label(node), short(word)),
         None => format!("{} has no type; it is fixed", xml.label(node)),
     };
-    let help = "use fixed, revolute, continuous, prismatic, planar or floating";
+    let known = ["fixed", "revolute", "continuous", "prismatic", "planar", "floating"];
+    let meant = word.and_then(|word| did_you_mean(nearest(word, known)));
+    let help = meant.unwrap_or_else(|| "use fixed, revolute, continuous, prismatic, planar or floating".to_owned());
     xml.report_at(&codes::UNKNOWN_JOINT_TYPE, node, "type", message, help);
     (Fixed, word.map(str::to_owned))
 }

@@ -21,6 +21,7 @@ mod materials;
 mod references;
 mod source;
 pub mod srdf;
+mod unclosed;
 pub mod write;
 pub mod xacro;
 pub(crate) mod xml;
@@ -38,6 +39,7 @@ use materials::Materials;
 pub use references::{MeshReference, References};
 pub use source::MAX_TEXT;
 use source::Source;
+use unclosed::Unclosed;
 pub use write::write;
 use xml::{Node, Xml, children, elements, name_of, qualified_name, short};
 
@@ -108,6 +110,10 @@ pub(crate) fn read_xml<T>(
             Err(error) => error,
         };
         if !source.mend(&error) {
+            if let Some(Unclosed { offset, message, help }) = unclosed::find(&error, &source) {
+                let (line, column) = source.position(offset);
+                return stop(&codes::MALFORMED_XML, line, column, message, &help);
+            }
             let (line, column) = source.original_position(source.error_offset(&error));
             let (message, help) = explain(&error, source.original());
             return stop(&codes::MALFORMED_XML, line, column, message, &help);
@@ -120,7 +126,6 @@ fn explain(error: &roxmltree::Error, text: &str) -> (String, String) {
     use roxmltree::Error;
     let help = match error {
         _ if text.trim().is_empty() => return ("the text is empty".to_owned(), "give the text of a URDF".to_owned()),
-        Error::UnexpectedCloseTag(open, ..) => format!("close <{}> before, or remove what is open", short(open)),
         Error::UnclosedRootNode | Error::UnexpectedEndOfStream => "the text ends too early: close what is open".to_owned(),
         Error::UnknownEntityReference(..) | Error::MalformedEntityReference(..) => "write &amp; for &".to_owned(),
         Error::InvalidAttributeValue(..) => "write &lt; for < in an attribute".to_owned(),

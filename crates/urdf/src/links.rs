@@ -67,7 +67,7 @@ pub(super) fn inertial(xml: &mut Xml<'_>, link: Node<'_>) -> Option<Inertial> {
     let origin = origin(xml, node);
     let mass = mass(xml, node);
     let inertia = inertia(xml, node, mass);
-    Some(Inertial { origin, mass, inertia, place: xml.place(node) })
+    Some(Inertial { origin, mass, inertia, is_assumed: false, place: xml.place(node) })
 }
 
 fn mass(xml: &mut Xml<'_>, inertial: Node<'_>) -> f64 {

@@ -124,6 +124,11 @@ impl<'a> Source<'a> {
         until.fold((line, column), |position, (_, c)| advance(position, c))
     }
 
+    /// The text as it is parsed.
+    pub fn parsed(&self) -> &str {
+        &self.parsed
+    }
+
     /// Where `error` is, as a byte offset in the original text.
     pub fn error_offset(&self, error: &Error) -> usize {
         if matches!(error, Error::UnexpectedEndOfStream | Error::UnclosedRootNode) {

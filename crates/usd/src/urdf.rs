@@ -7,7 +7,7 @@ use openusd::sdf::Value;
 use super::Scene;
 use super::author::{Attribute, Layer};
 use super::plan::{LINK_SCOPES, ROOT_SCOPES};
-use urdf_usd_robot::{Custom, Element, Joint, JointKind, Shape, names};
+use urdf_usd_robot::{Custom, Element, Joint, JointKind, Role, Shape, names};
 
 /// Attributes that a Scope has by its schema: a URDF attribute of the same name gets the prefix `urdf:`.
 const SCOPE_ATTRIBUTES: [&str; 3] = ["proxyPrim", "purpose", "visibility"];
@@ -26,6 +26,11 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
             return layer;
         }
         writer.keep(&plan.path, &link.custom, &LINK_SCOPES);
+        // What its body weighs, where nobody measured that.
+        let inertial = scene.robot.links.get(plan.content.0).and_then(|content| content.inertial.as_ref());
+        if plan.role == Role::Body && (plan.mass_missing || inertial.is_some_and(|inertial| inertial.is_assumed)) {
+            writer.layer.over(&plan.path).attribute(ASSUMED_MASS, Attribute::string("true").uniform().custom());
+        }
         for visual in &scene.library.visuals[index] {
             writer.keep_shape(&format!("{}/visual", plan.path), &visual.name, &link.visuals);
         }
@@ -51,6 +56,9 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     }
     layer
 }
+
+/// On a body whose mass nobody measured: `"true"`.
+pub const ASSUMED_MASS: &str = "urdf:inertial:assumed";
 
 struct Writer<'a> {
     layer: &'a mut Layer,

@@ -22,7 +22,7 @@ use super::super::jobs::Convert;
 use super::super::parameters::Parameters;
 use super::super::tf_messages::tests::transform;
 use super::Engine;
-use crate::convert::{Counts, Failure, FileInfo, Job, Report, Source, SourceInfo, Timings};
+use crate::convert::{Counts, Failure, FileInfo, Job, Report, Source, SourceInfo, Status, Timings};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::ros::graph::{TopicEnd, TopicRole};
 use crate::ros::msg::builtin_interfaces::Time;
@@ -108,6 +108,7 @@ impl Converter {
         *entry = (entry.0 + u64::from(changed), now);
         Ok(Report {
             robot,
+            status: Status::Ok,
             source: SourceInfo { kind: "urdf".into(), uri: None, sha256: String::new() },
             revision: entry.0,
             files: vec![FileInfo { path: format!("{name}.glb"), bytes: 3, sha256: "00".to_owned() }],

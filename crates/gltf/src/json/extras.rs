@@ -76,6 +76,9 @@ pub struct Inertial {
     pub origin: Placement,
     /// kg·m² about the centre of mass along the axes of the inertial frame: xx, xy, xz, yy, yz, zz.
     pub inertia: [f64; 6],
+    /// Whether nobody measured it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
 }
 
 /// A rigid transform.

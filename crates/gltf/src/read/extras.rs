@@ -56,6 +56,7 @@ pub fn inertial(link: &Entry<'_>, findings: &mut Findings) -> Option<Inertial> {
         origin: placement(&entry, "origin", findings),
         mass,
         inertia: Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz),
+        is_assumed: entry.get("assumed").is_some_and(|entry| *entry.json == Json::Bool(true)),
         place: findings.place(&entry.at),
     })
 }

@@ -48,6 +48,9 @@ pub struct LinkSummary {
     /// kg.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mass: Option<f64>,
+    /// Whether nobody measured it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mass_assumed: bool,
     /// How many visuals it has.
     pub visuals: usize,
     /// How many colliders it has.
@@ -133,6 +136,7 @@ impl RobotSummary {
                 name: link.name.clone(),
                 depth,
                 mass: link.inertial.as_ref().map(|inertial| inertial.mass),
+                mass_assumed: link.inertial.as_ref().is_some_and(|inertial| inertial.is_assumed),
                 visuals: link.visuals.len(),
                 colliders: link.collisions.len(),
                 meshes: count_meshes(link.visuals.iter().chain(&link.collisions)),
@@ -224,7 +228,7 @@ impl fmt::Display for RobotSummary {
         for link in &self.links {
             write!(f, "{}{}", "  ".repeat(link.depth.min(100) + 1), Escaped(&link.name))?;
             if let Some(mass) = link.mass {
-                write!(f, "  {mass} kg")?;
+                write!(f, "  {mass} kg{}", if link.mass_assumed { " (assumed)" } else { "" })?;
             }
             if link.visuals > 0 {
                 write!(f, ", visuals {}", link.visuals)?;

@@ -43,7 +43,7 @@ impl Inertial {
         let i = &inertial.inertia;
         // glTF's x, y, z are ROS's y, z, x.
         let inertia = [i.m22, i.m23, i.m12, i.m33, i.m13, i.m11];
-        Self { mass: inertial.mass, origin: Placement::of(&inertial.origin), inertia }
+        Self { mass: inertial.mass, origin: Placement::of(&inertial.origin), inertia, assumed: inertial.is_assumed }
     }
 }
 

@@ -288,7 +288,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
 
     /// The rotation that makes the file's up axis z, if that is asked for; the file says y if it says nothing.
     fn turn(&mut self, root: Node) -> Matrix4<f64> {
-        if self.source.options.up_axis == UpAxis::Ignore {
+        if self.source.options.up_axis != UpAxis::Honor {
             return Matrix4::identity();
         }
         let Some(up_axis) = child(root, "asset").and_then(|asset| child(asset, "up_axis")) else { return transform::Y_UP };

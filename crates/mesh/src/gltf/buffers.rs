@@ -22,12 +22,14 @@ pub(super) struct Buffers<'a> {
     loaded: HashMap<usize, Option<Cow<'a, [u8]>>>,
     /// The content of compressed views, `None` where it can't be had.
     decoded: HashMap<usize, Option<Vec<u8>>>,
+    /// The first buffer that can't be had: which, and why.
+    pub lost: Option<String>,
 }
 
 impl<'a> Buffers<'a> {
     /// Of a document and the binary chunk of its container.
     pub fn new(root: &'a Root, binary: Option<&'a [u8]>) -> Self {
-        Self { root, binary, loaded: HashMap::new(), decoded: HashMap::new() }
+        Self { root, binary, loaded: HashMap::new(), decoded: HashMap::new(), lost: None }
     }
 
     /// The bytes of a buffer view; `None` if it or its buffer does not exist or is too short.
@@ -112,6 +114,7 @@ impl<'a> Buffers<'a> {
         };
         let loaded = loaded.unwrap_or_else(|reason| {
             let message = format!("buffer {index} can't be had: {reason}");
+            self.lost.get_or_insert_with(|| message.clone());
             source.report(&codes::REFERENCE, message, "put the buffer beside the glTF file");
             None
         });

@@ -106,7 +106,8 @@ fn buffers_of_every_kind() {
         assert_eq!((mesh.materials[0].metallic, mesh.materials[0].roughness), (1.0, 1.0));
     }
     let (error, missing) = (read_json(&outside).unwrap_err(), read("a.glb", &glb(&inside, &buffer())[..200]).unwrap_err());
-    assert_eq!((error.code.id, missing.code.id), ("mesh-empty", "mesh-unreadable"));
+    assert_eq!((error.code.id, missing.code.id), ("mesh-buffer-missing", "mesh-unreadable"));
+    assert!(error.message.contains("buffer 0 can't be had"), "{error}");
 }
 
 #[test]

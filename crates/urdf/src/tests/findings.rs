@@ -44,9 +44,9 @@ fn texts_that_are_no_robot() {
         assert!(one(text, code, line, column, element).is_none(), "{text}");
     };
     stops("", "urdf-malformed-xml", 1, 1, "");
-    stops("\n  <robot>\n <link name='a'>\n</robot>", "urdf-malformed-xml", 4, 1, "");
+    stops("\n  <robot>\n <link name='a'>\n</robot>", "urdf-malformed-xml", 3, 2, "");
     stops("<robot name='é' x=\"<\"/>", "urdf-malformed-xml", 1, 20, "");
-    stops("<robot>\n  <link name='a'/>\n\n", "urdf-malformed-xml", 2, 19, "");
+    stops("<robot>\n  <link name='a'/>\n\n", "urdf-malformed-xml", 1, 1, "");
     stops("<robot>\n<x:a>&nope;</x:a></robot>", "urdf-malformed-xml", 2, 6, "");
     stops("robot:\n  name: r", "urdf-malformed-xml", 1, 1, "");
     stops("<!-- a --><sdf version='1.7'/>", "urdf-not-urdf", 1, 11, "sdf");

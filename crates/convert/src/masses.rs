@@ -1,0 +1,201 @@
+//! Masses for links whose source gives none, where a person says what they weigh: in a file, or by a density. [`assume`] is the entry
+//! point. Without such a word nothing is computed: a mass that nobody gave looks like one that somebody measured.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use urdf_usd_diagnostic::{Diagnostic, Place, did_you_mean, nearest};
+use urdf_usd_mesh as mesh;
+use urdf_usd_resolve::Files;
+use urdf_usd_robot::{Geometry, Inertial, Link, Pose, Robot, Role, Roles, Shape, Solid};
+use urdf_usd_yaml as yaml;
+
+use super::{Options, codes};
+
+/// How many bytes of a file with masses are read.
+const MAX_FILE: u64 = 4 << 20;
+
+/// Gives links that are bodies, and whose source gives no mass above zero, the mass that `options` say; and says so.
+///
+/// # Errors
+/// If the file with masses can't be read.
+pub(super) fn assume(robot: &mut Robot, options: &Options, files: &Files) -> Result<Vec<Diagnostic>, Diagnostic> {
+    let mut found = Vec::new();
+    let given = match &options.masses {
+        Some(path) => read(path, robot, files, &mut found)?,
+        None => HashMap::new(),
+    };
+    if given.is_empty() && options.density <= 0.0 {
+        return Ok(found);
+    }
+    let roles = Roles::new(robot, options.base);
+    for index in 0..robot.links.len() {
+        let link = &robot.links[index];
+        let is_measured = link.inertial.as_ref().is_some_and(|inertial| inertial.mass > 0.0);
+        // A frame whose content another link has weighs nothing itself.
+        let is_body = roles.of[index] == Role::Body || roles.content.iter().any(|content| content.0 == index);
+        let is_solid = !(link.visuals.is_empty() && link.collisions.is_empty());
+        if is_measured || !(is_body || is_solid) || roles.of[index] == Role::World {
+            continue;
+        }
+        let solid = evenly_filled(robot, link, if options.density > 0.0 { options.density } else { 1.0 });
+        let (mass, how) = match (given.get(&link.name), solid) {
+            (Some(&mass), _) => (mass, "as the file of masses says".to_owned()),
+            (None, Some(solid)) if options.density > 0.0 => (solid.mass, format!("its volume with {} kg/m³", options.density)),
+            _ => continue,
+        };
+        let origin = link.inertial.as_ref().map_or_else(Pose::identity, |inertial| inertial.origin);
+        let (origin, inertia) = match solid {
+            Some(solid) => (Pose::from_parts(solid.centre.into(), Default::default()), solid.inertia * (mass / solid.mass)),
+            None => (origin, nalgebra::Matrix3::zeros()),
+        };
+        let message = format!("link {:?} has no mass in its source; {mass:.4} kg are assumed: {how}", link.name);
+        let place = link.inertial.as_ref().map_or_else(|| link.place.clone(), |inertial| inertial.place.clone());
+        found.push(
+            Diagnostic::new(&codes::MASS_ASSUMED, place.clone(), message)
+                .help("give the link an inertial with its true mass and inertia when they are known"),
+        );
+        robot.links[index].inertial = Some(Inertial { origin, mass, inertia, is_assumed: true, place });
+    }
+    Ok(found)
+}
+
+/// The form of a link, filled evenly: its colliders, or what is seen of it if it has none. Meshes that are not closed count with their
+/// convex hull. `None` if nothing of it encloses anything.
+fn evenly_filled(robot: &Robot, link: &Link, density: f64) -> Option<Solid> {
+    let of = |shapes: &[Shape]| {
+        let solids: Vec<Solid> = shapes.iter().filter_map(|shape| of_shape(robot, shape, density)).collect();
+        Solid::together(&solids)
+    };
+    of(&link.collisions).or_else(|| of(&link.visuals))
+}
+
+fn of_shape(robot: &Robot, shape: &Shape, density: f64) -> Option<Solid> {
+    let solid = match &shape.geometry {
+        Geometry::Mesh { mesh: id, .. } => {
+            let source = robot.meshes.get(id.0)?;
+            if source.mesh.is_watertight() {
+                Solid::of(&shape.geometry, Some(&source.mesh), density)
+            } else if let Some(hull) = &source.hull {
+                Solid::of(&shape.geometry, Some(hull), density)
+            } else {
+                let hull = mesh::convex_hull(&source.mesh.points).ok()?;
+                Solid::of(&shape.geometry, Some(&hull), density)
+            }
+        }
+        geometry => Solid::of(geometry, None, density),
+    };
+    solid.map(|solid| solid.placed(&shape.origin))
+}
+
+/// The masses in a file, in kg by link.
+fn read(path: &Path, robot: &Robot, files: &Files, found: &mut Vec<Diagnostic>) -> Result<HashMap<String, f64>, Diagnostic> {
+    const HELP: &str = "write a line for each link: upper_arm_link: 2.5 (kg)";
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let file = files.input_within(&path, MAX_FILE).map_err(|error| error.at(Place::file(path.clone())))?;
+    let place = |at: yaml::Mark| Place { line: at.line, column: at.column, ..Place::file(path.clone()) };
+    let text = String::from_utf8_lossy(&file.bytes);
+    let documents = yaml::read(text.trim_start_matches('\u{feff}')).map_err(|fault| {
+        let help = if fault.help.is_empty() { HELP.to_owned() } else { fault.help };
+        Diagnostic::new(&codes::MASSES_FILE, place(fault.at), fault.message).help(help)
+    })?;
+    let mut masses = HashMap::new();
+    for (key, value) in documents.iter().flat_map(yaml::Yaml::entries) {
+        let number = value.text().and_then(|text| text.parse::<f64>().ok()).filter(|mass| *mass > 0.0 && mass.is_finite());
+        let Some(mass) = number else {
+            let message = format!("the mass of link {:?} is no number above zero", key.text);
+            return Err(Diagnostic::new(&codes::MASSES_FILE, place(value.at), message).help(HELP));
+        };
+        match robot.links.iter().find(|link| link.name == key.text) {
+            None => {
+                let meant = did_you_mean(nearest(&key.text, robot.links.iter().map(|link| link.name.as_str())));
+                let message = format!("the robot has no link {:?}", key.text);
+                let help = meant.unwrap_or_else(|| "correct the name, or remove the line".to_owned());
+                found.push(Diagnostic::new(&codes::MASS_UNUSED, place(key.at), message).help(help));
+            }
+            Some(link) if link.inertial.as_ref().is_some_and(|inertial| inertial.mass > 0.0) => {
+                let message = format!("link {:?} has a mass in its source, which counts", key.text);
+                found.push(
+                    Diagnostic::new(&codes::MASS_UNUSED, place(key.at), message).help("remove the line, or correct the source"),
+                );
+            }
+            Some(_) => drop(masses.insert(key.text.clone(), mass)),
+        }
+    }
+    Ok(masses)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::{Context, Failure, Formats, Job, Options, Report, Source, convert};
+
+    const URDF: &str = "<robot name='r'>\n<link name='base'><collision><geometry><box size='1 2 3'/></geometry></collision></link>
+        <link name='wheel'><visual><origin xyz='0 0 1'/><geometry><sphere radius='0.5'/></geometry></visual></link>
+        <link name='known'><inertial><mass value='7'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>
+        <link name='bare'/>
+        <joint name='a' type='continuous'><parent link='base'/><child link='wheel'/></joint>
+        <joint name='b' type='continuous'><parent link='base'/><child link='known'/></joint>
+        <joint name='c' type='continuous'><parent link='base'/><child link='bare'/></joint></robot>";
+
+    fn run(density: f64, masses: Option<&str>) -> Result<(Report, Vec<(String, f64, bool)>), Failure> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = masses.map(|text| {
+            let path = folder.path().join("masses.yaml");
+            fs::write(&path, text).unwrap();
+            path
+        });
+        let options =
+            Options { density, masses: file, formats: Formats { glb: false, ..Formats::default() }, ..Options::default() };
+        let job = Job { options, ..Job::new(Source::Text { text: URDF.into(), file: None }, folder.path().join("out")) };
+        let report = convert(&job, &Context::default())?;
+        // As it is read back.
+        let (summary, _) =
+            urdf_usd_usd::inspect(&report.directory.join("r.usda"), &urdf_usd_usd::ReadOptions::default()).unwrap();
+        let links = summary.links.into_iter().map(|link| (link.frame, link.mass.unwrap_or_default(), link.mass_assumed));
+        Ok((report, links.collect()))
+    }
+
+    fn told(report: &Report, code: &str) -> usize {
+        report.diagnostics.iter().filter(|found| found.code == code).count()
+    }
+
+    #[test]
+    fn a_density_weighs_what_has_no_mass_and_marks_it() {
+        let (report, links) = run(1000.0, None).unwrap();
+        let of =
+            |name: &str| links.iter().find(|(frame, ..)| frame == name).map(|(_, mass, assumed)| (*mass, *assumed)).unwrap();
+        assert_eq!((of("base"), of("known")), ((6000.0, true), (7.0, false)));
+        let (wheel, assumed) = of("wheel");
+        assert!((wheel - 523.5988).abs() < 1e-3 && assumed, "{wheel}");
+        // What has no form keeps the stand-in, which is marked, too.
+        assert!((of("bare").0 - 0.001).abs() < 1e-9 && of("bare").1);
+        assert_eq!((told(&report, "mass-assumed"), told(&report, "link-without-mass")), (2, 1));
+    }
+
+    #[test]
+    fn without_a_word_of_it_nothing_is_computed() {
+        let (report, links) = run(0.0, None).unwrap();
+        assert_eq!((told(&report, "mass-assumed"), told(&report, "link-without-mass")), (0, 3));
+        assert!(
+            links.iter().all(|(name, mass, assumed)| *assumed == (name != "known") && (*assumed == (*mass < 0.01))),
+            "{links:?}"
+        );
+    }
+
+    #[test]
+    fn a_file_names_masses() {
+        let (report, links) = run(0.0, Some("base: 12.5\nwheel: 2\nknown: 3\nwheal: 1\n")).unwrap();
+        let masses: Vec<f64> =
+            links.iter().filter(|link| ["base", "wheel", "known"].contains(&link.0.as_str())).map(|link| link.1).collect();
+        assert_eq!(masses, [12.5, 2.0, 7.0]);
+        assert_eq!((told(&report, "mass-assumed"), told(&report, "mass-unused")), (2, 2));
+        let unused = report.diagnostics.iter().filter(|found| found.code == "mass-unused");
+        assert_eq!(unused.map(|found| found.place.line).collect::<Vec<_>>(), [3, 4]);
+        for (text, line) in [("base: heavy", 1), ("base: 1\nwheel: -2", 2), ("base: [1", 1)] {
+            let failure = run(0.0, Some(text)).unwrap_err();
+            assert_eq!((failure.diagnostics[0].code, failure.diagnostics[0].place.line), ("masses-file", line), "{failure}");
+        }
+    }
+}

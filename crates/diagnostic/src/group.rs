@@ -1,0 +1,172 @@
+//! Findings that say the same of several things, told as one.
+//!
+//! Terminals, pages and status texts show groups: a robot with thirty links without a mass has one thing to mend, not thirty.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt::{self, Write as _};
+
+use super::{Diagnostic, Severity, id};
+
+/// How many groups a [`status`] names.
+const MOST_NAMED: usize = 3;
+
+/// All findings of one code, severity and [cause](Diagnostic::cause), in the order in which they were found. There is at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group<'a> {
+    /// The first of them, which stands for all.
+    pub first: &'a Diagnostic,
+    /// The others.
+    pub others: Vec<&'a Diagnostic>,
+}
+
+impl<'a> Group<'a> {
+    /// How many findings it has.
+    pub fn count(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    /// How bad they are.
+    pub fn severity(&self) -> Severity {
+        self.first.severity
+    }
+
+    /// Their code.
+    pub fn code(&self) -> id::Id {
+        self.first.code
+    }
+
+    /// `link-without-mass ×33`; the code alone if there is one finding.
+    pub fn title(&self) -> String {
+        match self.count() {
+            1 => self.first.code.to_owned(),
+            count => format!("{} ×{count}", self.first.code),
+        }
+    }
+
+    /// What the other findings are about, each thing once, without that of the first: at most `most` of them, and how many more
+    /// there are.
+    pub fn other_subjects(&self, most: usize) -> (Vec<Cow<'a, str>>, usize) {
+        let first = self.first.subject();
+        let mut subjects: Vec<Cow<'a, str>> = Vec::new();
+        let mut known: HashMap<Cow<'a, str>, ()> = HashMap::new();
+        for subject in self.others.iter().map(|finding| finding.subject()) {
+            if subject != first && known.insert(subject.clone(), ()).is_none() {
+                subjects.push(subject);
+            }
+        }
+        let more = subjects.len().saturating_sub(most);
+        subjects.truncate(most);
+        (subjects, more)
+    }
+}
+
+/// `link-without-mass ×33, first: arm.urdf:12:3: link "a" has no inertial`.
+impl fmt::Display for Group<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = self.first.message.lines().next().unwrap_or_default();
+        let first = if self.count() == 1 { "" } else { ", first" };
+        write!(f, "{}{first}: {}: {message}", self.title(), self.first.place)
+    }
+}
+
+/// Findings in groups: the worst first, and of one severity those first that were found first.
+pub fn groups<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut known: HashMap<(Severity, &str, &str), usize> = HashMap::new();
+    for finding in diagnostics {
+        let number = *known.entry((finding.severity, finding.code, &finding.cause)).or_insert(groups.len());
+        match groups.get_mut(number) {
+            Some(group) => group.others.push(finding),
+            None => groups.push(Group { first: finding, others: Vec::new() }),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.severity()));
+    groups
+}
+
+/// `14 errors, 1 warning`; empty if there are neither.
+pub fn count(diagnostics: &[Diagnostic]) -> String {
+    let mut text = String::new();
+    for (severity, noun) in [(Severity::Error, "error"), (Severity::Warning, "warning")] {
+        let count = diagnostics.iter().filter(|finding| finding.severity == severity).count();
+        if count > 0 {
+            let (separator, plural) = (if text.is_empty() { "" } else { ", " }, if count == 1 { "" } else { "s" });
+            let _ = write!(text, "{separator}{count} {noun}{plural}");
+        }
+    }
+    text
+}
+
+/// Errors and warnings in a line: how many there are and of which kinds, or what is the matter where there is one only. Empty if
+/// there are none.
+pub fn status(diagnostics: &[Diagnostic]) -> String {
+    let told = groups(diagnostics.iter().filter(|finding| finding.severity > Severity::Info));
+    let what = match &told[..] {
+        [] => return String::new(),
+        [only] if only.count() == 1 || !only.first.cause.is_empty() => {
+            let text = if only.first.cause.is_empty() { &only.first.message } else { &only.first.cause };
+            text.lines().next().unwrap_or_default().to_owned()
+        }
+        _ => {
+            let titles: Vec<String> = told.iter().take(MOST_NAMED).map(Group::title).collect();
+            titles.join(", ") + if told.len() > MOST_NAMED { ", …" } else { "" }
+        }
+    };
+    format!("{}: {what}", count(diagnostics))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Code, Place};
+
+    crate::codes! {
+        MASS Warning "test-mass": "A.", "Goes on.";
+        PACKAGE Error "test-package": "B.", "Goes on.";
+        NOTE Info "test-note": "C.", "Goes on.";
+    }
+
+    fn finding(code: &'static Code, line: u32, element: &str, cause: &str) -> Diagnostic {
+        let place = Place { line, column: 1, element: element.to_owned(), ..Place::file("r.urdf") };
+        Diagnostic::new(code, place, format!("message {line}\n  detail")).because(cause, "")
+    }
+
+    fn many() -> Vec<Diagnostic> {
+        vec![
+            finding(&NOTE, 1, "", ""),
+            finding(&MASS, 2, "link \"a\" / visual", ""),
+            finding(&PACKAGE, 3, "link \"a\" / mesh", "no package \"p\"").because("no package \"p\"", "p/a.stl"),
+            finding(&PACKAGE, 4, "link \"b\" / mesh", "no package \"q\""),
+            finding(&MASS, 5, "link \"b\"", ""),
+            finding(&PACKAGE, 6, "link \"c\" / mesh", "").because("no package \"p\"", "p/c.stl"),
+            finding(&MASS, 7, "link \"b\" / visual", ""),
+            finding(&MASS, 8, "", ""),
+        ]
+    }
+
+    #[test]
+    fn findings_of_one_code_and_cause_are_one_group() {
+        let all = many();
+        let groups = groups(&all);
+        assert!(ALL.iter().all(|code| groups.iter().any(|group| group.code() == code.id)));
+        let told: Vec<(String, u32)> = groups.iter().map(|group| (group.title(), group.first.place.line)).collect();
+        let told: Vec<(&str, u32)> = told.iter().map(|(title, line)| (title.as_str(), *line)).collect();
+        assert_eq!(told, [("test-package ×2", 3), ("test-package", 4), ("test-mass ×4", 2), ("test-note", 1)]);
+        assert_eq!(groups[0].other_subjects(9), (vec!["p/c.stl".into()], 0));
+        assert_eq!(groups[2].other_subjects(9), (vec!["link \"b\"".into(), "r.urdf:8:1".into()], 0));
+        assert_eq!(groups[2].other_subjects(1), (vec!["link \"b\"".into()], 1));
+        assert_eq!(groups[2].to_string(), "test-mass ×4, first: r.urdf:2:1: message 2");
+        assert_eq!(groups[3].to_string(), "test-note: r.urdf:1:1: message 1");
+    }
+
+    #[test]
+    fn a_status_tells_how_many_there_are_and_never_one_of_several() {
+        let all = many();
+        assert_eq!(status(&all), "3 errors, 4 warnings: test-package ×2, test-package, test-mass ×4");
+        assert_eq!(status(&all[..2]), "1 warning: message 2");
+        assert_eq!(status(&all[..1]), "");
+        assert_eq!(status(&[all[2].clone(), all[5].clone()]), "2 errors: no package \"p\"");
+        assert_eq!(status(&[all[1].clone(), all[4].clone()]), "2 warnings: test-mass ×2");
+    }
+}

@@ -1,0 +1,130 @@
+//! How far a conversion is: a bar on a terminal, a line every few seconds elsewhere.
+
+use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::terminal::{Amount, amount};
+use crate::convert::Tell;
+use crate::diagnostic::escape_controls;
+
+/// How long a conversion may take before it is told how far it is.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How often the bar moves, so that nobody takes it for dead while one mesh takes long.
+const TICK: Duration = Duration::from_millis(120);
+/// How often there is a line where there is no terminal.
+const LINES: Duration = Duration::from_secs(5);
+
+/// How far a conversion is, as it is told.
+#[derive(Clone, Debug, Default)]
+struct State {
+    step: &'static str,
+    name: String,
+    done: u64,
+    all: u64,
+}
+
+impl State {
+    /// `simplifying meshes and making hulls: 22 % (body.dae)`.
+    fn line(&self) -> String {
+        let percent = self.done.saturating_mul(100).checked_div(self.all);
+        let percent = percent.map_or_else(String::new, |percent| format!(": {percent} %"));
+        let name = if self.name.is_empty() { String::new() } else { format!(" ({})", escape_controls(&self.name)) };
+        format!("{}{percent}{name}", self.step)
+    }
+}
+
+/// Tells how far a conversion is until it is cleared.
+pub(super) struct Bar {
+    bar: ProgressBar,
+    state: Arc<Mutex<State>>,
+    /// Dropped when it is over; then the thread ends.
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Default for Bar {
+    fn default() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{spinner} {prefix} [{bar:24}] {percent:>3} %  {elapsed}  {wide_msg}");
+        let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self { bar, state: Arc::default(), thread: None }
+    }
+}
+
+impl Bar {
+    /// What tells of the progress that it hears of; `None` where nobody wants to know.
+    pub(super) fn listener(&mut self) -> Option<Box<Tell>> {
+        if amount() == Amount::Quiet {
+            return None;
+        }
+        let (over, wait) = channel();
+        let (bar, state, started) = (self.bar.clone(), self.state.clone(), Instant::now());
+        let begun = thread::Builder::new().name("progress".to_owned()).spawn(move || {
+            let goes_on = |time| wait.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+            if std::io::stderr().is_terminal() {
+                if goes_on(PATIENCE) {
+                    bar.set_draw_target(ProgressDrawTarget::stderr());
+                    bar.enable_steady_tick(TICK);
+                }
+                return;
+            }
+            while goes_on(LINES) {
+                let state = state.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let _ = writeln!(std::io::stderr(), "{}, {} s", state.line(), started.elapsed().as_secs());
+            }
+        });
+        // Without a thread nobody is told; the conversion goes on.
+        self.thread = Some((over, begun.ok()?));
+        let (bar, state) = (self.bar.clone(), self.state.clone());
+        Some(Box::new(move |progress| {
+            let (step, name) = (progress.step.as_str(), progress.name.to_owned());
+            let (done, all) = (progress.done as u64, progress.all as u64);
+            let now = State { step, name, done, all };
+            bar.set_prefix(step);
+            bar.set_message(escape_controls(&now.name).into_owned());
+            bar.set_length(all.max(1));
+            bar.set_position(if all == 0 { 1 } else { done });
+            *state.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        }))
+    }
+
+    /// Ends it: nothing of it is left on the terminal.
+    pub(super) fn clear(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        if let Some((over, thread)) = self.thread.take() {
+            drop(over);
+            let _ = thread.join();
+        }
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::{Progress, Step};
+
+    #[test]
+    fn a_line_says_how_far_it_is_and_with_what() {
+        let mut bar = Bar::default();
+        let tell = bar.listener().expect("a listener");
+        tell(Progress { step: Step::Load, name: "a\n.dae", done: 1, all: 3 });
+        assert_eq!(bar.state.lock().expect("whole").line(), "loading meshes: 33 % (a\\n.dae)");
+        tell(Progress { step: Step::Write, name: "", done: 0, all: 0 });
+        assert_eq!(bar.state.lock().expect("whole").line(), "writing files");
+        bar.clear();
+    }
+}

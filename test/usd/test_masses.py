@@ -1,0 +1,122 @@
+"""Masses that a person says for links without any, and meshes in other axes than the format's: what OpenUSD then has."""
+
+import base64
+import json
+import math
+import struct
+
+import pytest
+
+pytest.importorskip("pxr", reason="assets are opened with OpenUSD (pip install usd-core)")
+
+import numpy as np  # noqa: E402
+from pxr import Usd, UsdGeom  # noqa: E402
+
+from conftest import run  # noqa: E402
+from stage import Asset  # noqa: E402
+
+ROBOT = """<robot name="r">
+<link name="base"><collision><geometry><box size="1 2 3"/></geometry></collision></link>
+<link name="wheel"><collision><origin xyz="0 0 0.5" rpy="0 0 1"/><geometry><cylinder radius="0.5" length="0.2"/></geometry></collision></link>
+<link name="known"><inertial><mass value="7"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="a" type="continuous"><parent link="base"/><child link="wheel"/></joint>
+<joint name="b" type="continuous"><parent link="base"/><child link="known"/></joint></robot>"""
+
+
+def converted(tmp_path, *options, name="out"):
+    (tmp_path / "r.urdf").write_text(ROBOT)
+    done = run("convert", tmp_path / "r.urdf", "-o", tmp_path / name, "--json", *options)
+    assert done.returncode == 0, done.stderr
+    return Asset(tmp_path / name / "r" / "r.usda"), json.loads(done.stdout)
+
+
+def weight(prim):
+    """Its mass, centre, moments, and whether they are assumed."""
+    get = lambda name: prim.GetAttribute(name).Get()
+    return get("physics:mass"), tuple(get("physics:centerOfMass")), tuple(get("physics:diagonalInertia")), get("urdf:inertial:assumed")
+
+
+def test_a_density_weighs_links_without_a_mass(tmp_path):
+    asset, report = converted(tmp_path, "--density", 500)
+    x, y, z = 1, 2, 3
+    moments = pytest.approx((250 * (y * y + z * z), 250 * (x * x + z * z), 250 * (x * x + y * y)), rel=1e-6)
+    assert weight(asset.bodies["base"]) == (3000, pytest.approx((0, 0, 0)), moments, "true")
+    mass, centre, moments, assumed = weight(asset.bodies["wheel"])
+    of = 500 * math.pi * 0.25 * 0.2
+    assert (mass, centre, assumed) == (pytest.approx(of), pytest.approx((0, 0, 0.5)), "true")
+    assert sorted(moments) == pytest.approx(sorted([of * (3 * 0.25 + 0.04) / 12] * 2 + [of * 0.25 / 2]), rel=1e-5)
+    assert weight(asset.bodies["known"])[::3] == (7, None)
+    assert [d["code"] for d in report["diagnostics"]].count("mass-assumed") == 2 and report["status"] == "ok"
+    told = run("inspect", tmp_path / "out" / "r").stdout
+    assert "masses with * are assumed" in told and "3000 kg*" in told and "7 kg," not in told.replace("7 kg*", "")
+    glb = run("inspect", tmp_path / "out" / "r" / "r.glb").stdout
+    assert "3000 kg (assumed)" in glb and "7 kg (assumed)" not in glb
+
+
+def test_a_file_weighs_links_and_comes_before_the_density(tmp_path):
+    masses = tmp_path / "masses.yaml"
+    masses.write_text("base: 12.5\n")
+    asset, _ = converted(tmp_path, "--masses", masses, "--density", 1000)
+    assert weight(asset.bodies["base"])[0] == 12.5
+    assert weight(asset.bodies["wheel"])[0] == pytest.approx(1000 * math.pi * 0.25 * 0.2)
+    masses.write_text("base: 12.5\nwheel: light\n")
+    done = run("convert", tmp_path / "r.urdf", "-o", tmp_path / "none", "--masses", masses)
+    assert done.returncode == 1 and "masses.yaml:2:8" in done.stderr and not (tmp_path / "none").exists()
+
+
+def test_the_stand_in_is_marked_as_assumed(tmp_path):
+    asset, report = converted(tmp_path)
+    assert weight(asset.bodies["base"])[::3] == (pytest.approx(0.001), "true") and weight(asset.bodies["known"])[3] is None
+    assert report["status"] == "warnings"
+    # And stays marked where the asset is converted again.
+    done = run("convert", tmp_path / "out" / "r" / "r.usda", "-o", tmp_path / "again")
+    assert done.returncode == 0, done.stderr
+    again = Asset(tmp_path / "again" / "r" / "r.usda")
+    assert weight(again.bodies["base"])[3] == "true"
+
+
+def gltf(path):
+    """A triangle with a corner at (1, 2, 3) of the file."""
+    points = struct.pack("<9f", 1, 2, 3, 0, 0, 0, 0, 1, 0)
+    path.write_text(json.dumps({
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 2, 3]}],
+        "bufferViews": [{"buffer": 0, "byteLength": 36}],
+        "buffers": [{"byteLength": 36, "uri": "data:application/octet-stream;base64," + base64.b64encode(points).decode()}],
+    }))  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "corner"), [((), (1, -3, 2)), (("--up-axis", "honor"), (1, -3, 2)), (("--up-axis", "z"), (1, 2, 3))])
+def test_gltf_in_the_axes_of_its_link(options, corner, tmp_path):
+    gltf(tmp_path / "mesh.gltf")
+    (tmp_path / "r.urdf").write_text('<robot name="r"><link name="l"><visual><geometry><mesh filename="mesh.gltf"/></geometry></visual></link></robot>')
+    done = run("convert", tmp_path / "r.urdf", "-o", tmp_path / "out", *options)
+    assert done.returncode == 0, done.stderr
+    stage = Asset(tmp_path / "out" / "r" / "r.usda").stage
+    points = [p for prim in stage.Traverse(Usd.TraverseInstanceProxies()) if (p := UsdGeom.Mesh(prim).GetPointsAttr().Get())]
+    assert points and all(np.abs(np.array(p) - np.array(corner)).max(axis=1).min() < 1e-6 for p in points)
+
+
+def test_a_robot_in_pieces_is_told_with_the_option_that_mends_it(tmp_path):
+    """Long parts in the axes of their links, which glTF's y up would turn by 90°."""
+    points = np.array([[x, y, z] for x in (-0.02, 0.02) for y in (-0.02, 0.02) for z in (0, 1)], dtype="<f4")
+    faces = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]], dtype="<u2")
+    data = points.tobytes() + faces.tobytes()
+    (tmp_path / "bar.gltf").write_text(json.dumps({
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
+        "accessors": [
+            {"bufferView": 0, "componentType": 5126, "count": 8, "type": "VEC3", "min": points.min(0).tolist(), "max": points.max(0).tolist()},
+            {"bufferView": 1, "componentType": 5123, "count": 36, "type": "SCALAR"},
+        ],
+        "bufferViews": [{"buffer": 0, "byteLength": 96}, {"buffer": 0, "byteOffset": 96, "byteLength": 72}],
+        "buffers": [{"byteLength": len(data), "uri": "data:application/octet-stream;base64," + base64.b64encode(data).decode()}],
+    }))  # fmt: skip
+    links = "".join(f'<link name="l{i}"><visual><geometry><mesh filename="bar.gltf"/></geometry></visual></link>' for i in range(4))
+    joints = "".join(f'<joint name="j{i}" type="continuous"><origin xyz="0 0 1"/><parent link="l{i}"/><child link="l{i + 1}"/></joint>' for i in range(3))
+    (tmp_path / "r.urdf").write_text(f'<robot name="r">{links}{joints}</robot>')
+    told = lambda *options: [d for d in json.loads(run("convert", tmp_path / "r.urdf", "-o", tmp_path / "out", "--json", *options).stdout)["diagnostics"] if d["code"] == "robot-in-pieces"]
+    (found,) = told()
+    assert "3 of 3 parts" in found["message"] and "--up-axis z" in found["help"]
+    assert told("--up-axis", "z") == []
