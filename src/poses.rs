@@ -3,7 +3,7 @@
 //! What is changed goes into the asset's layer of poses, never into the asset itself. It must not know ROS, nor HTTP.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
@@ -70,12 +70,16 @@ impl Refused {
     }
 }
 
-/// The asset with its poses, to be changed: those stored before, or else those of the overlay isaac, or else the asset's own.
-fn edit(entry: &Path) -> Result<Edit, String> {
+/// The entry with all poses of the asset with this entry layer: of those stored before, or else of the overlay isaac, or else the asset's own.
+pub(crate) fn entry_with_poses(entry: &Path) -> PathBuf {
     let overlay = |label: Label| entry.with_extension(format!("{}.{ENTRY}", label.as_str()));
-    let entries = [overlay(Label::Poses), overlay(Label::Isaac)];
-    let entry = entries.iter().map(std::path::PathBuf::as_path).find(|entry| entry.is_file()).unwrap_or(entry);
-    Edit::open(entry, Label::Poses, None, None).map_err(|error| error.to_string())
+    let mut entries = [overlay(Label::Poses), overlay(Label::Isaac)].into_iter();
+    entries.find(|entry| entry.is_file()).unwrap_or_else(|| entry.to_owned())
+}
+
+/// The asset with its poses, to be changed.
+fn edit(entry: &Path) -> Result<Edit, String> {
+    Edit::open(&entry_with_poses(entry), Label::Poses, None, None).map_err(|error| error.to_string())
 }
 
 /// All poses of the asset with this entry layer.

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
@@ -13,6 +14,8 @@ use super::{failed, plural, print_diagnostics, print_json, wrong};
 use crate::diagnostic::{Diagnostic, Place, Severity, escape_controls};
 use crate::isaac::poses::{self, PoseError, Poses, Units, apply};
 use crate::isaac::{Edit, Label};
+use crate::poses::entry_with_poses;
+use crate::resolve::Resolver;
 use crate::robot::{JointKind, NamedPose};
 
 /// The largest file of poses that is read, in bytes.
@@ -62,8 +65,8 @@ pub enum NamedPoses {
 /// An asset, and where packages are.
 #[derive(Args)]
 struct Asset {
-    /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz), or its folder; also as package://PACKAGE/FILE. Poses of an overlay
-    /// are those of its entry (NAME.isaac.usda, NAME.poses.usda)
+    /// The folder of an OpenUSD asset, with the poses that are stored there; or one of its entry files (.usda, .usd, .usdc, .usdz), also as
+    /// package://PACKAGE/FILE. An entry has its own poses: NAME.usda those of the robot, NAME.poses.usda also those that were stored
     asset: PathBuf,
     /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the default prim]
     #[arg(long, value_name = "PRIM")]
@@ -207,14 +210,21 @@ pub fn run(command: &NamedPoses) -> ExitCode {
     done.unwrap_or_else(|code| code)
 }
 
-fn stage(asset: &Asset) -> Result<crate::rep158::Stage, ExitCode> {
+/// The entry that has the poses.
+fn entry_of(asset: &Asset) -> Result<(PathBuf, Arc<Resolver>), ExitCode> {
     let (entry, resolver) = entry(&asset.asset, &asset.packages)?;
+    let entry = if asset.asset.is_dir() { entry_with_poses(&entry) } else { entry };
+    Ok((entry, resolver))
+}
+
+fn stage(asset: &Asset) -> Result<crate::rep158::Stage, ExitCode> {
+    let (entry, resolver) = entry_of(asset)?;
     let options = crate::usd::ReadOptions { packages: Some(resolver), ..Default::default() };
     crate::rep158::Stage::open(&entry, &options).map_err(|error| failed(&error.to_string()))
 }
 
 fn edit(asset: &Asset, label: Label, output: Option<&Path>) -> Result<Edit, ExitCode> {
-    let (entry, resolver) = entry(&asset.asset, &asset.packages)?;
+    let (entry, resolver) = entry_of(asset)?;
     Edit::open(&entry, label, output, Some(resolver)).map_err(|error| failed(&error.to_string()))
 }
 

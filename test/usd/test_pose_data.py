@@ -4,6 +4,7 @@ are then is worked out here from the joints of UsdPhysics and from the URDF."""
 import json
 import math
 import random
+import shutil
 
 import numpy as np
 import pytest
@@ -163,6 +164,20 @@ def listed(entry):
     done = run("pose", "list", entry, "--json")
     assert done.returncode == 0, done.stderr
     return {(pose["name"], pose["group"]): pose for pose in json.loads(done.stdout)["poses"]}
+
+
+def test_a_folder_has_the_poses_that_were_stored_there(sample_asset, tmp_path):
+    folder = tmp_path / "sample_arm"
+    shutil.copytree(sample_asset.directory, folder)
+    before = {name for name, _ in listed(folder)}
+    done = run("pose", "store", folder, "reach", "--set", "elbow_joint=0.5")
+    assert done.returncode == 0, done.stderr
+    assert {name for name, _ in listed(folder)} == before | {"reach"}
+    # The entry has its own.
+    assert "reach" not in {name for name, _ in listed(folder / "sample_arm.usda")}
+    assert run("pose", "apply", folder, "reach").returncode == 0
+    assert run("pose", "delete", folder, "reach").returncode == 0
+    assert {name for name, _ in listed(folder)} == before
 
 
 def test_a_pose_is_stored_looked_up_replaced_and_deleted(arm, sample_asset, tmp_path):

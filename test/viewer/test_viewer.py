@@ -908,7 +908,8 @@ def test_a_new_revision_swaps_in_and_keeps_the_camera(start, peer, open_viewer, 
 def test_a_broken_mesh_still_shows_the_rest(start, peer, open_viewer, tmp_path):
     package = tmp_path / "sample_arm"
     shutil.copytree(ARM, package)
-    (package / "meshes" / "forearm.stl").write_bytes(b"solid no mesh")
+    for mesh in ("forearm.stl", "wrist_cap.stl"):
+        (package / "meshes" / mesh).write_bytes(b"solid no mesh")
     text = ARM_URDF.read_text()
     line = next(n for n, content in enumerate(text.splitlines(), 1) if "forearm.stl" in content)
     _, url = start(packages=[f"sample_arm={package}"])
@@ -920,6 +921,12 @@ def test_a_broken_mesh_still_shows_the_rest(start, peer, open_viewer, tmp_path):
     found = viewer.get("li.finding").filter(has_text="forearm.stl")
     assert found.count() > 0
     assert re.search(rf":{line}\b", found.first.inner_text()), found.first.inner_text()
+    # Two meshes are one kind of finding, with the second folded away.
+    assert found.count() == 1 and "×2" in found.first.inner_text(), found.first.inner_text()
+    other = found.first.locator("details li")
+    assert not other.is_visible()
+    found.first.get_by_text("1 more").click()
+    assert other.is_visible() and "wrist_cap.stl" in other.inner_text()
     viewer.keep("broken-mesh")
     viewer.tab("view")
     viewer.get("#option-visual").uncheck()

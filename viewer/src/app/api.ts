@@ -21,6 +21,8 @@ export interface Diagnostic {
   message: string;
   where?: Place | null;
   help?: string | null;
+  /** What several findings have in common, in a sentence: those of one code and cause are shown as one. */
+  cause?: string | null;
 }
 
 /** A file of an asset. */

@@ -4,6 +4,7 @@ import type { Diagnostic, Severity } from '../api.js';
 import { make, setText } from '../dom.js';
 import type { Fleet } from '../fleet.js';
 import { counted, place } from '../format.js';
+import { grouped, type Group } from '../groups.js';
 import type { State } from '../state.js';
 import { mark } from './marks.js';
 import type { Panel } from './tabs.js';
@@ -52,11 +53,12 @@ export class DiagnosticsPanel implements Panel {
     this.shown = now;
     this.showFilters(all);
     const wanted = all.filter((item) => !this.hiddenKinds.has(item.severity));
+    const groups = grouped(wanted);
     // Errors first; otherwise in their order.
-    wanted.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
-    this.list.replaceChildren(...wanted.slice(0, MOST).map((item) => finding(item)));
-    if (wanted.length > MOST)
-      this.list.append(make('li', { className: 'dim', textContent: `… and ${wanted.length - MOST} more, all in report.json` }));
+    groups.sort(([a], [b]) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
+    this.list.replaceChildren(...groups.slice(0, MOST).map(finding));
+    if (groups.length > MOST)
+      this.list.append(make('li', { className: 'dim', textContent: `… and ${groups.length - MOST} more kinds, all in report.json` }));
     setText(
       this.empty,
       all.length === 0
@@ -91,7 +93,8 @@ export class DiagnosticsPanel implements Panel {
   }
 }
 
-function finding(item: Diagnostic): HTMLElement {
+/** A finding; of several of one kind the first, and the others folded away. */
+function finding([item, ...others]: Group): HTMLElement {
   const at = place(item.where);
   const element = item.where?.element;
   return make(
@@ -103,11 +106,23 @@ function finding(item: Diagnostic): HTMLElement {
       { className: 'head' },
       {},
       mark(item.severity, WORDS[item.severity] ?? item.severity),
-      make('code', { className: 'code', textContent: item.code }),
+      make('code', { className: 'code', textContent: others.length > 0 ? `${item.code} ×${others.length + 1}` : item.code }),
     ),
     make('p', { textContent: item.message }),
     at ? make('p', { className: 'where' }, {}, make('code', { textContent: at })) : '',
     element ? make('p', { className: 'where dim', textContent: element }) : '',
     item.help ? make('p', { className: 'help' }, {}, make('b', { textContent: 'Help: ' }), item.help) : '',
+    others.length > 0 ? more(others) : '',
   );
+}
+
+/** Further findings of a kind: where they are, and what they say. */
+function more(others: Diagnostic[]): HTMLElement {
+  const lines = others.slice(0, MOST).map((item) => {
+    const at = place(item.where);
+    return make('li', {}, {}, at ? make('code', { textContent: at }) : '', at ? ' ' : '', item.message);
+  });
+  if (others.length > MOST) lines.push(make('li', { textContent: `… and ${others.length - MOST} more, all in report.json` }));
+  const list = make('ul', {}, {}, ...lines);
+  return make('details', { className: 'more' }, {}, make('summary', { textContent: `${others.length} more` }), list);
 }
