@@ -139,7 +139,10 @@ mod tests {
         <joint name='b' type='continuous'><parent link='base'/><child link='known'/></joint>
         <joint name='c' type='continuous'><parent link='base'/><child link='bare'/></joint></robot>";
 
-    fn run(density: f64, masses: Option<&str>) -> Result<(Report, Vec<(String, f64, bool)>), Failure> {
+    /// A link's name, its mass in kg, and whether that is marked as assumed.
+    type Weight = (String, f64, bool);
+
+    fn run(density: f64, masses: Option<&str>) -> Result<(Report, Vec<Weight>), Failure> {
         let folder = tempfile::tempdir().unwrap();
         let file = masses.map(|text| {
             let path = folder.path().join("masses.yaml");
