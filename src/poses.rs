@@ -180,7 +180,7 @@ mod tests {
                        ixy='0' ixz='0' iyz='0'/></inertial></link><joint name='j' type='revolute'><parent link='a'/><child link='b'/>\
                        <axis xyz='0 0 1'/><limit lower='-1' upper='1' effort='1' velocity='1'/></joint></robot>";
 
-    fn asset() -> (tempfile::TempDir, std::path::PathBuf) {
+    fn asset() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let source = Source::Text { text: ARM.into(), file: None };
         let report = convert(&Job::new(source, folder.path()), &Context::default()).unwrap();
