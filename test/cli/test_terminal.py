@@ -32,7 +32,7 @@ def robot(tmp_path, links=8):
 def on_terminal(*arguments, **environment):
     """What a command writes to a terminal, and its exit code."""
     ours, theirs = pty.openpty()
-    inherited = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR")}
+    inherited = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "CI")}
     process = subprocess.Popen([conftest.program(), *map(str, arguments)], stdin=theirs, stdout=theirs, stderr=theirs, env=inherited | {"TERM": "xterm-256color"} | environment)
     os.close(theirs)
     text, end = b"", time.monotonic() + 60
