@@ -207,7 +207,7 @@ def slow(tmp_path_factory):
     import numpy as np
 
     folder = tmp_path_factory.mktemp("slow")
-    n = 700
+    n = 550
     u, v = np.meshgrid(np.linspace(0, 1, n), np.linspace(0, 1, n))
     z = 0.1 * np.sin(20 * u) * np.cos(17 * v) + 0.01 * np.sin(300 * u * v)
     lines = [f"v {a:.5f} {b:.5f} {c:.5f}" for a, b, c in zip(u.flat, v.flat, z.flat)]
@@ -232,5 +232,6 @@ def test_lines_where_there_is_no_terminal(slow, tmp_path):
     done = run("convert", slow, "-o", tmp_path / "out", "--no-cache")
     took = float(re.search(r"MB in (\d+\.\d\d) s", done.stderr)[1])
     lines = re.findall(r"^[a-z ]+(?:: \d+ % )?.*, (\d+) s$", done.stderr, re.M)
-    assert done.returncode == 0 and len(lines) == int(took // 5) and "\r" not in done.stderr, done.stderr
+    # One every five seconds; the last may come as the conversion ends.
+    assert done.returncode == 0 and (took - 1) // 5 <= len(lines) <= took // 5 and "\r" not in done.stderr, done.stderr
     assert run("convert", slow, "-o", tmp_path / "out", "--no-cache", "-q").stderr == ""
