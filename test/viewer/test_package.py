@@ -17,11 +17,6 @@ import kinematics
 VIEWER = conftest.ROOT / "viewer"
 THREE = {"oldest": Path(os.environ.get("GLTF_VALIDATOR", "/nowhere")).parent / "three-oldest", "newest": VIEWER / "node_modules" / "three"}
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("npm") or not all(folder.is_dir() for folder in THREE.values()),
-    reason="npm, or the packages of test/package.json and viewer/package.json, are not here: test/run installs them",
-)
-
 #: From x forward and z up, as ROS has it, to z forward and y up, as glTF has it.
 Y_UP = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
@@ -44,6 +39,7 @@ def package(tmp_path_factory):
 @pytest.fixture(scope="module", params=sorted(THREE))
 def project(request, package, tmp_path_factory):
     """An empty project that has installed it, and three."""
+    assert THREE[request.param].is_dir(), "test/run installs it: test/package.json, viewer/package.json"
     folder = tmp_path_factory.mktemp(request.param)
     (folder / "package.json").write_text('{"private": true, "type": "module"}')
     npm(folder, "install", "--silent", "--offline", "--no-audit", "--no-fund", package, THREE[request.param])
