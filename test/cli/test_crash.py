@@ -15,7 +15,7 @@ from pxr import UsdPhysics
 import conftest
 from stage import Asset
 
-KILLS = 40
+KILLS = 30
 NAME = "changeling"
 
 
@@ -72,21 +72,25 @@ def test_kill_while_writing(changeling):
     subprocess.run(command(0), check=True, capture_output=True)
     whole = time.monotonic() - start
     assert assert_whole(directory) == SIZES[0]
-    chance, killed, changes, last = random.Random(158), 0, 0, SIZES[0]
-    for k in range(KILLS):
+    chance, killed, runs, last = random.Random(158), 0, 0, SIZES[0]
+    while killed < KILLS:
+        runs += 1
+        assert runs < 20 * KILLS, f"only {killed} of {runs} runs were killed: the delays do not fit this machine"
         # Always the other robot than the one that stands, so that every run has something to write.
+        start = time.monotonic()
         process = subprocess.Popen(command(0 if last == SIZES[1] else 1), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             # Most kills in the last half of the run, where files are written.
-            process.wait(timeout=whole * (chance.uniform(0.4, 1.1) if k % 4 else chance.uniform(0, 1)))
+            process.wait(timeout=whole * (chance.uniform(0.4, 1.1) if runs % 4 else chance.uniform(0, 1)))
         except subprocess.TimeoutExpired:
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
             killed += 1
+        else:
+            # How long a run takes changes with what else the machine does.
+            whole = time.monotonic() - start
         now = assert_whole(directory)
-        changes += now != last
         last = now
-    assert killed > KILLS / 4, f"only {killed} of {KILLS} runs were killed: the delays do not fit this machine"
     # Whatever the killed ones left beside it is cleared away by the next one that ends by itself.
     subprocess.run(command(0 if last == SIZES[1] else 1), check=True, capture_output=True)
     assert assert_whole(directory) != last
