@@ -155,3 +155,38 @@ def test_what_the_package_says_is_said(posed):
     assert says("description") and says("version") == robot.GetMetadata("assetInfo")["version"]
     assert says("license") in LICENSES and says("namespace")
     assert says("robotType") == ("Manipulator" if asset.name == "ur_description" else None)
+
+
+def test_a_chain_from_the_world_begins_with_its_first_link_that_has_a_prim(tmp_path):
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    joint = lambda name, parent, child: (
+        f'<joint name="{name}" type="continuous"><parent link="{parent}"/><child link="{child}"/><axis xyz="0 0 1"/></joint>'
+    )
+    links = f'<link name="world"/><link name="a">{inertial}</link><link name="b">{inertial}</link>'
+    (tmp_path / "r.urdf").write_text(f'<robot name="r">{links}{joint("j", "world", "a")}{joint("k", "a", "b")}</robot>')
+    (tmp_path / "r.srdf").write_text(
+        '<robot name="r"><group name="arm"><chain base_link="world" tip_link="b"/></group>'
+        '<group_state name="up" group="arm"><joint name="j" value="0.5"/></group_state></robot>'
+    )
+    done = run("convert", tmp_path / "r.urdf", "--srdf", tmp_path / "r.srdf", "-o", tmp_path, "--overlays", "isaac")
+    assert done.returncode == 0, done.stderr
+    stage = Usd.Stage.Open(str(tmp_path / "r" / "r.isaac.usda"))
+    (pose,) = stage.GetPrimAtPath("/r/Named_Poses").GetChildren()
+    assert pose.GetRelationship("isaac:robot:pose:startLink").GetTargets() == ["/r/a"]
+    assert pose.GetRelationship("isaac:robot:pose:endLink").GetTargets() == ["/r/a/b"]
+
+
+def test_a_pose_of_several_trees_is_left_out_and_told(tmp_path):
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    joint = lambda name, parent, child: (
+        f'<joint name="{name}" type="continuous"><parent link="{parent}"/><child link="{child}"/><axis xyz="0 0 1"/></joint>'
+    )
+    links = "".join(f'<link name="{name}">{inertial}</link>' for name in "abcd")
+    (tmp_path / "r.urdf").write_text(f'<robot name="r">{links}{joint("j", "a", "b")}{joint("k", "c", "d")}</robot>')
+    (tmp_path / "r.srdf").write_text(
+        '<robot name="r"><group name="all"><joint name="j"/><joint name="k"/></group>\n<group_state name="up" group="all">'
+        '<joint name="j" value="0.5"/><joint name="k" value="0.5"/></group_state></robot>'
+    )
+    done = run("convert", tmp_path / "r.urdf", "--srdf", tmp_path / "r.srdf", "-o", tmp_path, "--overlays", "isaac", "--json")
+    (told,) = (found for found in json.loads(done.stdout)["diagnostics"] if found["code"] == "isaac-pose-left-out")
+    assert told["where"]["file"].endswith("r.srdf") and told["where"]["line"] == 2, told

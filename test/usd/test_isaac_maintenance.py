@@ -429,3 +429,31 @@ def test_nothing_is_written_over(arm, tmp_path):
     (tmp_path / "arm.usda").write_text(ARM)
     taken = run("isaac", "populate", tmp_path / "arm.usda", "-o", tmp_path / "out")
     assert taken.returncode == 1 and "is no overlay of" in taken.stderr, "an overlay of another asset stays"
+
+
+def test_what_others_author_in_the_entry_stays(arm, tmp_path):
+    entry, _ = authored("populate", arm, tmp_path)
+    stage = Usd.Stage.Open(entry)
+    robot = stage.GetPrimAtPath("/arm")
+    robot.CreateAttribute("isaac:description", Sdf.ValueTypeNames.String).Set("one of ours")
+    stage.DefinePrim("/arm/lamp", "Xform").SetMetadata("comment", "hung up here")
+    stage.GetRootLayer().comment = "kept by hand"
+    stage.GetRootLayer().Save()
+    before = targets(robot, LINKS)
+    # OpenUSD would not read the file again.
+    del stage, robot
+    authored("recalculate", arm, tmp_path)
+    _, told = authored("populate", arm, tmp_path)
+    assert not told["saved"]["changed"]
+    robot = at(entry, "/arm")
+    assert robot.GetAttribute("isaac:description").Get() == "one of ours" and targets(robot, LINKS) == before
+    assert STAGES[0].GetPrimAtPath("/arm/lamp").GetMetadata("comment") == "hung up here"
+    assert STAGES[0].GetRootLayer().comment == "kept by hand"
+
+
+def test_a_joint_whose_body_is_not_there_holds_nothing_to_the_world(arm, tmp_path):
+    # Without the articulation root, the base is what a joint holds to the world, or else what no joint moves.
+    text = ARM.replace('["PhysicsArticulationRootAPI"]', "[]")
+    arm.write_text(text.replace("rel physics:body1 = </arm/base>", "rel physics:body0 = </arm/nobody>\n        rel physics:body1 = </arm/tip>"))
+    entry, _ = authored("populate", arm, tmp_path, "--robot", "/arm")
+    assert targets(at(entry, "/arm"), LINKS)[0] == "/arm/base"

@@ -48,7 +48,10 @@ pub fn articulation(view: &View<'_>, robot: PrimId) -> Articulation {
             [Some(body), None] | [None, Some(body)] => {
                 // Before what hangs on it.
                 neighbours.entry(body).or_default().insert(0, (joint, None));
-                held.push(body);
+                // An end that names what is not there is not in the world.
+                if ![0, 1].iter().any(|&end| view.is_lost(joint, end)) {
+                    held.push(body);
+                }
             }
             _ => {}
         }

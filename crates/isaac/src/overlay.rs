@@ -111,8 +111,9 @@ pub struct Edit {
     /// Where the files go, as it was given.
     folder: PathBuf,
     name: String,
-    /// Whether the stage is that of the overlay's entry.
-    goes_on: bool,
+    /// The overlay's entry as it was, without what it takes off lists of the layer; the stage is that of it then. What others have authored
+    /// in it stays.
+    entry: Option<sdf::Data>,
 }
 
 /// The files of an overlay that was saved.
@@ -153,7 +154,7 @@ impl Edit {
             }
             let stage = Stage::open(asset, &options)?;
             let layer = Layer::of(data(&stage, label, false));
-            return Ok(Self { stage, layer, label, base: file, folder: shown, name, goes_on: false });
+            return Ok(Self { stage, layer, label, base: file, folder: shown, name, entry: None });
         }
         let stage = Stage::open(&entry, &options)?;
         let below = stage.root_layer().map(urdf_usd_stage::Layer::sublayers).unwrap_or_default();
@@ -165,15 +166,15 @@ impl Edit {
             let base = if file == entry { base } else { file };
             let stage = Stage::open(&base, &options)?;
             let layer = Layer::of(data(&stage, label, false));
-            return Ok(Self { stage, layer, label, base, folder: shown, name, goes_on: false });
+            return Ok(Self { stage, layer, label, base, folder: shown, name, entry: None });
         }
         if file != entry && file != base {
             return Err(taken(&entry));
         }
         let mut data = read(&layer)?;
-        unite(&mut data, &read(&entry)?);
+        let entry = unite(&mut data, read(&entry)?)?;
         let layer = Layer::of(data);
-        Ok(Self { stage, layer, label, base, folder: shown, name, goes_on: true })
+        Ok(Self { stage, layer, label, base, folder: shown, name, entry: Some(entry) })
     }
 
     /// The overlay's files: paths and contents.
@@ -181,13 +182,8 @@ impl Edit {
     /// # Errors
     /// If a layer holds what none can.
     pub fn files(&self) -> Result<[(PathBuf, String); 2], Error> {
-        let mut entry = Layer::of(data(&self.stage, self.label, true));
+        let mut entry = Layer::of(self.entry.clone().unwrap_or_else(|| data(&self.stage, self.label, true)));
         let own = format!("./{}.usda", self.label.as_str());
-        if self.goes_on
-            && let Some(doc) = self.stage.metadata("documentation")
-        {
-            entry.metadata("documentation", doc.clone());
-        }
         entry.sublayers([own, relative(&settled(&self.folder), &self.base)]);
         if let Some(root) = self.stage.default_prim {
             entry.over(&self.stage[root].path);
@@ -301,7 +297,11 @@ fn part(layer: &mut sdf::Data, entry: &mut Layer) {
     both.sort_by(|a, b| a.as_str().cmp(b.as_str()));
     for path in both {
         let Some(Value::PathListOp(op)) = layer.spec_mut(&path).and_then(|spec| spec.get_mut(TARGETS)) else { continue };
-        let Some((prim, name)) = path.split_property().filter(|_| !op.prepended_items.is_empty()) else { continue };
+        // What others have authored of the relationship in the entry stays.
+        if op.prepended_items.is_empty() || entry.has(path.as_str()) {
+            continue;
+        }
+        let Some((prim, name)) = path.split_property() else { continue };
         let deleted: Vec<String> = op.deleted_items.drain(..).map(|path| path.as_str().to_owned()).collect();
         if !deleted.is_empty() {
             let none: [String; 0] = [];
@@ -310,15 +310,23 @@ fn part(layer: &mut sdf::Data, entry: &mut Layer) {
     }
 }
 
-/// Takes back what [`part`] has moved.
-fn unite(layer: &mut sdf::Data, entry: &sdf::Data) {
+/// Takes back what [`part`] has moved; returns the entry without it.
+fn unite(layer: &mut sdf::Data, entry: sdf::Data) -> Result<sdf::Data, Error> {
+    let mut moved = Vec::new();
     for (path, spec) in entry.iter().filter(|(_, spec)| spec.ty == SpecType::Relationship) {
         if let Some(Value::PathListOp(of_entry)) = spec.get(TARGETS)
+            && *of_entry == sdf::PathListOp::deleted(of_entry.deleted_items.clone())
             && let Some(Value::PathListOp(op)) = layer.spec_mut(path).and_then(|spec| spec.get_mut(TARGETS))
         {
             op.deleted_items.extend(of_entry.deleted_items.iter().cloned());
+            moved.push(path.clone());
         }
     }
+    let mut entry = Layer::of(entry);
+    for (prim, name) in moved.iter().filter_map(sdf::Path::split_property) {
+        entry.over(prim.as_str()).remove_property(name);
+    }
+    Ok(entry.data()?.clone())
 }
 
 /// The data of a text layer that composing has read already.

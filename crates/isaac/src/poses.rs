@@ -229,13 +229,7 @@ impl<'a> Poses<'a> {
     fn chain(&self, pose: &NamedPose) -> Option<Chain> {
         let has_prim = |joint: JointId| self.joints[joint.0].is_some();
         let chain = Chain::of(&self.robot, pose, &has_prim, &|link| self.body_of(link))?;
-        // A link without a prim can't be named: the next one towards the end that has one stands for it.
-        let has = |link: LinkId| self.links[link.0].is_some();
-        let start = std::iter::successors(Some(chain.end), |link| {
-            (*link != chain.start).then(|| Some(self.robot.joints[self.robot.tree.parent_joint[link.0]?.0].parent)).flatten()
-        });
-        let start = start.filter(|link| has(*link)).last();
-        Some(Chain { start: start?, end: Some(chain.end).filter(|end| has(*end))?, ..chain })
+        chain.between(&self.robot, &|link| self.links[link.0].is_some())
     }
 
     /// The body that a link is rigid in.

@@ -92,8 +92,16 @@ impl<'a> View<'a> {
 
     /// The body at an end of a joint (0 or 1). `None`: the world, or what is not there.
     pub fn joint_body(&self, joint: PrimId, end: usize) -> Option<PrimId> {
-        let target = self.stage[joint].targets(if end == 0 { "physics:body0" } else { "physics:body1" }).first()?;
-        self.body_of(self.at(target)?)
+        self.body_of(self.at(self.joint_target(joint, end)?)?)
+    }
+
+    /// Whether an end of a joint (0 or 1) names a prim that is not there.
+    pub fn is_lost(&self, joint: PrimId, end: usize) -> bool {
+        self.joint_target(joint, end).is_some_and(|target| self.at(target).is_none())
+    }
+
+    fn joint_target(&self, joint: PrimId, end: usize) -> Option<&'a String> {
+        self.stage[joint].targets(if end == 0 { "physics:body0" } else { "physics:body1" }).first()
     }
 
     /// Whether a joint is enabled and part of the articulation, and not one that closes a loop.

@@ -24,6 +24,10 @@ codes! {
         "The overlay newton is asked for, and a joint follows another in a way that Newton cannot express: one turns and the \
          other slides, one has not exactly one degree of freedom, or they are in different trees.",
         "In Newton the joint moves freely. The neutral layers say that it follows.";
+    ISAAC_POSE Warning "isaac-pose-left-out":
+        "The overlay isaac is asked for, and a named pose sets no joint that has one position, or joints of several trees of the robot: no \
+         chain of links has them.",
+        "The overlay has no such pose.";
     TOO_MANY_PAIRS Warning "usd-too-many-pairs":
         "The pairs of links that need no collision check take more than 64 MiB of paths.",
         "Those of the links up to there are written.";

@@ -6,12 +6,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Scene;
 use super::author::{Attribute, Layer, Relationship, string};
 use super::isaac_schema as names;
 use super::isaac_schema::RobotType;
 use super::numbers::{degrees, joint_axis, place};
 use super::ros::default_namespace;
+use super::{Scene, codes};
+use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::kinematics::Model;
 use urdf_usd_robot::{Joint, JointId, JointKind, LinkId, NamedPose, Pose, Robot, Role};
 
@@ -30,9 +31,9 @@ pub struct Isaac {
     pub source: String,
 }
 
-pub(super) fn layer(scene: &Scene<'_>) -> Layer {
+pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
     let (mut layer, root) = super::layer(scene, "Links, joints, sites and poses in the words of the Isaac robot schema");
-    let poses = author_poses(scene, &mut layer, &root);
+    let poses = author_poses(scene, &mut layer, &root, diagnostics);
     author_robot(scene, &mut layer, &root, poses);
     let says_drives = scene.robot.joints.iter().any(|joint| joint.drive.is_some());
     let tools: HashSet<LinkId> = scene.robot.planning.tool_frames.iter().copied().collect();
@@ -151,13 +152,24 @@ fn degrees_of_freedom(joint: &Joint) -> Vec<&'static str> {
 }
 
 /// Authors the named poses; returns their paths.
-fn author_poses(scene: &Scene<'_>, layer: &mut Layer, root: &str) -> Vec<String> {
+fn author_poses(scene: &Scene<'_>, layer: &mut Layer, root: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<String> {
     let robot = scene.robot;
     let model = Model::of(robot);
     let has_prim = |joint: JointId| scene.plan.joints[joint.0].is_some();
+    let is_named = |link: LinkId| scene.plan.links[link.0].role != Role::World;
     let body = |link: LinkId| scene.plan.links[link.0].body;
-    let poses: Vec<(&NamedPose, Chain)> =
-        robot.named_poses.iter().filter_map(|pose| Some((pose, Chain::of(robot, pose, &has_prim, &body)?))).collect();
+    let chain = |pose: &NamedPose| Chain::of(robot, pose, &has_prim, &body)?.between(robot, &is_named);
+    let mut poses: Vec<(&NamedPose, Chain)> = Vec::new();
+    for pose in &robot.named_poses {
+        match chain(pose) {
+            Some(chain) => poses.push((pose, chain)),
+            None => {
+                let message = format!("no chain of links has the joints of the pose {:?}: it is not in isaac.usda", pose.name);
+                let help = "set joints that turn or slide, of one tree of the robot";
+                diagnostics.push(Diagnostic::new(&codes::ISAAC_POSE, pose.place.clone(), message).help(help));
+            }
+        }
+    }
     if poses.is_empty() {
         return Vec::new();
     }
@@ -268,6 +280,17 @@ impl Chain {
         let is_tool = |tool: &&LinkId| body(**tool) == body(last);
         let end = robot.planning.tool_frames.iter().find(is_tool).copied().unwrap_or(last);
         Some(Self { start: above_all(robot, &joints)?, end, joints })
+    }
+
+    /// The same between links that can be named: the next towards the end stands for a first link that can't be. `None` if the end can't
+    /// be named.
+    pub fn between(self, robot: &Robot, is_named: &dyn Fn(LinkId) -> bool) -> Option<Self> {
+        if !is_named(self.end) {
+            return None;
+        }
+        let above = |link: &LinkId| Some(robot.joints[robot.tree.parent_joint[link.0]?.0].parent);
+        let up = std::iter::successors(Some(self.end), |link| if *link == self.start { None } else { above(link) });
+        Some(Self { start: up.filter(|link| is_named(*link)).last()?, ..self })
     }
 
     /// Whether all joints are within their limits.

@@ -241,7 +241,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
     let mut of_overlays = BTreeSet::new();
     for &overlay in &options.overlays {
         let layer = match overlay {
-            Overlay::Isaac => isaac::layer(&scene),
+            Overlay::Isaac => isaac::layer(&scene, &mut diagnostics),
             Overlay::Newton => newton::layer(&scene, &mut diagnostics),
             Overlay::OpenPbr => openpbr::layer(&scene),
         };

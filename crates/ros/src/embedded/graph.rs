@@ -61,6 +61,8 @@ struct Known {
     settled: HashSet<(Gid, Gid)>,
     /// The participants that were given up because they were silent for too long.
     given_up: HashSet<Prefix>,
+    /// Whether any ever was.
+    has_given_up: bool,
     /// How many participants have left, or were given up.
     left: u32,
     /// How many own ends were closed.
@@ -150,6 +152,7 @@ impl Graph {
             Event::ParticipantLost { prefix, was_silent } => {
                 if was_silent {
                     known.given_up.insert(prefix);
+                    known.has_given_up = true;
                 }
                 known.left += 1;
                 if known.left == MOST_LEFT {
@@ -183,6 +186,11 @@ impl Graph {
     /// were closed. Asked twice, it says so once.
     pub(super) fn take_worn(&self) -> Option<&'static str> {
         self.known().worn.take()
+    }
+
+    /// Whether a participant was ever given up because it was silent for too long: it may be back, and RustDDS does not hear it.
+    pub(super) fn has_given_up(&self) -> bool {
+        self.known().has_given_up
     }
 
     /// Notes all ends of others that the library knows.

@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use super::ends::{End, InSession};
 use super::graph::Union;
 use super::network::Network;
-use super::session::Session;
+use super::session::{CATCH_UP, Session};
 use crate::Graph;
 use crate::faults::{ended, transport};
 use crate::names::NodeName;
@@ -40,6 +40,10 @@ const ADDRESSES: Duration = Duration::from_secs(2);
 /// How long an old session stays beside the new one: what is under way there comes to its end, and the others meet the new one
 /// meanwhile. No longer, for a node that the old one has given up may be back, and call it.
 const RETIRED: Duration = Duration::from_millis(700);
+/// How long it stays where it has given up nobody and hears itself: on a machine that is busy, calls come to their end late.
+const RETIRED_WELL: Duration = CATCH_UP;
+/// A session hears itself every second.
+const HEARS: Duration = Duration::from_secs(2);
 /// How long what was open in a session may take to end before the session itself does.
 const CLOSE: Duration = Duration::from_millis(50);
 /// How long after a new session the next one may come.
@@ -225,8 +229,10 @@ struct Live {
     commands: Sender<Command>,
     /// How many commands that thread has not carried out yet.
     pending: Arc<AtomicUsize>,
-    /// When it was replaced.
+    /// When it was replaced, and everything was open in the next one.
     retired: Option<Instant>,
+    /// Whether others may have given it up.
+    is_given_up: bool,
 }
 
 impl Live {
@@ -242,7 +248,7 @@ impl Live {
         };
         let thread = thread::Builder::new().name("ros-open".to_owned()).spawn(move || opener.run(&receiver));
         thread.map_err(|error| transport("can't start threads", error))?;
-        Ok(Self { session, commands, pending, retired: None })
+        Ok(Self { session, commands, pending, retired: None, is_given_up: false })
     }
 
     fn tell(&self, command: Command) {
@@ -253,6 +259,16 @@ impl Live {
 
     fn is_open(&self) -> bool {
         self.pending.load(Ordering::Relaxed) == 0
+    }
+
+    /// Whether it has been beside the one that replaced it for long enough. `is_last`: it is the one that was replaced last.
+    fn is_over(&self, is_last: bool, instant: Instant) -> bool {
+        self.retired.is_some_and(|retired| {
+            // Only a session that hears itself now was not deaf.
+            let hears = self.session.last_heard().is_some_and(|at| instant.duration_since(at) < HEARS);
+            let is_well = is_last && hears && !self.is_given_up && !self.session.graph.has_given_up();
+            instant.duration_since(retired) > if is_well { RETIRED_WELL } else { RETIRED }
+        })
     }
 }
 
@@ -436,15 +452,14 @@ impl Keeper {
                 live.session.retire();
             }
         }
-        let is_over = |live: &Live| live.retired.is_some_and(|retired| instant.duration_since(retired) > RETIRED);
-        if !self.lives.iter().any(is_over) {
+        let (over, lives): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.lives).into_iter().enumerate().partition(|(n, live)| live.is_over(*n == 1, instant));
+        self.lives = lives.into_iter().map(|(_, live)| live).collect();
+        if over.is_empty() {
             return;
         }
-        let (over, lives) = std::mem::take(&mut self.lives).into_iter().partition(is_over);
-        self.lives = lives;
-        let over: Vec<Live> = over;
         self.show();
-        over.into_iter().map(end).for_each(drop);
+        over.into_iter().map(|(_, live)| end(live)).for_each(drop);
     }
 
     /// Why the current session is not good enough any more.
@@ -460,6 +475,7 @@ impl Keeper {
         let since = self.since.max(self.awake_since);
         let silence = instant.duration_since(heard.unwrap_or(since).max(since));
         if stood_still >= STANDSTILL && !session.dds.is_lasting() {
+            self.lives.iter_mut().for_each(|live| live.is_given_up = true);
             return Some(format!("this process stood still for {:.0} s", stood_still.as_secs_f64()));
         }
         let is_watched = session.has_pulse && (self.has_heard_itself || session.number < NEVER_HEARD);
