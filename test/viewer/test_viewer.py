@@ -826,9 +826,12 @@ def test_the_address_keeps_what_is_shown(viewed):
     viewer.get("#canvas").focus()
     for pressed in ("ArrowLeft", "ArrowLeft", "+"):
         viewer.page.keyboard.press(pressed)
+    # Collision shapes instead of visual ones.
+    for pressed in ("c", "v"):
+        viewer.page.keyboard.press(pressed)
     viewer.settled()
     camera = viewer.camera()
-    viewer.until(lambda: "elbow_joint:0.75" in viewer.page.url and "camera=" in viewer.page.url, viewer.page.url)
+    viewer.until(lambda: "elbow_joint:0.75" in viewer.page.url and "shapes=collision&" in viewer.page.url and "camera=" in viewer.page.url, viewer.page.url)
     viewer.until(lambda: (old := viewer.page.url) and viewer.page.wait_for_timeout(600) is None and old == viewer.page.url, "it never rests")
     viewer.page.reload(wait_until="commit")
     viewer.until(lambda: viewer.page.evaluate("'viewer' in window"), "the page does not start")
@@ -836,6 +839,8 @@ def test_the_address_keeps_what_is_shown(viewed):
     viewer.until(lambda: viewer.at(key, {"elbow_joint": 0.75, "right_finger_joint": 0.02}), "the joints are elsewhere")
     for what in ("position", "target"):
         assert np.allclose(viewer.camera()[what], camera[what], atol=1e-3)
+    viewer.tab("view")
+    assert viewer.get("#option-collision").is_checked() and not viewer.get("#option-visual").is_checked()
 
 
 def test_what_is_measured_weighed_and_packed(viewed, asset):

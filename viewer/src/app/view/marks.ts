@@ -6,6 +6,7 @@ import {
   Color,
   CylinderGeometry,
   ConeGeometry,
+  DoubleSide,
   Mesh,
   MeshBasicMaterial,
   type Object3D,
@@ -50,6 +51,8 @@ export class Marks {
     transparent: true,
     opacity: 0.34,
     depthWrite: false,
+    // Meshes have triangles that face inwards, and are drawn all the same.
+    side: DoubleSide,
     polygonOffset: true,
     polygonOffsetFactor: -2,
     polygonOffsetUnits: -2,
@@ -107,7 +110,7 @@ export class Marks {
         this.highlighted.push(over);
       }
     }
-    const frame = this.arrows(this.axesThrough, options.axesSize * 1.6);
+    const frame = this.arrows(this.axesThrough, options.axesSize * 1.2);
     link.node.add(frame);
     this.highlighted.push(frame);
   }
