@@ -67,7 +67,7 @@ function jointRows(joint: Joint, showJoint: (joint: string) => void): Row[] {
     const turn = dof.motion === 'rotation';
     if (lower !== undefined || upper !== undefined) {
       const inDegrees = turn && lower !== undefined && upper !== undefined ? ` (${between(lower, upper, degrees)})` : '';
-      rows.push(['limits', `${between(lower, upper, (value) => decimal(value, 4))} ${turn ? 'rad' : 'm'}${inDegrees}`]);
+      rows.push(['limits', `${between(lower, upper, (value) => decimal(value))} ${turn ? 'rad' : 'm'}${inDegrees}`]);
     }
     if (velocity !== undefined) rows.push(['velocity', `${significant(velocity)} ${turn ? 'rad/s' : 'm/s'}`]);
     if (effort !== undefined) rows.push(['effort', `${significant(effort)} ${turn ? 'Nm' : 'N'}`]);
