@@ -85,7 +85,7 @@ def main(file):
         finally:
             view.send_signal(signal.SIGINT)
             view.wait()
-    first.save(file, save_all=True, append_images=others, duration=1000 // RATE, loop=0, quality=72, method=6, minimize_size=True)
+    first.save(file, save_all=True, append_images=others, duration=1000 // RATE, loop=0, quality=72, method=4, minimize_size=True)
     size = Path(file).stat().st_size
     print(f"{file}: {1 + len(others)} pictures, {size / 1e6:.2f} MB")
     return 0 if size <= MOST else f"it is larger than {MOST / 1e6:.0f} MB"

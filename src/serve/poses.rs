@@ -112,7 +112,9 @@ pub(super) async fn follow(site: &Site) {
     let (sender, mut events) = unbounded_channel();
     let watch = match Watch::start(sender) {
         Ok(watch) => watch,
-        Err(error) => return tracing::warn!("stored poses are shown after a reload only: no thread for watching files: {error}"),
+        Err(error) => {
+            return tracing::warn!("stored poses are shown after a reload only: no thread for watching files: {error}");
+        }
     };
     let mut shown = site.shown();
     let mut watched = BTreeMap::new();

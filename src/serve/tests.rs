@@ -1,5 +1,6 @@
 //! Over a real socket, as a browser would.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -516,7 +517,6 @@ const JSON: &str = "Content-Type: application/json\r\n";
 async fn poses_are_stored_and_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let (site, directory) = converted(folder.path());
-    let mut events = site.events();
     let address = start(site).await;
     let poses =
         async || serde_json::from_slice::<serde_json::Value>(&get(address, "/api/poses/arm", "localhost").await.2).unwrap();

@@ -6,7 +6,6 @@ import {
   Color,
   CylinderGeometry,
   ConeGeometry,
-  DoubleSide,
   Mesh,
   MeshBasicMaterial,
   type Object3D,
@@ -51,8 +50,6 @@ export class Marks {
     transparent: true,
     opacity: 0.34,
     depthWrite: false,
-    // Meshes have triangles that face inwards, and are drawn all the same.
-    side: DoubleSide,
     polygonOffset: true,
     polygonOffsetFactor: -2,
     polygonOffsetUnits: -2,
