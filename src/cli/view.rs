@@ -20,7 +20,7 @@ use crate::convert::{self, Context, Failure, Formats, Job, Options, REPORT, Repo
 use crate::diagnostic::{self, Severity};
 use crate::store::Store;
 use crate::view::{self, Subject};
-use crate::xacro;
+use crate::{usd, xacro};
 
 /// How long what was made for the viewer is kept after it was last shown.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -33,6 +33,10 @@ pub(super) struct View {
     /// Which robot of a folder: the name of its file, with or without its ending
     #[arg(long, value_name = "NAME")]
     robot: Option<String>,
+    /// Select a variant of an OpenUSD asset, SET=NAME or /PRIM{SET=NAME} (may be given several times): visual_representation=mesh_low,
+    /// collision_fidelity=trimesh. The asset is then converted into the cache; its own glTF has the meshes of its source
+    #[arg(long = "variant", value_name = "SET=NAME")]
+    variants: Vec<usd::VariantChoice>,
     /// An argument of the xacro file (may be given several times)
     #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
     xacro_args: Vec<xacro::Argument>,
@@ -55,7 +59,7 @@ enum Shown {
 
 /// Shows what is named until it is interrupted.
 pub(super) fn run(arguments: &View) -> ExitCode {
-    let shown = match find(&arguments.asset, arguments.robot.as_deref()) {
+    let shown = match find(&arguments.asset, arguments.robot.as_deref(), &arguments.variants) {
         Ok(shown) => shown,
         Err(message) => return failed(&message),
     };
@@ -76,7 +80,10 @@ pub(super) fn run(arguments: &View) -> ExitCode {
 }
 
 /// What of `path` is shown.
-fn find(path: &Path, robot: Option<&str>) -> Result<Shown, String> {
+fn find(path: &Path, robot: Option<&str>, variants: &[usd::VariantChoice]) -> Result<Shown, String> {
+    if !variants.is_empty() && robot.is_none() {
+        return convert::entry(path, &["usda", "usd", "usdc", "usdz"]).map(Shown::Description);
+    }
     if !path.is_dir() && robot.is_none() {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
         let is_of_asset = path.parent().is_some_and(|folder| folder.join(REPORT).is_file());
@@ -106,9 +113,9 @@ struct Maker {
 impl Maker {
     fn new(file: &Path, arguments: &View) -> Result<Self, String> {
         let file = std::path::absolute(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let arguments_of_xacro = &arguments.xacro_args;
+        let (arguments_of_xacro, variants) = (&arguments.xacro_args, &arguments.variants);
         let resolve = arguments.packages.options()?;
-        let key = convert::sha256(format!("{} {arguments_of_xacro:?} {resolve:?}", file.display()).as_bytes());
+        let key = convert::sha256(format!("{} {arguments_of_xacro:?} {variants:?} {resolve:?}", file.display()).as_bytes());
         let (output, temporary) = match Store::directory().map(|cache| cache.join("view")) {
             Some(cache) => (own_folder(&cache, key.get(..16).unwrap_or(&key), &file)?, None),
             None => {
@@ -118,7 +125,7 @@ impl Maker {
         };
         // What is looked at is the picture; layers are made by `convert`.
         let formats = Formats { usd: false, ..Formats::default() };
-        let options = Options { formats, resolve, tiers: Tiers::High, ..Options::default() };
+        let options = Options { formats, resolve, tiers: Tiers::High, variants: variants.clone(), ..Options::default() };
         let source = if arguments_of_xacro.is_empty() {
             Source::File(file)
         } else {
