@@ -10,6 +10,7 @@ mod documentation;
 mod excerpt;
 mod findings;
 mod fix;
+mod folder;
 mod ik;
 mod isaac;
 mod named_poses;
@@ -33,6 +34,7 @@ use clap_complete::Shell;
 
 use self::conversion::Conversion;
 use self::findings::print_diagnostics;
+use self::folder::description_in;
 use self::progress::Bar;
 use self::terminal::{ERROR, Manners, say, say_as};
 use crate::convert::{self, Job, Report, STDIN, Source, Status};
@@ -140,8 +142,12 @@ enum Command {
 #[derive(Args)]
 struct Convert {
     /// A URDF file; a xacro file (`.xacro`), which the installed program xacro expands; an OpenUSD file (`.usd`, `.usda`, `.usdc`, `.usdz`);
-    /// a glTF file with EXT_robot_kinematics (`.glb`, `.gltf`); `-` reads any but xacro from standard input
+    /// a glTF file with EXT_robot_kinematics (`.glb`, `.gltf`); an asset's directory, or the folder of a ROS package with one robot; `-`
+    /// reads any file but xacro from standard input
     input: PathBuf,
+    /// Which robot of a folder: the name of its file, with or without its ending
+    #[arg(long, value_name = "NAME")]
+    robot: Option<String>,
     /// Arguments of the xacro file, as xacro takes them
     #[arg(value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
     xacro_arguments: Vec<xacro::Argument>,
@@ -273,6 +279,9 @@ fn convert(arguments: &Convert) -> ExitCode {
     let xacro_arguments: Vec<xacro::Argument> =
         arguments.xacro_args.iter().chain(&arguments.xacro_arguments).cloned().collect();
     let source = if arguments.input == Path::new("-") {
+        if arguments.robot.is_some() {
+            return wrong("--robot NAME says which robot of a folder is meant, and standard input is none");
+        }
         if let Some(argument) = xacro_arguments.first() {
             return wrong(&format!("{argument}: arguments are for xacro files; standard input is never expanded"));
         }
@@ -280,10 +289,12 @@ fn convert(arguments: &Convert) -> ExitCode {
             Ok(source) => source,
             Err(message) => return failed(&message),
         }
-    } else if xacro_arguments.is_empty() {
-        Source::File(arguments.input.clone())
     } else {
-        Source::Xacro { file: arguments.input.clone(), arguments: xacro_arguments }
+        match input(&arguments.input, arguments.robot.as_deref()) {
+            Ok(file) if xacro_arguments.is_empty() => Source::File(file),
+            Ok(file) => Source::Xacro { file, arguments: xacro_arguments },
+            Err(message) => return failed(&message),
+        }
     };
     let job = Job { options: options.clone(), ..Job::new(source, &arguments.output) };
     let mut bar = Bar::default();
@@ -321,6 +332,19 @@ fn convert(arguments: &Convert) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The file that is converted: of an asset's directory its entry, of another folder the robot in it.
+fn input(path: &Path, robot: Option<&str>) -> Result<PathBuf, String> {
+    if robot.is_none() {
+        if !path.is_dir() {
+            return Ok(path.to_owned());
+        }
+        if let Ok(entry) = convert::entry(path, &["usda", "usd", "usdc", "usdz", "glb", "gltf"]) {
+            return Ok(entry);
+        }
+    }
+    description_in(path, robot)
 }
 
 /// Says which folder that was given is none.

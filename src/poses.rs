@@ -77,6 +77,12 @@ pub(crate) fn entry_with_poses(entry: &Path) -> PathBuf {
     entries.find(|entry| entry.is_file()).unwrap_or_else(|| entry.to_owned())
 }
 
+/// The files that poses of the asset with this entry layer are stored in: the layer, and the entry that adds it to the asset.
+pub(crate) fn files(entry: &Path) -> [PathBuf; 2] {
+    let layer = format!("{}.{ENTRY}", Label::Poses.as_str());
+    [entry.with_file_name(&layer), entry.with_extension(layer)]
+}
+
 /// The asset with its poses, to be changed.
 fn edit(entry: &Path) -> Result<Edit, String> {
     Edit::open(&entry_with_poses(entry), Label::Poses, None, None).map_err(|error| error.to_string())

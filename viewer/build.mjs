@@ -1,7 +1,8 @@
 // Builds the viewer, or the loader as a package of its own.
 //
 //   node build.mjs            dist/ (or $VIEWER_OUT): index.html, main.js with what it loads later, main.css, what is in static/, and LICENSES.txt
-//   node build.mjs loader     lib/: the package ext-robot-kinematics, for `npm pack`; three stays its user's. Needs typescript too.
+//   node build.mjs loader     lib/: the package ext-robot-kinematics, for `npm pack`; three and Babylon.js stay their
+//                            user's. Needs typescript too.
 //
 // The viewer needs the packages under "dependencies" only. The same sources give the same bytes.
 import { build } from 'esbuild';
@@ -53,7 +54,11 @@ async function buildViewer() {
 async function buildLoader() {
   const lib = join(here, 'lib');
   await rm(lib, { recursive: true, force: true });
-  const options = { ...common, entryPoints: { index: 'src/loader/index.ts' }, external: ['three', 'three/*'] };
+  const options = {
+    ...common,
+    entryPoints: { index: 'src/loader/index.ts', babylon: 'src/loader/babylon.ts' },
+    external: ['three', 'three/*', '@babylonjs/*'],
+  };
   await build({ ...options, outdir: lib });
   await build({ ...options, minify: true, outfile: join(lib, 'index.min.js'), entryPoints: ['src/loader/index.ts'] });
   const types = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--rootDir', 'src/loader', '--outDir', lib];

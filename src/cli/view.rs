@@ -2,7 +2,7 @@
 //! whenever it or a file of it changes; of a folder, the robot in it.
 
 use std::fs;
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,24 +11,17 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 
 use super::findings::print_diagnostics;
+use super::folder::description_in;
 use super::packages::Packages;
 use super::progress::Bar;
 use super::terminal::say_as;
 use super::{failed, kept, wrong};
 use crate::convert::{self, Context, Failure, Formats, Job, Options, REPORT, Report, Source, Status, Tiers, named};
-use crate::diagnostic::{self, Severity, did_you_mean, nearest};
+use crate::diagnostic::{self, Severity};
 use crate::store::Store;
 use crate::view::{self, Subject};
-use crate::xacro;
+use crate::{usd, xacro};
 
-/// How many folders deep robots are looked for, from the one that was named.
-const DEPTH: usize = 5;
-/// How many files and folders are looked at for robots.
-const MOST_ENTRIES: usize = 20_000;
-/// How many robots of a folder are listed.
-const MOST_LISTED: usize = 30;
-/// How much of a file tells whether it is a robot, in bytes.
-const BEGINNING: u64 = 64 << 10;
 /// How long what was made for the viewer is kept after it was last shown.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -40,6 +33,10 @@ pub(super) struct View {
     /// Which robot of a folder: the name of its file, with or without its ending
     #[arg(long, value_name = "NAME")]
     robot: Option<String>,
+    /// Select a variant of an OpenUSD asset, SET=NAME or /PRIM{SET=NAME} (may be given several times): visual_representation=mesh_low,
+    /// collision_fidelity=trimesh. The asset is then converted into the cache; its own glTF has the meshes of its source
+    #[arg(long = "variant", value_name = "SET=NAME")]
+    variants: Vec<usd::VariantChoice>,
     /// An argument of the xacro file (may be given several times)
     #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
     xacro_args: Vec<xacro::Argument>,
@@ -62,7 +59,7 @@ enum Shown {
 
 /// Shows what is named until it is interrupted.
 pub(super) fn run(arguments: &View) -> ExitCode {
-    let shown = match find(&arguments.asset, arguments.robot.as_deref()) {
+    let shown = match find(&arguments.asset, arguments.robot.as_deref(), &arguments.variants) {
         Ok(shown) => shown,
         Err(message) => return failed(&message),
     };
@@ -83,8 +80,11 @@ pub(super) fn run(arguments: &View) -> ExitCode {
 }
 
 /// What of `path` is shown.
-fn find(path: &Path, robot: Option<&str>) -> Result<Shown, String> {
-    if !path.is_dir() {
+fn find(path: &Path, robot: Option<&str>, variants: &[usd::VariantChoice]) -> Result<Shown, String> {
+    if !variants.is_empty() && robot.is_none() {
+        return convert::entry(path, &["usda", "usd", "usdc", "usdz"]).map(Shown::Description);
+    }
+    if !path.is_dir() && robot.is_none() {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
         let is_of_asset = path.parent().is_some_and(|folder| folder.join(REPORT).is_file());
         return match ending.as_str() {
@@ -100,92 +100,7 @@ fn find(path: &Path, robot: Option<&str>) -> Result<Shown, String> {
     if robot.is_none() && (path.join(REPORT).is_file() || named(path, &name, &["glb", "gltf"]).is_some()) {
         return Ok(Shown::Drawing(path.to_owned()));
     }
-    let robots = robots_in(path);
-    let short = |file: &Path| file.strip_prefix(path).unwrap_or(file).display().to_string();
-    let listed = || {
-        let mut list: Vec<String> = robots.iter().take(MOST_LISTED).map(|robot| format!("\n  {}", short(robot))).collect();
-        if robots.len() > MOST_LISTED {
-            list.push(format!("\n  and {} more", robots.len() - MOST_LISTED));
-        }
-        list.concat()
-    };
-    if robots.is_empty() {
-        return Err(format!(
-            "{} holds neither an asset nor a robot description: give a .urdf, .xacro, OpenUSD, .glb or .gltf file",
-            path.display()
-        ));
-    }
-    let Some(wanted) = robot else {
-        return match &robots[..] {
-            [only] => Ok(Shown::Description(only.clone())),
-            several => {
-                Err(format!("{} holds {} robots: say which with --robot NAME{}", path.display(), several.len(), listed()))
-            }
-        };
-    };
-    let is_wanted = |file: &&PathBuf| short(file) == wanted || names(file).iter().any(|name| name == wanted);
-    let mut found = robots.iter().filter(is_wanted);
-    match (found.next(), found.next()) {
-        (Some(one), None) => Ok(Shown::Description(one.clone())),
-        (Some(_), Some(_)) => Err(format!("several robots are called {wanted:?}: give one by its path{}", listed())),
-        _ => {
-            let all: Vec<String> = robots.iter().flat_map(|file| names(file)).collect();
-            let meant = did_you_mean(nearest(wanted, all)).map_or_else(String::new, |meant| format!("; {meant}"));
-            Err(format!("{} holds no robot {wanted:?}{meant}{}", path.display(), listed()))
-        }
-    }
-}
-
-/// What a robot's file may be called: `arm.urdf.xacro`, `arm.urdf`, `arm`.
-fn names(file: &Path) -> Vec<String> {
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut names = vec![name];
-    while let Some((shorter, _)) =
-        names.last().and_then(|name| name.rsplit_once('.')).filter(|(shorter, _)| !shorter.is_empty())
-    {
-        let shorter = shorter.to_owned();
-        names.push(shorter);
-    }
-    names
-}
-
-/// The robot descriptions below a folder, in order. Hidden folders and links are left out, and xacro files that only define macros.
-fn robots_in(folder: &Path) -> Vec<PathBuf> {
-    let (mut robots, mut entries) = (Vec::new(), 0);
-    let mut open = vec![(folder.to_owned(), 0)];
-    while let Some((folder, depth)) = open.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            entries += 1;
-            if entries > MOST_ENTRIES {
-                break;
-            }
-            let path = entry.path();
-            if entry.file_name().as_encoded_bytes().starts_with(b".") {
-                continue;
-            }
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() && depth < DEPTH => open.push((path, depth + 1)),
-                Ok(kind) if kind.is_file() && is_robot(&path) => robots.push(path),
-                _ => {}
-            }
-        }
-    }
-    robots.sort();
-    robots
-}
-
-/// Whether a file is called as descriptions are, and its robot has a name: files of macros have none.
-fn is_robot(path: &Path) -> bool {
-    if !path.extension().is_some_and(|ending| ending == "urdf" || ending == "xacro") {
-        return false;
-    }
-    let mut start = Vec::new();
-    if fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut start)).is_err() {
-        return false;
-    }
-    let text = String::from_utf8_lossy(&start);
-    let tag = text.find("<robot").and_then(|at| text.get(at..)).and_then(|rest| rest.split('>').next()).unwrap_or_default();
-    tag.split_whitespace().any(|attribute| attribute.starts_with("name"))
+    description_in(path, robot).map(Shown::Description)
 }
 
 /// Converts a description into the cache, as often as it is asked to.
@@ -198,9 +113,9 @@ struct Maker {
 impl Maker {
     fn new(file: &Path, arguments: &View) -> Result<Self, String> {
         let file = std::path::absolute(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let arguments_of_xacro = &arguments.xacro_args;
+        let (arguments_of_xacro, variants) = (&arguments.xacro_args, &arguments.variants);
         let resolve = arguments.packages.options()?;
-        let key = convert::sha256(format!("{} {arguments_of_xacro:?} {resolve:?}", file.display()).as_bytes());
+        let key = convert::sha256(format!("{} {arguments_of_xacro:?} {variants:?} {resolve:?}", file.display()).as_bytes());
         let (output, temporary) = match Store::directory().map(|cache| cache.join("view")) {
             Some(cache) => (own_folder(&cache, key.get(..16).unwrap_or(&key), &file)?, None),
             None => {
@@ -210,7 +125,7 @@ impl Maker {
         };
         // What is looked at is the picture; layers are made by `convert`.
         let formats = Formats { usd: false, ..Formats::default() };
-        let options = Options { formats, resolve, tiers: Tiers::High, ..Options::default() };
+        let options = Options { formats, resolve, tiers: Tiers::High, variants: variants.clone(), ..Options::default() };
         let source = if arguments_of_xacro.is_empty() {
             Source::File(file)
         } else {
@@ -304,36 +219,6 @@ fn open_browser(url: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn robots_of_a_folder_are_found_and_macros_are_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| {
-            let path = folder.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        let found = |robot: Option<&str>| match find(folder.path(), robot) {
-            Ok(Shown::Description(file)) => file.strip_prefix(folder.path()).unwrap().display().to_string(),
-            Ok(Shown::Drawing(file)) => format!("drawing {}", file.display()),
-            Err(message) => message,
-        };
-        let none = found(None);
-        assert!(none.contains("neither an asset nor a robot") && !none.contains("-o"), "{none}");
-        write("urdf/arm.urdf.xacro", "<?xml version='1.0'?>\n<robot xmlns:xacro='x'\n name='arm'>");
-        write("urdf/macros.xacro", "<robot xmlns:xacro='x'><xacro:macro name='a'/></robot>");
-        write(".git/old.urdf", "<robot name='old'>");
-        assert_eq!(found(None), "urdf/arm.urdf.xacro");
-        write("urdf/gripper.urdf", "<robot name='gripper'/>");
-        let several = found(None);
-        assert!(several.contains("2 robots") && several.ends_with("\n  urdf/arm.urdf.xacro\n  urdf/gripper.urdf"), "{several}");
-        for name in ["arm", "arm.urdf", "arm.urdf.xacro", "urdf/arm.urdf.xacro"] {
-            assert_eq!(found(Some(name)), "urdf/arm.urdf.xacro");
-        }
-        assert!(found(Some("griper")).contains("did you mean \"gripper\"?"), "{}", found(Some("griper")));
-        write("other/gripper.urdf", "<robot name='gripper'/>");
-        assert!(found(Some("gripper")).contains("give one by its path"));
-    }
 
     #[test]
     fn folders_of_the_cache_go_when_nobody_looked_at_them_for_long() {

@@ -116,8 +116,9 @@ impl Server {
     async fn serve_with(self, site: Arc<Site>, page: Page) {
         let hosts = Arc::new(host::Hosts::new(self.address.ip()));
         let limits = connections::Limits::of(self.connections);
-        let app = App { lets_write: self.lets_write, ..App::new(site, page) };
-        connections::serve(self.listener, router(app, hosts), limits).await;
+        let app = App { lets_write: self.lets_write, ..App::new(site.clone(), page) };
+        // Where nothing can be watched, requests are answered all the same.
+        tokio::join!(connections::serve(self.listener, router(app, hosts), limits), poses::follow(&site));
     }
 }
 

@@ -1,8 +1,9 @@
-//! `/api/poses/KEY`: the named poses of an asset. `GET` lists them, `POST` stores one, `DELETE` takes one away.
+//! `/api/poses/KEY`: the named poses of an asset. `GET` lists them, `POST` stores one, `DELETE` takes one away. Whoever stores or deletes
+//! some, here, by a service or on the command line, the event `poses` tells: the layer of poses is watched.
 //!
 //! Only pages of this server, and programs that are no browser, may change anything; what is changed is the asset's layer of poses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,11 +14,13 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::host::is_own_origin;
-use super::{App, RobotView};
+use super::{App, RobotView, Site};
 use crate::convert::file_name;
 use crate::poses::{self, PoseView, Refused, told};
+use crate::process::watch::{Event, Watch};
 
 /// What is to be stored.
 #[derive(Deserialize)]
@@ -74,7 +77,7 @@ pub(super) async fn store(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Refusal> {
-    let (robot, entry) = writable(&app, &key, &headers)?;
+    let entry = writable(&app, &key, &headers)?;
     let Store { name, group, joints } = json_of(&headers, &body)?;
     let stored = blocking(move || {
         poses::store(&entry, &name, group.as_deref(), |poses| {
@@ -87,7 +90,6 @@ pub(super) async fn store(
         Refused::Name(message) => Refusal(StatusCode::UNPROCESSABLE_ENTITY, Some("name"), message),
         Refused::Other(message) => Refusal(StatusCode::UNPROCESSABLE_ENTITY, None, message),
     })?;
-    tell(&app, &robot);
     Ok(Json(pose).into_response())
 }
 
@@ -97,17 +99,55 @@ pub(super) async fn delete(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Refusal> {
-    let (robot, entry) = writable(&app, &key, &headers)?;
+    let entry = writable(&app, &key, &headers)?;
     let Delete { name, group } = json_of(&headers, &body)?;
     let deleted = blocking(move || poses::delete(&entry, &name, group.as_deref())).await?;
     let name = deleted.map_err(|message| Refusal(StatusCode::UNPROCESSABLE_ENTITY, None, message))?;
-    tell(&app, &robot);
     Ok(Json(json!({ "name": name })).into_response())
 }
 
-/// Other pages show the same robot.
-fn tell(app: &App, robot: &RobotView) {
-    app.site.tell("poses", &json!({ "robot": robot.name, "key": robot.key }));
+/// Tells of poses that were stored or deleted on disk, until the future is dropped. Of a robot that is shown newly it is told, too: its
+/// poses may have changed before they were watched.
+pub(super) async fn follow(site: &Site) {
+    let (sender, mut events) = unbounded_channel();
+    let watch = match Watch::start(sender) {
+        Ok(watch) => watch,
+        Err(error) => {
+            return tracing::warn!("stored poses are shown after a reload only: no thread for watching files: {error}");
+        }
+    };
+    let mut shown = site.shown();
+    let mut watched = BTreeMap::new();
+    loop {
+        let files = pose_files(site);
+        if files != watched {
+            watch.set(files.keys().cloned().collect());
+            watched = files;
+        }
+        tokio::select! {
+            _ = shown.changed() => {}
+            event = events.recv() => match event {
+                Some(Event::Changed(paths)) => {
+                    let robots: BTreeSet<_> = paths.iter().filter_map(|path| watched.get(path)).collect();
+                    for (key, name) in robots {
+                        site.tell("poses", &json!({ "robot": name, "key": key }));
+                    }
+                }
+                Some(Event::Trouble(diagnostic)) => tracing::warn!("{diagnostic}"),
+                None => return,
+            },
+        }
+    }
+}
+
+/// The files that poses are stored in, each with the key and the name of its robot.
+fn pose_files(site: &Site) -> BTreeMap<PathBuf, (String, String)> {
+    let mut files = BTreeMap::new();
+    for robot in site.robots() {
+        let Some(entry) = entry(&robot).ok().and_then(|entry| std::path::absolute(entry).ok()) else { continue };
+        files.extend(poses::files(&entry).map(|file| (file, (robot.key.clone(), robot.name.clone()))));
+    }
+    files
 }
 
 fn robot(app: &App, key: &str) -> Result<Arc<RobotView>, Refusal> {
@@ -133,8 +173,8 @@ fn locked(app: &App) -> Option<String> {
     (!app.lets_write).then(|| why.to_owned())
 }
 
-/// The robot whose poses are to be changed, if they may be.
-fn writable(app: &App, key: &str, headers: &HeaderMap) -> Result<(Arc<RobotView>, PathBuf), Refusal> {
+/// The entry layer of the robot whose poses are to be changed, if they may be.
+fn writable(app: &App, key: &str, headers: &HeaderMap) -> Result<PathBuf, Refusal> {
     // Browsers say where a request comes from in both; older ones in the first alone.
     let same = |site: &header::HeaderValue| site == "same-origin" || site == "none";
     if !is_own_origin(headers) || !headers.get("sec-fetch-site").is_none_or(same) {
@@ -144,8 +184,7 @@ fn writable(app: &App, key: &str, headers: &HeaderMap) -> Result<(Arc<RobotView>
         return Err(Refusal(StatusCode::FORBIDDEN, None, why));
     }
     let robot = robot(app, key)?;
-    let entry = entry(&robot).map_err(|why| Refusal(StatusCode::CONFLICT, None, why))?;
-    Ok((robot, entry))
+    entry(&robot).map_err(|why| Refusal(StatusCode::CONFLICT, None, why))
 }
 
 /// What the body says. A page from elsewhere can send any other type without asking.

@@ -142,7 +142,7 @@ type Transforms = dyn Fn(&str) -> Vec<TransformView> + Send + Sync;
 /// Something that happened.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// `revision`, `diagnostics`, `frames`.
+    /// `revision`, `diagnostics`, `frames`, `poses`.
     pub kind: &'static str,
     /// JSON.
     pub data: Arc<str>,
@@ -154,6 +154,8 @@ pub struct Site {
     transforms: RwLock<Option<Arc<Transforms>>>,
     events: broadcast::Sender<Event>,
     joints: watch::Sender<AllStates>,
+    /// Woken whenever a robot is shown, or no longer.
+    shown: watch::Sender<()>,
 }
 
 /// A robot that is shown.
@@ -169,6 +171,7 @@ impl Default for Site {
             transforms: RwLock::default(),
             events: broadcast::channel(BACKLOG).0,
             joints: watch::Sender::default(),
+            shown: watch::Sender::default(),
         }
     }
 }
@@ -178,11 +181,14 @@ impl Site {
     pub fn show(&self, robot: RobotView, frames: Vec<AssetFrameView>) {
         let mut robots = self.robots.write().unwrap_or_else(PoisonError::into_inner);
         robots.insert(robot.key.clone(), Shown { robot: Arc::new(robot), frames: frames.into() });
+        drop(robots);
+        self.shown.send_replace(());
     }
 
     /// Shows a robot no longer.
     pub fn hide(&self, key: &str) {
         self.robots.write().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.shown.send_replace(());
     }
 
     /// Has the live TF tree that a robot (its key) is held against read from `transforms` whenever someone asks for it.
@@ -238,6 +244,11 @@ impl Site {
         };
         let transforms = self.transforms.read().unwrap_or_else(PoisonError::into_inner).clone();
         Some(Frames { frames, causes, tf: transforms.map_or_else(Vec::new, |transforms| transforms(key)) })
+    }
+
+    /// Tells from now on that another robot is shown, or one no longer, or another revision of one.
+    pub(super) fn shown(&self) -> watch::Receiver<()> {
+        self.shown.subscribe()
     }
 
     /// The newest joint positions, from now on.

@@ -1,5 +1,6 @@
 //! Over a real socket, as a browser would.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -516,7 +517,6 @@ const JSON: &str = "Content-Type: application/json\r\n";
 async fn poses_are_stored_and_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let (site, directory) = converted(folder.path());
-    let mut events = site.events();
     let address = start(site).await;
     let poses =
         async || serde_json::from_slice::<serde_json::Value>(&get(address, "/api/poses/arm", "localhost").await.2).unwrap();
@@ -525,7 +525,6 @@ async fn poses_are_stored_and_deleted() {
     let body = r#"{"name": "up", "joints": {"j": 0.5}}"#;
     let (status, stored) = change(address, "POST", "/api/poses/arm", &own, body).await;
     assert_eq!((status, &stored["name"], &stored["valid"]), (200, &"up".into(), &true.into()));
-    assert_eq!(events.recv().await.unwrap().kind, "poses");
     let at = poses().await["poses"][0]["joints"]["j"].as_f64().unwrap();
     assert!((at - 0.5).abs() < 1e-6, "{at}");
     assert!(directory.join("arm.poses.usda").is_file());
@@ -545,6 +544,33 @@ async fn poses_are_stored_and_deleted() {
     assert_eq!(change(address, "DELETE", "/api/poses/arm", &own, r#"{"name": "up"}"#).await.0, 200);
     assert_eq!(poses().await["poses"], serde_json::json!([]));
     assert_eq!(change(address, "DELETE", "/api/poses/arm", &own, r#"{"name": "up"}"#).await.0, 422);
+}
+
+/// Here, by a service, on the command line.
+#[tokio::test]
+async fn poses_are_told_whoever_changes_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let (site, directory) = converted(folder.path());
+    let mut events = site.events();
+    let address = start(site).await;
+    let mut told = async || {
+        let event = within(events.recv()).await.unwrap();
+        assert_eq!((event.kind, &*event.data), ("poses", r#"{"key":"arm","robot":"arm"}"#));
+        // One change may be seen as two.
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        while events.try_recv().is_ok() {}
+    };
+    // Once, since they may have changed before they were watched.
+    told().await;
+    let body = r#"{"name": "up", "joints": {"j": 0.5}}"#;
+    assert_eq!(change(address, "POST", "/api/poses/arm", JSON, body).await.0, 200);
+    told().await;
+    let entry = directory.join("arm.usda");
+    let at = |poses: &crate::isaac::poses::Poses<'_>| Ok(BTreeMap::from([(poses.joint("j").unwrap(), vec![0.25])]));
+    crate::poses::store(&entry, "down", None, at).unwrap();
+    told().await;
+    crate::poses::delete(&entry, "up", None).unwrap();
+    told().await;
 }
 
 #[tokio::test]

@@ -84,8 +84,22 @@ def test_no_such_file(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_for_a_file(tmp_path):
-    message(run("convert", tmp_path, "-o", tmp_path / "out"), 1, tmp_path)
+def test_a_folder_is_its_robot(tmp_path):
+    """A package's folder by its only robot, or by the one that is named; an asset's by its entry. No package need be named."""
+    out, folder = tmp_path / "out", tmp_path / "sample_arm"
+    message(run("convert", tmp_path, "-o", out), 1, tmp_path, "neither an asset nor a robot description")
+    shutil.copytree(ARM, folder)
+    asset = convert_to(out, folder, "--formats", "usd")
+    assert not any(found["severity"] == "error" for found in json.loads((asset / "report.json").read_text())["diagnostics"])
+    back = convert_to(tmp_path / "back", asset, "--formats", "urdf")
+    assert (back / "sample_arm.urdf").is_file()
+    (folder / "urdf" / "other.urdf").write_text("<robot name='other'><link name='a'/></robot>")
+    message(run("convert", folder, "-o", out), 1, "2 robots", "--robot", "urdf/other.urdf", "urdf/sample_arm.urdf")
+    message(run("convert", folder, "--robot", "othr", "-o", out), 1, 'did you mean "other"?')
+    convert_to(tmp_path / "named", folder, "--robot", "other", "--formats", "usd")
+    assert (tmp_path / "named" / "other" / "other.usda").is_file()
+    message(run("convert", URDF, "--robot", "other", "-o", out), 1, URDF, "no folder")
+    message(run("convert", "-", "--robot", "other", "-o", out, input=""), 2, "--robot", "standard input")
 
 
 def test_an_unreadable_file(tmp_path):

@@ -1,6 +1,7 @@
 """Named poses and kinematics as services of the node, over real DDS; where links are is computed by `kinematics.py`."""
 
 import time
+import urllib.request
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds 
 import kinematics  # noqa: E402
 from conftest import SAMPLES  # noqa: E402
 from pxr import Usd  # noqa: E402
-from ros_node import PATIENCE, description  # noqa: E402
+from ros_node import PATIENCE, description, free_port  # noqa: E402
 from ros_peer import (  # noqa: E402
     Asset, ComputeFk, DeletePose, Header, JointState, ListPoses, Point, Pose, Quaternion, SolveIk, StorePose, String, Time, until,
 )  # fmt: skip
@@ -21,9 +22,14 @@ AT = {"turn": 0.7, "slide": -0.25}
 
 
 @pytest.fixture
-def arm(start, peer):
+def port():
+    return free_port()
+
+
+@pytest.fixture
+def arm(start, peer, port):
     """A node with an arm's asset, and the asset."""
-    start()
+    start(**{"http.port": port})
     topic, assets = description(peer, ARM), peer.subscription("/urdf_usd/asset", Asset, latched=True, depth=100)
     assets.wait(lambda asset: asset.robot == "arm", PATIENCE)
     return peer, assets, topic
@@ -111,7 +117,7 @@ def test_a_target_is_reached_or_said_to_be_out_of_reach(client, truth):
         assert not answer.success and words in answer.message, answer.message
 
 
-def test_where_the_robot_stands_is_stored_listed_and_deleted(arm, client, truth):
+def test_where_the_robot_stands_is_stored_listed_and_deleted(arm, client, truth, port):
     peer, assets, topic = arm
     asset = assets.seen[-1]
     none = client("store_pose", StorePose, name="here")
@@ -151,8 +157,13 @@ def test_where_the_robot_stands_is_stored_listed_and_deleted(arm, client, truth)
     assets.wait(lambda asset: asset.revision == 2, PATIENCE)
     listed = client("list_poses", ListPoses)
     assert sorted(pose.name for pose in listed.poses) == ["beyond", "here"], listed.message
-    gone = client("delete_pose", DeletePose, robot="arm", name="here")
-    assert gone.success, gone.message
+    # Pages hear of it. What the revision touched has been told by then.
+    time.sleep(1)
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/events", timeout=PATIENCE) as events:
+        assert events.readline() == b"event: resync\n"
+        gone = client("delete_pose", DeletePose, robot="arm", name="here")
+        assert gone.success, gone.message
+        assert next(line for line in events if line.startswith(b"event: ")) == b"event: poses\n"
     again = client("delete_pose", DeletePose, robot="arm", name="here")
     assert not again.success and "here" in again.message and "beyond" in again.message, again.message
     assert [pose.name for pose in client("list_poses", ListPoses).poses] == ["beyond"]

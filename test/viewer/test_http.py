@@ -344,6 +344,14 @@ def test_the_folder_of_a_package_is_its_robot(view, sample):
     assert wrong.returncode == 1 and 'did you mean "other"?' in wrong.stderr
 
 
+def test_an_asset_is_shown_in_a_tier(view, conversions):
+    asset = conversions("sample_arm")
+    shown = view(asset.directory, "--variant", "visual_representation=mesh_low", "--port", 0).robot()
+    assert shown["name"] == "sample_arm" and 0 < shown["counts"]["triangles"] < 0.8 * asset.report["counts"]["triangles"]
+    wrong = conftest.run("view", asset.directory, "--variant", "visual_representation=mesh_tiny", "--port", 0, timeout=PATIENCE)
+    assert wrong.returncode == 1 and "mesh_tiny" in wrong.stderr
+
+
 def test_openusd_of_others_is_shown(view, tmp_path):
     layer = tmp_path / "theirs.usda"
     layer.write_text(

@@ -1,4 +1,4 @@
-"""The package `ext-robot-kinematics` for three.js: packed, installed into an empty project, and its example run with the oldest three that it
+"""The package `ext-robot-kinematics` for three.js and Babylon.js: packed, installed into an empty project, and its example run with the oldest three that it
 allows and with the viewer's. Where links are is worked out from the URDF (kinematics.py)."""
 
 import json
@@ -49,14 +49,15 @@ def project(request, package, tmp_path_factory):
 def test_it_holds_the_loader_and_nothing_else(package):
     with tarfile.open(package) as tar:
         files = {name.removeprefix("package/"): tar.extractfile(name).read().decode() for name in tar.getnames()}
-    types = {"collisions.d.ts", "extension.d.ts", "index.d.ts", "mimic.d.ts", "plugin.d.ts", "problems.d.ts", "robot.d.ts"}
+    types = {"babylon.d.ts", "collisions.d.ts", "core.d.ts", "extension.d.ts", "index.d.ts", "mimic.d.ts", "plugin.d.ts", "problems.d.ts", "robot.d.ts"}
     assert types <= files.keys()
-    assert {name for name in files if not name.endswith(".d.ts")} == {"LICENSE", "README.md", "example.mjs", "index.js", "index.min.js", "package.json"}
+    assert {name for name in files if not name.endswith(".d.ts")} == {"LICENSE", "README.md", "babylon.js", "example.mjs", "index.js", "index.min.js", "package.json"}
     manifest = json.loads(files["package.json"])
-    assert not manifest.get("dependencies") and list(manifest["peerDependencies"]) == ["three"]
-    # three is its user's: none of it is in here.
-    for script in ("index.js", "index.min.js"):
-        assert len(files[script]) < 60_000 and "WebGLRenderer" not in files[script]
+    assert not manifest.get("dependencies") and set(manifest["peerDependencies"]) == {"three", "@babylonjs/core", "@babylonjs/loaders"}
+    # Engines are their user's: nothing of them is in here, and neither part asks for the other's.
+    for script, other in [("index.js", "babylonjs"), ("index.min.js", "babylonjs"), ("babylon.js", '"three')]:
+        assert len(files[script]) < 60_000 and "WebGLRenderer" not in files[script] and "class Scene" not in files[script]
+        assert other not in files[script]
     assert len(files["index.min.js"]) < 0.7 * len(files["index.js"])
 
 
@@ -79,7 +80,7 @@ def test_the_example_says_where_links_are(project, conversions, settings):
 
 def test_its_types_are_right(project):
     # The types of three, and the compiler, are the viewer's.
-    for name in ("@types/three", "@types/node", "@types/webxr", "@dimforge/rapier3d-compat", "@webgpu/types", "fflate", "meshoptimizer", "@tweenjs/tween.js", "@types/stats.js"):
+    for name in ("@types/three", "@types/node", "@types/webxr", "@dimforge/rapier3d-compat", "@webgpu/types", "fflate", "meshoptimizer", "@tweenjs/tween.js", "@types/stats.js", "@babylonjs/core", "@babylonjs/loaders", "babylonjs-gltf2interface"):
         source, target = VIEWER / "node_modules" / name, project / "node_modules" / name
         if source.exists() and not target.exists():
             target.parent.mkdir(exist_ok=True)
@@ -92,6 +93,9 @@ def test_its_types_are_right(project):
         const gltf = await registerRobotKinematics(new GLTFLoader()).loadAsync('arm.glb');
         const joint: Joint | undefined = robotsOf(gltf)[0]?.joints[0];
         export const limit: number | undefined = joint?.dofs[0]?.limit?.lower;
+        import { TransformNode } from '@babylonjs/core/Meshes/transformNode.js';
+        import { robotsOf as inBabylon } from 'ext-robot-kinematics/babylon';
+        export const node: TransformNode | undefined = inBabylon({ meshes: [], transformNodes: [] })[0]?.links[0]?.node;
     """
     check.write_text(right)
     done = subprocess.run([*tsc, check], cwd=project, capture_output=True, text=True)

@@ -33,17 +33,13 @@ from playwright.sync_api import sync_playwright  # noqa: E402
 import conftest  # noqa: E402
 import kinematics  # noqa: E402
 import posing  # noqa: E402
+from browser import SETTLED, chromium, launch  # noqa: E402
 from ros_node import ARM, PATIENCE, box, chain, description, free_port, transform  # noqa: E402
 from ros_peer import JointState, Peer, String, TFMessage, until  # noqa: E402
 
 #: One browser at a time: it draws in software.
 pytestmark = pytest.mark.xdist_group("viewer")
 SCREENSHOTS = conftest.ROOT / ".test-env" / "screenshots"
-#: WebGL without a graphics card, and no word to the browser's maker.
-FLAGS = [
-    "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run", "--force-device-scale-factor=1",
-]  # fmt: skip
 DESK, PHONE, SMALL = {"width": 1280, "height": 800}, {"width": 390, "height": 844}, {"width": 840, "height": 480}
 ARM_URDF = ARM / "urdf" / "sample_arm.urdf"
 TABS = ("joints", "robots", "frames", "view", "diagnostics")
@@ -54,14 +50,13 @@ TABS = ("joints", "robots", "frames", "view", "diagnostics")
 
 @pytest.fixture(scope="session")
 def browser():
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
+    if chromium() is None:
         if os.environ.get("CI") == "true":
             pytest.fail("there is no chromium: test/run installs it where it may")
         pytest.skip("there is no chromium (apt-get install chromium)")
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        browser = launch(playwright)
         yield browser
         browser.close()
 
@@ -116,14 +111,7 @@ class Viewer:
 
     def settled(self):
         """Waits until nothing more is drawn."""
-        self.page.evaluate(
-            """async () => {
-                for (let quiet = 0, seen = -1; quiet < 4; seen = viewer.frame()) {
-                    await new Promise(requestAnimationFrame);
-                    quiet = viewer.frame() === seen ? quiet + 1 : 0;
-                }
-            }"""
-        )
+        self.page.evaluate(SETTLED)
 
     def now(self):
         """What the canvas shows at this moment, as RGB."""
@@ -423,6 +411,7 @@ def test_a_pose_is_stored_by_hand(viewed):
     viewer, key = viewed(), "sample_arm"
     poses = lambda: viewer.page.get_by_role("list", name="Poses").get_by_role("button").all_inner_texts()  # noqa: E731
     # What the file brings is there too, and is not the server's to delete.
+    viewer.get("#pose-more > summary").click()
     viewer.until(lambda: viewer.get("#pose-name").is_visible(), "no pose can be stored")
     assert poses() == ["home", "Reset"]
     viewer.setPosition(key, "elbow_joint", 0.75)
@@ -459,9 +448,26 @@ def test_a_pose_is_stored_by_hand(viewed):
     assert listed_poses(viewer.folder)["reach out"] == pytest.approx(stored, abs=1e-6)
 
 
+def test_poses_that_others_store_come_without_a_reload(viewed):
+    """Here the command line; a service of the node writes the same files."""
+    viewer = viewed()
+    poses = lambda: viewer.page.get_by_role("list", name="Poses").get_by_role("button").all_inner_texts()  # noqa: E731
+    viewer.until(lambda: poses() == ["home", "Reset"], "the poses are not shown")
+    entry = viewer.folder / "sample_arm.usda"
+    stored = conftest.run("pose", "store", entry, "reach out", "--set", "elbow_joint=0.75")
+    assert stored.returncode == 0, stored.stderr
+    viewer.until(lambda: "reach out" in poses(), "the pose does not come")
+    viewer.page.get_by_role("button", name="reach out", exact=True).click()
+    assert viewer.positions("sample_arm")["elbow_joint"] == pytest.approx(0.75, abs=1e-6)
+    assert conftest.run("pose", "delete", viewer.folder / "sample_arm.poses.usda", "reach out").returncode == 0
+    viewer.until(lambda: poses() == ["home", "Reset"], "the pose stays")
+    assert viewer.revision("sample_arm") == 1
+
+
 def test_a_file_alone_says_why_no_pose_is_stored(view, open_viewer, asset, tmp_path):
     glb = shutil.copy(asset.glb, tmp_path)
     viewer = open_viewer(view(glb)).shows("sample_arm")
+    viewer.get("#pose-more > summary").click()
     viewer.until(lambda: "OpenUSD" in viewer.get("#pose-locked").inner_text(), "it does not say why")
     assert viewer.get("#store-pose").is_hidden()
 
@@ -765,6 +771,7 @@ def test_from_one_pose_to_another(viewed):
     viewer, key = viewed(), "sample_arm"
     viewer.setPosition(key, "left_finger_joint", 0.03)
     viewer.setPosition(key, "elbow_joint", 1)
+    viewer.get("#pose-more > summary").click()
     viewer.page.get_by_label("Name of the pose to store").fill("bent")
     viewer.get("#store-pose").click()
     viewer.until(lambda: "bent" in viewer.get("#play-to").inner_text(), "the pose can't be chosen")
@@ -785,6 +792,7 @@ def test_a_file_of_this_machine_is_shown(viewed, asset, tmp_path):
     viewer.shows("./mine")
     assert viewer.page.get_by_role("combobox", name="Robot").locator("option:checked").inner_text() == "mine"
     viewer.holds("./mine", kinematics.read(ARM_URDF))
+    viewer.get("#pose-more > summary").click()
     assert "keeps its poses" in viewer.get("#pose-locked").inner_text()
     # A glTF with a file that it refers to; without it, what is missing is told.
     document, data = gltf_of(glb)
@@ -818,9 +826,12 @@ def test_the_address_keeps_what_is_shown(viewed):
     viewer.get("#canvas").focus()
     for pressed in ("ArrowLeft", "ArrowLeft", "+"):
         viewer.page.keyboard.press(pressed)
+    # Collision shapes instead of visual ones.
+    for pressed in ("c", "v"):
+        viewer.page.keyboard.press(pressed)
     viewer.settled()
     camera = viewer.camera()
-    viewer.until(lambda: "elbow_joint:0.75" in viewer.page.url and "camera=" in viewer.page.url, viewer.page.url)
+    viewer.until(lambda: "elbow_joint:0.75" in viewer.page.url and "shapes=collision&" in viewer.page.url and "camera=" in viewer.page.url, viewer.page.url)
     viewer.until(lambda: (old := viewer.page.url) and viewer.page.wait_for_timeout(600) is None and old == viewer.page.url, "it never rests")
     viewer.page.reload(wait_until="commit")
     viewer.until(lambda: viewer.page.evaluate("'viewer' in window"), "the page does not start")
@@ -828,6 +839,8 @@ def test_the_address_keeps_what_is_shown(viewed):
     viewer.until(lambda: viewer.at(key, {"elbow_joint": 0.75, "right_finger_joint": 0.02}), "the joints are elsewhere")
     for what in ("position", "target"):
         assert np.allclose(viewer.camera()[what], camera[what], atol=1e-3)
+    viewer.tab("view")
+    assert viewer.get("#option-collision").is_checked() and not viewer.get("#option-visual").is_checked()
 
 
 def test_what_is_measured_weighed_and_packed(viewed, asset):

@@ -1,13 +1,20 @@
-// What is shown, in the address: robot, joints, camera. Whoever opens the address sees the same.
+// What is shown, in the address: robot, shapes, joints, camera. Whoever opens the address sees the same.
 
 import type { Fleet } from './fleet.js';
 import type { Positions } from './model.js';
 import type { State } from './state.js';
 
+const SHAPES = ['visual', 'collision'] as const;
+
+/** What is drawn of a robot. */
+export type Shape = (typeof SHAPES)[number];
+
 /** What an address says. */
 export interface Shown {
   robot: string | null;
   joints: Positions;
+  /** Which shapes are drawn; null: the usual ones. */
+  shapes: Shape[] | null;
   /** Where the camera is and what it looks at, metres in glTF's axes: six numbers. */
   camera: number[] | null;
 }
@@ -25,13 +32,16 @@ export function read(hash: string): Shown {
   }
   const numbers = (query.get('camera') ?? '').split(',').map(Number);
   const camera = query.has('camera') && numbers.length === 6 && numbers.every(Number.isFinite) ? numbers : null;
-  return { robot: query.get('robot'), joints, camera };
+  const named = query.get('shapes')?.split(',');
+  const shapes = named ? SHAPES.filter((shape) => named.includes(shape)) : null;
+  return { robot: query.get('robot'), joints, shapes, camera };
 }
 
 /** The text for an address. */
-export function write({ robot, joints, camera }: Shown): string {
+export function write({ robot, joints, shapes, camera }: Shown): string {
   const query = new URLSearchParams();
   if (robot !== null) query.set('robot', robot);
+  if (shapes) query.set('shapes', shapes.join(','));
   const parts = Object.entries(joints).map(([name, value]) => {
     const values = [value].flat().map((one) => Number(one.toFixed(5)));
     return `${encodeURIComponent(name)}:${values.join(';')}`;
@@ -64,7 +74,7 @@ const REST_MS = 400;
 /** Shows what the address says, then keeps it as what is shown. */
 export function address(state: State, fleet: Fleet, camera: Camera): void {
   let wanted: Shown | null = read(location.hash);
-  if (wanted.robot === null && !wanted.camera && Object.keys(wanted.joints).length === 0) wanted = null;
+  if (wanted.robot === null && !wanted.camera && !wanted.shapes && Object.keys(wanted.joints).length === 0) wanted = null;
   /** Whether the address is behind; not until something was changed by hand, so that a plain address stays plain. */
   let timer = 0;
   const apply = () => {
@@ -80,8 +90,9 @@ export function address(state: State, fleet: Fleet, camera: Camera): void {
     }
     const key = fleet.current?.key;
     if (key === undefined || !fleet.models.has(key)) return;
-    const then = wanted.camera;
+    const { camera: then, shapes } = wanted;
     wanted = null;
+    if (shapes) for (const shape of SHAPES) state.set(shape, shapes.includes(shape));
     if (Object.keys(joints).length > 0) fleet.setPositions(key, joints);
     if (then) camera.set(then);
   };
@@ -94,10 +105,12 @@ export function address(state: State, fleet: Fleet, camera: Camera): void {
       if (key === undefined || fleet.isLocal(key) || fleet.showsAll) return;
       const model = fleet.models.get(key);
       const moved = fleet.live(key).following ? {} : (model?.moved() ?? {});
-      const text = write({ robot: key, joints: moved, camera: camera.get() });
+      const drawn = SHAPES.filter((shape) => state.options[shape]);
+      const shapes = drawn.join() === 'visual' ? null : drawn;
+      const text = write({ robot: key, joints: moved, shapes, camera: camera.get() });
       if (`#${text}` !== location.hash) history.replaceState(history.state, '', `#${text}`);
     }, REST_MS);
   };
-  state.onAny(['pose', 'current'], () => fleet.currentModel && keep());
+  state.onAny(['pose', 'current', 'options'], () => fleet.currentModel && keep());
   camera.moved(keep);
 }

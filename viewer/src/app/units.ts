@@ -14,6 +14,13 @@ export function shown(value: number, unit: 'rad' | 'm', angles: AngleUnit): stri
   return angles === 'deg' ? decimal((value * 180) / Math.PI, 2) : decimal(value, 4);
 }
 
+/** What lies between two limits, as `text` writes one: "±180", "−1.57 … 2.1"; a side that is not given has none. */
+export function between(lower: number | undefined, upper: number | undefined, text: (value: number) => string): string {
+  const end = (value: number) => text(value).replace('-', '−');
+  if (lower !== undefined && upper !== undefined && upper > 0 && text(lower) === `-${text(upper)}`) return `±${end(upper)}`;
+  return `${lower === undefined ? '−∞' : end(lower)} … ${upper === undefined ? '∞' : end(upper)}`;
+}
+
 /** What follows it. */
 export function symbol(unit: 'rad' | 'm', angles: AngleUnit): string {
   return unit === 'm' ? 'm' : angles === 'deg' ? '°' : 'rad';

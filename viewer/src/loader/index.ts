@@ -19,8 +19,9 @@ import type { Robot } from './robot.js';
 export { EXTENSION } from './extension.js';
 export type { Calibration, Dynamics, Extras, JointType, Limit, Motion, Safety } from './extension.js';
 export { RobotKinematicsPlugin } from './plugin.js';
+export type { Configuration, JointValue, SetOptions } from './core.js';
 export { Robot } from './robot.js';
-export type { Configuration, Dof, Joint, JointValue, Link, Mimic, SetOptions } from './robot.js';
+export type { Dof, Joint, Link, Mimic } from './robot.js';
 
 /** Makes `loader` put the robots of what it loads into `gltf.userData.robots`. Returns the loader. */
 export function registerRobotKinematics(loader: GLTFLoader): GLTFLoader {

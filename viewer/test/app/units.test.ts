@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { length, shown, turned, turnsText, typed } from '../../src/app/units.js';
+import { between, length, shown, turned, turnsText, typed } from '../../src/app/units.js';
 
 describe('what is typed', () => {
   it('is in the unit that is shown, unless it says another', () => {
@@ -42,4 +42,15 @@ describe('turns', () => {
 
 it('lengths are in the unit that people use', () => {
   expect([0.01, 0.001, 0.1, 1, 10, 0.0257].map(length)).toEqual(['1 cm', '1 mm', '10 cm', '1 m', '10 m', '2.57 cm']);
+});
+
+describe('limits', () => {
+  it('are one number where both sides are the same, and have a minus sign', () => {
+    const text = (value: number) => shown(value, 'rad', 'deg');
+    expect(between(-Math.PI, Math.PI, text)).toBe('±180');
+    expect(between(-Math.PI / 2, 0.5, text)).toBe('−90 … 28.65');
+    expect(between(0, 0, text)).toBe('0 … 0');
+    expect(between(undefined, 1, String)).toBe('−∞ … 1');
+    expect(between(-1, undefined, String)).toBe('−1 … ∞');
+  });
 });

@@ -132,7 +132,7 @@ export class FramesPanel implements Panel {
       this.fleet.current?.presence === 'gone'
         ? 'The robot is gone: its frames are not checked.'
         : verdicts.length === 0
-        ? "Frames are not checked: the links below are the file's."
+        ? 'Not checked against TF: links as the file has them.'
         : silent === verdicts.length
           ? `${verdicts.length} frames; none was heard on TF yet.`
           : `${good} of ${verdicts.length} frames are in TF as the asset says.`;

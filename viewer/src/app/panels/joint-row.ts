@@ -3,7 +3,7 @@
 import { make, setAttributes, setText } from '../dom.js';
 import { position } from '../format.js';
 import { beyond, following, onSlider, type Control } from '../joint-model.js';
-import { shown, symbol, TURN, turned, turnsText, typed, word, type AngleUnit } from '../units.js';
+import { between, shown, symbol, TURN, turned, turnsText, typed, word, type AngleUnit } from '../units.js';
 import { fill, slider, stepOf } from './controls.js';
 
 /** What a row tells others. */
@@ -65,8 +65,8 @@ export class JointRow {
     this.angles = angles;
     this.field.setAttribute('aria-label', `${name} value in ${word(unit, angles)}`);
     setText(this.unit, symbol(unit, angles));
-    const end = (value: number, limit: boolean) => (limit ? shown(value, unit, angles) : value < 0 ? '−∞' : '∞');
-    const range = wraps ? 'no limits' : `${end(lower, limited.lower)} … ${end(upper, limited.upper)}`;
+    const [from, to] = [limited.lower ? lower : undefined, limited.upper ? upper : undefined];
+    const range = wraps ? 'no limits' : between(from, to, (value) => shown(value, unit, angles));
     setText(this.range, range);
     this.range.title = `Limits in ${word(unit, angles)}`;
     this.value = Number.NaN;

@@ -78,13 +78,13 @@ export class JointsPanel implements Panel {
       });
       this.angles.append(button);
     }
-    this.tools.append(this.search, this.angles);
+    this.tools.append(this.found, this.angles);
     this.element.append(
       make('h2', { textContent: 'Joints', className: 'visually-hidden' }),
       bar,
       this.poses.element,
+      this.search,
       this.tools,
-      this.found,
       this.list,
     );
     this.search.addEventListener('input', () => this.filter());
@@ -132,7 +132,7 @@ export class JointsPanel implements Panel {
     this.list.replaceChildren(...this.groups.map((group) => group.element));
     this.search.value = '';
     this.search.hidden = this.rows.length <= FEW;
-    this.tools.hidden = this.rows.length === 0;
+    this.angles.hidden = this.rows.length === 0;
     this.showAngles();
     this.filter();
     this.showLive();
@@ -199,7 +199,7 @@ export class JointsPanel implements Panel {
           ? 'The picture follows the joint states.'
           : 'Joint states are published, but the picture does not follow them.'
         : this.rows.length
-          ? 'No joint states are published. The sliders move the picture, not a robot.'
+          ? 'No joint states: sliders move the picture only.'
           : '',
     );
     this.poses.enable(!following);

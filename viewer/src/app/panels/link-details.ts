@@ -7,6 +7,7 @@ import { inertialOf, type Inertial } from '../extras.js';
 import { counted, decimal, degrees, rosVector, significant, vector } from '../format.js';
 import { following } from '../joint-model.js';
 import type { Model } from '../model.js';
+import { between } from '../units.js';
 
 type Row = [string, string | HTMLElement];
 
@@ -64,10 +65,9 @@ function jointRows(joint: Joint, showJoint: (joint: string) => void): Row[] {
     rows.push([joint.dofs.length > 1 ? dof.motion : 'axis', vector(rosVector([x, y, z]))]);
     const { lower, upper, velocity, effort } = dof.limit ?? {};
     const turn = dof.motion === 'rotation';
-    const side = (value: number | undefined, open: string) => (value === undefined ? open : decimal(value, 4));
     if (lower !== undefined || upper !== undefined) {
-      const inDegrees = turn && lower !== undefined && upper !== undefined ? ` (${degrees(lower)} … ${degrees(upper)})` : '';
-      rows.push(['limits', `${side(lower, '-∞')} … ${side(upper, '∞')} ${turn ? 'rad' : 'm'}${inDegrees}`]);
+      const inDegrees = turn && lower !== undefined && upper !== undefined ? ` (${between(lower, upper, degrees)})` : '';
+      rows.push(['limits', `${between(lower, upper, (value) => decimal(value))} ${turn ? 'rad' : 'm'}${inDegrees}`]);
     }
     if (velocity !== undefined) rows.push(['velocity', `${significant(velocity)} ${turn ? 'rad/s' : 'm/s'}`]);
     if (effort !== undefined) rows.push(['effort', `${significant(effort)} ${turn ? 'Nm' : 'N'}`]);

@@ -4,12 +4,15 @@ import * as api from '../api.js';
 import { icon, make, setAttributes, setText } from '../dom.js';
 import type { Fleet } from '../fleet.js';
 import { counted } from '../format.js';
+import { Kept } from '../kept.js';
 import type { Player } from '../motion/player.js';
 import { between } from '../motion/trajectory.js';
 import type { State } from '../state.js';
 
 /** What is shown of a pose's name and group. */
 const label = ({ name, group }: api.NamedPose) => (group ? `${name} (${group})` : name);
+
+const unfolded = new Kept(() => localStorage, 'urdf_usd viewer pose tools', ['open']);
 
 /** The poses of the current robot. */
 export class PosesBox {
@@ -24,6 +27,8 @@ export class PosesBox {
   private readonly problem = make('p', { id: 'pose-problem', className: 'field-problem', hidden: true }, { role: 'alert' });
   private readonly said = make('p', { id: 'pose-said', className: 'dim' }, { role: 'status' });
   private readonly locked = make('p', { id: 'pose-locked', className: 'dim', hidden: true });
+  /** What is used seldom leaves the room to the joints. */
+  private readonly more = make('details', { id: 'pose-more' });
   private readonly form;
   private readonly from = make('select', { id: 'play-from' }, { 'aria-label': 'Play from the pose' });
   private readonly to = make('select', { id: 'play-to' }, { 'aria-label': 'Play to the pose' });
@@ -45,7 +50,10 @@ export class PosesBox {
     this.field.addEventListener('input', () => this.complain(null));
     this.play.addEventListener('click', () => this.playBetween());
     this.ways.append(this.from, make('span', { className: 'dim', textContent: 'to' }), this.to, this.play);
-    this.element.append(this.list, this.form, this.problem, this.locked, this.said, this.ways);
+    this.more.append(make('summary', { textContent: 'Store or play poses' }), this.form, this.problem, this.locked, this.ways);
+    this.more.open = unfolded.value !== null;
+    this.more.addEventListener('toggle', () => (unfolded.value = this.more.open ? 'open' : null));
+    this.element.append(this.list, this.said, this.more);
     state.onAny(['poses', 'current', 'model'], () => this.show());
     state.on('current', () => {
       this.complain(null);
@@ -161,7 +169,7 @@ export class PosesBox {
     const { key } = this;
     const undo = make('button', { type: 'button', className: 'link', textContent: 'Undo' });
     undo.addEventListener('click', () => {
-      this.field.focus();
+      this.list.querySelector('button')?.focus();
       void this.change(key, `“${label(pose)}” is back.`, () => api.storePose(key, pose));
     });
     await this.change(key, `Deleted “${label(pose)}”. `, () => api.deletePose(key, pose), undo);
@@ -196,6 +204,7 @@ export class PosesBox {
     setAttributes(this.field, { 'aria-invalid': message !== null && field ? 'true' : null });
     if (message === null) return;
     this.say('');
+    this.more.open = true;
     this.field.focus();
   }
 }

@@ -79,7 +79,9 @@ export class RobotsPanel implements Panel {
       item.append(make('p', { className: 'dim' }, {}, 'namespace ', make('code', { textContent: entry.namespace })));
     if (entry.key !== entry.name)
       item.append(make('p', { className: 'dim' }, {}, 'asset ', make('code', { textContent: entry.key })));
-    if (entry.message) item.append(make('p', { className: 'message', textContent: entry.message }));
+    // The revision is told above.
+    const message = entry.message.replace(/^revision \d+(?:; | in )/, '');
+    if (message) item.append(make('p', { className: 'message', textContent: message }));
     const problem = this.fleet.problems.get(entry.key);
     if (problem) item.append(make('p', { className: 'problem' }, {}, mark('warning', problem)));
     if (this.fleet.isLoading(entry.key)) item.append(make('p', { className: 'dim', textContent: 'loading…' }));

@@ -26,8 +26,10 @@ const FRAGMENT = `
     return (1.0 - min(min(near.x, near.y), 1.0)) * dense;
   }
   void main() {
-    float fade = 1.0 - smoothstep(0.15, 1.0, length(vAt - uCentre) / uReach);
-    float strength = max(lines(uCell) * 0.45, lines(uCell * 10.0)) * fade;
+    float away = length(vAt - uCentre) / uReach;
+    // Fine lines end first: far off they would be a haze.
+    float fine = lines(uCell) * 0.4 * (1.0 - smoothstep(0.1, 0.55, away));
+    float strength = max(fine, lines(uCell * 10.0) * 0.85 * (1.0 - smoothstep(0.15, 1.0, away)));
     if (strength < 0.004) discard;
     gl_FragColor = vec4(uLine, strength * 0.75);
     #include <colorspace_fragment>

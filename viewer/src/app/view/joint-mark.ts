@@ -22,7 +22,7 @@ import type { Show } from './show.js';
 import type { Stage } from './stage.js';
 
 /** The size of a mark as a share of the robot's. */
-const SHARE = 0.13;
+const SHARE = 0.11;
 const UP = new Vector3(0, 1, 0);
 
 /** A drawn joint. */
@@ -39,9 +39,9 @@ export class JointMarks {
   private drawn: Drawn[] = [];
   /** Which joints are marked, in words: drawn anew only if that changes. */
   private shown = '';
-  private readonly fill = material(0.28);
+  private readonly fill = material(0.14);
   private readonly line = material(0.95);
-  private readonly stopFill = material(0.38);
+  private readonly stopFill = material(0.3);
   private readonly stopLine = material(0.95);
 
   constructor(

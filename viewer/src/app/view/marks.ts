@@ -48,13 +48,13 @@ export class Marks {
   });
   private readonly glow = new MeshBasicMaterial({
     transparent: true,
-    opacity: 0.45,
+    opacity: 0.34,
     depthWrite: false,
     polygonOffset: true,
     polygonOffsetFactor: -2,
     polygonOffsetUnits: -2,
   });
-  private readonly ghost = new MeshBasicMaterial({ transparent: true, opacity: 0.16, depthWrite: false, depthTest: false });
+  private readonly ghost = new MeshBasicMaterial({ transparent: true, opacity: 0.14, depthWrite: false, depthTest: false });
   private readonly frames = new Map<Model, Mesh[]>();
   private highlighted: Mesh[] = [];
 
@@ -107,7 +107,7 @@ export class Marks {
         this.highlighted.push(over);
       }
     }
-    const frame = this.arrows(this.axesThrough, options.axesSize * 1.6);
+    const frame = this.arrows(this.axesThrough, options.axesSize * 1.2);
     link.node.add(frame);
     this.highlighted.push(frame);
   }

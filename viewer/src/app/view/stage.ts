@@ -37,7 +37,7 @@ export class Stage {
   /** How many pictures were drawn. */
   frame = 0;
   private readonly renderer: WebGLRenderer | null = null;
-  private readonly sun = new DirectionalLight(0xffffff, 2.2);
+  private readonly sun = new DirectionalLight(0xffffff, 1.9);
   private readonly before = new Set<() => void>();
   private readonly after = new Set<() => void>();
   private requested = false;
@@ -50,7 +50,7 @@ export class Stage {
     calm: () => boolean,
   ) {
     this.eye = new Eye(canvas, () => this.invalidate(), calm);
-    this.scene.add(this.ground.object, this.sun, this.sun.target, new HemisphereLight(0xffffff, 0x8a8f98, 0.35));
+    this.scene.add(this.ground.object, this.sun, this.sun.target, new HemisphereLight(0xffffff, 0x5d6470, 0.3));
     try {
       this.renderer = this.start();
     } catch (error) {
@@ -94,7 +94,7 @@ export class Stage {
     const room = new RoomEnvironment();
     this.environment = generator.fromScene(room, 0.04);
     this.scene.environment = this.environment.texture;
-    this.scene.environmentIntensity = 0.55;
+    this.scene.environmentIntensity = 0.42;
     room.dispose();
     generator.dispose();
   }

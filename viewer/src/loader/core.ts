@@ -1,0 +1,401 @@
+/**
+ * Robots without an engine: links, joints, where they stand, what follows what. An engine's own part says how a node is moved.
+ */
+import type {
+  Calibration,
+  ConfigurationData,
+  Dynamics,
+  Extras,
+  JointData,
+  JointType,
+  Limit,
+  LinkData,
+  MimicData,
+  ModelData,
+  Motion,
+  Safety,
+} from './extension.js';
+import { resolveMimics } from './mimic.js';
+import type { Problems } from './problems.js';
+
+/**
+ * Where a joint stands: a number for one degree of freedom, else one number for each, in the order of `Joint.dofs`. Radians for
+ * rotations, metres for translations.
+ */
+export type JointValue = number | number[];
+
+/** How positions are set. */
+export interface SetOptions {
+  /** Bring what is given into the joint's limits. Followers go where their drivers put them, limits or not. */
+  readonly clamp?: boolean;
+}
+
+/** A rigid part (section 3, `Link`). */
+export interface LinkOf<Node> {
+  readonly name: string;
+  /** Its frame: its world matrix is the link's pose, in glTF axes. */
+  readonly node: Node;
+  /** What it looks like; where the file does not list it, what hangs on its frame and is neither collision nor joint. */
+  readonly visuals: readonly Node[];
+  /** What it collides with. Hidden until `Robot.setCollisionsVisible`. */
+  readonly collisions: readonly Node[];
+  readonly extras: Extras;
+}
+
+/** One scalar degree of freedom (section 3, `DOF`). */
+export interface DofOf<Node, Axis> {
+  /** The node whose rotation or translation it is. */
+  readonly node: Node;
+  readonly motion: Motion;
+  /** Of unit length, in the frame of the node's parent, in glTF axes. */
+  readonly axis: Axis;
+  readonly limit?: Limit;
+  /** Where it stands when nothing was set: radians or metres. */
+  readonly default: number;
+}
+
+/** What sets a joint in place of its own position (section 5): `multiplier` · the driver's position + `offset`. */
+export interface MimicOf<Node, Axis> {
+  /** Never itself a follower. */
+  readonly joint: JointOf<Node, Axis>;
+  readonly multiplier: number;
+  readonly offset: number;
+}
+
+/** What connects two links (section 3, `Joint`). */
+export interface JointOf<Node, Axis> {
+  readonly name: string;
+  readonly type: JointType;
+  readonly parent: LinkOf<Node>;
+  readonly child: LinkOf<Node>;
+  /** The fixed transform from the parent link to the joint's frame. */
+  readonly origin: Node;
+  /** In the order in which they are applied: none for fixed joints, two for planar, six for floating ones (x, y, z, then turns). */
+  readonly dofs: readonly DofOf<Node, Axis>[];
+  readonly mimic?: MimicOf<Node, Axis>;
+  /** Where it stands, a number for each of `dofs`. Set it through the robot. */
+  readonly positions: readonly number[];
+  readonly dynamics?: Dynamics;
+  readonly safety?: Safety;
+  readonly calibration?: Calibration;
+  readonly extras: Extras;
+}
+
+/** A named pose (section 3, `configurations`). */
+export interface Configuration {
+  readonly name: string;
+  /** The joints that it sets, and where to. A configuration whose `extras.joints` lists joints sets no others. */
+  readonly positions: Readonly<Record<string, JointValue>>;
+  readonly extras: Extras;
+}
+
+/** Any engine's joint. */
+type AnyJoint = Pick<JointOf<unknown, unknown>, 'dofs'>;
+
+/** A joint whose followers and positions are still to come. */
+interface OwnJoint<Node, Axis> extends JointOf<Node, Axis> {
+  mimic?: MimicOf<Node, Axis>;
+  positions: number[];
+  readonly followers: OwnJoint<Node, Axis>[];
+}
+
+/** What an engine does with its nodes. */
+export interface Engine<Node, Axis> {
+  /** A direction of unit length, in glTF axes. */
+  axis(x: number, y: number, z: number): Axis;
+  /** Sets the rotation of a node, and nothing else of it: radians about an axis. */
+  turn(node: Node, axis: Axis, angle: number): void;
+  /** Sets the translation of a node, and nothing else of it: metres along an axis. */
+  shift(node: Node, axis: Axis, distance: number): void;
+  children(node: Node): readonly Node[];
+  parent(node: Node): Node | null;
+  /** Whether the node itself is drawn. */
+  isDrawn(node: Node): boolean;
+}
+
+/** The nodes that a model names. */
+export function nodesOf(model: ModelData): Set<number> {
+  return new Set([
+    model.rootNode,
+    ...model.links.flatMap((link) => [link.node, ...(link.visualNodes ?? []), ...link.collisionNodes]),
+    ...model.joints.flatMap((joint) => [joint.originNode, ...joint.dofs.map((dof) => dof.node)]),
+  ]);
+}
+
+/** Notes what the node tree has elsewhere than the model says, so that moving a joint or the root moves something else (section 4). */
+export function checkTree<Node>(
+  model: ModelData,
+  nodes: ReadonlyMap<number, Node>,
+  engine: Pick<Engine<Node, unknown>, 'children' | 'parent'>,
+  problems: Problems,
+): void {
+  const root = nodes.get(model.rootNode);
+  const inRobot = new Set<Node | undefined>();
+  for (const open: Node[] = root === undefined ? [] : [root]; open.length > 0; ) {
+    const at = found(open.pop());
+    inRobot.add(at);
+    open.push(...engine.children(at));
+  }
+  const isBelow = (index: number | undefined, above: number | undefined): boolean => {
+    const [node, top] = [nodes.get(index ?? -1), nodes.get(above ?? -1)];
+    let at = node === undefined ? null : engine.parent(node);
+    while (at !== null && at !== top) at = engine.parent(at);
+    return at !== null;
+  };
+  model.links.forEach(({ node }, k) => {
+    if (!inRobot.has(nodes.get(node))) problems.add(`${model.place}.links[${k}]`, 'its node is not below the root node');
+  });
+  model.joints.forEach((joint, k) => {
+    const ends = [model.links[joint.parentLink]?.node, model.links[joint.childLink]?.node];
+    const chain = [ends[0], joint.originNode, ...joint.dofs.map((dof) => dof.node), ends[1]];
+    const broken = chain.slice(1).some((node, n) => !isBelow(node, chain[n]));
+    if (broken) problems.add(`${model.place}.joints[${k}]`, 'its nodes are no chain from the parent link to the child link');
+  });
+}
+
+/** A kinematic model of a file, to be read and moved. It stands at its joints' defaults when loaded. */
+export class Kinematics<Node, Axis> {
+  readonly name: string;
+  /** What everything of the robot hangs on. */
+  readonly root: Node;
+  readonly links: readonly LinkOf<Node>[];
+  readonly joints: readonly JointOf<Node, Axis>[];
+  /** The names of the poses that the file gives. */
+  readonly configurations: readonly string[];
+  /** Where the model is from. */
+  readonly source: Extras | undefined;
+  readonly extras: Extras;
+
+  readonly #engine: Engine<Node, Axis>;
+  readonly #joints: readonly OwnJoint<Node, Axis>[];
+  readonly #linksByName: ReadonlyMap<string, LinkOf<Node>>;
+  readonly #jointsByName: ReadonlyMap<string, OwnJoint<Node, Axis>>;
+  readonly #configurations: ReadonlyMap<string, ConfigurationData>;
+
+  /** `nodes`: the engine's node of every node that `data` names. */
+  constructor(data: ModelData, nodes: ReadonlyMap<number, Node>, problems: Problems, engine: Engine<Node, Axis>) {
+    const node = (index: number): Node => found(nodes.get(index));
+    this.name = data.name;
+    this.root = node(data.rootNode);
+    this.source = data.source;
+    this.extras = data.extras;
+    this.#engine = engine;
+    const skeleton = new Set([...data.links.map((l) => l.node), ...data.joints.map((j) => j.originNode)].map(node));
+    this.links = data.links.map((link) => makeLink(link, node, skeleton, engine));
+    this.#joints = data.joints.map((joint) => makeJoint(joint, this.links, node, engine));
+    this.joints = this.#joints;
+    resolveMimics(data.joints, data.place, problems).forEach((mimic, k) => follow(this.#joints, k, mimic));
+    this.#linksByName = byName(this.links);
+    this.#jointsByName = byName(this.#joints);
+    this.#configurations = byName(data.configurations);
+    this.configurations = [...this.#configurations.keys()];
+    this.reset();
+  }
+
+  /** The link of this name. */
+  link(name: string): LinkOf<Node> | undefined {
+    return this.#linksByName.get(name);
+  }
+
+  /** The joint of this name. */
+  joint(name: string): JointOf<Node, Axis> | undefined {
+    return this.#jointsByName.get(name);
+  }
+
+  /** The configuration of this name. */
+  configuration(name: string): Configuration | undefined {
+    const data = this.#configurations.get(name);
+    if (data === undefined) return undefined;
+    const set = this.#setBy(data).map(([joint, values]) => [joint.name, valueOf(values)] as const);
+    return { name, positions: Object.fromEntries(set), extras: data.extras };
+  }
+
+  /**
+   * Moves a joint and its followers (section 5). Returns where the joint now stands; `undefined`, with nothing moved, if the robot
+   * has no such joint or `value` is not one finite number for each of its degrees of freedom.
+   *
+   * A follower may be set too, as a robot may report where it really is: it stays there until its driver is set again.
+   */
+  setPosition(joint: JointOf<Node, Axis> | string, value: JointValue, options: SetOptions = {}): JointValue | undefined {
+    const moved = this.#own(joint);
+    const values = moved && valuesFor(moved, value, options);
+    if (moved === undefined || values === undefined) return undefined;
+    move(this.#engine, moved, values);
+    moveFollowers(this.#engine, moved);
+    return valueOf(moved.positions);
+  }
+
+  /**
+   * Moves several joints and their followers at once; a follower that is given itself stands where it is given. Returns where those
+   * of them now stand that could be set; names that the robot does not have are passed over.
+   */
+  setPositions(values: Readonly<Record<string, JointValue>>, options: SetOptions = {}): Record<string, JointValue> {
+    const given: [OwnJoint<Node, Axis>, number[]][] = [];
+    for (const [name, value] of Object.entries(values)) {
+      const joint = this.#own(name);
+      const numbers = joint && valuesFor(joint, value, options);
+      if (joint !== undefined && numbers !== undefined) given.push([joint, numbers]);
+    }
+    moveAll(this.#engine, given);
+    return Object.fromEntries(given.map(([joint]) => [joint.name, valueOf(joint.positions)]));
+  }
+
+  /** Where every joint that can move stands. */
+  positions(): Record<string, JointValue> {
+    const moving = this.#joints.filter((joint) => joint.dofs.length > 0);
+    return Object.fromEntries(moving.map((joint) => [joint.name, valueOf(joint.positions)]));
+  }
+
+  /**
+   * Takes up a named pose. Where the configuration's `extras.joints` lists joints, only these and their followers move: it is a pose
+   * of a part of the robot, and all others stay where they are. Returns whether there is such a configuration.
+   */
+  applyConfiguration(name: string, options: SetOptions = {}): boolean {
+    const data = this.#configurations.get(name);
+    if (data === undefined) return false;
+    const set = this.#setBy(data).map(([joint, values]): [OwnJoint<Node, Axis>, number[]] => [joint, options.clamp ? clamped(joint, values) : [...values]]);
+    moveAll(this.#engine, set);
+    return true;
+  }
+
+  /** Moves every joint to its default, followers where their drivers put them. */
+  reset(): void {
+    for (const joint of this.#joints) move(this.#engine, joint, joint.dofs.map((dof) => dof.default));
+    for (const joint of this.#joints) moveFollowers(this.#engine, joint);
+  }
+
+  #own(joint: JointOf<Node, Axis> | string): OwnJoint<Node, Axis> | undefined {
+    if (typeof joint === 'string') return this.#jointsByName.get(joint);
+    return this.#joints.find((own) => own === joint);
+  }
+
+  /** The joints that a configuration sets and that can move, with their positions. */
+  #setBy(data: ConfigurationData): [OwnJoint<Node, Axis>, readonly number[]][] {
+    const only = data.joints && new Set(data.joints);
+    return this.#joints.flatMap((joint, k): [OwnJoint<Node, Axis>, readonly number[]][] => {
+      const values = data.positions[k];
+      return values === undefined || values.length === 0 || only?.has(k) === false ? [] : [[joint, values]];
+    });
+  }
+}
+
+function makeLink<Node, Axis>(
+  data: LinkData,
+  node: (index: number) => Node,
+  skeleton: ReadonlySet<Node>,
+  engine: Engine<Node, Axis>,
+): LinkOf<Node> {
+  const frame = node(data.node);
+  const collisions = data.collisionNodes.map(node);
+  const isVisual = (child: Node) => !collisions.includes(child) && isOnlyDrawn(child, skeleton, engine);
+  const visuals = data.visualNodes?.map(node) ?? engine.children(frame).filter(isVisual);
+  return { name: data.name, node: frame, visuals, collisions, extras: data.extras };
+}
+
+/** Whether something is drawn at or below a node, and nothing of it belongs to a joint or to a link. */
+function isOnlyDrawn<Node, Axis>(node: Node, skeleton: ReadonlySet<Node>, engine: Engine<Node, Axis>): boolean {
+  let drawn = false;
+  for (const open = [node]; open.length > 0; ) {
+    const at = found(open.pop());
+    if (skeleton.has(at)) return false;
+    drawn ||= engine.isDrawn(at);
+    open.push(...engine.children(at));
+  }
+  return drawn;
+}
+
+function makeJoint<Node, Axis>(
+  data: JointData,
+  links: readonly LinkOf<Node>[],
+  node: (index: number) => Node,
+  engine: Engine<Node, Axis>,
+): OwnJoint<Node, Axis> {
+  return {
+    name: data.name,
+    type: data.type,
+    parent: found(links[data.parentLink]),
+    child: found(links[data.childLink]),
+    origin: node(data.originNode),
+    dofs: data.dofs.map((dof) => ({
+      node: node(dof.node),
+      motion: dof.motion,
+      axis: engine.axis(...dof.axis),
+      ...(dof.limit && { limit: dof.limit }),
+      default: dof.default,
+    })),
+    ...(data.dynamics && { dynamics: data.dynamics }),
+    ...(data.safety && { safety: data.safety }),
+    ...(data.calibration && { calibration: data.calibration }),
+    extras: data.extras,
+    positions: data.dofs.map((dof) => dof.default),
+    followers: [],
+  };
+}
+
+function follow<Node, Axis>(joints: readonly OwnJoint<Node, Axis>[], index: number, mimic: MimicData | undefined): void {
+  if (mimic === undefined) return;
+  const [follower, driver] = [found(joints[index]), found(joints[mimic.joint])];
+  follower.mimic = { joint: driver, multiplier: mimic.multiplier, offset: mimic.offset };
+  driver.followers.push(follower);
+}
+
+/** By name; of several with one name the first. */
+function byName<T extends { readonly name: string }>(named: readonly T[]): ReadonlyMap<string, T> {
+  const found = new Map<string, T>();
+  for (const one of named) if (!found.has(one.name)) found.set(one.name, one);
+  return found;
+}
+
+/** Sets the nodes of a joint, and of no other (section 5). */
+function move<Node, Axis>(engine: Engine<Node, Axis>, joint: OwnJoint<Node, Axis>, values: number[]): void {
+  joint.positions = values;
+  joint.dofs.forEach((dof, k) => {
+    const value = values[k] ?? 0;
+    if (dof.motion === 'rotation') engine.turn(dof.node, dof.axis, value);
+    else engine.shift(dof.node, dof.axis, value);
+  });
+}
+
+function moveFollowers<Node, Axis>(
+  engine: Engine<Node, Axis>,
+  driver: OwnJoint<Node, Axis>,
+  but: ReadonlySet<OwnJoint<Node, Axis>> = new Set(),
+): void {
+  const [position] = driver.positions;
+  if (position === undefined) return;
+  for (const follower of driver.followers) {
+    const { multiplier, offset } = found(follower.mimic);
+    if (!but.has(follower)) move(engine, follower, [multiplier * position + offset]);
+  }
+}
+
+/** Moves joints, then their followers but for those that are among them. */
+function moveAll<Node, Axis>(engine: Engine<Node, Axis>, given: readonly [OwnJoint<Node, Axis>, number[]][]): void {
+  const joints = new Set(given.map(([joint]) => joint));
+  for (const [joint, values] of given) move(engine, joint, values);
+  for (const joint of joints) moveFollowers(engine, joint, joints);
+}
+
+/** What to set a joint to; `undefined` if `value` does not fit it. */
+function valuesFor(joint: AnyJoint, value: JointValue, options: SetOptions): number[] | undefined {
+  const values = Array.isArray(value) ? [...value] : [value];
+  if (values.length !== joint.dofs.length || !values.every(Number.isFinite)) return undefined;
+  return options.clamp ? clamped(joint, values) : values;
+}
+
+function clamped(joint: AnyJoint, values: readonly number[]): number[] {
+  return values.map((value, k) => {
+    const { lower = -Infinity, upper = Infinity } = joint.dofs[k]?.limit ?? {};
+    return Math.min(Math.max(value, lower), upper);
+  });
+}
+
+function valueOf(values: readonly number[]): JointValue {
+  return values.length === 1 ? found(values[0]) : [...values];
+}
+
+/** For what the checks of `readModels` promise to be there. */
+function found<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('the model was not checked');
+  return value;
+}
