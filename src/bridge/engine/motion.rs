@@ -12,7 +12,7 @@ use crate::bridge::request;
 use crate::bridge::robots::{ENTRY, Posable};
 use crate::diagnostic::Diagnostic;
 use crate::isaac::poses::Poses;
-use crate::kinematics::ik::{Goal, Lm, Problem, Restarts, Target, solve};
+use crate::kinematics::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
 use crate::kinematics::{Mechanism, Stance, names};
 use crate::poses::{self, PoseView, told};
 use crate::rep158::Stage;
@@ -174,8 +174,8 @@ impl Subject {
         Ok(posable)
     }
 
-    /// The coordinates for joint states that a caller gives; of other joints those heard last count, then rest.
-    fn coordinates(&mut self, state: &JointState) -> Result<(Arc<Posable>, Vec<f64>), String> {
+    /// The coordinates for joint states that a caller gives, and which joints they are of; of other joints those heard last count, then rest.
+    fn coordinates(&mut self, state: &JointState) -> Result<(Arc<Posable>, Vec<f64>, Vec<JointId>), String> {
         let posable = self.posable()?;
         let Posable { robot, mechanism, .. } = &*posable;
         let mut at: BTreeMap<usize, f64> = BTreeMap::new();
@@ -196,7 +196,8 @@ impl Subject {
         let mut stance = Stance::new(mechanism);
         stance.teleport(mechanism, &joints).map_err(|error| error.to_string())?;
         let q = stance.coordinates().to_vec();
-        Ok((posable, q))
+        let known = joints.iter().map(|(joint, _)| *joint).collect();
+        Ok((posable, q, known))
     }
 }
 
@@ -292,7 +293,7 @@ fn delete(request: &DeletePoseRequest, subject: &mut Subject) -> Result<DeletePo
 }
 
 fn ik(request: &SolveIkRequest, subject: &mut Subject) -> Result<SolveIkResponse, String> {
-    let (posable, mut q) = subject.coordinates(&request.seed)?;
+    let (posable, mut q, known) = subject.coordinates(&request.seed)?;
     let Posable { robot, mechanism, .. } = &*posable;
     let (base, tip) = (base_of(robot, &request.base)?, link_of(robot, &request.tip)?);
     let chain = names::chain(robot, mechanism, base, tip).map_err(said)?;
@@ -300,6 +301,12 @@ fn ik(request: &SolveIkRequest, subject: &mut Subject) -> Result<SolveIkResponse
     let problem = Problem::new(mechanism, &[target]).map_err(|error| error.to_string())?;
     if chain.coordinates().iter().all(|coordinate| problem.range(*coordinate).is_none()) {
         return Err(format!("no joint moves link {:?} for its base: name another tip or base", request.tip.trim()));
+    }
+    // A robot that stands somewhere gets the solution next to it.
+    let stands = |at: &usize| mechanism.coordinates().get(*at).is_some_and(|coordinate| known.contains(&coordinate.joint));
+    let mut steps = 0;
+    if !chain.coordinates().iter().any(stands) {
+        steps = Starts::new(&problem, &q).choose(&problem, &mut q);
     }
     let outcome = solve(&mut Lm::default(), &problem, &mut q, &Restarts::default());
     let mut positions = vec![0.0; mechanism.position_count()];
@@ -330,12 +337,12 @@ fn ik(request: &SolveIkRequest, subject: &mut Subject) -> Result<SolveIkResponse
         solution,
         position_error: outcome.position,
         angle_error: outcome.angle,
-        iterations: u32::try_from(outcome.iterations).unwrap_or(u32::MAX),
+        iterations: u32::try_from(outcome.iterations + steps).unwrap_or(u32::MAX),
     })
 }
 
 fn fk(request: &ComputeFkRequest, subject: &mut Subject) -> Result<ComputeFkResponse, String> {
-    let (posable, q) = subject.coordinates(&request.state)?;
+    let (posable, q, _) = subject.coordinates(&request.state)?;
     let Posable { robot, mechanism, .. } = &*posable;
     let base = base_of(robot, &request.base)?;
     let in_tree = |link: &LinkId| mechanism.root(*link) == mechanism.root(base);
