@@ -8,6 +8,7 @@ error to reach. A time is that of one call from Python.
 
 import functools
 import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -154,7 +155,7 @@ def trac_ik(arm):
 
     def solve(target):
         found = pytracik.ik(solver, arm.middle, *target[:3, 3], *from_rotation(target[:3, :3]))
-        return np.array(found)[: len(arm.joints)] if len(found) else None
+        return np.array(found[1:]) if found[0] >= 0 else None
 
     return solve
 
@@ -185,7 +186,7 @@ def toolbox(arm):
     def solve(target):
         # What is to be small is half a square.
         found = ets.ik_LM(target, q0=arm.middle, tol=2e-13, joint_limits=True)
-        return np.array(found[0]) if found[1] else None
+        return np.array(found.q) if found.success else None
 
     return solve
 
@@ -200,7 +201,13 @@ def ikpy(arm):
         joint = above[link]
         link = joint.find("parent").get("link")
         way[:0] = [link, joint.get("name")]
-    chain = ikpy.chain.Chain.from_urdf_file(arm.urdf, base_elements=way)
+    # It goes on beyond the tip where it can.
+    for joint in root.findall("joint"):
+        if joint.find("parent") is not None and joint.find("parent").get("link") == arm.names[1]:
+            root.remove(joint)
+    path = pathlib.Path(arm.urdf).with_name("to_the_tip.urdf")
+    ET.ElementTree(root).write(path, encoding="utf-8")
+    chain = ikpy.chain.Chain.from_urdf_file(str(path), base_elements=way)
     places = [at for at, link in enumerate(chain.links) if link.name in arm.joints]
     chain.active_links_mask = np.isin(np.arange(len(chain.links)), places)
     if [chain.links[at].name for at in places] != arm.joints:
@@ -216,25 +223,20 @@ def ikpy(arm):
 
 
 def eaik(arm):
-    """Closed form by subproblems; solutions that are within limits by whole turns count."""
+    """Closed form by subproblems: all solutions, of which one has to be right."""
     from eaik.IK_HP import HPRobot
 
     if len(arm.joints) != 6:
         raise NotImplementedError("it is for six joints")
     axes, ways, turned = arm.screws()
-    robot = HPRobot(axes.T, ways.T)
+    robot = HPRobot(axes, ways)
     if not robot.hasKnownDecomposition():
         raise NotImplementedError("it knows no decomposition of this arm")
 
     def solve(target):
         turned_back = target.copy()
         turned_back[:3, :3] = target[:3, :3] @ turned.T
-        found = robot.IK(turned_back)
-        for positions in np.asarray(found.Q):
-            inside = arm.within(positions)
-            if inside is not None and arm.is_right(inside, target):
-                return inside
-        return None
+        return np.asarray(robot.IK(turned_back).Q)
 
     return solve
 
@@ -247,7 +249,7 @@ def ssik(arm):
     robot.prepare()
 
     def solve(target):
-        found = robot.solve(target, max_solutions=1, respect_limits="wrap")
+        found = robot.solve(target, max_solutions=1)
         return np.array(found[0].q) if found else None
 
     return solve
@@ -278,10 +280,9 @@ def results(make, arm, told, count):
         except Exception:  # likewise
             positions = None
         took = 1e6 * (time.perf_counter() - begin)
-        # Some stop at an error of their own, so it is looked at.
-        if positions is not None:
-            positions = arm.within(positions)
-        found.append([took, positions is not None and arm.is_right(positions, target)])
+        # Some stop at an error of their own, so all is looked at.
+        several = [] if positions is None else [arm.within(one) for one in np.atleast_2d(positions) if len(one)]
+        found.append([took, any(one is not None and arm.is_right(one, target) for one in several)])
     return {"results": found}
 
 
@@ -302,10 +303,12 @@ def main():
     told = json.load(sys.stdin)
     work = {"times": times, "judge": judge}.get(what) or functools.partial(results, SOLVERS[what])
     # What programs print themselves is not the answer.
-    answer, sys.stdout = sys.stdout, sys.stderr
+    answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
     with tempfile.TemporaryDirectory() as folder:
         arm = Arm(without_shapes(urdf, folder), base, tip, told)
         json.dump(work(arm, told, int(count)), answer)
+        answer.flush()
 
 
 if __name__ == "__main__":

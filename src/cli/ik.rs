@@ -37,7 +37,7 @@ pub struct Ik {
     /// Keep joints off their limits by so many radians or metres
     #[arg(long, value_name = "MARGIN", default_value_t = 0.0, value_parser = not_negative)]
     margin: f64,
-    /// How often it is tried: first from the positions that are set, or from the best of 1024 if none are, then from random ones
+    /// How often it is tried: first from the positions that are set, or from the best of 512 if none are, then from random ones
     #[arg(long, value_name = "N", default_value_t = Restarts::default().attempts as u32, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     attempts: u32,
     /// What random positions follow from

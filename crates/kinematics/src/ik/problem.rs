@@ -187,13 +187,14 @@ impl<'m> Problem<'m> {
         }
     }
 
-    /// How far such frames are from what is wanted, for comparison: squares of weighted radians, and of metres, `length` of which count
-    /// as much as a radian. Quicker than the errors, and the same order where angles are small.
-    pub(crate) fn far(&self, tips: &[Transform], length: f64) -> f64 {
+    /// How far such frames are from what is wanted, for comparison: the sum of the squares of weighted radians, as which metres count
+    /// `per_metre` times. Quicker than the errors, and the same where angles are small.
+    pub(crate) fn far(&self, tips: &[Transform], per_metre: f64) -> f64 {
         let mut sum = 0.0;
         for (target, tip) in self.targets.iter().zip(tips) {
-            let way = |to: &Vector3<f64>| (to - tip.translation).norm_squared() * (target.position_weight / length).powi(2);
-            let turn = |to: &Transform| (to.rotation - tip.rotation).norm_squared() * 0.5 * target.rotation_weight.powi(2);
+            let way = |to: &Vector3<f64>| (to - tip.translation).norm_squared() * (target.position_weight * per_metre).powi(2);
+            // Of rotations, three minus the sum of all products is half the sum of all squared differences.
+            let turn = |to: &Transform| (3.0 - to.rotation.dot(&tip.rotation)) * target.rotation_weight.powi(2);
             sum += match &target.aim {
                 Aim::Pose(pose) => way(&pose.translation) + turn(pose),
                 Aim::Position(point) => way(point),

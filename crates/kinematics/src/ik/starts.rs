@@ -6,9 +6,9 @@ use super::{Lm, Problem, Solver};
 use crate::Transform;
 
 /// How many configurations are looked over ...
-const COUNT: usize = 1024;
+const COUNT: usize = 512;
 /// ... how many of them are tried ...
-const TRIES: usize = 16;
+const TRIES: usize = 24;
 /// ... with how many steps each ...
 const STEPS: usize = 6;
 /// ... and the cost from which on none can do better: from there every step about squares the error.
@@ -29,8 +29,8 @@ pub struct Starts {
     configurations: Vec<f64>,
     /// Configuration by configuration, the tips of all targets.
     tips: Vec<Transform>,
-    /// What of a position error counts as much as a radian, metres.
-    length: f64,
+    /// How many radians a metre off counts as.
+    per_metre: f64,
     lm: Lm,
     nearest: Vec<(f64, usize)>,
     tried: Vec<f64>,
@@ -60,11 +60,19 @@ impl Starts {
             }
             problem.tips(&at, &mut tips);
         }
-        let length = RADIAN * spread(&tips);
-        let length = if length.is_finite() && length > 0.0 { length } else { 1.0 };
+        let per_metre = 1.0 / (RADIAN * spread(&tips));
+        let per_metre = if per_metre.is_finite() { per_metre } else { 1.0 };
         let mut lm = Lm::default();
         lm.iterations = STEPS;
-        Self { configurations, tips, length, lm, nearest: Vec::with_capacity(TRIES + 1), tried: Vec::new(), best: Vec::new() }
+        Self {
+            configurations,
+            tips,
+            per_metre,
+            lm,
+            nearest: Vec::with_capacity(TRIES + 1),
+            tried: Vec::new(),
+            best: Vec::new(),
+        }
     }
 
     /// Puts the start for what `problem`, which these starts are for, is aimed at into the mechanism's coordinates `q`, and says how many
@@ -78,7 +86,7 @@ impl Starts {
             return 0;
         }
         for (configuration, tips) in self.tips.chunks_exact(targets).enumerate() {
-            let far = problem.far(tips, self.length);
+            let far = problem.far(tips, self.per_metre);
             let is_full = self.nearest.len() == TRIES;
             if far.is_finite() && !(is_full && self.nearest.last().is_some_and(|(last, _)| *last <= far)) {
                 let place = self.nearest.partition_point(|(nearer, _)| *nearer <= far);
