@@ -134,9 +134,9 @@ def compare(library, urdf, count):
     return apart | counted
 
 
-def solve(library, urdf, base, tip, count, attempts):
+def solve(library, urdf, base, tip, count, attempts, in_the_middle):
     """How many of `count` random reachable targets the library solves, and what Pinocchio says of the solutions: how many are within 1e-6 m
-    and 1e-6 rad of the target and within the joints' limits. The library starts in the middle of all ranges."""
+    and 1e-6 rad of the target and within the joints' limits. The library starts in the middle of all ranges, or where it chooses."""
     asked = Library(library, urdf)
     peer = Peer(urdf, asked.about)
     middle = [0.0 if c["lower"] is None or c["upper"] is None else 0.5 * (c["lower"] + c["upper"]) for c in peer.coordinates]
@@ -150,7 +150,7 @@ def solve(library, urdf, base, tip, count, attempts):
     for number, q in enumerate(asked.ask(sample=count, seed=11)):
         wanted = pose(q)
         target = {"base": base, "tip": tip, "pose": [*wanted.translation, *pin.Quaternion(wanted.rotation).coeffs()]}
-        found = asked.ask(solve=[target], start=middle, attempts=attempts, seed=number)
+        found = asked.ask(solve=[target], start=middle if in_the_middle else [], attempts=attempts, seed=number)
         there = pose(found["q"])
         way = np.linalg.norm(there.translation - wanted.translation)
         turn = np.linalg.norm(pin.log3(there.rotation.T @ wanted.rotation))

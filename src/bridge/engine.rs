@@ -9,6 +9,8 @@ mod finish;
 mod graph;
 mod holding;
 mod motion;
+#[cfg(not(feature = "rclrs"))]
+mod moveit;
 mod published;
 mod running;
 mod verdicts;
@@ -213,7 +215,7 @@ impl<N: Node> Engine<N> {
             capture: Capture::default(),
             convert_calls: node.serve("convert")?,
             check_calls: node.serve("~/check_frames")?,
-            motion_calls: MotionCalls::start(&*node)?,
+            motion_calls: MotionCalls::start(&*node, parameters.moveit_services)?,
             first_announcer: Some(node.advertise("~/asset", Qos::latched(1))?),
             diagnostics: node.advertise("/diagnostics", Qos::reliable(10))?,
             period: period(parameters.diagnostics_period),

@@ -114,6 +114,15 @@ static NODE: &[Opt<Parameters>] = &[
          of the asset that nobody offers. Every topic of the robot is listened to for some seconds.",
     ),
     Opt::new(
+        "moveit_services",
+        Kind::Switch,
+        "",
+        field!(Parameters.moveit_services),
+        "Whether compute_ik and compute_fk of MoveIt are served (moveit_msgs/srv/GetPositionIK, GetPositionFK), for the robot converted last. \
+         Not beside a move_group in the same namespace, which serves both. A node built on rclrs serves neither.",
+    )
+    .at_start(),
+    Opt::new(
         "settle_time",
         Kind::Number { from: 0.0, to: 60.0 },
         "SECONDS",
@@ -348,6 +357,8 @@ pub struct Parameters {
     pub xacro_args: Vec<xacro::Argument>,
     /// Whether the interfaces of running robots are taken into their assets.
     pub capture_interfaces: bool,
+    /// Whether MoveIt's services of kinematics are served.
+    pub moveit_services: bool,
     /// How long a description of a burst waits for a newer one.
     pub settle_time: Duration,
     /// The largest description that is converted, in bytes.
@@ -395,6 +406,7 @@ impl Default for Parameters {
             urdf_file: None,
             xacro_args: Vec::new(),
             capture_interfaces: false,
+            moveit_services: false,
             settle_time: Duration::from_millis(200),
             max_description_bytes: 16 << 20,
             max_assets: 1000,
@@ -478,7 +490,7 @@ mod tests {
     const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], robot_type: Wheeled, sites_last: true, simready: true, simready_metadata: ['author=A'], \
          packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
          bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, density: 1200.0, masses_file: /m.yaml, stand_ins: true, check: true, mesh_format: stl, urdf_package: my_robot, \
-         urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, discover: true, capture_interfaces: true, \
+         urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, discover: true, capture_interfaces: true, moveit_services: true, \
          description_from: '*/rsp', asset_file: /a.usda, publish_description: true, description_to: '/r*', variants: ['a=b'], \
          urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
          time_limit: 60.0, max_assets: 7, workers: 3, cache_mb: 64, watch_files: false, diagnostics_period: 2.0, \
@@ -585,6 +597,7 @@ mod tests {
             node_namespace: None,
             discover: true,
             capture_interfaces: true,
+            moveit_services: true,
             description_from: Some("*/rsp".into()),
             asset_file: Some("/a.usda".into()),
             publish_description: true,

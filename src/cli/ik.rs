@@ -10,7 +10,7 @@ use serde_json::json;
 use super::pose::{Positions, Subject, coordinates, joints, numbers, read};
 use super::{print_diagnostics, print_json, wrong};
 use crate::diagnostic::{Diagnostic, escape_controls};
-use crate::kinematics::ik::{Goal, Outcome, Problem, Registry, Restarts, Solver, Target, solve};
+use crate::kinematics::ik::{Goal, Outcome, Problem, Registry, Restarts, Solver, Starts, Target, solve};
 use crate::kinematics::{Mechanism, codes, names};
 use crate::robot::{JointId, Pose, Robot};
 
@@ -37,7 +37,7 @@ pub struct Ik {
     /// Keep joints off their limits by so many radians or metres
     #[arg(long, value_name = "MARGIN", default_value_t = 0.0, value_parser = not_negative)]
     margin: f64,
-    /// How often it is tried, first from the positions that are set, then from random ones
+    /// How often it is tried: first from the positions that are set, or from the best of 512 if none are, then from random ones
     #[arg(long, value_name = "N", default_value_t = Restarts::default().attempts as u32, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     attempts: u32,
     /// What random positions follow from
@@ -141,7 +141,12 @@ fn solved(
         return Err(Diagnostic::new(&codes::NO_MOTION, robot.place.clone(), message).help(help));
     }
     let restarts = Restarts { attempts: arguments.attempts as usize, seed: arguments.seed };
+    let mut steps = 0;
+    if !arguments.start.is_given() {
+        steps = Starts::new(&problem, &q).choose(&problem, &mut q);
+    }
     let outcome = solve(solver, &problem, &mut q, &restarts);
+    let outcome = Outcome { iterations: outcome.iterations + steps, ..outcome };
     let mut moved: Vec<JointId> = problem.chains().flat_map(|chain| chain.joints().iter().map(|joint| joint.joint)).collect();
     moved.extend(
         problem

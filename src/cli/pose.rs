@@ -67,6 +67,13 @@ pub(super) struct Positions {
     group: Option<String>,
 }
 
+impl Positions {
+    /// Whether any are.
+    pub(super) fn is_given(&self) -> bool {
+        !self.set.is_empty() || self.named.is_some()
+    }
+}
+
 /// `pose`: with a command of its own for named poses, or without.
 pub enum Pose {
     /// A command for the named poses of an asset.

@@ -1,7 +1,8 @@
 //! Times the crate kinematics and the crate `k` on one arm.
 //!
 //! `urdf_usd_bench_kinematics ROBOT.urdf BASE TIP COUNT ATTEMPTS`: a JSON object with the configurations (by joint name, random within
-//! limits), µs for forward kinematics and Jacobian of the tip, and for each target µs and whether it was reached.
+//! limits), what the tip's poses are (4×4, row by row), where all ranges have their middles, µs for forward kinematics and Jacobian of the
+//! tip, and for each way to solve each target µs and the solution, or null.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -9,7 +10,7 @@ use std::time::Instant;
 
 use k::prelude::*;
 use serde_json::{Value, json};
-use urdf_usd_kinematics::ik::{Goal, Lm, Problem, Restarts, Target, solve};
+use urdf_usd_kinematics::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Chain, Mechanism, Random, Reference, Transform};
 use urdf_usd_robot::LinkId;
 use urdf_usd_robot::kinematics::Twist;
@@ -78,13 +79,27 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .collect();
     let mut problem = Problem::new(&mechanism, &[Target::new(base, tip, Goal::Pose(targets[0].pose()))])?;
     let mut lm = Lm::default();
-    let (mut ours_ik, mut theirs_ik) = (Vec::new(), Vec::new());
-    for (seed, target) in targets.iter().enumerate() {
-        let mut q = middle.clone();
-        let start = Instant::now();
-        problem.aim(0, &Goal::Pose(target.pose()));
-        let outcome = solve(&mut lm, &problem, &mut q, &Restarts { attempts, seed: seed as u64 });
-        ours_ik.push((micros(start), outcome.is_reached));
+    let since = Instant::now();
+    let mut starts = Starts::new(&problem, &middle);
+    let table = micros(since);
+    let mut solved: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    for (name, attempts, is_chosen) in [
+        ("this, start chosen, restarts", attempts, true),
+        ("this, start chosen, one run", 1, true),
+        ("this, from the middle, restarts", attempts, false),
+        ("this, from the middle, one run", 1, false),
+    ] {
+        for (seed, target) in targets.iter().enumerate() {
+            let mut q = middle.clone();
+            let since = Instant::now();
+            problem.aim(0, &Goal::Pose(target.pose()));
+            if is_chosen {
+                starts.choose(&problem, &mut q);
+            }
+            let outcome = solve(&mut lm, &problem, &mut q, &Restarts { attempts, seed: seed as u64 });
+            let time = micros(since);
+            solved.entry(name).or_default().push(json!([time, outcome.is_reached.then(|| own(&q))]));
+        }
     }
 
     // `k` moves the joints that it is given; of links it has those that a joint moves.
@@ -119,7 +134,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
         .into();
         let solver = k::JacobianIkSolver::new(1e-6, 1e-6, 0.5, 100);
-        let of_chain: Vec<f64> = chain.coordinates().iter().map(|at| middle[*at]).collect();
+        let of_chain = own(&middle);
         for (q, seed) in configurations.iter().zip(0..) {
             arm.set_joint_positions_unchecked(q);
             let target = arm.end_transform();
@@ -137,13 +152,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     break;
                 }
             }
-            theirs_ik.push((micros(start), reached));
+            let time = micros(start);
+            let found = reached.then(|| arm.joint_positions());
+            solved.entry("k").or_default().push(json!([time, found]));
         }
     }
-    let results = |of: &[(f64, bool)]| -> Value { of.iter().map(|(time, reached)| json!([time, reached])).collect() };
+    let rows = |pose: &Transform| {
+        let row = |i: usize| [pose.rotation[(i, 0)], pose.rotation[(i, 1)], pose.rotation[(i, 2)], pose.translation[i]];
+        [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]]
+    };
     let told = json!({
-        "joints": names, "configurations": configurations, "ours": ours, "k": theirs, "our targets": results(&ours_ik),
-        "k's targets": results(&theirs_ik),
+        "joints": names, "configurations": configurations, "targets": targets.iter().map(rows).collect::<Vec<_>>(), "middle": own(&middle),
+        "ours": ours, "k": theirs, "table": table, "solved": solved,
     });
     println!("{told}");
     Ok(())

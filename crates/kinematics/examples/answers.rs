@@ -6,7 +6,7 @@
 //! - `{"q": […], "base": LINK, "tip": LINK, "qd": […], "qdd": […]}`: where all links are (4×4, row by row), the Jacobians of `tip` in `base`
 //!   in each reference, mass, centre of mass, mass matrix, forces of gravity, forces.
 //! - `{"solve": [{"base": LINK, "tip": LINK, "pose": [x, y, z, qx, qy, qz, qw]}], "start": […], "attempts": N, "seed": N}`: inverse
-//!   kinematics. `"position"`, `"orientation"`, or `"axis"` with `"point"` instead of `"pose"` are the other goals.
+//!   kinematics; without a start, from the one that is chosen. `"position"`, `"orientation"`, or `"axis"` with `"point"` instead of `"pose"` are the other goals.
 //! - `{"sample": N, "seed": N}`: random configurations within limits.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)] // a harness that fails may panic
@@ -15,7 +15,7 @@ use std::io::{BufRead, Write};
 
 use nalgebra::{Isometry3, Point3, Quaternion, Translation3, Unit, UnitQuaternion, Vector3};
 use serde_json::{Value, json};
-use urdf_usd_kinematics::ik::{Goal, Lm, Problem, Restarts, Target, solve};
+use urdf_usd_kinematics::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Chain, GRAVITY, Mechanism, Random, Reference, Transform};
 use urdf_usd_robot::kinematics::Twist;
 use urdf_usd_robot::{LinkId, Robot};
@@ -126,6 +126,7 @@ fn solved(robot: &Robot, mechanism: &Mechanism, question: &Value) -> Value {
     let mut q = numbers(&question["start"]);
     if q.is_empty() {
         q = mechanism.rest();
+        Starts::new(&problem, &q).choose(&problem, &mut q);
     }
     let attempts = question["attempts"].as_u64().unwrap_or(1) as usize;
     let restarts = Restarts { attempts, seed: question["seed"].as_u64().unwrap_or(0) };

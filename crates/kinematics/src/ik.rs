@@ -2,15 +2,16 @@
 //!
 //! A [`Problem`] is what is wanted: one [`Target`] or several at once, with the limits of all joints on the way. A [`Solver`] changes
 //! coordinates until it holds: [`Lm`] by default, others by name from a [`Registry`]. [`solve`] starts a solver again elsewhere where it
-//! ends in a dead end.
+//! ends in a dead end. It leads to a solution near where it starts; [`Starts`] finds a start where there is none to keep to.
 //!
 //! ```
-//! # use urdf_usd_kinematics::{Mechanism, ik::{Goal, Lm, Problem, Restarts, Target, solve}};
+//! # use urdf_usd_kinematics::{Mechanism, ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve}};
 //! # use urdf_usd_robot::{LinkId, Robot};
 //! # fn reach(robot: &Robot, base: LinkId, tip: LinkId, pose: urdf_usd_robot::Pose) -> Result<(), urdf_usd_kinematics::Error> {
 //! let mechanism = Mechanism::of(robot);
 //! let problem = Problem::new(&mechanism, &[Target::new(base, tip, Goal::Pose(pose))])?;
 //! let mut q = mechanism.rest();
+//! Starts::new(&problem, &q).choose(&problem, &mut q); // not where the robot should move from `q`
 //! let outcome = solve(&mut Lm::default(), &problem, &mut q, &Restarts::default());
 //! println!("{q:?}, off by {} m and {} rad", outcome.position, outcome.angle);
 //! # Ok(())
@@ -21,11 +22,13 @@ mod lm;
 mod problem;
 mod registry;
 mod restarts;
+mod starts;
 
 pub use lm::Lm;
 pub use problem::{Goal, Problem, Target};
 pub use registry::{Registry, Solver};
 pub use restarts::{Restarts, solve};
+pub use starts::Starts;
 
 /// What came of an attempt to solve a [`Problem`].
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use urdf_usd_robot::kinematics::{Model, Twist};
 use urdf_usd_robot::{JointId, LinkId, Pose, Robot};
 
-use crate::ik::{Goal, Lm, Outcome, Problem, Registry, Restarts, Solver, Target, solve};
+use crate::ik::{Goal, Lm, Outcome, Problem, Registry, Restarts, Solver, Starts, Target, solve};
 use crate::{Chain, Error, GRAVITY, Mechanism, Random, Reference, Stance, Transform, pose_error};
 
 /// Every kind of joint, a follower of a follower, a follower of another kind, a loop with a follower.
@@ -233,6 +233,8 @@ fn nothing_is_allocated_once_it_is_set_up() {
     let goals: Vec<Pose> = (0..20).map(|_| random_goal(&mechanism, &chain, &mut random)).collect();
     let mut problem = Problem::new(&mechanism, &[Target::new(base, tool, Goal::Pose(goals[0]))]).unwrap();
     let mut lm = Lm::default();
+    let mut starts = Starts::new(&problem, &mechanism.rest());
+    starts.choose(&problem, &mut mechanism.rest());
     let (mut q, mut data) = (mechanism.rest(), mechanism.data());
     let mut links = vec![Transform::IDENTITY; robot.links.len()];
     let (mut mass, mut forces, mut columns) = (vec![0.0; 36], vec![0.0; 6], vec![Twist::zeros(); 6]);
@@ -245,6 +247,7 @@ fn nothing_is_allocated_once_it_is_set_up() {
             chain.jacobian(&q, Reference::Tip, &mut columns);
             problem.aim(0, &Goal::Pose(*goal));
             lm.solve(&problem, &mut q);
+            starts.choose(&problem, &mut q);
         }
     });
     assert_eq!(info.count_total, 0);
@@ -360,4 +363,79 @@ fn what_is_out_of_reach_ends_nearest() {
     assert!(!outcome.is_reached && outcome.attempts == 10);
     // Stretched out: 0.1 m from the first axis, then 0.9 m.
     assert!((outcome.position - 4.0).abs() < 1e-4, "{outcome:?}");
+}
+
+#[test]
+fn a_start_that_is_chosen_leads_there() {
+    // Narrow ranges, where the middle of all is often on the wrong side of a limit.
+    let robot = robot(&ARM.replace("-3", "-2").replace("upper=\"3\"", "upper=\"1.5\""));
+    let mechanism = Mechanism::of(&robot);
+    let (base, tool) = (link(&robot, "base"), link(&robot, "tool"));
+    let chain = Chain::between(&mechanism, base, tool).unwrap();
+    let mut random = Random::new(5);
+    let mut problem = Problem::new(&mechanism, &[Target::new(base, tool, Goal::Pose(Pose::identity()))]).unwrap();
+    let mut starts = Starts::new(&problem, &mechanism.rest());
+    let mut lm = Lm::default();
+    let once = Restarts { attempts: 1, seed: 0 };
+    let (mut chosen, mut middle) = (0, 0);
+    for _ in 0..300 {
+        problem.aim(0, &Goal::Pose(random_goal(&mechanism, &chain, &mut random)));
+        let mut q = mechanism.rest();
+        assert!(starts.choose(&problem, &mut q) > 0);
+        let mut again = mechanism.rest();
+        Starts::new(&problem, &mechanism.rest()).choose(&problem, &mut again);
+        assert_eq!(q, again);
+        chosen += usize::from(solve(&mut lm, &problem, &mut q, &once).is_reached);
+        assert!(
+            q.iter().enumerate().all(|(at, q)| problem.range(at).is_some_and(|(lower, upper)| (lower..=upper).contains(q)))
+        );
+        middle += usize::from(solve(&mut lm, &problem, &mut mechanism.rest(), &once).is_reached);
+    }
+    assert!(chosen >= 294 && middle < chosen, "{chosen} {middle}");
+}
+
+#[test]
+fn starts_keep_what_is_held_and_know_every_goal() {
+    let robot = robot(ARM);
+    let mechanism = Mechanism::of(&robot);
+    let (base, tool) = (link(&robot, "base"), link(&robot, "tool"));
+    let far = Point3::new(2.0, 1.0, 1.5);
+    for goal in [
+        Goal::Position(Point3::new(0.4, 0.2, 0.6)),
+        Goal::Orientation(UnitQuaternion::from_euler_angles(0.3, 1.0, -0.5)),
+        Goal::LookAt { axis: Vector3::x_axis(), point: far },
+    ] {
+        let problem = Problem::new(&mechanism, &[Target::new(base, tool, goal)]).unwrap().holding(&[joint(&robot, "j1")]);
+        let mut q = mechanism.rest();
+        q[0] = 0.25;
+        let before = problem.outcome(&q, 1e-6).cost;
+        Starts::new(&problem, &q).choose(&problem, &mut q);
+        assert_eq!(q[0], 0.25);
+        assert!(problem.outcome(&q, 1e-6).cost < 1e-3_f64.min(before), "{goal:?}");
+    }
+    // Nothing may move: nothing is chosen.
+    let all: Vec<JointId> = (0..robot.joints.len()).map(JointId).collect();
+    let goal = Goal::Position(Point3::origin());
+    let problem = Problem::new(&mechanism, &[Target::new(base, tool, goal)]).unwrap().holding(&all);
+    let mut q = mechanism.rest();
+    assert_eq!(Starts::new(&problem, &q).choose(&problem, &mut q), 0);
+    assert_eq!(q, mechanism.rest());
+}
+
+#[test]
+fn limits_that_are_rounded_half_turns_stop_nothing() {
+    for (limit, is_round) in [("3.14", true), ("3.14159", true), ("6.3", true), ("3.1", false)] {
+        let text = ARM.replace("lower=\"-3\" upper=\"3\"", &format!("lower=\"-{limit}\" upper=\"{limit}\""));
+        let robot = robot(&text);
+        let mechanism = Mechanism::of(&robot);
+        let (base, tool) = (link(&robot, "base"), link(&robot, "tool"));
+        let chain = Chain::between(&mechanism, base, tool).unwrap();
+        let goal = chain.forward(&[-2.9, 0.4, 0.9, 0.3, 0.8, -0.4]).pose();
+        let problem = Problem::new(&mechanism, &[Target::new(base, tool, Goal::Pose(goal))]).unwrap();
+        let mut q = [2.9, 0.4, 0.9, 0.3, 0.8, -0.4];
+        // Across the half turn, 0.48 rad away, with all else as it is.
+        let outcome = Lm::default().solve(&problem, &mut q);
+        let is_near = q.iter().skip(1).zip([0.4, 0.9, 0.3, 0.8, -0.4]).all(|(a, b)| (a - b).abs() < 0.01);
+        assert_eq!(outcome.is_reached && is_near, is_round, "{limit}: {outcome:?} {q:?}");
+    }
 }

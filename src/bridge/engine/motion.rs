@@ -6,13 +6,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+#[cfg(not(feature = "rclrs"))]
+use super::moveit;
 use super::running::{Caller, Task};
 use super::{Done, Engine, MOST_CALLS, interfaces};
 use crate::bridge::request;
 use crate::bridge::robots::{ENTRY, Posable};
 use crate::diagnostic::Diagnostic;
 use crate::isaac::poses::Poses;
-use crate::kinematics::ik::{Goal, Lm, Problem, Restarts, Target, solve};
+use crate::kinematics::ik::{Goal, Lm, Outcome, Problem, Restarts, Starts, Target, solve};
 use crate::kinematics::{Mechanism, Stance, names};
 use crate::poses::{self, PoseView, told};
 use crate::rep158::Stage;
@@ -34,6 +36,8 @@ pub(super) struct MotionCalls {
     delete: Requests<interfaces::DeletePose>,
     ik: Requests<interfaces::SolveIk>,
     fk: Requests<interfaces::ComputeFk>,
+    #[cfg(not(feature = "rclrs"))]
+    moveit: Option<moveit::Calls>,
 }
 
 /// A call that came.
@@ -43,22 +47,40 @@ pub(super) enum Call {
     Delete(Request<interfaces::DeletePose>),
     Ik(Request<interfaces::SolveIk>),
     Fk(Request<interfaces::ComputeFk>),
+    #[cfg(not(feature = "rclrs"))]
+    MoveIt(moveit::Call),
 }
 
 impl MotionCalls {
-    pub(super) fn start<N: Node>(node: &N) -> Result<Self, Diagnostic> {
+    /// Serves them, and with `moveit` those of MoveIt.
+    pub(super) fn start<N: Node>(node: &N, moveit: bool) -> Result<Self, Diagnostic> {
+        // The types of MoveIt are declared here; rclrs wants those of a workspace.
+        #[cfg(feature = "rclrs")]
+        let _ = moveit;
         Ok(Self {
             list: node.serve("~/list_poses")?,
             store: node.serve("~/store_pose")?,
             delete: node.serve("~/delete_pose")?,
             ik: node.serve("~/solve_ik")?,
             fk: node.serve("~/compute_fk")?,
+            #[cfg(not(feature = "rclrs"))]
+            moveit: moveit.then(|| moveit::Calls::start(node)).transpose()?,
         })
     }
 
     /// The next one; `None` once the node has left.
     pub(super) async fn next(&mut self) -> Option<Call> {
+        #[cfg(not(feature = "rclrs"))]
+        let moveit = async {
+            match &mut self.moveit {
+                Some(calls) => calls.next().await.map(Call::MoveIt),
+                None => std::future::pending().await,
+            }
+        };
+        #[cfg(feature = "rclrs")]
+        let moveit = std::future::pending();
         tokio::select! {
+            call = moveit => call,
             call = self.list.next() => call.map(Call::List),
             call = self.store.next() => call.map(Call::Store),
             call = self.delete.next() => call.map(Call::Delete),
@@ -69,7 +91,7 @@ impl MotionCalls {
 }
 
 /// An answer that says why there is none.
-trait Refused: Default {
+pub(super) trait Refused: Default {
     fn refused(message: String) -> Self;
 }
 
@@ -85,7 +107,7 @@ macro_rules! refused {
 refused!(ListPosesResponse, StorePoseResponse, DeletePoseResponse, SolveIkResponse, ComputeFkResponse);
 
 /// What a call is about, as it was when the call came.
-struct Subject {
+pub(super) struct Subject {
     key: String,
     name: String,
     revision: u64,
@@ -106,13 +128,15 @@ impl<N: Node> Engine<N> {
             Call::Delete(call) => self.work_on(call, |request| &request.robot, delete),
             Call::Ik(call) => self.work_on(call, |request| &request.robot, ik),
             Call::Fk(call) => self.work_on(call, |request| &request.robot, fk),
+            #[cfg(not(feature = "rclrs"))]
+            Call::MoveIt(call) => self.take_moveit_call(call),
         }
     }
 
-    fn work_on<S: Service<Response: Refused>>(
+    pub(super) fn work_on<S: Service<Response: Refused>>(
         &mut self,
         call: Request<S>,
-        robot: fn(&S::Request) -> &String,
+        robot: fn(&S::Request) -> &str,
         work: fn(&S::Request, &mut Subject) -> Result<S::Response, String>,
     ) {
         let (request, caller) = (call.request, Caller::<S>::new(call.responder));
@@ -174,8 +198,8 @@ impl Subject {
         Ok(posable)
     }
 
-    /// The coordinates for joint states that a caller gives; of other joints those heard last count, then rest.
-    fn coordinates(&mut self, state: &JointState) -> Result<(Arc<Posable>, Vec<f64>), String> {
+    /// The coordinates for joint states that a caller gives, and which joints they are of; of other joints those heard last count, then rest.
+    pub(super) fn coordinates(&mut self, state: &JointState) -> Result<(Arc<Posable>, Vec<f64>, Vec<JointId>), String> {
         let posable = self.posable()?;
         let Posable { robot, mechanism, .. } = &*posable;
         let mut at: BTreeMap<usize, f64> = BTreeMap::new();
@@ -196,7 +220,8 @@ impl Subject {
         let mut stance = Stance::new(mechanism);
         stance.teleport(mechanism, &joints).map_err(|error| error.to_string())?;
         let q = stance.coordinates().to_vec();
-        Ok((posable, q))
+        let known = joints.iter().map(|(joint, _)| *joint).collect();
+        Ok((posable, q, known))
     }
 }
 
@@ -212,15 +237,15 @@ fn named<'a>(names: &'a [String], positions: &'a [f64]) -> Result<impl Iterator<
 }
 
 /// What is wrong, in a sentence for a caller.
-fn said(wrong: Diagnostic) -> String {
+pub(super) fn said(wrong: Diagnostic) -> String {
     if wrong.help.is_empty() { wrong.message } else { format!("{}; {}", wrong.message, wrong.help) }
 }
 
-fn link_of(robot: &Robot, name: &str) -> Result<LinkId, String> {
+pub(super) fn link_of(robot: &Robot, name: &str) -> Result<LinkId, String> {
     names::link(robot, name.trim()).map_err(said)
 }
 
-fn base_of(robot: &Robot, name: &str) -> Result<LinkId, String> {
+pub(super) fn base_of(robot: &Robot, name: &str) -> Result<LinkId, String> {
     if name.trim().is_empty() { Ok(names::base(robot)) } else { link_of(robot, name) }
 }
 
@@ -292,16 +317,12 @@ fn delete(request: &DeletePoseRequest, subject: &mut Subject) -> Result<DeletePo
 }
 
 fn ik(request: &SolveIkRequest, subject: &mut Subject) -> Result<SolveIkResponse, String> {
-    let (posable, mut q) = subject.coordinates(&request.seed)?;
+    let (posable, mut q, known) = subject.coordinates(&request.seed)?;
     let Posable { robot, mechanism, .. } = &*posable;
     let (base, tip) = (base_of(robot, &request.base)?, link_of(robot, &request.tip)?);
     let chain = names::chain(robot, mechanism, base, tip).map_err(said)?;
     let target = Target::new(base, tip, Goal::Pose(pose_of(&request.target)?));
-    let problem = Problem::new(mechanism, &[target]).map_err(|error| error.to_string())?;
-    if chain.coordinates().iter().all(|coordinate| problem.range(*coordinate).is_none()) {
-        return Err(format!("no joint moves link {:?} for its base: name another tip or base", request.tip.trim()));
-    }
-    let outcome = solve(&mut Lm::default(), &problem, &mut q, &Restarts::default());
+    let outcome = reach(&posable, &[target], &mut q, &known)?;
     let mut positions = vec![0.0; mechanism.position_count()];
     mechanism.positions(&q, &mut positions);
     let mut at = positions.into_iter();
@@ -334,8 +355,28 @@ fn ik(request: &SolveIkRequest, subject: &mut Subject) -> Result<SolveIkResponse
     })
 }
 
+/// Brings links to targets, from the coordinates `q`, of which those of the joints `known` are where they should start.
+pub(super) fn reach(posable: &Posable, targets: &[Target], q: &mut [f64], known: &[JointId]) -> Result<Outcome, String> {
+    let Posable { robot, mechanism, .. } = posable;
+    let problem = Problem::new(mechanism, targets).map_err(|error| error.to_string())?;
+    for (target, chain) in targets.iter().zip(problem.chains()) {
+        if chain.coordinates().iter().all(|coordinate| problem.range(*coordinate).is_none()) {
+            let tip = robot.links.get(target.tip.0).map_or("", |link| &link.name);
+            return Err(format!("no joint moves link {tip:?} for its base: name another tip or base"));
+        }
+    }
+    // A robot that stands somewhere gets the solution next to it.
+    let stands = |at: &usize| mechanism.coordinates().get(*at).is_some_and(|coordinate| known.contains(&coordinate.joint));
+    let mut steps = 0;
+    if !problem.chains().flat_map(|chain| chain.coordinates()).any(stands) {
+        steps = Starts::new(&problem, q).choose(&problem, q);
+    }
+    let outcome = solve(&mut Lm::default(), &problem, q, &Restarts::default());
+    Ok(Outcome { iterations: outcome.iterations + steps, ..outcome })
+}
+
 fn fk(request: &ComputeFkRequest, subject: &mut Subject) -> Result<ComputeFkResponse, String> {
-    let (posable, q) = subject.coordinates(&request.state)?;
+    let (posable, q, _) = subject.coordinates(&request.state)?;
     let Posable { robot, mechanism, .. } = &*posable;
     let base = base_of(robot, &request.base)?;
     let in_tree = |link: &LinkId| mechanism.root(*link) == mechanism.root(base);
@@ -356,7 +397,7 @@ fn fk(request: &ComputeFkRequest, subject: &mut Subject) -> Result<ComputeFkResp
     Ok(response)
 }
 
-fn pose_of(pose: &geometry_msgs::Pose) -> Result<Pose, String> {
+pub(super) fn pose_of(pose: &geometry_msgs::Pose) -> Result<Pose, String> {
     let geometry_msgs::Pose { position: p, orientation: o } = pose;
     if ![p.x, p.y, p.z].iter().all(|number| number.is_finite()) {
         return Err("the target's position is no number of metres".to_owned());
@@ -367,7 +408,7 @@ fn pose_of(pose: &geometry_msgs::Pose) -> Result<Pose, String> {
     Ok(Pose::from_parts(nalgebra::Translation3::new(p.x, p.y, p.z), turn))
 }
 
-fn message_of(pose: &Pose) -> geometry_msgs::Pose {
+pub(super) fn message_of(pose: &Pose) -> geometry_msgs::Pose {
     let (t, q) = (pose.translation.vector, pose.rotation.coords);
     geometry_msgs::Pose {
         position: geometry_msgs::Point { x: t.x, y: t.y, z: t.z },

@@ -131,7 +131,7 @@ impl Lm {
 }
 
 impl Variable {
-    /// Within its range; a whole turn off if that is within, too.
+    /// Within its range: a whole turn off, if that is within it but for what is rounded, or at its limit.
     fn within(&self, position: f64) -> f64 {
         let turn = std::f64::consts::TAU;
         if self.turns && position > self.upper {

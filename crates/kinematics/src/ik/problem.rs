@@ -102,6 +102,9 @@ pub(crate) struct Variable {
     pub(crate) start: (f64, f64),
 }
 
+/// A range that is shorter than a whole turn by at most this, radians, is one whose limits are rounded: ±3.14.
+const ROUNDED: f64 = 4e-3;
+
 /// One or several targets, and the coordinates that may change for them.
 #[derive(Clone, Debug)]
 pub struct Problem<'m> {
@@ -174,6 +177,37 @@ impl<'m> Problem<'m> {
         Some((variable.lower, variable.upper))
     }
 
+    /// Adds where the targets' frames are with the mechanism's coordinates `q`.
+    pub(crate) fn tips(&self, q: &[f64], out: &mut Vec<Transform>) {
+        let mut of_chain = Vec::new();
+        for target in &self.targets {
+            of_chain.resize(target.chain.coordinates().len(), 0.0);
+            target.chain.gather(q, &mut of_chain);
+            out.push(target.chain.forward(&of_chain).then(&target.frame));
+        }
+    }
+
+    /// How far such frames are from what is wanted, for comparison: the sum of the squares of weighted radians, as which metres count
+    /// `per_metre` times. Quicker than the errors, and the same where angles are small.
+    pub(crate) fn far(&self, tips: &[Transform], per_metre: f64) -> f64 {
+        let mut sum = 0.0;
+        for (target, tip) in self.targets.iter().zip(tips) {
+            let way = |to: &Vector3<f64>| (to - tip.translation).norm_squared() * (target.position_weight * per_metre).powi(2);
+            // Of rotations, three minus the sum of all products is half the sum of all squared differences.
+            let turn = |to: &Transform| (3.0 - to.rotation.dot(&tip.rotation)) * target.rotation_weight.powi(2);
+            sum += match &target.aim {
+                Aim::Pose(pose) => way(&pose.translation) + turn(pose),
+                Aim::Position(point) => way(point),
+                Aim::Orientation(rotation) => turn(rotation),
+                Aim::LookAt { .. } => {
+                    let [_, turn] = target.errors(tip);
+                    turn.norm_squared() * target.rotation_weight.powi(2)
+                }
+            };
+        }
+        sum
+    }
+
     pub(crate) fn variables(&self) -> &[Variable] {
         &self.variables
     }
@@ -198,7 +232,7 @@ impl<'m> Problem<'m> {
                     let start = (from.max(lower), to.min(upper));
                     // A whole turn must be the same for all that follow, too.
                     let is_whole = |step: &Step| step.coordinate != coordinate || step.is_turn && step.factor.fract() == 0.0;
-                    let is_round = upper - lower >= std::f64::consts::TAU && mechanism.steps.iter().all(is_whole);
+                    let is_round = upper - lower >= std::f64::consts::TAU - ROUNDED && mechanism.steps.iter().all(is_whole);
                     let turns = about.is_angle && is_round;
                     variables.push(Variable { coordinate, lower, upper, middle, turns, start });
                 }

@@ -26,4 +26,13 @@ impl Time {
     }
 }
 
+/// `builtin_interfaces/msg/Duration`: a span of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Duration {
+    /// Whole seconds.
+    pub sec: i32,
+    /// Nanoseconds beyond them, below 1e9.
+    pub nanosec: u32,
+}
+
 super::message!(builtin_interfaces: Time);

@@ -74,4 +74,49 @@ pub struct TransformStamped {
     pub transform: Transform,
 }
 
+/// `geometry_msgs/msg/Point32`: a point in single precision, metres.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point32 {
+    /// Along x.
+    pub x: f32,
+    /// Along y.
+    pub y: f32,
+    /// Along z.
+    pub z: f32,
+}
+
+/// `geometry_msgs/msg/Polygon`: a polygon.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Polygon {
+    /// Its points.
+    pub points: Vec<Point32>,
+}
+
+/// `geometry_msgs/msg/PoseStamped`: a pose in a frame.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PoseStamped {
+    /// Which frame it is in, and when it holds.
+    pub header: Header,
+    /// The pose.
+    pub pose: Pose,
+}
+
+/// `geometry_msgs/msg/Twist`: velocities in m/s and rad/s.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Twist {
+    /// Of the frame's origin.
+    pub linear: Vector3,
+    /// About it.
+    pub angular: Vector3,
+}
+
+/// `geometry_msgs/msg/Wrench`: forces.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Wrench {
+    /// In newtons.
+    pub force: Vector3,
+    /// In newton metres.
+    pub torque: Vector3,
+}
+
 super::message!(geometry_msgs: Point, Pose, Vector3, Quaternion, Transform, TransformStamped);
