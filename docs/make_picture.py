@@ -58,7 +58,8 @@ def pictures(url):
         states = []
         # What is routed here never comes from the server.
         page.route_web_socket(re.compile(r"/joints$"), lambda socket: states.append(socket))
-        page.goto(url, wait_until="commit")
+        # The browser draws without a graphics card, where edges are smooth on request only.
+        page.goto(f"{url}?antialias=on", wait_until="commit")
         # The page's security policy forbids it to poll by itself.
         while not page.evaluate("'viewer' in window"):
             page.wait_for_timeout(50)
