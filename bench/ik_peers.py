@@ -270,14 +270,14 @@ def results(make, arm, told, count):
     try:
         solve = make(arm)
         solve(arm.targets[0])
-    except Exception as error:  # whatever another program throws is its result
+    except BaseException as error:  # whatever another program throws is its result, a panic too
         return {"none": f"{type(error).__name__}: {error}"}
     found = []
     for target in arm.targets[:count]:
         begin = time.perf_counter()
         try:
             positions = solve(target)
-        except Exception:  # likewise
+        except BaseException:  # likewise
             positions = None
         took = 1e6 * (time.perf_counter() - begin)
         # Some stop at an error of their own, so all is looked at.

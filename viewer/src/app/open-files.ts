@@ -65,6 +65,9 @@ async function open(given: Given[], fleet: Fleet, player: Player): Promise<strin
   }
   const recording = given.find((one) => ending(one) === 'csv' || ending(one) === 'mcap');
   if (!recording) {
+    // A reader of SQLite is larger than the page.
+    const bag = given.find((one) => ending(one) === 'db3');
+    if (bag) throw new Error(`${bag.path} is a bag in SQLite, which is not read here: make it MCAP with ros2 bag convert (storage_id: mcap).`);
     const what = given.length === 1 ? `${given[0]?.path ?? 'This'} is` : 'These files are';
     throw new Error(`${what} nothing that can be shown: drop a recording of joint states (.csv, .mcap) or a robot (.glb, .gltf with its files).`);
   }

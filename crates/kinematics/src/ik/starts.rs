@@ -1,7 +1,10 @@
 //! A start for those who have none.
 
+use std::f64::consts::{PI, TAU};
+
 use nalgebra::Vector3;
 
+use super::problem::Variable;
 use super::{Lm, Problem, Solver};
 use crate::Transform;
 
@@ -51,7 +54,7 @@ impl Starts {
             for (variable, share) in variables.iter().zip(&mut shares) {
                 stride *= ratio;
                 *share = (*share + stride).fract();
-                let (from, to) = variable.start;
+                let (from, to) = one_turn(variable);
                 let value = from + *share * (to - from);
                 configurations.push(value);
                 if let Some(at) = at.get_mut(variable.coordinate) {
@@ -118,6 +121,15 @@ impl Starts {
         }
         q.copy_from_slice(&self.best);
         steps
+    }
+}
+
+/// Where to start: of more than a whole turn the one in the middle, since the others are the same poses.
+fn one_turn(variable: &Variable) -> (f64, f64) {
+    let (from, to) = variable.start;
+    match variable.turns && to - from > TAU {
+        true => (0.5 * (from + to) - PI, 0.5 * (from + to) + PI),
+        false => (from, to),
     }
 }
 

@@ -4,6 +4,7 @@
 import { CdrReader } from '@foxglove/cdr';
 import { McapIndexedReader, McapStreamReader, type McapTypes } from '@mcap/core';
 import { decompress } from 'fzstd';
+import { decompressLz4 } from './lz4.js';
 import type { Recording } from './trajectory.js';
 
 const TYPE = 'sensor_msgs/msg/JointState';
@@ -19,6 +20,7 @@ export async function readMcap(file: Blob, recording: Recording): Promise<void> 
   const magic = new Uint8Array(await file.slice(0, MAGIC.length).arrayBuffer());
   if (MAGIC.some((byte, k) => byte !== magic[k])) throw new Error('it is no MCAP file');
   const decompressHandlers: McapTypes.DecompressHandlers = {
+    lz4: (buffer, size) => decompressLz4(buffer, Number(size)),
     zstd: (buffer, size) => decompress(buffer, new Uint8Array(Number(size))),
   };
   const readable: McapTypes.IReadable = {
