@@ -184,6 +184,9 @@ impl<N: Node> Engine<N> {
     }
 }
 
+/// A robot, its coordinates, and the joints whose positions are known.
+type Standing = (Arc<Posable>, Vec<f64>, Vec<JointId>);
+
 impl Subject {
     /// The robot, read from its asset if it was not yet.
     fn posable(&mut self) -> Result<Arc<Posable>, String> {
@@ -199,7 +202,7 @@ impl Subject {
     }
 
     /// The coordinates for joint states that a caller gives, and which joints they are of; of other joints those heard last count, then rest.
-    pub(super) fn coordinates(&mut self, state: &JointState) -> Result<(Arc<Posable>, Vec<f64>, Vec<JointId>), String> {
+    pub(super) fn coordinates(&mut self, state: &JointState) -> Result<Standing, String> {
         let posable = self.posable()?;
         let Posable { robot, mechanism, .. } = &*posable;
         let mut at: BTreeMap<usize, f64> = BTreeMap::new();

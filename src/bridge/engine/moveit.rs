@@ -24,10 +24,10 @@ pub(super) struct Calls {
     fk: Requests<GetPositionFK>,
 }
 
-/// A call that came.
+/// A call that came; boxed, since they are much larger than those of our own.
 pub(super) enum Call {
-    Ik(Request<GetPositionIK>),
-    Fk(Request<GetPositionFK>),
+    Ik(Box<Request<GetPositionIK>>),
+    Fk(Box<Request<GetPositionFK>>),
 }
 
 impl Calls {
@@ -38,8 +38,8 @@ impl Calls {
     /// The next one; `None` once the node has left.
     pub(super) async fn next(&mut self) -> Option<Call> {
         tokio::select! {
-            call = self.ik.next() => call.map(Call::Ik),
-            call = self.fk.next() => call.map(Call::Fk),
+            call = self.ik.next() => call.map(|call| Call::Ik(Box::new(call))),
+            call = self.fk.next() => call.map(|call| Call::Fk(Box::new(call))),
         }
     }
 }
@@ -48,10 +48,10 @@ impl<N: Node> Engine<N> {
     pub(super) fn take_moveit_call(&mut self, call: Call) {
         match call {
             Call::Ik(call) => {
-                self.work_on(call, |_| "", |request, subject| Ok(ik(request, subject).unwrap_or_else(Into::into)))
+                self.work_on(*call, |_| "", |request, subject| Ok(ik(request, subject).unwrap_or_else(Into::into)))
             }
             Call::Fk(call) => {
-                self.work_on(call, |_| "", |request, subject| Ok(fk(request, subject).unwrap_or_else(Into::into)))
+                self.work_on(*call, |_| "", |request, subject| Ok(fk(request, subject).unwrap_or_else(Into::into)))
             }
         }
     }
