@@ -14,7 +14,8 @@ fn plain(text: impl ToString) -> String {
 /// How an argument is written: `-o`, `--output-dir DIR`.
 fn spelling(argument: &Arg) -> String {
     let values: Vec<String> = argument.get_value_names().into_iter().flatten().map(ToString::to_string).collect();
-    let values = if argument.get_action().takes_values() { values.join(" ") } else { String::new() };
+    // Also in code, a bar ends the cell of a table.
+    let values = if argument.get_action().takes_values() { values.join(" ").replace('|', "\\|") } else { String::new() };
     let short = argument.get_short().map(|short| format!("`-{short}`"));
     let long = argument.get_long().map(|long| format!("`{}`", format!("--{long} {values}").trim()));
     let named: Vec<String> = short.into_iter().chain(long).collect();
@@ -58,7 +59,7 @@ fn page() -> String {
          `urdf_usd COMMAND --help` shows the same. Exit code 0: done, with warnings or without. 1: not done, or not all of it (`convert`\n\
          writes the asset without what has errors, and ends with 1); the messages say why. 2: the command line was wrong. Results go to standard output, messages for people to standard error.\n\n\
          Options of `convert` are [parameters of the node](parameters.md), too: `--gltf-physics` is the parameter `gltf.physics`. A flag\n\
-         that is given once for each item is called as one item: `--package` is the parameter `packages`.\n\n\
+         that may be repeated is singular, its parameter plural: `--package` is the parameter `packages`.\n\n\
          This page is made from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version --lib documentation`.\n",
     );
     let mut command = Cli::command();

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::named_poses::{self, NamedPoses};
 use super::packages::Packages;
-use super::{failed, plural, print_diagnostics, print_json, standard_input, wrong};
+use super::{failed, input, plural, print_diagnostics, print_json, standard_input, wrong};
 use crate::convert::{self, Context, Job, Source, Tiers, read_robot};
 use crate::diagnostic::{Diagnostic, escape_controls};
 use crate::kinematics::{Mechanism, Transform, codes, names};
@@ -134,10 +134,12 @@ pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCo
             return Err(wrong(&format!("{argument}: arguments are for xacro files; standard input is never expanded")));
         }
         standard_input().map_err(|message| failed(&message))?
-    } else if subject.xacro_args.is_empty() {
-        Source::File(subject.robot.clone())
     } else {
-        Source::Xacro { file: subject.robot.clone(), arguments: subject.xacro_args.clone() }
+        let file = input(&subject.robot, None).map_err(|message| wrong(&message))?;
+        match subject.xacro_args.is_empty() {
+            true => Source::File(file),
+            false => Source::Xacro { file, arguments: subject.xacro_args.clone() },
+        }
     };
     let resolve = subject.packages.options().map_err(|message| wrong(&message))?;
     let options = convert::Options { resolve, srdf: subject.srdf.clone(), tiers: Tiers::High, ..convert::Options::default() };

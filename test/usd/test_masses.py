@@ -118,5 +118,5 @@ def test_a_robot_in_pieces_is_told_with_the_option_that_mends_it(tmp_path):
     (tmp_path / "r.urdf").write_text(f'<robot name="r">{links}{joints}</robot>')
     told = lambda *options: [d for d in json.loads(run("convert", tmp_path / "r.urdf", "-o", tmp_path / "out", "--json", *options).stdout)["diagnostics"] if d["code"] == "robot-in-pieces"]
     (found,) = told()
-    assert "3 of 3 parts" in found["message"] and "--up-axis z" in found["help"]
+    assert "3 of 3 parts" in found["message"] and "--mesh-up-axis z" in found["help"]
     assert told("--up-axis", "z") == []

@@ -88,10 +88,11 @@ pub(super) fn hint(robot: &Robot, up_axis: UpAxis) -> Option<Diagnostic> {
     if up_axis != UpAxis::Z && (ends(".gltf") || ends(".glb")) {
         let as_stored = self::pairs(robot, Turned::GltfAsStored);
         if 2 * as_stored.iter().filter(|pair| pair.is_apart()).count() <= apart.len() {
-            help = "its glTF files seem to have the axes of their links already: try --up-axis z (mesh_up_axis: z)".to_owned();
+            help = "its glTF files seem to have the axes of their links already: try --mesh-up-axis z (mesh_up_axis: z)"
+                .to_owned();
         }
     } else if up_axis != UpAxis::Honor && ends(".dae") {
-        help.push_str(" Try --up-axis honor (mesh_up_axis: honor)");
+        help.push_str(" Try --mesh-up-axis honor (mesh_up_axis: honor)");
     }
     let message = format!(
         "the robot seems to be in pieces: {} of {} parts are far from the part that they hang on, as {}",

@@ -290,8 +290,13 @@ fn read_usd(
         (Some(bytes), None) => file.with_added_extension(if bytes.starts_with(b"#usda") { "usda" } else { "usdc" }),
         (None, _) => file.to_owned(),
     };
+    // What is made of the asset begins with the source's meshes, as that of a URDF does.
+    let finest = [("visual_representation", "mesh_high"), ("collision_fidelity", "trimesh")];
+    let finest =
+        finest.map(|(set, variant)| usd::VariantChoice { prim: None, set: set.to_owned(), variant: variant.to_owned() });
     let options = usd::ReadOptions {
         variants: job.options.variants.clone(),
+        preferred: finest.into(),
         packages: Some(files.resolver().clone()),
         files: Some(files.clone()),
         content: bytes.filter(|_| !is_package).cloned(),

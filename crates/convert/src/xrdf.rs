@@ -469,8 +469,9 @@ fn ignore(robot: &mut Robot, samples: usize, found: &mut Vec<Diagnostic>) {
     let poses = model.poses(&robot.positions(&model, robot.default_pose()));
     for touch in touches(&spheres, &poses, &known) {
         let (first, second, depth) = (name(touch.first), name(touch.second), touch.depth * 1000.0);
-        let message =
-            format!("at the default positions spheres of \"{first}\" and \"{second}\" are {depth:.1} mm in each other");
+        let message = format!(
+            "at the default positions spheres of \"{first}\" and \"{second}\" are {depth:.1} mm in each other, so the pair is not checked for collision"
+        );
         let help = "choose another default pose (--pose), or fit spheres that stand out less (--error)";
         found.push(Diagnostic::new(&codes::XRDF_TOUCHING, robot.place.clone(), message).help(help));
         ignored.insert((touch.first, touch.second));

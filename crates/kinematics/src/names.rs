@@ -6,6 +6,9 @@ use urdf_usd_robot::{JointId, LinkId, Robot};
 use crate::mechanism::Mechanism;
 use crate::{Chain, Error, codes};
 
+/// How many names are listed where none looks like the one that was given.
+const MOST_NAMED: usize = 30;
+
 /// The link of a name.
 ///
 /// # Errors
@@ -33,8 +36,14 @@ pub fn unknown<'a>(
     name: &str,
     names: impl Iterator<Item = &'a str>,
 ) -> Diagnostic {
-    let help = did_you_mean(nearest(name, names))
-        .unwrap_or_else(|| "`urdf_usd inspect` lists the links and joints of an asset".to_owned());
+    let names: Vec<&str> = names.collect();
+    let help = did_you_mean(nearest(name, names.iter().copied())).unwrap_or_else(|| match names.get(MOST_NAMED..) {
+        _ if names.is_empty() => format!("it has no {what} at all"),
+        Some(more @ [_, ..]) => {
+            format!("it has {}, and {} more", names.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(", "), more.len())
+        }
+        _ => format!("it has {}", names.join(", ")),
+    });
     Diagnostic::new(code, robot.place.clone(), format!("the robot has no {what} \"{name}\"")).help(help)
 }
 

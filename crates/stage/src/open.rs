@@ -30,6 +30,8 @@ pub struct Options {
     pub payloads: bool,
     /// Variants that are selected instead of those that the asset selects.
     pub variants: Vec<VariantChoice>,
+    /// Variants that are selected where a prim has them, unless `variants` has something to say of their set.
+    pub preferred: Vec<VariantChoice>,
     /// Layers that are stronger than the asset's own, the strongest first: overlays that its entry does not include.
     pub overlays: Vec<PathBuf>,
     /// Where `package://` looks, if anywhere.
@@ -42,7 +44,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { payloads: true, variants: Vec::new(), overlays: Vec::new(), packages: None, files: None, content: None }
+        Self {
+            payloads: true,
+            variants: Vec::new(),
+            preferred: Vec::new(),
+            overlays: Vec::new(),
+            packages: None,
+            files: None,
+            content: None,
+        }
     }
 }
 
@@ -125,7 +135,9 @@ fn open(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stage,
 
 fn opened(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stage, String> {
     let plain = || read(entry, options, (!options.overlays.is_empty()).then(|| session(&options.overlays, &BTreeMap::new())));
-    if options.variants.is_empty() {
+    let is_open = |choice: &&VariantChoice| options.variants.iter().all(|known| known.set != choice.set);
+    let wanted: Vec<&VariantChoice> = options.preferred.iter().filter(is_open).chain(&options.variants).collect();
+    if wanted.is_empty() {
         return plain();
     }
     // Only what is composed is known: a variant may bring in prims with sets of their own.
@@ -134,7 +146,7 @@ fn opened(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stag
     for _ in 0..8 {
         let Some(seen) = stage.as_ref().or(known) else { break };
         let before = chosen.clone();
-        for choice in &options.variants {
+        for choice in &wanted {
             let prims = seen.prims.iter().filter(|prim| choice.prim.as_ref().is_none_or(|path| *path == prim.path));
             let prims = prims.filter(|prim| prim.instance.is_none());
             for prim in prims.filter(|prim| {
