@@ -7,10 +7,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use notify::{ErrorKind, RecommendedWatcher, RecursiveMode};
-use notify_debouncer_full::{DebounceEventResult, Debouncer, NoCache, new_debouncer_opt};
+use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::codes;
@@ -76,38 +75,41 @@ type Identity = (u64, u64);
 
 struct Worker {
     events: UnboundedSender<Event>,
-    debouncer: Option<Debouncer<RecommendedWatcher, NoCache>>,
+    watcher: Option<RecommendedWatcher>,
     files: BTreeSet<PathBuf>,
+    /// Where something happened, and when that is told. What became of a file does not matter: one that came and went again has changed.
+    happened: BTreeMap<PathBuf, Instant>,
     folders: BTreeMap<PathBuf, Identity>,
     /// Files in folders that could not be watched.
     unwatched: Vec<PathBuf>,
+    /// When to look at them again.
+    poll: Instant,
     complained: bool,
 }
 
 impl Worker {
     fn new(events: UnboundedSender<Event>, happened: mpsc::Sender<Order>) -> Self {
-        let handler = move |result: DebounceEventResult| {
-            // An error may mean that events were lost: then every file may have changed.
-            let paths = result.map_or_else(
-                |_| vec![PathBuf::from("/")],
-                |events| {
-                    events.into_iter().filter(|event| !event.kind.is_access()).flat_map(|event| event.event.paths).collect()
-                },
-            );
-            if !paths.is_empty() {
-                let _ = happened.send(Order::Happened(paths));
-            }
+        let handler = move |result: notify::Result<notify::Event>| {
+            // Where events were lost, every file may have changed.
+            let paths = match result {
+                Ok(event) if event.kind.is_access() => return,
+                Ok(event) if !event.need_rescan() => event.paths,
+                _ => vec![PathBuf::from("/")],
+            };
+            let _ = happened.send(Order::Happened(paths));
         };
         let mut worker = Self {
             events,
-            debouncer: None,
+            watcher: None,
             files: BTreeSet::new(),
+            happened: BTreeMap::new(),
             folders: BTreeMap::new(),
             unwatched: Vec::new(),
+            poll: Instant::now(),
             complained: false,
         };
-        match new_debouncer_opt(QUIET, None, handler, NoCache::new(), notify::Config::default()) {
-            Ok(debouncer) => worker.debouncer = Some(debouncer),
+        match notify::recommended_watcher(handler) {
+            Ok(watcher) => worker.watcher = Some(watcher),
             Err(error) => worker.complain(None, &error),
         }
         worker
@@ -115,20 +117,32 @@ impl Worker {
 
     fn run(mut self, inbox: &mpsc::Receiver<Order>) {
         loop {
-            let order = if self.unwatched.is_empty() {
-                inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            } else {
-                inbox.recv_timeout(POLL)
+            let poll = (!self.unwatched.is_empty()).then_some(self.poll);
+            let order = match self.happened.values().copied().chain(poll).min() {
+                Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match order {
                 Ok(Order::Set(files)) => self.watch(files),
-                Ok(Order::Happened(paths)) => self.look(&paths),
-                Err(RecvTimeoutError::Timeout) => {
-                    self.tell(self.unwatched.clone());
-                    self.stand();
+                Ok(Order::Happened(paths)) => {
+                    let due = Instant::now() + QUIET;
+                    self.happened.extend(paths.into_iter().map(|path| (path, due)));
                 }
+                Err(RecvTimeoutError::Timeout) => {}
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             }
+            self.tell_what_is_due(Instant::now());
+        }
+    }
+
+    fn tell_what_is_due(&mut self, now: Instant) {
+        let due: Vec<PathBuf> = self.happened.extract_if(.., |_, at| *at <= now).map(|(path, _)| path).collect();
+        if !due.is_empty() {
+            self.look(&due);
+        }
+        if !self.unwatched.is_empty() && self.poll <= now {
+            self.tell(self.unwatched.clone());
+            self.stand();
         }
     }
 
@@ -171,21 +185,22 @@ impl Worker {
             .collect();
         for folder in gone {
             self.folders.remove(&folder);
-            if let Some(debouncer) = &mut self.debouncer {
+            if let Some(watcher) = &mut self.watcher {
                 // The system may have ended the watch of a removed folder itself.
-                let _ = debouncer.unwatch(&folder);
+                let _ = watcher.unwatch(&folder);
             }
         }
         self.unwatched.clear();
+        self.poll = Instant::now() + POLL;
         for (folder, (identity, files)) in needed {
             if self.folders.contains_key(&folder) {
                 continue;
             }
-            let Some(debouncer) = &mut self.debouncer else {
+            let Some(watcher) = &mut self.watcher else {
                 self.unwatched.extend(files);
                 continue;
             };
-            match debouncer.watch(&folder, RecursiveMode::NonRecursive) {
+            match watcher.watch(&folder, RecursiveMode::NonRecursive) {
                 Ok(()) => {
                     self.folders.insert(folder, identity);
                 }
@@ -241,7 +256,6 @@ fn nearest_folder(file: &Path) -> Option<(PathBuf, Identity)> {
 mod tests {
     use super::*;
     use std::fs;
-    use std::time::Instant;
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
     /// Waits until `path` is told as changed.
@@ -282,6 +296,19 @@ mod tests {
         fs::write(&other, "three").unwrap();
         fs::rename(&other, &file).unwrap();
         await_change(&mut events, &file);
+        fs::remove_file(&file).unwrap();
+        await_change(&mut events, &file);
+    }
+
+    #[test]
+    fn what_comes_and_goes_at_once_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().canonicalize().unwrap().join("a.stl");
+        fs::write(&file, "one").unwrap();
+        let (_watch, mut events) = watching(&[&file]);
+        let other = file.with_extension("tmp");
+        fs::write(&other, "two").unwrap();
+        fs::rename(&other, &file).unwrap();
         fs::remove_file(&file).unwrap();
         await_change(&mut events, &file);
     }

@@ -346,7 +346,8 @@ def test_the_folder_of_a_package_is_its_robot(view, sample):
 
 def test_an_asset_is_shown_in_a_tier(view, conversions):
     asset = conversions("sample_arm")
-    shown = view(asset.directory, "--variant", "visual_representation=mesh_low", "--port", 0).robot()
+    tier = ["--variant", "visual_representation=mesh_low", "--variant", "collision_fidelity=convex_hull"]
+    shown = view(asset.directory, *tier, "--port", 0).robot()
     assert shown["name"] == "sample_arm" and 0 < shown["counts"]["triangles"] < 0.8 * asset.report["counts"]["triangles"]
     wrong = conftest.run("view", asset.directory, "--variant", "visual_representation=mesh_tiny", "--port", 0, timeout=PATIENCE)
     assert wrong.returncode == 1 and "mesh_tiny" in wrong.stderr
