@@ -30,11 +30,11 @@ from browser import SETTLED, launch  # noqa: E402
 ROBOT = "sample_rover"
 PROGRAM = os.environ.get("URDF_USD_BIN", ROOT / "target" / "debug" / "urdf_usd")
 #: CSS pixels of the page, and pixels of the picture.
-SIZE = {"width": 1200, "height": 720}
+PAGE, PICTURE = {"width": 1200, "height": 720}, (900, 540)
 #: Pictures in a second, and seconds until the first comes again.
 RATE, SECONDS = 12, 8
 #: Most that a README should make people load, in bytes.
-MOST = 2_000_000
+MOST = 1_100_000
 
 
 def positions(part):
@@ -54,7 +54,7 @@ def pictures(url):
     """The page at every moment."""
     with sync_playwright() as playwright:
         browser = launch(playwright)
-        page = browser.new_page(viewport=SIZE, color_scheme="light", reduced_motion="reduce")
+        page = browser.new_page(viewport=PAGE, color_scheme="light", reduced_motion="reduce")
         states = []
         # What is routed here never comes from the server.
         page.route_web_socket(re.compile(r"/joints$"), lambda socket: states.append(socket))
@@ -71,7 +71,7 @@ def pictures(url):
             while not page.evaluate(stands, [ROBOT, wanted]):
                 page.wait_for_timeout(20)
             page.evaluate(SETTLED)
-            yield Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+            yield Image.open(io.BytesIO(page.screenshot())).convert("RGB").resize(PICTURE, Image.Resampling.LANCZOS)
         browser.close()
 
 

@@ -278,23 +278,9 @@ fn convert(arguments: &Convert) -> ExitCode {
     }
     let xacro_arguments: Vec<xacro::Argument> =
         arguments.xacro_args.iter().chain(&arguments.xacro_arguments).cloned().collect();
-    let source = if arguments.input == Path::new("-") {
-        if arguments.robot.is_some() {
-            return wrong("--robot NAME says which robot of a folder is meant, and standard input is none");
-        }
-        if let Some(argument) = xacro_arguments.first() {
-            return wrong(&format!("{argument}: arguments are for xacro files; standard input is never expanded"));
-        }
-        match standard_input() {
-            Ok(source) => source,
-            Err(message) => return failed(&message),
-        }
-    } else {
-        match input(&arguments.input, arguments.robot.as_deref()) {
-            Ok(file) if xacro_arguments.is_empty() => Source::File(file),
-            Ok(file) => Source::Xacro { file, arguments: xacro_arguments },
-            Err(message) => return failed(&message),
-        }
+    let source = match source(&arguments.input, arguments.robot.as_deref(), xacro_arguments) {
+        Ok(source) => source,
+        Err(code) => return code,
     };
     let job = Job { options: options.clone(), ..Job::new(source, &arguments.output) };
     let mut bar = Bar::default();
@@ -345,6 +331,25 @@ fn input(path: &Path, robot: Option<&str>) -> Result<PathBuf, String> {
         }
     }
     description_in(path, robot)
+}
+
+/// What is to be read: standard input for `-`, else what [`input`] says. Tells what is wrong, and gives the exit code then.
+fn source(path: &Path, robot: Option<&str>, xacro_arguments: Vec<xacro::Argument>) -> Result<Source, ExitCode> {
+    if path != Path::new("-") {
+        let file = input(path, robot).map_err(|message| failed(&message))?;
+        return Ok(if xacro_arguments.is_empty() {
+            Source::File(file)
+        } else {
+            Source::Xacro { file, arguments: xacro_arguments }
+        });
+    }
+    if robot.is_some() {
+        return Err(wrong("--robot NAME says which robot of a folder is meant, and standard input is none"));
+    }
+    if let Some(argument) = xacro_arguments.first() {
+        return Err(wrong(&format!("{argument}: arguments are for xacro files; standard input is never expanded")));
+    }
+    standard_input().map_err(|message| failed(&message))
 }
 
 /// Says which folder that was given is none.

@@ -1,7 +1,7 @@
 //! `urdf_usd pose`: where links are for given joint positions. Also what it shares with `urdf_usd ik`: the robot and where its joints are.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::named_poses::{self, NamedPoses};
 use super::packages::Packages;
-use super::{failed, input, plural, print_diagnostics, print_json, standard_input, wrong};
-use crate::convert::{self, Context, Job, Source, Tiers, read_robot};
+use super::{plural, print_diagnostics, print_json, source, wrong};
+use crate::convert::{self, Context, Job, Tiers, read_robot};
 use crate::diagnostic::{Diagnostic, escape_controls};
 use crate::kinematics::{Mechanism, Transform, codes, names};
 use crate::robot::kinematics::position_count;
@@ -20,8 +20,12 @@ use crate::xacro;
 /// A robot and what it takes to read it.
 #[derive(Args)]
 pub(super) struct Subject {
-    /// A URDF, xacro, OpenUSD or glTF file; `-` reads any but xacro from standard input
+    /// A URDF, xacro, OpenUSD or glTF file, an asset's directory, or the folder of a ROS package; `-` reads any but xacro from standard
+    /// input
     robot: PathBuf,
+    /// Which robot of the folder, by the name of its file
+    #[arg(long = "robot", id = "which", value_name = "NAME")]
+    which: Option<String>,
     /// The robot's SRDF, for its named poses
     #[arg(long, value_name = "FILE")]
     srdf: Option<PathBuf>,
@@ -56,7 +60,8 @@ pub(super) fn numbers(text: &str) -> Result<Vec<f64>, String> {
 #[derive(Args)]
 pub(super) struct Positions {
     /// A joint's position in radians (revolute, continuous) or metres (prismatic); may be given several times. A planar joint has two,
-    /// metres along the two directions of its plane; a floating one six: x, y, z in metres, roll, pitch, yaw in radians
+    /// metres along the two directions of its plane; a floating one six: x, y, z in metres, roll, pitch, yaw in radians. `ik` begins its
+    /// search there, and --fix keeps a joint there
     #[arg(long = "set", value_name = "JOINT=VALUE[,VALUE]...", value_parser = setting)]
     set: Vec<Setting>,
     /// A named pose of the robot or its SRDF for the joints that --set does not set
@@ -129,18 +134,7 @@ pub struct Posing {
 
 /// Reads the robot; or says what is wrong, and gives the exit code.
 pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCode> {
-    let source = if subject.robot == Path::new("-") {
-        if let Some(argument) = subject.xacro_args.first() {
-            return Err(wrong(&format!("{argument}: arguments are for xacro files; standard input is never expanded")));
-        }
-        standard_input().map_err(|message| failed(&message))?
-    } else {
-        let file = input(&subject.robot, None).map_err(|message| wrong(&message))?;
-        match subject.xacro_args.is_empty() {
-            true => Source::File(file),
-            false => Source::Xacro { file, arguments: subject.xacro_args.clone() },
-        }
-    };
+    let source = source(&subject.robot, subject.which.as_deref(), subject.xacro_args.clone())?;
     let resolve = subject.packages.options().map_err(|message| wrong(&message))?;
     let options = convert::Options { resolve, srdf: subject.srdf.clone(), tiers: Tiers::High, ..convert::Options::default() };
     let job = Job { options, ..Job::new(source, ".") };

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::packages::Packages;
-use super::{Bar, failed, kept, plural, print_diagnostics, print_json, standard_input, wrong};
+use super::{Bar, failed, kept, plural, print_diagnostics, print_json, source, wrong};
 use crate::convert::xrdf::{Limit, Options, Written, check, save, write};
-use crate::convert::{self, Context, Failure, Job, Source, Tiers};
+use crate::convert::{self, Context, Failure, Job, Tiers};
 use crate::diagnostic::{Severity, escape_controls};
 use crate::spheres::{MOST_SPHERES, Wanted};
 
@@ -35,8 +35,12 @@ pub enum Xrdf {
 /// A robot and what belongs to it.
 #[derive(Args)]
 struct Robot {
-    /// A URDF, xacro, OpenUSD or glTF file; `-` reads any but xacro from standard input
+    /// A URDF, xacro, OpenUSD or glTF file, an asset's directory, or the folder of a ROS package; `-` reads any but xacro from standard
+    /// input
     robot: PathBuf,
+    /// Which robot of the folder, by the name of its file
+    #[arg(long = "robot", id = "which", value_name = "NAME")]
+    which: Option<String>,
     /// The robot's SRDF: named poses, end effectors, and pairs of links that need no check for collision
     #[arg(long, value_name = "FILE")]
     srdf: Option<PathBuf>,
@@ -117,10 +121,7 @@ pub fn run(command: &Xrdf) -> ExitCode {
 
 /// What is to be done with a robot; or what is wrong.
 fn job(robot: &Robot, xrdf: Option<&Path>) -> Result<Job, ExitCode> {
-    let source = match robot.robot == Path::new("-") {
-        true => standard_input().map_err(|message| failed(&message))?,
-        false => Source::File(robot.robot.clone()),
-    };
+    let source = source(&robot.robot, robot.which.as_deref(), Vec::new())?;
     let resolve = robot.packages.options().map_err(|message| wrong(&message))?;
     let xrdf = xrdf.map(Path::to_owned);
     // Simplified meshes are of no use.

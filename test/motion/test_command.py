@@ -1,6 +1,7 @@
 """`urdf_usd pose` and `urdf_usd ik`: what they print, on every kind of file, and their exit codes."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -80,6 +81,22 @@ def test_what_ik_finds_pose_confirms(kind, arm, conversions):
     assert np.abs(matrix(there) - matrix(wanted)).max() < 2e-6
 
 
+def test_a_folder_stands_for_the_robot_in_it(conversions, tmp_path):
+    asset, folder = conversions("sample_arm").entry.parent, tmp_path / "arms"
+    shutil.copytree(conftest.SAMPLES / "sample_arm", folder)
+    urdf = folder / "urdf" / "sample_arm.urdf"
+    turned = ["--set", "elbow_joint=0.5", "--frame", "wrist_link"]
+    expected = asked("pose", urdf, *turned)["frames"]["wrist_link"]
+    for given in (asset, folder):
+        assert matrix(asked("pose", given, *turned)["frames"]["wrist_link"]) == pytest.approx(matrix(expected), abs=1e-6), given
+    (folder / "urdf" / "other.urdf").write_text(urdf.read_text().replace("sample_arm", "other", 1))
+    for called in (["pose", folder], ["ik", folder, "--tip", "wrist_link", "--target", "0,0,0.5"], ["xrdf", "write", folder, "-o", tmp_path / "arm.xrdf"]):
+        done = run(*called)
+        assert done.returncode == 1 and "2 robots" in done.stderr and "--robot" in done.stderr, done.stderr
+        assert "2 robots" not in run(*called, "--robot", "sample_arm").stderr
+    assert asked("pose", folder, "--robot", "sample_arm", *turned)["frames"]["wrist_link"] == expected
+
+
 def test_what_is_out_of_reach_is_said():
     source = conftest.source("sample_arm")
     told = asked("ik", source.urdf, "--tip", last(source), "--target", "50,0,0", code=1)
@@ -100,6 +117,8 @@ def last(source):
         (["pose", "--set", "nothing=1"], 1, "pose-unknown-joint"),
         (["pose", "--frame", "nothing"], 1, "pose-unknown-link"),
         (["pose", "--named", "nothing"], 1, "pose-unknown"),
+        (["pose", "--set", "elbw_joint=1"], 1, 'did you mean "elbow_joint"?'),
+        (["pose", "--set", "xyzzy=1"], 1, "it has world_joint, shoulder_pan_joint, "),
         (["pose", "--set", "nothing"], 2, "JOINT=VALUE"),
         (["pose", "--set", "nothing=nan"], 2, "no finite number"),
         (["ik", "--tip", "nothing", "--target", "0,0,0"], 1, "pose-unknown-link"),

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from pxr import Usd, UsdGeom, UsdPhysics, UsdShade, UsdValidation
 
+import glb_file
 import meshes as solids
-from conftest import in_old_usd, marks_of
+from conftest import in_old_usd, marks_of, run
 from stage import Asset, applied, value
 
 SET = "visual_representation"
@@ -107,6 +108,24 @@ def tiers(converted):
             seen.add(key)
             different[path] = shapes
     return different
+
+
+# ------------------------------------------------------------------------------------------------------- made of an asset
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks_of(name)) for name in ("ur_description", "aliengo_description")])
+def test_what_is_made_of_an_asset_has_its_finest_meshes(name, conversions, tmp_path):
+    def triangles(glb):
+        read = glb_file.Glb(glb)
+        drawn = [read.json["meshes"][node["mesh"]] for node in read.json["nodes"] if "mesh" in node]
+        return sum(read.json["accessors"][primitive["indices"]]["count"] // 3 for mesh in drawn for primitive in mesh["primitives"])
+
+    made = conversions(name)
+    assert sum(len(shapes["mesh_high"].triangles) - len(shapes["mesh_low"].triangles) for shapes in tiers(made).values()) > 1000
+    done = run("convert", made.entry, "-o", tmp_path, "--formats", "glb")
+    assert done.returncode == 0, done.stderr
+    (glb,) = tmp_path.rglob("*.glb")
+    assert triangles(glb) == triangles(made.glb)
 
 
 # --------------------------------------------------------------------------------------------------------------- structure

@@ -291,12 +291,9 @@ fn read_usd(
         (None, _) => file.to_owned(),
     };
     // What is made of the asset begins with the source's meshes, as that of a URDF does.
-    let finest = [("visual_representation", "mesh_high"), ("collision_fidelity", "trimesh")];
-    let finest =
-        finest.map(|(set, variant)| usd::VariantChoice { prim: None, set: set.to_owned(), variant: variant.to_owned() });
     let options = usd::ReadOptions {
         variants: job.options.variants.clone(),
-        preferred: finest.into(),
+        preferred: usd::finest(),
         packages: Some(files.resolver().clone()),
         files: Some(files.clone()),
         content: bytes.filter(|_| !is_package).cloned(),

@@ -3,7 +3,7 @@
 use super::Scene;
 use super::author::{Attribute, Layer, Relationship, string};
 use super::instances::author_primitive;
-use super::library::{Collider, ColliderForm, DEFAULT_TIER, Look, TIERS, Visual};
+use super::library::{Collider, ColliderForm, DEFAULT_TIER, Look, REPRESENTATION, TIERS, Visual};
 use super::numbers::place;
 use super::plan::{FIDELITY, HULL, SPHERES, TRIMESH};
 use super::{lights, planning, sensors};
@@ -50,7 +50,7 @@ fn author_link(scene: &Scene<'_>, layer: &mut Layer, link: LinkId) {
 fn author_visuals(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visuals: &[Visual]) {
     layer.def(scope, "Scope");
     if visuals.iter().any(Visual::has_tiers) {
-        layer.over(scope).variant_set("visual_representation", TIERS[DEFAULT_TIER]);
+        layer.over(scope).variant_set(REPRESENTATION, TIERS[DEFAULT_TIER]);
     }
     for visual in visuals {
         if !visual.has_tiers() {
@@ -58,7 +58,7 @@ fn author_visuals(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visuals: &[
             continue;
         }
         for (tier, look) in TIERS.into_iter().zip(visual.looks) {
-            let path = format!("{scope}{{visual_representation={tier}}}{}", visual.name);
+            let path = format!("{scope}{{{REPRESENTATION}={tier}}}{}", visual.name);
             author_visual(scene, layer, &path, visual, look);
         }
     }

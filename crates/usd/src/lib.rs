@@ -44,6 +44,7 @@ use std::str::FromStr;
 use author::Layer;
 pub use isaac::{Chain, Isaac, PosePrim};
 use library::Library;
+pub use library::finest;
 use plan::{Flattened, Plan};
 pub use planning::DEFAULT_POSE_PROPERTIES;
 pub use read::{

@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 use nalgebra::Vector3;
 
+use crate::plan::{FIDELITY, TRIMESH};
 use urdf_usd_robot::{
     Channel, Geometry, LinkId, Map, MapRole, Material, MaterialId, Mesh, MeshId, Pose, Robot, Shape, Texture, names,
 };
+use urdf_usd_stage::VariantChoice;
 
 /// Indices into the library's lists.
 pub(super) type MeshIndex = usize;
@@ -85,8 +87,19 @@ pub(super) enum Form {
     Mesh(MeshIndex),
 }
 
-/// The variants of the set `visual_representation`, from fine to coarse (REP-158 §1.3.2).
+/// The variant set of visual meshes (REP-158 §1.3.2).
+pub(super) const REPRESENTATION: &str = "visual_representation";
+
+/// Its variants, from fine to coarse.
 pub(super) const TIERS: [&str; 3] = ["mesh_high", "mesh_medium", "mesh_low"];
+
+/// The variants in which an asset of this layout has the meshes of its source, for [`urdf_usd_stage::Options::preferred`].
+pub fn finest() -> Vec<VariantChoice> {
+    let [finest, ..] = TIERS;
+    [(REPRESENTATION, finest), (FIDELITY, TRIMESH)]
+        .map(|(set, variant)| VariantChoice { prim: None, set: set.to_owned(), variant: variant.to_owned() })
+        .into()
+}
 
 /// Which of [`TIERS`] is shown where nobody chooses.
 pub(super) const DEFAULT_TIER: usize = 1;

@@ -2,7 +2,7 @@
 
 use super::Scene;
 use super::author::{Attribute, Layer, Value, token};
-use super::library::{Form, Instance, Look, MaterialEntry, TIERS, Visual};
+use super::library::{Form, Instance, Look, MaterialEntry, REPRESENTATION, TIERS, Visual};
 use urdf_usd_robot::{Channel, ImagePlacement, MapRole, PLAIN_IOR, Wrap};
 
 /// The version of MaterialX whose nodes are used.
@@ -64,7 +64,7 @@ fn refer_from(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visual: &Visual
         return;
     }
     for (tier, look) in TIERS.into_iter().zip(visual.looks) {
-        refer(format!("{scope}{{visual_representation={tier}}}{}", visual.name), look);
+        refer(format!("{scope}{{{REPRESENTATION}={tier}}}{}", visual.name), look);
     }
 }
 

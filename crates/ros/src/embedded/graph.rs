@@ -340,6 +340,20 @@ impl Drop for OwnEnd {
 }
 
 #[cfg(test)]
+impl Graph {
+    /// Opens and closes so many ends.
+    fn close_ends(self: &Arc<Self>, count: u32) {
+        let open = || self.own(Gid([7; 16]), Direction::Writer, discovery_topic(), Qos::latched(1));
+        (0..count).for_each(|_| drop(open()));
+    }
+
+    /// Opens and closes so many ends that a new session is due.
+    pub(super) fn wear_out(self: &Arc<Self>) {
+        self.close_ends(MOST_CLOSED);
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -347,10 +361,9 @@ mod tests {
     fn a_session_in_which_many_ends_were_closed_is_worn() {
         let node = NodeName { namespace: "/".to_owned(), name: "n".to_owned() };
         let graph = Graph::new(node, watch::channel(()).0);
-        let open = || graph.own(Gid([7; 16]), Direction::Writer, discovery_topic(), Qos::latched(1));
-        (1..MOST_CLOSED).for_each(|_| drop(open()));
+        graph.close_ends(MOST_CLOSED - 1);
         assert_eq!(graph.take_worn(), None);
-        drop(open());
+        graph.close_ends(1);
         assert!(graph.take_worn().is_some() && graph.take_worn().is_none());
     }
 }

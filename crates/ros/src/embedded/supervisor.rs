@@ -650,6 +650,23 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    async fn a_session_that_hears_stays_beside_the_next_and_a_deaf_one_does_not() {
+        let ended = Arc::<AtomicBool>::default();
+        let node = start(11, "node", PATIENCE, &ended);
+        let is_there = |number| node.sessions.all().iter().any(|session| session.number == number);
+        until("it does not hear itself", || node.sessions.current().is_ok_and(|session| session.last_heard().is_some())).await;
+        node.sessions.current().expect("a session").graph.wear_out();
+        until("it does not join anew", || is_there(1)).await;
+        // Calls that are under way come to their end there.
+        tokio::time::sleep(4 * RETIRED).await;
+        assert!(is_there(0), "the old session has gone, with all that was under way");
+        let start = Instant::now();
+        mute(&node);
+        until("the old session stays", || !is_there(0)).await;
+        assert!(start.elapsed() < RETIRED_WELL / 2, "{:?}", start.elapsed());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
     async fn a_node_that_can_t_be_helped_ends_and_says_why() {
         let ended = Arc::<AtomicBool>::default();
         let node = start(10, "node", Duration::from_secs(6), &ended);

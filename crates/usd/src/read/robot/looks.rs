@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Reading;
 use crate::codes;
+use crate::library::REPRESENTATION;
+use crate::plan::FIDELITY;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{
     Geometry, Joint, JointId, Light, Link, LinkId, LookVariant, Material, Mesh, Robot, Sensor, Shape, VisualPart,
@@ -14,7 +16,7 @@ use urdf_usd_stage::{Options, Stage, VariantChoice, on_large_stack};
 const MAX_READS: usize = 16;
 
 /// The sets of REP-158 §1.3.1 and §1.3.2, which change geometry.
-const OF_GEOMETRY: [&str; 2] = ["collision_fidelity", "visual_representation"];
+const OF_GEOMETRY: [&str; 2] = [FIDELITY, REPRESENTATION];
 
 /// A variant set, as far as it is the same on all prims that have one of the name.
 struct Set<'s> {
