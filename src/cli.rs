@@ -35,6 +35,7 @@ use clap_complete::Shell;
 use self::conversion::Conversion;
 use self::findings::print_diagnostics;
 use self::folder::description_in;
+use self::packages::Packages;
 use self::progress::Bar;
 use self::terminal::{ERROR, Manners, say, say_as};
 use crate::convert::{self, Job, Report, STDIN, Source, Status};
@@ -63,8 +64,9 @@ enum Command {
     /// in it, such as a mesh that is missing; or not converted, with --strict also for warnings: nothing is written. 2: the command line
     /// was wrong.
     Convert(Box<Convert>),
-    /// Show the link tree, joints, masses, frames and interfaces of any OpenUSD asset with rigid bodies, or the robots in a glTF file
-    Inspect(Inspect),
+    /// Show the link tree, joints, masses, frames and interfaces of any OpenUSD asset with rigid bodies, of a URDF or xacro as it would be
+    /// converted, or the robots in a glTF file
+    Inspect(Box<Inspect>),
     /// Hold an OpenUSD asset against the rules of REP-158, a glTF file against those of EXT_robot_kinematics, or with --live a running
     /// robot against its OpenUSD asset
     ///
@@ -169,8 +171,17 @@ struct Convert {
 
 #[derive(Args)]
 struct Inspect {
-    /// An OpenUSD file of any layout (.usd, .usda, .usdc, .usdz), an asset's directory, or a .glb or .gltf file with EXT_robot_kinematics
+    /// An OpenUSD file of any layout (.usd, .usda, .usdc, .usdz), a .glb or .gltf file with EXT_robot_kinematics, a URDF or xacro file, an
+    /// asset's directory, or the folder of a ROS package; `-` reads any but xacro from standard input
     asset: PathBuf,
+    /// Which robot of a folder: the name of its file, with or without its ending
+    #[arg(long, value_name = "NAME")]
+    robot: Option<String>,
+    /// An argument of the xacro file (may be given several times)
+    #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
+    xacro_args: Vec<xacro::Argument>,
+    #[command(flatten)]
+    packages: Packages,
     /// Select a variant of an OpenUSD asset, SET=NAME or /PRIM{SET=NAME} (may be given several times)
     #[arg(long = "variant", value_name = "SET=NAME")]
     variants: Vec<usd::VariantChoice>,
@@ -401,16 +412,53 @@ fn standard_input() -> Result<Source, String> {
 }
 
 fn inspect(arguments: &Inspect) -> ExitCode {
-    let entry = match convert::entry(&arguments.asset, &["usda", "usd", "usdc", "usdz", "glb", "gltf"]) {
-        Ok(entry) => entry,
-        Err(message) => return failed(&message),
+    let source = match source(&arguments.asset, arguments.robot.as_deref(), arguments.xacro_args.clone()) {
+        Ok(source) => source,
+        Err(code) => return code,
     };
-    if entry.extension().is_some_and(|e| e.eq_ignore_ascii_case("glb") || e.eq_ignore_ascii_case("gltf")) {
-        return inspect_gltf(&entry, arguments.json);
+    let packages = match arguments.packages.options() {
+        Ok(packages) => packages,
+        Err(message) => return wrong(&message),
+    };
+    match source {
+        Source::File(file) if is_ending(&file, &["glb", "gltf"]) => inspect_gltf(&file, arguments.json),
+        Source::File(file) if is_ending(&file, &["usda", "usd", "usdc", "usdz"]) => inspect_usd(&file, packages, arguments),
+        source => inspect_converted(source, packages, arguments),
     }
-    let packages = Some(Arc::new(resolve::Resolver::new(resolve::Options::from_environment())));
+}
+
+/// Whether a file's name has one of these endings.
+fn is_ending(file: &Path, endings: &[&str]) -> bool {
+    file.extension().is_some_and(|extension| endings.iter().any(|ending| extension.eq_ignore_ascii_case(ending)))
+}
+
+/// Shows what the conversion makes of a description.
+fn inspect_converted(source: Source, packages: resolve::Options, arguments: &Inspect) -> ExitCode {
+    let folder = match tempfile::tempdir() {
+        Ok(folder) => folder,
+        Err(error) => return failed(&format!("no temporary folder: {error}")),
+    };
+    // Simplified meshes are of no use here.
+    let formats = convert::Formats { glb: false, ..convert::Formats::default() };
+    let options =
+        convert::Options { formats, resolve: packages.clone(), tiers: convert::Tiers::High, ..convert::Options::default() };
+    let context = convert::Context { store: kept(false).unwrap_or_default(), ..convert::Context::default() };
+    match convert::convert(&Job { options, ..Job::new(source, folder.path()) }, &context) {
+        Ok(report) => {
+            print_diagnostics(&report.diagnostics, None);
+            inspect_usd(&report.directory.join(&report.name).with_added_extension("usda"), packages, arguments)
+        }
+        Err(failure) => {
+            print_diagnostics(&failure.diagnostics, None);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn inspect_usd(entry: &Path, packages: resolve::Options, arguments: &Inspect) -> ExitCode {
+    let packages = Some(Arc::new(resolve::Resolver::new(packages)));
     let options = usd::ReadOptions { variants: arguments.variants.clone(), packages, ..usd::ReadOptions::default() };
-    match usd::inspect(&entry, &options) {
+    match usd::inspect(entry, &options) {
         Ok((summary, diagnostics)) if arguments.json => {
             print_diagnostics(&diagnostics, None);
             print_json(&summary)

@@ -16,8 +16,8 @@ use super::findings::print_results;
 use super::packages::{Packages, in_package};
 use super::{failed, plural, print_json, sarif, wrong};
 use crate::codes;
-use crate::convert;
-use crate::diagnostic::{Diagnostic, Place, Severity, did_you_mean, escape_controls, nearest};
+use crate::convert::{self, REPORT, Report, Status};
+use crate::diagnostic::{self, Diagnostic, Place, Severity, did_you_mean, escape_controls, nearest};
 use crate::gltf;
 use crate::rep158::{self, VariantChoice};
 use crate::tf_check::Limits;
@@ -188,6 +188,7 @@ pub fn run(arguments: &Check) -> ExitCode {
         Ok(found) => found,
         Err(message) => return failed(&message),
     };
+    tell_conversion(&asset);
     let counts = Counts::of(&diagnostics);
     let least = arguments.severity.into();
     diagnostics.retain(|diagnostic| diagnostic.severity >= least);
@@ -200,6 +201,22 @@ pub fn run(arguments: &Check) -> ExitCode {
         Format::Sarif => print_json(&sarif::log(&diagnostics)),
     };
     if counts.error > 0 { ExitCode::FAILURE } else { printed }
+}
+
+/// Says if the asset is sound but not whole: what the conversion had to leave out breaks no rule.
+fn tell_conversion(asset: &Path) {
+    let Some(report) = asset.parent().and_then(|directory| Report::read(directory).ok()) else { return };
+    let is_of_it = report.files.iter().any(|file| asset.file_name().is_some_and(|name| name == file.path.as_str()));
+    if !is_of_it || report.status != Status::Errors {
+        return;
+    }
+    let note = format!(
+        "note: {} was converted with {}: {} has them",
+        report.robot,
+        diagnostic::count(&report.diagnostics),
+        asset.with_file_name(REPORT).display()
+    );
+    let _ = writeln!(std::io::stderr(), "{}", escape_controls(&note));
 }
 
 /// What was found, and the bytes that the places of glTF's findings are in.

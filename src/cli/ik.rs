@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use nalgebra::{Point3, Quaternion, UnitQuaternion};
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::pose::{Positions, Subject, coordinates, joints, numbers, read};
 use super::{print_diagnostics, print_json, wrong};
@@ -103,6 +103,7 @@ pub fn run(arguments: &Ik) -> ExitCode {
     let joints = joints(&robot, &mechanism, &q, |joint| moved.contains(&joint));
     if arguments.json {
         let error = json!({ "position": outcome.position, "angle": outcome.angle });
+        let joints = Map::from_iter(joints);
         let told = json!({
             "robot": robot.name, "joints": joints, "reached": outcome.is_reached, "error": error,
             "iterations": outcome.iterations, "attempts": outcome.attempts, "diagnostics": found,

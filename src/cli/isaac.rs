@@ -49,7 +49,8 @@ pub enum Isaac {
 /// The asset, and where packages are.
 #[derive(Args)]
 struct Asset {
-    /// The entry file of an OpenUSD asset of anybody's (.usda, .usd, .usdc, .usdz), or its folder; also as package://PACKAGE/FILE
+    /// The entry file of an OpenUSD asset of anybody's (.usda, .usd, .usdc, .usdz), or its folder, of which the overlay is meant if there is one;
+    /// also as package://PACKAGE/FILE
     asset: PathBuf,
     #[command(flatten)]
     packages: Packages,
@@ -119,10 +120,20 @@ pub fn run(command: &Isaac) -> ExitCode {
     done.unwrap_or_else(|code| code)
 }
 
-/// The entry file of an OpenUSD asset as it is given, and what knows packages; or the exit code after saying what is wrong.
-pub(super) fn entry(asset: &Path, packages: &Packages) -> Result<(PathBuf, std::sync::Arc<Resolver>), ExitCode> {
+/// The endings of an asset's entries.
+pub(super) const ENTRIES: [&str; 4] = ["usda", "usd", "usdc", "usdz"];
+/// The same where the overlay comes first: of a folder, what these commands author is shown, checked and changed.
+const WITH_OVERLAY: [&str; 5] = ["isaac.usda", "usda", "usd", "usdc", "usdz"];
+
+/// The entry file of an OpenUSD asset as it is given, of a folder that with the first of `endings`, and what knows packages; or the exit
+/// code after saying what is wrong.
+pub(super) fn entry(
+    asset: &Path,
+    endings: &[&str],
+    packages: &Packages,
+) -> Result<(PathBuf, std::sync::Arc<Resolver>), ExitCode> {
     let resolver = packages.resolver().map_err(|message| wrong(&message))?;
-    let entry = in_package(asset, &resolver).and_then(|asset| convert::entry(&asset, &["usda", "usd", "usdc", "usdz"]));
+    let entry = in_package(asset, &resolver).and_then(|asset| convert::entry(&asset, endings));
     let entry = entry.map_err(|message| failed(&message))?;
     if !is_usd(&entry) {
         return Err(failed(&format!("{} is no OpenUSD file: give a .usda, .usd, .usdc or .usdz", entry.display())));
@@ -131,7 +142,7 @@ pub(super) fn entry(asset: &Path, packages: &Packages) -> Result<(PathBuf, std::
 }
 
 fn opened(asset: &Asset) -> Result<Stage, ExitCode> {
-    let (entry, resolver) = entry(&asset.asset, &asset.packages)?;
+    let (entry, resolver) = entry(&asset.asset, &WITH_OVERLAY, &asset.packages)?;
     let options = crate::usd::ReadOptions { packages: Some(resolver), ..Default::default() };
     Stage::open(&entry, &options).map_err(|error| failed(&error.to_string()))
 }
@@ -219,7 +230,7 @@ fn migrate(arguments: &Migrate) -> Result<ExitCode, ExitCode> {
 
 /// An asset with its overlay, opened to be changed.
 fn edit(asset: &Asset, label: Label, output: Option<&Path>) -> Result<Edit, ExitCode> {
-    let (entry, resolver) = entry(&asset.asset, &asset.packages)?;
+    let (entry, resolver) = entry(&asset.asset, &WITH_OVERLAY, &asset.packages)?;
     Edit::open(&entry, label, output, Some(resolver)).map_err(|error| failed(&error.to_string()))
 }
 

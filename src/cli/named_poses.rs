@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 
-use super::isaac::{entry, written};
+use super::isaac::{ENTRIES, entry, written};
 use super::packages::Packages;
 use super::{failed, plural, print_diagnostics, print_json, wrong};
 use crate::diagnostic::{Diagnostic, Place, Severity, escape_controls};
@@ -212,7 +212,7 @@ pub fn run(command: &NamedPoses) -> ExitCode {
 
 /// The entry that has the poses.
 fn entry_of(asset: &Asset) -> Result<(PathBuf, Arc<Resolver>), ExitCode> {
-    let (entry, resolver) = entry(&asset.asset, &asset.packages)?;
+    let (entry, resolver) = entry(&asset.asset, &ENTRIES, &asset.packages)?;
     let entry = if asset.asset.is_dir() { entry_with_poses(&entry) } else { entry };
     Ok((entry, resolver))
 }

@@ -1,7 +1,7 @@
 //! `urdf_usd pose`: where links are for given joint positions. Also what it shares with `urdf_usd ik`: the robot and where its joints are.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
@@ -10,12 +10,15 @@ use serde_json::{Map, Value, json};
 use super::named_poses::{self, NamedPoses};
 use super::packages::Packages;
 use super::{plural, print_diagnostics, print_json, source, wrong};
-use crate::convert::{self, Context, Job, Tiers, read_robot};
-use crate::diagnostic::{Diagnostic, escape_controls};
+use crate::convert::{self, Context, Job, STDIN, Tiers, read_robot};
+use crate::diagnostic::{Diagnostic, Place, escape_controls};
 use crate::kinematics::{Mechanism, Transform, codes, names};
 use crate::robot::kinematics::position_count;
 use crate::robot::{JointId, LinkId, NamedPose, Robot};
 use crate::xacro;
+
+/// More bytes of positions are not read.
+const MOST_BYTES: u64 = 16 << 20;
 
 /// A robot and what it takes to read it.
 #[derive(Args)]
@@ -49,6 +52,25 @@ fn setting(text: &str) -> Result<Setting, String> {
     Ok(Setting { joint: joint.to_owned(), positions: numbers(values)? })
 }
 
+/// The settings in a file, one in a line.
+fn settings(file: &Path) -> Result<Vec<Setting>, Diagnostic> {
+    let is_input = file == Path::new("-");
+    let problem = |line: usize, message: String| {
+        let place = Place { line: line as u32, ..Place::file(if is_input { Path::new(STDIN) } else { file }) };
+        Diagnostic::new(&codes::POSITIONS, place, message)
+            .help("give a line JOINT=VALUE for each joint, as `urdf_usd ik` prints them")
+    };
+    let mut text = String::new();
+    let read = if is_input {
+        std::io::stdin().lock().take(MOST_BYTES).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(file).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
+    };
+    read.map_err(|error| problem(0, format!("{} cannot be read: {error}", file.display())))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines.map(|(n, line)| setting(line.trim()).map_err(|error| problem(n + 1, format!("{line:?}: {error}")))).collect()
+}
+
 /// Finite numbers with commas between them.
 pub(super) fn numbers(text: &str) -> Result<Vec<f64>, String> {
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
@@ -64,7 +86,11 @@ pub(super) struct Positions {
     /// search there, and --fix keeps a joint there
     #[arg(long = "set", value_name = "JOINT=VALUE[,VALUE]...", value_parser = setting)]
     set: Vec<Setting>,
-    /// A named pose of the robot or its SRDF for the joints that --set does not set
+    /// A file with a line JOINT=VALUE for each joint, as `urdf_usd ik` prints them, for the joints that --set does not set; `-` reads standard
+    /// input. Joints that follow others may stand there, too
+    #[arg(long, value_name = "FILE")]
+    set_from: Option<PathBuf>,
+    /// A named pose of the robot or its SRDF for the joints that --set and --set-from do not set
     #[arg(long = "named", value_name = "NAME")]
     named: Option<String>,
     /// The group of joints that the named pose is of, where several groups have one of that name
@@ -75,7 +101,7 @@ pub(super) struct Positions {
 impl Positions {
     /// Whether any are.
     pub(super) fn is_given(&self) -> bool {
-        !self.set.is_empty() || self.named.is_some()
+        !self.set.is_empty() || self.set_from.is_some() || self.named.is_some()
     }
 }
 
@@ -174,9 +200,14 @@ pub(super) fn coordinates(
             put(mechanism, *joint, positions, &mut q);
         }
     }
-    for Setting { joint: name, positions } in &asked.set {
+    let from_file = asked.set_from.as_deref().map_or(Ok(Vec::new()), settings)?;
+    let (count, all) = (from_file.len(), from_file.iter().chain(&asked.set));
+    for (n, Setting { joint: name, positions }) in all.enumerate() {
         let id = names::joint(robot, name)?;
         let Some(about) = robot.joints.get(id.0) else { continue };
+        if n < count && about.mimic.is_some() {
+            continue;
+        }
         let problem = |code, message: String| Diagnostic::new(code, about.place.clone(), message);
         let has = position_count(about.kind);
         if has != positions.len() {
@@ -225,25 +256,26 @@ fn put(mechanism: &Mechanism, joint: JointId, positions: &[f64], q: &mut [f64]) 
     q.iter_mut().skip(first).zip(positions).for_each(|(to, from)| *to = *from);
 }
 
-/// The positions of joints by name: a number, or several where the joint has several. Joints that don't move are left out.
+/// The positions of joints by name, in the order of the robot: a number, or several where the joint has several. Joints that don't move are
+/// left out.
 pub(super) fn joints(
     robot: &Robot,
     mechanism: &Mechanism,
     q: &[f64],
     is_wanted: impl Fn(JointId) -> bool,
-) -> Map<String, Value> {
+) -> Vec<(String, Value)> {
     let mut positions = vec![0.0; mechanism.position_count()];
     mechanism.positions(q, &mut positions);
     let mut at = positions.into_iter();
-    let mut named = Map::new();
+    let mut named = Vec::new();
     for (id, joint) in robot.joints.iter().enumerate() {
         let own: Vec<f64> = at.by_ref().take(position_count(joint.kind)).collect();
         let moves = mechanism.first(JointId(id)).is_some() || joint.mimic.is_some();
         match own.as_slice() {
             [] => {}
             _ if !moves || !is_wanted(JointId(id)) => {}
-            [one] => drop(named.insert(joint.name.clone(), json!(one))),
-            several => drop(named.insert(joint.name.clone(), json!(several))),
+            [one] => named.push((joint.name.clone(), json!(one))),
+            several => named.push((joint.name.clone(), json!(several))),
         }
     }
     named
@@ -273,6 +305,7 @@ fn print(arguments: &Posing) -> ExitCode {
             json!({ "translation": [t.x, t.y, t.z], "quaternion": [q.x, q.y, q.z, q.w] })
         };
         let frames: Map<String, Value> = frames.iter().map(|(name, at)| (name.clone(), pose(at))).collect();
+        let joints = Map::from_iter(joints);
         return print_json(
             &json!({ "robot": robot.name, "base": base, "joints": joints, "frames": frames, "diagnostics": found }),
         );
@@ -305,7 +338,7 @@ fn escape_lines(text: &str) -> String {
 }
 
 /// Positions of joints, the base's name, and poses by link.
-type Poses = (Map<String, Value>, String, Vec<(String, Transform)>);
+type Poses = (Vec<(String, Value)>, String, Vec<(String, Transform)>);
 
 fn poses(robot: &Robot, arguments: &Posing, found: &mut Vec<Diagnostic>) -> Result<Poses, Diagnostic> {
     let mechanism = Mechanism::of(robot);

@@ -373,6 +373,30 @@ def test_inspect(asset):
         assert word in done.stdout, f"{word} is not in:\n{done.stdout}"
 
 
+def test_a_description_is_inspected_as_it_would_be_converted(asset, tmp_path):
+    whole = run("inspect", asset, "--json", "--variant", "visual_representation=mesh_high")
+    expected = json.loads(whole.stdout)
+    for given, options in ((URDF, ["--package", PACKAGE]), (ARM, ["--robot", "sample_arm"])):
+        done = run("inspect", given, *options, "--json")
+        told = json.loads(done.stdout)
+        assert done.returncode == 0 and told.pop("variants") != expected.get("variants"), done.stderr
+        assert told == {key: value for key, value in expected.items() if key != "variants"}
+    piped = run("inspect", "-", "--package", PACKAGE, input=URDF.read_text())
+    assert piped.returncode == 0 and "shoulder_pan_joint" in piped.stdout, piped.stderr
+    message(run("inspect", "-", input="<robot"), 1, "<stdin>:1")
+
+
+def test_check_says_what_the_conversion_left_out(asset, tmp_path):
+    assert "was converted with" not in run("check", asset).stderr
+    urdf = tmp_path / "r.urdf"
+    urdf.write_text('<robot name="r"><link name="a"><visual><geometry><mesh filename="gone.stl"/></geometry></visual></link></robot>')
+    assert run("convert", urdf, "-o", tmp_path).returncode == 1
+    for entry in ("", "r.usda", "r.glb"):
+        done = run("check", tmp_path / "r" / entry)
+        assert "note: r was converted with 1 error" in done.stderr and "report.json has them" in done.stderr, done.stderr
+    assert "was converted with" not in run("check", tmp_path / "r", "--format", "json").stdout
+
+
 def test_inspect_says_the_unit_of_limits(asset):
     """In OpenUSD they are in degrees, in glTF in radians."""
     limits = {}
@@ -397,7 +421,7 @@ def test_an_asset_is_opened_by_its_folder(asset, tmp_path):
         checked = [json.loads(run("check", "--format", "json", path).stdout) for path in (folder, file)]
         assert checked[0] == checked[1]
     (copy / "report.json").unlink()
-    message(run("inspect", copy), 1, "holds no copy of arm.usda")
+    message(run("inspect", copy), 1, "copy of arm holds neither an asset nor a robot description")
     message(run("check", copy), 1, "holds no copy of arm.usda")
 
 

@@ -97,6 +97,26 @@ def test_a_folder_stands_for_the_robot_in_it(conversions, tmp_path):
     assert asked("pose", folder, "--robot", "sample_arm", *turned)["frames"]["wrist_link"] == expected
 
 
+def test_pose_takes_what_ik_prints(tmp_path):
+    source = conftest.source("sample_arm")
+    tip = last(source)
+    found = run("ik", source.urdf, "--tip", tip, "--target", "0.3,0.1,0.6", "--seed", "3")
+    assert found.returncode == 0, found.stderr
+    # In the order of the robot.
+    urdf = list(kinematics.read(source.urdf).joints)
+    printed = [line.split("=")[0] for line in found.stdout.splitlines()]
+    assert printed == sorted(printed, key=urdf.index) and len(printed) > 4
+    done = run("pose", source.urdf, "--set-from", "-", "--frame", tip, "--json", input=found.stdout)
+    assert json.loads(done.stdout)["frames"][tip]["translation"] == pytest.approx([0.3, 0.1, 0.6], abs=1e-5)
+    file = tmp_path / "joints"
+    file.write_text(found.stdout)
+    told = asked("pose", source.urdf, "--set-from", file, "--set", f"{printed[0]}=0.25")["joints"]
+    assert told[printed[0]] == 0.25 and f"{printed[1]}={told[printed[1]]}" in found.stdout
+    file.write_text("elbow_joint=0.1\n\nelbow_joint\n")
+    done = run("pose", source.urdf, "--set-from", file)
+    assert done.returncode == 1 and f"{file}:3" in done.stderr and "JOINT=VALUE" in done.stderr, done.stderr
+
+
 def test_what_is_out_of_reach_is_said():
     source = conftest.source("sample_arm")
     told = asked("ik", source.urdf, "--tip", last(source), "--target", "50,0,0", code=1)

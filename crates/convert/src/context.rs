@@ -52,6 +52,10 @@ pub enum Step {
     Load,
     /// Simplifying meshes and making their hulls; counted in triangles.
     Derive,
+    /// Covering links with spheres; counted in links.
+    Cover,
+    /// Looking in random configurations which links touch; not counted.
+    Touch,
     /// Writing the files; not counted.
     Write,
 }
@@ -62,6 +66,8 @@ impl Step {
         match self {
             Self::Load => "loading meshes",
             Self::Derive => "simplifying meshes and making hulls",
+            Self::Cover => "covering links with spheres",
+            Self::Touch => "looking which links can touch",
             Self::Write => "writing files",
         }
     }

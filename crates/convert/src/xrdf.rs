@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nalgebra::{Point3, Vector3};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::context::{Progress, Step};
 use super::{Context, Failure, Job, codes, described};
 use urdf_usd_diagnostic::{Code, Diagnostic, did_you_mean, nearest};
 use urdf_usd_resolve as resolve;
@@ -132,7 +134,7 @@ pub fn write(job: &Job, options: &Options, context: &Context) -> Result<Written,
     let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone()))));
     let (mut robot, mut diagnostics) =
         described(job, &files, context, true).map_err(|diagnostics| Failure { diagnostics, used: files.used() })?;
-    match plan(&mut robot, options, &mut diagnostics) {
+    match plan(&mut robot, options, context, &mut diagnostics) {
         Ok(links) => {
             let planning = &robot.planning;
             Ok(Written {
@@ -152,11 +154,16 @@ pub fn write(job: &Job, options: &Options, context: &Context) -> Result<Written,
     }
 }
 
-/// Gives the robot what an XRDF needs: see [`Options`].
+/// Gives the robot what an XRDF needs: see [`Options`]. The context hears how far that is.
 ///
 /// # Errors
 /// If an option names what the robot does not have, or there is nothing to fit spheres to.
-pub fn plan(robot: &mut Robot, options: &Options, found: &mut Vec<Diagnostic>) -> Result<Vec<FittedLink>, Diagnostic> {
+pub fn plan(
+    robot: &mut Robot,
+    options: &Options,
+    context: &Context,
+    found: &mut Vec<Diagnostic>,
+) -> Result<Vec<FittedLink>, Diagnostic> {
     let place = robot.place.clone();
     default_pose(robot, options)?;
     robot.planning.coordinates = coordinates(robot, options)?;
@@ -168,7 +175,7 @@ pub fn plan(robot: &mut Robot, options: &Options, found: &mut Vec<Diagnostic>) -
     }
     tool_frames(robot, options, found)?;
     let keeps = options.spheres.is_none() && !robot.planning.groups.is_empty();
-    let links = if keeps { Vec::new() } else { fit(robot, options.spheres.unwrap_or(Options::DEFAULT), found)? };
+    let links = if keeps { Vec::new() } else { fit(robot, options.spheres.unwrap_or(Options::DEFAULT), context, found)? };
     if !keeps || robot.planning.self_collision.is_none() {
         let known = |collision: &Option<PlanningCollision>| match collision {
             // What held for other spheres says nothing of these.
@@ -178,6 +185,7 @@ pub fn plan(robot: &mut Robot, options: &Options, found: &mut Vec<Diagnostic>) -
         let planning = &mut robot.planning;
         (planning.collision, planning.self_collision) =
             (Some(known(&planning.collision)), Some(known(&planning.self_collision)));
+        context.tell(Progress { step: Step::Touch, name: "", done: 0, all: 0 });
         ignore(robot, options.samples, found);
     }
     Ok(links)
@@ -307,13 +315,27 @@ fn tip(robot: &Robot) -> Option<LinkId> {
 }
 
 /// Fits spheres to the collision geometry of every link; they become the only group, with the robot's name.
-fn fit(robot: &mut Robot, wanted: Wanted, found: &mut Vec<Diagnostic>) -> Result<Vec<FittedLink>, Diagnostic> {
+fn fit(
+    robot: &mut Robot,
+    wanted: Wanted,
+    context: &Context,
+    found: &mut Vec<Diagnostic>,
+) -> Result<Vec<FittedLink>, Diagnostic> {
     let world = robot.world_root();
     let links: Vec<usize> = (0..robot.links.len())
         .filter(|&link| !robot.links[link].collisions.is_empty() && world != Some(LinkId(link)))
         .collect();
-    let shapes: Vec<Option<Fitted>> =
-        links.par_iter().map(|&link| fitted(robot, &robot.links[link].collisions, wanted)).collect();
+    let (done, all) = (AtomicUsize::new(0), links.len());
+    let tell = |name: &str| context.tell(Progress { step: Step::Cover, name, done: done.load(Ordering::Relaxed), all });
+    let work = |&link: &usize| {
+        let link = &robot.links[link];
+        tell(&link.name);
+        let fitted = fitted(robot, &link.collisions, wanted);
+        done.fetch_add(1, Ordering::Relaxed);
+        tell(&link.name);
+        fitted
+    };
+    let shapes: Vec<Option<Fitted>> = links.par_iter().map(work).collect();
     let mut group = SphereGroup { name: format!("{}_spheres", robot.name), spheres: Vec::new() };
     let mut fits = Vec::new();
     for (link, fitted) in links.into_iter().zip(shapes) {

@@ -12,7 +12,7 @@ use super::{Format, sarif};
 use crate::bridge::check::{Outcome, check};
 use crate::bridge::codes;
 use crate::bridge::tf_messages;
-use crate::cli::{failed, plural, print_json, wrong};
+use crate::cli::{failed, plural, print_json, say, wrong};
 use crate::convert;
 use crate::diagnostic::{Diagnostic, Place, escape_controls};
 use crate::process::signals::Interrupted;
@@ -81,6 +81,12 @@ fn listen_to(args: &Args, expected: &Expected, listen: &Listen<'_>) -> Result<Op
     let outcome = runtime.block_on(async {
         let mut interrupted = Interrupted::new()?;
         let node = ros::start(NAME, args)?;
+        if matches!(listen.format, Format::Text) {
+            let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+            let domain = set("ROS_DOMAIN_ID").unwrap_or_else(|| "0".to_owned());
+            let rmw = set("RMW_IMPLEMENTATION").map_or_else(String::new, |rmw| format!(", {rmw}"));
+            say(escape_controls(&format!("listening for at most {} s in the ROS domain {domain}{rmw}", listen.timeout)));
+        }
         let outcome = tokio::select! {
             outcome = check(&node, expected, &listen.limits, patience) => Some(outcome?),
             _ = interrupted.wait() => None,

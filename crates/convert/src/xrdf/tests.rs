@@ -24,7 +24,7 @@ fn robot() -> Robot {
 
 fn planned(options: &Options) -> (Robot, Result<Vec<FittedLink>, Diagnostic>, Vec<&'static str>) {
     let (mut robot, mut found) = (robot(), Vec::new());
-    let links = plan(&mut robot, &Options { samples: 500, ..options.clone() }, &mut found);
+    let links = plan(&mut robot, &Options { samples: 500, ..options.clone() }, &Context::default(), &mut found);
     (robot, links, found.into_iter().map(|found| found.code).collect())
 }
 
@@ -101,7 +101,7 @@ fn a_pose_becomes_the_default_and_what_touches_there_is_told() {
         place: Default::default(),
     });
     let mut found = Vec::new();
-    plan(&mut robot, &Options { samples: 10, ..wanted() }, &mut found).unwrap();
+    plan(&mut robot, &Options { samples: 10, ..wanted() }, &Context::default(), &mut found).unwrap();
     assert_eq!(robot.default_pose().unwrap().positions, [(JointId(0), vec![1.3258])]);
     let touching: Vec<&Diagnostic> = found.iter().filter(|found| found.code == "xrdf-touching").collect();
     assert!(touching.len() == 1 && touching[0].message.contains("\"arm\" and \"side\""), "{found:?}");
@@ -111,14 +111,14 @@ fn a_pose_becomes_the_default_and_what_touches_there_is_told() {
 #[test]
 fn what_is_written_is_read_without_a_word() {
     let (mut robot, mut found) = (robot(), Vec::new());
-    plan(&mut robot, &Options { samples: 500, ..wanted() }, &mut found).unwrap();
+    plan(&mut robot, &Options { samples: 500, ..wanted() }, &Context::default(), &mut found).unwrap();
     let text = xrdf::write(&robot, ASSUMED_LIMITS);
     let mut again = self::robot();
     let said = xrdf::apply(&text, None, &mut again, &mut Default::default());
     assert!(said.iter().all(|said| said.severity == Severity::Info), "{said:?}");
     assert_eq!((&again.planning.groups, &again.planning.ignored), (&robot.planning.groups, &robot.planning.ignored));
     // Spheres that are there are kept, unless others are wanted.
-    let kept = plan(&mut again, &Options { samples: 10, ..Options::default() }, &mut found).unwrap();
+    let kept = plan(&mut again, &Options { samples: 10, ..Options::default() }, &Context::default(), &mut found).unwrap();
     assert_eq!((kept.len(), &again.planning.groups), (0, &robot.planning.groups));
 }
 

@@ -299,7 +299,7 @@ fn body(reading: &Reading, link: LinkId) -> Option<PrimId> {
 
 /// A number of single precision without the digits that it does not have.
 fn rounded(value: f64) -> f64 {
-    let digits = 1e-6_f64.max(value.abs() * 1e-7);
+    let digits = 1e-6_f64.max(value.abs() * 1e-6);
     let scale = 10.0_f64.powf(-digits.log10().floor());
     let rounded = (value * scale).round() / scale;
     if rounded.is_finite() { rounded + 0.0 } else { value }
