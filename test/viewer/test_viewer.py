@@ -804,6 +804,12 @@ def test_a_file_of_this_machine_is_shown(viewed, asset, tmp_path):
     give(viewer, tmp_path / "other.gltf", tmp_path / "arm data.bin")
     viewer.shows("./other")
     viewer.holds("./other", kinematics.read(ARM_URDF))
+    # A robot of which nothing can be drawn says so over the empty picture.
+    for node in document["nodes"]:
+        node.pop("mesh", None)
+    (tmp_path / "bare.gltf").write_text(json.dumps({key: value for key, value in document.items() if key != "meshes"}))
+    give(viewer, tmp_path / "bare.gltf", tmp_path / "arm data.bin")
+    viewer.until(lambda: "bare has no shapes to draw" in viewer.get("#stage-message").inner_text(), "nothing is said of the empty picture")
     # What is nothing of that kind says so; and the server's robot is still there.
     (tmp_path / "notes.txt").write_text("hello")
     give(viewer, tmp_path / "notes.txt")

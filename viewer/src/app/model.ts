@@ -22,6 +22,8 @@ export class Model {
   readonly robots: readonly Robot[];
   readonly joints: readonly Joint[];
   readonly links: readonly Link[];
+  /** Whether there is anything to draw, visual or collision shape. */
+  readonly hasShapes: boolean;
   /** What is wrong with what the file says of its robots. */
   readonly problems: readonly string[];
   private readonly linkByName = new Map<string, Link>();
@@ -34,6 +36,7 @@ export class Model {
   ) {
     this.holder.add(gltf.scene);
     this.robots = robotsOf(gltf);
+    this.hasShapes = gltf.scene.getObjectsByProperty('isMesh', true).length > 0;
     this.joints = this.robots.flatMap((robot) => robot.joints);
     this.links = this.robots.flatMap((robot) => robot.links);
     this.problems = problemsOf(gltf);

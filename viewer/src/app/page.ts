@@ -155,7 +155,11 @@ function stageMessage(fleet: Fleet): string {
   const problem = fleet.problems.get(entry.key);
   const model = fleet.models.get(entry.key);
   if (problem) return model ? `${problem.replace(/\.$/, '')}. Revision ${model.edition.revision ?? ''} stays.` : problem;
-  return !model && fleet.isLoading(entry.key) ? `Loading ${entry.name}…` : '';
+  if (!model) return fleet.isLoading(entry.key) ? `Loading ${entry.name}…` : '';
+  if (model.hasShapes) return '';
+  const errors = entry.diagnostics.some((finding) => finding.severity === 'error');
+  const why = errors ? 'The tab Diagnostics says why.' : 'Its description has none.';
+  return `${entry.name} has no shapes to draw. ${why}`;
 }
 
 /** The side of the grid's cells, beside the directions. */
