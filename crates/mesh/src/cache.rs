@@ -91,7 +91,8 @@ impl Referrer<'_> {
 
 /// The tiers of a mesh that [`load`] gave.
 pub fn kept_tiers(mesh: &Mesh, store: &Store) -> Tiers {
-    let key = key_of("tiers", mesh, store);
+    // The number changes with what `tiers` makes of a mesh.
+    let key = key_of("tiers 2", mesh, store);
     key.and_then(|key| store.get(&key, |bytes| decode_tiers(bytes, &mesh.materials))).unwrap_or_else(|| {
         let mut tiers = tiers(mesh);
         for tier in [&mut tiers.medium, &mut tiers.low].into_iter().flatten() {

@@ -114,6 +114,15 @@ impl Surface {
         self.triangles.len() * leaf / self.leaves()
     }
 
+    /// The numbers of its triangles in groups that lie together, of about `size`.
+    pub(super) fn clusters(&self, size: usize) -> impl Iterator<Item = impl Iterator<Item = u32>> {
+        let count = self.triangles.len().div_ceil(size.max(1)).next_power_of_two().min(self.leaves());
+        (0..count).map(move |i| {
+            let [from, to] = [i, i + 1].map(|i| self.first(i * (self.leaves() / count)));
+            self.triangles[from..to].iter().map(|(_, number)| *number)
+        })
+    }
+
     /// Whether some triangle is at most `distance` away from `point`.
     pub(super) fn is_within(&self, point: Point, distance: f32) -> bool {
         self.find(point, distance).is_some()
@@ -153,17 +162,12 @@ impl Surface {
         }
         None
     }
+}
 
-    /// Whether the triangle lies within `distance`, as far as its middle shows, and the middles of edges longer than `spacing`.
-    /// Corners are not looked at.
-    pub(super) fn is_triangle_within(&self, [a, b, c]: [Point; 3], spacing: f32, distance: f32) -> bool {
-        let mut long_edges = [(a, b), (b, c), (c, a)].into_iter().filter(|(from, to)| {
-            let edge = subtract(*to, *from);
-            dot(edge, edge) > spacing * spacing
-        });
-        self.is_within([0, 1, 2].map(|k| (a[k] + b[k] + c[k]) / 3.0), distance)
-            && long_edges.all(|(from, to)| self.is_within([0, 1, 2].map(|k| (from[k] + to[k]) / 2.0), distance))
-    }
+/// The square of the distance between two points.
+pub(super) fn squared_distance(a: Point, b: Point) -> f32 {
+    let offset = subtract(a, b);
+    dot(offset, offset)
 }
 
 /// Whether the triangle is at most `distance` away from `point`.
@@ -258,13 +262,17 @@ mod tests {
     }
 
     #[test]
-    fn a_dent_between_the_corners_is_seen() {
-        let points = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.3, 0.3, -0.2]];
-        let dented = Surface::new(&points, &[[0, 1, 3], [1, 2, 3], [2, 0, 3]]);
-        let flat = [points[0], points[1], points[2]];
-        assert!(!dented.is_triangle_within(flat, 0.2, 0.1));
-        assert!(dented.is_triangle_within(flat, 0.2, 0.21));
-        assert!(dented.is_triangle_within([[0.0; 3], [1.0, 0.0, 0.0], [0.5, 0.0, 0.1]], 1.5, 0.05));
-        assert!(!dented.is_triangle_within([[0.0; 3], [1.0, 0.0, 0.0], [0.5, 0.0, 0.1]], 0.4, 0.03));
+    fn clusters_hold_each_triangle_once() {
+        let points: Vec<Point> = (0..300_u16).map(|i| [f32::from(i % 17), f32::from(i % 31), f32::from(i)]).collect();
+        let triangles: Vec<[u32; 3]> = (0..298).map(|i| [i, i + 1, i + 2]).collect();
+        let surface = Surface::new(&points, &triangles);
+        for size in [1, 10, 100, 1000] {
+            let clusters: Vec<Vec<u32>> = surface.clusters(size).map(Iterator::collect).collect();
+            // The leaves of the tree are not taken apart.
+            assert!(clusters.iter().all(|cluster| cluster.len() <= size.max(LEAF)), "{size}");
+            let mut all = clusters.concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..298).collect::<Vec<_>>());
+        }
     }
 }

@@ -1,16 +1,24 @@
 //! Meshes with fewer triangles, for where the source's are not needed (`mesh_medium` and `mesh_low` of REP-158 §1.3.2).
 //!
 //! meshopt collapses edges; its estimate of the error is no bound. So what it gives is measured against the source, and where it
-//! lies too far off or is turned round, the source's points are kept and it has to try again. Points and texture coordinates of a
-//! tier are some of the source's, and its normals are the source's or their means: nothing is moved or made.
+//! lies too far off or is turned round, the source's points are kept and it has to try again: not all of the mesh, but the part in which
+//! that is. The medium tier takes two steps. The first simplifies cells of the mesh with their borders kept, and only a little; so the
+//! second, on whole components, has less to do each time that it is tried. Points and texture coordinates of a tier are some of the
+//! source's, and its normals are the source's or their means: nothing is moved or made.
 
+mod proof;
+mod topology;
+
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use meshopt::SimplifyOptions;
 use nalgebra::Vector3;
 
-use super::deviation::{Surface, is_near};
+use self::proof::{Astray, Proof, is_large};
+use self::topology::{Around, components};
+use super::deviation::Surface;
 use urdf_usd_robot::{Corners, Mesh, Part, Tiers};
 
 /// How far the medium tier may lie from the source, as a part of the diagonal of its bounding box.
@@ -37,8 +45,14 @@ const SMOOTH_DEGREES: f32 = 25.0;
 /// The estimated error to ask for, as a part of the deviation that is allowed.
 const ESTIMATE: f32 = 0.5;
 
+/// The same of what the medium tier is begun with.
+const BEGINNING: f32 = 0.3;
+
+/// How many triangles at most are begun together; smaller meshes are not begun, but simplified at once.
+const CELL: usize = 2000;
+
 /// How often simplification is tried, each time with more of the source kept.
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 8;
 
 /// Triangles with longer edges are measured at more than their corners; as a part of the diagonal.
 const SPACING: f32 = 0.02;
@@ -59,8 +73,8 @@ pub fn tiers(mesh: &Mesh) -> Tiers {
         return Tiers::default();
     }
     let Some(source) = Source::new(mesh) else { return Tiers::default() };
-    let medium = source.simplified(MEDIUM_DEVIATION, None);
-    let low = source.simplified(LOW_DEVIATION, medium.as_ref());
+    let medium = source.tier(MEDIUM_DEVIATION, None);
+    let low = source.tier(LOW_DEVIATION, medium.as_ref());
     let mesh_of = |tier: Tier| Arc::new(source.mesh_of(tier.triangles));
     Tiers { medium: medium.map(mesh_of), low: low.map(mesh_of) }
 }
@@ -78,33 +92,47 @@ struct Source<'a> {
     mesh: &'a Mesh,
     /// The mesh's points, moved to the middle of its bounding box: so single precision is finer than any bound.
     points: Vec<[f32; 3]>,
-    surface: Surface,
     /// The diagonal of the bounding box.
     diagonal: f32,
+    /// Its longest side.
+    extent: f32,
     vertices: Vec<Vertex>,
-    /// The vertices of triangles.
-    triangles: Vec<[u32; 3]>,
-    /// The points of triangles, the least first.
-    known: Set<[u32; 3]>,
-    /// Of each vertex, its position in `points`, and its normal and texture coordinates.
-    positions: Vec<[f32; 3]>,
-    attributes: Vec<f32>,
+    /// All of its triangles.
+    whole: Tier,
+    /// The triangles at points.
+    around: Around,
+    /// The component of each point: those that triangles connect.
+    components: Vec<u32>,
+    /// How many components there are.
+    component_count: usize,
+    /// The triangles that have a long edge.
+    large: Vec<u32>,
 }
 
-/// A tier that lies near enough to the source.
+/// Triangles that lie near the source.
 struct Tier {
-    /// The vertices of its triangles.
+    /// Of vertices.
     triangles: Vec<[u32; 3]>,
-    /// For each point of the source a triangle that it lies on (of points, the least first); [`NONE`] where that is the point's own.
-    witnesses: Vec<[u32; 3]>,
+    /// Their points, the least first.
+    faces: Vec<[u32; 3]>,
+    /// Of these, once it is needed.
+    surface: OnceCell<Surface>,
 }
 
-/// What need not be measured again while a tier is tried once more.
-struct Proved {
-    /// Triangles (of points, the least first) that lie on the source.
-    triangles: Set<[u32; 3]>,
-    /// For each point of the source a triangle that it lies on.
-    witnesses: Vec<[u32; 3]>,
+impl Tier {
+    fn new(source: &Source<'_>, triangles: Vec<[u32; 3]>) -> Self {
+        let faces = triangles.iter().map(|t| source.face(t)).collect();
+        Self { triangles, faces, surface: OnceCell::new() }
+    }
+
+    fn surface(&self, source: &Source<'_>) -> &Surface {
+        self.surface.get_or_init(|| Surface::new(&source.points, &self.faces))
+    }
+
+    /// Whether so much was asked of its surface that there are no answers any more.
+    fn is_spent(&self) -> bool {
+        self.surface.get().is_some_and(Surface::is_spent)
+    }
 }
 
 /// What corners of triangles share.
@@ -173,65 +201,136 @@ impl<'a> Source<'a> {
         }
         let points: Vec<[f32; 3]> = mesh.points.iter().map(|p| [0, 1, 2].map(|k| p[k] - middle[k])).collect();
         let (vertices, triangles) = vertices(mesh);
-        let positions = vertices.iter().map(|v| points[v.point as usize]).collect();
-        let mut attributes = Vec::with_capacity(vertices.len() * if mesh.uvs.is_some() { 5 } else { 3 });
-        for vertex in &vertices {
-            attributes.extend(vertex.normal);
-            attributes.extend(mesh.uvs.iter().flat_map(|uvs| uvs.values[vertex.uv as usize]));
-        }
+        let faces: Vec<[u32; 3]> = triangles.iter().map(|t| least_first(t.map(|i| vertices[i as usize].point))).collect();
+        let (components, component_count) = components(points.len(), &faces);
+        let corners = |face: &[u32; 3]| face.map(|i| points[i as usize]);
+        let large = faces.iter().zip(0..).filter(|(face, _)| is_large(corners(face), diagonal * SPACING));
         Some(Self {
             mesh,
-            surface: Surface::new(&points, &mesh.triangles),
-            points,
             diagonal,
+            extent: (0..3).map(|k| high[k] - low[k]).fold(0.0, f32::max),
             vertices,
-            triangles,
-            known: mesh.triangles.iter().map(|t| least_first(*t)).collect(),
-            positions,
-            attributes,
+            around: Around::new(points.len(), &faces),
+            components,
+            component_count,
+            large: large.map(|(_, number)| number).collect(),
+            whole: Tier { triangles, faces, surface: OnceCell::new() },
+            points,
         })
+    }
+
+    /// Triangles with longer edges are measured at more than their corners and middles.
+    fn spacing(&self) -> f32 {
+        self.diagonal * SPACING
+    }
+
+    /// The points of a triangle of vertices, the least first.
+    fn face(&self, triangle: &[u32; 3]) -> [u32; 3] {
+        least_first(triangle.map(|i| self.vertices[i as usize].point))
+    }
+
+    /// The component of a triangle of points.
+    fn component(&self, face: &[u32; 3]) -> usize {
+        self.components[face[0] as usize] as usize
     }
 
     /// A tier with as few triangles as stay within `deviation` of the mesh; `None` if that saves too little of what the `finer` tier
     /// has, or else the mesh. It is made from the finer one, which is less work.
-    fn simplified(&self, deviation: f32, finer: Option<&Tier>) -> Option<Tier> {
-        let bound = deviation * self.diagonal;
-        let from = finer.map_or(&self.triangles, |finer| &finer.triangles);
-        let mut locked = vec![false; self.points.len()];
-        let mut proved = Proved { triangles: Set::default(), witnesses: vec![[NONE; 3]; self.points.len()] };
-        for _ in 0..ROUNDS {
-            let triangles = self.collapsed(from, bound * ESTIMATE, &locked);
-            if triangles.is_empty() || triangles.len() as f64 > MAX_SHARE * from.len() as f64 {
-                return None;
+    fn tier(&self, deviation: f32, finer: Option<&Tier>) -> Option<Tier> {
+        let from = finer.unwrap_or(&self.whole);
+        let most = Some((MAX_SHARE * from.triangles.len() as f64) as usize);
+        let mut proof = Proof::new(self, deviation * self.diagonal);
+        if finer.is_none() && from.triangles.len() > CELL {
+            let begun = self.simplified(from, &Units::cells(self, from), BEGINNING, None, &mut proof).ok()?;
+            match self.simplified(&begun, &Units::components(self, &begun), ESTIMATE, most, &mut proof) {
+                Ok(tier) => return Some(tier),
+                Err(Unfit::Heavy) => return None,
+                // The source may be too far from what was begun with, which was not asked.
+                Err(Unfit::Far) => {}
             }
-            let mut astray = self.astray(&triangles, bound, &mut proved)?;
-            if !astray.contains(&true) {
-                return Some(Tier { triangles, witnesses: proved.witnesses });
-            }
-            if let Some(finer) = finer {
-                // Points that the finer tier has no more are kept by what they lie on there.
-                for (i, witness) in finer.witnesses.iter().enumerate().filter(|(_, witness)| witness[0] != NONE) {
-                    if astray[i] {
-                        witness.iter().for_each(|&point| astray[point as usize] = true);
-                    }
-                }
-            }
-            let points = from.iter().map(|t| t.map(|i| self.vertices[i as usize].point));
-            lock(&mut locked, &astray, points);
         }
-        None
+        self.simplified(from, &Units::components(self, from), ESTIMATE, most, &mut proof).ok()
+    }
+
+    /// What is left of `from` up to an error that is estimated to be this part of the bound, and proved to be within it. Units that are
+    /// astray are tried again, with more of them locked; the others stay as they were made. Whether all of the source is near it is
+    /// asked if it may have `most` triangles, not if it is to be simplified further.
+    fn simplified(
+        &self,
+        from: &Tier,
+        units: &Units,
+        estimate: f32,
+        most: Option<usize>,
+        proof: &mut Proof,
+    ) -> Result<Tier, Unfit> {
+        let mut attempt = Attempt::new(self, from, units);
+        let mut made: Vec<Vec<[u32; 3]>> = vec![Vec::new(); units.triangles.len()];
+        let mut numbers = vec![NONE; self.vertices.len()];
+        for round in 0..ROUNDS {
+            for (unit, made) in made.iter_mut().enumerate().filter(|(unit, _)| attempt.again[*unit]) {
+                let triangles: Vec<[u32; 3]> = units.triangles[unit].iter().map(|&i| from.triangles[i as usize]).collect();
+                *made = if attempt.kept[unit] {
+                    triangles
+                } else {
+                    self.collapsed(&triangles, proof.bound * estimate, &attempt.locked, &mut numbers)
+                };
+            }
+            let triangles = made.concat();
+            if triangles.is_empty() || most.is_some_and(|most| triangles.len() > most) {
+                return Err(Unfit::Heavy);
+            }
+            let (astray, tier) = proof.astray(self, triangles, most.is_some()).ok_or(Unfit::Far)?;
+            if astray.is_empty() {
+                return Ok(tier);
+            }
+            let unit_of: Vec<u32> = (0..).zip(&made).flat_map(|(unit, made)| made.iter().map(move |_| unit)).collect();
+            attempt.keep(self, &astray, &unit_of, &tier.faces, proof.bound)?;
+            if round + 2 == ROUNDS {
+                attempt.give_up();
+            }
+        }
+        Err(Unfit::Far)
     }
 
     /// The vertices of those triangles that are left of `from` when edges are collapsed up to an estimated error of `error`, without moving
-    /// locked points.
-    fn collapsed(&self, from: &[[u32; 3]], error: f32, locked: &[bool]) -> Vec<[u32; 3]> {
+    /// locked points. `numbers` is [`NONE`] for all vertices, and is so again afterwards.
+    fn collapsed(&self, from: &[[u32; 3]], error: f32, locked: &[bool], numbers: &mut [u32]) -> Vec<[u32; 3]> {
+        // Only what is used: the time that it takes grows with the vertices, too.
+        let mut used: Vec<u32> = Vec::new();
+        let mut number = |vertex: u32| {
+            let number = &mut numbers[vertex as usize];
+            if *number == NONE {
+                *number = used.len() as u32;
+                used.push(vertex);
+            }
+            *number
+        };
+        let indices: Vec<u32> = from.as_flattened().iter().map(|&vertex| number(vertex)).collect();
+        used.iter().for_each(|&vertex| numbers[vertex as usize] = NONE);
+        let vertices = || used.iter().map(|&i| &self.vertices[i as usize]);
+        let positions: Vec<[f32; 3]> = vertices().map(|v| self.points[v.point as usize]).collect();
+        let sizes = (0..3).map(|k| {
+            let (low, high) = positions.iter().fold((f32::MAX, f32::MIN), |(low, high), p| (low.min(p[k]), high.max(p[k])));
+            high - low
+        });
+        let extent = sizes.fold(0.0, f32::max);
+        if extent <= 0.0 {
+            return from.to_vec();
+        }
+        let mut attributes = Vec::with_capacity(used.len() * if self.mesh.uvs.is_some() { 5 } else { 3 });
+        for vertex in vertices() {
+            attributes.extend(vertex.normal);
+            attributes.extend(self.mesh.uvs.iter().flat_map(|uvs| uvs.values[vertex.uv as usize]));
+        }
         let width = if self.mesh.uvs.is_some() { 5 } else { 3 };
-        let weights = [NORMAL_WEIGHT, NORMAL_WEIGHT, NORMAL_WEIGHT, UV_WEIGHT, UV_WEIGHT];
-        let locks: Vec<bool> = self.vertices.iter().map(|v| locked[v.point as usize]).collect();
-        let indices = meshopt::simplify_with_attributes_and_locks_decoder(
-            from.as_flattened(),
-            &self.positions,
-            &self.attributes,
+        // meshopt takes weights as parts of the longest side of what it is given.
+        let weights =
+            [NORMAL_WEIGHT, NORMAL_WEIGHT, NORMAL_WEIGHT, UV_WEIGHT, UV_WEIGHT].map(|weight| weight * self.extent / extent);
+        let locks: Vec<bool> = vertices().map(|v| locked[v.point as usize]).collect();
+        let left = meshopt::simplify_with_attributes_and_locks_decoder(
+            &indices,
+            &positions,
+            &attributes,
             &weights[..width],
             width * size_of::<f32>(),
             &locks,
@@ -240,7 +339,7 @@ impl<'a> Source<'a> {
             SimplifyOptions::ErrorAbsolute,
             None,
         );
-        let mut triangles = indices.as_chunks().0.to_vec();
+        let mut triangles: Vec<[u32; 3]> = left.as_chunks().0.iter().map(|t: &[u32; 3]| t.map(|i| used[i as usize])).collect();
         triangles.retain(|t| self.normal(*t) != Vector3::zeros());
         triangles
     }
@@ -250,99 +349,6 @@ impl<'a> Source<'a> {
         let [a, b, c] =
             triangle.map(|i| Vector3::from(self.mesh.points[self.vertices[i as usize].point as usize].map(f64::from)));
         (b - a).cross(&(c - a))
-    }
-
-    /// Whether a triangle faces away from the normals of all its corners.
-    fn is_turned(&self, triangle: [u32; 3]) -> bool {
-        let face = self.normal(triangle);
-        triangle.iter().all(|&i| face.dot(&Vector3::from(self.vertices[i as usize].normal.map(f64::from))) <= 0.0)
-    }
-
-    /// The points around which `triangles` and the source are farther than `bound` from each other, or a triangle is turned round.
-    /// `None` if that takes too long to say.
-    fn astray(&self, triangles: &[[u32; 3]], bound: f32, proved: &mut Proved) -> Option<Vec<bool>> {
-        let spacing = self.diagonal * SPACING;
-        let tier: Vec<[u32; 3]> = triangles.iter().map(|t| least_first(t.map(|i| self.vertices[i as usize].point))).collect();
-        let surface = Surface::new(&self.points, &tier);
-        let corners = |triangle: [u32; 3]| triangle.map(|i| self.points[i as usize]);
-        let mut astray = vec![false; self.points.len()];
-        let mut kept = vec![false; self.points.len()];
-        for (vertices, points) in triangles.iter().zip(&tier) {
-            points.iter().for_each(|&i| kept[i as usize] = true);
-            if self.known.contains(points) || proved.triangles.contains(points) {
-                continue;
-            }
-            if self.is_turned(*vertices) || !self.surface.is_triangle_within(corners(*points), spacing, bound) {
-                points.iter().for_each(|&i| astray[i as usize] = true);
-            } else {
-                proved.triangles.insert(*points);
-            }
-        }
-        let there: Set<[u32; 3]> = tier.iter().copied().collect();
-        self.witness(&tier, &kept, &there, bound, &mut proved.witnesses);
-        for (i, point) in self.points.iter().enumerate().filter(|(i, _)| !kept[*i]) {
-            if !there.contains(&proved.witnesses[i]) {
-                match surface.find(*point, bound) {
-                    Some(near) => proved.witnesses[i] = tier[near],
-                    None => astray[i] = true,
-                }
-            }
-        }
-        let is_spent = || self.surface.is_spent() || surface.is_spent();
-        if is_spent() {
-            return None;
-        }
-        if astray.contains(&true) {
-            return Some(astray);
-        }
-        let is_large = |triangle: &[u32; 3]| {
-            let [a, b, c] = corners(*triangle).map(Vector3::from);
-            (b - a).norm_squared().max((c - b).norm_squared()).max((a - c).norm_squared()) > spacing * spacing
-        };
-        for triangle in self.mesh.triangles.iter().filter(|t| is_large(t) && !there.contains(&least_first(**t))) {
-            if !surface.is_triangle_within(corners(*triangle), spacing, bound) {
-                triangle.iter().for_each(|&i| astray[i as usize] = true);
-            }
-        }
-        (!is_spent()).then_some(astray)
-    }
-
-    /// Finds a triangle of `tier` that they lie on for most points that are not `kept` in it: it is mostly one on which a neighbour
-    /// lies. That saves most of the searches.
-    fn witness(&self, tier: &[[u32; 3]], kept: &[bool], there: &Set<[u32; 3]>, bound: f32, witnesses: &mut [[u32; 3]]) {
-        /// Each pass reaches one neighbour farther.
-        const PASSES: usize = 3;
-        // For each point a triangle to try: its own where it is kept.
-        let mut near: Vec<[u32; 3]> =
-            witnesses.iter().map(|witness| if there.contains(witness) { *witness } else { [NONE; 3] }).collect();
-        for triangle in tier {
-            triangle.iter().for_each(|&point| near[point as usize] = *triangle);
-        }
-        for _ in 0..PASSES {
-            let mut is_done = true;
-            for corners in &self.mesh.triangles {
-                for (k, &point) in corners.iter().enumerate() {
-                    if near[point as usize][0] != NONE {
-                        continue;
-                    }
-                    let others = [corners[(k + 1) % 3], corners[(k + 2) % 3]].map(|other| near[other as usize]);
-                    let lies_on = |triangle: &&[u32; 3]| {
-                        let corners = || triangle.map(|i| self.points[i as usize]);
-                        triangle[0] != NONE && is_near(self.points[point as usize], &corners(), bound)
-                    };
-                    if let Some(found) = others.iter().find(lies_on) {
-                        near[point as usize] = *found;
-                        is_done = false;
-                    }
-                }
-            }
-            if is_done {
-                break;
-            }
-        }
-        for ((witness, near), kept) in witnesses.iter_mut().zip(near).zip(kept) {
-            *witness = if *kept { [NONE; 3] } else { near };
-        }
     }
 
     /// The mesh of these triangles of vertices.
@@ -380,12 +386,120 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Locks the points that are astray and those that share a triangle (of points) with them.
-fn lock(locked: &mut [bool], astray: &[bool], triangles: impl Iterator<Item = [u32; 3]>) {
-    for triangle in triangles {
-        if triangle.iter().any(|&i| astray[i as usize]) {
-            triangle.iter().for_each(|&i| locked[i as usize] = true);
+/// Why there is no tier.
+enum Unfit {
+    /// It has too many triangles, or none.
+    Heavy,
+    /// It lies too far from the source, or that takes too long to say.
+    Far,
+}
+
+/// Parts of what is simplified that are made by themselves.
+struct Units {
+    /// Of each unit the numbers of its triangles.
+    triangles: Vec<Vec<u32>>,
+    /// The unit of each triangle.
+    numbers: Vec<u32>,
+}
+
+impl Units {
+    /// Cells of triangles that lie together. The points between them have to stay, which is no harm where more is done afterwards.
+    fn cells(source: &Source<'_>, tier: &Tier) -> Self {
+        Self::of(tier.surface(source).clusters(CELL).map(|numbers| numbers.collect()).collect(), tier.triangles.len())
+    }
+
+    /// The components, which do not touch each other.
+    fn components(source: &Source<'_>, tier: &Tier) -> Self {
+        let mut triangles = vec![Vec::new(); source.component_count];
+        for (face, number) in tier.faces.iter().zip(0..) {
+            triangles[source.component(face)].push(number);
         }
+        Self::of(triangles, tier.triangles.len())
+    }
+
+    fn of(mut triangles: Vec<Vec<u32>>, count: usize) -> Self {
+        triangles.retain(|triangles| !triangles.is_empty());
+        let mut numbers = vec![0; count];
+        for (unit, triangles) in (0..).zip(&triangles) {
+            triangles.iter().for_each(|&i| numbers[i as usize] = unit);
+        }
+        Self { triangles, numbers }
+    }
+}
+
+/// What has to be kept of triangles while it is tried to simplify them, as far as is known by now.
+struct Attempt<'a> {
+    /// What is simplified.
+    from: &'a Tier,
+    units: &'a Units,
+    /// Whether each unit has to be made anew.
+    again: Vec<bool>,
+    /// Whether each unit stays as it is.
+    kept: Vec<bool>,
+    /// Whether each point has to stay.
+    locked: Vec<bool>,
+    /// Whether all triangles at a point have to stay.
+    ringed: Vec<bool>,
+}
+
+impl<'a> Attempt<'a> {
+    fn new(source: &Source<'_>, from: &'a Tier, units: &'a Units) -> Self {
+        let mut locked = vec![false; source.points.len()];
+        let mut unit_at = vec![NONE; source.points.len()];
+        for (face, &unit) in from.faces.iter().zip(&units.numbers) {
+            for &point in face {
+                let first = std::mem::replace(&mut unit_at[point as usize], unit);
+                locked[point as usize] |= first != NONE && first != unit;
+            }
+        }
+        let count = units.triangles.len();
+        Self {
+            from,
+            units,
+            again: vec![true; count],
+            kept: vec![false; count],
+            locked,
+            ringed: vec![false; source.points.len()],
+        }
+    }
+
+    /// Decides what to keep so that this is not astray the next time: of a tier with these units and points of triangles.
+    fn keep(
+        &mut self,
+        source: &Source<'_>,
+        astray: &Astray,
+        unit_of: &[u32],
+        faces: &[[u32; 3]],
+        bound: f32,
+    ) -> Result<(), Unfit> {
+        self.again.fill(false);
+        let all = |marks: &[bool], face: &[u32; 3]| face.iter().all(|&point| marks[point as usize]);
+        for &triangle in &astray.triangles {
+            let (unit, face) = (unit_of[triangle as usize] as usize, &faces[triangle as usize]);
+            self.again[unit] = true;
+            self.kept[unit] |= all(&self.ringed, face);
+            face.iter().for_each(|&point| self.ringed[point as usize] = true);
+        }
+        let mut locked = self.locked.clone();
+        for &place in &astray.places {
+            let found = self.from.surface(source).find(place, bound).ok_or(Unfit::Far)?;
+            let (unit, face) = (self.units.numbers[found] as usize, &self.from.faces[found]);
+            self.again[unit] = true;
+            self.kept[unit] |= all(&self.locked, face);
+            face.iter().for_each(|&point| locked[point as usize] = true);
+        }
+        for face in &self.from.faces {
+            if face.iter().any(|&point| self.ringed[point as usize]) {
+                face.iter().for_each(|&point| locked[point as usize] = true);
+            }
+        }
+        self.locked = locked;
+        Ok(())
+    }
+
+    /// Keeps what would have to be tried once more.
+    fn give_up(&mut self) {
+        self.kept.iter_mut().zip(&self.again).for_each(|(kept, again)| *kept |= again);
     }
 }
 
@@ -501,6 +615,87 @@ mod tests {
             }
             assert_eq!(tiers(&mesh), Tiers { medium: Some(medium), low: Some(low) });
         }
+    }
+
+    #[test]
+    fn several_components_of_several_cells_stay_near() {
+        // Three balls with waves on them, of different sizes: some are tried again, some are not.
+        let mut mesh = ball(50, false, false);
+        let one = mesh.clone();
+        for (size, at) in [(0.3, 1.5), (0.05, 2.0)] {
+            let first = mesh.points.len() as u32;
+            mesh.points.extend(one.points.iter().map(|p| [p[0] * size + at, p[1] * size, p[2] * size]));
+            mesh.triangles.extend(one.triangles.iter().map(|t| t.map(|i| i + first)));
+            mesh.normals.values.extend(&one.normals.values);
+            mesh.normals.indices.extend(one.normals.indices.iter().map(|t| t.map(|i| i + first)));
+        }
+        for point in &mut mesh.points {
+            let wave = 1.0 + 0.01 * (point[0] * 9.0).sin() * (point[1] * 7.0).cos();
+            *point = point.map(|x| x * wave);
+        }
+        mesh.parts[0].triangles = 0..mesh.triangles.len();
+        assert!(mesh.triangles.len() > 4 * CELL);
+        let (low, high) = mesh.bounds().unwrap();
+        let diagonal = (Vector3::from(high) - Vector3::from(low)).norm();
+        let Tiers { medium: Some(medium), low: Some(low) } = tiers(&mesh) else { panic!("a tier is missing") };
+        assert!(medium.triangles.len() < mesh.triangles.len() / 3, "{}", medium.triangles.len());
+        assert!(low.triangles.len() < medium.triangles.len() / 2, "{}", low.triangles.len());
+        for (tier, deviation) in [(&medium, MEDIUM_DEVIATION), (&low, LOW_DEVIATION)] {
+            check(tier);
+            assert!(distinct_points(tier).is_subset(&distinct_points(&mesh)));
+            let bound = diagonal * deviation * 1.01;
+            let (surface, source) = (Surface::new(&tier.points, &tier.triangles), Surface::new(&mesh.points, &mesh.triangles));
+            assert!(mesh.points.iter().all(|&point| surface.is_within(point, bound)));
+            assert!(tier.triangles.iter().all(|t| {
+                let [a, b, c] = t.map(|i| Vector3::from(tier.points[i as usize]));
+                source.is_within(((a + b + c) / 3.0).into(), bound)
+            }));
+        }
+        assert_eq!(tiers(&mesh), Tiers { medium: Some(medium), low: Some(low) });
+    }
+
+    #[test]
+    fn what_is_astray_is_seen() {
+        let mesh = ball(30, false, false);
+        let source = Source::new(&mesh).unwrap();
+        let bound = MEDIUM_DEVIATION * source.diagonal;
+        let astray = |triangles: Vec<[u32; 3]>, is_last| {
+            Proof::new(&source, bound).astray(&source, triangles, is_last).map(|(astray, _)| astray).unwrap()
+        };
+        let all = source.whole.triangles.clone();
+        assert!(astray(all.clone(), true).is_empty());
+        // A hole.
+        let mut holed = all.clone();
+        holed.drain(400..500);
+        assert!(astray(holed.clone(), false).is_empty());
+        let places = astray(holed, true).places;
+        assert!(!places.is_empty() && places.len() < 400, "{}", places.len());
+        // A triangle that is turned round, and one right through the ball.
+        let mut wrong = all;
+        let [a, b, c] = wrong[700];
+        wrong[700] = [b, a, c];
+        wrong[900][1] = wrong[1500][1];
+        assert_eq!(astray(wrong, false).triangles, [700, 900]);
+    }
+
+    #[test]
+    fn a_dent_between_the_corners_is_seen() {
+        let mesh = ball(30, false, false);
+        let source = Source::new(&mesh).unwrap();
+        // Around a point there is a hole, closed by triangles from a neighbour: the point is away from them.
+        let dent = 1000;
+        let (around, mut rest): (Vec<[u32; 3]>, Vec<[u32; 3]>) = source.whole.triangles.iter().partition(|t| t.contains(&dent));
+        let apex = around[0].iter().copied().find(|&i| i != dent).unwrap();
+        let filled = around.iter().filter(|t| !t.contains(&apex)).map(|t| t.map(|i| if i == dent { apex } else { i }));
+        rest.extend(filled);
+        let flat = Proof::new(&source, 0.02).astray(&source, rest.clone(), true).unwrap().0;
+        assert!(flat.is_empty());
+        let mut mesh = mesh.clone();
+        mesh.points[source.vertices[dent as usize].point as usize] = [0.0; 3];
+        let dented = Source::new(&mesh).unwrap();
+        let (astray, _) = Proof::new(&dented, 0.02).astray(&dented, rest, true).unwrap();
+        assert!(astray.places.iter().any(|place| Vector3::from(*place).norm() < 0.1));
+        assert!(!astray.triangles.is_empty());
     }
 
     #[test]
