@@ -103,7 +103,7 @@ export class ViewPanel implements Panel {
     if (problem !== undefined) return problem;
     if (!model) return '';
     const { visual, collision } = model.triangles();
-    return `Visual shapes: ${counted(visual, 'triangle')}. Collision shapes: ${counted(collision, 'triangle')}.`;
+    return `${counted(visual, 'triangle')}, of collision shapes ${collision.toLocaleString('en')}`;
   }
 
   private switches(list: [Switch, string][]): HTMLElement[] {
