@@ -872,7 +872,7 @@ def test_meshes_and_colliders_are_chosen(viewed):
         expected = {scope: others[scope] + meshes[scope] for scope in meshes}
         viewer.until(lambda: viewer.triangles(key) == expected, f"{what}: {viewer.triangles(key)}, not {expected}")
         said = viewer.get("#detail-said").inner_text()
-        assert said == f"{expected['visual']:,} triangles, of collision shapes {expected['collision']:,}"
+        assert said == f"Triangles: {expected['visual']:,} visual, {expected['collision']:,} collision"
         return expected
 
     viewer.setPosition(key, "elbow_joint", 0.75)

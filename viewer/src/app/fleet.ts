@@ -313,9 +313,10 @@ export class Fleet {
     const mine = this.begin(key, version);
     await learning;
     if (this.coming.get(key) !== mine) return;
-    this.callOff(key);
-    this.state.emit('model', key);
+    this.coming.delete(key);
     this.loadShown();
+    // Nobody is told in between that nothing is on its way any more.
+    if (!this.coming.has(key)) this.state.emit('model', key);
   }
 
   /** There is nothing to load. */

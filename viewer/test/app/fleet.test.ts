@@ -182,9 +182,12 @@ describe('other meshes', () => {
   it('are loaded first where an address says so, once it is known what there is', async () => {
     sets = [TIERS];
     state.set('meshes', 'mesh_low');
+    const told: boolean[] = [];
+    state.on('model', () => told.push(fleet.isLoading('arm')));
     await list(layered());
     expect(requests.map(({ url }) => url)).toEqual([LOW]);
-    expect(fleet.isLoading('arm')).toBe(true);
+    // It is on its way all the time.
+    expect([fleet.isLoading('arm'), new Set(told)]).toEqual([true, new Set([true])]);
   });
 
   it('are those of the file where there are no others', async () => {

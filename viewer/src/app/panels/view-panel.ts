@@ -2,7 +2,6 @@
 
 import { make, setText } from '../dom.js';
 import { TIER_SETS, type Fleet } from '../fleet.js';
-import { counted } from '../format.js';
 import type { Options, State } from '../state.js';
 import { choice, fill, slider, toggle } from './controls.js';
 import type { Panel } from './tabs.js';
@@ -103,7 +102,7 @@ export class ViewPanel implements Panel {
     if (problem !== undefined) return problem;
     if (!model) return '';
     const { visual, collision } = model.triangles();
-    return `${counted(visual, 'triangle')}, of collision shapes ${collision.toLocaleString('en')}`;
+    return `Triangles: ${visual.toLocaleString('en')} visual, ${collision.toLocaleString('en')} collision`;
   }
 
   private switches(list: [Switch, string][]): HTMLElement[] {
