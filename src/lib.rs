@@ -10,6 +10,7 @@ pub mod demo;
 mod poses;
 mod process;
 pub mod serve;
+mod variants;
 pub mod view;
 
 pub use urdf_usd_convert as convert;

@@ -1,7 +1,7 @@
 //! The HTTP side: the viewer, the robots and their frames as JSON, their assets' files, events and joint positions as they come.
 //!
 //! It shows what it is told through [`Site`] and reads files inside assets' directories. The one thing that it changes is an asset's
-//! layer of named poses. It must not know ROS, nor how an asset comes about.
+//! layer of named poses. It must not know ROS, nor how an asset comes about, nor what is in one: `poses` and `variants` beside it do.
 
 mod assets;
 pub mod codes;
@@ -13,6 +13,7 @@ mod media;
 mod poses;
 mod site;
 mod tags;
+mod variants;
 mod viewer;
 mod wanted;
 
@@ -32,6 +33,7 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use crate::diagnostic::{Diagnostic, Place};
+use crate::variants::Drawings;
 pub(crate) use assets::is_servable;
 pub use site::{AssetFrameView, Event, FrameView, FramesView, Presence, RobotState, RobotView, Site, TransformView};
 use tags::Tags;
@@ -133,12 +135,25 @@ struct App {
     watchers: Arc<Semaphore>,
     /// Whether poses may be stored and deleted.
     lets_write: bool,
+    /// What assets look like in other variants.
+    drawings: Arc<Drawings>,
+    /// One drawing is made at a time.
+    turn: Arc<Semaphore>,
 }
 
 impl App {
     fn new(site: Arc<Site>, page: Page) -> Self {
         let seats = || Arc::new(Semaphore::new(MOST_CLIENTS));
-        Self { site, page, tags: Tags::default(), listeners: seats(), watchers: seats(), lets_write: false }
+        Self {
+            site,
+            page,
+            tags: Tags::default(),
+            listeners: seats(),
+            watchers: seats(),
+            lets_write: false,
+            drawings: Arc::default(),
+            turn: Arc::new(Semaphore::new(1)),
+        }
     }
 }
 
@@ -154,6 +169,8 @@ fn router(app: App, hosts: Arc<host::Hosts>) -> Router {
         .route("/api/robots", get(robots))
         .route("/api/frames/{*key}", get(frames))
         .route("/api/poses/{*key}", get(poses::list).post(poses::store).delete(poses::delete))
+        .route("/api/variants/{*key}", get(variants::list))
+        .route("/variants/{*key}", get(variants::draw))
         .route("/events", get(events::events))
         .route("/joints", get(joints::joints))
         .route("/assets/{*path}", get(assets::asset))

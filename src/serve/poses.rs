@@ -18,7 +18,6 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use super::host::is_own_origin;
 use super::{App, RobotView, Site};
-use crate::convert::file_name;
 use crate::poses::{self, PoseView, Refused, told};
 use crate::process::watch::{Event, Watch};
 
@@ -157,10 +156,7 @@ fn robot(app: &App, key: &str) -> Result<Arc<RobotView>, Refusal> {
 
 /// The entry layer of a robot's asset; why there is none, in a sentence.
 fn entry(robot: &RobotView) -> Result<PathBuf, String> {
-    let name = format!("{}.usda", file_name(&robot.name));
-    let is_listed = robot.files.iter().any(|file| file.path == name);
-    let directory = robot.directory.as_ref().filter(|_| is_listed);
-    directory.map(|directory| directory.join(name)).ok_or_else(|| {
+    robot.entry().ok_or_else(|| {
         "Poses are kept in an OpenUSD asset, and here is none: convert the robot with the formats usd and glb, and view its folder."
             .to_owned()
     })

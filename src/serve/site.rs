@@ -9,7 +9,7 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
 use super::joints::{AllStates, States};
-use crate::convert::{Counts, FileInfo};
+use crate::convert::{Counts, FileInfo, file_name};
 use crate::diagnostic::Diagnostic;
 
 /// How many events a slow reader may be behind before it is told to read everything anew.
@@ -70,6 +70,15 @@ pub struct RobotView {
     /// Whether no other file of the directory than `files` is served.
     #[serde(skip)]
     pub only_listed: bool,
+}
+
+impl RobotView {
+    /// The entry layer of its OpenUSD asset, if it has one.
+    pub(super) fn entry(&self) -> Option<PathBuf> {
+        let name = format!("{}.usda", file_name(&self.name));
+        let is_listed = self.files.iter().any(|file| file.path == name);
+        self.directory.as_ref().filter(|_| is_listed).map(|directory| directory.join(name))
+    }
 }
 
 /// The verdicts on a robot's frames.

@@ -24,8 +24,10 @@ websockets = pytest.importorskip("websockets.sync.client", reason="joint states 
 
 import conftest  # noqa: E402
 import ros_peer  # noqa: E402
-from ros_node import PATIENCE, chain, description, free_port, transform  # noqa: E402
+from mesh_counts import SCOPES, in_glb, in_usd  # noqa: E402
+from ros_node import ARM, PATIENCE, chain, description, free_port, transform  # noqa: E402
 from ros_peer import Header, JointState, TFMessage, Time  # noqa: E402
+from stage import Asset  # noqa: E402
 
 
 
@@ -351,6 +353,92 @@ def test_an_asset_is_shown_in_a_tier(view, conversions):
     assert shown["name"] == "sample_arm" and 0 < shown["counts"]["triangles"] < 0.8 * asset.report["counts"]["triangles"]
     wrong = conftest.run("view", asset.directory, "--variant", "visual_representation=mesh_tiny", "--port", 0, timeout=PATIENCE)
     assert wrong.returncode == 1 and "mesh_tiny" in wrong.stderr
+
+
+# --------------------------------------------------------------------------------------------------------------- variants
+
+def assert_as_in_usd(answer, entry, chosen, tmp_path):
+    """Gives how many triangles of meshes there are in each scope."""
+    assert answer.status == 200 and answer.headers["Content-Type"] == "model/gltf-binary", answer.content
+    expected, found = in_usd(entry, chosen), in_glb(answer.content, tmp_path)
+    meshes = {key: count for key, (count, has_others) in expected.items() if count and not has_others}
+    assert meshes and {key: found[key] for key in meshes} == meshes
+    return {scope: sum(count for (_, of), count in meshes.items() if of == scope) for scope in SCOPES.values()}
+
+
+@pytest.mark.parametrize(
+    "name", ["sample_arm", *(pytest.param(n, marks=conftest.marks_of(n)) for n in ("ur_description", "anymal_c_simple_description"))]
+)
+def test_an_asset_is_drawn_in_other_variants(view, conversions, tmp_path, name):
+    robot = conversions(name)
+    seen = view(robot.directory, "--port", 0)
+    listing, drawing = (f"{seen.url}{path}/{urllib.parse.quote(robot.asset_name)}" for path in ("api/variants", "variants"))
+    offered = {one["set"]: one["variants"] for one in get_json(listing)["sets"]}
+    there, asset = {}, Asset(robot.entry)
+    for prim in asset.stage.Traverse():
+        for found in prim.GetVariantSets().GetNames():
+            there.setdefault(found, set()).update(prim.GetVariantSet(found).GetVariantNames())
+    assert {found: set(variants) for found, variants in offered.items()} == there
+    # The first is what the asset's own GLB shows.
+    finest = {found: variants[0] for found, variants in offered.items()}
+    own = request(f"{seen.url}assets/{robot.asset_name}/{urllib.parse.quote(robot.glb.name)}")
+    full = assert_as_in_usd(own, robot.entry, finest, tmp_path)
+    low = {"visual_representation": "mesh_low"}
+    hulls = {"collision_fidelity": "convex_hull"}
+    for chosen in [low, *([low | hulls] if "collision_fidelity" in offered else [])]:
+        url = f"{drawing}?{urllib.parse.urlencode(chosen)}"
+        first, second = request(url), request(url)
+        counted = assert_as_in_usd(first, robot.entry, finest | chosen, tmp_path)
+        assert 0 < counted["visual"] < full["visual"]
+        assert (counted["collision"] < full["collision"]) == (hulls.items() <= chosen.items())
+        assert second.content == first.content and second.headers["ETag"] == f'"{hashlib.sha256(first.content).hexdigest()}"'
+        assert request(url, If_None_Match=first.headers["ETag"]).status == 304
+
+
+def test_a_variant_that_there_is_not_is_told_with_those_that_there_are(viewed, view):
+    robot, seen = viewed
+    drawing = f"{seen.url}variants/{robot.asset_name}"
+    for query, status, what in [
+        ("visual_representation=mesh_tiny", 404, "mesh_tiny"), ("look=red", 404, "look"), ("", 400, "Name a variant"),
+        ("visual_representation=mesh_low&visual_representation=mesh_high", 400, "twice"),
+    ]:  # fmt: skip
+        answer = request(f"{drawing}?{query}")
+        message = json.loads(answer.content)["message"]
+        assert answer.status == status and what in message and "mesh_high|mesh_medium|mesh_low" in message, (query, message)
+    assert request(f"{seen.url}variants/nobody?visual_representation=mesh_low").status == 404
+    assert request(f"{seen.url}api/variants/nobody").status == 404
+    # A GLB without layers offers nothing.
+    alone = view(robot.glb, "--port", 0)
+    assert get_json(f"{alone.url}api/variants/{robot.asset_name}") == {"sets": []}
+    answer = request(f"{alone.url}variants/{robot.asset_name}?visual_representation=mesh_low")
+    assert answer.status == 404 and "no OpenUSD layers" in json.loads(answer.content)["message"]
+
+
+def test_variants_are_those_of_the_revision(view, sample, tmp_path):
+    robot = conftest.convert(sample, tmp_path / "out")
+    seen = view(robot.directory, "--port", 0)
+    chosen = {"visual_representation": "mesh_low", "collision_fidelity": "trimesh"}
+    url = f"{seen.url}variants/{robot.asset_name}?visual_representation=mesh_low"
+    before = assert_as_in_usd(first := request(url), robot.entry, chosen, tmp_path)
+    (caps,) = re.findall(r'<visual name="caps">.*?</visual>', text := robot.urdf.read_text(), re.DOTALL)
+    robot.urdf.write_text(text.replace(caps, ""))
+    again = conftest.run("convert", robot.urdf, "-o", tmp_path / "out", *sample.options)
+    assert again.returncode == 0, again.stderr
+    # Nobody has to have heard of the revision.
+    after = assert_as_in_usd(second := request(url, If_None_Match=first.headers["ETag"]), robot.entry, chosen, tmp_path)
+    assert after["visual"] < before["visual"] and second.content != first.content
+
+
+def test_the_node_draws_variants(start, peer, tmp_path):
+    node = start(packages=[f"sample_arm={ARM}"], **{"http.port": free_port()})
+    url = node.logged(r"http://\S+").group()
+    description(peer, (ARM / "urdf" / "sample_arm.urdf").read_text())
+    listing = f"{url}api/variants/sample_arm"
+    ros_peer.until(lambda: request(listing).status == 200 and get_json(listing)["sets"], PATIENCE, "variants")
+    (entry,) = node.output.glob("**/sample_arm.usda")
+    chosen = {"visual_representation": "mesh_low", "collision_fidelity": "convex_hull"}
+    answer = request(f"{url}variants/sample_arm?{urllib.parse.urlencode(chosen)}")
+    assert_as_in_usd(answer, entry, chosen, tmp_path)
 
 
 def test_openusd_of_others_is_shown(view, tmp_path):

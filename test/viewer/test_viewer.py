@@ -34,6 +34,7 @@ import conftest  # noqa: E402
 import kinematics  # noqa: E402
 import posing  # noqa: E402
 from browser import SETTLED, chromium, launch  # noqa: E402
+from mesh_counts import in_usd  # noqa: E402
 from ros_node import ARM, PATIENCE, box, chain, description, free_port, transform  # noqa: E402
 from ros_peer import JointState, Peer, String, TFMessage, until  # noqa: E402
 
@@ -854,6 +855,102 @@ def test_the_address_keeps_what_is_shown(viewed):
         assert np.allclose(viewer.camera()[what], camera[what], atol=1e-3)
     viewer.tab("view")
     assert viewer.get("#option-collision").is_checked() and not viewer.get("#option-visual").is_checked()
+
+
+def in_asset(folder, chosen):
+    """The triangles of all meshes that are seen, and of all that collide, with these variants."""
+    counts = in_usd(folder / f"{folder.name}.usda", chosen)
+    return {scope: sum(count for (_, of), (count, _) in counts.items() if of == scope) for scope in ("visual", "collision")}
+
+
+FULL = {"visual_representation": "mesh_high", "collision_fidelity": "trimesh"}
+
+
+def test_meshes_and_colliders_are_chosen(viewed):
+    viewer, key = viewed(), "sample_arm"
+    full, drawn = in_asset(viewer.folder, FULL), viewer.triangles(key)
+    # Shapes that are no meshes have as many triangles in every variant.
+    others = {scope: drawn[scope] - full[scope] for scope in drawn}
+
+    def shows(chosen, what):
+        """Waits until the meshes of these variants are drawn."""
+        meshes = in_asset(viewer.folder, FULL | chosen)
+        expected = {scope: others[scope] + meshes[scope] for scope in meshes}
+        viewer.until(lambda: viewer.triangles(key) == expected, f"{what}: {viewer.triangles(key)}, not {expected}")
+        said = viewer.get("#detail-said").inner_text()
+        assert said == f"Triangles: {expected['visual']:,} visual, {expected['collision']:,} collision"
+        return expected
+
+    viewer.setPosition(key, "elbow_joint", 0.75)
+    viewer.tab("frames")
+    viewer.page.get_by_role("tree", name="Links").locator('[data-id="forearm_link"] > .row').click()
+    viewer.get("#canvas").focus()
+    for pressed in ("ArrowLeft", "ArrowLeft", "+", "c"):
+        viewer.page.keyboard.press(pressed)
+    viewer.settled()
+    camera = viewer.camera()
+    viewer.tab("view")
+    meshes, colliders = (viewer.page.get_by_role("combobox", name=name) for name in ("Meshes", "Collision shapes"))
+    assert meshes.locator("option").all_inner_texts() == ["full", "medium", "low"]
+    assert colliders.locator("option").all_inner_texts() == ["triangle meshes", "convex hulls"]
+    viewer.keep("detail-full")
+    meshes.select_option("low")
+    low = shows({"visual_representation": "mesh_low"}, "low")
+    assert low["visual"] < drawn["visual"] and low["collision"] == drawn["collision"]
+    assert viewer.at(key, {"elbow_joint": 0.75}) and viewer.camera() == camera
+    assert viewer.get("#selected-link").inner_text() == "forearm_link" and viewer.get("#option-collision").is_checked()
+    colliders.select_option("convex hulls")
+    hulls = shows({"visual_representation": "mesh_low", "collision_fidelity": "convex_hull"}, "hulls")
+    assert hulls["collision"] < low["collision"]
+    viewer.keep("detail-low")
+    # Who opens the address, or opens it again, sees the same, without the file with all meshes.
+    address = lambda: viewer.page.evaluate("location.href")
+    viewer.until(lambda: "meshes=mesh_low&colliders=convex_hull" in address(), "the address lags behind")
+    viewer.requests.clear()
+    viewer.page.reload(wait_until="commit")
+    viewer.until(lambda: viewer.page.evaluate("'viewer' in window"), "the page does not start")
+    viewer.page.evaluate("viewer.ready")
+    viewer.shows(key)
+    shows({"visual_representation": "mesh_low", "collision_fidelity": "convex_hull"}, "reloaded")
+    assert not [url for url in viewer.requests if ".glb" in url]
+    viewer.until(lambda: viewer.at(key, {"elbow_joint": 0.75}), "the joints are elsewhere")
+    viewer.tab("view")
+    # By keyboard, a step; and back to the robot's own file.
+    meshes.focus()
+    viewer.page.keyboard.press("ArrowUp")
+    medium = shows({"visual_representation": "mesh_medium", "collision_fidelity": "convex_hull"}, "medium")
+    assert low["visual"] < medium["visual"] < drawn["visual"]
+    colliders.select_option("triangle meshes")
+    meshes.select_option("full")
+    assert shows({}, "full") == drawn
+    viewer.until(lambda: "meshes" not in address() and "colliders" not in address(), "the address lags behind")
+
+
+def test_chosen_meshes_are_those_of_the_next_revision(viewed, tmp_path):
+    viewer, key = viewed(), "sample_arm"
+    low = FULL | {"visual_representation": "mesh_low"}
+    others = viewer.triangles(key)["visual"] - in_asset(viewer.folder, FULL)["visual"]
+    viewer.tab("view")
+    viewer.page.get_by_role("combobox", name="Meshes").select_option("low")
+    first = others + in_asset(viewer.folder, low)["visual"]
+    viewer.until(lambda: viewer.triangles(key)["visual"] == first, "no low meshes")
+    (caps,) = re.findall(r'<visual name="caps">.*?</visual>', text := ARM_URDF.read_text(), re.DOTALL)
+    shorter = tmp_path / "shorter.urdf"
+    shorter.write_text(text.replace(caps, ""))
+    done = conftest.run("convert", shorter, "-o", viewer.folder.parent, "--package", f"sample_arm={ARM}")
+    assert done.returncode == 0, done.stderr
+    viewer.shows(key, 2)
+    second = others + in_asset(viewer.folder, low)["visual"]
+    assert second < first and viewer.triangles(key)["visual"] == second
+    # Where they can't be made, what was shown stays, and why is said.
+    viewer.expected = "status of 404"
+    (viewer.folder / "base.usda").write_text("#usda 1.0\ndef {")
+    viewer.page.get_by_role("combobox", name="Meshes").select_option("medium")
+    said = viewer.get("#detail-said")
+    viewer.until(lambda: "could not be shown" in said.inner_text(), "nothing is said")
+    assert "mesh_medium" in said.inner_text() and viewer.triangles(key)["visual"] == second
+    viewer.page.get_by_role("combobox", name="Meshes").select_option("full")
+    viewer.until(lambda: viewer.triangles(key)["visual"] > second and "could not" not in said.inner_text(), "the file is not shown")
 
 
 def test_what_is_measured_weighed_and_packed(viewed, asset):

@@ -48,8 +48,8 @@ pub use library::finest;
 use plan::{Flattened, Plan};
 pub use planning::DEFAULT_POSE_PROPERTIES;
 pub use read::{
-    BodyMass, DENSITY, InterfaceSummary, JointSummary, LinkSummary, OfStage, Outcome, ReadError, Summary, VariantSummary,
-    body_masses, inspect, read, read_frames, read_interfaces, read_stage,
+    BodyMass, DENSITY, InterfaceSummary, JointSummary, LinkSummary, OfStage, Outcome, ReadError, Summary, TierSet,
+    VariantSummary, body_masses, inspect, read, read_frames, read_interfaces, read_stage, read_tiers,
 };
 pub use ros::{check_namespace, default_namespace, interfaces};
 pub use schema::{ISAAC_SCHEMA_FILES, SCHEMA_FILES};

@@ -16,10 +16,12 @@ use urdf_usd_stage::{DEEPEST, Shallow, on_large_stack};
 mod frames;
 mod robot;
 mod summary;
+mod tiers;
 
 pub use frames::read_frames;
 pub use robot::{BodyMass, DENSITY, OfStage, Outcome, body_masses, read, read_stage};
 pub use summary::{InterfaceSummary, JointSummary, LinkSummary, Summary, VariantSummary, inspect, read_interfaces};
+pub use tiers::{TierSet, read_tiers};
 
 /// Why an asset could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,6 @@
 // What is shown, in the address: robot, shapes, joints, camera. Whoever opens the address sees the same.
 
-import type { Fleet } from './fleet.js';
+import { TIER_SETS, type Fleet } from './fleet.js';
 import type { Positions } from './model.js';
 import type { State } from './state.js';
 
@@ -15,6 +15,9 @@ export interface Shown {
   joints: Positions;
   /** Which shapes are drawn; null: the usual ones. */
   shapes: Shape[] | null;
+  /** The variants that visual and collision shapes are drawn in; null: those of the robot's own file. */
+  meshes: string | null;
+  colliders: string | null;
   /** Where the camera is and what it looks at, metres in glTF's axes: six numbers. */
   camera: number[] | null;
 }
@@ -34,14 +37,16 @@ export function read(hash: string): Shown {
   const camera = query.has('camera') && numbers.length === 6 && numbers.every(Number.isFinite) ? numbers : null;
   const named = query.get('shapes')?.split(',');
   const shapes = named ? SHAPES.filter((shape) => named.includes(shape)) : null;
-  return { robot: query.get('robot'), joints, shapes, camera };
+  return { robot: query.get('robot'), joints, shapes, meshes: query.get('meshes'), colliders: query.get('colliders'), camera };
 }
 
 /** The text for an address. */
-export function write({ robot, joints, shapes, camera }: Shown): string {
+export function write({ robot, joints, shapes, meshes, colliders, camera }: Shown): string {
   const query = new URLSearchParams();
   if (robot !== null) query.set('robot', robot);
   if (shapes) query.set('shapes', shapes.join(','));
+  if (meshes !== null) query.set('meshes', meshes);
+  if (colliders !== null) query.set('colliders', colliders);
   const parts = Object.entries(joints).map(([name, value]) => {
     const values = [value].flat().map((one) => Number(one.toFixed(5)));
     return `${encodeURIComponent(name)}:${values.join(';')}`;
@@ -74,7 +79,14 @@ const REST_MS = 400;
 /** Shows what the address says, then keeps it as what is shown. */
 export function address(state: State, fleet: Fleet, camera: Camera): void {
   let wanted: Shown | null = read(location.hash);
-  if (wanted.robot === null && !wanted.camera && !wanted.shapes && Object.keys(wanted.joints).length === 0) wanted = null;
+  // Before anything is loaded, so that the other file is not loaded first.
+  const choose = ({ meshes, colliders }: Pick<Shown, 'meshes' | 'colliders'>) => {
+    state.set('meshes', meshes);
+    state.set('colliders', colliders);
+  };
+  choose(wanted);
+  const says = [wanted.robot, wanted.camera, wanted.shapes, wanted.meshes, wanted.colliders].some((part) => part !== null);
+  if (!says && Object.keys(wanted.joints).length === 0) wanted = null;
   /** Whether the address is behind; not until something was changed by hand, so that a plain address stays plain. */
   let timer = 0;
   const apply = () => {
@@ -83,8 +95,9 @@ export function address(state: State, fleet: Fleet, camera: Camera): void {
     if (robot !== null && fleet.current?.key !== robot) {
       if (!fleet.entries.some((entry) => entry.key === robot)) {
         // Not here: nothing of it is meant for another.
-        if (fleet.listed) wanted = null;
-        return;
+        if (!fleet.listed) return;
+        wanted = null;
+        return choose({ meshes: null, colliders: null });
       }
       fleet.choose(robot);
     }
@@ -107,7 +120,9 @@ export function address(state: State, fleet: Fleet, camera: Camera): void {
       const moved = fleet.live(key).following ? {} : (model?.moved() ?? {});
       const drawn = SHAPES.filter((shape) => state.options[shape]);
       const shapes = drawn.join() === 'visual' ? null : drawn;
-      const text = write({ robot: key, joints: moved, shapes, camera: camera.get() });
+      const chosen = fleet.chosen(key);
+      const [meshes, colliders] = [chosen[TIER_SETS.meshes] ?? null, chosen[TIER_SETS.colliders] ?? null];
+      const text = write({ robot: key, joints: moved, shapes, meshes, colliders, camera: camera.get() });
       if (`#${text}` !== location.hash) history.replaceState(history.state, '', `#${text}`);
     }, REST_MS);
   };

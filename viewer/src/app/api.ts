@@ -98,6 +98,15 @@ export interface Poses {
   locked: string | null;
 }
 
+/** A variant set of meshes with its variants, from fine to coarse; the first is what the robot's own GLB shows. */
+export interface TierSet {
+  set: string;
+  variants: string[];
+}
+
+/** Variants by their set. */
+export type Variants = Record<string, string>;
+
 /** Why the server did not do what it was asked to. */
 export class Refusal extends Error {
   constructor(
@@ -119,6 +128,11 @@ export function assetUrl(key: string, path: string, revision?: number | null, sh
   if (sha256) query.set('sha256', sha256);
   const text = query.toString();
   return url(`assets/${encoded(key)}/${encoded(path)}${text && `?${text}`}`);
+}
+
+/** The URL of a robot's GLB in other variants than its own. */
+export function drawingUrl(key: string, variants: Variants): string {
+  return url(`variants/${encoded(key)}?${new URLSearchParams(variants).toString()}`);
 }
 
 /** The file that the viewer shows: NAME.glb, else any GLB at the top, else a glTF. */
@@ -166,6 +180,14 @@ export async function poses(key: string): Promise<Poses | null> {
   if (typeof answer !== 'object' || answer === null) return null;
   const { poses, locked } = answer as Partial<Poses>;
   return Array.isArray(poses) ? { poses, locked: locked ?? null } : null;
+}
+
+/** The variant sets that a robot's meshes can be chosen in; null if the server does not tell. */
+export async function tiers(key: string): Promise<TierSet[] | null> {
+  const answer = await json(`api/variants/${encoded(key)}`).catch(() => null);
+  if (typeof answer !== 'object' || answer === null) return null;
+  const { sets } = answer as { sets?: TierSet[] };
+  return Array.isArray(sets) ? sets : null;
 }
 
 /** Stores a pose in place of one of the same name and group. Throws a `Refusal`. */

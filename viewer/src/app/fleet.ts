@@ -18,6 +18,23 @@ interface Local {
   load(edition: Edition): Promise<Model>;
 }
 
+/** The variant sets that a robot's meshes can be chosen in. */
+interface Tiers {
+  /** The file that they were asked for beside. */
+  version: string;
+  /** Until the server answers, those known before. */
+  sets: readonly api.TierSet[];
+  /** null: answered. */
+  asked: Promise<void> | null;
+  /** The server did not tell. */
+  failed: boolean;
+}
+
+/** The variant sets that are chosen from, by the option that chooses. */
+export const TIER_SETS = { meshes: 'visual_representation', colliders: 'collision_fidelity' } as const;
+
+const CHOICES = Object.keys(TIER_SETS) as (keyof typeof TIER_SETS)[];
+
 /** All robots. */
 export class Fleet {
   /** As the server listed them, by key. */
@@ -32,6 +49,7 @@ export class Fleet {
   readonly frames = new Map<string, api.Frames>();
   /** The named poses that the server keeps. */
   readonly poses = new Map<string, api.Poses>();
+  private readonly tiers = new Map<string, Tiers>();
   /** Robots of files that a person opened, which no server knows of. */
   private readonly local = new Map<string, Local>();
   private readonly coming = new Map<string, Coming>();
@@ -43,7 +61,15 @@ export class Fleet {
   private again = false;
   private news = false;
 
-  constructor(private readonly state: State) {}
+  constructor(private readonly state: State) {
+    const choice = () => CHOICES.map((option) => state.options[option]).join('\n');
+    let before = choice();
+    state.on('options', () => {
+      if (choice() === before) return;
+      before = choice();
+      this.loadShown();
+    });
+  }
 
   /** The robot that the panels are about. */
   get current(): api.RobotEntry | null {
@@ -121,8 +147,43 @@ export class Fleet {
     return this.refreshing;
   }
 
+  /** The variant sets that a robot's meshes can be chosen in, each with a choice beside what its own file shows. */
+  offered(key: string): readonly api.TierSet[] {
+    return this.tiers.get(key)?.sets ?? [];
+  }
+
+  /** The variants that are chosen of those that a robot has, without those that its own file shows. */
+  chosen(key: string): api.Variants {
+    const chosen: api.Variants = {};
+    for (const { set, variants } of this.offered(key)) {
+      const option = CHOICES.find((option) => TIER_SETS[option] === set);
+      const name = option ? this.state.options[option] : null;
+      if (name !== null && variants.indexOf(name) > 0) chosen[set] = name;
+    }
+    return chosen;
+  }
+
+  /** Asks which variants a robot's meshes have, once for each of its files. Waits if they are not known yet. */
+  private learn({ key, files }: api.RobotEntry, version: string): Promise<void> | null {
+    const before = this.tiers.get(key);
+    if (before?.version === version) return before.asked;
+    const mine: Tiers = { version, sets: before?.sets ?? [], asked: null, failed: false };
+    this.tiers.set(key, mine);
+    // They are in its layers.
+    const hasLayers = !this.local.has(key) && files.some((file) => !file.path.includes('/') && file.path.endsWith('.usda'));
+    const answer = (sets: readonly api.TierSet[] | null) => {
+      if (this.tiers.get(key) !== mine) return;
+      [mine.sets, mine.asked, mine.failed] = [sets ?? [], null, sets === null];
+      this.state.emit('tiers', key);
+    };
+    if (hasLayers) mine.asked = api.tiers(key).then(answer);
+    else answer([]);
+    return mine.asked;
+  }
+
   /** Something happened at the server. */
   happened(kind: api.EventKind, key: string | null): void {
+    if (kind === 'resync') for (const [key, { failed }] of this.tiers) if (failed) this.tiers.delete(key);
     if (kind !== 'frames' && kind !== 'poses') void this.refresh();
     const wanted = key ?? this.currentKey;
     if (!wanted || wanted !== this.currentKey) return;
@@ -173,7 +234,7 @@ export class Fleet {
     const entries = [...listed, ...[...this.local.values()].map(({ entry }) => entry)];
     this.entries = entries;
     const keys = new Set(entries.map((entry) => entry.key));
-    const known = [this.models, this.coming, this.problems, this.frames, this.poses, this.wasLive].flatMap((map) => [...map.keys()]);
+    const known = [this.models, this.coming, this.problems, this.frames, this.poses, this.tiers, this.wasLive].flatMap((map) => [...map.keys()]);
     for (const key of new Set(known)) if (!keys.has(key)) this.remove(key);
     if (!keys.has(this.currentKey ?? '')) {
       const first = entries.find((entry) => api.drawable(entry)) ?? entries[0];
@@ -187,7 +248,7 @@ export class Fleet {
   private remove(key: string): void {
     this.callOff(key);
     const model = this.models.get(key);
-    for (const map of [this.models, this.problems, this.frames, this.poses, this.wasLive]) map.delete(key);
+    for (const map of [this.models, this.problems, this.frames, this.poses, this.tiers, this.wasLive]) map.delete(key);
     if (this.state.selection?.key === key) this.state.select(null);
     this.state.emit('model', key);
     model?.dispose();
@@ -211,15 +272,17 @@ export class Fleet {
     const { key, revision } = entry;
     const file = api.drawable(entry);
     if (!file) return this.lack(key, revision === null ? `There is no asset yet. ${entry.message}`.trim() : NO_GLB);
-    const version = api.version(entry, file);
+    const own = api.version(entry, file);
+    const learning = this.learn(entry, own);
+    if (learning && CHOICES.some((option) => this.state.options[option] !== null)) return this.await(key, own, learning);
+    const chosen = this.chosen(key);
+    const isOwn = Object.keys(chosen).length === 0;
+    const version = isOwn ? own : `${own} ${JSON.stringify(chosen)}`;
     if (this.models.get(key)?.edition.version === version) return this.have(key);
     if (this.coming.get(key)?.version === version) return;
-    this.callOff(key);
-    const mine: Coming = { version, abort: new AbortController() };
-    this.coming.set(key, mine);
-    this.state.emit('model', key);
+    const mine = this.begin(key, version);
     try {
-      const url = api.assetUrl(key, file.path, revision, file.sha256);
+      const url = isOwn ? api.assetUrl(key, file.path, revision, file.sha256) : api.drawingUrl(key, chosen);
       const edition = { revision, version };
       const model = await (this.local.get(key)?.load(edition) ?? load(url, edition, mine.abort.signal));
       if (this.coming.get(key) !== mine) return model.dispose();
@@ -228,9 +291,32 @@ export class Fleet {
     } catch (error) {
       if (this.coming.get(key) !== mine) return;
       this.coming.delete(key);
-      this.problems.set(key, `${file.path} could not be shown: ${reason(error)}`);
+      const what = isOwn ? file.path : `${file.path} with ${Object.values(chosen).join(' and ')}`;
+      this.problems.set(key, `${what} could not be shown: ${reason(error)}`);
       this.state.emit('model', key);
     }
+  }
+
+  /** Something is on its way from now on, and nothing else. */
+  private begin(key: string, version: string): Coming {
+    this.callOff(key);
+    const mine: Coming = { version, abort: new AbortController() };
+    this.coming.set(key, mine);
+    this.state.emit('model', key);
+    return mine;
+  }
+
+  /** Which file is wanted is known once it is known what the robot offers. */
+  private async await(key: string, own: string, learning: Promise<void>): Promise<void> {
+    const version = `${own} ?`;
+    if (this.coming.get(key)?.version === version) return;
+    const mine = this.begin(key, version);
+    await learning;
+    if (this.coming.get(key) !== mine) return;
+    this.coming.delete(key);
+    this.loadShown();
+    // Nobody is told in between that nothing is on its way any more.
+    if (!this.coming.has(key)) this.state.emit('model', key);
   }
 
   /** There is nothing to load. */

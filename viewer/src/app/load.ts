@@ -9,9 +9,15 @@ import { Model, type Edition } from './model.js';
 /** Loads the file at `url`. What the loader itself draws nothing of (broken textures) is not an error. */
 export async function load(url: string, edition: Edition, signal: AbortSignal): Promise<Model> {
   const response = await fetch(url, { signal });
-  if (!response.ok) throw new Error(`${response.status} ${response.statusText}`.trim());
+  if (!response.ok) throw new Error(await whyNot(response));
   const data = await response.arrayBuffer();
   return parse(data, new URL('.', url).href, edition);
+}
+
+/** What the server says of it, or else the number that it gives. */
+async function whyNot(response: Response): Promise<string> {
+  const { message } = ((await response.json().catch(() => null)) ?? {}) as { message?: unknown };
+  return typeof message === 'string' ? message : `${response.status} ${response.statusText}`.trim();
 }
 
 /** Loads a file of this machine with those that it refers to, by their paths. */

@@ -14,7 +14,8 @@
 //   poses:  button[data-pose=POSE] takes one up, "Delete the pose POSE", #reset-joints; #pose-name and #store-pose, #pose-problem (why
 //           not), #pose-said (what was done), #pose-locked (why none can be stored)
 //   frames: trees named "Links" and "TF tree as heard" with treeitem[data-id=FRAME]; #frames-summary; #link-details
-//   view:   switches #option-visual, -collision, -wireframe, -axes, -labels, -grid, -shadows; sliders #option-transparency, -axesSize
+//   view:   switches #option-visual, -collision, -wireframe, -axes, -labels, -grid, -shadows; sliders #option-transparency, -axesSize;
+//           selects #choose-meshes, #choose-colliders (where the robot has a choice), #detail-said (triangles, loading, why not)
 //   diagnostics: #filter-error, #filter-warning, #filter-info (aria-pressed), li.finding
 //   player: #player (hidden unless something is played) with #player-toggle, the slider "Time", #player-speed, #player-close; #play-poses
 //           with #play-from, #play-to; #open-files with #file-input; #said tells what became of files
@@ -64,6 +65,8 @@ export interface Viewer {
   linkMatrix(key: string, link: string): number[] | null;
   /** Moves a joint; says whether it could. */
   setPosition(key: string, joint: string, value: number | number[]): boolean;
+  /** How many triangles a robot's visual and collision shapes have; null if it is not loaded. */
+  triangles(key: string): { visual: number; collision: number } | null;
   /** The revision that is shown. */
   revision(key: string): number | null;
   camera(): { position: number[]; target: number[] };
@@ -135,7 +138,7 @@ function panels(state: State, fleet: Fleet, player: Player): Tabs {
     tabs.show('joints');
     joints.reveal(joint);
   });
-  const all = [joints, new RobotsPanel(state, fleet), frames, new ViewPanel(state), new DiagnosticsPanel(state, fleet)];
+  const all = [joints, new RobotsPanel(state, fleet), frames, new ViewPanel(state, fleet), new DiagnosticsPanel(state, fleet)];
   const tabs = new Tabs(byId('tabs'), byId('panel-body'), all);
   const badges = () => {
     const { current } = fleet;
@@ -207,6 +210,7 @@ function expose(state: State, fleet: Fleet, stage: Stage, show: Show, marked: ()
     positions: (key) => fleet.models.get(key)?.positions() ?? {},
     linkMatrix: (key, link) => fleet.models.get(key)?.linkMatrix(link) ?? null,
     setPosition: (key, joint, value) => fleet.setPosition(key, joint, value),
+    triangles: (key) => fleet.models.get(key)?.triangles() ?? null,
     revision: (key) => fleet.models.get(key)?.edition.revision ?? null,
     camera: () => ({ position: stage.eye.camera.position.toArray(), target: stage.eye.controls.target.toArray() }),
     pick: (x, y) => {

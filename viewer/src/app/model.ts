@@ -1,6 +1,6 @@
 // A loaded file: its robots with their joints and links, as three objects under one holder. Knows nothing of panels or the server.
 
-import { Group, Matrix4, Mesh, type Material, type Object3D, Texture } from 'three';
+import { type BufferGeometry, Group, Matrix4, Mesh, type Material, type Object3D, Texture } from 'three';
 import type { GLTF } from 'three/addons/loaders/GLTFLoader.js';
 import type { NamedPose } from './api.js';
 import { problemsOf, robotsOf, type Joint, type Link, type Robot } from '../loader/index.js';
@@ -145,6 +145,12 @@ export class Model {
     return Object.fromEntries(own.map((joint) => [joint.name, joint.positions[0] ?? 0]));
   }
 
+  /** How many triangles are drawn of visual and of collision shapes. */
+  triangles(): { visual: number; collision: number } {
+    const [visuals, collisions] = [this.links.flatMap((link) => link.visuals), this.links.flatMap((link) => link.collisions)];
+    return { visual: sum(visuals), collision: sum(collisions) };
+  }
+
   reset(): void {
     for (const robot of this.robots) robot.reset();
   }
@@ -173,6 +179,19 @@ export class Model {
       }
     });
   }
+}
+
+/** The triangles of all meshes at and below these. */
+function sum(objects: readonly Object3D[]): number {
+  let corners = 0;
+  for (const object of objects) {
+    object.traverse((at) => {
+      if (!(at instanceof Mesh) || at.userData['mark']) return;
+      const { index, attributes } = at.geometry as BufferGeometry;
+      corners += index?.count ?? attributes['position']?.count ?? 0;
+    });
+  }
+  return Math.floor(corners / 3);
 }
 
 /** Whether a joint is to stay where an older one of the same name was. */

@@ -7,6 +7,10 @@ import type { AngleUnit } from './units.js';
 export interface Options {
   visual: boolean;
   collision: boolean;
+  /** The variant of `visual_representation` that visual shapes are drawn in, where a robot has it; null: that of its own file. */
+  meshes: string | null;
+  /** The variant of `collision_fidelity` that collision shapes are drawn in, likewise. */
+  colliders: string | null;
   /** 0 is opaque, 1 invisible. */
   transparency: number;
   wireframe: boolean;
@@ -73,6 +77,8 @@ export interface Changes {
   frames: string;
   /** The named poses of a robot. */
   poses: string;
+  /** Which meshes a robot can be drawn with. */
+  tiers: string;
   connection: undefined;
   theme: undefined;
 }
@@ -89,6 +95,8 @@ export class State extends Emitter<Changes> {
   readonly options: Options = {
     visual: true,
     collision: false,
+    meshes: null,
+    colliders: null,
     transparency: 0,
     wireframe: false,
     axes: false,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { assetUrl, drawable, version } from '../../src/app/api.js';
+import { assetUrl, drawable, drawingUrl, version } from '../../src/app/api.js';
 
 const file = (path: string) => ({ path, bytes: 1 });
 
@@ -15,6 +15,12 @@ describe('the URL of a file', () => {
 
   it('tells what the file holds', () => {
     expect(assetUrl('arm', 'arm.glb', 1, 'ab12')).toBe('http://robot:8642/tools/viewer/assets/arm/arm.glb?revision=1&sha256=ab12');
+  });
+
+  it('in other variants names them', () => {
+    expect(drawingUrl('fleet/arm 1', { visual_representation: 'mesh_low', collision_fidelity: 'a|b' })).toBe(
+      'http://robot:8642/tools/viewer/variants/fleet/arm%201?visual_representation=mesh_low&collision_fidelity=a%7Cb',
+    );
   });
 
   it('has no revision where there is none', () => {

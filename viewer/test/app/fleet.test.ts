@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-import type { RobotEntry } from '../../src/app/api.js';
+import type { RobotEntry, TierSet } from '../../src/app/api.js';
 import { Fleet } from '../../src/app/fleet.js';
 import { load } from '../../src/app/load.js';
 import { Model, type Edition } from '../../src/app/model.js';
@@ -21,6 +21,10 @@ interface Request {
 let listed: RobotEntry[] = [];
 let requests: Request[] = [];
 let fleet: Fleet;
+let state: State;
+/** What the server says of variants, and how often it was asked. */
+let sets: TierSet[] | null = [];
+let asked = 0;
 
 /** Everything that only waits for what is there has been done. */
 const quiet = () => new Promise<void>((resolve) => setTimeout(resolve));
@@ -40,10 +44,15 @@ async function list(...entries: RobotEntry[]): Promise<void> {
 }
 
 beforeEach(() => {
-  [listed, requests] = [[], []];
-  fleet = new Fleet(new State());
+  [listed, requests, sets, asked] = [[], [], [], 0];
+  state = new State();
+  fleet = new Fleet(state);
   vi.stubGlobal('document', { baseURI: 'http://robot/' });
   vi.stubGlobal('fetch', async (address: string) => {
+    if (address.includes('api/variants/')) {
+      asked += 1;
+      return new Response(JSON.stringify({ sets }), { status: sets ? 200 : 500 });
+    }
     const answer = address.endsWith('api/robots') ? listed : { frames: [], tf: [] };
     return new Response(JSON.stringify(answer));
   });
@@ -142,5 +151,80 @@ describe('a robot that is gone', () => {
     expect([[...fleet.problems.keys()], [...fleet.frames.keys()]]).toEqual([['leg'], ['leg']]);
     await list();
     expect([fleet.problems.size, fleet.frames.size]).toEqual([0, 0]);
+  });
+});
+
+describe('other meshes', () => {
+  const TIERS = { set: 'visual_representation', variants: ['mesh_high', 'mesh_medium', 'mesh_low'] };
+  const LOW = 'http://robot/variants/arm?visual_representation=mesh_low';
+  const layered = (sha256 = 'aa', more: Partial<RobotEntry> = {}) =>
+    entry({ files: [...holding(sha256), { path: 'arm.usda', bytes: 1, sha256 }], ...more });
+
+  it('are loaded in place of those of the file, and the joints stay', async () => {
+    sets = [TIERS];
+    await list(layered());
+    await requests[0]?.arrive();
+    fleet.setPosition('arm', 'elbow', 0.5);
+    state.set('meshes', 'mesh_low');
+    expect(requests[1]?.url).toBe(LOW);
+    await requests[1]?.arrive();
+    expect([fleet.chosen('arm'), fleet.currentModel?.positions()]).toEqual([{ visual_representation: 'mesh_low' }, { elbow: 0.5 }]);
+    // Another revision has them, too, and the server is asked anew what there is.
+    await list(layered('bb', { revision: 2 }));
+    expect([asked, requests[2]?.url, requests[2]?.edition.revision]).toEqual([2, LOW, 2]);
+    await requests[2]?.arrive();
+    state.set('meshes', null);
+    await requests[3]?.arrive();
+    expect(requests[3]?.url).toBe('http://robot/assets/arm/arm.glb?revision=2&sha256=bb');
+    expect(fleet.currentModel?.edition).toEqual(requests[3]?.edition);
+  });
+
+  it('are loaded first where an address says so, once it is known what there is', async () => {
+    sets = [TIERS];
+    state.set('meshes', 'mesh_low');
+    const told: boolean[] = [];
+    state.on('model', () => told.push(fleet.isLoading('arm')));
+    await list(layered());
+    expect(requests.map(({ url }) => url)).toEqual([LOW]);
+    // It is on its way all the time.
+    expect([fleet.isLoading('arm'), new Set(told)]).toEqual([true, new Set([true])]);
+  });
+
+  it('are those of the file where there are no others', async () => {
+    sets = [TIERS];
+    state.set('colliders', 'spheres');
+    state.set('meshes', 'mesh_high');
+    await list(layered());
+    await requests[0]?.arrive();
+    expect(requests.map(({ url }) => url)).toEqual(['http://robot/assets/arm/arm.glb?revision=1&sha256=aa']);
+    expect(fleet.chosen('arm')).toEqual({});
+    // Without layers nobody asks.
+    await list(entry({ files: holding('cc') }));
+    expect([asked, fleet.offered('arm')]).toEqual([1, []]);
+  });
+
+  it('are asked for again after the server was away', async () => {
+    sets = null;
+    state.set('meshes', 'mesh_low');
+    await list(layered());
+    await requests[0]?.arrive();
+    expect(requests[0]?.url).toContain('assets/arm/arm.glb');
+    sets = [TIERS];
+    fleet.happened('resync', null);
+    await quiet();
+    await quiet();
+    expect(requests[1]?.url).toBe(LOW);
+  });
+
+  it('that fail leave those that are shown', async () => {
+    sets = [TIERS];
+    await list(layered());
+    await requests[0]?.arrive();
+    const shown = fleet.currentModel;
+    state.set('meshes', 'mesh_low');
+    await requests[1]?.fail(new Error('the disk is full'));
+    expect([fleet.currentModel, fleet.problems.get('arm')]).toEqual([shown, 'arm.glb with mesh_low could not be shown: the disk is full']);
+    state.set('meshes', null);
+    expect([fleet.problems.size, requests.length]).toEqual([0, 2]);
   });
 });

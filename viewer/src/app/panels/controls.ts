@@ -1,4 +1,4 @@
-// Controls that several panels use: switches, sliders with their filled part.
+// Controls that several panels use: switches, choices, sliders with their filled part.
 
 import { make } from '../dom.js';
 
@@ -11,6 +11,24 @@ export function toggle(id: string, label: string, on: boolean, changed: (on: boo
     if (input.checked !== on) input.checked = on;
   };
   return { element, input, set };
+}
+
+/** A choice with its label: `changed` gets what is chosen; `set` shows what there is, each with its words, and which is chosen. */
+export function choice(id: string, label: string, changed: (value: string | null) => void) {
+  const select = make('select', { id });
+  const element = make('label', { className: 'option-choice', htmlFor: id }, {}, make('span', { textContent: label }), select);
+  let shown: readonly (readonly [string | null, string])[] = [];
+  select.addEventListener('change', () => changed(shown[select.selectedIndex]?.[0] ?? null));
+  const set = (options: typeof shown, chosen: string | null) => {
+    // An open list must not close because something unrelated happened.
+    if (JSON.stringify(options) !== JSON.stringify(shown)) {
+      shown = options;
+      select.replaceChildren(...options.map(([, words]) => make('option', { textContent: words })));
+    }
+    const at = options.findIndex(([value]) => value === chosen);
+    if (select.selectedIndex !== at) select.selectedIndex = at;
+  };
+  return { element, set };
 }
 
 /** What a slider is for. */

@@ -1,8 +1,9 @@
-// View: what is drawn and how.
+// View: what is drawn and how, and with which of its meshes.
 
 import { make, setText } from '../dom.js';
+import { TIER_SETS, type Fleet } from '../fleet.js';
 import type { Options, State } from '../state.js';
-import { fill, slider, toggle } from './controls.js';
+import { choice, fill, slider, toggle } from './controls.js';
 import type { Panel } from './tabs.js';
 
 type Switch = { [K in keyof Options]: Options[K] extends boolean ? K : never }[keyof Options];
@@ -22,6 +23,12 @@ const SCENE: [Switch, string][] = [
   ['shadows', 'Shadows'],
 ];
 
+/** What is chosen, and the variants of each set in words; others are called by their names. */
+const DETAIL: [keyof typeof TIER_SETS, string, Record<string, string>][] = [
+  ['meshes', 'Meshes', { mesh_high: 'full', mesh_medium: 'medium', mesh_low: 'low' }],
+  ['colliders', 'Collision shapes', { trimesh: 'triangle meshes', convex_hull: 'convex hulls', spheres: 'spheres' }],
+];
+
 /** The panel of what is drawn. */
 export class ViewPanel implements Panel {
   readonly id = 'view';
@@ -29,7 +36,10 @@ export class ViewPanel implements Panel {
   readonly element = make('div');
   private readonly updates: (() => void)[] = [];
 
-  constructor(private readonly state: State) {
+  constructor(
+    private readonly state: State,
+    private readonly fleet: Fleet,
+  ) {
     this.element.append(
       make('h2', { textContent: 'View', className: 'visually-hidden' }),
       this.group(
@@ -37,6 +47,7 @@ export class ViewPanel implements Panel {
         ...this.switches(SHAPES),
         this.slider('transparency', 'Transparency', 0, 0.95, 0.05, (value) => `${Math.round(value * 100)} %`),
       ),
+      this.detail(),
       this.group(
         'Frames',
         ...this.switches(FRAMES),
@@ -45,7 +56,7 @@ export class ViewPanel implements Panel {
       this.group('Scene', ...this.switches(SCENE)),
       this.keys(),
     );
-    state.on('options', () => this.refresh());
+    state.onAny(['options', 'tiers', 'current', 'model', 'robots'], () => this.refresh());
   }
 
   refresh(): void {
@@ -54,6 +65,44 @@ export class ViewPanel implements Panel {
 
   private group(title: string, ...content: HTMLElement[]): HTMLElement {
     return make('fieldset', {}, {}, make('legend', { textContent: title }), ...content);
+  }
+
+  /** Which meshes are drawn, of those that the robot has. */
+  private detail(): HTMLElement {
+    const said = make('p', { id: 'detail-said', className: 'dim' }, { role: 'status' });
+    const rows = DETAIL.map(([option, label, words]) => {
+      const row = choice(`choose-${option}`, label, (name) => this.state.set(option, name));
+      const update = () => {
+        const key = this.fleet.current?.key ?? '';
+        const set = this.fleet.offered(key).find(({ set }) => set === TIER_SETS[option]);
+        row.element.hidden = !set;
+        // The first is in the robot's own file.
+        const options = (set?.variants ?? []).map((name, at) => [at === 0 ? null : name, words[name] ?? name] as const);
+        row.set(options, this.fleet.chosen(key)[TIER_SETS[option]] ?? null);
+      };
+      return { element: row.element, update };
+    });
+    const group = this.group('Detail', ...rows.map(({ element }) => element), said);
+    const update = () => {
+      for (const row of rows) row.update();
+      group.hidden = rows.every(({ element }) => element.hidden);
+      setText(said, group.hidden ? '' : this.said());
+    };
+    update();
+    this.updates.push(update);
+    return group;
+  }
+
+  /** How far what was chosen is. */
+  private said(): string {
+    const key = this.fleet.current?.key ?? '';
+    const model = this.fleet.currentModel;
+    if (this.fleet.isLoading(key)) return 'Loading…';
+    const problem = this.fleet.problems.get(key);
+    if (problem !== undefined) return problem;
+    if (!model) return '';
+    const { visual, collision } = model.triangles();
+    return `Triangles: ${visual.toLocaleString('en')} visual, ${collision.toLocaleString('en')} collision`;
   }
 
   private switches(list: [Switch, string][]): HTMLElement[] {
