@@ -177,3 +177,12 @@ def test_wrong_arguments_and_files_are_told(tmp_path):
     done = run("xrdf", "check", URDF, wrong, *PACKAGES, "--json")
     found = [(d["code"], d["where"]["line"], d["where"]["column"]) for d in json.loads(done.stdout)["diagnostics"]]
     assert done.returncode == 1 and ("xrdf-unknown-joint", 4, 17) in found and ("xrdf-missing", 4, 3) in found
+
+
+def test_a_robot_without_collision_geometry_is_told_what_to_do(tmp_path):
+    geometry = '<collision><geometry><mesh filename="gone.stl"/></geometry></collision>'
+    for shape, said in ((geometry, "see the errors about them"), ("", "add collision elements")):
+        urdf = tmp_path / "r.urdf"
+        urdf.write_text(f'<robot name="r"><link name="a">{shape}</link></robot>')
+        done = run("xrdf", "write", urdf, "-o", tmp_path / "r.xrdf")
+        assert done.returncode == 1 and "spheres-no-collision" in done.stderr and said in done.stderr, done.stderr

@@ -357,7 +357,13 @@ fn fit(
     }
     if group.spheres.is_empty() && found.iter().all(|found| found.code != codes::SPHERES_TOO_FINE.id) {
         let message = "no link of the robot has collision geometry that spheres could be fitted to".to_owned();
-        return Err(option(robot, &codes::SPHERES_NONE, message).help("add collision elements to the description"));
+        let is_missing = |shape: &Shape| matches!(shape.geometry, Geometry::Missing { .. });
+        let help = if robot.links.iter().flat_map(|link| &link.collisions).any(is_missing) {
+            "its collision meshes could not be read: see the errors about them"
+        } else {
+            "add collision elements to the description"
+        };
+        return Err(option(robot, &codes::SPHERES_NONE, message).help(help));
     }
     robot.planning =
         Planning { groups: vec![group], collision: None, self_collision: None, ..std::mem::take(&mut robot.planning) };

@@ -450,7 +450,7 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} (namespace {:?})", Escaped(&self.name), self.namespace)?;
         let assumed = if self.links.iter().any(|link| link.mass_assumed) { ", masses with * are assumed" } else { "" };
-        write!(f, "{} kg{assumed}, {} triangles", rounded(self.mass), self.triangles)?;
+        write!(f, "{} kg{assumed}, {} triangles seen", rounded(self.mass), self.triangles)?;
         if let Some([x, y, z]) = self.size {
             write!(f, ", {x:.3} x {y:.3} x {z:.3} m")?;
         }
