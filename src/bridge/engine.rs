@@ -71,6 +71,9 @@ const ATTEND: Duration = Duration::from_secs(1);
 enum Order {
     /// A source to convert, if anything changed.
     Source(Work),
+    /// A robot's newest source to convert again, if anything changed. Which one that is shows when its turn comes: another may be under way
+    /// now.
+    Again,
     /// A call of `convert`, with the last description heard when it came, and the folder for a text of its own.
     Call { request: ConvertRequest, caller: Caller<interfaces::Convert>, heard: Option<request::Heard>, folder: String },
 }
@@ -80,6 +83,7 @@ impl Order {
     fn weight(&self) -> usize {
         match self {
             Self::Source(Work { job, .. }) => jobs::text_bytes(job),
+            Self::Again => 0,
             Self::Call { request, .. } => request.urdf.len() + request.xrdf.len(),
         }
     }
@@ -325,20 +329,11 @@ impl<N: Node> Engine<N> {
         while let Some((key, order)) = self.schedule.next(now) {
             let convert = self.convert.clone();
             match order {
-                Order::Source(Work { job, robot_namespace, origin, heard_from }) => {
-                    let job = self.with_captured(job, &robot_namespace, &origin);
-                    let last = self.robots.get(&key).and_then(|robot| robot.fingerprint.clone());
-                    let work = Work { job, robot_namespace, origin, heard_from };
-                    let task = Task::Source { key: key.clone(), work: work.clone() };
-                    let Work { job, robot_namespace, origin, heard_from } = work;
-                    self.running.begin(task, move |number| {
-                        let outcome = match attempt(job, last.as_ref(), &*convert) {
-                            Some(attempt) => Outcome::Tried { attempt, robot_namespace, origin, heard_from },
-                            None => Outcome::Unchanged,
-                        };
-                        Done::Order { key, number, outcome }
-                    });
-                }
+                Order::Source(work) => self.begin_source(key, work),
+                Order::Again => match self.robots.get(&key).map(Robot::work) {
+                    Some(work) => self.begin_source(key, work),
+                    None => self.schedule.finished(&key),
+                },
                 Order::Call { request, caller, heard, folder } => {
                     self.calls -= 1;
                     let (parameters, topic) = (self.parameters.clone(), self.descriptions.topic().to_owned());
@@ -357,6 +352,22 @@ impl<N: Node> Engine<N> {
                 Done::Frames { key, frames: jobs::read_frames(&entry), report }
             });
         }
+    }
+
+    /// Begins to convert a source, unless nothing changed since it was converted last.
+    fn begin_source(&mut self, key: String, Work { job, robot_namespace, origin, heard_from }: Work) {
+        let job = self.with_captured(job, &robot_namespace, &origin);
+        let (last, convert) = (self.robots.get(&key).and_then(|robot| robot.fingerprint.clone()), self.convert.clone());
+        let work = Work { job, robot_namespace, origin, heard_from };
+        let task = Task::Source { key: key.clone(), work: work.clone() };
+        let Work { job, robot_namespace, origin, heard_from } = work;
+        self.running.begin(task, move |number| {
+            let outcome = match attempt(job, last.as_ref(), &*convert) {
+                Some(attempt) => Outcome::Tried { attempt, robot_namespace, origin, heard_from },
+                None => Outcome::Unchanged,
+            };
+            Done::Order { key, number, outcome }
+        });
     }
 
     /// A worker is done.
@@ -474,8 +485,8 @@ impl<N: Node> Engine<N> {
 
     /// Converts a robot's newest source again, if anything changed.
     fn convert_again(&mut self, key: &str) {
-        if let Some(robot) = self.robots.get(key) {
-            self.schedule.ensure(key, || Order::Source(robot.work()), Instant::now());
+        if self.robots.contains_key(key) {
+            self.schedule.ensure(key, || Order::Again, Instant::now());
         }
     }
 

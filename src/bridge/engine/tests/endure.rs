@@ -76,6 +76,30 @@ async fn a_robot_that_panics_is_tried_again_when_a_file_or_its_description_chang
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_changes_while_a_newer_description_is_converted_brings_no_older_one_back() {
+    let mut bed = bed();
+    let mesh = bed.folder.path().canonicalize().unwrap().join("a.stl");
+    fs::write(&mesh, "one").unwrap();
+    bed.converter.used.lock().unwrap().push(mesh.clone());
+    bed.describe("<robot name='arm'/>");
+    assert_eq!(bed.asset().await.revision, 1);
+    bed.converter.hold(true);
+    bed.describe(TWO);
+    bed.converting(2).await;
+    fs::write(&mesh, "two").unwrap();
+    // The change is heard of meanwhile.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    bed.converter.hold(false);
+    assert_eq!(bed.asset().await.revision, 2);
+    bed.describe("<robot name='rover'/>");
+    while bed.asset().await.robot != "rover" {}
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let made = bed.converter.revisions.lock().unwrap();
+    let (_, (revision, text)) = made.iter().find(|(folder, _)| folder.ends_with("arm")).unwrap();
+    assert!(*revision == 2 && text.starts_with(TWO) && text.contains("two"), "revision {revision} is of {text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn work_that_panics_outside_of_the_conversion_keeps_no_key_busy() {
     // What the engine itself does on a thread may have a defect as well.
     let mut bed = bed();
