@@ -1,8 +1,8 @@
 // Builds the viewer, or the loader as a package of its own.
 //
 //   node build.mjs            dist/ (or $VIEWER_OUT): index.html, main.js with what it loads later, main.css, what is in static/, and LICENSES.txt
-//   node build.mjs loader     lib/: the package ext-robot-kinematics, for `npm pack`; three and Babylon.js stay their
-//                            user's. Needs typescript too.
+//   node build.mjs loader     lib/ (or $VIEWER_OUT): the package ext-robot-kinematics, for `npm pack`; three and
+//                            Babylon.js stay their user's. Needs typescript too.
 //
 // The viewer needs the packages under "dependencies" only. The same sources give the same bytes.
 import { build } from 'esbuild';
@@ -13,7 +13,8 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = resolve(process.env.VIEWER_OUT || join(here, 'dist'));
+const loader = process.argv[2] === 'loader';
+const out = resolve(process.env.VIEWER_OUT || join(here, loader ? 'lib' : 'dist'));
 
 const common = {
   absWorkingDir: here,
@@ -52,20 +53,19 @@ async function buildViewer() {
 }
 
 async function buildLoader() {
-  const lib = join(here, 'lib');
-  await rm(lib, { recursive: true, force: true });
+  await rm(out, { recursive: true, force: true });
   const options = {
     ...common,
     entryPoints: { index: 'src/loader/index.ts', babylon: 'src/loader/babylon.ts' },
     external: ['three', 'three/*', '@babylonjs/*'],
   };
-  await build({ ...options, outdir: lib });
-  await build({ ...options, minify: true, outfile: join(lib, 'index.min.js'), entryPoints: ['src/loader/index.ts'] });
-  const types = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--rootDir', 'src/loader', '--outDir', lib];
+  await build({ ...options, outdir: out });
+  await build({ ...options, minify: true, outfile: join(out, 'index.min.js'), entryPoints: ['src/loader/index.ts'] });
+  const types = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--rootDir', 'src/loader', '--outDir', out];
   const tsc = join(here, 'node_modules', 'typescript', 'bin', 'tsc');
   execFileSync(process.execPath, [tsc, '-p', join('loader', 'tsconfig.json'), ...types], { cwd: here, stdio: 'inherit' });
-  for (const file of ['package.json', 'README.md', 'example.mjs']) await cp(join(here, 'loader', file), join(lib, file));
-  await cp(join(here, '..', 'LICENSE'), join(lib, 'LICENSE'));
+  for (const file of ['package.json', 'README.md', 'example.mjs']) await cp(join(here, 'loader', file), join(out, file));
+  await cp(join(here, '..', 'LICENSE'), join(out, 'LICENSE'));
 }
 
 /** The licence of every package that a bundle was made from, and what the libraries that three carries say of themselves. */
@@ -91,4 +91,4 @@ function packageOf(path) {
   return /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];
 }
 
-await (process.argv[2] === 'loader' ? buildLoader() : buildViewer());
+await (loader ? buildLoader() : buildViewer());

@@ -21,8 +21,8 @@ THREE = {"oldest": Path(os.environ.get("GLTF_VALIDATOR", "/nowhere")).parent / "
 Y_UP = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
 
-def npm(folder, *arguments):
-    done = subprocess.run(["npm", *map(str, arguments)], cwd=folder, capture_output=True, text=True)
+def npm(folder, *arguments, **variables):
+    done = subprocess.run(["npm", *map(str, arguments)], cwd=folder, env=os.environ | variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -30,9 +30,10 @@ def npm(folder, *arguments):
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
     """The package as it would be published."""
-    npm(VIEWER, "run", "--silent", "loader")
     folder = tmp_path_factory.mktemp("package")
-    (packed,) = json.loads(npm(folder, "pack", "--json", "--silent", VIEWER / "lib"))
+    # Each process of the tests builds its own: in one folder they took each other's files away.
+    npm(VIEWER, "run", "--silent", "loader", VIEWER_OUT=str(folder / "lib"))
+    (packed,) = json.loads(npm(folder, "pack", "--json", "--silent", folder / "lib"))
     return folder / packed["filename"]
 
 
