@@ -132,19 +132,19 @@ impl<N: Node> NamespaceSubscriptions<N> {
 
     /// Notes who publishes each topic: what a publisher said once and for all does not count once it has left. `None` stands for
     /// publishers that can't be told apart.
-    pub(super) fn note_publishers<'a>(&self, publishers: impl Fn(&str) -> &'a [Option<PublisherId>]) {
+    pub(super) fn note_publishers<'a>(&self, publishers: impl Fn(&str) -> &'a [Option<PublisherId>], now: Instant) {
         for scope in std::iter::once(&self.own).chain(self.others.values()) {
             let present: Option<Vec<tf_check::PublisherId>> =
                 publishers(&scope.topics.fixed).iter().map(|id| id.map(tf_messages::publisher)).collect();
             if let Some(present) = present {
-                lock(&scope.live).set_static_publishers(&present);
+                lock(&scope.live).set_static_publishers(&present, now);
             }
         }
     }
 
-    /// Whether publishers are to be noted again: one was heard that had left.
+    /// Whether publishers are to be noted again: one was heard that had left, or that is not known to be there.
     pub(super) fn are_waiting(&self) -> bool {
-        std::iter::once(&self.own).chain(self.others.values()).any(|scope| lock(&scope.live).is_late())
+        std::iter::once(&self.own).chain(self.others.values()).any(|scope| lock(&scope.live).is_waiting())
     }
 
     /// Changes where the node's own robots are heard, from the next [`NamespaceSubscriptions::set`] on.

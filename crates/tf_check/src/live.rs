@@ -89,15 +89,16 @@ impl Live {
     }
 
     /// Takes in who publishes on `/tf_static`, as the ROS graph has it. Whoever starts to listen now does not hear what one said that
-    /// has left; nor does it count here any more. Without ever being told, everything heard counts.
-    pub fn set_static_publishers(&mut self, present: &[PublisherId]) {
-        self.tree.set_static_publishers(present);
+    /// has left; nor does it count here any more. Without ever being told, everything heard counts. `now` is by the clock of
+    /// [`Live::add_transforms`].
+    pub fn set_static_publishers(&mut self, present: &[PublisherId], now: Instant) {
+        self.tree.set_static_publishers(present, now);
     }
 
-    /// Whether a static transform was heard of a publisher that had left: a message may wait to be read while its publisher leaves.
-    /// The next [`Live::set_static_publishers`] forgets it, or keeps it if the publisher is back.
-    pub fn is_late(&self) -> bool {
-        self.tree.is_late()
+    /// Whether a static transform was heard of a publisher that had left, since a message may wait to be read while its publisher leaves, or of
+    /// one that was not told of yet. A [`Live::set_static_publishers`] to come forgets it, or keeps it if the publisher is there.
+    pub fn is_waiting(&self) -> bool {
+        self.tree.is_waiting()
     }
 
     /// A clock went back: a simulation was reset, or a recording starts again. Stamps from before mean other moments than the same

@@ -16,6 +16,8 @@ use urdf_usd_robot::Pose;
 const MOST_FRAMES: usize = 50_000;
 /// Of how many publishers that left that is remembered.
 const MOST_LEFT: usize = 1000;
+/// How long a publisher that was heard may not be there before it ever was: the ROS graph may lag behind.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest name of a frame, in bytes.
 const LONGEST_NAME: usize = 1024;
 /// How long a frame on `/tf` was not heard that makes room where there are too many.
@@ -139,6 +141,11 @@ pub struct Tree {
     static_topic: String,
     /// Publishers that were known to be there.
     present: HashSet<PublisherId>,
+    /// Publishers of `/tf_static` that were heard, and when last, but not known to be there so far: the news of them may lag behind, or one
+    /// was there only between two looks.
+    unseen: HashMap<PublisherId, Instant>,
+    /// Whether anybody tells who is there.
+    is_told: bool,
     /// Publishers that were there and left, a few: a message of theirs may still wait to be read.
     left: HashSet<PublisherId>,
     /// Whether such a message was read since.
@@ -158,6 +165,8 @@ impl Tree {
             moving_topic: moving_topic.into(),
             static_topic: static_topic.into(),
             present: HashSet::new(),
+            unseen: HashMap::new(),
+            is_told: false,
             left: HashSet::new(),
             is_late: false,
             made_room: None,
@@ -186,7 +195,9 @@ impl Tree {
         {
             self.make_room(heard);
         }
-        self.is_late |= topic == Topic::Static && self.left.contains(&publisher);
+        if topic == Topic::Static {
+            self.note_static_publisher(publisher, heard);
+        }
         let mut went_back = false;
         for transform in transforms {
             let (parent, child) = (plain(transform.parent), plain(transform.child));
@@ -207,6 +218,15 @@ impl Tree {
             }
         }
         went_back
+    }
+
+    fn note_static_publisher(&mut self, publisher: PublisherId, heard: Instant) {
+        if self.left.contains(&publisher) {
+            self.is_late = true;
+        } else if !self.present.contains(&publisher) && (self.unseen.len() < MOST_LEFT || self.unseen.contains_key(&publisher))
+        {
+            self.unseen.insert(publisher, heard);
+        }
     }
 
     /// A frame is heard under another parent than before, or for the first time.
@@ -310,16 +330,23 @@ impl Tree {
         }
     }
 
-    /// Whether something was heard of a publisher of `/tf_static` after it had left: [`Tree::set_static_publishers`] forgets it.
-    pub(crate) fn is_late(&self) -> bool {
-        self.is_late
+    /// Whether [`Tree::set_static_publishers`] may have something to forget, though nobody leaves: something was heard of a publisher after
+    /// it had left, or of one that is not known to be there yet.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.is_late || (self.is_told && !self.unseen.is_empty())
     }
 
     /// Takes in which publishers of `/tf_static` are there. What one said that has left is forgotten, as it is for whoever starts to
-    /// listen now. Publishers that were never told of are left alone.
-    pub(crate) fn set_static_publishers(&mut self, present: &[PublisherId]) {
+    /// listen now; so is what one said that was not there for [`PATIENCE`] after it was heard.
+    pub(crate) fn set_static_publishers(&mut self, present: &[PublisherId], now: Instant) {
         let present: HashSet<PublisherId> = present.iter().copied().collect();
-        let gone: Vec<PublisherId> = self.present.difference(&present).copied().collect();
+        let mut gone: Vec<PublisherId> = self.present.difference(&present).copied().collect();
+        self.is_told = true;
+        self.unseen.retain(|publisher, heard| {
+            let is_missed = !present.contains(publisher) && now.saturating_duration_since(*heard) >= PATIENCE;
+            gone.extend(is_missed.then_some(*publisher));
+            !is_missed && !present.contains(publisher)
+        });
         if self.left.len() + gone.len() > MOST_LEFT {
             self.left.clear();
         }
@@ -545,22 +572,25 @@ mod tests {
         let id = |n| PublisherId([n; 16]);
         add(&mut tree, Topic::Static, &[transform("a", "b", 0.0)], id(1), now);
         add(&mut tree, Topic::Static, &[transform("a", "c", 0.0)], id(2), now);
-        tree.set_static_publishers(&[id(1)]);
-        assert!(tree.get("c").is_some(), "it was never told of");
-        tree.set_static_publishers(&[]);
+        assert!(!tree.is_waiting(), "nobody tells who is there");
+        tree.set_static_publishers(&[id(1)], now);
+        assert!(tree.get("c").is_some() && tree.is_waiting(), "it may yet be told of");
+        tree.set_static_publishers(&[], now);
         assert!(tree.get("b").is_none() && tree.get("c").is_some());
         assert_eq!(tree.children("a").collect::<Vec<_>>(), ["c"]);
-        assert!(!tree.is_late());
+        // It was there only between two looks.
+        tree.set_static_publishers(&[], now + PATIENCE);
+        assert!(tree.get("c").is_none() && !tree.is_waiting());
         // A message that still waited when it left.
         add(&mut tree, Topic::Static, &[transform("a", "b", 0.0)], id(1), now);
-        assert!(tree.is_late());
-        tree.set_static_publishers(&[]);
-        assert!(tree.get("b").is_none() && !tree.is_late());
+        assert!(tree.is_waiting());
+        tree.set_static_publishers(&[], now);
+        assert!(tree.get("b").is_none() && !tree.is_waiting());
         // It is back.
         add(&mut tree, Topic::Static, &[transform("a", "b", 0.0)], id(1), now);
-        tree.set_static_publishers(&[id(1)]);
+        tree.set_static_publishers(&[id(1)], now);
         add(&mut tree, Topic::Static, &[transform("a", "d", 0.0)], id(1), now);
-        assert!(tree.get("b").is_some() && tree.get("d").is_some() && !tree.is_late());
+        assert!(tree.get("b").is_some() && tree.get("d").is_some() && !tree.is_waiting());
     }
 
     #[test]
@@ -571,12 +601,12 @@ mod tests {
         for x in [1.0, 2.0] {
             add(&mut tree, Topic::Static, &[transform("other", "b", x)], id(2), now);
         }
-        tree.set_static_publishers(&[id(1), id(2)]);
-        tree.set_static_publishers(&[id(1)]);
+        tree.set_static_publishers(&[id(1), id(2)], now);
+        tree.set_static_publishers(&[id(1)], now);
         let (_, edge) = tree.get("b").unwrap().newest().unwrap();
         assert_eq!((edge.parent.as_str(), edge.pose.translation.x, edge.publisher()), ("a", 0.5, id(1)));
         assert_eq!((tree.children("a").count(), tree.children("other").count()), (1, 0));
-        tree.set_static_publishers(&[]);
+        tree.set_static_publishers(&[], now);
         assert!(tree.get("b").is_none());
     }
 

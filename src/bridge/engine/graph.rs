@@ -140,7 +140,7 @@ impl<N: Node> Engine<N> {
         self.open_scopes(&offered.topics.keys().copied().collect(), now);
         self.tell_holding();
         if is_known {
-            self.subscriptions.note_publishers(|topic| offered.topics.get(topic).map_or(&[][..], Vec::as_slice));
+            self.subscriptions.note_publishers(|topic| offered.topics.get(topic).map_or(&[][..], Vec::as_slice), now);
         }
         self.ask_nodes(&graph, !offered.descriptions.is_empty(), now);
         self.give_description(&graph, now);
