@@ -140,6 +140,28 @@ def test_an_answer_reaches_a_client_that_took_the_place_of_another_while_the_nod
         after.close()
 
 
+def test_a_caller_that_stands_still_holds_up_no_other(start, peer, domain):
+    """RustDDS, unless told otherwise, writes nothing more once somebody has left 8192 messages unacknowledged."""
+    start()
+    client = peer.client("/urdf_usd/get_parameters", GetParameters).matched(PATIENCE)
+    with PeerProcess(domain) as other:
+        other.call()
+        assert not other.tells(["called", "answer"], PATIENCE)
+        other.stop()
+        for _ in range(84):
+            numbers = {client.send(GetParameters.request(names=["settle_time"])) for _ in range(100)}
+
+            def answered():
+                numbers.difference_update(answer.sequence for answer in client.replies.take())
+                return not numbers
+
+            ros_peer.until(answered, PATIENCE, f"{len(numbers)} calls have no answer")
+            client.replies.seen.clear()
+        other.go_on()
+        other.call()
+        assert not other.tells(["called", "answer"], PATIENCE)
+
+
 def in_a_network_of_its_own(folder, what):
     alone = ["unshare", "--map-root-user", "--net"]
     if not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True).returncode:

@@ -130,7 +130,7 @@ impl End for PublisherEnd {
         (self.opened)(Arc::new(move |message: &Bytes| {
             let (writer, message) = (writing.clone(), message.clone());
             Ok(async move {
-                match tokio::time::timeout(WRITE, writer.writer.write(message, None, None)).await {
+                match tokio::time::timeout(WRITE, writer.write(message, None, None)).await {
                     Ok(written) => written.map(drop).map_err(|e| e.to_string()),
                     Err(_) => Err(format!("it takes more than {WRITE:?}")),
                 }

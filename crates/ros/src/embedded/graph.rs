@@ -43,6 +43,11 @@ const MOST_LEFT: u32 = 1000;
 /// them.
 const MOST_CLOSED: u32 = 2000;
 
+/// How many messages of one publisher, and how many bytes of them, somebody may leave unacknowledged before a new session is wanted: RustDDS
+/// keeps them all.
+const MOST_UNACKNOWLEDGED: u32 = 8192;
+const MOST_UNACKNOWLEDGED_BYTES: usize = 256 << 20;
+
 #[derive(Default)]
 struct Known {
     /// The node's own ends.
@@ -96,7 +101,12 @@ impl Graph {
         let qos = EndQos { reliability: qos.reliability, durability: qos.durability, depth: Some(qos.depth) };
         self.known().own.insert(gid, End { gid, direction, topic, qos });
         self.own_changed();
-        OwnEnd { gid, is_latched: qos.durability == Durability::TransientLocal, graph: self.clone() }
+        OwnEnd {
+            gid,
+            is_latched: qos.durability == Durability::TransientLocal,
+            unacknowledged: Mutex::default(),
+            graph: self.clone(),
+        }
     }
 
     fn own_changed(&self) {
@@ -182,8 +192,8 @@ impl Graph {
         self.changes.send_replace(());
     }
 
-    /// Why RustDDS wants a new session, if it does: a participant is back that it has given up, too many have left, or too many ends
-    /// were closed. Asked twice, it says so once.
+    /// Why RustDDS wants a new session, if it does: a participant is back that it has given up, too many have left, too many ends
+    /// were closed, or too much is not acknowledged. Asked twice, it says so once.
     pub(super) fn take_worn(&self) -> Option<&'static str> {
         self.known().worn.take()
     }
@@ -314,6 +324,8 @@ fn add_end(end: &End, node: Option<String>, graph: &mut RosGraph) {
 pub(super) struct OwnEnd {
     pub gid: Gid,
     is_latched: bool,
+    /// How many messages, and how many bytes of them, were written since all that was written had been acknowledged.
+    unacknowledged: Mutex<(u32, usize)>,
     graph: Arc<Graph>,
 }
 
@@ -321,6 +333,18 @@ impl OwnEnd {
     /// Whether what `writer` said is worth hearing later: this end asks for latched messages, and the writer is still there.
     pub(super) fn is_still_latched(&self, writer: Gid) -> bool {
         self.is_latched && self.graph.known().writers.contains(&writer)
+    }
+
+    /// Notes that so many bytes are being written, and whether all that was written before was acknowledged.
+    pub(super) fn note_writing(&self, bytes: usize, is_acknowledged: bool) {
+        let mut unacknowledged = self.unacknowledged.lock().unwrap_or_else(PoisonError::into_inner);
+        let (messages, total) = if is_acknowledged { (0, 0) } else { *unacknowledged };
+        *unacknowledged = (messages + 1, total.saturating_add(bytes));
+        if unacknowledged.0 > MOST_UNACKNOWLEDGED || unacknowledged.1 > MOST_UNACKNOWLEDGED_BYTES {
+            *unacknowledged = (0, 0);
+            self.graph.known().worn =
+                Some("somebody acknowledges nothing of what is published, and the network's library keeps it");
+        }
     }
 }
 
@@ -365,5 +389,20 @@ mod tests {
         assert_eq!(graph.take_worn(), None);
         graph.close_ends(1);
         assert!(graph.take_worn().is_some() && graph.take_worn().is_none());
+    }
+
+    #[test]
+    fn a_session_in_which_nothing_is_acknowledged_is_worn() {
+        let node = NodeName { namespace: "/".to_owned(), name: "n".to_owned() };
+        let graph = Graph::new(node, watch::channel(()).0);
+        let end = graph.own(Gid([7; 16]), Direction::Writer, discovery_topic(), Qos::latched(1));
+        for n in 0..3 * MOST_UNACKNOWLEDGED {
+            end.note_writing(1000, n % 5000 == 0);
+        }
+        assert_eq!(graph.take_worn(), None);
+        (0..MOST_UNACKNOWLEDGED).for_each(|_| end.note_writing(1000, false));
+        assert!(graph.take_worn().is_some());
+        (0..20).for_each(|_| end.note_writing(16 << 20, false));
+        assert!(graph.take_worn().is_some());
     }
 }

@@ -28,6 +28,8 @@ const ALL_READERS: Duration = Duration::from_secs(1);
 const LONG: usize = 1 << 16;
 /// How long an answer waits to be acknowledged.
 const ACKNOWLEDGED: Duration = Duration::from_secs(2);
+/// How long an answer that can't be written is tried again.
+const UNWRITTEN: Duration = Duration::from_secs(60);
 /// How often to look after what nothing tells.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a long answer waits to be acknowledged before it is sent again; then twice as long, and so on.
@@ -100,7 +102,7 @@ impl Format for Cyclone {
     }
 
     async fn answer(end: &Answers, _: Call, (answer, _): (Bytes, Option<Related>)) -> Result<(), Diagnostic> {
-        end.writer.writer.write(answer, None, None).await.map_err(unsent)?;
+        end.writer.write(answer, None, None).await.map_err(unsent)?;
         Ok(())
     }
 }
@@ -135,7 +137,7 @@ impl Format for FastDds {
         let writer = &end.writer.writer;
         // To that reader alone, where it is known: the others would keep it, each among its last ten.
         let reader = Some(call.caller).filter(|reader| end.session.graph.has_matched(writer.gid(), *reader));
-        let number = writer.write(answer.clone(), related, reader).await.map_err(unsent)?;
+        let number = end.writer.write(answer.clone(), related, reader).await.map_err(unsent)?;
         let Some(reader) = reader.filter(|_| answer.len() > rtps::LONGEST_WHOLE) else { return Ok(()) };
         let related = related.unwrap_or(Related { writer: writer.gid(), number });
         let sample = rtps::Sample { writer: writer.gid(), reader, number, related, payload: &answer };
@@ -279,9 +281,12 @@ impl<F: Format> ServerEnd<F> {
         // The sessions in which it was sent, where it may be on its way, and comes or does not; and the caller's readers there by then, if
         // later ones get it too.
         let mut sent: Vec<(u64, Option<Vec<Gid>>)> = Vec::new();
+        // The sessions that did not take it this time.
+        let mut refused: Vec<u64> = Vec::new();
         loop {
             let (is_late, is_over) = (start.elapsed() > ALL_READERS, start.elapsed() > CALLER);
             let is_wanted = |answers: &Answers| match sent.iter().find(|(number, _)| *number == answers.session.number) {
+                _ if refused.contains(&answers.session.number) => false,
                 Some((_, before)) => {
                     before.as_ref().is_some_and(|before| answers.readers(call).iter().any(|reader| !before.contains(reader)))
                 }
@@ -290,8 +295,14 @@ impl<F: Format> ServerEnd<F> {
             let mut all = self.answers().clone().into_iter();
             if let Some(answers) = all.find(is_wanted) {
                 let (readers, is_of_caller) = (answers.readers(call), answers.has(call.caller));
-                let outcome = send::<F>(&answers, call, &packed).await;
-                let is_heard = matches!(outcome, Ok(true));
+                let is_heard = match send::<F>(&answers, call, &packed).await {
+                    Ok(is_heard) => is_heard,
+                    Err(e) => {
+                        faults.tell(|_| tracing::warn!("{}: {e}", self.name));
+                        refused.push(answers.session.number);
+                        continue;
+                    }
+                };
                 if is_heard && (is_of_caller || readers.iter().any(|reader| answers.has(*reader))) {
                     return;
                 }
@@ -303,14 +314,12 @@ impl<F: Format> ServerEnd<F> {
                 }
                 sent.retain(|(number, _)| *number != answers.session.number);
                 sent.push((answers.session.number, was_away.then_some(readers)));
-                if let Err(e) = outcome {
-                    faults.tell(|_| tracing::warn!("{}: {e}", self.name));
-                }
-            } else if is_over {
+            } else if is_over && (refused.is_empty() || start.elapsed() > UNWRITTEN) {
                 return tracing::debug!("{}: whether the caller has its answer is not known", self.name);
             } else {
                 // Fails only where all waits end.
                 let _ = tokio::time::timeout(LOOK, changes.changed()).await;
+                refused.clear();
             }
         }
     }
@@ -383,9 +392,8 @@ impl Embedded {
                 let _ = tokio::time::timeout(LOOK, changes.changed()).await;
             }
         };
-        let writer = &writer.writer;
-        writer.settle().await;
-        let call = Call { caller: reader.gid(), client: client(writer.gid()), sequence: F::FIRST };
+        writer.writer.settle().await;
+        let call = Call { caller: reader.gid(), client: client(writer.writer.gid()), sequence: F::FIRST };
         let (request, related) = F::pack(call, &request);
         let sent = writer.write(request, related, None).await;
         let sent = sent.map_err(|e| transport(&format!("{service} can't be called"), e))?;

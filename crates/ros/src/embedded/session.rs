@@ -12,7 +12,7 @@ use futures::{Stream, StreamExt};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::dds::{Arrived, Dds, DdsTopic, Direction, Event, Gid, ReadError, Reader, Writer};
+use super::dds::{Arrived, Dds, DdsTopic, Direction, Event, Fault, Gid, ReadError, Reader, Related, Writer};
 use super::graph::{self, Graph, OwnEnd, ParticipantInfo};
 use super::network::{self, Network};
 use super::rtps;
@@ -135,7 +135,7 @@ impl Session {
     pub(super) fn writer(&self, topic: &DdsTopic, qos: Qos) -> Result<SessionWriter, Diagnostic> {
         let writer = self.dds.writer(topic, qos)?;
         let end = self.graph.own(writer.gid(), Direction::Writer, topic.clone(), qos);
-        Ok(SessionWriter { writer, _end: end })
+        Ok(SessionWriter { writer, end })
     }
 
     /// Notes that this process stood still, until now.
@@ -298,7 +298,15 @@ impl SessionReader {
 /// The writing end of a topic, known to the graph for as long as it lives.
 pub(super) struct SessionWriter {
     pub writer: Writer,
-    _end: OwnEnd,
+    end: OwnEnd,
+}
+
+impl SessionWriter {
+    /// See [`Writer::write`].
+    pub(super) async fn write(&self, message: Bytes, related: Option<Related>, only: Option<Gid>) -> Result<i64, Fault> {
+        self.end.note_writing(message.len(), self.writer.is_acknowledged());
+        self.writer.write(message, related, only).await
+    }
 }
 
 /// Writes until it succeeds. What fails is tried again after [`TELL_AGAIN`] at the earliest, and logged less and less often.

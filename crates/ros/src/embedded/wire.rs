@@ -28,17 +28,24 @@ fn policies(qos: Qos) -> QosPolicyBuilder {
 }
 
 /// The QoS of a topic that is published.
+///
+/// RustDDS 0.15 writes nothing to anybody while 8192 messages, unless limited otherwise, are not acknowledged by one of the readers; and of
+/// one that is new, and has not acknowledged anything yet, all count that were ever written. So there is no limit here:
+/// [`super::graph::Graph`] has one for a reader that never acknowledges anything.
 pub(super) fn publisher(qos: Qos) -> QosPolicies {
     let duration = qos.lifespan.map_or(Duration::INFINITE, Duration::from_std);
-    policies(qos).lifespan(Lifespan { duration }).build()
+    policies(qos).lifespan(Lifespan { duration }).resource_limits(samples(i32::MAX)).build()
+}
+
+fn samples(most: i32) -> ResourceLimits {
+    ResourceLimits { max_samples: most, max_instances: most, max_samples_per_instance: most }
 }
 
 /// The QoS of a topic that is heard, of which `cached` messages of all publishers together are kept. RustDDS keeps the last 64 messages
 /// of every topic unless limited, also those that were read: with descriptions of 16 MiB that would be a gigabyte.
 pub(super) fn subscription(qos: Qos, cached: usize) -> QosPolicies {
-    let samples = i32::try_from(cached.max(qos.depth).max(1)).unwrap_or(i32::MAX);
-    let limits = ResourceLimits { max_samples: samples, max_instances: samples, max_samples_per_instance: samples };
-    policies(qos).resource_limits(limits).build()
+    let most = i32::try_from(cached.max(qos.depth).max(1)).unwrap_or(i32::MAX);
+    policies(qos).resource_limits(samples(most)).build()
 }
 
 /// The topic `/tf` in DDS terms.
