@@ -294,13 +294,30 @@ def pytest_pyfunc_call(pyfuncitem):
     return result
 
 
+#: How many browsers there may be at once: they draw in software.
+BROWSERS = 2
+
+
+def rank(item):
+    """When a test begins: what takes long first, so that nobody is left alone with it at the end, beside what mostly waits for others to
+    speak; and single tests last."""
+    if item.path.name == "test_viewer.py":
+        return 0
+    if item.path.parent.name == "ros":
+        return 1
+    return 2 if item.get_closest_marker("xdist_group") else 3
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Tests of one robot share a worker, so that it is converted once."""
+    """Tests of one robot share a worker, so that it is converted once; those of the viewer as many as there may be browsers."""
     # First: pytest-xdist looks at the marks in the same hook.
     for item in items:
         if (robot := robot_of(item)) and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(robot))
+    for number, item in enumerate(item for item in items if item.path.name == "test_viewer.py"):
+        item.add_marker(pytest.mark.xdist_group(f"viewer {number % BROWSERS}"))
+    items.sort(key=rank)
 
 
 def pytest_report_header():

@@ -48,6 +48,8 @@ LATEST = 30.0
 SETTLED = 20.0
 #: Shorter runs say nothing about an hour.
 LONG = 600
+#: How many faults of a kind are told when they happen.
+SHOWN = 50
 #: By how many descriptors and threads the second half may exceed the first: callers and viewers come and go.
 SLACK = 16
 SHOULDER, FLANGE = ("base", "arm", 1.0), ("arm", "tool", 0.5)
@@ -129,6 +131,8 @@ class Faults:
         with self.lock:
             count, first = self.texts.get(kind, (0, text))
             self.texts[kind] = (count + 1, first)
+            if count < SHOWN:
+                print(f"{time.strftime('%X')} {kind}: {text}", file=sys.stderr, flush=True)
 
     def lines(self):
         return [f"{kind}: {count} times; first: {first}" for kind, (count, first) in sorted(self.texts.items())]
@@ -140,6 +144,7 @@ class Revisions:
     def __init__(self, faults):
         self.faults, self.awaited, self.early = faults, {}, {}
         self.written, self.delays, self.newest = 0, [], {}
+        self.again = 0
 
     def told(self, key, sha256, at):
         if (key, sha256) in self.early:
@@ -156,7 +161,9 @@ class Revisions:
         report = json.loads(asset.report)
         key = f"{asset.ros_namespace}/{asset.robot}"
         before = self.newest.get(key, 0)
-        if asset.revision <= before:
+        # What is latched is announced again by a node that has joined the graph anew.
+        self.again += asset.revision == before
+        if asset.revision < before:
             self.faults.add("revisions that do not rise", f"{key}: {asset.revision} after {before}")
         self.newest[key] = asset.revision
         if asset.errors:
@@ -354,6 +361,9 @@ def soak(domain, robots, seconds, every, most_slope, folder, viewers=4, callers=
             code = node.end()
             if code != 0:
                 faults.add("the node did not end in good order", f"code {code}")
+        joined = node.log.count("joined the ROS graph anew")
+        if revisions.again > robots * joined:
+            faults.add("revisions that were announced again", f"{revisions.again}, with {robots} robots and {joined} new sessions")
         if "a defect of urdf_usd" in node.log:
             faults.add("defects in the log", next(line for line in node.log.splitlines() if "a defect of urdf_usd" in line))
     finally:

@@ -38,8 +38,6 @@ from mesh_counts import in_usd  # noqa: E402
 from ros_node import ARM, PATIENCE, box, chain, description, free_port, transform  # noqa: E402
 from ros_peer import JointState, Peer, String, TFMessage, until  # noqa: E402
 
-#: One browser at a time: it draws in software.
-pytestmark = pytest.mark.xdist_group("viewer")
 SCREENSHOTS = conftest.ROOT / ".test-env" / "screenshots"
 DESK, PHONE, SMALL = {"width": 1280, "height": 800}, {"width": 390, "height": 844}, {"width": 840, "height": 480}
 ARM_URDF = ARM / "urdf" / "sample_arm.urdf"
