@@ -45,7 +45,7 @@ const MOST_CLOSED: u32 = 2000;
 
 /// How many messages of one publisher, and how many bytes of them, somebody may leave unacknowledged before a new session is wanted: RustDDS
 /// keeps them all.
-const MOST_UNACKNOWLEDGED: u32 = 8192;
+const MOST_UNACKNOWLEDGED: u32 = 1 << 15;
 const MOST_UNACKNOWLEDGED_BYTES: usize = 256 << 20;
 
 #[derive(Default)]
