@@ -223,7 +223,8 @@ DOMAINS = itertools.cycle(range(1, 102))
 
 @pytest.fixture
 def domain():
-    """A DDS domain that no other test of this machine has meanwhile, and that this worker has not had for long."""
+    """A DDS domain that no other test of this machine has meanwhile, and that this worker has not had for long. The unit tests of
+    crates/ros take theirs by the same files."""
     folder = Path(tempfile.gettempdir()) / f"urdf_usd-domains-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     for domain in itertools.islice(DOMAINS, 101):

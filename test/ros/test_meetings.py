@@ -140,17 +140,23 @@ def test_an_answer_reaches_a_client_that_took_the_place_of_another_while_the_nod
         after.close()
 
 
-@pytest.mark.skipif(conftest.SOAK <= 1, reason="fails now and then on RustDDS, why is not known: with URDF_USD_SOAK=2 and more")
 def test_a_caller_that_stands_still_holds_up_no_other(start, peer, domain):
-    """RustDDS, unless told otherwise, writes nothing more once somebody has left 8192 messages unacknowledged."""
-    start()
+    """RustDDS, unless told otherwise, writes nothing more once somebody has left 8192 messages unacknowledged; and what that one has not
+    acknowledged is under way when the node joins anew, since another one is back. A client keeps the last 128 answers."""
+    node = start(environment={"URDF_USD_DDS_PATIENCE": "0"})
     client = peer.client("/urdf_usd/get_parameters", GetParameters).matched(PATIENCE)
-    with PeerProcess(domain) as other:
+    with PeerProcess(domain, lease=100) as other, PeerProcess(domain, lease=2) as back:
         other.call()
         assert not other.tells(["called", "answer"], PATIENCE)
+        back.describe("before")
+        assert back.hears("before")
+        back.stop()
+        node.logged('"before" is gone')
         other.stop()
-        for _ in range(170):
-            # An answer may come twice, and the client keeps the last 128.
+        for n in range(170):
+            if n == 100:
+                back.go_on()
+            # An answer may come twice.
             numbers = {client.send(GetParameters.request(names=["settle_time"])) for _ in range(50)}
 
             def answered():
@@ -159,7 +165,11 @@ def test_a_caller_that_stands_still_holds_up_no_other(start, peer, domain):
 
             ros_peer.until(answered, PATIENCE, "some calls have no answer")
             client.replies.seen.clear()
+        assert ("joined the ROS graph anew" in node.log) == (os.environ["URDF_USD_DDS"] == "rustdds")
         other.go_on()
+        # The participant that it knew is gone: it has to meet the other one before it calls.
+        other.describe("after")
+        assert other.hears("after")
         other.call()
         assert not other.tells(["called", "answer"], PATIENCE)
 

@@ -214,6 +214,12 @@ impl Graph {
         self.known().matched.contains(&(own, other))
     }
 
+    /// Whether all that own ends are connected with here is connected with own ends in `other`, too.
+    pub(super) fn is_met_by(&self, other: &Self) -> bool {
+        let met: HashSet<Gid> = other.known().matched.iter().map(|ends| ends.1).collect();
+        self.known().matched.iter().all(|ends| met.contains(&ends.1))
+    }
+
     /// The ends of the participant `prefix` that `own` is connected with.
     pub(super) fn matches(&self, own: Gid, prefix: Prefix) -> Vec<Gid> {
         self.known().matched.iter().filter(|ends| ends.0 == own && ends.1.prefix() == prefix).map(|ends| ends.1).collect()

@@ -30,6 +30,9 @@ const LONG: usize = 1 << 16;
 const ACKNOWLEDGED: Duration = Duration::from_secs(2);
 /// How long an answer that can't be written is tried again.
 const UNWRITTEN: Duration = Duration::from_secs(60);
+/// How far apart answers are that are sent once more in another session. A client keeps the last few that it has not read, be they for it
+/// or for others.
+const APART: Duration = Duration::from_millis(5);
 /// How often to look after what nothing tells.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a long answer waits to be acknowledged before it is sent again; then twice as long, and so on.
@@ -176,6 +179,8 @@ struct ServerEnd<F> {
     seen: Mutex<SeenMessages>,
     /// Where answers go, in each session, the newest first.
     answers: Mutex<Vec<Answers>>,
+    /// Held by the next answer that is sent once more.
+    again: tokio::sync::Mutex<()>,
     changes: watch::Sender<()>,
     format: std::marker::PhantomData<F>,
 }
@@ -197,6 +202,12 @@ impl Answers {
     /// Whether this reader is here.
     fn has(&self, reader: Gid) -> bool {
         self.session.graph.has_matched(self.writer.writer.gid(), reader)
+    }
+
+    /// Whether an answer that was sent here will arrive: the session is not deaf, and a reader of the caller is still connected.
+    fn delivers(&self, call: Call) -> bool {
+        let is_deaf = self.session.has_pulse && !self.session.hears_itself(Instant::now());
+        !is_deaf && (self.has(call.caller) || !self.readers(call).is_empty())
     }
 
     /// Whether the caller's reader is known here. Of Cyclone it is not told which one that is: of all that its participant has, there
@@ -275,6 +286,9 @@ impl<F: Format> ServerEnd<F> {
     ///
     /// Where the process stood still, it hears late and in any order that a client of a participant is gone and another one is there.
     /// Then the answer may have gone to readers of clients that are gone, so it is sent again to each reader that appears after that.
+    ///
+    /// That it is not acknowledged does not mean that it does not arrive: RustDDS does not tell whose acknowledgement is missing, and it may
+    /// be that of somebody else who stands still. So it is sent in another session only if the one that it was sent in no longer delivers.
     async fn answer(&self, call: Call, response: &Bytes) {
         let packed = F::pack(call, response);
         let (start, mut changes, mut faults) = (Instant::now(), self.changes.subscribe(), Recurring::default());
@@ -285,8 +299,11 @@ impl<F: Format> ServerEnd<F> {
         let mut refused: Vec<u64> = Vec::new();
         loop {
             let (is_late, is_over) = (start.elapsed() > ALL_READERS, start.elapsed() > CALLER);
+            let is_sent = |answers: &&Answers| sent.iter().any(|(number, _)| *number == answers.session.number);
+            let is_under_way = self.answers().iter().filter(is_sent).any(|answers| answers.delivers(call));
             let is_wanted = |answers: &Answers| match sent.iter().find(|(number, _)| *number == answers.session.number) {
                 _ if refused.contains(&answers.session.number) => false,
+                None if is_under_way => false,
                 Some((_, before)) => {
                     before.as_ref().is_some_and(|before| answers.readers(call).iter().any(|reader| !before.contains(reader)))
                 }
@@ -294,6 +311,13 @@ impl<F: Format> ServerEnd<F> {
             };
             let mut all = self.answers().clone().into_iter();
             if let Some(answers) = all.find(is_wanted) {
+                if !sent.is_empty() {
+                    let _turn = self.again.lock().await;
+                    tokio::time::sleep(APART).await;
+                    if start.elapsed() > CALLER {
+                        return;
+                    }
+                }
                 let (readers, is_of_caller) = (answers.readers(call), answers.has(call.caller));
                 let is_heard = match send::<F>(&answers, call, &packed).await {
                     Ok(is_heard) => is_heard,
@@ -360,6 +384,7 @@ impl Embedded {
             ask,
             seen: Mutex::default(),
             answers: Mutex::default(),
+            again: tokio::sync::Mutex::default(),
             changes: self.changes.clone(),
             format: std::marker::PhantomData,
         });

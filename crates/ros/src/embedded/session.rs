@@ -37,6 +37,8 @@ const SLOWLY: u32 = 8;
 const MOST_PARTICIPANTS: u16 = 32;
 /// How long it takes at most to hear what was missed: Cyclone DDS repeats what was not heard every 8 s at the latest.
 pub(super) const CATCH_UP: Duration = Duration::from_secs(20);
+/// How long ago a session that hears itself, as it does every second, has heard itself at most.
+const HEARS: Duration = Duration::from_secs(2);
 /// How often a session speaks to itself.
 const PULSE: Duration = Duration::from_secs(1);
 
@@ -151,6 +153,11 @@ impl Session {
     /// When it last heard itself.
     pub(super) fn last_heard(&self) -> Option<Instant> {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it has heard itself of late. One that has no pulse never does.
+    pub(super) fn hears_itself(&self, instant: Instant) -> bool {
+        self.last_heard().is_some_and(|at| instant.saturating_duration_since(at) < HEARS)
     }
 
     /// As if the network beneath were dead, and had always been: from now on it hears nothing.

@@ -37,13 +37,12 @@ const NAP: Duration = Duration::from_secs(1);
 const STANDSTILL: Duration = Duration::from_secs(65);
 /// How often to look at the addresses of this machine.
 const ADDRESSES: Duration = Duration::from_secs(2);
-/// How long an old session stays beside the new one: what is under way there comes to its end, and the others meet the new one
-/// meanwhile. No longer, for a node that the old one has given up may be back, and call it.
+/// How long an old session stays when all that it is connected with is connected with the new one: what is under way there comes to its
+/// end. No longer where a node that the old one has given up may be back, and call it; and a deaf one has no use at all.
 const RETIRED: Duration = Duration::from_millis(700);
-/// How long it stays where it has given up nobody and hears itself: on a machine that is busy, calls come to their end late.
+/// How long it stays at most, and always where it has given up nobody and hears itself: on a machine that is busy, calls come to their
+/// end late.
 const RETIRED_WELL: Duration = CATCH_UP;
-/// A session hears itself every second.
-const HEARS: Duration = Duration::from_secs(2);
 /// How long what was open in a session may take to end before the session itself does.
 const CLOSE: Duration = Duration::from_millis(50);
 /// How long after a new session the next one may come.
@@ -231,6 +230,8 @@ struct Live {
     pending: Arc<AtomicUsize>,
     /// When it was replaced, and everything was open in the next one.
     retired: Option<Instant>,
+    /// Since when all that it is connected with is connected with the one that replaced it.
+    met: Option<Instant>,
     /// Whether others may have given it up.
     is_given_up: bool,
 }
@@ -248,7 +249,7 @@ impl Live {
         };
         let thread = thread::Builder::new().name("ros-open".to_owned()).spawn(move || opener.run(&receiver));
         thread.map_err(|error| transport("can't start threads", error))?;
-        Ok(Self { session, commands, pending, retired: None, is_given_up: false })
+        Ok(Self { session, commands, pending, retired: None, met: None, is_given_up: false })
     }
 
     fn tell(&self, command: Command) {
@@ -264,10 +265,13 @@ impl Live {
     /// Whether it has been beside the one that replaced it for long enough. `is_last`: it is the one that was replaced last.
     fn is_over(&self, is_last: bool, instant: Instant) -> bool {
         self.retired.is_some_and(|retired| {
+            let is_after = |since: Instant, stays| instant.duration_since(since) > stays;
             // Only a session that hears itself now was not deaf.
-            let hears = self.session.last_heard().is_some_and(|at| instant.duration_since(at) < HEARS);
-            let is_well = is_last && hears && !self.is_given_up && !self.session.graph.has_given_up();
-            instant.duration_since(retired) > if is_well { RETIRED_WELL } else { RETIRED }
+            if !is_last || self.is_given_up || !self.session.hears_itself(instant) {
+                return is_after(retired, RETIRED);
+            }
+            let has_met = self.session.graph.has_given_up() && self.met.is_some_and(|met| is_after(met, RETIRED));
+            has_met || is_after(retired, RETIRED_WELL)
         })
     }
 }
@@ -451,6 +455,13 @@ impl Keeper {
                 live.retired = Some(instant);
                 live.session.retire();
             }
+        }
+        if let [current, last, ..] = &mut self.lives[..]
+            && last.retired.is_some()
+            && last.met.is_none()
+            && last.session.graph.is_met_by(&current.session.graph)
+        {
+            last.met = Some(instant);
         }
         let (over, lives): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.lives).into_iter().enumerate().partition(|(n, live)| live.is_over(*n == 1, instant));

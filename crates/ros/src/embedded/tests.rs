@@ -1,6 +1,10 @@
 //! Two nodes of this process, over real DDS on loopback: on each of the libraries.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use super::*;
@@ -15,7 +19,7 @@ use crate::testing::{self, PATIENCE, graph, heard, text};
 use crate::{Durability, Reliability, Request};
 use crate::{Node, Subscription};
 
-/// A node alone with the others of its test: each test has a domain of its own, and so has each run.
+/// A node alone with the others of its test: each test has a domain of its own.
 fn node(name: &str, test: u16, line: &str) -> Client {
     let (args, _) = Args::parse(line.split_whitespace().map(str::to_owned)).expect("arguments");
     start(name, &args, &network(test)).expect("a node")
@@ -26,11 +30,27 @@ thread_local! {
     static ON_CYCLONE: Cell<bool> = const { Cell::new(false) };
 }
 
+/// The DDS domain of a test, which no other test of this machine has until this process ends: the Python tests take theirs by the same
+/// files (test/conftest.py), from the other end.
+fn domain(test: u16, on_cyclone: bool) -> u16 {
+    static TAKEN: Mutex<BTreeMap<(u16, bool), (u16, File)>> = Mutex::new(BTreeMap::new());
+    let user = std::fs::metadata("/proc/self").expect("this process").uid();
+    let folder = std::env::temp_dir().join(format!("urdf_usd-domains-{user}"));
+    let take = || {
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let locked = (1..=101).rev().find_map(|domain: u16| {
+            let file = File::create(folder.join(domain.to_string())).expect("a file");
+            file.try_lock().is_ok().then_some((domain, file))
+        });
+        locked.expect("a domain that nobody has")
+    };
+    TAKEN.lock().expect("no panic").entry((test, on_cyclone)).or_insert_with(take).0
+}
+
 pub(super) fn network(test: u16) -> Network {
-    let own = (u16::try_from(std::process::id() % 4).unwrap_or(0) * 12 + test) % 50;
     let on_cyclone = ON_CYCLONE.get();
     Network {
-        domain: 1 + own + if on_cyclone { 50 } else { 0 },
+        domain: domain(test, on_cyclone),
         reach: Reach::Localhost,
         services: ServiceWire::Cyclone,
         static_peers: Vec::new(),
