@@ -244,7 +244,8 @@ def main():
     parser.add_argument("--meetings", type=int)
     parser.add_argument("--peers", type=int, default=5)
     parser.add_argument("--longest-stop", type=float, default=15)
-    parser.add_argument("--domain", type=int, default=101)
+    # The ports of higher ones are among those that Linux hands out: peers of two domains may then hear each other.
+    parser.add_argument("--domain", type=int, default=101, choices=range(102), metavar="0 … 101")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
     from ros_node import Node
