@@ -66,8 +66,6 @@ struct Known {
     settled: HashSet<(Gid, Gid)>,
     /// The participants that were given up because they were silent for too long.
     given_up: HashSet<Prefix>,
-    /// Whether any ever was.
-    has_given_up: bool,
     /// How many participants have left, or were given up.
     left: u32,
     /// How many own ends were closed.
@@ -162,7 +160,6 @@ impl Graph {
             Event::ParticipantLost { prefix, was_silent } => {
                 if was_silent {
                     known.given_up.insert(prefix);
-                    known.has_given_up = true;
                 }
                 known.left += 1;
                 if known.left == MOST_LEFT {
@@ -198,11 +195,6 @@ impl Graph {
         self.known().worn.take()
     }
 
-    /// Whether a participant was ever given up because it was silent for too long: it may be back, and RustDDS does not hear it.
-    pub(super) fn has_given_up(&self) -> bool {
-        self.known().has_given_up
-    }
-
     /// Notes all ends of others that the library knows.
     pub(super) fn note_ends(&self, ends: Vec<End>) {
         self.known().ends = ends;
@@ -212,12 +204,6 @@ impl Graph {
     /// Whether `own` is connected with `other`.
     pub(super) fn has_matched(&self, own: Gid, other: Gid) -> bool {
         self.known().matched.contains(&(own, other))
-    }
-
-    /// Whether all that own ends are connected with here is connected with own ends in `other`, too.
-    pub(super) fn is_met_by(&self, other: &Self) -> bool {
-        let met: HashSet<Gid> = other.known().matched.iter().map(|ends| ends.1).collect();
-        self.known().matched.iter().all(|ends| met.contains(&ends.1))
     }
 
     /// The ends of the participant `prefix` that `own` is connected with.
@@ -375,11 +361,6 @@ impl Graph {
     fn close_ends(self: &Arc<Self>, count: u32) {
         let open = || self.own(Gid([7; 16]), Direction::Writer, discovery_topic(), Qos::latched(1));
         (0..count).for_each(|_| drop(open()));
-    }
-
-    /// Opens and closes so many ends that a new session is due.
-    pub(super) fn wear_out(self: &Arc<Self>) {
-        self.close_ends(MOST_CLOSED);
     }
 }
 

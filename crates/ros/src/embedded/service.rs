@@ -204,10 +204,9 @@ impl Answers {
         self.session.graph.has_matched(self.writer.writer.gid(), reader)
     }
 
-    /// Whether an answer that was sent here will arrive: the session is not deaf, and a reader of the caller is still connected.
+    /// Whether an answer that was sent here will arrive: the session delivers, and a reader of the caller is still connected.
     fn delivers(&self, call: Call) -> bool {
-        let is_deaf = self.session.has_pulse && !self.session.hears_itself(Instant::now());
-        !is_deaf && (self.has(call.caller) || !self.readers(call).is_empty())
+        self.session.delivers() && (self.has(call.caller) || !self.readers(call).is_empty())
     }
 
     /// Whether the caller's reader is known here. Of Cyclone it is not told which one that is: of all that its participant has, there
@@ -299,8 +298,9 @@ impl<F: Format> ServerEnd<F> {
         let mut refused: Vec<u64> = Vec::new();
         loop {
             let (is_late, is_over) = (start.elapsed() > ALL_READERS, start.elapsed() > CALLER);
-            let is_sent = |answers: &&Answers| sent.iter().any(|(number, _)| *number == answers.session.number);
-            let is_under_way = self.answers().iter().filter(is_sent).any(|answers| answers.delivers(call));
+            let all = self.answers().clone();
+            let is_sent = |answers: &Answers| sent.iter().any(|(number, _)| *number == answers.session.number);
+            let is_under_way = all.iter().any(|answers| is_sent(answers) && answers.delivers(call));
             let is_wanted = |answers: &Answers| match sent.iter().find(|(number, _)| *number == answers.session.number) {
                 _ if refused.contains(&answers.session.number) => false,
                 None if is_under_way => false,
@@ -309,14 +309,12 @@ impl<F: Format> ServerEnd<F> {
                 }
                 None => answers.knows(call, is_late) || (is_over && sent.is_empty()),
             };
-            let mut all = self.answers().clone().into_iter();
-            if let Some(answers) = all.find(is_wanted) {
+            // The other sessions are let go: they may end meanwhile.
+            let next = all.into_iter().find(is_wanted);
+            if let Some(answers) = next {
                 if !sent.is_empty() {
                     let _turn = self.again.lock().await;
                     tokio::time::sleep(APART).await;
-                    if start.elapsed() > CALLER {
-                        return;
-                    }
                 }
                 let (readers, is_of_caller) = (answers.readers(call), answers.has(call.caller));
                 let is_heard = match send::<F>(&answers, call, &packed).await {

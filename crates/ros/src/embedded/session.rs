@@ -4,6 +4,7 @@
 //! one exchange holds a session for as long.
 
 use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -56,6 +57,8 @@ pub(super) struct Session {
     heard: Mutex<Option<Instant>>,
     /// When this process was found to have stood still last.
     stood_still: Mutex<Option<Instant>>,
+    /// Whether this machine's addresses have changed since it joined, so that others may not reach it any more, or be reached.
+    has_moved: AtomicBool,
     tasks: Mutex<Vec<Task>>,
 }
 
@@ -81,6 +84,7 @@ impl Session {
             graph,
             heard: Mutex::default(),
             stood_still: Mutex::default(),
+            has_moved: AtomicBool::default(),
             has_pulse: hears_itself,
             infos,
             tasks: Mutex::default(),
@@ -158,6 +162,17 @@ impl Session {
     /// Whether it has heard itself of late. One that has no pulse never does.
     pub(super) fn hears_itself(&self, instant: Instant) -> bool {
         self.last_heard().is_some_and(|at| instant.saturating_duration_since(at) < HEARS)
+    }
+
+    /// Notes that the addresses of this machine have changed.
+    pub(super) fn note_moved(&self) {
+        self.has_moved.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether what is written here reaches those that it is connected with, as far as is known.
+    pub(super) fn delivers(&self) -> bool {
+        let is_deaf = self.has_pulse && !self.hears_itself(Instant::now());
+        !is_deaf && !self.has_moved.load(Ordering::Relaxed)
     }
 
     /// As if the network beneath were dead, and had always been: from now on it hears nothing.
@@ -332,7 +347,7 @@ impl Drop for Session {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::AtomicU32;
 
     use super::*;
 

@@ -37,11 +37,10 @@ const NAP: Duration = Duration::from_secs(1);
 const STANDSTILL: Duration = Duration::from_secs(65);
 /// How often to look at the addresses of this machine.
 const ADDRESSES: Duration = Duration::from_secs(2);
-/// How long an old session stays when all that it is connected with is connected with the new one: what is under way there comes to its
-/// end. No longer where a node that the old one has given up may be back, and call it; and a deaf one has no use at all.
+/// How long an old session stays beside the new one if it is deaf, or others may have given it up.
 const RETIRED: Duration = Duration::from_millis(700);
-/// How long it stays at most, and always where it has given up nobody and hears itself: on a machine that is busy, calls come to their
-/// end late.
+/// How long it stays otherwise: what is under way there comes to its end, and the others meet the new one meanwhile, which on a busy machine
+/// takes long.
 const RETIRED_WELL: Duration = CATCH_UP;
 /// How long what was open in a session may take to end before the session itself does.
 const CLOSE: Duration = Duration::from_millis(50);
@@ -230,8 +229,6 @@ struct Live {
     pending: Arc<AtomicUsize>,
     /// When it was replaced, and everything was open in the next one.
     retired: Option<Instant>,
-    /// Since when all that it is connected with is connected with the one that replaced it.
-    met: Option<Instant>,
     /// Whether others may have given it up.
     is_given_up: bool,
 }
@@ -249,7 +246,7 @@ impl Live {
         };
         let thread = thread::Builder::new().name("ros-open".to_owned()).spawn(move || opener.run(&receiver));
         thread.map_err(|error| transport("can't start threads", error))?;
-        Ok(Self { session, commands, pending, retired: None, met: None, is_given_up: false })
+        Ok(Self { session, commands, pending, retired: None, is_given_up: false })
     }
 
     fn tell(&self, command: Command) {
@@ -265,13 +262,9 @@ impl Live {
     /// Whether it has been beside the one that replaced it for long enough. `is_last`: it is the one that was replaced last.
     fn is_over(&self, is_last: bool, instant: Instant) -> bool {
         self.retired.is_some_and(|retired| {
-            let is_after = |since: Instant, stays| instant.duration_since(since) > stays;
             // Only a session that hears itself now was not deaf.
-            if !is_last || self.is_given_up || !self.session.hears_itself(instant) {
-                return is_after(retired, RETIRED);
-            }
-            let has_met = self.session.graph.has_given_up() && self.met.is_some_and(|met| is_after(met, RETIRED));
-            has_met || is_after(retired, RETIRED_WELL)
+            let is_well = is_last && self.session.hears_itself(instant) && !self.is_given_up;
+            instant.duration_since(retired) > if is_well { RETIRED_WELL } else { RETIRED }
         })
     }
 }
@@ -456,13 +449,6 @@ impl Keeper {
                 live.session.retire();
             }
         }
-        if let [current, last, ..] = &mut self.lives[..]
-            && last.retired.is_some()
-            && last.met.is_none()
-            && last.session.graph.is_met_by(&current.session.graph)
-        {
-            last.met = Some(instant);
-        }
         let (over, lives): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.lives).into_iter().enumerate().partition(|(n, live)| live.is_over(*n == 1, instant));
         self.lives = lives.into_iter().map(|(_, live)| live).collect();
@@ -507,6 +493,7 @@ impl Keeper {
             let found = addresses(&self.network);
             if found != self.addresses {
                 self.addresses = found;
+                self.lives.iter().for_each(|live| live.session.note_moved());
                 return Some("the addresses of this machine have changed".to_owned());
             }
         }
@@ -580,7 +567,7 @@ mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::AtomicBool;
 
-    use super::super::dds::DdsTopic;
+    use super::super::dds::{DdsTopic, Event, Prefix};
     use super::super::ends::{PublisherEnd, SubscriptionEnd};
     use super::super::tests::network;
     use super::*;
@@ -666,7 +653,10 @@ mod tests {
         let node = start(11, "node", PATIENCE, &ended);
         let is_there = |number| node.sessions.all().iter().any(|session| session.number == number);
         until("it does not hear itself", || node.sessions.current().is_ok_and(|session| session.last_heard().is_some())).await;
-        node.sessions.current().expect("a session").graph.wear_out();
+        let graph = node.sessions.current().expect("a session").graph.clone();
+        // Who is back meets the new session; calls of others are under way in the old one.
+        graph.hear(Event::ParticipantLost { prefix: Prefix([8; 12]), was_silent: true });
+        graph.hear(Event::Participant(Prefix([8; 12])));
         until("it does not join anew", || is_there(1)).await;
         // Calls that are under way come to their end there.
         tokio::time::sleep(4 * RETIRED).await;
