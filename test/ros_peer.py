@@ -484,10 +484,10 @@ class Subscription:
 class Client:
     """The calling side of a service."""
 
-    def __init__(self, participant, service, kind):
+    def __init__(self, participant, service, kind, depth=128):
         self.service, self.kind = service, kind
         self.identity, self.sequence = random.getrandbits(63), 0
-        profile = qos(depth=128)
+        profile = qos(depth=depth)
         self.requests = Publisher(participant, f"rq{service}Request", kind.request, profile)
         self.replies = Subscription(participant, f"rr{service}Reply", kind.response, profile)
 
