@@ -293,12 +293,23 @@ impl Cloud {
 struct Growth<'a> {
     cloud: &'a Cloud,
     faces: Vec<Face>,
-    /// Of each face a corner and the unit normal.
-    planes: Vec<(Vector3<f64>, Vector3<f64>)>,
+    /// How many of the faces have been looked at by now.
+    measured: usize,
+    /// The planes of those that are there.
+    planes: Vec<Plane>,
     /// The points outside of it.
     left: Vec<Missed>,
     /// How many points it was given.
     taken: usize,
+}
+
+/// The plane of a face.
+struct Plane {
+    face: usize,
+    /// A corner.
+    at: Vector3<f64>,
+    /// Of unit length.
+    normal: Vector3<f64>,
 }
 
 /// A point outside of a hull in the making.
@@ -314,7 +325,7 @@ impl<'a> Growth<'a> {
         let left = points.filter(|point| !simplex.contains(point));
         let left = left.map(|point| Missed { point, face: 0, distance: f64::NEG_INFINITY }).collect();
         let faces = cloud.tetrahedron(simplex, std::iter::empty());
-        let mut growth = Self { cloud, faces, planes: Vec::new(), left, taken: simplex.len() };
+        let mut growth = Self { cloud, faces, measured: 0, planes: Vec::new(), left, taken: simplex.len() };
         growth.measure();
         growth
     }
@@ -337,23 +348,26 @@ impl<'a> Growth<'a> {
 
     /// Finds out how far points are from new faces, and forgets those that are outside of none any more.
     fn measure(&mut self) {
-        let first = self.planes.len();
-        for face in &self.faces[first..] {
-            let [a, b, c] = face.corners.map(|i| *self.cloud.point(i));
-            let normal = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_default();
-            self.planes.push((a, normal));
+        let (cloud, faces) = (self.cloud, &self.faces);
+        self.planes.retain(|plane| faces[plane.face].alive);
+        let known = self.planes.len();
+        for (face, number) in faces[self.measured..].iter().zip(self.measured..) {
+            let [at, b, c] = face.corners.map(|i| *cloud.point(i));
+            let normal = (b - at).cross(&(c - at)).try_normalize(0.0).unwrap_or_default();
+            self.planes.push(Plane { face: number, at, normal });
         }
-        let (cloud, faces, planes) = (self.cloud, &self.faces, &self.planes);
+        self.measured = faces.len();
+        let planes = &self.planes;
         self.left.retain_mut(|missed| {
             let point = cloud.point(missed.point);
             let (mut best, from) = match faces[missed.face].alive && missed.distance > f64::NEG_INFINITY {
-                true => ((missed.face, missed.distance), first),
+                true => ((missed.face, missed.distance), known),
                 false => ((missed.face, f64::NEG_INFINITY), 0),
             };
-            for (index, (at, normal)) in planes.iter().enumerate().skip(from).filter(|(index, _)| faces[*index].alive) {
-                let distance = (point - at).dot(normal);
+            for plane in &planes[from..] {
+                let distance = (point - plane.at).dot(&plane.normal);
                 if distance > best.1 {
-                    best = (index, distance);
+                    best = (plane.face, distance);
                 }
             }
             (missed.face, missed.distance) = best;

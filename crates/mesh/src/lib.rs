@@ -341,8 +341,11 @@ impl<'a> Source<'a> {
     }
 
     fn loaded(&mut self, file: &File, name: &str) -> Option<Arc<Texture>> {
-        match texture_within(file, &mut self.pixels) {
-            Ok(texture) => {
+        match texture::inspected(file, &mut self.pixels) {
+            Ok((texture, holds_normals)) => {
+                if let Some(holds_normals) = holds_normals {
+                    self.with_normals.insert(texture.sha256.clone(), holds_normals);
+                }
                 if is_deep(file) {
                     let message = format!("the image `{name}` has more than 8 bits a channel; the upper 8 count");
                     self.report(&codes::TEXTURE_DEEP, message, "");

@@ -54,12 +54,18 @@ pub fn texture(file: &File) -> Result<Arc<Texture>, Error> {
 /// # Errors
 /// Those of [`texture`], and `texture-too-many-pixels`.
 pub fn texture_within(file: &File, room: &mut u64) -> Result<Arc<Texture>, Error> {
+    Ok(inspected(file, room)?.0)
+}
+
+/// The same, and whether it holds normals ([`holds_normals`]), if it had to be decoded anyway.
+pub(super) fn inspected(file: &File, room: &mut u64) -> Result<(Arc<Texture>, Option<bool>), Error> {
     if file.bytes.len() > MAX_BYTES {
         return Err(too_large(format!("it has {} bytes", file.bytes.len())));
     }
-    let (format, converted, has_alpha) = inspect(&file.path, &file.bytes, room)?;
+    let Inspected { format, converted, has_alpha, holds_normals } = inspect(&file.path, &file.bytes, room)?;
     let bytes = converted.map_or_else(|| file.bytes.clone(), Arc::from);
-    Ok(Arc::new(Texture { name: stem(&file.path), format, sha256: sha256(&bytes), bytes, has_alpha }))
+    let texture = Texture { name: stem(&file.path), format, sha256: sha256(&bytes), bytes, has_alpha };
+    Ok((Arc::new(texture), holds_normals))
 }
 
 /// Whether the channels of an image that can be read have more than eight bits, of which [`texture`] leaves the upper eight.
@@ -96,8 +102,18 @@ pub(super) fn opaque(texture: Arc<Texture>) -> Arc<Texture> {
     if texture.has_alpha { Arc::new(Texture { has_alpha: false, ..Texture::clone(&texture) }) } else { texture }
 }
 
-/// The format, the bytes if they are others than the image's own, and whether anything is transparent.
-fn inspect(path: &Path, bytes: &[u8], room: &mut u64) -> Result<(ImageFormat, Option<Vec<u8>>, bool), Error> {
+/// What is found out of an image.
+struct Inspected {
+    format: ImageFormat,
+    /// The bytes, if they are others than the image's own.
+    converted: Option<Vec<u8>>,
+    /// Whether anything is transparent.
+    has_alpha: bool,
+    /// Whether it holds normals; `None` if it was not decoded.
+    holds_normals: Option<bool>,
+}
+
+fn inspect(path: &Path, bytes: &[u8], room: &mut u64) -> Result<Inspected, Error> {
     let format = format(path, bytes)?;
     let decoder = decoder(format, bytes)?;
     let (width, height) = decoder.dimensions();
@@ -114,10 +130,13 @@ fn inspect(path: &Path, bytes: &[u8], room: &mut u64) -> Result<(ImageFormat, Op
         _ => None,
     };
     match kept {
-        Some(format) if !decoder.color_type().has_alpha() => Ok((format, None, false)),
+        Some(format) if !decoder.color_type().has_alpha() => {
+            Ok(Inspected { format, converted: None, has_alpha: false, holds_normals: None })
+        }
         Some(format) => with_memory_for(pixels, || {
             let image = DynamicImage::from_decoder(decoder).map_err(unreadable)?;
-            Ok((format, None, is_transparent(&image)))
+            let (has_alpha, holds_normals) = (is_transparent(&image), Some(is_of_normals(&image)));
+            Ok(Inspected { format, converted: None, has_alpha, holds_normals })
         }),
         None => with_memory_for(pixels, || {
             let image = DynamicImage::from_decoder(decoder).map_err(unreadable)?;
@@ -128,7 +147,9 @@ fn inspect(path: &Path, bytes: &[u8], room: &mut u64) -> Result<(ImageFormat, Op
                 (false, image) if !image.color().has_color() => DynamicImage::ImageLuma8(image.into_luma8()),
                 (false, image) => DynamicImage::ImageRgb8(image.into_rgb8()),
             };
-            Ok((ImageFormat::Png, Some(png(&image).map_err(unreadable)?), transparent))
+            let converted = Some(png(&image).map_err(unreadable)?);
+            let holds_normals = Some(is_of_normals(&image));
+            Ok(Inspected { format: ImageFormat::Png, converted, has_alpha: transparent, holds_normals })
         }),
     }
 }
@@ -193,18 +214,28 @@ pub fn made(name: String, png: Vec<u8>, has_alpha: bool) -> Arc<Texture> {
 /// Whether nearly all pixels of an image are unit vectors that look out of it, so that it holds normals whatever it is called. In an
 /// image of heights all channels are the same.
 pub(super) fn holds_normals(texture: &Texture) -> bool {
+    with_memory_for(pixels(texture), || image::load_from_memory(&texture.bytes).is_ok_and(|image| is_of_normals(&image)))
+}
+
+/// The same of an image that is decoded.
+fn is_of_normals(image: &DynamicImage) -> bool {
     const TOLERANCE: f32 = 0.15;
-    let is_normal = |pixel: &image::Rgb<u8>| {
-        let [x, y, z] = pixel.0.map(|value| f32::from(value) / 127.5 - 1.0);
-        let length = (x * x + y * y + z * z).sqrt();
-        (length - 1.0).abs() < TOLERANCE && z > 0.0 && z > x && z > y
+    /// The squares of the least and the greatest length that counts as one, of vectors of 255 to the unit.
+    const SQUARES: [f32; 2] =
+        [(1.0 - TOLERANCE) * (1.0 - TOLERANCE) * 255.0 * 255.0, (1.0 + TOLERANCE) * (1.0 + TOLERANCE) * 255.0 * 255.0];
+    let is_normal = |[x, y, z]: [u8; 3]| {
+        let [x, y, z] = [x, y, z].map(|value| 2 * i32::from(value) - 255);
+        let square = (x * x + y * y + z * z) as f32;
+        SQUARES[0] < square && square < SQUARES[1] && z > 0 && z > x && z > y
     };
-    with_memory_for(pixels(texture), || {
-        let Ok(image) = image::load_from_memory(&texture.bytes) else { return false };
-        let image = image.into_rgb8();
-        let count = image.pixels().filter(|pixel| is_normal(pixel)).count() as u64;
-        count * 10 >= 9 * u64::from(image.width()) * u64::from(image.height()) && count > 0
-    })
+    let count = match image {
+        DynamicImage::ImageRgb8(image) => image.pixels().filter(|pixel| is_normal(pixel.0)).count(),
+        DynamicImage::ImageRgba8(image) => {
+            image.pixels().filter(|pixel| is_normal([pixel.0[0], pixel.0[1], pixel.0[2]])).count()
+        }
+        image => image.to_rgb8().pixels().filter(|pixel| is_normal(pixel.0)).count(),
+    };
+    count * 10 >= 9 * image.width() as usize * image.height() as usize && count > 0
 }
 
 /// The format of an image, if it is one that is read.

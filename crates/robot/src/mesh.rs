@@ -123,11 +123,31 @@ impl Mesh {
 
     /// Whether it encloses a space: every edge is one of exactly two triangles, once in each direction.
     pub fn is_watertight(&self) -> bool {
-        let mut edges: Vec<[u32; 2]> = Vec::with_capacity(3 * self.triangles.len());
-        edges.extend(self.triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]));
-        edges.sort_unstable();
-        let is_once = edges.windows(2).all(|pair| pair[0] != pair[1]);
-        is_once && edges.iter().all(|&[a, b]| edges.binary_search(&[b, a]).is_ok())
+        // The edges that begin at each point, by their ends: those of point `i` are `starts[i]..starts[i + 1]`.
+        let mut starts = vec![0_usize; self.points.len() + 1];
+        self.triangles.as_flattened().iter().for_each(|&point| starts[point as usize] += 1);
+        let mut count = 0;
+        for start in &mut starts {
+            count += *start;
+            *start = count;
+        }
+        let mut ends = vec![0_u32; count];
+        for &[a, b, c] in &self.triangles {
+            for (from, to) in [(a, b), (b, c), (c, a)] {
+                let at = &mut starts[from as usize];
+                *at -= 1;
+                ends[*at] = to;
+            }
+        }
+        for point in 0..self.points.len() {
+            let ends = &mut ends[starts[point]..starts[point + 1]];
+            ends.sort_unstable();
+            if ends.windows(2).any(|pair| pair[0] == pair[1]) {
+                return false;
+            }
+        }
+        let from = |point: usize| &ends[starts[point]..starts[point + 1]];
+        (0..self.points.len()).all(|a| from(a).iter().all(|&b| from(b as usize).binary_search(&(a as u32)).is_ok()))
     }
 
     /// Whether it has colours and some of them are not opaque.

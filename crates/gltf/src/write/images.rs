@@ -3,9 +3,9 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
+use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType as RowFilter, PngEncoder};
-use image::imageops::FilterType;
 use image::{DynamicImage, ImageReader};
 
 use super::binary::Content;
@@ -181,7 +181,7 @@ impl<'a> Picture<'a> {
             let scaled = |texture: &Texture| {
                 let image = reader(texture).decode().ok()?;
                 let fits = (image.width(), image.height()) == (width, height);
-                let image = if fits { image } else { image.resize_exact(width, height, FilterType::Triangle) };
+                let image = if fits { image } else { resized(&image, width, height)? };
                 Some(image.into_rgba8())
             };
             let values = |map: &Map| {
@@ -250,9 +250,16 @@ fn fitting_size(texture: &Texture) -> Option<(u32, u32)> {
 
 fn scaled(texture: &Texture, (width, height): (u32, u32)) -> Option<Vec<u8>> {
     with_memory_for(u64::from(width) * u64::from(height), || {
-        let image = reader(texture).decode().ok()?.resize_exact(width, height, FilterType::Triangle);
-        encode(&image, texture.format).ok()
+        encode(&resized(&reader(texture).decode().ok()?, width, height)?, texture.format).ok()
     })
+}
+
+/// The image with other sides. Channels are scaled each by itself: alpha may be anything, not how much a colour covers.
+fn resized(image: &DynamicImage, width: u32, height: u32) -> Option<DynamicImage> {
+    let mut made = DynamicImage::new(width, height, image.color());
+    let how = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear)).use_alpha(false);
+    Resizer::new().resize(image, &mut made, &how).ok()?;
+    Some(made)
 }
 
 fn reader(texture: &Texture) -> ImageReader<Cursor<&[u8]>> {
