@@ -101,7 +101,7 @@ fn container_parts(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Error> {
 
 /// The document in `text`, if it needs nothing that is not read.
 fn root(text: &[u8], file: &[u8], source: &Source) -> Result<Root, Error> {
-    let root: Root = json::deserialize::from_slice(text).map_err(|error| {
+    let root: Root = Root::from_slice(text).map_err(|error| {
         if is_version_1(text) {
             return version_1();
         }
