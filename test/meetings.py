@@ -78,9 +78,9 @@ class PeerProcess:
         """Describes a robot of that name."""
         self._say("describe", name)
 
-    def call(self):
-        """Calls the node."""
-        self._say("call")
+    def call(self, is_again=False):
+        """Calls the node, by the client of the call before if it `is_again`."""
+        self._say("call-again" if is_again else "call")
 
     def stop(self):
         self.process.send_signal(signal.SIGSTOP)
@@ -130,7 +130,7 @@ def peer_main(domain, topic):
         described = peer.publisher(topic, ros_peer.String, latched=True, depth=1)
         # Who comes late hears of every robot there has been.
         assets = peer.subscription("/urdf_usd/asset", ros_peer.Asset, latched=True, depth=100_000)
-        client, call, unread = None, None, b""
+        client, is_waiting, call, unread = None, False, None, b""
         while True:
             if select.select([0], [], [], 0.05)[0]:
                 more = os.read(0, 1 << 16)
@@ -144,15 +144,16 @@ def peer_main(domain, topic):
                         case ["call"]:
                             # As `ros2 service call`: a new client for each.
                             peer.clients.clear()
-                            client, call = peer.client("/urdf_usd/get_parameters", ros_peer.GetParameters), None
-            if client and call is None:
-                if client.requests.writer.get_matched_subscriptions() and client.replies.reader.get_matched_publications():
-                    call = client.send(ros_peer.GetParameters.request(names=["settle_time"]))
-                    print("called", flush=True)
+                            client, is_waiting = peer.client("/urdf_usd/get_parameters", ros_peer.GetParameters), True
+                        case ["call-again"]:
+                            is_waiting = True
+            if is_waiting and client.requests.writer.get_matched_subscriptions() and client.replies.reader.get_matched_publications():
+                is_waiting, call = False, client.send(ros_peer.GetParameters.request(names=["settle_time"]))
+                print("called", flush=True)
             if call is not None:
                 client.replies.take()
                 if any((r.client, r.sequence) == (client.identity, call) for r in client.replies.seen):
-                    client, call = None, None
+                    call = None
                     print("answer", flush=True)
             for asset in assets.take():
                 print(f"asset {asset.robot}", flush=True)

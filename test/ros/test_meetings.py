@@ -181,6 +181,28 @@ def test_a_caller_that_stands_still_holds_up_no_other(start, peer, domain):
         assert not other.tells(["called", "answer"], PATIENCE)
 
 
+def test_calls_are_answered_by_a_node_that_stood_still_for_longer_than_the_leases_of_the_callers(start, domain):
+    """Cyclone DDS, when it goes on, gives all of them up before it hears what they sent, and meets them anew moments later."""
+    node = start()
+    node.logged("listening")
+    with contextlib.ExitStack() as held:
+        others = [held.enter_context(PeerProcess(domain, lease=2)) for _ in range(12)]
+        for other in others:
+            other.call()
+        for other in others:
+            assert not other.tells(["called", "answer"], PATIENCE)
+        for _ in range(int(3 * conftest.SOAK)):
+            node.process.send_signal(signal.SIGSTOP)
+            for other in others:
+                other.call(is_again=True)
+            time.sleep(3)
+            node.process.send_signal(signal.SIGCONT)
+            # Not by the time limit of answers whose callers are not known, which is 20 s.
+            end = time.monotonic() + 15
+            for other in others:
+                assert not other.tells(["called", "answer"], max(0.1, end - time.monotonic()))
+
+
 def in_a_network_of_its_own(folder, what):
     alone = ["unshare", "--map-root-user", "--net"]
     if not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True).returncode:

@@ -10,7 +10,7 @@
 //! Each participant has a Cyclone domain of its own, with its own sockets and threads, so that several of one process can differ in
 //! their configuration, and a new one sees the network as it is then.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::fmt;
 use std::ptr::{null, null_mut};
@@ -30,6 +30,8 @@ const LOOK: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 64;
 /// How many writers a reader remembers.
 const MOST_WRITERS: usize = 1024;
+/// How many ends that have left are remembered.
+const MOST_LEFT: usize = 4096;
 /// Number of the guard that ends the thread, in its wait set; then the three readers of discovery, then all others.
 const STOP: isize = 0;
 const FIRST_FREE: isize = 4;
@@ -113,6 +115,8 @@ pub enum Event {
     ParticipantLost(Guid),
     /// An own end is connected with another one.
     Matched { own: Guid, other: Guid },
+    /// It is not any more.
+    Unmatched { own: Guid, other: Guid },
     /// An own end can't be connected with some other one of its topic.
     Incompatible { own: Guid },
 }
@@ -272,8 +276,37 @@ struct Shared {
     has_ended: AtomicBool,
     next: AtomicIsize,
     watched: Mutex<HashMap<isize, Watched>>,
-    /// All ends that are there, by Cyclone's numbers of them.
-    found: Mutex<HashMap<u64, Endpoint>>,
+    found: Mutex<Found>,
+}
+
+/// The ends that discovery told of, by Cyclone's numbers of them.
+#[derive(Default)]
+struct Found {
+    /// All that are there.
+    there: HashMap<u64, Endpoint>,
+    /// The last ones that left: what they wrote may still wait to be taken.
+    left: VecDeque<(u64, Guid)>,
+}
+
+impl Found {
+    /// Notes an end that is there; whether it was, too, and so has left and come back meanwhile.
+    fn add(&mut self, handle: u64, end: Endpoint) -> bool {
+        self.there.insert(handle, end).is_some()
+    }
+
+    /// Notes that an end has left; whether it was there.
+    fn remove(&mut self, handle: u64, guid: Guid) -> bool {
+        if self.left.len() >= MOST_LEFT {
+            self.left.pop_front();
+        }
+        self.left.push_back((handle, guid));
+        self.there.remove(&handle).is_some()
+    }
+
+    fn guid(&self, handle: u64) -> Option<Guid> {
+        let left = || self.left.iter().rev().find(|(other, _)| *other == handle).map(|(_, guid)| *guid);
+        self.there.get(&handle).map(|end| end.guid).or_else(left)
+    }
 }
 
 /// An own end as the thread knows it.
@@ -285,6 +318,8 @@ struct Watched {
     notify: Box<dyn Fn() + Send>,
     /// Whom it is connected with.
     known: HashSet<u64>,
+    /// How often it was connected with anybody.
+    connected: u32,
     /// Whether that may have changed.
     is_due: bool,
 }
@@ -358,12 +393,12 @@ impl Participant {
 
     /// The ends of others that are there.
     pub fn endpoints(&self) -> Vec<Endpoint> {
-        locked(&self.0.shared.found).values().filter(|end| end.participant != self.0.guid).cloned().collect()
+        locked(&self.0.shared.found).there.values().filter(|end| end.participant != self.0.guid).cloned().collect()
     }
 
     /// Its own ends.
     pub fn own_endpoints(&self) -> Vec<Endpoint> {
-        locked(&self.0.shared.found).values().filter(|end| end.participant == self.0.guid).cloned().collect()
+        locked(&self.0.shared.found).there.values().filter(|end| end.participant == self.0.guid).cloned().collect()
     }
 
     /// Listens to a topic. `notify` is called on the participant's thread, which it must not keep, when there is something to
@@ -404,7 +439,7 @@ impl Participant {
     fn watch(&self, entity: Entity, is_writer: bool, notify: Box<dyn Fn() + Send>, events: u32) -> Result<End, Error> {
         let shared = &self.0.shared;
         let (guid, number) = (entity.guid()?, shared.next.fetch_add(1, Ordering::Relaxed));
-        let watched = Watched { entity: entity.0, guid, is_writer, notify, known: HashSet::new(), is_due: true };
+        let watched = Watched { entity: entity.0, guid, is_writer, notify, known: HashSet::new(), connected: 0, is_due: true };
         locked(&shared.watched).insert(number, watched);
         let end = End { entity, guid, number, participant: self.clone() };
         shared.attach(&end.entity, number, events)?;
@@ -446,8 +481,12 @@ impl Shared {
             // SAFETY: there is room for as many numbers as it is told.
             let happened = unsafe { c::dds_waitset_wait(self.waitset.0, numbers.as_mut_ptr(), AT_ONCE, nanoseconds(LOOK)) };
             let Ok(happened) = usize::try_from(happened) else { return };
-            self.take_discovery(hear);
+            let left = self.take_discovery(hear);
             let mut watched = locked(&self.watched);
+            for end in watched.values_mut() {
+                // Those that are back already are told of anew.
+                end.is_due |= left.iter().filter(|handle| end.known.remove(handle)).count() > 0;
+            }
             for number in numbers.iter().take(happened) {
                 if let Some(end) = watched.get_mut(number) {
                     end.take_status(hear);
@@ -458,17 +497,21 @@ impl Shared {
         }
     }
 
-    fn take_discovery(&self, hear: &dyn Fn(Event)) {
+    /// Tells what discovery tells; who has left.
+    fn take_discovery(&self, hear: &dyn Fn(Event)) -> Vec<u64> {
+        let mut left = Vec::new();
         for (n, reader) in self.discovery.iter().enumerate() {
             let mut status = 0;
             // SAFETY: the pointer is to where one number can be written. Before the samples are taken, so that none is missed.
             unsafe { c::dds_take_status(reader.0, &mut status, DATA_AVAILABLE) };
-            while self.take_builtin(reader, n, hear) == AT_ONCE {}
+            while self.take_builtin(reader, n, &mut left, hear) == AT_ONCE {}
         }
+        left
     }
 
-    /// Takes some samples of a reader of discovery: the `n`th; how many they were.
-    fn take_builtin(&self, reader: &Entity, n: usize, hear: &dyn Fn(Event)) -> usize {
+    /// Takes some samples of a reader of discovery: the `n`th; how many they were. Cyclone keeps the last one of each end: one that has
+    /// left and come back may only be told of as there.
+    fn take_builtin(&self, reader: &Entity, n: usize, left: &mut Vec<u64>, hear: &dyn Fn(Event)) -> usize {
         let mut samples: [*mut c_void; AT_ONCE] = [null_mut(); AT_ONCE];
         let mut infos = [NO_INFO; AT_ONCE];
         // SAFETY: there is room for as many samples as it is told. Null pointers ask for memory of Cyclone's.
@@ -490,12 +533,19 @@ impl Shared {
                 let end = unsafe { endpoint(&*sample, n == 2) };
                 let (guid, is_writer) = (end.guid, end.is_writer);
                 if !end.topic.starts_with("DCPS") {
-                    locked(&self.found).insert(info.instance_handle, end);
+                    if locked(&self.found).add(info.instance_handle, end) {
+                        left.push(info.instance_handle);
+                        hear(Event::Lost(guid));
+                    }
                     hear(Event::Found { guid, is_writer });
                 }
             } else {
-                let lost = locked(&self.found).remove(&info.instance_handle);
-                lost.into_iter().for_each(|end| hear(Event::Lost(end.guid)));
+                // SAFETY: what these topics are made of, of which the key is always there.
+                let guid = unsafe { (*sample).key.v };
+                if locked(&self.found).remove(info.instance_handle, guid) {
+                    left.push(info.instance_handle);
+                    hear(Event::Lost(guid));
+                }
             }
         }
         if taken > 0 {
@@ -563,16 +613,54 @@ impl Watched {
 
     /// Tells whom it is connected with now, as far as discovery has told of them: before that, and of those that have left meanwhile,
     /// nothing can be said.
-    fn take_matches(&mut self, found: &HashMap<u64, Endpoint>, hear: &dyn Fn(Event)) {
-        let there = self.matches();
-        self.known.retain(|handle| there.contains(handle));
+    fn take_matches(&mut self, found: &Found, hear: &dyn Fn(Event)) {
+        // How often first: who comes in between is looked after once more.
+        let (connected, there) = (self.times_connected(), self.matches());
+        let before = std::mem::replace(&mut self.connected, connected);
+        let news = there.iter().filter(|handle| !self.known.contains(handle)).count();
+        // If it was connected more often, somebody who is known was disconnected in between, and nobody tells who.
+        let is_any_renewed = self.connected.wrapping_sub(before) as usize > news;
+        let own = self.guid;
+        self.known.retain(|handle| {
+            let is_kept = !is_any_renewed && there.contains(handle);
+            if !is_kept && let Some(other) = found.guid(*handle) {
+                hear(Event::Unmatched { own, other });
+            }
+            is_kept
+        });
         self.is_due = false;
         for handle in there {
-            match found.get(&handle) {
-                Some(end) if self.known.insert(handle) => hear(Event::Matched { own: self.guid, other: end.guid }),
+            match found.there.get(&handle) {
+                Some(end) if self.known.insert(handle) => hear(Event::Matched { own, other: end.guid }),
                 Some(_) => {}
                 None => self.is_due = true,
             }
+        }
+    }
+
+    fn times_connected(&self) -> u32 {
+        if self.is_writer {
+            let mut status = c::dds_publication_matched_status_t {
+                total_count: 0,
+                total_count_change: 0,
+                current_count: 0,
+                current_count_change: 0,
+                last_subscription_handle: 0,
+            };
+            // SAFETY: the pointer is to where such a status can be written.
+            unsafe { c::dds_get_publication_matched_status(self.entity, &mut status) };
+            status.total_count
+        } else {
+            let mut status = c::dds_subscription_matched_status_t {
+                total_count: 0,
+                total_count_change: 0,
+                current_count: 0,
+                current_count_change: 0,
+                last_publication_handle: 0,
+            };
+            // SAFETY: as above.
+            unsafe { c::dds_get_subscription_matched_status(self.entity, &mut status) };
+            status.total_count
         }
     }
 
@@ -659,13 +747,14 @@ impl Reader {
         if let Some(guid) = writers.get(&handle) {
             return *guid;
         }
-        let found = locked(&self.end.participant.0.shared.found).get(&handle).map(|end| end.guid);
-        let guid = found.or_else(|| self.matched(handle)).unwrap_or_else(|| {
-            // It has left, and nobody will ever find it: only that it is one and the same is to be seen.
+        let found = || locked(&self.end.participant.0.shared.found).guid(handle);
+        // It may leave between the two looks.
+        let Some(guid) = found().or_else(|| self.matched(handle)).or_else(found) else {
+            // It left long ago: only that it is one and the same is to be seen.
             let mut guid = [0; 16];
             guid[..8].copy_from_slice(&handle.to_ne_bytes());
-            guid
-        });
+            return guid;
+        };
         if writers.len() >= MOST_WRITERS {
             writers.clear();
         }

@@ -94,6 +94,9 @@ pub(super) enum Event {
     ParticipantLost { prefix: Prefix, was_silent: bool },
     /// An own end is connected with another one.
     Matched { own: Gid, other: Gid },
+    /// It is not any more. The other one may still be there.
+    #[cfg_attr(not(feature = "cyclone"), allow(dead_code, reason = "RustDDS does not tell"))]
+    Unmatched { own: Gid, other: Gid },
     /// An own end can't be connected with another one.
     Incompatible { own: Gid, who: &'static str, offered: String, requested: String },
 }

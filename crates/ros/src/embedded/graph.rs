@@ -48,6 +48,14 @@ const MOST_CLOSED: u32 = 2000;
 const MOST_UNACKNOWLEDGED: u32 = 1 << 15;
 const MOST_UNACKNOWLEDGED_BYTES: usize = 256 << 20;
 
+/// A connection of an own end with one of another participant. If that is given up and comes back, it is another connection, and nothing
+/// that was sent in the first has to have arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Connection {
+    pub other: Gid,
+    number: u64,
+}
+
 #[derive(Default)]
 struct Known {
     /// The node's own ends.
@@ -60,8 +68,10 @@ struct Known {
     writers: HashSet<Gid>,
     /// The ends of others, as the library knew them last.
     ends: Vec<End>,
-    /// Own ends and those of others that they are connected with.
-    matched: HashSet<(Gid, Gid)>,
+    /// Own ends and those of others that they are connected with, and which connection of all it is.
+    matched: HashMap<(Gid, Gid), u64>,
+    /// How many connections there were.
+    connections: u64,
     /// Those of them that take what is written for news.
     settled: HashSet<(Gid, Gid)>,
     /// The participants that were given up because they were silent for too long.
@@ -154,7 +164,7 @@ impl Graph {
             }
             Event::EndLost(end) => {
                 known.writers.remove(&end);
-                known.matched.retain(|(_, other)| *other != end);
+                known.matched.retain(|(_, other), _| *other != end);
                 known.settled.retain(|(_, other)| *other != end);
             }
             Event::ParticipantLost { prefix, was_silent } => {
@@ -167,12 +177,18 @@ impl Graph {
                 }
                 known.nodes.retain(|participant, _| participant.prefix() != prefix);
                 known.writers.retain(|writer| writer.prefix() != prefix);
-                known.matched.retain(|(_, other)| other.prefix() != prefix);
+                known.matched.retain(|(_, other), _| other.prefix() != prefix);
                 known.settled.retain(|(_, other)| other.prefix() != prefix);
             }
             Event::Matched { own, other } => {
-                known.matched.insert((own, other));
+                let number = known.connections;
+                known.matched.entry((own, other)).or_insert(number);
+                known.connections += 1;
                 // It may be connected anew, and know of nothing.
+                known.settled.remove(&(own, other));
+            }
+            Event::Unmatched { own, other } => {
+                known.matched.remove(&(own, other));
                 known.settled.remove(&(own, other));
             }
             Event::Incompatible { own, who, offered, requested } => {
@@ -203,12 +219,19 @@ impl Graph {
 
     /// Whether `own` is connected with `other`.
     pub(super) fn has_matched(&self, own: Gid, other: Gid) -> bool {
-        self.known().matched.contains(&(own, other))
+        self.known().matched.contains_key(&(own, other))
     }
 
     /// The ends of the participant `prefix` that `own` is connected with.
     pub(super) fn matches(&self, own: Gid, prefix: Prefix) -> Vec<Gid> {
-        self.known().matched.iter().filter(|ends| ends.0 == own && ends.1.prefix() == prefix).map(|ends| ends.1).collect()
+        self.connections(own, prefix).into_iter().map(|connection| connection.other).collect()
+    }
+
+    /// Its connections with ends of the participant `prefix`.
+    pub(super) fn connections(&self, own: Gid, prefix: Prefix) -> Vec<Connection> {
+        let known = self.known();
+        let connections = known.matched.iter().filter(|((one, other), _)| *one == own && other.prefix() == prefix);
+        connections.map(|((_, other), number)| Connection { other: *other, number: *number }).collect()
     }
 
     /// Whether all of `others` take what `own` writes for news.
@@ -221,7 +244,7 @@ impl Graph {
     pub(super) fn note_settled(&self, own: Gid, others: &[Gid]) {
         let mut known = self.known();
         for other in others {
-            if known.matched.contains(&(own, *other)) {
+            if known.matched.contains_key(&(own, *other)) {
                 known.settled.insert((own, *other));
             }
         }
@@ -236,7 +259,7 @@ impl Graph {
     /// there.
     pub(super) fn has_server(&self, writer: Gid, reader: Gid) -> bool {
         let known = self.known();
-        let others = |own: Gid| known.matched.iter().filter(move |ends| ends.0 == own).map(|ends| ends.1.prefix());
+        let others = |own: Gid| known.matched.keys().filter(move |ends| ends.0 == own).map(|ends| ends.1.prefix());
         others(writer).any(|listens| others(reader).any(|speaks| listens == speaks))
     }
 
@@ -344,7 +367,7 @@ impl Drop for OwnEnd {
     fn drop(&mut self) {
         let mut known = self.graph.known();
         known.own.remove(&self.gid);
-        known.matched.retain(|(own, _)| *own != self.gid);
+        known.matched.retain(|(own, _), _| *own != self.gid);
         known.settled.retain(|(own, _)| *own != self.gid);
         known.closed += 1;
         if known.closed == MOST_CLOSED {
@@ -367,6 +390,30 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_connection_that_comes_back_is_another_one() {
+        let node = NodeName { namespace: "/".to_owned(), name: "n".to_owned() };
+        let graph = Graph::new(node, watch::channel(()).0);
+        let (own, other) = (Gid([7; 16]), Gid([8; 16]));
+        let matched = || {
+            graph.hear(Event::Matched { own, other });
+            graph.connections(own, other.prefix())
+        };
+        let first = matched();
+        assert_eq!((first.len(), matched()), (1, first.clone()));
+        let ends = [
+            Event::Unmatched { own, other },
+            Event::EndLost(other),
+            Event::ParticipantLost { prefix: other.prefix(), was_silent: true },
+        ];
+        for end in ends {
+            graph.hear(end);
+            assert!(!graph.has_matched(own, other));
+            let again = matched();
+            assert!(again.len() == 1 && again != first, "{again:?}");
+        }
+    }
 
     #[test]
     fn a_session_in_which_many_ends_were_closed_is_worn() {

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::dds::{Arrived, DdsTopic, Gid, Related};
 use super::ends::{End, InSession, SeenMessages};
+use super::graph::Connection;
 use super::session::{CATCH_UP, Session, SessionWriter};
 use super::supervisor::TICK;
 use super::{Embedded, rtps, transport, wire};
@@ -194,9 +195,9 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// The readers of answers that the caller's participant has here.
-    fn readers(&self, call: Call) -> Vec<Gid> {
-        self.session.graph.matches(self.writer.writer.gid(), call.caller.prefix())
+    /// The connections with readers of answers that the caller's participant has here.
+    fn readers(&self, call: Call) -> Vec<Connection> {
+        self.session.graph.connections(self.writer.writer.gid(), call.caller.prefix())
     }
 
     /// Whether this reader is here.
@@ -283,30 +284,28 @@ impl<F: Format> ServerEnd<F> {
 
     /// Answers a call, in whichever session the caller is known, until it is acknowledged.
     ///
-    /// Where the process stood still, it hears late and in any order that a client of a participant is gone and another one is there.
-    /// Then the answer may have gone to readers of clients that are gone, so it is sent again to each reader that appears after that.
+    /// Where the process stood still, it hears late and in any order that a client of a participant is gone and another one is there, or,
+    /// on Cyclone DDS, that all participants were given up, whatever they have sent meanwhile, and come back. Then the answer may have
+    /// gone to readers of clients that are gone, or to none, so it is sent again in each connection that is made after that.
     ///
     /// That it is not acknowledged does not mean that it does not arrive: RustDDS does not tell whose acknowledgement is missing, and it may
     /// be that of somebody else who stands still. So it is sent in another session only if the one that it was sent in no longer delivers.
     async fn answer(&self, call: Call, response: &Bytes) {
         let packed = F::pack(call, response);
         let (start, mut changes, mut faults) = (Instant::now(), self.changes.subscribe(), Recurring::default());
-        // The sessions in which it was sent, where it may be on its way, and comes or does not; and the caller's readers there by then, if
-        // later ones get it too.
-        let mut sent: Vec<(u64, Option<Vec<Gid>>)> = Vec::new();
+        // In which sessions it was sent, where it may be on its way, and comes or does not.
+        let mut sent: Vec<Sent> = Vec::new();
         // The sessions that did not take it this time.
         let mut refused: Vec<u64> = Vec::new();
         loop {
             let (is_late, is_over) = (start.elapsed() > ALL_READERS, start.elapsed() > CALLER);
             let all = self.answers().clone();
-            let is_sent = |answers: &Answers| sent.iter().any(|(number, _)| *number == answers.session.number);
+            let is_sent = |answers: &Answers| sent.iter().any(|sent| sent.session == answers.session.number);
             let is_under_way = all.iter().any(|answers| is_sent(answers) && answers.delivers(call));
-            let is_wanted = |answers: &Answers| match sent.iter().find(|(number, _)| *number == answers.session.number) {
+            let is_wanted = |answers: &Answers| match sent.iter().find(|sent| sent.session == answers.session.number) {
                 _ if refused.contains(&answers.session.number) => false,
                 None if is_under_way => false,
-                Some((_, before)) => {
-                    before.as_ref().is_some_and(|before| answers.readers(call).iter().any(|reader| !before.contains(reader)))
-                }
+                Some(sent) => answers.readers(call).iter().any(|reader| sent.is_not_for(reader)),
                 None => answers.knows(call, is_late) || (is_over && sent.is_empty()),
             };
             // The other sessions are let go: they may end meanwhile.
@@ -325,17 +324,19 @@ impl<F: Format> ServerEnd<F> {
                         continue;
                     }
                 };
-                if is_heard && (is_of_caller || readers.iter().any(|reader| answers.has(*reader))) {
+                let is_there = |reader| answers.readers(call).contains(reader);
+                if is_heard && (is_of_caller || (!answers.session.dds.is_lasting() && readers.iter().any(is_there))) {
                     return;
                 }
-                // Its readers are gone: they have what they wanted, or they were gone before.
+                // Its readers are gone: they have what they wanted, or they were gone before. Or the library may be giving them up, which
+                // counts as acknowledged and is heard of later, as that the process stood still.
                 tokio::time::sleep(2 * TICK).await;
                 let was_away = !is_of_caller && answers.session.has_just_stood_still();
                 if is_heard && !was_away {
                     return;
                 }
-                sent.retain(|(number, _)| *number != answers.session.number);
-                sent.push((answers.session.number, was_away.then_some(readers)));
+                sent.retain(|sent| sent.session != answers.session.number);
+                sent.push(Sent { session: answers.session.number, readers, was_away });
             } else if is_over && (refused.is_empty() || start.elapsed() > UNWRITTEN) {
                 return tracing::debug!("{}: whether the caller has its answer is not known", self.name);
             } else {
@@ -344,6 +345,23 @@ impl<F: Format> ServerEnd<F> {
                 refused.clear();
             }
         }
+    }
+}
+
+/// Where an answer was sent.
+struct Sent {
+    session: u64,
+    /// The connections with the caller's readers by then.
+    readers: Vec<Connection>,
+    /// Whether the process stood still before, so that these may not be all, or none.
+    was_away: bool,
+}
+
+impl Sent {
+    /// Whether it has to be sent once more to arrive at this reader.
+    fn is_not_for(&self, reader: &Connection) -> bool {
+        let is_renewed = || self.readers.iter().any(|before| before.other == reader.other);
+        !self.readers.contains(reader) && (self.was_away || is_renewed())
     }
 }
 

@@ -95,6 +95,7 @@ impl Dds {
                     hear(Event::ParticipantLost { prefix: Gid(guid).prefix(), was_silent: false });
                 }
                 cyclone::Event::Matched { own, other } => hear(Event::Matched { own: Gid(own), other: Gid(other) }),
+                cyclone::Event::Unmatched { own, other } => hear(Event::Unmatched { own: Gid(own), other: Gid(other) }),
                 cyclone::Event::Incompatible { own } => self.incompatible(own).into_iter().for_each(&mut hear),
             }
         }
