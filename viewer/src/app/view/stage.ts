@@ -7,19 +7,18 @@ import {
   HemisphereLight,
   NeutralToneMapping,
   PCFShadowMap,
-  PMREMGenerator,
   Scene,
   SRGBColorSpace,
   Sphere,
   Vector3,
   WebGLRenderer,
-  type WebGLRenderTarget,
+  type WebGLCubeRenderTarget,
   type Box3,
 } from 'three';
-import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
 import type { Colors } from '../theme.js';
 import { Eye } from './eye.js';
 import { Ground } from './ground.js';
+import { room } from './room.js';
 
 /** More pixels than this per CSS pixel cost more than they show. */
 const MOST_PIXELS = 2;
@@ -55,7 +54,7 @@ export class Stage {
   private requested = false;
   private stale = true;
   private lost = false;
-  private environment: WebGLRenderTarget | null = null;
+  private environment: WebGLCubeRenderTarget | null = null;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -102,13 +101,9 @@ export class Stage {
 
   /** Lights everything by a room around it. */
   private surround(renderer: WebGLRenderer): void {
-    const generator = new PMREMGenerator(renderer);
-    const room = new RoomEnvironment();
-    this.environment = generator.fromScene(room, 0.04);
+    this.environment = room(renderer);
     this.scene.environment = this.environment.texture;
     this.scene.environmentIntensity = 0.42;
-    room.dispose();
-    generator.dispose();
   }
 
   /** Takes on the colours of the page. */
