@@ -3,10 +3,12 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::U8x4;
 use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType as RowFilter, PngEncoder};
-use image::{DynamicImage, ImageReader};
+use image::{ColorType, DynamicImage, ImageBuffer, ImageReader};
 
 use super::binary::Content;
 use urdf_usd_mesh::{self as mesh, is_grey, with_memory_for};
@@ -256,10 +258,27 @@ fn scaled(texture: &Texture, (width, height): (u32, u32)) -> Option<Vec<u8>> {
 
 /// The image with other sides. Channels are scaled each by itself: alpha may be anything, not how much a colour covers.
 fn resized(image: &DynamicImage, width: u32, height: u32) -> Option<DynamicImage> {
-    let mut made = DynamicImage::new(width, height, image.color());
+    let channels = match image.color() {
+        ColorType::L8 => 1,
+        ColorType::La8 => 2,
+        ColorType::Rgb8 => 3,
+        ColorType::Rgba8 => 4,
+        _ => return Some(image.resize_exact(width, height, image::imageops::FilterType::Triangle)),
+    };
+    // Always four channels: for each other number of them, what scales them would be compiled once more, a second megabyte of it.
+    let wide = |bytes: &[u8]| U8x4::new(std::array::from_fn(|channel| bytes.get(channel).copied().unwrap_or_default()));
+    let pixels: Vec<U8x4> = image.as_bytes().chunks_exact(channels).map(wide).collect();
+    let from = TypedImageRef::new(image.width(), image.height(), &pixels).ok()?;
+    let mut to = TypedImage::new(width, height);
     let how = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear)).use_alpha(false);
-    Resizer::new().resize(image, &mut made, &how).ok()?;
-    Some(made)
+    Resizer::new().resize_typed(&from, &mut to, &how).ok()?;
+    let bytes = to.pixels().iter().flat_map(|pixel| pixel.0.into_iter().take(channels)).collect();
+    match channels {
+        1 => ImageBuffer::from_raw(width, height, bytes).map(DynamicImage::ImageLuma8),
+        2 => ImageBuffer::from_raw(width, height, bytes).map(DynamicImage::ImageLumaA8),
+        3 => ImageBuffer::from_raw(width, height, bytes).map(DynamicImage::ImageRgb8),
+        _ => ImageBuffer::from_raw(width, height, bytes).map(DynamicImage::ImageRgba8),
+    }
 }
 
 fn reader(texture: &Texture) -> ImageReader<Cursor<&[u8]>> {
