@@ -6,6 +6,7 @@ use std::process::ExitCode;
 static ALLOCATOR: urdf_usd_allocator::MiMalloc = urdf_usd_allocator::MiMalloc;
 
 fn main() -> ExitCode {
-    urdf_usd_allocator::set_up();
+    let is_node = std::env::args_os().nth(1).is_some_and(|command| command == "bridge" || command == "demo");
+    urdf_usd_allocator::set_up(!is_node);
     urdf_usd::cli::main(std::env::args_os())
 }

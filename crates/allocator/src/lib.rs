@@ -13,18 +13,21 @@ const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 /// What it is until it is set. With another one, what stands in that place is something else.
 const DEFAULT_DELAY: c_long = 1000;
 /// What it is then. A conversion frees much between two meshes and is over in a moment: the most that it has at a time falls by up to a
-/// fifth, and it takes a fiftieth longer. Without any delay it takes a tenth longer.
+/// fifth, and it takes a fiftieth longer. Without any delay it takes a tenth longer. A node that gives back what the next conversion needs
+/// again answers a changed description a quarter later.
 const DELAY: c_long = 25;
 
-/// Sets the allocator up, once, before threads begin.
+/// Sets the allocator up, once, before threads begin: for one conversion or the like if the program `is_over_soon`.
 ///
 /// On Linux no huge pages are used, here and by the programs that are started from here: mimalloc asks for them, and the kernel would clear
 /// two megabytes for what needs some kilobytes.
-pub fn set_up() {
+pub fn set_up(is_over_soon: bool) {
     // Where the kernel does not know of it, huge pages only cost time.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::disable_transparent_huge_pages(true);
-    give_back_soon();
+    if is_over_soon {
+        give_back_soon();
+    }
 }
 
 /// Whether that could be set.
