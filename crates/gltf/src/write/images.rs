@@ -4,11 +4,11 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use fast_image_resize::images::{TypedImage, TypedImageRef};
-use fast_image_resize::pixels::U8x4;
-use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::pixels::{U8x3, U8x4};
+use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType as RowFilter, PngEncoder};
-use image::{ColorType, DynamicImage, ImageBuffer, ImageReader};
+use image::{DynamicImage, ImageBuffer, ImageReader};
 
 use super::binary::Content;
 use urdf_usd_mesh::{self as mesh, is_grey, with_memory_for};
@@ -258,27 +258,32 @@ fn scaled(texture: &Texture, (width, height): (u32, u32)) -> Option<Vec<u8>> {
 
 /// The image with other sides. Channels are scaled each by itself: alpha may be anything, not how much a colour covers.
 fn resized(image: &DynamicImage, width: u32, height: u32) -> Option<DynamicImage> {
-    let channels = match image.color() {
-        ColorType::L8 => 1,
-        ColorType::La8 => 2,
-        ColorType::Rgb8 => 3,
-        ColorType::Rgba8 => 4,
-        _ => return Some(image.resize_exact(width, height, image::imageops::FilterType::Triangle)),
-    };
-    // Always four channels: for each other number of them, what scales them would be compiled once more, a second megabyte of it.
-    let wide = |bytes: &[u8]| U8x4::new(std::array::from_fn(|channel| bytes.get(channel).copied().unwrap_or_default()));
-    let pixels: Vec<U8x4> = image.as_bytes().chunks_exact(channels).map(wide).collect();
-    let from = TypedImageRef::new(image.width(), image.height(), &pixels).ok()?;
-    let mut to = TypedImage::new(width, height);
-    let how = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear)).use_alpha(false);
-    Resizer::new().resize_typed(&from, &mut to, &how).ok()?;
-    let bytes = to.pixels().iter().flat_map(|pixel| pixel.0.into_iter().take(channels)).collect();
-    match channels {
-        1 => ImageBuffer::from_raw(width, height, bytes).map(DynamicImage::ImageLuma8),
-        2 => ImageBuffer::from_raw(width, height, bytes).map(DynamicImage::ImageLumaA8),
-        3 => ImageBuffer::from_raw(width, height, bytes).map(DynamicImage::ImageRgb8),
-        _ => ImageBuffer::from_raw(width, height, bytes).map(DynamicImage::ImageRgba8),
+    let size = (width, height);
+    match image {
+        DynamicImage::ImageRgb8(from) => {
+            let pixels = resized_pixels::<U8x3>(from, from.dimensions(), size)?;
+            ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::ImageRgb8)
+        }
+        DynamicImage::ImageRgba8(from) => {
+            let pixels = resized_pixels::<U8x4>(from, from.dimensions(), size)?;
+            ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::ImageRgba8)
+        }
+        // Others are rare: for each kind of pixel, what scales it quickly is compiled once more, a megabyte of it.
+        _ => Some(image.resize_exact(width, height, image::imageops::FilterType::Triangle)),
     }
+}
+
+fn resized_pixels<P: PixelTrait>(
+    pixels: &[u8],
+    (width, height): (u32, u32),
+    (new_width, new_height): (u32, u32),
+) -> Option<Vec<u8>> {
+    let how = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear)).use_alpha(false);
+    let from = TypedImageRef::<P>::from_buffer(width, height, pixels).ok()?;
+    let mut made = vec![0; P::size() * new_width as usize * new_height as usize];
+    let mut to = TypedImage::<P>::from_buffer(new_width, new_height, &mut made).ok()?;
+    Resizer::new().resize_typed(&from, &mut to, &how).ok()?;
+    Some(made)
 }
 
 fn reader(texture: &Texture) -> ImageReader<Cursor<&[u8]>> {
