@@ -12,9 +12,9 @@ pub use mimalloc::MiMalloc;
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 /// What it is until it is set. With another one, what stands in that place is something else.
 const DEFAULT_DELAY: c_long = 1000;
-/// What a program sets that is over soon. A conversion frees much between two meshes and is over in a moment: the most that it has at a time falls by up to a
-/// fifth, and it takes a fiftieth longer. Without any delay it takes a tenth longer. A node that gives back what the next conversion needs
-/// again answers a changed description a quarter later.
+/// What a program sets that is over soon. A conversion frees much between two meshes: the most that it has at a time falls by up to a fifth,
+/// and it takes a fiftieth longer. Without any delay it takes a tenth longer. A node that gives back what the next conversion needs again
+/// answers a changed description a quarter later.
 const DELAY: c_long = 25;
 
 /// Sets the allocator up, once, before threads begin: for one conversion or the like if the program `is_over_soon`.
