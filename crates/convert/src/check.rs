@@ -31,10 +31,10 @@ fn checked(files: &publish::Files, entry: &str, directory: &Path, resolve: &reso
     let is_apart = |path: &str| {
         path.starts_with("meshes/") || [".glb", ".gltf", ".bin", ".urdf"].iter().any(|ending| path.ends_with(ending))
     };
-    for (path, bytes) in files.iter().filter(|(path, _)| !is_apart(path)) {
+    for (path, content) in files.iter().filter(|(path, _)| !is_apart(path)) {
         let path = here.join(path);
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        fs::write(path, bytes)?;
+        content.write(&path)?;
     }
     // Which types the sourced workspace does not have, the conversion tells itself (`ros-type-missing`).
     let packages = Some(Arc::new(resolve::Resolver::new(resolve.clone())));
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn findings_name_the_files_that_will_be() {
         let text = "#usda 1.0\n(\n    defaultPrim = \"r\"\n    subLayers = [@./gone.usda@]\n)\ndef \"r\" {\n}\n";
-        let files = [("r.usda".to_owned(), text.as_bytes().to_vec())].into();
+        let files = [("r.usda".to_owned(), text.as_bytes().to_vec().into())].into();
         let found = found(&files, "r", "/assets/r".as_ref(), &urdf_usd_resolve::Options::default());
         let gone = found.iter().find(|finding| finding.code == "REP158-0.1").unwrap();
         assert_eq!(gone.place.file.as_deref(), Some("/assets/r/r.usda".as_ref()));

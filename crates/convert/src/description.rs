@@ -140,7 +140,7 @@ pub(super) fn write(
         let prefix = package.as_ref().map_or_else(|| own.clone(), |package| format!("package://{package}/{FOLDER}/"));
         let names = beside.names(robot, references, &prefix);
         let urdf::write::Written { text, diagnostics } = urdf::write(&beside.robot, &names);
-        texts.insert(format!("{name}.urdf"), text.into_bytes());
+        texts.insert(format!("{name}.urdf"), text.into_bytes().into());
         let renamed = std::mem::take(&mut beside.renamed);
         let of_files = std::mem::replace(&mut beside.diagnostics, renamed);
         beside.diagnostics.extend(of_files.into_iter().chain(diagnostics));
@@ -149,7 +149,7 @@ pub(super) fn write(
         let FileNames { visuals, collisions, textures } = beside.names(robot, references, &own);
         let names = sdf::FileNames { visuals, collisions, textures, have_materials: *mesh_format != MeshFormat::Stl };
         let sdf::Written { text, diagnostics } = sdf::write(&beside.robot, options.base, &names);
-        texts.insert(format!("{name}.sdf"), text.into_bytes());
+        texts.insert(format!("{name}.sdf"), text.into_bytes().into());
         beside.diagnostics.extend(diagnostics);
     }
     texts.append(&mut beside.outputs);
@@ -186,7 +186,7 @@ impl Beside {
         };
         let textures: Vec<_> = described.materials.iter().enumerate().map(of_material).collect();
         let (mut outputs, mut diagnostics) = (publish::Files::new(), Vec::new());
-        let mut put = |file: String, bytes: Vec<u8>| outputs.insert(format!("{FOLDER}/{file}"), bytes);
+        let mut put = |file: String, bytes: Vec<u8>| outputs.insert(format!("{FOLDER}/{file}"), bytes.into());
         match format {
             MeshFormat::Glb => {
                 let in_time = |file: &&MeshFile<'_>| !limit.is_over(|| format!("writing the mesh {}", file.stem));

@@ -28,12 +28,12 @@ impl Folder {
         let options = Options { formats, urdf, ..Options::default() };
         let job = (&options, &TimeLimit::default());
         let (files, diagnostics) = write(robot, references, job, ("r", &here), &Store::none());
-        let text = String::from_utf8(files["r.urdf"].clone()).unwrap();
-        for (path, bytes) in files {
+        for (path, content) in files {
             let path = here.join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, bytes).unwrap();
+            content.write(&path).unwrap();
         }
+        let text = std::fs::read_to_string(here.join("r.urdf")).unwrap();
         (Self(folder), text, diagnostics)
     }
 

@@ -359,8 +359,8 @@ fn run(
     if job.options.formats.mjcf {
         in_time(limit, "writing the MJCF")?;
         let mjcf::Written { text, files, diagnostics: found } = mjcf::write(&robot, job.options.base, MJCF_FOLDER);
-        outputs.insert(format!("{name}.xml"), text.into_bytes());
-        outputs.extend(files.into_iter().map(|(file, bytes)| (format!("{MJCF_FOLDER}/{file}"), bytes)));
+        outputs.insert(format!("{name}.xml"), text.into_bytes().into());
+        outputs.extend(files.into_iter().map(|(file, bytes)| (format!("{MJCF_FOLDER}/{file}"), bytes.into())));
         diagnostics.extend(found);
     }
     in_time(limit, "finishing the files")?;
@@ -405,11 +405,7 @@ fn run(
         status: Status::of(&diagnostics),
         source: SourceInfo { kind: source.kind.into(), uri: identity.uri, sha256: source_hash },
         revision: 0,
-        // A quarter of the time of a small change is hashing.
-        files: outputs
-            .par_iter()
-            .map(|(path, bytes)| FileInfo { path: path.clone(), bytes: bytes.len() as u64, sha256: sha256(bytes) })
-            .collect(),
+        files: Vec::new(),
         counts,
         timings_ms: Timings::default(),
         diagnostics,
@@ -501,7 +497,7 @@ fn spare_inputs(report: &Report, outputs: &publish::Files, files: &resolve::File
     let replaced = outputs.keys().chain(last.iter().filter(|path| !outputs.contains_key(*path)));
     let mut inputs = replaced.filter_map(|path| {
         let input = report.directory.join(path).canonicalize().ok().filter(|input| used.contains(input))?;
-        let is_kept = outputs.get(path).is_some_and(|bytes| std::fs::read(&input).is_ok_and(|there| there == *bytes));
+        let is_kept = outputs.get(path).is_some_and(|content| content.is_in(&input));
         (!is_kept).then_some(input)
     });
     let Some(input) = inputs.next() else { return Ok(()) };
@@ -550,14 +546,12 @@ pub fn write_asset(
     diagnostics: Vec<Diagnostic>,
 ) -> Result<Report, Vec<Diagnostic>> {
     let start = Instant::now();
-    let infos =
-        files.iter().map(|(path, bytes)| FileInfo { path: path.clone(), bytes: bytes.len() as u64, sha256: sha256(bytes) });
     let mut report = Report {
         robot: name.to_owned(),
         status: Status::of(&diagnostics),
         source,
         revision: 0,
-        files: infos.collect(),
+        files: Vec::new(),
         counts: Counts::default(),
         timings_ms: Timings::default(),
         diagnostics,
@@ -568,14 +562,15 @@ pub fn write_asset(
         changed: false,
         used: Vec::new(),
     };
+    let files = files.into_iter().map(|(path, bytes)| (path, bytes.into())).collect();
     publish(&mut report, files, Duration::ZERO, start, milliseconds)?;
     Ok(report)
 }
 
-/// Puts the files in place under the next revision's number, if they differ from what is there.
+/// Puts the files in place under the next revision's number, if they differ from what is there, and tells of them in the report.
 fn publish(
     report: &mut Report,
-    mut outputs: publish::Files,
+    outputs: publish::Files,
     before: Duration,
     start: Instant,
     ms: impl Fn(Duration) -> f64,
@@ -595,19 +590,28 @@ fn publish(
     let (last, mut ours) = previous(&slot.directory());
     report.changed = !(last > 0 && slot.holds(&outputs, &ours));
     report.revision = last + u64::from(report.changed);
+    let infos = || -> Vec<FileInfo> {
+        let infos = outputs.par_iter();
+        let sha256 = |content: &publish::Content| hex(&content.pieces().fold(Sha256::new(), Sha256::chain_update).finalize());
+        infos.map(|(path, content)| FileInfo { path: path.clone(), bytes: content.len(), sha256: sha256(content) }).collect()
+    };
     if !report.changed {
+        report.files = infos();
         report.timings_ms.total = ms(start.elapsed());
         return Ok(resolve::States::now(&paths));
     }
+    ours.push(REPORT.to_owned());
+    // Each is a quarter of the time of a small change.
+    let (infos, staged) = rayon::join(infos, || slot.stage(&outputs, &ours));
+    let mut staged = staged.map_err(failed)?;
+    report.files = infos;
     // The report is part of the revision, so its own publication is all that it can't time.
     report.timings_ms.publish = ms(start.elapsed() - before);
     report.timings_ms.total = ms(start.elapsed());
     let text = serde_json::to_vec_pretty(report).map_err(|error| {
         vec![Diagnostic::new(&codes::INTERNAL, Place::default(), format!("the report cannot be written: {error}"))]
     })?;
-    outputs.insert(REPORT.to_owned(), text);
-    ours.push(REPORT.to_owned());
-    slot.publish(&outputs, &ours).map_err(failed)?;
+    staged.add(REPORT, &text.into()).and_then(|()| staged.publish()).map_err(failed)?;
     // While the lock is held: after it, these may be another writer's.
     Ok(resolve::States::now(&paths))
 }
@@ -676,34 +680,48 @@ fn write(
         base: job.options.base,
         limit: limit.clone(),
     };
-    let (asset, gltf) = rayon::join(
+    let (asset, (gltf, found)) = rayon::join(
         || usd::write(robot, &usd_options, store),
-        || (job.options.formats.glb || job.options.formats.gltf).then(|| gltf::write(robot, &gltf_options, store)),
+        || write_gltf(robot, name, (&job.options.formats, &gltf_options), store),
     );
     diagnostics.extend(asset.diagnostics);
-    let mut files = publish::Files::new();
-    files.extend(asset.usdz.map(|package| (format!("{name}.usdz"), package)));
+    diagnostics.extend(found);
+    let mut files = gltf;
+    files.extend(asset.usdz.map(|package| (format!("{name}.usdz"), package.into())));
     if job.options.formats.usd {
-        files.extend(asset.files);
-    }
-    if let Some(mut gltf) = gltf {
-        diagnostics.append(&mut gltf.diagnostics);
-        if job.options.formats.glb {
-            match gltf.glb() {
-                Ok(glb) => files.extend([(format!("{name}.glb"), glb)]),
-                Err(diagnostic) => diagnostics.push(diagnostic),
-            }
-        }
-        if job.options.formats.gltf {
-            let binary = format!("{name}.bin");
-            let (document, bytes) = gltf.gltf(&binary);
-            files.insert(format!("{name}.gltf"), document);
-            if !bytes.is_empty() {
-                files.insert(binary, bytes);
-            }
-        }
+        files.extend(asset.files.into_iter().map(|(path, bytes)| (path, bytes.into())));
     }
     (files, asset.written)
+}
+
+/// The glTF files that are asked for, and what they can't hold.
+fn write_gltf(
+    robot: &Robot,
+    name: &str,
+    (formats, options): (&Formats, &gltf::Options),
+    store: &Store,
+) -> (publish::Files, Vec<Diagnostic>) {
+    let mut files = publish::Files::new();
+    if !(formats.glb || formats.gltf) {
+        return (files, Vec::new());
+    }
+    let mut gltf = gltf::write(robot, options, store);
+    let mut found = std::mem::take(&mut gltf.diagnostics);
+    if formats.gltf {
+        let binary = format!("{name}.bin");
+        let (document, bytes) = gltf.gltf(&binary);
+        files.insert(format!("{name}.gltf"), document.into());
+        if !bytes.is_empty() {
+            files.insert(binary, bytes.to_vec().into());
+        }
+    }
+    if formats.glb {
+        match gltf.glb_in_two() {
+            Ok(glb) => files.extend([(format!("{name}.glb"), glb.into())]),
+            Err(diagnostic) => found.push(diagnostic),
+        }
+    }
+    (files, found)
 }
 
 /// The robot's name as the name of a file: without separators and control characters, not hidden, and not that of a layer.
@@ -721,5 +739,9 @@ pub fn file_name(robot: &str) -> String {
 
 /// SHA-256 in lower-case hex.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File, FileTimes, FileType, Metadata, Permissions};
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
@@ -23,11 +23,65 @@ use super::REPORT;
 const PASSES: usize = 10;
 /// How many bytes all names of a file's extended attributes have at most in Linux, and each value.
 const MOST_XATTR: usize = 64 << 10;
+/// How many bytes of two files are compared at a time.
+const COMPARED: usize = 128 << 10;
 /// What the owner needs to work in a folder.
 const WORKABLE: u32 = 0o700;
 
 /// The files of a revision: relative paths with forward slashes, and contents.
-pub(super) type Files = BTreeMap<String, Vec<u8>>;
+pub(super) type Files = BTreeMap<String, Content>;
+
+/// What is in a file, in pieces that follow each other: so what is large need not be copied to be put behind what is small.
+#[derive(Debug, PartialEq)]
+pub(super) struct Content(Vec<Vec<u8>>);
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(vec![bytes])
+    }
+}
+
+impl From<[Vec<u8>; 2]> for Content {
+    fn from(pieces: [Vec<u8>; 2]) -> Self {
+        Self(pieces.into())
+    }
+}
+
+impl Content {
+    pub(super) fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().map(Vec::as_slice)
+    }
+
+    /// How many bytes there are.
+    pub(super) fn len(&self) -> u64 {
+        self.pieces().map(|piece| piece.len() as u64).sum()
+    }
+
+    /// Writes them to a file.
+    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
+        let mut file = File::create(path)?;
+        self.pieces().try_for_each(|piece| file.write_all(piece))
+    }
+
+    /// Whether the file holds exactly these bytes.
+    pub(super) fn is_in(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == self.len())
+            && self.begins(path).unwrap_or(false)
+    }
+
+    /// Whether the file begins with these bytes. It is read in steps: most that differ do so early.
+    fn begins(&self, path: &Path) -> io::Result<bool> {
+        let (mut file, mut read) = (File::open(path)?, vec![0; COMPARED]);
+        for bytes in self.pieces().flat_map(|piece| piece.chunks(COMPARED)) {
+            let read = &mut read[..bytes.len()];
+            file.read_exact(read)?;
+            if read != bytes {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
 
 /// An operation on a path that failed.
 #[derive(Debug, thiserror::Error)]
@@ -144,46 +198,31 @@ impl Slot {
 
     /// Whether the published revision holds exactly `files` beside `extra` (and whatever else people put there).
     pub(super) fn holds(&self, files: &Files, previous: &[String]) -> bool {
+        // A change mostly shows in small files.
+        let mut smallest_first: Vec<_> = files.iter().collect();
+        smallest_first.sort_by_key(|(_, content)| content.len());
         previous.len() == files.len()
             && previous.iter().all(|path| files.contains_key(path))
-            && files.iter().all(|(path, bytes)| same(&self.directory().join(path), bytes))
+            && smallest_first.into_iter().all(|(path, content)| content.is_in(&self.directory().join(path)))
     }
 
-    /// Publishes `files` as the asset. `previous` names the files of the last revision: those that are not in `files` go;
-    /// everything else that stands in the directory was put there by people and stays.
-    pub(super) fn publish(&self, files: &Files, previous: &[String]) -> Result<(), Error> {
-        let ours = Ours::new(previous.iter().map(String::as_str).chain(files.keys().map(String::as_str)));
-        let kept = self.stage(files, &ours)?;
-        if self.take_over()? { self.retire(&ours, &kept) } else { Ok(()) }
-    }
-
-    /// Makes the new revision beside the last one.
-    fn stage(&self, files: &Files, ours: &Ours<'_>) -> Result<Kept, Error> {
-        let (directory, staging) = (self.directory(), self.staging());
+    /// Makes a revision of `files` beside the last one. `previous` names the files of that: those that are not in `files` are not in the
+    /// new one; everything else that stands in the directory was put there by people and stays.
+    pub(super) fn stage<'a>(&'a self, files: &'a Files, previous: &'a [String]) -> Result<Staged<'a>, Error> {
+        let directory = self.directory();
         if fs::metadata(&directory).is_ok_and(|there| !there.is_dir()) {
             // Somebody's file, and not for us to move away.
             return Err(at("replace", &directory)(io::ErrorKind::NotADirectory.into()));
         }
+        let ours = Ours::new(previous.iter().chain(files.keys()).map(String::as_str));
         let mut made = Vec::new();
         self.make_folder(Path::new(""), &mut made)?;
-        let kept = self.keep_others(ours, &mut made)?;
-        for (path, bytes) in files {
-            let (old, new) = (directory.join(path), staging.join(path));
-            self.make_folder(Path::new(path).parent().unwrap_or(Path::new("")), &mut made)?;
-            if same(&old, bytes) && self.keep(&old, &new) {
-                continue;
-            }
-            fs::write(&new, bytes).map_err(at("write", &new))?;
+        let kept = self.keep_others(&ours, &mut made)?;
+        let mut staged = Staged { slot: self, ours, kept, made };
+        for (path, content) in files {
+            staged.add(path, content)?;
         }
-        // The innermost first, since the owner may take the right to write from themselves.
-        for folder in made.iter().rev() {
-            if let Ok(meta) = fs::metadata(directory.join(folder))
-                && meta.mode() & WORKABLE != WORKABLE
-            {
-                let _ = fs::set_permissions(staging.join(folder), meta.permissions());
-            }
-        }
-        Ok(kept)
+        Ok(staged)
     }
 
     /// Makes a folder of the new revision and those above it. Each is like the last revision's: its mode, its owner as far as that is
@@ -311,6 +350,44 @@ impl Slot {
     }
 }
 
+/// A revision that is not in its place yet.
+pub(super) struct Staged<'a> {
+    slot: &'a Slot,
+    ours: Ours<'a>,
+    kept: Kept,
+    /// Its folders, those above others first.
+    made: Vec<PathBuf>,
+}
+
+impl Staged<'_> {
+    /// Adds a file that is among those of this revision or the last one.
+    pub(super) fn add(&mut self, path: &str, content: &Content) -> Result<(), Error> {
+        let (old, new) = (self.slot.directory().join(path), self.slot.staging().join(path));
+        self.slot.make_folder(Path::new(path).parent().unwrap_or(Path::new("")), &mut self.made)?;
+        if content.is_in(&old) && self.slot.keep(&old, &new) {
+            return Ok(());
+        }
+        content.write(&new).map_err(at("write", &new))
+    }
+
+    /// Puts it in the place of the last revision.
+    pub(super) fn publish(self) -> Result<(), Error> {
+        self.finish();
+        if self.slot.take_over()? { self.slot.retire(&self.ours, &self.kept) } else { Ok(()) }
+    }
+
+    /// Gives its folders the modes of the last revision's. The innermost first, since the owner may take the right to write from themselves.
+    fn finish(&self) {
+        for folder in self.made.iter().rev() {
+            if let Ok(meta) = fs::metadata(self.slot.directory().join(folder))
+                && meta.mode() & WORKABLE != WORKABLE
+            {
+                let _ = fs::set_permissions(self.slot.staging().join(folder), meta.permissions());
+            }
+        }
+    }
+}
+
 /// Brings a file of people from the retired revision to its place in the new one, unless what stands there came later. `kept`: what
 /// was put there before.
 fn follow(from: &Path, to: &Path, kept: Option<&Stamp>) -> Result<(), Error> {
@@ -397,12 +474,6 @@ fn xattrs(path: &Path) -> Vec<Vec<u8>> {
     names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect()
 }
 
-/// Whether the file holds exactly these bytes.
-fn same(path: &Path, bytes: &[u8]) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == bytes.len() as u64)
-        && fs::read(path).is_ok_and(|old| old == bytes)
-}
-
 /// Whatever stands in a directory, however deep, by relative path; folders before what is in them. Nothing if there is none. Where
 /// `unlock` is set the folders are made such that they can be emptied.
 fn entries(root: &Path, unlock: bool) -> Result<Vec<(PathBuf, FileType)>, Error> {
@@ -472,7 +543,7 @@ fn remove(directory: &Path) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Files, Ours, Slot, remove_folders, take_attributes};
+    use super::{Files, Slot, remove_folders, take_attributes};
     use rustix::fs::{XattrFlags, getxattr, setxattr};
     use std::ffi::OsString;
     use std::fs;
@@ -483,7 +554,15 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     fn files(entries: &[(&str, &str)]) -> Files {
-        entries.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
+        entries.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec().into())).collect()
+    }
+
+    fn names(files: &Files) -> Vec<String> {
+        files.keys().cloned().collect()
+    }
+
+    fn publish(slot: &Slot, files: &Files, previous: &[String]) {
+        slot.stage(files, previous).unwrap().publish().unwrap();
     }
 
     fn lock(parent: &Path) -> Slot {
@@ -503,24 +582,24 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let slot = lock(parent.path());
         let first = files(&[("arm.usda", "one"), ("textures/a.png", "same"), ("gone.usda", "x")]);
-        slot.publish(&first, &[]).unwrap();
+        publish(&slot, &first, &[]);
         let texture = slot.directory().join("textures/a.png");
         let written = fs::metadata(&texture).unwrap().modified().unwrap();
         fs::write(slot.directory().join("notes.txt"), "mine").unwrap();
-        let previous: Vec<String> = first.keys().cloned().collect();
+        let previous = names(&first);
         assert!(slot.holds(&first, &previous));
 
         let second = files(&[("arm.usda", "two"), ("textures/a.png", "same")]);
         assert!(!slot.holds(&second, &previous));
-        slot.publish(&second, &previous).unwrap();
+        publish(&slot, &second, &previous);
         assert_eq!(read(&slot.directory().join("arm.usda")), "two");
         assert_eq!(fs::metadata(&texture).unwrap().modified().unwrap(), written);
         assert!(!slot.directory().join("gone.usda").exists());
         assert_eq!(read(&slot.directory().join("notes.txt")), "mine");
         assert!(!slot.staging().exists() && !slot.retired().exists());
         // A folder of ours that is needed no more is none of people's.
-        let previous: Vec<String> = second.keys().cloned().collect();
-        slot.publish(&files(&[("arm.usda", "three")]), &previous).unwrap();
+        let previous = names(&second);
+        publish(&slot, &files(&[("arm.usda", "three")]), &previous);
         assert!(!slot.directory().join("textures").exists());
     }
 
@@ -532,7 +611,7 @@ mod tests {
         fs::write(left.join("half"), "…").unwrap();
         let slot = lock(parent.path());
         assert!(!left.exists());
-        slot.publish(&files(&[("arm.usda", "one")]), &[]).unwrap();
+        publish(&slot, &files(&[("arm.usda", "one")]), &[]);
         assert_eq!(fs::read_dir(slot.directory()).unwrap().count(), 1);
     }
 
@@ -570,15 +649,15 @@ mod tests {
             let slot = Slot { link, ..lock(parent.path()) };
             let there = |path: &str| slot.directory().join(path);
             let first = files(&[("arm.usda", "one"), ("textures/a.png", "same"), ("report.json", "1")]);
-            slot.publish(&first, &[]).unwrap();
+            publish(&slot, &first, &[]);
             for path in ["written.txt", "replaced.txt", "gone.txt", "moved.txt", "becomes a folder"] {
                 fs::write(there(path), "before").unwrap();
             }
             fs::create_dir_all(there("folder/empty")).unwrap();
 
             let second = files(&[("arm.usda", "two"), ("report.json", "2")]);
-            let ours = Ours::new(first.keys().map(String::as_str));
-            let kept = slot.stage(&second, &ours).unwrap();
+            let previous = names(&first);
+            let staged = slot.stage(&second, &previous).unwrap();
             fs::write(there("new.txt"), "after").unwrap();
             fs::write(there("written.txt"), "after").unwrap();
             // As an editor does it, and as `cp -p` of an old file does.
@@ -600,7 +679,7 @@ mod tests {
             assert!(slot.take_over().unwrap());
             // What people do in the new one counts more than what they did in the old one.
             fs::remove_file(there("gone.txt")).unwrap();
-            slot.retire(&ours, &kept).unwrap();
+            slot.retire(&staged.ours, &staged.kept).unwrap();
             assert!(!slot.retired().exists());
             for (path, text) in [
                 ("arm.usda", "two"),
@@ -628,16 +707,16 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let slot = lock(parent.path());
         let first = files(&[("arm.usda", "one"), ("report.json", "1")]);
-        slot.publish(&first, &[]).unwrap();
+        publish(&slot, &first, &[]);
         fs::create_dir(slot.directory().join("sub")).unwrap();
-        let ours = Ours::new(first.keys().map(String::as_str));
-        let kept = slot.stage(&files(&[("arm.usda", "two"), ("report.json", "2")]), &ours).unwrap();
+        let (second, previous) = (files(&[("arm.usda", "two"), ("report.json", "2")]), names(&first));
+        let staged = slot.stage(&second, &previous).unwrap();
         assert!(slot.take_over().unwrap());
-        let folders = slot.empty(&ours, &kept).unwrap();
+        let folders = slot.empty(&staged.ours, &staged.kept).unwrap();
         // By a shell that is in there.
         fs::write(slot.retired().join("sub/late.txt"), "late").unwrap();
         assert!(!remove_folders(&folders).unwrap());
-        slot.retire(&ours, &kept).unwrap();
+        slot.retire(&staged.ours, &staged.kept).unwrap();
         assert_eq!(read(&slot.directory().join("sub/late.txt")), "late");
         assert!(!slot.retired().exists());
     }
@@ -648,12 +727,12 @@ mod tests {
         let slot = lock(parent.path());
         let revision = |n: usize| -> Files {
             (0..20)
-                .map(|file| (format!("{file}.usda"), vec![b'x'; n + 1]))
-                .chain([("report.json".into(), vec![b'0'; n])])
+                .map(|file| (format!("{file}.usda"), vec![b'x'; n + 1].into()))
+                .chain([("report.json".into(), vec![b'0'; n].into())])
                 .collect()
         };
         let previous: Vec<String> = revision(0).into_keys().collect();
-        slot.publish(&revision(0), &[]).unwrap();
+        publish(&slot, &revision(0), &[]);
         let directory = slot.directory();
         let saved = std::thread::scope(|scope| {
             let saving = scope.spawn(|| {
@@ -668,7 +747,7 @@ mod tests {
             let mut n = 0;
             while !saving.is_finished() {
                 n += 1;
-                slot.publish(&revision(n), &previous).unwrap();
+                publish(&slot, &revision(n), &previous);
             }
             saving.join().unwrap()
         });
@@ -681,13 +760,13 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let slot = lock(parent.path());
         let first = files(&[("arm.usda", "one")]);
-        slot.publish(&first, &[]).unwrap();
+        publish(&slot, &first, &[]);
         let name = |last: u8| OsString::from_vec(vec![b'a', 0xff, last]);
         for last in [0xfe, 0xfd] {
             fs::write(slot.directory().join(name(last)), [last]).unwrap();
             fs::create_dir_all(slot.directory().join("sub").join(name(last))).unwrap();
         }
-        slot.publish(&files(&[("arm.usda", "two")]), &["arm.usda".to_owned()]).unwrap();
+        publish(&slot, &files(&[("arm.usda", "two")]), &["arm.usda".to_owned()]);
         for last in [0xfe, 0xfd] {
             assert_eq!(fs::read(slot.directory().join(name(last))).unwrap(), [last]);
             assert!(slot.directory().join("sub").join(name(last)).is_dir());
@@ -701,7 +780,7 @@ mod tests {
         let slot = Slot { link: no_links, ..lock(parent.path()) };
         let there = |path: &str| slot.directory().join(path);
         let first = files(&[("arm.usda", "one"), ("same.usda", "same")]);
-        slot.publish(&first, &[]).unwrap();
+        publish(&slot, &first, &[]);
         let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
         fs::write(there("run.sh"), "mine").unwrap();
         symlink("nowhere", there("link")).unwrap();
@@ -710,8 +789,7 @@ mod tests {
         for path in ["run.sh", "same.usda"] {
             fs::File::open(there(path)).unwrap().set_modified(old).unwrap();
         }
-        let previous: Vec<String> = first.keys().cloned().collect();
-        let ours = Ours::new(first.keys().map(String::as_str));
+        let previous = names(&first);
         let is_whole = |folder: &Path| {
             let meta = fs::metadata(folder.join("run.sh")).unwrap();
             let mut tag = [0; 8];
@@ -720,11 +798,11 @@ mod tests {
             assert_eq!(fs::metadata(folder.join("same.usda")).unwrap().modified().unwrap(), old);
             assert_eq!(fs::read_link(folder.join("link")).unwrap(), Path::new("nowhere"));
         };
-        slot.stage(&files(&[("arm.usda", "two"), ("same.usda", "same")]), &ours).unwrap();
+        slot.stage(&files(&[("arm.usda", "two"), ("same.usda", "same")]), &previous).unwrap();
         is_whole(&slot.staging());
         fs::remove_dir_all(slot.staging()).unwrap();
         for n in ["three", "four"] {
-            slot.publish(&files(&[("arm.usda", n), ("same.usda", "same")]), &previous).unwrap();
+            publish(&slot, &files(&[("arm.usda", n), ("same.usda", "same")]), &previous);
             is_whole(&slot.directory());
             assert_eq!(read(&there("run.sh")), "mine");
         }
@@ -735,7 +813,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let slot = lock(parent.path());
         let first = files(&[("arm.usda", "one"), ("textures/a.png", "x")]);
-        slot.publish(&first, &[]).unwrap();
+        publish(&slot, &first, &[]);
         let folders =
             [(slot.directory(), 0o2750), (slot.directory().join("textures"), 0o775), (slot.directory().join("mine"), 0o500)];
         // A default access control list: user::rwx, user:1234:rwx, group::r-x, mask::rwx, other::---.
@@ -761,8 +839,8 @@ mod tests {
             let meta = fs::metadata(folder).unwrap();
             had.push((lists, meta.uid(), meta.gid(), meta.mode()));
         }
-        let previous: Vec<String> = first.keys().cloned().collect();
-        slot.publish(&files(&[("arm.usda", "two"), ("textures/a.png", "y")]), &previous).unwrap();
+        let previous = names(&first);
+        publish(&slot, &files(&[("arm.usda", "two"), ("textures/a.png", "y")]), &previous);
         for ((folder, _), (lists, uid, gid, mode)) in folders.iter().zip(had) {
             let (meta, mut value) = (fs::metadata(folder).unwrap(), vec![0; 1000]);
             assert_eq!((meta.uid(), meta.gid(), meta.mode()), (uid, gid, mode), "{}", folder.display());

@@ -206,7 +206,8 @@ fn other_forms(robot: &Robot, name: &str) {
     for compression in [gltf::Compression::None, gltf::Compression::Quantize, gltf::Compression::Meshopt] {
         let is_exact = compression == gltf::Compression::None;
         let extent = gltf::Extent { animations: true, physics: true, compression };
-        let (document, binary) = gltf::write(robot, &gltf::Options { extent, ..options() }, &Store::none()).gltf("r data.bin");
+        let mut written = gltf::write(robot, &gltf::Options { extent, ..options() }, &Store::none());
+        let (document, binary) = written.gltf("r data.bin");
         std::fs::write(&path, document).unwrap();
         std::fs::write(path.with_file_name("r data.bin"), binary).unwrap();
         let files = no_files();

@@ -129,10 +129,10 @@ pub(super) fn add(simready: &Simready, subject: &Subject<'_>, files: &mut publis
         diagnostics.push(Diagnostic::new(&codes::SIMREADY_INCOMPLETE, subject.robot.place.clone(), message).help(help));
     }
     let text = serde_json::to_vec_pretty(&metadata).unwrap_or_default();
-    files.insert(metadata_path, text);
+    files.insert(metadata_path, text.into());
     match thumbnail::png(subject.robot, SIDE) {
         Some(png) => {
-            files.insert(format!(".thumbs/{SIDE}x{SIDE}/{}.usda.png", subject.name), png);
+            files.insert(format!(".thumbs/{SIDE}x{SIDE}/{}.usda.png", subject.name), png.into());
         }
         None => {
             let message = "the picture of the robot cannot be encoded";
@@ -168,13 +168,12 @@ fn metadata(simready: &Simready, subject: &Subject<'_>, date: String) -> (BTreeM
 /// The day on which the files came to be what they are: that of the last revision if they are the same, else today (UTC), or what
 /// `SOURCE_DATE_EPOCH` says. So converting again does not make another revision.
 fn generated_on(directory: &Path, metadata: &str, files: &publish::Files) -> String {
-    let same = |(path, bytes): (&String, &Vec<u8>)| fs::read(directory.join(path)).is_ok_and(|old| old == *bytes);
     let last = || {
         let json: Value = serde_json::from_slice(&fs::read(directory.join(metadata)).ok()?).ok()?;
         json["usd_date_generated"].as_str().map(str::to_owned)
     };
     let today = || time::date(time::now());
-    match files.iter().all(same) {
+    match files.iter().all(|(path, content)| content.is_in(&directory.join(path))) {
         true => last().unwrap_or_else(today),
         false => today(),
     }

@@ -111,6 +111,15 @@ impl Store {
         }
     }
 
+    /// What is kept under `key`, for whoever needs bytes of their own.
+    pub fn take(&self, key: &Key) -> Option<Vec<u8>> {
+        match &self.0 {
+            Place::Nowhere => None,
+            Place::Memory(memory) => memory.get(key).map(|bytes| bytes.to_vec()),
+            Place::Disk(disk) => disk.get(key),
+        }
+    }
+
     /// Keeps what `write` makes.
     pub fn put(&self, key: &Key, write: impl FnOnce() -> Vec<u8>) {
         match &self.0 {
@@ -128,20 +137,22 @@ impl Store {
     }
 }
 
-/// An entry of a head, in JSON, and of arrays as they are in memory.
+/// An entry of arrays as they are in memory, and of a head, in JSON, that says what they are. It stands behind them: so who owns the
+/// entry can cut it off and has the arrays.
 pub fn pack(head: &impl Serialize, arrays: &[&[u8]]) -> Vec<u8> {
     let head = serde_json::to_vec(head).unwrap_or_default();
     let mut bytes = Vec::with_capacity(16 + head.len() + arrays.iter().map(|array| array.len()).sum::<usize>());
-    bytes.extend((head.len() as u64).to_le_bytes());
-    bytes.extend(head);
     arrays.iter().for_each(|array| bytes.extend(*array));
+    bytes.extend(&head);
+    bytes.extend((head.len() as u64).to_le_bytes());
     bytes
 }
 
 /// Takes apart what [`pack`] made: the head, and the arrays one after the other.
 pub fn unpack<'a, T: Deserialize<'a>>(entry: &'a [u8]) -> Option<(T, &'a [u8])> {
-    let (length, rest) = entry.split_first_chunk::<8>()?;
-    let (head, arrays) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+    let (rest, length) = entry.split_last_chunk::<8>()?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+    let (arrays, head) = rest.split_at_checked(rest.len().checked_sub(length)?)?;
     Some((serde_json::from_slice(head).ok()?, arrays))
 }
 
@@ -150,7 +161,9 @@ mod tests {
     use super::*;
 
     fn bytes(store: &Store, key: &Key) -> Option<Vec<u8>> {
-        store.get(key, |bytes| Some(bytes.to_vec()))
+        let taken = store.take(key);
+        assert_eq!(taken, store.get(key, |bytes| Some(bytes.to_vec())));
+        taken
     }
 
     #[test]

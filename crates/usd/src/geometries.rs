@@ -10,7 +10,7 @@ use urdf_usd_store::{Key, Store};
 pub(super) fn bytes(scene: &Scene<'_>, store: &Store) -> Result<Vec<u8>, author::Error> {
     let made = || layer(scene).data().and_then(crate_file::write);
     let Some(key) = store.keeps().then(|| key(scene)).flatten() else { return made() };
-    if let Some(known) = store.get(&key, |bytes| Some(bytes.to_vec())) {
+    if let Some(known) = store.take(&key) {
         return Ok(known);
     }
     let bytes = made()?;

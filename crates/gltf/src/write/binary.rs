@@ -364,13 +364,14 @@ impl Binary {
     }
 
     /// What [`Self::encode`] made; `None` if anything does not fit.
-    pub fn decode(entry: &[u8]) -> Option<(Self, Vec<StoredForm>)> {
-        let (kept, bytes) = store::unpack::<Kept>(entry)?;
+    pub fn decode(mut entry: Vec<u8>) -> Option<(Self, Vec<StoredForm>)> {
+        let (kept, bytes) = store::unpack::<Kept>(&entry)?;
+        let length = bytes.len();
         let ends_in = |offset: usize, length: usize, all: usize| offset.checked_add(length).is_some_and(|end| end <= all);
         let fits = |view: &BufferView| match &view.extensions {
-            None => view.buffer == 0 && ends_in(view.byte_offset, view.byte_length, bytes.len()),
+            None => view.buffer == 0 && ends_in(view.byte_offset, view.byte_length, length),
             Some(BufferViewExtensions { meshopt }) => {
-                let stream = ends_in(meshopt.byte_offset, meshopt.byte_length, bytes.len());
+                let stream = ends_in(meshopt.byte_offset, meshopt.byte_length, length);
                 stream && view.buffer == 1 && ends_in(view.byte_offset, view.byte_length, kept.fallback)
             }
         };
@@ -400,7 +401,8 @@ impl Binary {
         }
         let form = |(parts, grid): KeptForm| StoredForm { parts, grid: grid.map(Grid::from_bits) };
         let forms = kept.forms.into_iter().map(form).collect();
-        let binary = Self { bytes: bytes.to_vec(), fallback: kept.fallback, views: kept.views, accessors, ..Self::default() };
+        entry.truncate(length);
+        let binary = Self { bytes: entry, fallback: kept.fallback, views: kept.views, accessors, ..Self::default() };
         Some((binary, forms))
     }
 
@@ -449,12 +451,12 @@ mod tests {
             let surface = binary.surface(&Packed::new(surface(), grid.as_ref(), compression));
             let stored = vec![StoredForm { parts: vec![Some(surface), None], grid }, StoredForm::default()];
             let entry = binary.encode(&stored);
-            let (again, forms) = Binary::decode(&entry).unwrap();
+            let (again, forms) = Binary::decode(entry.clone()).unwrap();
             assert_eq!((&again.bytes, &forms), (&binary.bytes, &stored));
             let json = |binary: &Binary| serde_json::to_string(&(&binary.views, &binary.accessors, binary.buffers())).unwrap();
             assert_eq!(json(&again), json(&binary));
             for cut in 0..entry.len() {
-                assert!(Binary::decode(&entry[..cut]).is_none());
+                assert!(Binary::decode(entry[..cut].to_vec()).is_none());
             }
         }
     }

@@ -206,7 +206,7 @@ impl<'a> Forms<'a> {
     /// All forms in a buffer, from `store` if it has them.
     fn stored(&self, compression: Compression, store: &Store, limit: &TimeLimit) -> (Binary, Vec<StoredForm>) {
         let key = store.keeps().then(|| self.key(compression)).flatten();
-        key.and_then(|key| store.get(&key, Binary::decode)).unwrap_or_else(|| {
+        key.and_then(|key| store.take(&key).and_then(Binary::decode)).unwrap_or_else(|| {
             let in_time = |form: &&Form<'_>| !limit.is_over(|| format!("writing {} into the glTF", form.name));
             let mut forms: Vec<PackedForm> =
                 self.list.par_iter().filter(in_time).map(|form| form.packed(compression)).collect();

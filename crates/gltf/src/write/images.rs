@@ -168,7 +168,7 @@ impl<'a> Picture<'a> {
             return Some(texture.clone());
         }
         let key = Key::of("packed image").and(self.key().as_bytes()).key();
-        let png = store.get(&key, |bytes| Some(bytes.to_vec())).or_else(|| {
+        let png = store.take(&key).or_else(|| {
             let png = self.together()?;
             store.put(&key, || png.clone());
             Some(png)
@@ -232,7 +232,7 @@ impl<'a> Picture<'a> {
 pub fn fitted(texture: &Texture, store: &Store) -> Vec<u8> {
     let Some(size) = fitting_size(texture) else { return texture.bytes.to_vec() };
     let key = Key::of("fitted image").and(texture.sha256.as_bytes()).key();
-    let known = store.get(&key, |bytes| Some(bytes.to_vec()));
+    let known = store.take(&key);
     known
         .or_else(|| {
             let made = scaled(texture, size)?;

@@ -54,9 +54,17 @@ impl Written {
     ///
     /// # Errors
     /// [`codes::TOO_LARGE`] if that is more than a GLB can hold.
-    pub fn glb(&self) -> Result<Vec<u8>, Diagnostic> {
+    pub fn glb(self) -> Result<Vec<u8>, Diagnostic> {
+        self.glb_in_two().map(|pieces| pieces.concat())
+    }
+
+    /// The same in two pieces, which need not be copied to be written one after the other.
+    ///
+    /// # Errors
+    /// Those of [`Self::glb`].
+    pub fn glb_in_two(self) -> Result<[Vec<u8>; 2], Diagnostic> {
         let json = serde_json::to_vec(&self.document).ok();
-        json.and_then(|json| glb::pack(&json, &self.binary)).ok_or_else(|| {
+        json.and_then(|json| glb::pack(&json, self.binary)).ok_or_else(|| {
             let name = self.document.scenes.first().map_or("", |scene| &scene.name);
             Diagnostic::new(&codes::TOO_LARGE, Place::default(), format!("robot \"{name}\" needs more than a GLB can hold"))
                 .help("use simpler meshes or smaller textures, --gltf-compression meshopt, or the format gltf")
@@ -64,14 +72,14 @@ impl Written {
     }
 
     /// The document alone, for people to read, and the bytes that it says are in a file named `binary` beside it.
-    pub fn gltf(mut self, binary: &str) -> (Vec<u8>, Vec<u8>) {
+    pub fn gltf(&mut self, binary: &str) -> (Vec<u8>, &[u8]) {
         let uri = utf8_percent_encode(binary, IN_URI).to_string();
-        if let Some(buffer) = self.document.buffers.first_mut() {
-            buffer.uri = Some(uri);
-        }
+        self.document.buffers.iter_mut().take(1).for_each(|buffer| buffer.uri = Some(uri.clone()));
         let mut json = serde_json::to_vec_pretty(&self.document).unwrap_or_default();
         json.push(b'\n');
-        (json, self.binary)
+        // In a GLB it has none.
+        self.document.buffers.iter_mut().take(1).for_each(|buffer| buffer.uri = None);
+        (json, &self.binary)
     }
 }
 
