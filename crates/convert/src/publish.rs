@@ -543,7 +543,7 @@ fn remove(directory: &Path) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Files, Slot, remove_folders, take_attributes};
+    use super::{COMPARED, Content, Files, Slot, remove_folders, take_attributes};
     use rustix::fs::{XattrFlags, getxattr, setxattr};
     use std::ffi::OsString;
     use std::fs;
@@ -601,6 +601,20 @@ mod tests {
         let previous = names(&second);
         publish(&slot, &files(&[("arm.usda", "three")]), &previous);
         assert!(!slot.directory().join("textures").exists());
+    }
+
+    #[test]
+    fn a_file_of_pieces_is_told_from_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.glb");
+        let content = |last: u8| Content::from([b"head".to_vec(), [vec![7; 2 * COMPARED], vec![last]].concat()]);
+        content(1).write(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), [b"head".to_vec(), vec![7; 2 * COMPARED], vec![1]].concat());
+        assert!(content(1).is_in(&path) && !content(2).is_in(&path));
+        // A beginning is not the whole, on either side.
+        assert!(!Content::from(b"head".to_vec()).is_in(&path) && !Content::from(Vec::new()).is_in(&path));
+        fs::write(&path, "head").unwrap();
+        assert!(!content(1).is_in(&path) && Content::from(b"head".to_vec()).is_in(&path));
     }
 
     #[test]

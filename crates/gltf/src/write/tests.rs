@@ -393,6 +393,15 @@ fn a_robot_of_frames_alone_has_no_buffer_and_writing_is_repeatable() {
 }
 
 #[test]
+fn a_document_beside_its_buffer_leaves_the_glb_as_it_is() {
+    let alone = write(&everything(), &Options::default(), &Store::none()).glb().unwrap();
+    let mut written = write(&everything(), &Options::default(), &Store::none());
+    let document: Value = serde_json::from_slice(&written.gltf("a.bin").0).unwrap();
+    assert_eq!(document["buffers"][0]["uri"], "a.bin");
+    assert_eq!(written.glb().unwrap(), alone);
+}
+
+#[test]
 fn what_the_gltf_crate_reads_is_valid() {
     let glb = write(&everything(), &Options::default(), &Store::none()).glb().unwrap();
     gltf::Gltf::from_slice(&glb).expect("valid glTF");
