@@ -1,9 +1,11 @@
 //! Puts triangles together into a [`Mesh`]: welds, transforms, drops what can't be used, computes missing normals, sorts by
 //! material. Knows no file format.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::ops::Range;
 
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use nalgebra::{Matrix3, Matrix4, Point3, Vector3};
 
 use super::normals::{self, Shading};
@@ -123,6 +125,14 @@ impl Assembly {
     /// Counts `count` faces that the reader itself found unusable.
     pub fn unusable(&mut self, count: usize) {
         self.unusable += count;
+    }
+
+    /// Makes room for this many triangles in an empty one.
+    pub fn reserve(&mut self, triangles: usize) {
+        // A closed surface has half as many points.
+        self.points.reserve(triangles / 2);
+        self.triangles.reserve(triangles);
+        self.triangle_materials.reserve(triangles);
     }
 
     /// Adds one triangle of plain positions, in one colour if it has any: linear red, green, blue and opacity.
@@ -369,8 +379,9 @@ impl Lookup {
 #[derive(Default)]
 struct Weld<const N: usize> {
     values: Vec<[f32; N]>,
-    /// By the bits of values, two to a word: so they are hashed in half the time.
-    index: HashMap<(u64, u64), u32, foldhash::fast::RandomState>,
+    /// Indices of `values`, by their hashes: a third of the memory of a map from the values, so that more of it is near.
+    index: HashTable<u32>,
+    state: foldhash::fast::RandomState,
 }
 
 impl<const N: usize> Weld<N> {
@@ -380,14 +391,30 @@ impl<const N: usize> Weld<N> {
             return None;
         }
         let value = value.map(|x| x + 0.0);
-        let next = self.values.len() as u32;
-        let bits = |k: usize| value.get(k).map_or(0, |x| u64::from(x.to_bits()));
-        let key = (bits(0) | bits(1) << 32, bits(2) | bits(3) << 32);
-        let index = *self.index.entry(key).or_insert(next);
-        if index == next {
-            self.values.push(value);
-        }
-        Some(index)
+        let Self { values, index, state } = self;
+        let hash = |value: &[f32; N]| {
+            // All in one, which takes a third of the time.
+            let mut hasher = state.build_hasher();
+            hasher.write_u128(value.iter().fold(0, |bits, x| bits << 32 | u128::from(x.to_bits())));
+            hasher.finish()
+        };
+        let known = index.entry(hash(&value), |&i| values[i as usize] == value, |&i| hash(&values[i as usize]));
+        Some(match known {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let next = values.len() as u32;
+                new.insert(next);
+                values.push(value);
+                next
+            }
+        })
+    }
+
+    /// Makes room for this many values in an empty one.
+    fn reserve(&mut self, count: usize) {
+        self.values.reserve(count);
+        // There is none yet whose hash could be asked for.
+        self.index.reserve(count, |_| 0);
     }
 }
 

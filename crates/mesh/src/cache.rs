@@ -23,7 +23,8 @@ use urdf_usd_store::{self as store, Key, Store};
 pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -> Result<(Mesh, Vec<Diagnostic>), Error> {
     let key_for = |content: [u8; 32]| {
         let name = file_name(&located.path);
-        Key::of("mesh").and(name.as_bytes()).and(format!("{options:?}").as_bytes()).and(&content).key()
+        // The number changes with what reading makes of a file.
+        Key::of("mesh 2").and(name.as_bytes()).and(format!("{options:?}").as_bytes()).and(&content).key()
     };
     let known = if store.keeps() { Some(content(located, files, store)?) } else { None };
     let place = Referrer { path: &located.path, files, store };
@@ -31,6 +32,8 @@ pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -
         return Ok(kept);
     }
     let file = files.read(located).map_err(unreadable)?;
+    // Nobody else reads it, and all files of a robot together are a large part of what it takes.
+    files.forget(located);
     let mut source = Source::new(&file, files, options);
     let mut mesh = source.read()?;
     mesh.digest = digest(&mesh);
@@ -92,7 +95,7 @@ impl Referrer<'_> {
 /// The tiers of a mesh that [`load`] gave.
 pub fn kept_tiers(mesh: &Mesh, store: &Store) -> Tiers {
     // The number changes with what `tiers` makes of a mesh.
-    let key = key_of("tiers 2", mesh, store);
+    let key = key_of("tiers 3", mesh, store);
     key.and_then(|key| store.get(&key, |bytes| decode_tiers(bytes, &mesh.materials))).unwrap_or_else(|| {
         let mut tiers = tiers(mesh);
         for tier in [&mut tiers.medium, &mut tiers.low].into_iter().flatten() {
@@ -525,7 +528,7 @@ mod tests {
         // Proof that the second came from the store: it says what the store says.
         let store = Store::in_memory(1 << 20);
         let content = Sha256::digest(OBJ);
-        let key = Key::of("mesh").and(b"a.obj").and(format!("{:?}", Options::default()).as_bytes()).and(&content).key();
+        let key = Key::of("mesh 2").and(b"a.obj").and(format!("{:?}", Options::default()).as_bytes()).and(&content).key();
         let (path, files) = (folder.path().join("a.obj"), files());
         store.put(&key, || {
             let mut other = fresh.0.clone();

@@ -6,6 +6,7 @@
 //! Physics engines want few corners: a hull with many gives way to that of some of its corners, taken one by one where the hull so
 //! far misses most. It lies inside of the whole hull, and has its bounds.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use nalgebra::Vector3;
@@ -38,7 +39,7 @@ const DEVIATION: f64 = 0.01;
 /// # Errors
 /// `hull-flat` if the points (those that are finite) span no volume.
 pub fn convex_hull(points: &[[f32; 3]]) -> Result<Mesh, Error> {
-    let (points, cloud) = Cloud::of(points);
+    let (points, cloud) = Cloud::of(&outer(points));
     let faces = cloud.first_simplex().map(|simplex| cloud.hull(simplex)).filter(|faces| !cloud.is_flat(faces));
     let faces = faces.ok_or_else(|| {
         Error::new(&codes::HULL_FLAT, "the points span no volume")
@@ -56,7 +57,7 @@ pub fn convex_hull(points: &[[f32; 3]]) -> Result<Mesh, Error> {
 /// thickness.
 pub fn thick_hull(points: &[[f32; 3]]) -> Result<Mesh, Error> {
     let (points, cloud) = Cloud::of(points);
-    let half = THICKNESS / 2.0 * cloud.diagonal();
+    let half = THICKNESS / 2.0 * cloud.diagonal;
     let across = cloud.across();
     let mut thick: Vec<Vector3<f64>> = cloud.points;
     for direction in across {
@@ -66,10 +67,88 @@ pub fn thick_hull(points: &[[f32; 3]]) -> Result<Mesh, Error> {
     convex_hull(if points.is_empty() { &points } else { &thick })
 }
 
+/// Clouds with fewer points are not looked through for points inside of them: the hull itself takes no longer.
+const MANY_POINTS: usize = 200;
+
+/// The directions in which, both ways, the points that lie farthest are looked for.
+const DIRECTIONS: [[f32; 3]; 7] =
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]];
+
+/// How far inside of the hull of some points another has to lie to be left out, as a part of the diagonal of their box: farther than what
+/// single precision makes of a distance.
+const MARGIN: f32 = 1e-5;
+
+/// How many points are looked at at once.
+const LANES: usize = 8;
+
+/// Points without most of those that lie inside of their hull: those inside of the hull of the points that lie farthest in some directions.
+/// The hull of what is left is the same.
+fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
+    let all = Cow::Borrowed(points);
+    if points.len() < MANY_POINTS || !points.as_flattened().iter().all(|x| x.is_finite()) {
+        return all;
+    }
+    let mut farthest = Vec::with_capacity(2 * DIRECTIONS.len());
+    for [x, y, z] in DIRECTIONS {
+        let along = |p: &[f32; 3]| x * p[0] + y * p[1] + z * p[2];
+        let first = (along(&points[0]), 0);
+        let (mut low, mut high) = (first, first);
+        for (point, i) in points.iter().zip(0..) {
+            let along = along(point);
+            if along < low.0 {
+                low = (along, i);
+            }
+            if along > high.0 {
+                high = (along, i);
+            }
+        }
+        farthest.extend([low, high].map(|(_, i): (f32, usize)| points[i]));
+    }
+    let (farthest, cloud) = Cloud::of(&farthest);
+    let Some(simplex) = cloud.first_simplex().filter(|_| (1e-30..1e30).contains(&cloud.diagonal)) else { return all };
+    // Moved to the first of them, single precision is finer than the margin.
+    let origin = farthest[0];
+    let margin = MARGIN * cloud.diagonal as f32;
+    let mut planes: Vec<([f32; 3], f32)> = Vec::new();
+    for face in cloud.hull(simplex) {
+        let [a, b, c] = face.map(|i| *cloud.point(i));
+        let (along, across) = (b - a, c - a);
+        let normal = along.cross(&across);
+        // The normal of a splinter is not known well enough.
+        let Some(normal) = normal.try_normalize(1e-4 * along.norm() * across.norm()) else { return all };
+        let offset = normal.dot(&(a - cloud.point(0))) as f32 - margin;
+        planes.push(([normal.x, normal.y, normal.z].map(|x| x as f32), offset));
+    }
+    let mut kept = Vec::new();
+    for points in points.chunks(LANES) {
+        let mut at = [[0.0_f32; LANES]; 3];
+        for (i, point) in points.iter().enumerate() {
+            for k in 0..3 {
+                at[k][i] = point[k] - origin[k];
+            }
+        }
+        let mut height = [f32::NEG_INFINITY; LANES];
+        for ([x, y, z], offset) in &planes {
+            for i in 0..LANES {
+                let above = x * at[0][i] + y * at[1][i] + z * at[2][i] - offset;
+                height[i] = if above > height[i] { above } else { height[i] };
+            }
+        }
+        kept.extend(points.iter().zip(height).filter(|(_, height)| *height >= 0.0).map(|(point, _)| *point));
+    }
+    kept.into()
+}
+
 /// A face of the hull in the making.
 struct Face {
     /// Counter-clockwise from outside.
     corners: [u32; 3],
+    /// The first corner.
+    at: Vector3<f64>,
+    /// Along the normal, as long as two of the sides span.
+    normal: Vector3<f64>,
+    /// Products of `normal` with the offset of a point that are nearer to zero do not tell on which side the point is.
+    unsure: f64,
     /// The faces across the edges that begin at the corners.
     neighbours: [usize; 3],
     /// Points outside of it that no other face has yet.
@@ -80,6 +159,8 @@ struct Face {
 /// Distinct points.
 struct Cloud {
     points: Vec<Vector3<f64>>,
+    /// The length of the diagonal of the box around them.
+    diagonal: f64,
 }
 
 impl Cloud {
@@ -89,7 +170,13 @@ impl Cloud {
             points.iter().filter(|p| p.iter().all(|x| x.is_finite())).map(|p| p.map(|x| x + 0.0)).collect();
         points.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2])));
         points.dedup();
-        let cloud = Self { points: points.iter().map(|p| Vector3::from(p.map(f64::from))).collect() };
+        let mut cloud = Self { points: points.iter().map(|p| Vector3::from(p.map(f64::from))).collect(), diagonal: 0.0 };
+        let lengths = cloud
+            .extremes()
+            .into_iter()
+            .enumerate()
+            .map(|(axis, ends)| ends.map_or(0.0, |(low, high)| cloud.point(high)[axis] - cloud.point(low)[axis]));
+        cloud.diagonal = lengths.map(|length| length * length).sum::<f64>().sqrt();
         (points, cloud)
     }
 
@@ -101,7 +188,7 @@ impl Cloud {
         let first = self.points[0];
         let off = |point: &Vector3<f64>| (point - first).cross(&along);
         let normal = self.points.iter().map(off).max_by(|a, b| a.norm().total_cmp(&b.norm())).unwrap_or_default();
-        if normal.norm() > FLAT * self.diagonal() {
+        if normal.norm() > FLAT * self.diagonal {
             return vec![normal.normalize()];
         }
         let axis = Vector3::ith(along.iamin(), 1.0);
@@ -120,6 +207,21 @@ impl Cloud {
             Coord3D { x: p.x, y: p.y, z: p.z }
         });
         orient3d(a, b, c, d)
+    }
+
+    /// A face that no points are known to be outside of.
+    fn face(&self, corners: [u32; 3], neighbours: [usize; 3]) -> Face {
+        let [a, b, c] = corners.map(|i| *self.point(i));
+        let (along, across) = (b - a, c - a);
+        // The product of a point's offset with the normal is off by less than 20 times the half of this epsilon.
+        let unsure = 32.0 * f64::EPSILON * along.norm() * across.norm() * self.diagonal;
+        Face { corners, at: a, normal: along.cross(&across), unsure, neighbours, outside: Vec::new(), alive: true }
+    }
+
+    /// Whether a point is outside of a face: by its plane, and where that does not tell by the exact predicate, which takes longer.
+    fn is_outside(&self, face: &Face, point: u32) -> bool {
+        let height = (self.point(point) - face.at).dot(&face.normal);
+        if height.abs() > face.unsure { height > 0.0 } else { self.side(face.corners, point) < 0.0 }
     }
 
     /// A tetrahedron of points far from each other, its first three corners counter-clockwise from outside; `None` if all points
@@ -168,8 +270,8 @@ impl Cloud {
                 growth.take(point);
             }
             let surface = deviation::Surface::new(points, &alive(&growth.faces));
-            let tolerance = (DEVIATION * self.diagonal()) as f32;
-            if growth.left.iter().all(|missed| surface.is_within(points[missed.point as usize], tolerance)) {
+            let tolerance = (DEVIATION * self.diagonal) as f32;
+            if growth.left.points.iter().all(|missed| surface.is_within(points[*missed as usize], tolerance)) {
                 break;
             }
         }
@@ -187,19 +289,9 @@ impl Cloud {
         })
     }
 
-    /// The length of the diagonal of the box around all points.
-    fn diagonal(&self) -> f64 {
-        let lengths = self
-            .extremes()
-            .into_iter()
-            .enumerate()
-            .map(|(axis, ends)| ends.map_or(0.0, |(low, high)| self.point(high)[axis] - self.point(low)[axis]));
-        lengths.map(|length| length * length).sum::<f64>().sqrt()
-    }
-
     /// The faces of a tetrahedron, with those of `points` that are outside of them.
     fn tetrahedron(&self, [a, b, c, d]: [u32; 4], points: impl Iterator<Item = u32>) -> Vec<Face> {
-        let face = |corners, neighbours| Face { corners, neighbours, outside: Vec::new(), alive: true };
+        let face = |corners, neighbours| self.face(corners, neighbours);
         let mut faces = vec![
             face([a, b, c], [3, 2, 1]),
             face([a, c, d], [0, 2, 3]),
@@ -213,7 +305,7 @@ impl Cloud {
     /// Gives points to the first of the faces from `first` on that they are outside of; the others are inside of the hull.
     fn assign(&self, faces: &mut [Face], first: usize, points: impl Iterator<Item = u32>) {
         for point in points {
-            if let Some(face) = faces[first..].iter_mut().find(|face| self.side(face.corners, point) < 0.0) {
+            if let Some(face) = faces[first..].iter_mut().find(|face| self.is_outside(face, point)) {
                 face.outside.push(point);
             }
         }
@@ -223,9 +315,7 @@ impl Cloud {
         if !face.alive {
             return None;
         }
-        let [a, b, c] = face.corners.map(|i| self.point(i));
-        let normal = (b - a).cross(&(c - a));
-        let height = |i: u32| (self.point(i) - a).dot(&normal);
+        let height = |i: u32| (self.point(i) - face.at).dot(&face.normal);
         face.outside.iter().copied().max_by(|p, q| height(*p).total_cmp(&height(*q)).then(q.cmp(p)))
     }
 
@@ -242,7 +332,7 @@ impl Cloud {
                 if !faces[beyond].alive {
                     continue;
                 }
-                if self.side(faces[beyond].corners, point) < 0.0 {
+                if self.is_outside(&faces[beyond], point) {
                     faces[beyond].alive = false;
                     dead.push(beyond);
                 } else {
@@ -265,7 +355,7 @@ impl Cloud {
             if let Some(edge) = (0..3).find(|&k| corners[k] == to && corners[(k + 1) % 3] == from) {
                 faces[beyond].neighbours[edge] = first + i;
             }
-            faces.push(Face { corners: [from, to, point], neighbours, outside: Vec::new(), alive: true });
+            faces.push(self.face([from, to, point], neighbours));
         }
         for face in dead {
             let orphans = std::mem::take(&mut faces[face].outside);
@@ -298,7 +388,7 @@ struct Growth<'a> {
     /// The planes of those that are there.
     planes: Vec<Plane>,
     /// The points outside of it.
-    left: Vec<Missed>,
+    left: Missed,
     /// How many points it was given.
     taken: usize,
 }
@@ -312,18 +402,102 @@ struct Plane {
     normal: Vector3<f64>,
 }
 
-/// A point outside of a hull in the making.
+/// Points outside of a hull in the making. Each thing of them is an array by itself, so that many are worked on at once.
+#[derive(Default)]
 struct Missed {
-    point: u32,
+    points: Vec<u32>,
+    /// Where they are.
+    at: [Vec<f64>; 3],
     /// Of the faces that are there the one whose plane it is farthest from, and how far.
-    face: usize,
-    distance: f64,
+    faces: Vec<usize>,
+    distances: Vec<f64>,
+}
+
+impl Missed {
+    fn push(&mut self, point: u32, at: [f64; 3], face: usize, distance: f64) {
+        self.points.push(point);
+        self.at.iter_mut().zip(at).for_each(|(axis, x)| axis.push(x));
+        self.faces.push(face);
+        self.distances.push(distance);
+    }
+
+    fn swap_remove(&mut self, index: usize) {
+        self.points.swap_remove(index);
+        self.at.iter_mut().for_each(|axis| _ = axis.swap_remove(index));
+        self.faces.swap_remove(index);
+        self.distances.swap_remove(index);
+    }
+
+    /// Notes planes that points are farther from than from those before.
+    fn hold_against(&mut self, planes: &[Plane]) {
+        let mut from = 0;
+        while from + LANES <= self.points.len() {
+            self.hold_some_against::<LANES>(from, planes);
+            from += LANES;
+        }
+        (from..self.points.len()).for_each(|at| self.hold_some_against::<1>(at, planes));
+    }
+
+    /// The same of some points that follow each other, in arrays of a known length, of which the compiler makes one instruction.
+    fn hold_some_against<const N: usize>(&mut self, from: usize, planes: &[Plane]) {
+        let all = [&self.at[0], &self.at[1], &self.at[2], &self.distances].map(|numbers| numbers[from..].first_chunk::<N>());
+        let ([Some(xs), Some(ys), Some(zs), Some(distances)], Some(farthest)) = (all, self.faces[from..].first_chunk::<N>())
+        else {
+            return;
+        };
+        let (mut distances, mut farthest) = (*distances, *farthest);
+        for Plane { face, at, normal } in planes {
+            let mut heights = [0.0; N];
+            for i in 0..N {
+                heights[i] = (xs[i] - at.x) * normal.x + (ys[i] - at.y) * normal.y + (zs[i] - at.z) * normal.z;
+            }
+            for i in 0..N {
+                let is_farther = heights[i] > distances[i];
+                farthest[i] = if is_farther { *face } else { farthest[i] };
+                distances[i] = if is_farther { heights[i] } else { distances[i] };
+            }
+        }
+        self.distances[from..from + N].copy_from_slice(&distances);
+        self.faces[from..from + N].copy_from_slice(&farthest);
+    }
+
+    /// Moves those that are `chosen` out of it, into another.
+    fn split_off(&mut self, chosen: impl Fn(usize, f64) -> bool) -> Self {
+        let mut others = Self::default();
+        let mut kept = 0;
+        for i in 0..self.points.len() {
+            let at = [0, 1, 2].map(|k| self.at[k][i]);
+            if chosen(self.faces[i], self.distances[i]) {
+                others.push(self.points[i], at, self.faces[i], self.distances[i]);
+                continue;
+            }
+            self.points[kept] = self.points[i];
+            self.at.iter_mut().zip(at).for_each(|(axis, x)| axis[kept] = x);
+            self.faces[kept] = self.faces[i];
+            self.distances[kept] = self.distances[i];
+            kept += 1;
+        }
+        self.points.truncate(kept);
+        self.at.iter_mut().for_each(|axis| axis.truncate(kept));
+        self.faces.truncate(kept);
+        self.distances.truncate(kept);
+        others
+    }
+
+    fn append(&mut self, mut others: Self) {
+        self.points.append(&mut others.points);
+        self.at.iter_mut().zip(&mut others.at).for_each(|(axis, other)| axis.append(other));
+        self.faces.append(&mut others.faces);
+        self.distances.append(&mut others.distances);
+    }
 }
 
 impl<'a> Growth<'a> {
     fn new(cloud: &'a Cloud, simplex: [u32; 4], points: impl Iterator<Item = u32>) -> Self {
-        let left = points.filter(|point| !simplex.contains(point));
-        let left = left.map(|point| Missed { point, face: 0, distance: f64::NEG_INFINITY }).collect();
+        let mut left = Missed::default();
+        for point in points.filter(|point| !simplex.contains(point)) {
+            left.push(point, (*cloud.point(point)).into(), 0, f64::NEG_INFINITY);
+        }
         let faces = cloud.tetrahedron(simplex, std::iter::empty());
         let mut growth = Self { cloud, faces, measured: 0, planes: Vec::new(), left, taken: simplex.len() };
         growth.measure();
@@ -331,15 +505,17 @@ impl<'a> Growth<'a> {
     }
 
     fn farthest(&self) -> Option<u32> {
-        let farthest = self.left.iter().max_by(|a, b| a.distance.total_cmp(&b.distance).then(b.point.cmp(&a.point)));
-        farthest.map(|missed| missed.point)
+        let all = self.left.distances.iter().zip(&self.left.points);
+        let farthest = all.max_by(|(a, p), (b, q)| a.total_cmp(b).then(q.cmp(p)));
+        farthest.map(|(_, point)| *point)
     }
 
     /// Makes a point that is outside a corner.
     fn take(&mut self, point: u32) {
-        let Some(index) = self.left.iter().position(|missed| missed.point == point) else { return };
-        let Missed { face, .. } = self.left.swap_remove(index);
-        if self.cloud.side(self.faces[face].corners, point) < 0.0 {
+        let Some(index) = self.left.points.iter().position(|missed| *missed == point) else { return };
+        let face = self.left.faces[index];
+        self.left.swap_remove(index);
+        if self.cloud.is_outside(&self.faces[face], point) {
             self.cloud.add(&mut self.faces, face, point);
             self.taken += 1;
             self.measure();
@@ -357,22 +533,14 @@ impl<'a> Growth<'a> {
             self.planes.push(Plane { face: number, at, normal });
         }
         self.measured = faces.len();
-        let planes = &self.planes;
-        self.left.retain_mut(|missed| {
-            let point = cloud.point(missed.point);
-            let (mut best, from) = match faces[missed.face].alive && missed.distance > f64::NEG_INFINITY {
-                true => ((missed.face, missed.distance), known),
-                false => ((missed.face, f64::NEG_INFINITY), 0),
-            };
-            for plane in &planes[from..] {
-                let distance = (point - plane.at).dot(&plane.normal);
-                if distance > best.1 {
-                    best = (plane.face, distance);
-                }
-            }
-            (missed.face, missed.distance) = best;
-            missed.distance > 0.0
-        });
+        let (known, new) = self.planes.split_at(known);
+        // Those whose face is gone are held against all that there are.
+        let mut lost = self.left.split_off(|face, distance| !faces[face].alive || distance == f64::NEG_INFINITY);
+        lost.distances.fill(f64::NEG_INFINITY);
+        lost.hold_against(known);
+        self.left.append(lost);
+        self.left.hold_against(new);
+        self.left.split_off(|_, distance| distance <= 0.0);
     }
 }
 
@@ -458,6 +626,28 @@ mod tests {
     }
 
     #[test]
+    fn points_inside_make_no_difference() {
+        let shrunk = |points: Vec<[f32; 3]>, by: f32| points.into_iter().map(move |p| p.map(|x| x * by));
+        let shells = |points: fn() -> Vec<[f32; 3]>| -> Vec<[f32; 3]> {
+            (0..20_u8)
+                .flat_map(|i| shrunk(points(), 1.0 - f32::from(i) * 0.05))
+                .map(|p| [p[0] + 7.0, p[1] - 3.0, p[2] * 0.2])
+                .collect()
+        };
+        for points in [shells(|| ball(300)), shells(|| ball(41))] {
+            let left = outer(&points);
+            assert!(left.len() < points.len() / 2, "{} of {}", left.len(), points.len());
+            let (all, cloud) = Cloud::of(&points);
+            let faces = cloud.hull(cloud.first_simplex().unwrap());
+            assert_eq!(convex_hull(&points).unwrap(), mesh(&all, &cloud, &cloud.reduced(&all, faces)));
+        }
+        // What spans nothing, or more than single precision can multiply, stays as it is.
+        let flat: Vec<_> = ball(300).into_iter().map(|[x, y, _]| [x, y, 0.0]).collect();
+        let far: Vec<_> = ball(300).into_iter().map(|p| p.map(|x| x * 1e35)).collect();
+        assert!(outer(&flat).len() == 300 && outer(&far).len() == 300);
+    }
+
+    #[test]
     fn thin_boxes_in_any_direction() {
         for thickness in [1e-2, 1e-3, 1e-4, 1e-5] {
             for turn in [0.0, 0.3, 0.785] {
@@ -494,8 +684,8 @@ mod tests {
         ] {
             let hull = thick_hull(&points).unwrap();
             check(&hull, &hull.points);
-            assert!(missed(&hull, &points) <= 1e-6 * Cloud::of(&points).1.diagonal());
-            let diagonal = Cloud::of(&points).1.diagonal();
+            assert!(missed(&hull, &points) <= 1e-6 * Cloud::of(&points).1.diagonal);
+            let diagonal = Cloud::of(&points).1.diagonal;
             let thickness = THICKNESS * diagonal;
             let expected = if directions == 2 { diagonal * thickness * thickness } else { area * thickness };
             assert!((volume(&hull) / expected - 1.0).abs() < 1e-2, "{} is not {expected}", volume(&hull));

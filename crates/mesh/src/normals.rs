@@ -20,6 +20,9 @@ pub(super) const CREASE_DEGREES: f64 = 40.0;
 /// Computed normals are rounded to this fraction, so that corners of one plane share one normal.
 const STEPS: f64 = (1 << 20) as f64;
 
+/// What has this added to it has no bits left for fractions: so it is rounded in no time, where `round` is a call.
+const TO_WHOLE: f64 = 1.5 * (1_u64 << 52) as f64;
+
 /// Edges at which more triangles meet than this are compared only with their neighbours in order, to bound the work.
 const PAIRWISE: usize = 8;
 
@@ -37,7 +40,7 @@ pub(super) fn fill(
 ) {
     let faces: Vec<Vector3<f64>> = triangles.iter().map(|t| face_normal(points, *t)).collect();
     let mut rounded = |normal: Vector3<f64>| {
-        let normal = normal.map(|x| (x * STEPS).round() / STEPS);
+        let normal = normal.map(|x| (x * STEPS + TO_WHOLE - TO_WHOLE) / STEPS);
         add([normal.x as f32, normal.y as f32, normal.z as f32]).unwrap_or(0)
     };
     if shading == Shading::Flat {
@@ -49,44 +52,37 @@ pub(super) fn fill(
         }
         return;
     }
+    let angles: Vec<[f64; 3]> = triangles.iter().map(|t| angles(points, *t)).collect();
+    let corner_normals = corner_normals.as_flattened_mut();
     let (starts, around) = corners_of_points(points.len(), triangles);
     let cos_crease = CREASE_DEGREES.to_radians().cos();
     let mut fans = Fans::default();
     for point in 0..points.len() {
         let corners = &around[starts[point] as usize..starts[point + 1] as usize];
-        if corners.iter().all(|c| corner_normals[c.triangle as usize][c.corner as usize] != NONE) {
+        if corners.iter().all(|corner| corner_normals[corner.number as usize] != NONE) {
             continue;
         }
         // Most points of technical shapes lie inside of a plane.
-        let face = faces[corners[0].triangle as usize];
-        if corners.iter().all(|corner| faces[corner.triangle as usize] == face) {
+        let face = faces[corners[0].triangle()];
+        if corners.iter().all(|corner| faces[corner.triangle()] == face) {
             let normal = rounded(face);
             for corner in corners {
-                let slot = &mut corner_normals[corner.triangle as usize][corner.corner as usize];
+                let slot = &mut corner_normals[corner.number as usize];
                 if *slot == NONE {
                     *slot = normal;
                 }
             }
             continue;
         }
-        fans.join(corners, &faces, triangles, cos_crease);
-        fans.sums.clear();
-        fans.sums.resize(corners.len(), Vector3::zeros());
-        for (i, corner) in corners.iter().enumerate() {
-            let fan = fans.root(i);
-            fans.sums[fan] +=
-                faces[corner.triangle as usize] * angle(points, triangles[corner.triangle as usize], corner.corner);
-        }
+        fans.join(corners, &faces, cos_crease);
         fans.normals.clear();
         fans.normals.resize(corners.len(), NONE);
         for (i, corner) in corners.iter().enumerate() {
-            let slot = &mut corner_normals[corner.triangle as usize][corner.corner as usize];
+            let slot = &mut corner_normals[corner.number as usize];
             if *slot == NONE {
                 let fan = fans.root(i);
                 if fans.normals[fan] == NONE {
-                    // Triangles back to back cancel each other; any of them is then as good as another.
-                    let normal = fans.sums[fan].try_normalize(1e-9).unwrap_or(faces[corner.triangle as usize]);
-                    fans.normals[fan] = rounded(normal);
+                    fans.normals[fan] = rounded(fans.normal(fan, corners, &faces, angles.as_flattened()));
                 }
                 *slot = fans.normals[fan];
             }
@@ -97,8 +93,16 @@ pub(super) fn fill(
 /// A triangle's corner at some point.
 #[derive(Clone, Copy)]
 struct Around {
-    triangle: u32,
-    corner: u8,
+    /// Three times the triangle's, and which of its corners it is.
+    number: u32,
+    /// The triangle's next corner, and the one before.
+    ends: [u32; 2],
+}
+
+impl Around {
+    fn triangle(self) -> usize {
+        self.number as usize / 3
+    }
 }
 
 /// The corners at each point, in the order of triangles: those of point `i` are at `starts[i]..starts[i + 1]`.
@@ -111,11 +115,11 @@ fn corners_of_points(points: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, Vec<Ar
         starts[i + 1] += starts[i];
     }
     let mut next = starts.clone();
-    let mut around = vec![Around { triangle: 0, corner: 0 }; triangles.len() * 3];
-    for (triangle, corners) in triangles.iter().enumerate() {
-        for (corner, &point) in corners.iter().enumerate() {
+    let mut around = vec![Around { number: 0, ends: [0; 2] }; triangles.len() * 3];
+    for (&[a, b, c], first) in triangles.iter().zip((0..).step_by(3)) {
+        for (number, point, ends) in [(first, a, [b, c]), (first + 1, b, [c, a]), (first + 2, c, [a, b])] {
             let next = &mut next[point as usize];
-            around[*next as usize] = Around { triangle: triangle as u32, corner: corner as u8 };
+            around[*next as usize] = Around { number, ends };
             *next += 1;
         }
     }
@@ -128,21 +132,20 @@ struct Fans {
     parents: Vec<u32>,
     /// The far end of an edge, and below it the corner that has it: one word is compared faster than two.
     edges: Vec<u64>,
-    sums: Vec<Vector3<f64>>,
     normals: Vec<u32>,
 }
 
 impl Fans {
-    fn join(&mut self, corners: &[Around], faces: &[Vector3<f64>], triangles: &[[u32; 3]], cos_crease: f64) {
+    fn join(&mut self, corners: &[Around], faces: &[Vector3<f64>], cos_crease: f64) {
         self.parents.clear();
         self.parents.extend(0..corners.len() as u32);
+        if corners.len() <= PAIRWISE {
+            self.join_few(corners, faces, cos_crease);
+            return;
+        }
         self.edges.clear();
         for (i, corner) in corners.iter().enumerate() {
-            let triangle = triangles[corner.triangle as usize];
-            let corner = usize::from(corner.corner);
-            for far in [triangle[(corner + 1) % 3], triangle[(corner + 2) % 3]] {
-                self.edges.push(u64::from(far) << 32 | i as u64);
-            }
+            self.edges.extend(corner.ends.map(|far| u64::from(far) << 32 | i as u64));
         }
         self.edges.sort_unstable();
         let mut start = 0;
@@ -153,15 +156,44 @@ impl Fans {
             for a in start..end {
                 for b in a + 1..end.min(a + 1 + reach) {
                     let [a, b] = [a, b].map(|edge| self.edges[edge] as u32 as usize);
-                    let (face_a, face_b) = (&faces[corners[a].triangle as usize], &faces[corners[b].triangle as usize]);
+                    let (face_a, face_b) = (&faces[corners[a].triangle()], &faces[corners[b].triangle()]);
                     if face_a.dot(face_b) >= cos_crease {
-                        let (a, b) = (self.root(a), self.root(b));
-                        self.parents[a.max(b)] = a.min(b) as u32;
+                        self.unite(a, b);
                     }
                 }
             }
             start = end;
         }
+    }
+
+    /// The same of few corners, as most points have: each is held against each, without an order of edges.
+    fn join_few(&mut self, corners: &[Around], faces: &[Vector3<f64>], cos_crease: f64) {
+        for (a, corner) in corners.iter().enumerate() {
+            let face = &faces[corner.triangle()];
+            for (b, other) in corners.iter().enumerate().skip(a + 1) {
+                let shares_edge = corner.ends.iter().any(|end| other.ends.contains(end));
+                if shares_edge && face.dot(&faces[other.triangle()]) >= cos_crease {
+                    self.unite(a, b);
+                }
+            }
+        }
+    }
+
+    fn unite(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.parents[a.max(b)] = a.min(b) as u32;
+    }
+
+    /// The normal of a fan, which begins with the corner `fan`.
+    fn normal(&mut self, fan: usize, corners: &[Around], faces: &[Vector3<f64>], angles: &[f64]) -> Vector3<f64> {
+        let mut sum = Vector3::zeros();
+        for (i, corner) in corners.iter().enumerate().skip(fan) {
+            if self.root(i) == fan {
+                sum += faces[corner.triangle()] * angles[corner.number as usize];
+            }
+        }
+        // Triangles back to back cancel each other; any of them is then as good as another.
+        sum.try_normalize(1e-9).unwrap_or_else(|| faces[corners[fan].triangle()])
     }
 
     fn root(&mut self, mut i: usize) -> usize {
@@ -183,10 +215,30 @@ fn face_normal(points: &[[f32; 3]], [a, b, c]: [u32; 3]) -> Vector3<f64> {
     edge(points, a, b).cross(&edge(points, a, c)).try_normalize(0.0).unwrap_or_else(Vector3::z)
 }
 
-fn angle(points: &[[f32; 3]], triangle: [u32; 3], corner: u8) -> f64 {
-    let corner = usize::from(corner);
-    let [a, b, c] = [0, 1, 2].map(|k| triangle[(corner + k) % 3]);
-    edge(points, a, b).angle(&edge(points, a, c))
+/// The angles at the corners, in radians and within 1e-7 of it; 0 where a side has no length.
+fn angles(points: &[[f32; 3]], [a, b, c]: [u32; 3]) -> [f64; 3] {
+    let (ab, bc, ca) = (edge(points, a, b), edge(points, b, c), edge(points, c, a));
+    let (ab2, bc2, ca2) = (ab.norm_squared(), bc.norm_squared(), ca.norm_squared());
+    let at_a = arc_cosine(-ab.dot(&ca) / (ab2 * ca2).sqrt());
+    let at_b = arc_cosine(-ab.dot(&bc) / (ab2 * bc2).sqrt());
+    [at_a, at_b, (std::f64::consts::PI - at_a - at_b).max(0.0)]
+}
+
+/// Within 2e-8 (Abramowitz and Stegun, 4.4.46), in a fifth of the time of the exact one. 0 for what is no number.
+fn arc_cosine(cosine: f64) -> f64 {
+    const FACTORS: [f64; 8] = [
+        -0.001_262_491_1,
+        0.006_670_090_1,
+        -0.017_088_125_6,
+        0.030_891_881_0,
+        -0.050_174_304_6,
+        0.088_978_987_4,
+        -0.214_598_801_6,
+        1.570_796_305_0,
+    ];
+    let size = cosine.abs().min(1.0);
+    let angle = (1.0 - size).sqrt() * FACTORS.into_iter().fold(0.0, |sum, factor| sum * size + factor);
+    if cosine < 0.0 { std::f64::consts::PI - angle } else { angle }
 }
 
 #[cfg(test)]

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use meshopt::SimplifyOptions;
 use nalgebra::Vector3;
 
-use self::proof::{Astray, Proof, is_large};
+use self::proof::{Astray, Large, Proof, large};
 use self::topology::{Around, components};
-use super::deviation::Surface;
+use super::deviation::{Surface, clusters, distance_squared, is_near, squared_distance};
 use urdf_usd_robot::{Corners, Mesh, Part, Tiers};
 
 /// How far the medium tier may lie from the source, as a part of the diagonal of its bounding box.
@@ -99,14 +99,12 @@ struct Source<'a> {
     vertices: Vec<Vertex>,
     /// All of its triangles.
     whole: Tier,
-    /// The triangles at points.
-    around: Around,
     /// The component of each point: those that triangles connect.
     components: Vec<u32>,
     /// How many components there are.
     component_count: usize,
-    /// The triangles that have a long edge.
-    large: Vec<u32>,
+    /// Where triangles that have a long edge are looked at beside their corners.
+    large: Vec<Large>,
 }
 
 /// Triangles that lie near the source.
@@ -115,14 +113,87 @@ struct Tier {
     triangles: Vec<[u32; 3]>,
     /// Their points, the least first.
     faces: Vec<[u32; 3]>,
-    /// Of these, once it is needed.
+    /// These by their places, once that is needed.
     surface: OnceCell<Surface>,
+    /// These by their points, once that is needed.
+    around: OnceCell<Around>,
 }
+
+/// How many points are gone to in search of a triangle, …
+const MOST_STEPS: usize = 16;
+
+/// how often it is gone on from the corners of the nearest triangle, …
+const MOST_TURNS: usize = 4;
+
+/// … and how many triangles are looked at there.
+const MOST_LOOKED_AT: usize = 32;
 
 impl Tier {
     fn new(source: &Source<'_>, triangles: Vec<[u32; 3]>) -> Self {
         let faces = triangles.iter().map(|t| source.face(t)).collect();
-        Self { triangles, faces, surface: OnceCell::new() }
+        Self { triangles, faces, surface: OnceCell::new(), around: OnceCell::new() }
+    }
+
+    fn around(&self, source: &Source<'_>) -> &Around {
+        self.around.get_or_init(|| Around::new(source.points.len(), &self.faces))
+    }
+
+    /// The number of a triangle that is at most `distance` away from a place. It is looked for on the way from a point to the place, which
+    /// is shorter the nearer it is; then everywhere.
+    fn find(&self, source: &Source<'_>, place: [f32; 3], from: Option<u32>, distance: f32) -> Option<u32> {
+        let on_the_way = from.and_then(|from| self.find_from(source, place, from, distance));
+        on_the_way.or_else(|| self.surface(source).find(place, distance).map(|found| found as u32))
+    }
+
+    fn find_from(&self, source: &Source<'_>, place: [f32; 3], from: u32, distance: f32) -> Option<u32> {
+        let around = self.around(source);
+        let looked_at = |point: u32| around.of(point).iter().take(MOST_LOOKED_AT);
+        let mut at = from;
+        let mut left = squared_distance(source.points[at as usize], place);
+        let mut beside = NONE;
+        for _ in 0..MOST_STEPS {
+            let mut next = (f32::INFINITY, NONE);
+            for &number in looked_at(at) {
+                let point = next_corner(self.faces[number as usize], at);
+                let there = squared_distance(source.points[point as usize], place);
+                if there < next.0 {
+                    next = (there, point);
+                }
+            }
+            if next.0 >= left {
+                beside = next.1;
+                break;
+            }
+            (left, at) = next;
+        }
+        // Mostly it is one of the two between the nearest points.
+        let between = |number: &&u32| self.faces[**number as usize].contains(&beside);
+        let is_near = |number: &&u32| is_near(place, &source.corners(self.faces[**number as usize]), distance);
+        if let Some(found) = looked_at(at).filter(between).find(is_near) {
+            return Some(*found);
+        }
+        // Of what is at the end of the way, and at its beginning, the nearest: it may be long, and its corners far away.
+        let limit = distance * distance;
+        let mut best = (f32::INFINITY, NONE);
+        let look = |point: u32, best: &mut (f32, u32)| {
+            looked_at(point).any(|&number| {
+                let there = distance_squared(place, &source.corners(self.faces[number as usize]));
+                if there < best.0 {
+                    *best = (there, number);
+                }
+                there <= limit
+            })
+        };
+        let mut is_found = look(at, &mut best) || (at != from && look(from, &mut best));
+        for _ in 0..MOST_TURNS {
+            let before = best;
+            is_found =
+                is_found || (best.1 != NONE && self.faces[best.1 as usize].into_iter().any(|point| look(point, &mut best)));
+            if is_found || best.1 == before.1 {
+                break;
+            }
+        }
+        is_found.then_some(best.1)
     }
 
     fn surface(&self, source: &Source<'_>) -> &Surface {
@@ -203,18 +274,15 @@ impl<'a> Source<'a> {
         let (vertices, triangles) = vertices(mesh);
         let faces: Vec<[u32; 3]> = triangles.iter().map(|t| least_first(t.map(|i| vertices[i as usize].point))).collect();
         let (components, component_count) = components(points.len(), &faces);
-        let corners = |face: &[u32; 3]| face.map(|i| points[i as usize]);
-        let large = faces.iter().zip(0..).filter(|(face, _)| is_large(corners(face), diagonal * SPACING));
         Some(Self {
             mesh,
             diagonal,
             extent: (0..3).map(|k| high[k] - low[k]).fold(0.0, f32::max),
             vertices,
-            around: Around::new(points.len(), &faces),
             components,
             component_count,
-            large: large.map(|(_, number)| number).collect(),
-            whole: Tier { triangles, faces, surface: OnceCell::new() },
+            large: large(&points, &faces, diagonal * SPACING),
+            whole: Tier { triangles, faces, surface: OnceCell::new(), around: OnceCell::new() },
             points,
         })
     }
@@ -227,6 +295,16 @@ impl<'a> Source<'a> {
     /// The points of a triangle of vertices, the least first.
     fn face(&self, triangle: &[u32; 3]) -> [u32; 3] {
         least_first(triangle.map(|i| self.vertices[i as usize].point))
+    }
+
+    fn corners(&self, face: [u32; 3]) -> [[f32; 3]; 3] {
+        face.map(|point| self.points[point as usize])
+    }
+
+    /// The corner of a triangle of points that is nearest to a place.
+    fn nearest_corner(&self, face: [u32; 3], place: [f32; 3]) -> u32 {
+        let [a, b, c] = self.corners(face).map(|corner| squared_distance(corner, place));
+        face[if a <= b && a <= c { 0 } else { 1 + usize::from(c < b) }]
     }
 
     /// The component of a triangle of points.
@@ -405,7 +483,7 @@ struct Units {
 impl Units {
     /// Cells of triangles that lie together. The points between them have to stay, which is no harm where more is done afterwards.
     fn cells(source: &Source<'_>, tier: &Tier) -> Self {
-        Self::of(tier.surface(source).clusters(CELL).map(|numbers| numbers.collect()).collect(), tier.triangles.len())
+        Self::of(clusters(&source.points, &tier.faces, CELL), tier.triangles.len())
     }
 
     /// The components, which do not touch each other.
@@ -474,10 +552,11 @@ impl<'a> Attempt<'a> {
     ) -> Result<(), Unfit> {
         self.again.fill(false);
         let all = |marks: &[bool], face: &[u32; 3]| face.iter().all(|&point| marks[point as usize]);
+        let ringed = self.ringed.clone();
         for &triangle in &astray.triangles {
             let (unit, face) = (unit_of[triangle as usize] as usize, &faces[triangle as usize]);
             self.again[unit] = true;
-            self.kept[unit] |= all(&self.ringed, face);
+            self.kept[unit] |= all(&ringed, face);
             face.iter().for_each(|&point| self.ringed[point as usize] = true);
         }
         let mut locked = self.locked.clone();
@@ -500,6 +579,15 @@ impl<'a> Attempt<'a> {
     /// Keeps what would have to be tried once more.
     fn give_up(&mut self) {
         self.kept.iter_mut().zip(&self.again).for_each(|(kept, again)| *kept |= again);
+    }
+}
+
+/// The corner of a triangle that follows another. Inside of a surface, those of the triangles at a point are all of its neighbours.
+fn next_corner([a, b, c]: [u32; 3], corner: u32) -> u32 {
+    match corner {
+        _ if corner == a => b,
+        _ if corner == b => c,
+        _ => a,
     }
 }
 
@@ -644,8 +732,12 @@ mod tests {
             check(tier);
             assert!(distinct_points(tier).is_subset(&distinct_points(&mesh)));
             let bound = diagonal * deviation * 1.01;
-            let (surface, source) = (Surface::new(&tier.points, &tier.triangles), Surface::new(&mesh.points, &mesh.triangles));
-            assert!(mesh.points.iter().all(|&point| surface.is_within(point, bound)));
+            let source = Surface::new(&mesh.points, &mesh.triangles);
+            // A surface of few triangles answers few questions.
+            assert!(mesh.points.chunks(500).all(|points| {
+                let surface = Surface::new(&tier.points, &tier.triangles);
+                points.iter().all(|&point| surface.is_within(point, bound))
+            }));
             assert!(tier.triangles.iter().all(|t| {
                 let [a, b, c] = t.map(|i| Vector3::from(tier.points[i as usize]));
                 source.is_within(((a + b + c) / 3.0).into(), bound)

@@ -63,6 +63,7 @@ fn read_binary(source: &mut Source, assembly: &mut Assembly) -> Result<(), Error
         source.report(&codes::SIZE_MISMATCH, message, "if triangles are missing, export the mesh again");
     }
     let records = body.as_chunks::<RECORD>().0.iter().take(count);
+    assembly.reserve(count);
     let dialect = Dialect::of(&bytes[..80], records.clone().map(attribute));
     for record in records {
         let float = |i: usize| f32::from_le_bytes([record[i], record[i + 1], record[i + 2], record[i + 3]]);

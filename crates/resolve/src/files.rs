@@ -265,15 +265,40 @@ impl Files {
         if let Some(bytes) = self.state().read.get(path) {
             return Ok(File { bytes: bytes.clone(), path: path.clone() });
         }
-        let file = fs::File::open(path).map_err(|error| unreadable(path, &error))?;
-        let mut bytes = Vec::with_capacity(usize::try_from(*length).unwrap_or_default().saturating_add(1));
-        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(too_large(path));
-        }
-        let bytes = self.state().read.entry(path.clone()).or_insert_with(|| bytes.into()).clone();
+        let bytes = content(path, *length).map_err(|error| unreadable(path, &error))?.ok_or_else(|| too_large(path))?;
+        let bytes = self.state().read.entry(path.clone()).or_insert(bytes).clone();
         Ok(File { path: path.clone(), bytes })
     }
+
+    /// Lets go of the content of a file that nobody is going to read again, which takes memory. Whoever does so all the same gets what is
+    /// in it then.
+    pub fn forget(&self, located: &Located) {
+        self.state().read.remove(&located.path);
+    }
+}
+
+/// What is in a file, which was seen to have `length` bytes; `None` if it is more than [`MAX_BYTES`].
+fn content(path: &Path, length: u64) -> io::Result<Option<Arc<[u8]>>> {
+    let mut file = fs::File::open(path)?;
+    // Read to where it stays. It is as long as it was seen to be, but for one that is being written.
+    let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, usize::try_from(length.min(MAX_BYTES)).unwrap_or_default()).collect();
+    let buffer = Arc::get_mut(&mut bytes).unwrap_or_default();
+    let mut filled = 0;
+    while let Some(free) = buffer.get_mut(filled..).filter(|free| !free.is_empty()) {
+        match file.read(free) {
+            Ok(0) => return Ok(Some(buffer.get(..filled).unwrap_or_default().into())),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let mut more = Vec::new();
+    file.take((MAX_BYTES + 1).saturating_sub(filled as u64)).read_to_end(&mut more)?;
+    if more.is_empty() {
+        return Ok(Some(bytes));
+    }
+    let all = [&*bytes, &more].concat();
+    Ok((all.len() as u64 <= MAX_BYTES).then(|| all.into()))
 }
 
 fn too_large(path: &Path) -> Error {

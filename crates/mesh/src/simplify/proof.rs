@@ -1,12 +1,12 @@
 //! Proves that a tier and its source lie near each other, both ways round.
 //!
-//! Most of what is asked is answered by a neighbour: a point mostly lies on the triangle on which the point beside it lies. Only where
-//! that fails, all triangles are searched.
+//! Most of what is asked is answered by a neighbour: a point mostly lies on the triangle on which the point beside it lies, or on one that
+//! is few triangles away from it. Only where that fails, all triangles are searched.
 
 use nalgebra::Vector3;
 
 use super::super::deviation::{is_near, squared_distance};
-use super::{Map, NONE, Set, Source, Tier};
+use super::{Map, NONE, Set, Source, Tier, next_corner};
 
 type Point = [f32; 3];
 
@@ -18,10 +18,37 @@ pub(super) struct Proof {
     tier: Vec<[u32; 3]>,
     /// For each point of the source a triangle of the tier that it lies on; [`NONE`] if none is known.
     near: Vec<u32>,
-    /// The same for the places that are looked at in each of [`Source::large`].
-    near_large: Vec<[u32; PLACES]>,
+    /// The same for [`Source::large`].
+    near_large: Vec<u32>,
     /// Triangles (of points, the least first) that lie on the source and are not turned round.
     proved: Set<[u32; 3]>,
+    /// Edges (of points, the lesser first) whose middle lies on the source.
+    proved_edges: Set<[u32; 2]>,
+}
+
+/// A place of a triangle of the source beside its corners.
+pub(super) struct Large {
+    place: Point,
+    /// The number of the triangle.
+    face: u32,
+}
+
+/// The middles of triangles that have an edge longer than `spacing`, and those of these edges, each once.
+pub(super) fn large(points: &[Point], faces: &[[u32; 3]], spacing: f32) -> Vec<Large> {
+    let mut known: Set<[u32; 2]> = Set::default();
+    let mut large = Vec::new();
+    for (&corners, face) in faces.iter().zip(0..) {
+        let middle_of_face = large.len();
+        for edge in long_edges(points, corners, spacing) {
+            if large.len() == middle_of_face {
+                large.push(Large { place: middle(corners.map(|point| points[point as usize])), face });
+            }
+            if known.insert(edge) {
+                large.push(Large { place: middle(edge.map(|point| points[point as usize])), face });
+            }
+        }
+    }
+    large
 }
 
 /// Where a tier and its source are too far from each other.
@@ -38,25 +65,15 @@ impl Astray {
     }
 }
 
-/// The places at which a triangle is looked at, beside its corners: its middle and those of its edges.
-const PLACES: usize = 4;
-
-/// These places, of the edges only those that are longer than `spacing`.
-fn places([a, b, c]: [Point; 3], spacing: f32) -> [Option<Point>; PLACES] {
-    let edge = |from: Point, to: Point| {
-        let is_long = squared_distance(from, to) > spacing * spacing;
-        is_long.then(|| [0, 1, 2].map(|k| (from[k] + to[k]) / 2.0))
-    };
-    [Some(middle(&[a, b, c])), edge(a, b), edge(b, c), edge(c, a)]
+/// The edges of a triangle that are longer than `spacing`, the lesser point first. They are looked at in their middles, too.
+fn long_edges(points: &[Point], [a, b, c]: [u32; 3], spacing: f32) -> impl Iterator<Item = [u32; 2]> {
+    let is_long =
+        move |[from, to]: &[u32; 2]| squared_distance(points[*from as usize], points[*to as usize]) > spacing * spacing;
+    [[a, b], [b, c], [c, a]].into_iter().filter(is_long).map(|[from, to]| [from.min(to), from.max(to)])
 }
 
-fn middle([a, b, c]: &[Point; 3]) -> Point {
-    [0, 1, 2].map(|k| (a[k] + b[k] + c[k]) / 3.0)
-}
-
-/// Whether a triangle has an edge that is longer than `spacing`.
-pub(super) fn is_large(triangle: [Point; 3], spacing: f32) -> bool {
-    places(triangle, spacing).iter().flatten().count() > 1
+fn middle<const N: usize>(corners: [Point; N]) -> Point {
+    [0, 1, 2].map(|k| corners.iter().map(|corner| corner[k]).sum::<f32>() / N as f32)
 }
 
 impl Proof {
@@ -66,8 +83,9 @@ impl Proof {
             bound,
             tier: Vec::new(),
             near: vec![NONE; source.points.len()],
-            near_large: vec![[NONE; PLACES]; source.large.len()],
+            near_large: vec![NONE; source.large.len()],
             proved: Set::default(),
+            proved_edges: Set::default(),
         }
     }
 
@@ -78,8 +96,8 @@ impl Proof {
         self.take(tier.faces.clone());
         let mut astray = Astray { triangles: Vec::new(), places: Vec::new() };
         let known = self.known(source);
-        self.ask_neighbours(source);
         if is_last {
+            self.ask_neighbours(source);
             self.search_points(source, &tier, &mut astray);
             self.search_large(source, &tier, &known, &mut astray);
         }
@@ -89,69 +107,66 @@ impl Proof {
 
     /// For each triangle of the tier its number in the source, if it is there.
     fn known(&self, source: &Source<'_>) -> Vec<Option<u32>> {
-        let number =
-            |face: &[u32; 3]| source.around.of(face[0]).iter().copied().find(|&i| source.whole.faces[i as usize] == *face);
+        let around = source.whole.around(source);
+        let number = |face: &[u32; 3]| around.of(face[0]).iter().copied().find(|&i| source.whole.faces[i as usize] == *face);
         self.tier.iter().map(number).collect()
-    }
-
-    fn corners(source: &Source<'_>, triangle: [u32; 3]) -> [Point; 3] {
-        triangle.map(|i| source.points[i as usize])
     }
 
     /// Whether a place is near a triangle of the tier.
     fn is_on(&self, source: &Source<'_>, place: Point, triangle: u32) -> bool {
         let triangle = self.tier.get(triangle as usize);
-        triangle.is_some_and(|t| is_near(place, &Self::corners(source, *t), self.bound))
+        triangle.is_some_and(|t| is_near(place, &source.corners(*t), self.bound))
     }
 
     /// Takes another tier in the place of the last one: what is near triangles that are in both stays so.
     fn take(&mut self, tier: Vec<[u32; 3]>) {
         let last = std::mem::replace(&mut self.tier, tier);
-        if last.is_empty() {
+        if last.is_empty() || self.near.iter().all(|near| *near == NONE) {
             return;
         }
         let numbers: Map<[u32; 3], u32> = self.tier.iter().copied().zip(0..).collect();
         let now: Vec<u32> = last.iter().map(|t| numbers.get(t).copied().unwrap_or(NONE)).collect();
-        for near in self.near.iter_mut().chain(self.near_large.as_flattened_mut()) {
+        for near in self.near.iter_mut().chain(&mut self.near_large) {
             *near = now.get(*near as usize).copied().unwrap_or(NONE);
         }
     }
 
     /// Finds a triangle of the tier for most points: where they are kept, their own; else mostly one on which a neighbour lies.
     fn ask_neighbours(&mut self, source: &Source<'_>) {
-        /// Each pass reaches one neighbour farther.
-        const PASSES: usize = 3;
         for (triangle, number) in self.tier.iter().zip(0..) {
             triangle.iter().for_each(|&point| self.near[point as usize] = number);
         }
-        for _ in 0..PASSES {
-            let mut is_done = true;
-            for corners in &source.whole.faces {
-                for (k, &point) in corners.iter().enumerate() {
-                    if self.near[point as usize] != NONE {
-                        continue;
-                    }
-                    let others = [corners[(k + 1) % 3], corners[(k + 2) % 3]].map(|other| self.near[other as usize]);
-                    if let Some(found) = others.into_iter().find(|t| self.is_on(source, source.points[point as usize], *t)) {
-                        self.near[point as usize] = found;
-                        is_done = false;
-                    }
+        let around = source.whole.around(source);
+        let mut found: Vec<u32> = (0..).zip(&self.near).filter(|(_, near)| **near != NONE).map(|(point, _)| point).collect();
+        let mut next = 0;
+        while let Some(&point) = found.get(next) {
+            next += 1;
+            let triangle = self.near[point as usize];
+            for &face in around.of(point) {
+                let neighbour = next_corner(source.whole.faces[face as usize], point);
+                let place = source.points[neighbour as usize];
+                if self.near[neighbour as usize] == NONE && self.is_on(source, place, triangle) {
+                    self.near[neighbour as usize] = triangle;
+                    found.push(neighbour);
                 }
-            }
-            if is_done {
-                break;
             }
         }
     }
 
-    /// Searches the tier for the points that no neighbour helped.
+    /// Searches the tier for the points that no neighbour helped, from where a neighbour lies.
     fn search_points(&mut self, source: &Source<'_>, tier: &Tier, astray: &mut Astray) {
-        for (near, (&place, point)) in self.near.iter_mut().zip(source.points.iter().zip(0..)) {
-            if *near == NONE && !source.around.of(point).is_empty() {
-                match tier.surface(source).find(place, self.bound) {
-                    Some(found) => *near = found as u32,
-                    None => astray.places.push(place),
-                }
+        let around = source.whole.around(source);
+        for (&place, point) in source.points.iter().zip(0..) {
+            let faces = around.of(point);
+            if self.near[point as usize] != NONE || faces.is_empty() {
+                continue;
+            }
+            let neighbours = faces.iter().flat_map(|&face| source.whole.faces[face as usize]);
+            let beside = neighbours.map(|neighbour| self.near[neighbour as usize]).find(|near| *near != NONE);
+            let from = beside.map(|triangle| source.nearest_corner(self.tier[triangle as usize], place));
+            match tier.find(source, place, from, self.bound) {
+                Some(found) => self.near[point as usize] = found,
+                None => astray.places.push(place),
             }
         }
     }
@@ -161,50 +176,50 @@ impl Proof {
         let mut is_there = vec![false; source.whole.faces.len()];
         known.iter().flatten().for_each(|&i| is_there[i as usize] = true);
         let mut last = NONE;
-        for (at, &number) in source.large.iter().enumerate().filter(|(_, number)| !is_there[**number as usize]) {
-            let face = source.whole.faces[number as usize];
-            let places = places(Self::corners(source, face), source.spacing());
-            for (k, place) in places.into_iter().enumerate() {
-                let Some(place) = place.filter(|_| self.near_large[at][k] == NONE) else { continue };
-                let [a, b, c] = face.map(|point| self.near[point as usize]);
-                let found = [last, a, b, c].into_iter().find(|t| self.is_on(source, place, *t));
-                match found.or_else(|| tier.surface(source).find(place, self.bound).map(|found| found as u32)) {
-                    Some(found) => {
-                        last = found;
-                        self.near_large[at][k] = found;
-                    }
-                    None => astray.places.push(place),
+        for (at, &Large { place, face }) in source.large.iter().enumerate() {
+            if is_there[face as usize] || self.near_large[at] != NONE {
+                continue;
+            }
+            let face = source.whole.faces[face as usize];
+            let [a, b, c] = face.map(|point| self.near[point as usize]);
+            let found = [last, a, b, c].into_iter().find(|t| self.is_on(source, place, *t));
+            let found = found.or_else(|| {
+                let near = self.near[source.nearest_corner(face, place) as usize];
+                let from = self.tier.get(near as usize).map(|triangle| source.nearest_corner(*triangle, place));
+                tier.find(source, place, from, self.bound)
+            });
+            match found {
+                Some(found) => {
+                    last = found;
+                    self.near_large[at] = found;
                 }
+                None => astray.places.push(place),
             }
         }
     }
 
     /// Searches the source for places of the tier's triangles that it has not itself.
     fn search_tier(&mut self, source: &Source<'_>, triangles: &[[u32; 3]], known: &[Option<u32>], astray: &mut Astray) {
-        // For each triangle to look at the point of the source that is nearest to its middle, of those that lie on it, and how near.
-        let asked = self.tier.iter().zip(known).map(|(face, known)| {
-            let is_asked = known.is_none() && !self.proved.contains(face);
-            is_asked.then_some((f32::INFINITY, NONE))
-        });
-        let mut asked: Vec<Option<(f32, u32)>> = asked.collect();
-        for (&near, point) in self.near.iter().zip(0..) {
-            if let (Some(Some(nearest)), Some(face)) = (asked.get_mut(near as usize), self.tier.get(near as usize)) {
-                let distance = squared_distance(source.points[point as usize], middle(&Self::corners(source, *face)));
-                if distance < nearest.0 {
-                    *nearest = (distance, point);
-                }
-            }
-        }
-        for (number, (vertices, nearest)) in (0..).zip(triangles.iter().zip(asked)) {
-            let Some((_, nearest)) = nearest else { continue };
+        for (number, (vertices, known)) in (0..).zip(triangles.iter().zip(known)) {
             let face = self.tier[number as usize];
-            let around = if nearest == NONE { &[] } else { source.around.of(nearest) };
+            if known.is_some() || self.proved.contains(&face) {
+                continue;
+            }
+            // The points of a tier are points of the source.
             let is_near = |place: Point| {
-                let known = |&i: &u32| is_near(place, &Self::corners(source, source.whole.faces[i as usize]), self.bound);
-                around.iter().any(known) || source.whole.surface(source).is_within(place, self.bound)
+                let from = source.nearest_corner(face, place);
+                source.whole.find(source, place, Some(from), self.bound).is_some()
             };
-            let places = places(Self::corners(source, face), source.spacing());
-            if is_turned(source, *vertices) || !places.into_iter().flatten().all(is_near) {
+            let mut edges = long_edges(&source.points, face, source.spacing());
+            let is_proved = !is_turned(source, *vertices)
+                && is_near(middle(source.corners(face)))
+                && edges.all(|edge| {
+                    self.proved_edges.contains(&edge) || {
+                        let is_near = is_near(middle(edge.map(|point| source.points[point as usize])));
+                        is_near && self.proved_edges.insert(edge)
+                    }
+                });
+            if !is_proved {
                 astray.triangles.push(number);
             } else {
                 self.proved.insert(face);
