@@ -4,11 +4,10 @@
 //! expressions, relocates, splines and time codes needs more than 0.8.0, so a layer without them is marked as that, and a layer
 //! with them is refused. This module knows no robot and no file system.
 
-use std::io::Cursor;
-
 use openusd::sdf::{self, AbstractData, Value};
 use openusd::usdc::CrateWriter;
 
+use super::arrays::Arrays;
 use super::author::Error;
 
 /// Where the version stands in the file's header, and what is put there.
@@ -27,14 +26,22 @@ const MAX_NESTING: usize = 32;
 /// The first spec or value that crate version 0.8.0 cannot hold: time codes, path expressions, relocates, splines, strings with a
 /// NUL, asset paths with control characters, prims nested deeper than 256.
 pub fn write(data: &sdf::Data) -> Result<Vec<u8>, Error> {
+    write_with(data, &Arrays::default())
+}
+
+/// The same for data that has placeholders of `arrays`.
+///
+/// # Errors
+/// Those of [`write`], and if an array has not exactly one place.
+pub(super) fn write_with(data: &sdf::Data, arrays: &Arrays<'_>) -> Result<Vec<u8>, Error> {
     let paths = data.spec_paths();
     for path in &paths {
         check(data, path)?;
     }
     check_first_token(data, &paths)?;
-    let mut out = Cursor::new(Vec::new());
-    CrateWriter::write(data, &mut out).map_err(|e| Error { path: "/".to_owned(), reason: e.to_string() })?;
-    let mut bytes = out.into_inner();
+    let mut bytes = arrays
+        .written(|out| CrateWriter::write(data, out).map_err(|e| e.to_string()))
+        .map_err(|reason| Error { path: "/".to_owned(), reason })?;
     match bytes.get_mut(VERSION_AT..VERSION_AT + VERSION.len()) {
         Some(version) => version.copy_from_slice(&VERSION),
         None => return Err(Error { path: "/".to_owned(), reason: "the crate has no header".to_owned() }),

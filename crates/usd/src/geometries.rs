@@ -1,5 +1,6 @@
 //! `geometries.usdc`: every distinct mesh once with the faces that its materials are for, and nothing else.
 
+use super::arrays::{Arrays, Ints};
 use super::author::{self, Attribute, Layer};
 use super::library::{MeshEntry, Subset};
 use super::{Scene, crate_file};
@@ -8,7 +9,11 @@ use urdf_usd_store::{Key, Store};
 
 /// The layer's bytes, from `store` if it has them.
 pub(super) fn bytes(scene: &Scene<'_>, store: &Store) -> Result<Vec<u8>, author::Error> {
-    let made = || layer(scene).data().and_then(crate_file::write);
+    let made = || {
+        let mut arrays = Arrays::default();
+        let layer = layer(scene, &mut arrays);
+        layer.data().and_then(|data| crate_file::write_with(data, &arrays))
+    };
     let Some(key) = store.keeps().then(|| key(scene)).flatten() else { return made() };
     if let Some(known) = store.take(&key) {
         return Ok(known);
@@ -36,7 +41,7 @@ fn key(scene: &Scene<'_>) -> Option<Key> {
     Some(key.key())
 }
 
-fn layer(scene: &Scene<'_>) -> Layer {
+fn layer<'a>(scene: &'a Scene<'_>, arrays: &mut Arrays<'a>) -> Layer {
     let mut layer = Layer::new("Every distinct mesh once", "Geometries");
     layer.def("/Geometries", "Scope");
     for entry in &scene.library.meshes {
@@ -44,37 +49,41 @@ fn layer(scene: &Scene<'_>) -> Layer {
             break;
         }
         let path = format!("/Geometries/{}", entry.name);
-        author_mesh(&mut layer, &path, &entry.mesh);
+        author_mesh(&mut layer, &path, &entry.mesh, arrays);
         author_subsets(scene, &mut layer, &path, entry);
     }
     layer
 }
 
-fn author_mesh(layer: &mut Layer, path: &str, mesh: &Mesh) {
+fn author_mesh<'a>(layer: &mut Layer, path: &str, mesh: &'a Mesh, arrays: &mut Arrays<'a>) {
+    let indices = |arrays: &mut Arrays<'a>, indices: &'a [[u32; 3]]| {
+        Attribute::int_array(arrays.ints(Ints::Indices(indices.as_flattened())))
+    };
     let mut prim = layer.def(path, "Mesh");
     if let Some((low, high)) = mesh.bounds() {
         prim.attribute("extent", Attribute::float3_array([low, high]));
     }
-    prim.attribute("faceVertexCounts", Attribute::int_array(vec![3; mesh.triangles.len()]))
-        .attribute("faceVertexIndices", Attribute::int_array(flat(&mesh.triangles)))
+    prim.attribute("faceVertexCounts", Attribute::int_array(arrays.ints(Ints::Same(3, mesh.triangles.len()))))
+        .attribute("faceVertexIndices", indices(arrays, &mesh.triangles))
         .attribute("orientation", Attribute::token("rightHanded").uniform())
-        .attribute("points", Attribute::point3f_array(mesh.points.iter().copied()))
+        .attribute("points", Attribute::point3f_array([arrays.vectors(&mesh.points)]))
         .attribute("subdivisionScheme", Attribute::token("none").uniform());
-    let Corners { values, indices } = &mesh.normals;
-    prim.attribute("primvars:normals", Attribute::normal3f_array(values.iter().copied()).interpolation("faceVarying"))
-        .attribute("primvars:normals:indices", Attribute::int_array(flat(indices)));
-    if let Some(Corners { values, indices }) = &mesh.uvs {
-        prim.attribute("primvars:st", Attribute::tex_coord2f_array(values.iter().copied()).interpolation("faceVarying"))
-            .attribute("primvars:st:indices", Attribute::int_array(flat(indices)));
+    let normals = Attribute::normal3f_array([arrays.vectors(&mesh.normals.values)]);
+    prim.attribute("primvars:normals", normals.interpolation("faceVarying"))
+        .attribute("primvars:normals:indices", indices(arrays, &mesh.normals.indices));
+    if let Some(uvs) = &mesh.uvs {
+        let values = Attribute::tex_coord2f_array([arrays.vectors(&uvs.values)]);
+        prim.attribute("primvars:st", values.interpolation("faceVarying"))
+            .attribute("primvars:st:indices", indices(arrays, &uvs.indices));
     }
-    if let Some(Corners { values, indices }) = &mesh.colors {
+    if let Some(Corners { values, indices: of_corners }) = &mesh.colors {
         let colors = values.iter().map(|&[red, green, blue, _]| [red, green, blue]);
         prim.attribute("primvars:displayColor", Attribute::color3f_array(colors).interpolation("faceVarying"))
-            .attribute("primvars:displayColor:indices", Attribute::int_array(flat(indices)));
+            .attribute("primvars:displayColor:indices", indices(arrays, of_corners));
         if mesh.has_translucent_corners() {
             let opacities = Attribute::float_array(values.iter().map(|color| color[3]));
             prim.attribute("primvars:displayOpacity", opacities.interpolation("faceVarying"))
-                .attribute("primvars:displayOpacity:indices", Attribute::int_array(flat(indices)));
+                .attribute("primvars:displayOpacity:indices", indices(arrays, of_corners));
         }
     }
 }
@@ -96,9 +105,4 @@ fn author_subsets(scene: &Scene<'_>, layer: &mut Layer, path: &str, entry: &Mesh
             .attribute("familyName", Attribute::token("materialBind").uniform())
             .attribute("indices", Attribute::int_array(faces));
     }
-}
-
-/// Indices as USD has them. Readers bound meshes far below what an `i32` can count.
-fn flat(triangles: &[[u32; 3]]) -> Vec<i32> {
-    triangles.iter().flatten().map(|&index| i32::try_from(index).unwrap_or(i32::MAX)).collect()
 }

@@ -8,6 +8,7 @@
     reason = "indices are checked where they are read, and are of the arrays that they index from then on"
 )]
 
+mod arrays;
 pub mod author;
 mod base;
 pub mod codes;
