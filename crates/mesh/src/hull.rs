@@ -79,7 +79,7 @@ const DIRECTIONS: [[f32; 3]; 7] =
 const MARGIN: f32 = 1e-5;
 
 /// How many points are looked at at once.
-const LANES: usize = 8;
+const LANES: usize = 4;
 
 /// Points without most of those that lie inside of their hull: those inside of the hull of the points that lie farthest in some directions.
 /// The hull of what is left is the same.
@@ -343,14 +343,19 @@ impl Cloud {
             i += 1;
         }
         let first = faces.len();
-        let by_start: HashMap<u32, usize, foldhash::fast::RandomState> =
-            rim.iter().enumerate().map(|(i, (from, ..))| (*from, first + i)).collect();
-        let by_end: HashMap<u32, usize, foldhash::fast::RandomState> =
-            rim.iter().enumerate().map(|(i, (_, to, _))| (*to, first + i)).collect();
+        let sorted = |corner: fn(&(u32, u32, usize)) -> u32| {
+            let mut numbers: Vec<(u32, usize)> = rim.iter().zip(first..).map(|(edge, number)| (corner(edge), number)).collect();
+            numbers.sort_unstable();
+            numbers
+        };
+        let (by_start, by_end) = (sorted(|(from, ..)| *from), sorted(|(_, to, _)| *to));
+        let at = |numbers: &[(u32, usize)], corner: u32| {
+            let found = numbers.binary_search_by_key(&corner, |(corner, _)| *corner);
+            found.ok().map(|found| numbers[found].1)
+        };
         for (i, (from, to, beyond)) in rim.into_iter().enumerate() {
             // The rim is one closed line, so every corner of it begins and ends an edge.
-            let neighbours =
-                [beyond, by_start.get(&to).copied().unwrap_or(beyond), by_end.get(&from).copied().unwrap_or(beyond)];
+            let neighbours = [beyond, at(&by_start, to).unwrap_or(beyond), at(&by_end, from).unwrap_or(beyond)];
             let corners = faces[beyond].corners;
             if let Some(edge) = (0..3).find(|&k| corners[k] == to && corners[(k + 1) % 3] == from) {
                 faces[beyond].neighbours[edge] = first + i;
@@ -438,49 +443,43 @@ impl Missed {
         (from..self.points.len()).for_each(|at| self.hold_some_against::<1>(at, planes));
     }
 
-    /// The same of some points that follow each other, in arrays of a known length, of which the compiler makes one instruction.
+    /// The same of some points that follow each other, in arrays of a known length, on which the compiler works with one instruction.
     fn hold_some_against<const N: usize>(&mut self, from: usize, planes: &[Plane]) {
         let all = [&self.at[0], &self.at[1], &self.at[2], &self.distances].map(|numbers| numbers[from..].first_chunk::<N>());
-        let ([Some(xs), Some(ys), Some(zs), Some(distances)], Some(farthest)) = (all, self.faces[from..].first_chunk::<N>())
-        else {
-            return;
+        let [Some(xs), Some(ys), Some(zs), Some(distances)] = all else { return };
+        let height = |Plane { at, normal, .. }: &Plane, i: usize| {
+            (xs[i] - at.x) * normal.x + (ys[i] - at.y) * normal.y + (zs[i] - at.z) * normal.z
         };
-        let (mut distances, mut farthest) = (*distances, *farthest);
-        for Plane { face, at, normal } in planes {
-            let mut heights = [0.0; N];
-            for i in 0..N {
-                heights[i] = (xs[i] - at.x) * normal.x + (ys[i] - at.y) * normal.y + (zs[i] - at.z) * normal.z;
-            }
-            for i in 0..N {
-                let is_farther = heights[i] > distances[i];
-                farthest[i] = if is_farther { *face } else { farthest[i] };
-                distances[i] = if is_farther { heights[i] } else { distances[i] };
+        let mut farthest = *distances;
+        for plane in planes {
+            let heights: [f64; N] = std::array::from_fn(|i| height(plane, i));
+            for (farthest, height) in farthest.iter_mut().zip(heights) {
+                *farthest = if height > *farthest { height } else { *farthest };
             }
         }
-        self.distances[from..from + N].copy_from_slice(&distances);
-        self.faces[from..from + N].copy_from_slice(&farthest);
+        // To note the face each time would be a step of its own for each point. Most are no farther from new faces than from others.
+        for i in 0..N {
+            if farthest[i] > distances[i]
+                && let Some(plane) = planes.iter().find(|plane| height(plane, i) >= farthest[i])
+            {
+                self.faces[from + i] = plane.face;
+            }
+        }
+        self.distances[from..from + N].copy_from_slice(&farthest);
     }
 
     /// Moves those that are `chosen` out of it, into another.
     fn split_off(&mut self, chosen: impl Fn(usize, f64) -> bool) -> Self {
         let mut others = Self::default();
-        let mut kept = 0;
-        for i in 0..self.points.len() {
-            let at = [0, 1, 2].map(|k| self.at[k][i]);
+        let mut i = 0;
+        while i < self.points.len() {
             if chosen(self.faces[i], self.distances[i]) {
-                others.push(self.points[i], at, self.faces[i], self.distances[i]);
-                continue;
+                others.push(self.points[i], [0, 1, 2].map(|k| self.at[k][i]), self.faces[i], self.distances[i]);
+                self.swap_remove(i);
+            } else {
+                i += 1;
             }
-            self.points[kept] = self.points[i];
-            self.at.iter_mut().zip(at).for_each(|(axis, x)| axis[kept] = x);
-            self.faces[kept] = self.faces[i];
-            self.distances[kept] = self.distances[i];
-            kept += 1;
         }
-        self.points.truncate(kept);
-        self.at.iter_mut().for_each(|axis| axis.truncate(kept));
-        self.faces.truncate(kept);
-        self.distances.truncate(kept);
         others
     }
 
