@@ -53,7 +53,7 @@ pub use self::maps::replace_by_mean;
 pub use self::polygons::{PerCorner, Polygons, from_polygons};
 pub use self::simplify::tiers;
 pub use self::texture::{MAX_PIXELS_TOGETHER, is_deep, mean_color, pixels, texture, texture_within};
-pub use self::texture::{is_grey, made, with_memory_for};
+pub use self::texture::{is_grey, made, png, with_memory_for};
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
 use urdf_usd_resolve::{File, Files};
 use urdf_usd_robot::{Mesh, Texture};

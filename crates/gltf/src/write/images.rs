@@ -7,7 +7,6 @@ use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{U8x3, U8x4};
 use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 use image::codecs::jpeg::JpegEncoder;
-use image::codecs::png::{CompressionType, FilterType as RowFilter, PngEncoder};
 use image::{DynamicImage, ImageBuffer, ImageReader};
 
 use super::binary::Content;
@@ -167,7 +166,7 @@ impl<'a> Picture<'a> {
         if let Self::Plain(texture) = *self {
             return Some(texture.clone());
         }
-        let key = Key::of("packed image").and(self.key().as_bytes()).key();
+        let key = Key::of("packed image 2").and(self.key().as_bytes()).key();
         let png = store.take(&key).or_else(|| {
             let png = self.together()?;
             store.put(&key, || png.clone());
@@ -231,7 +230,7 @@ impl<'a> Picture<'a> {
 /// image is whole is not for a writer to judge.
 pub fn fitted(texture: &Texture, store: &Store) -> Vec<u8> {
     let Some(size) = fitting_size(texture) else { return texture.bytes.to_vec() };
-    let key = Key::of("fitted image").and(texture.sha256.as_bytes()).key();
+    let key = Key::of("fitted image 2").and(texture.sha256.as_bytes()).key();
     let known = store.take(&key);
     known
         .or_else(|| {
@@ -295,15 +294,14 @@ fn reader(texture: &Texture) -> ImageReader<Cursor<&[u8]>> {
 }
 
 fn encode(image: &DynamicImage, format: ImageFormat) -> image::ImageResult<Vec<u8>> {
-    let mut bytes = Vec::new();
     match format {
-        ImageFormat::Png => {
-            let encoder = PngEncoder::new_with_quality(&mut bytes, CompressionType::Default, RowFilter::Adaptive);
-            image.write_with_encoder(encoder)?;
+        ImageFormat::Png => mesh::png(image),
+        ImageFormat::Jpeg => {
+            let mut bytes = Vec::new();
+            image.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY))?;
+            Ok(bytes)
         }
-        ImageFormat::Jpeg => image.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY))?,
     }
-    Ok(bytes)
 }
 
 /// The power of two that a side of this length becomes.
