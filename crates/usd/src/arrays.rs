@@ -107,7 +107,7 @@ impl<'a> Arrays<'a> {
 /// Integers that nobody means and that are others for each number: as many as are coded, far from each other, so that they are not made
 /// smaller.
 fn placeholder(number: usize) -> Vec<i32> {
-    let mixed = |k: usize| (number * MIN_CODED + k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+    let mixed = |k: usize| ((number * MIN_CODED + k + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     (0..MIN_CODED).map(|k| mixed(k) as i32).collect()
 }
 
@@ -146,8 +146,10 @@ pub(super) struct Output<'a> {
 impl Output<'_> {
     /// The number of the array whose placeholder this is.
     fn array(&self, bytes: &[u8]) -> Option<usize> {
-        let number = match *bytes.as_chunks().0 {
-            [first, number] | [first, number, _] if u32::from_le_bytes(first) == MARK => u32::from_le_bytes(number) as usize,
+        let number = match bytes.as_chunks() {
+            (&[first, number] | &[first, number, _], []) if u32::from_le_bytes(first) == MARK => {
+                u32::from_le_bytes(number) as usize
+            }
             _ => return self.placeholders.get(bytes).copied(),
         };
         matches!(self.contents.get(number), Some(Content::Plain(..))).then_some(number)
@@ -160,16 +162,19 @@ impl Write for Output<'_> {
         self.places[number] += 1;
         // What stands before the array is of the placeholder.
         let (before, count) = match &self.contents[number] {
-            Content::Coded(count, _) => (2 * COUNT, count),
-            Content::Plain(count, _) => (COUNT, count),
+            Content::Coded(count, _) => ([MIN_CODED as u64, bytes.len() as u64].map(u64::to_le_bytes).concat(), count),
+            Content::Plain(count, _) => (1_u64.to_le_bytes().to_vec(), count),
         };
+        if !self.file.get_ref().ends_with(&before) || self.file.position() != self.file.get_ref().len() as u64 {
+            return Err(io::Error::other("there is no count before an array"));
+        }
         let count = (*count as u64).to_le_bytes();
         let content = self.contents[number].bytes();
-        let end = self.file.position().checked_sub(before as u64).ok_or(io::ErrorKind::InvalidData)?;
-        self.file.get_mut().truncate(end as usize);
-        self.file.set_position(end);
+        let end = self.file.get_ref().len() - before.len();
+        self.file.get_mut().truncate(end);
+        self.file.set_position(end as u64);
         self.file.write_all(&count)?;
-        if before > COUNT {
+        if before.len() > COUNT {
             self.file.write_all(&(content.len() as u64).to_le_bytes())?;
         }
         self.file.write_all(content)?;
@@ -213,9 +218,8 @@ fn coded(values: impl ExactSizeIterator<Item = i32> + Clone) -> Vec<u8> {
         bytes[lengths + i / 4] |= length << (2 * (i % 4));
     }
     // The block is the only one, which is said by a zero.
-    let mut block = vec![0; 1 + lz4_flex::block::get_maximum_output_size(bytes.len())];
-    let length = lz4_flex::block::compress_into(&bytes, &mut block[1..]).unwrap_or_default();
-    block.truncate(1 + length);
+    let mut block = vec![0];
+    block.extend(lz4_flex::block::compress(&bytes));
     block
 }
 

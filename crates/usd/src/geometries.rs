@@ -50,7 +50,7 @@ fn layer<'a>(scene: &'a Scene<'_>, arrays: &mut Arrays<'a>) -> Layer {
         }
         let path = format!("/Geometries/{}", entry.name);
         author_mesh(&mut layer, &path, &entry.mesh, arrays);
-        author_subsets(scene, &mut layer, &path, entry);
+        author_subsets(scene, &mut layer, &path, entry, arrays);
     }
     layer
 }
@@ -90,7 +90,7 @@ fn author_mesh<'a>(layer: &mut Layer, path: &str, mesh: &'a Mesh, arrays: &mut A
 
 /// The faces of each material of a mesh that has several, by the material's name. The materials themselves are bound in
 /// instances.usda: here are the arrays, which don't belong in text.
-fn author_subsets(scene: &Scene<'_>, layer: &mut Layer, path: &str, entry: &MeshEntry) {
+fn author_subsets<'a>(scene: &Scene<'_>, layer: &mut Layer, path: &str, entry: &'a MeshEntry, arrays: &mut Arrays<'a>) {
     if entry.subsets.is_empty() {
         return;
     }
@@ -98,11 +98,10 @@ fn author_subsets(scene: &Scene<'_>, layer: &mut Layer, path: &str, entry: &Mesh
     let family = if covered == entry.mesh.triangles.len() { "partition" } else { "nonOverlapping" };
     layer.over(path).attribute("subsetFamily:materialBind:familyType", Attribute::token(family).uniform());
     for Subset { material, faces } in &entry.subsets {
-        let faces = faces.iter().filter_map(|&face| i32::try_from(face).ok());
         layer
             .def(&format!("{path}/{}", scene.library.materials[*material].name), "GeomSubset")
             .attribute("elementType", Attribute::token("face").uniform())
             .attribute("familyName", Attribute::token("materialBind").uniform())
-            .attribute("indices", Attribute::int_array(faces));
+            .attribute("indices", Attribute::int_array(arrays.ints(Ints::Indices(faces))));
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct MeshEntry {
 /// The faces of a mesh that have one material.
 pub(super) struct Subset {
     pub material: MaterialIndex,
-    pub faces: Vec<usize>,
+    pub faces: Vec<u32>,
 }
 
 /// A material of materials.usda.
@@ -393,9 +393,11 @@ impl Builder<'_> {
         for part in &mesh.parts {
             let Some(material) = part.material.and_then(|material| mesh.materials.get(material)) else { continue };
             let material = self.material(material, &name, Some(&mesh));
+            // Readers bound meshes far below what an index can count.
+            let faces = part.triangles.start as u32..part.triangles.end as u32;
             match subsets.iter_mut().find(|subset| subset.material == material) {
-                Some(subset) => subset.faces.extend(part.triangles.clone()),
-                None => subsets.push(Subset { material, faces: part.triangles.clone().collect() }),
+                Some(subset) => subset.faces.extend(faces),
+                None => subsets.push(Subset { material, faces: faces.collect() }),
             }
         }
         let covering = match &subsets[..] {
