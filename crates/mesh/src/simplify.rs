@@ -357,11 +357,18 @@ impl<'a> Source<'a> {
             if triangles.is_empty() || most.is_some_and(|most| triangles.len() > most) {
                 return Err(Unfit::Heavy);
             }
-            let (astray, tier) = proof.astray(self, triangles, most.is_some()).ok_or(Unfit::Far)?;
+            let unit_of: Vec<u32> = (0..).zip(&made).flat_map(|(unit, made)| made.iter().map(move |_| unit)).collect();
+            let (astray, tier) = proof.astray(self, triangles, &unit_of, most.is_some()).ok_or(Unfit::Far)?;
             if astray.is_empty() {
                 return Ok(tier);
             }
-            let unit_of: Vec<u32> = (0..).zip(&made).flat_map(|(unit, made)| made.iter().map(move |_| unit)).collect();
+            // What was mended stays so.
+            let mut rest = &tier.triangles[..];
+            for made in &mut made {
+                let (own, others) = rest.split_at(made.len());
+                made.copy_from_slice(own);
+                rest = others;
+            }
             attempt.keep(self, &astray, &unit_of, &tier.faces, proof.bound)?;
             if round + 2 == ROUNDS {
                 attempt.give_up();
@@ -752,7 +759,8 @@ mod tests {
         let source = Source::new(&mesh).unwrap();
         let bound = MEDIUM_DEVIATION * source.diagonal;
         let astray = |triangles: Vec<[u32; 3]>, is_last| {
-            Proof::new(&source, bound).astray(&source, triangles, is_last).map(|(astray, _)| astray).unwrap()
+            let units = vec![0; triangles.len()];
+            Proof::new(&source, bound).astray(&source, triangles, &units, is_last).map(|(astray, _)| astray).unwrap()
         };
         let all = source.whole.triangles.clone();
         assert!(astray(all.clone(), true).is_empty());
@@ -771,6 +779,36 @@ mod tests {
     }
 
     #[test]
+    fn a_fold_is_mended_within_its_unit() {
+        let mesh = ball(30, false, false);
+        let source = Source::new(&mesh).unwrap();
+        let bound = MEDIUM_DEVIATION * source.diagonal;
+        // Two triangles with the wrong diagonal of a quadrilateral that is no more than one of them: one is turned round.
+        let all = &source.whole.triangles;
+        let [a, b, c] = all[700];
+        let beside = all.iter().position(|t| t.contains(&b) && t.contains(&a) && !t.contains(&c)).unwrap();
+        let d = all[beside].into_iter().find(|i| ![a, b].contains(i)).unwrap();
+        let [x, y] = [c, d].map(|vertex| Vector3::from(source.points[source.vertices[vertex as usize].point as usize]));
+        let mut mesh = mesh.clone();
+        // Now `b` is a little beyond the line from `c` to `d`, so that these have no diagonal inside.
+        let at = source.vertices[b as usize].point as usize;
+        let middle = (x + y) / 2.0;
+        let beyond = middle + (middle - Vector3::from(source.points[at])) * 0.01;
+        mesh.points[at] = beyond.into();
+        let moved = Source::new(&mesh).unwrap();
+        let mut folded = moved.whole.triangles.clone();
+        (folded[700], folded[beside]) = ([c, a, d], [d, b, c]);
+        let mut units = vec![0; folded.len()];
+        let proof = |units: &[u32]| Proof::new(&moved, bound * 20.0).astray(&moved, folded.clone(), units, false).unwrap();
+        let (astray, tier) = proof(&units);
+        assert!(astray.is_empty());
+        let made = [700, beside].map(|i| tier.faces[i]);
+        assert!(made.iter().all(|face| moved.whole.faces.contains(face)), "{made:?}");
+        units[beside] = 1;
+        assert_eq!(proof(&units).0.triangles, [beside as u32]);
+    }
+
+    #[test]
     fn a_dent_between_the_corners_is_seen() {
         let mesh = ball(30, false, false);
         let source = Source::new(&mesh).unwrap();
@@ -780,12 +818,13 @@ mod tests {
         let apex = around[0].iter().copied().find(|&i| i != dent).unwrap();
         let filled = around.iter().filter(|t| !t.contains(&apex)).map(|t| t.map(|i| if i == dent { apex } else { i }));
         rest.extend(filled);
-        let flat = Proof::new(&source, 0.02).astray(&source, rest.clone(), true).unwrap().0;
+        let units = vec![0; rest.len()];
+        let flat = Proof::new(&source, 0.02).astray(&source, rest.clone(), &units, true).unwrap().0;
         assert!(flat.is_empty());
         let mut mesh = mesh.clone();
         mesh.points[source.vertices[dent as usize].point as usize] = [0.0; 3];
         let dented = Source::new(&mesh).unwrap();
-        let (astray, _) = Proof::new(&dented, 0.02).astray(&dented, rest, true).unwrap();
+        let (astray, _) = Proof::new(&dented, 0.02).astray(&dented, rest, &units, true).unwrap();
         assert!(astray.places.iter().any(|place| Vector3::from(*place).norm() < 0.1));
         assert!(!astray.triangles.is_empty());
     }

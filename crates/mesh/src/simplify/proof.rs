@@ -6,6 +6,7 @@
 use nalgebra::Vector3;
 
 use super::super::deviation::{is_near, squared_distance};
+use super::topology::Around;
 use super::{Map, NONE, Set, Source, Tier, next_corner};
 
 type Point = [f32; 3];
@@ -66,10 +67,10 @@ impl Astray {
 }
 
 /// The edges of a triangle that are longer than `spacing`, the lesser point first. They are looked at in their middles, too.
-fn long_edges(points: &[Point], [a, b, c]: [u32; 3], spacing: f32) -> impl Iterator<Item = [u32; 2]> {
+fn long_edges(points: &[Point], face: [u32; 3], spacing: f32) -> impl Iterator<Item = [u32; 2]> {
     let is_long =
         move |[from, to]: &[u32; 2]| squared_distance(points[*from as usize], points[*to as usize]) > spacing * spacing;
-    [[a, b], [b, c], [c, a]].into_iter().filter(is_long).map(|[from, to]| [from.min(to), from.max(to)])
+    edges(face).into_iter().filter(is_long).map(|[from, to]| [from.min(to), from.max(to)])
 }
 
 fn middle<const N: usize>(corners: [Point; N]) -> Point {
@@ -90,26 +91,101 @@ impl Proof {
     }
 
     /// The tier of these `triangles` (of vertices), and where it is farther than the bound from the source or turned round; and where the
-    /// source is farther from the tier, if it `is_last`, so that no other will be made from it. `None` if that takes too long to say.
-    pub(super) fn astray(&mut self, source: &Source<'_>, triangles: Vec<[u32; 3]>, is_last: bool) -> Option<(Astray, Tier)> {
-        let tier = Tier::new(source, triangles);
+    /// source is farther from the tier, if it `is_last`, so that no other will be made from it. `None` if that takes too long to say. Where
+    /// two triangles of one of the `units` can take the other diagonal of their quadrilateral, so that both are near, they do.
+    pub(super) fn astray(
+        &mut self,
+        source: &Source<'_>,
+        triangles: Vec<[u32; 3]>,
+        units: &[u32],
+        is_last: bool,
+    ) -> Option<(Astray, Tier)> {
+        let mut tier = Tier::new(source, triangles);
+        let mut known: Vec<Option<u32>> = tier.faces.iter().map(|face| number_in(source, face)).collect();
+        let numbers = 0..tier.faces.len() as u32;
+        let far =
+            numbers.filter(|&i| known[i as usize].is_none() && !self.is_fit(source, tier.triangles[i as usize])).collect();
+        let triangles = self.mend(source, &mut tier, &mut known, far, units);
+        let mut astray = Astray { triangles, places: Vec::new() };
         self.take(tier.faces.clone());
-        let mut astray = Astray { triangles: Vec::new(), places: Vec::new() };
-        let known = self.known(source);
         if is_last {
             self.ask_neighbours(source);
             self.search_points(source, &tier, &mut astray);
             self.search_large(source, &tier, &known, &mut astray);
         }
-        self.search_tier(source, &tier.triangles, &known, &mut astray);
         (!source.whole.is_spent() && !tier.is_spent()).then_some((astray, tier))
     }
 
-    /// For each triangle of the tier its number in the source, if it is there.
-    fn known(&self, source: &Source<'_>) -> Vec<Option<u32>> {
-        let around = source.whole.around(source);
-        let number = |face: &[u32; 3]| around.of(face[0]).iter().copied().find(|&i| source.whole.faces[i as usize] == *face);
-        self.tier.iter().map(number).collect()
+    /// Whether a triangle (of vertices) has an area, is not turned round and lies on the source.
+    fn is_fit(&mut self, source: &Source<'_>, triangle: [u32; 3]) -> bool {
+        let face = source.face(&triangle);
+        if self.proved.contains(&face) {
+            return true;
+        }
+        // The points of a tier are points of the source.
+        let is_near = |place: Point| {
+            let from = source.nearest_corner(face, place);
+            source.whole.find(source, place, Some(from), self.bound).is_some()
+        };
+        let mut edges = long_edges(&source.points, face, source.spacing());
+        let is_fit = has_area(source, triangle)
+            && !is_turned(source, triangle)
+            && is_near(middle(source.corners(face)))
+            && edges.all(|edge| {
+                self.proved_edges.contains(&edge)
+                    || is_near(middle(edge.map(|point| source.points[point as usize]))) && self.proved_edges.insert(edge)
+            });
+        if is_fit {
+            self.proved.insert(face);
+        }
+        is_fit
+    }
+
+    /// Turns the diagonals of triangles that are `far` away or turned round, and of those beside them, where that makes both fit. Mostly
+    /// such a triangle is narrow, and a fold over the one at its longest side. Gives those that are left.
+    fn mend(
+        &mut self,
+        source: &Source<'_>,
+        tier: &mut Tier,
+        known: &mut [Option<u32>],
+        mut far: Vec<u32>,
+        units: &[u32],
+    ) -> Vec<u32> {
+        if far.is_empty() {
+            return far;
+        }
+        let point = |vertex: u32| source.vertices[vertex as usize].point;
+        let around = Around::new(source.points.len(), &tier.faces);
+        let mut mended: Vec<u32> = Vec::new();
+        for &number in &far {
+            let [a, b, c] = tier.triangles[number as usize];
+            let turned = [[a, b, c], [b, c, a], [c, a, b]].into_iter().find_map(|[from, to, own]| {
+                let is_beside = |other: &&u32| {
+                    **other != number
+                        && units[**other as usize] == units[number as usize]
+                        && edges(tier.triangles[**other as usize]).contains(&[to, from])
+                };
+                let beside = *around.of(point(from)).iter().find(is_beside)?;
+                let other = tier.triangles[beside as usize].into_iter().find(|vertex| ![from, to].contains(vertex))?;
+                let has_diagonal = |face: &u32| tier.faces[*face as usize].contains(&point(other));
+                // What was turned before is not in `around`.
+                let is_known = ![number, beside].iter().any(|face| mended.contains(face));
+                let made = [[own, from, other], [other, to, own]];
+                let fits = is_known
+                    && !around.of(point(own)).iter().any(has_diagonal)
+                    && made.into_iter().all(|made| self.is_fit(source, made));
+                fits.then_some([(number, made[0]), (beside, made[1])])
+            });
+            for (number, triangle) in turned.into_iter().flatten() {
+                let face = source.face(&triangle);
+                (tier.triangles[number as usize], tier.faces[number as usize]) = (triangle, face);
+                known[number as usize] = number_in(source, &face);
+                // Those around it are around something else by now.
+                mended.extend(face.iter().flat_map(|&point| around.of(point)));
+            }
+        }
+        far.retain(|number| !self.is_fit(source, tier.triangles[*number as usize]));
+        far
     }
 
     /// Whether a place is near a triangle of the tier.
@@ -197,35 +273,26 @@ impl Proof {
             }
         }
     }
+}
 
-    /// Searches the source for places of the tier's triangles that it has not itself.
-    fn search_tier(&mut self, source: &Source<'_>, triangles: &[[u32; 3]], known: &[Option<u32>], astray: &mut Astray) {
-        for (number, (vertices, known)) in (0..).zip(triangles.iter().zip(known)) {
-            let face = self.tier[number as usize];
-            if known.is_some() || self.proved.contains(&face) {
-                continue;
-            }
-            // The points of a tier are points of the source.
-            let is_near = |place: Point| {
-                let from = source.nearest_corner(face, place);
-                source.whole.find(source, place, Some(from), self.bound).is_some()
-            };
-            let mut edges = long_edges(&source.points, face, source.spacing());
-            let is_proved = !is_turned(source, *vertices)
-                && is_near(middle(source.corners(face)))
-                && edges.all(|edge| {
-                    self.proved_edges.contains(&edge) || {
-                        let is_near = is_near(middle(edge.map(|point| source.points[point as usize])));
-                        is_near && self.proved_edges.insert(edge)
-                    }
-                });
-            if !is_proved {
-                astray.triangles.push(number);
-            } else {
-                self.proved.insert(face);
-            }
-        }
-    }
+/// The number that a triangle of a tier (of points, the least first) has in the source, if it is there.
+fn number_in(source: &Source<'_>, face: &[u32; 3]) -> Option<u32> {
+    let around = source.whole.around(source);
+    around.of(face[0]).iter().copied().find(|&i| source.whole.faces[i as usize] == *face)
+}
+
+/// The edges of a triangle, in its direction.
+fn edges([a, b, c]: [u32; 3]) -> [[u32; 2]; 3] {
+    [[a, b], [b, c], [c, a]]
+}
+
+/// Whether a triangle of vertices has an area for those, too, who take the difference of points in single precision, from whichever corner.
+fn has_area(source: &Source<'_>, triangle: [u32; 3]) -> bool {
+    let [a, b, c] = triangle.map(|i| Vector3::from(source.mesh.points[source.vertices[i as usize].point as usize]));
+    [[a, b, c], [b, c, a], [c, a, b]].into_iter().all(|[from, to, other]| {
+        let (to, other) = (to - from, other - from);
+        to.cast::<f64>().cross(&other.cast::<f64>()) != Vector3::zeros()
+    })
 }
 
 /// Whether a triangle of vertices faces away from the normals of all its corners.
