@@ -178,6 +178,10 @@ impl Write for Output<'_> {
             self.file.write_all(&(content.len() as u64).to_le_bytes())?;
         }
         self.file.write_all(content)?;
+        // It has no second place.
+        if let Content::Coded(_, content) = &mut self.contents[number] {
+            *content = Vec::new();
+        }
         Ok(bytes.len())
     }
 

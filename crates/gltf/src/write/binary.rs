@@ -187,6 +187,16 @@ impl Packed {
     }
 }
 
+impl Packed {
+    /// How many bytes of a buffer it takes, if nothing of it is there already.
+    pub fn length(&self) -> usize {
+        let Self { positions, normals, uvs, tangents, colors, indices, translucent: _ } = self;
+        let arrays = [Some(positions), Some(normals), uvs.as_ref(), tangents.as_ref(), colors.as_ref(), Some(indices)];
+        let length = |array: &Array| array.stream.as_ref().map_or(array.content.bytes.len(), |stream| stream.bytes.len());
+        arrays.into_iter().flatten().map(|array| length(array).next_multiple_of(4)).sum()
+    }
+}
+
 /// Leaves the smallest of all arrays as it is, if all are compressed: programs that don't know the extension see no use of a buffer
 /// that holds nothing else.
 pub fn keep_one_plain<'a>(surfaces: impl Iterator<Item = &'a mut Packed>) {
@@ -263,6 +273,11 @@ fn indices(indices: &[u32], vertices: usize) -> Array {
 }
 
 impl Binary {
+    /// An empty one with room for so many bytes: to grow, it would have to be there twice for a moment.
+    pub fn with_room(bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes), ..Self::default() }
+    }
+
     /// The view that holds `content`, new if there is none yet.
     pub fn view(&mut self, content: &Content, target: Option<u32>) -> Index {
         self.view_of(content, BufferView { target, ..BufferView::default() }, None, None)
