@@ -156,7 +156,8 @@ impl Proof {
         }
         let point = |vertex: u32| source.vertices[vertex as usize].point;
         let around = Around::new(source.points.len(), &tier.faces);
-        let mut mended: Vec<u32> = Vec::new();
+        // The triangles that are around something else by now than `around` says.
+        let mut is_moved = vec![false; tier.faces.len()];
         for &number in &far {
             let [a, b, c] = tier.triangles[number as usize];
             let turned = [[a, b, c], [b, c, a], [c, a, b]].into_iter().find_map(|[from, to, own]| {
@@ -168,10 +169,8 @@ impl Proof {
                 let beside = *around.of(point(from)).iter().find(is_beside)?;
                 let other = tier.triangles[beside as usize].into_iter().find(|vertex| ![from, to].contains(vertex))?;
                 let has_diagonal = |face: &u32| tier.faces[*face as usize].contains(&point(other));
-                // What was turned before is not in `around`.
-                let is_known = ![number, beside].iter().any(|face| mended.contains(face));
                 let made = [[own, from, other], [other, to, own]];
-                let fits = is_known
+                let fits = ![number, beside].iter().any(|face| is_moved[*face as usize])
                     && !around.of(point(own)).iter().any(has_diagonal)
                     && made.into_iter().all(|made| self.is_fit(source, made));
                 fits.then_some([(number, made[0]), (beside, made[1])])
@@ -180,8 +179,7 @@ impl Proof {
                 let face = source.face(&triangle);
                 (tier.triangles[number as usize], tier.faces[number as usize]) = (triangle, face);
                 known[number as usize] = number_in(source, &face);
-                // Those around it are around something else by now.
-                mended.extend(face.iter().flat_map(|&point| around.of(point)));
+                face.iter().flat_map(|&point| around.of(point)).for_each(|&face| is_moved[face as usize] = true);
             }
         }
         far.retain(|number| !self.is_fit(source, tier.triangles[*number as usize]));
