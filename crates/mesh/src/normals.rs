@@ -75,6 +75,12 @@ pub(super) fn fill(
             continue;
         }
         fans.join(corners, &faces, cos_crease);
+        fans.sums.clear();
+        fans.sums.resize(corners.len(), Vector3::zeros());
+        for (i, corner) in corners.iter().enumerate() {
+            let fan = fans.root(i);
+            fans.sums[fan] += faces[corner.triangle()] * angles.as_flattened()[corner.number as usize];
+        }
         fans.normals.clear();
         fans.normals.resize(corners.len(), NONE);
         for (i, corner) in corners.iter().enumerate() {
@@ -82,7 +88,9 @@ pub(super) fn fill(
             if *slot == NONE {
                 let fan = fans.root(i);
                 if fans.normals[fan] == NONE {
-                    fans.normals[fan] = rounded(fans.normal(fan, corners, &faces, angles.as_flattened()));
+                    // Triangles back to back cancel each other; any of them is then as good as another.
+                    let normal = fans.sums[fan].try_normalize(1e-9).unwrap_or(faces[corner.triangle()]);
+                    fans.normals[fan] = rounded(normal);
                 }
                 *slot = fans.normals[fan];
             }
@@ -132,6 +140,7 @@ struct Fans {
     parents: Vec<u32>,
     /// The far end of an edge, and below it the corner that has it: one word is compared faster than two.
     edges: Vec<u64>,
+    sums: Vec<Vector3<f64>>,
     normals: Vec<u32>,
 }
 
@@ -182,18 +191,6 @@ impl Fans {
     fn unite(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         self.parents[a.max(b)] = a.min(b) as u32;
-    }
-
-    /// The normal of a fan, which begins with the corner `fan`.
-    fn normal(&mut self, fan: usize, corners: &[Around], faces: &[Vector3<f64>], angles: &[f64]) -> Vector3<f64> {
-        let mut sum = Vector3::zeros();
-        for (i, corner) in corners.iter().enumerate().skip(fan) {
-            if self.root(i) == fan {
-                sum += faces[corner.triangle()] * angles[corner.number as usize];
-            }
-        }
-        // Triangles back to back cancel each other; any of them is then as good as another.
-        sum.try_normalize(1e-9).unwrap_or_else(|| faces[corners[fan].triangle()])
     }
 
     fn root(&mut self, mut i: usize) -> usize {
@@ -259,6 +256,31 @@ mod tests {
     fn hinge(degrees: f32) -> ([[f32; 3]; 4], [[u32; 3]; 2]) {
         let (sin, cos) = degrees.to_radians().sin_cos();
         ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, cos, sin]], [[1, 0, 2], [0, 1, 3]])
+    }
+
+    #[test]
+    fn angles_are_near_the_exact_ones() {
+        let cosines = (0..=20_000).map(|i| f64::from(i) / 10_000.0 - 1.0);
+        assert!(cosines.into_iter().all(|cosine| (arc_cosine(cosine) - cosine.acos()).abs() < 3e-8));
+        assert_eq!([1.0, 1.0 + 1e-9, f64::NAN].map(arc_cosine), [0.0; 3]);
+        let points = [[1.0, 0.0, 0.0], [1.0, 2.0, 0.0], [1.0, 0.0, 2.0]];
+        let expected = [90.0_f64, 45.0, 45.0].map(f64::to_radians);
+        assert!(angles(&points, [0, 1, 2]).iter().zip(expected).all(|(angle, expected)| (angle - expected).abs() < 1e-7));
+    }
+
+    /// Spikes around a point, each by itself: the time must not grow with the square of their number.
+    #[test]
+    fn many_fans_at_a_point() {
+        const COUNT: u32 = 50_000;
+        let mut points = vec![[0.0; 3]];
+        let mut triangles = Vec::new();
+        for i in 0..COUNT {
+            let (sin, cos) = (i as f32 / COUNT as f32 * std::f32::consts::TAU).sin_cos();
+            points.extend([[cos, sin, 0.0], [cos, sin, if i % 2 == 0 { 1.0 } else { -1.0 }]]);
+            triangles.push([0, 2 * i + 1, 2 * i + 2]);
+        }
+        let normals = filled(&points, &triangles, Shading::Smooth);
+        assert!(normals.iter().all(|corners| corners[0] == corners[1] && corners[1] == corners[2]));
     }
 
     #[test]
