@@ -29,6 +29,8 @@ pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -
     let known = if store.keeps() { Some(content(located, files, store)?) } else { None };
     let place = Referrer { path: &located.path, files, store };
     if let Some(kept) = known.and_then(|content| store.get(&key_for(content), |bytes| decode(bytes, place))) {
+        // It was read if its content was not known.
+        files.forget(located);
         return Ok(kept);
     }
     let file = files.read(located).map_err(unreadable)?;

@@ -40,7 +40,8 @@ pub struct Located {
     pub stamp: Option<String>,
 }
 
-/// The files of one conversion: each is read once, so that all readers see the same content, and all are remembered.
+/// The files of one conversion: each is read once, so that all readers see the same content, unless it is let go of ([`Files::forget`]).
+/// All are remembered.
 ///
 /// It can be shared between threads; the answer to a reference does not depend on what was opened before it.
 #[derive(Debug)]
