@@ -13,6 +13,7 @@ mod fix;
 mod folder;
 mod ik;
 mod isaac;
+mod later;
 mod named_poses;
 mod packages;
 mod pose;
@@ -35,6 +36,7 @@ use clap_complete::Shell;
 use self::conversion::Conversion;
 use self::findings::print_diagnostics;
 use self::folder::description_in;
+use self::later::Later;
 use self::packages::Packages;
 use self::progress::Bar;
 use self::terminal::{ERROR, Manners, say, say_as};
@@ -63,10 +65,10 @@ enum Command {
     /// Exit code 0: converted, with warnings or without. 1: converted with errors: the asset is written, and something of the robot is not
     /// in it, such as a mesh that is missing; or not converted, with --strict also for warnings: nothing is written. 2: the command line
     /// was wrong.
-    Convert(Box<Convert>),
+    Convert(Later<Convert>),
     /// Show the link tree, joints, masses, frames and interfaces of any OpenUSD asset with rigid bodies, of a URDF or xacro as it would be
     /// converted, or the robots in a glTF file
-    Inspect(Box<Inspect>),
+    Inspect(Later<Inspect>),
     /// Hold an OpenUSD asset against the rules of REP-158, a glTF file against those of EXT_robot_kinematics, or with --live a running
     /// robot against its OpenUSD asset
     ///
@@ -79,7 +81,7 @@ enum Command {
     ///
     /// Exit code 0: no error, warnings or not; live: all frames are as the asset says. 1: an error, or the file can't be read; live:
     /// some are not. 2: the command line was wrong.
-    Check(check::Check),
+    Check(Later<check::Check>),
     /// Make an OpenUSD asset follow REP-158, whoever made it
     ///
     /// Transforms become translations and rotations, lengths metres, z points up, scale goes into the geometry; layers are split by
@@ -89,7 +91,7 @@ enum Command {
     ///
     /// Exit code 0: written, and no rule that must be kept is broken. 1: written, and some are; or not written, with the reason. 2: the
     /// command line was wrong.
-    Fix(fix::Fix),
+    Fix(Later<fix::Fix>),
     /// Check an XRDF (NVIDIA cuMotion, cuRobo) against a robot, or write one for a robot
     #[command(subcommand)]
     Xrdf(xrdf::Xrdf),
@@ -111,14 +113,14 @@ enum Command {
     ///
     /// Exit code 0: every target is reached. 1: one is not, and the nearest positions are printed; or the robot can't be read, or has no
     /// such joint or link. 2: the command line was wrong.
-    Ik(ik::Ik),
+    Ik(Later<ik::Ik>),
     /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
     Schema(Schema),
     /// Show a robot in a browser, and what becomes of it when its files change; no ROS needed
     ///
     /// A description is converted into the cache ($XDG_CACHE_HOME/urdf_usd), and again whenever it or a mesh of it changes. Of an asset,
     /// every revision that is written in its place is shown.
-    View(Box<view::View>),
+    View(Later<view::View>),
     /// Run the ROS 2 node (the executable `bridge` is the same)
     #[command(disable_help_flag = true)]
     Bridge {
@@ -127,7 +129,7 @@ enum Command {
         arguments: Vec<OsString>,
     },
     /// Run the node with a sample robot that moves, on loopback, no ROS needed
-    Demo(demo::Options),
+    Demo(Later<demo::Options>),
     /// Print the completions of a shell, to be sourced by it or kept where it looks for them
     Completions {
         /// The shell
@@ -213,18 +215,18 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     cli.manners.obey();
     match cli.command {
-        Command::Convert(arguments) => convert(&arguments),
-        Command::Inspect(arguments) => inspect(&arguments),
-        Command::Check(arguments) => check::run(&arguments),
-        Command::Fix(arguments) => fix::run(&arguments),
+        Command::Convert(arguments) => convert(&arguments.0),
+        Command::Inspect(arguments) => inspect(&arguments.0),
+        Command::Check(arguments) => check::run(&arguments.0),
+        Command::Fix(arguments) => fix::run(&arguments.0),
         Command::Xrdf(command) => xrdf::run(&command),
         Command::Isaac(command) => isaac::run(&command),
         Command::Pose(arguments) => pose::run(&arguments),
-        Command::Ik(arguments) => ik::run(&arguments),
+        Command::Ik(arguments) => ik::run(&arguments.0),
         Command::Schema(arguments) => schema(&arguments.output),
-        Command::View(arguments) => view::run(&arguments),
+        Command::View(arguments) => view::run(&arguments.0),
         Command::Bridge { arguments } => bridge::main(arguments),
-        Command::Demo(options) => demo::main(options),
+        Command::Demo(options) => demo::main(*options.0),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut command(), "urdf_usd", &mut text);

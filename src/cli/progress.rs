@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -38,12 +38,35 @@ impl State {
     }
 }
 
+/// The thread that shows how far it is; it ends when its sender is dropped.
+type Shown = Mutex<Option<(Sender<()>, JoinHandle<()>)>>;
+
+/// Shows from now on how far a conversion is that has `started` some time ago.
+fn show(bar: ProgressBar, state: Arc<Mutex<State>>, started: Instant) -> Option<Shown> {
+    let (over, wait) = channel();
+    let begun = thread::Builder::new().name("progress".to_owned()).spawn(move || {
+        let goes_on = |time| wait.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+        if std::io::stderr().is_terminal() {
+            if goes_on(PATIENCE.saturating_sub(started.elapsed())) {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+                bar.enable_steady_tick(TICK);
+            }
+            return;
+        }
+        while goes_on(LINES) {
+            let state = state.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let _ = writeln!(std::io::stderr(), "{}, {} s", state.line(), started.elapsed().as_secs());
+        }
+    });
+    begun.ok().map(|thread| Mutex::new(Some((over, thread))))
+}
+
 /// Tells how far a conversion is until it is cleared.
 pub(super) struct Bar {
     bar: ProgressBar,
     state: Arc<Mutex<State>>,
-    /// Dropped when it is over; then the thread ends.
-    thread: Option<(Sender<()>, JoinHandle<()>)>,
+    /// What shows it, once there is something to show. Without a thread nobody is told; the conversion goes on.
+    thread: Arc<OnceLock<Option<Shown>>>,
 }
 
 impl Default for Bar {
@@ -51,7 +74,7 @@ impl Default for Bar {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{spinner} {prefix} [{bar:24}] {percent:>3} %  {elapsed}  {wide_msg}");
         let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar, state: Arc::default(), thread: None }
+        Self { bar, state: Arc::default(), thread: Arc::default() }
     }
 }
 
@@ -61,25 +84,8 @@ impl Bar {
         if amount() == Amount::Quiet {
             return None;
         }
-        let (over, wait) = channel();
-        let (bar, state, started) = (self.bar.clone(), self.state.clone(), Instant::now());
-        let begun = thread::Builder::new().name("progress".to_owned()).spawn(move || {
-            let goes_on = |time| wait.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
-            if std::io::stderr().is_terminal() {
-                if goes_on(PATIENCE) {
-                    bar.set_draw_target(ProgressDrawTarget::stderr());
-                    bar.enable_steady_tick(TICK);
-                }
-                return;
-            }
-            while goes_on(LINES) {
-                let state = state.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                let _ = writeln!(std::io::stderr(), "{}, {} s", state.line(), started.elapsed().as_secs());
-            }
-        });
-        // Without a thread nobody is told; the conversion goes on.
-        self.thread = Some((over, begun.ok()?));
-        let (bar, state) = (self.bar.clone(), self.state.clone());
+        let (bar, state, thread) = (self.bar.clone(), self.state.clone(), self.thread.clone());
+        let started = Instant::now();
         Some(Box::new(move |progress| {
             let (step, name) = (progress.step.as_str(), progress.name.to_owned());
             let (done, all) = (progress.done as u64, progress.all as u64);
@@ -89,6 +95,8 @@ impl Bar {
             bar.set_length(all.max(1));
             bar.set_position(if all == 0 { 1 } else { done });
             *state.lock().unwrap_or_else(PoisonError::into_inner) = now;
+            // Not before there is something to tell: mostly nothing has changed, and it is over in less time than a thread begins in.
+            thread.get_or_init(|| show(bar.clone(), state.clone(), started));
         }))
     }
 
@@ -98,7 +106,9 @@ impl Bar {
     }
 
     fn end(&mut self) {
-        if let Some((over, thread)) = self.thread.take() {
+        let thread = self.thread.get().and_then(Option::as_ref);
+        let thread = thread.and_then(|thread| thread.lock().unwrap_or_else(PoisonError::into_inner).take());
+        if let Some((over, thread)) = thread {
             drop(over);
             let _ = thread.join();
         }
