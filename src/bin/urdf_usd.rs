@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 #[global_allocator]
-static ALLOCATOR: urdf_usd_allocator::MiMalloc = urdf_usd_allocator::MiMalloc;
+static ALLOCATOR: urdf_usd_allocator::Allocator = urdf_usd_allocator::Allocator;
 
 fn main() -> ExitCode {
     let is_node = std::env::args_os().nth(1).is_some_and(|command| command == "bridge" || command == "demo");

@@ -3,9 +3,65 @@
 //!
 //! Knows nothing of what the memory is for.
 
+use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::c_long;
 
-pub use mimalloc::MiMalloc;
+use mimalloc::MiMalloc;
+
+/// mimalloc, which has the system give it the pages of what is large at once, rather than one after the other as they are written to: that
+/// is up to a tenth of the time of a conversion.
+pub struct Allocator;
+
+/// How large that is, in bytes. What is smaller mostly has its pages already.
+const LARGE: usize = 1 << 17;
+
+// SAFETY: all is done by mimalloc; its answers are only looked at.
+unsafe impl GlobalAlloc for Allocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as is asked of the caller.
+        let place = unsafe { MiMalloc.alloc(layout) };
+        populate(place, layout.size());
+        place
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as is asked of the caller.
+        unsafe { MiMalloc.alloc_zeroed(layout) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as is asked of the caller.
+        unsafe { MiMalloc.realloc(place, layout, size) }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as is asked of the caller.
+        unsafe { MiMalloc.dealloc(place, layout) }
+    }
+}
+
+/// Has the system give the pages of new memory now, if there are many.
+#[inline]
+fn populate(place: *mut u8, size: usize) {
+    #[cfg(target_os = "linux")]
+    if size >= LARGE && !place.is_null() {
+        populate_pages(place, size);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[cold]
+fn populate_pages(place: *mut u8, size: usize) {
+    const PAGE: usize = 4096;
+    let skipped = place.align_offset(PAGE);
+    let whole = size.saturating_sub(skipped) / PAGE * PAGE;
+    // SAFETY: the pages are within what was just given, and writing to them changes nothing of what is in them.
+    let _ = unsafe { rustix::mm::madvise(place.wrapping_add(skipped).cast(), whole, rustix::mm::Advice::LinuxPopulateWrite) };
+}
 
 /// What mimalloc calls the milliseconds for which it keeps freed memory before the system gets it back: its place in `mi_option_t`, for
 /// which its crate has no name.
@@ -64,6 +120,28 @@ fn give_back_soon() -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::alloc::{GlobalAlloc as _, Layout};
+
+    #[test]
+    fn memory_of_every_size_holds_what_is_written() {
+        for size in [1, 4095, 4097, super::LARGE - 1, super::LARGE, super::LARGE + 5000, 9 << 20] {
+            let layout = Layout::from_size_align(size, 16).expect("a layout");
+            // SAFETY: the memory is of this layout, and given back once.
+            unsafe {
+                let place = super::Allocator.alloc(layout);
+                assert!(!place.is_null() && place.addr().is_multiple_of(16));
+                place.write_bytes(7, size);
+                let place = super::Allocator.realloc(place, layout, size * 2);
+                let layout = Layout::from_size_align(size * 2, 16).expect("a layout");
+                assert!(std::slice::from_raw_parts(place, size).iter().all(|byte| *byte == 7));
+                super::Allocator.dealloc(place, layout);
+                let place = super::Allocator.alloc_zeroed(layout);
+                assert!(std::slice::from_raw_parts(place, size * 2).iter().all(|byte| *byte == 0));
+                super::Allocator.dealloc(place, layout);
+            }
+        }
+    }
+
     #[test]
     fn mimalloc_still_has_the_options_in_these_places() {
         assert!(super::give_back_soon() && super::leave_all_at_the_end());
