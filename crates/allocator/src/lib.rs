@@ -14,6 +14,8 @@ pub struct Allocator;
 
 /// How large that is, in bytes. What is smaller mostly has its pages already.
 const LARGE: usize = 1 << 17;
+/// What is larger still may be room for what will not come.
+const TOO_LARGE: usize = 1 << 26;
 
 // SAFETY: all is done by mimalloc; its answers are only looked at.
 unsafe impl GlobalAlloc for Allocator {
@@ -48,7 +50,7 @@ unsafe impl GlobalAlloc for Allocator {
 #[inline]
 fn populate(place: *mut u8, size: usize) {
     #[cfg(target_os = "linux")]
-    if size >= LARGE && !place.is_null() {
+    if (LARGE..TOO_LARGE).contains(&size) && !place.is_null() {
         populate_pages(place, size);
     }
 }
