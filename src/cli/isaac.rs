@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::check::{Counts, is_usd};
 use super::findings::print_results;
+use super::later::Later;
 use super::packages::{Packages, in_package};
 use super::{failed, plural, print_diagnostics, print_json, wrong};
 use crate::convert;
@@ -24,26 +25,26 @@ pub enum Isaac {
     ///
     /// Links are those of the robot's list, and those that joints reach and the list lacks. Exit code 0: printed. 1: the asset can't be
     /// read, or no robot can be told. 2: the command line was wrong.
-    Tree(Tree),
+    Tree(Later<Tree>),
     /// Make an asset a robot of the Isaac schema: mark its links, joints and sites, and list them breadth-first from the base
     ///
     /// Lists that the asset has are replaced. Nothing is written into its files: what is authored is in the layer isaac.usda, with the
     /// entry NAME.isaac.usda, which includes that layer and the asset. Exit code 0: written. 1: not written. 2: the command line was
     /// wrong.
-    Populate(Populate),
+    Populate(Later<Populate>),
     /// Bring the lists of a robot up to date: what is valid keeps its order, what is not there goes, what is new is appended
     ///
     /// Files and exit codes are those of populate.
-    Recalculate(Populate),
+    Recalculate(Later<Populate>),
     /// Hold an asset against the Isaac robot schema: its lists, links, joints, sites and named poses, and what is deprecated
     ///
     /// Exit code 0: no error, warnings or not. 1: an error, or the asset can't be read. 2: the command line was wrong.
-    Validate(Validate),
+    Validate(Later<Validate>),
     /// Migrate what is deprecated: IsaacReferencePointAPI, attributes for the place of each axis of a joint, and lists of robots that
     /// hide those of weaker layers
     ///
     /// Files and exit codes are those of populate.
-    Migrate(Migrate),
+    Migrate(Later<Migrate>),
 }
 
 /// The asset, and where packages are.
@@ -111,11 +112,11 @@ pub struct Validate {
 /// Runs one of the commands.
 pub fn run(command: &Isaac) -> ExitCode {
     let done = match command {
-        Isaac::Tree(arguments) => tree(arguments),
-        Isaac::Populate(arguments) => populate(arguments, isaac::populate),
-        Isaac::Recalculate(arguments) => populate(arguments, isaac::recalculate),
-        Isaac::Validate(arguments) => validate(&arguments.asset),
-        Isaac::Migrate(arguments) => migrate(arguments),
+        Isaac::Tree(arguments) => tree(&arguments.0),
+        Isaac::Populate(arguments) => populate(&arguments.0, isaac::populate),
+        Isaac::Recalculate(arguments) => populate(&arguments.0, isaac::recalculate),
+        Isaac::Validate(arguments) => validate(&arguments.0.asset),
+        Isaac::Migrate(arguments) => migrate(&arguments.0),
     };
     done.unwrap_or_else(|code| code)
 }

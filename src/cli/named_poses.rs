@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 
 use super::isaac::{ENTRIES, entry, written};
+use super::later::Later;
 use super::packages::Packages;
 use super::{failed, plural, print_diagnostics, print_json, wrong};
 use crate::diagnostic::{Diagnostic, Place, Severity, escape_controls};
@@ -27,39 +28,39 @@ pub enum NamedPoses {
     /// List the named poses of an asset
     ///
     /// Exit code 0: listed, even if there are none. 1: the asset can't be read. 2: the command line was wrong.
-    List(List),
+    List(Later<List>),
     /// Print a named pose: the position of each joint that it sets, in radians or metres, and the links of its chain
     ///
     /// Exit code 0: printed. 1: there is no such pose, or the asset can't be read. 2: the command line was wrong.
-    Get(Get),
+    Get(Later<Get>),
     /// Store a named pose on an asset, in place of one of that name
     ///
     /// Nothing is written into the asset's files: the pose is in the layer poses.usda, with the entry NAME.poses.usda, which includes
     /// that layer and the asset. A robot without IsaacRobotAPI gets it there, with lists of its links and joints. A pose outside limits
     /// is stored and marked as not valid. Exit code 0: stored. 1: not stored. 2: the command line was wrong.
-    Store(Store),
+    Store(Later<Store>),
     /// Take a named pose off an asset
     ///
     /// Files are those of store: what the asset's own files have is hidden by the layer poses.usda. Exit code 0: deleted. 1: there is no
     /// such pose, or nothing can be written. 2: the command line was wrong.
-    Delete(Delete),
+    Delete(Later<Delete>),
     /// Write the asset with its robot in a named pose: every body where it is then, joints that the pose does not set at zero or at the
     /// limit next to it
     ///
     /// Drives get the pose as their target. The places are in the layer posed.usda, with the entry NAME.posed.usda; a pose that was
     /// applied before is replaced. Exit code 0: written. 1: there is no such pose, or nothing can be written. 2: the command line was
     /// wrong.
-    Apply(Apply),
+    Apply(Later<Apply>),
     /// Write all named poses of an asset to a JSON file, in the form that Isaac Sim's Robot Poser imports
     ///
     /// Exit code 0: written. 1: not written. 2: the command line was wrong.
-    Export(Export),
+    Export(Later<Export>),
     /// Store the poses of a JSON file on an asset, in place of those of the same names
     ///
     /// The file is in the form that export writes; joints and links are named by the paths of their prims or by their own names. A pose
     /// that names what the robot does not have is left out. Files are those of store. Exit code 0: all stored. 1: some or none. 2: the
     /// command line was wrong.
-    Import(Import),
+    Import(Later<Import>),
 }
 
 /// An asset, and where packages are.
@@ -199,13 +200,13 @@ fn setting(text: &str) -> Result<(String, f64), String> {
 /// Runs one of the commands.
 pub fn run(command: &NamedPoses) -> ExitCode {
     let done = match command {
-        NamedPoses::List(arguments) => list(arguments),
-        NamedPoses::Get(arguments) => get(arguments),
-        NamedPoses::Store(arguments) => store(arguments),
-        NamedPoses::Delete(arguments) => delete(arguments),
-        NamedPoses::Apply(arguments) => put_on(arguments),
-        NamedPoses::Export(arguments) => export(arguments),
-        NamedPoses::Import(arguments) => import(arguments),
+        NamedPoses::List(arguments) => list(&arguments.0),
+        NamedPoses::Get(arguments) => get(&arguments.0),
+        NamedPoses::Store(arguments) => store(&arguments.0),
+        NamedPoses::Delete(arguments) => delete(&arguments.0),
+        NamedPoses::Apply(arguments) => put_on(&arguments.0),
+        NamedPoses::Export(arguments) => export(&arguments.0),
+        NamedPoses::Import(arguments) => import(&arguments.0),
     };
     done.unwrap_or_else(|code| code)
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+use super::later::Later;
 use super::packages::Packages;
 use super::{Bar, failed, kept, plural, print_diagnostics, print_json, source, wrong};
 use crate::convert::xrdf::{Limit, Options, Written, check, save, write};
@@ -19,7 +20,7 @@ pub enum Xrdf {
     /// Hold an XRDF against a robot: whether it follows the specification, and what it names is there
     ///
     /// Exit code 0: no error, warnings or not (unless --strict). 1: an error, or a file can't be read. 2: the command line was wrong.
-    Check(Check),
+    Check(Later<Check>),
     /// Write an XRDF for a robot: spheres that cover its collision geometry, pairs of links that need no check for collision, and what is
     /// known or said of its configuration space, tools and default positions
     ///
@@ -29,7 +30,7 @@ pub enum Xrdf {
     /// in --samples random configurations. The same robot and options give the same file.
     ///
     /// Exit code 0: written. 1: not written. 2: the command line was wrong.
-    Write(Box<Create>),
+    Write(Later<Create>),
 }
 
 /// A robot and what belongs to it.
@@ -114,8 +115,8 @@ fn limit(text: &str) -> Result<Limit, String> {
 /// Runs one of the commands.
 pub fn run(command: &Xrdf) -> ExitCode {
     match command {
-        Xrdf::Check(arguments) => run_check(arguments),
-        Xrdf::Write(arguments) => run_write(arguments),
+        Xrdf::Check(arguments) => run_check(&arguments.0),
+        Xrdf::Write(arguments) => run_write(&arguments.0),
     }
 }
 
