@@ -105,7 +105,7 @@ enum Command {
     /// link's frame in the frame of --base, which has x forward, y left and z up where the robot follows REP 103.
     ///
     /// Exit code 0: printed. 1: the robot can't be read, or has no such joint or link. 2: the command line was wrong.
-    Pose(Box<pose::Pose>),
+    Pose(pose::Pose),
     /// Find joint positions, in radians and metres, that bring a link to a target (inverse kinematics)
     ///
     /// Several links at once: give --tip and --target several times, in the same order. Positions are within the joints' limits; joints that

@@ -110,7 +110,7 @@ pub enum Pose {
     /// A command for the named poses of an asset.
     Named(NamedPoses),
     /// Where links are.
-    Of(Posing),
+    Of(Box<Posing>),
 }
 
 // The robot has to be given where there is no command of its own, which clap's macros can't say.
@@ -118,7 +118,7 @@ impl FromArgMatches for Pose {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         match matches.subcommand() {
             Some(_) => NamedPoses::from_arg_matches(matches).map(Self::Named),
-            None => Posing::from_arg_matches(matches).map(Self::Of),
+            None => Posing::from_arg_matches(matches).map(|posing| Self::Of(Box::new(posing))),
         }
     }
 
