@@ -1,14 +1,10 @@
 """What the program needs before it begins."""
 
 import subprocess
-import sys
-
-import pytest
 
 import conftest
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="what a program is linked with is asked of the loader of Linux")
 def test_the_program_is_linked_with_the_library_of_c_alone():
     """The library of C++ is a sixth of the start: it has thousands of addresses to fill in. `.cargo/config.toml` keeps it out."""
     listed = subprocess.run(["ldd", conftest.program()], capture_output=True, text=True, check=True).stdout

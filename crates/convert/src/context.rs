@@ -48,6 +48,8 @@ pub struct Progress<'a> {
 /// What takes time in a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// Waiting for the program xacro; not counted.
+    Expand,
     /// Loading meshes; counted in bytes.
     Load,
     /// Simplifying meshes and making their hulls; counted in triangles.
@@ -64,6 +66,7 @@ impl Step {
     /// What is being done, in words.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Expand => "expanding the xacro file",
             Self::Load => "loading meshes",
             Self::Derive => "simplifying meshes and making hulls",
             Self::Cover => "covering links with spheres",
