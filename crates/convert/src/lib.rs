@@ -306,10 +306,13 @@ fn run(
     in_time(limit, "loading meshes")?;
 
     let base = source.file.as_deref().and_then(Path::parent);
-    match load::load(&mut robot, &references, files, (job, limit), context, base) {
-        Ok(found) => diagnostics.extend(found),
+    let images = match load::load(&mut robot, &references, files, (job, limit), context, base) {
+        Ok(load::Loaded { diagnostics: found, images }) => {
+            diagnostics.extend(found);
+            images
+        }
         Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
-    }
+    };
     match supplement(&mut robot, &mut references, job, files) {
         Ok(found) => diagnostics.extend(found),
         Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
@@ -349,7 +352,7 @@ fn run(
         sha256: &source_hash,
         namespace: &namespace,
     };
-    let (mut outputs, written) = write((job, limit), &robot, &origin, &context.store, &mut diagnostics);
+    let (mut outputs, written) = write((job, limit), (&robot, images), &origin, &context.store, &mut diagnostics);
     if job.options.formats.urdf || job.options.formats.sdf {
         let (files, found) =
             description::write(&robot, &references, (&job.options, limit), (&name, &directory), &context.store);
@@ -477,7 +480,7 @@ fn described(
     let mut load = || -> Result<Vec<Diagnostic>, Diagnostic> {
         let mut found = Vec::new();
         if has_meshes {
-            found.extend(load::load(&mut robot, &references, files, (job, &limit), context, base)?);
+            found.extend(load::load(&mut robot, &references, files, (job, &limit), context, base)?.diagnostics);
         }
         found.extend(supplement(&mut robot, &mut references, job, files)?);
         Ok(found)
@@ -639,7 +642,7 @@ struct Origin<'a> {
 /// Makes the contents of all files. Returns them with what is in the layers.
 fn write(
     (job, limit): (&Job, &TimeLimit),
-    robot: &Robot,
+    (robot, images): (&Robot, gltf::Images),
     &Origin { name, identity, kind, sha256, namespace, provenance }: &Origin<'_>,
     store: &Store,
     diagnostics: &mut Vec<Diagnostic>,
@@ -678,6 +681,7 @@ fn write(
         }),
         extent: job.options.gltf,
         base: job.options.base,
+        images,
         limit: limit.clone(),
     };
     let (asset, (gltf, found)) = rayon::join(

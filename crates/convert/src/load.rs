@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::{Context, Job, Step, stand_in};
+use super::{Context, Formats, Job, Step, stand_in};
 use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_gltf::Images;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::{File, Files, Located};
 use urdf_usd_robot::{Geometry, Material, MaterialId, Mesh, MeshId, Robot, Shape, Texture, Tiers};
@@ -25,6 +26,13 @@ const MAX_MESH_BYTES: u64 = 2 << 30;
 /// How many bytes of controller files are read.
 const MAX_CONTROLLER_FILES: usize = 4 << 20;
 
+/// What comes of loading, beside what is in the robot.
+pub(super) struct Loaded {
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// The images of the meshes as a glTF has them, if one is to be written.
+    pub(super) images: Images,
+}
+
 /// Loads every mesh, texture and controller file that `references` has into `robot`, all cores at once. What can't be loaded is
 /// reported and left out. If the time is up, what is left is not loaded.
 ///
@@ -37,7 +45,7 @@ pub(super) fn load(
     (job, limit): (&Job, &TimeLimit),
     context: &Context,
     base: Option<&Path>,
-) -> Result<Vec<Diagnostic>, Diagnostic> {
+) -> Result<Loaded, Diagnostic> {
     let mut distinct = Distinct::default();
     let (missing, mut diagnostics) =
         meshes(robot, &references.meshes, files, (job.options.meshes, limit), context, base, &mut distinct)?;
@@ -46,13 +54,20 @@ pub(super) fn load(
     if job.options.stand_ins {
         stand_in::add(robot, &missing, &mut diagnostics);
     }
-    diagnostics.extend(derived(robot, (job.options.tiers, limit), context, &mut distinct));
+    let loaded: Vec<Arc<Mesh>> = robot.meshes.iter().map(|source| source.mesh.clone()).collect();
+    let images = || match job.options.formats {
+        Formats { glb: false, gltf: false, .. } => Images::default(),
+        _ => Images::of(loaded.iter().flat_map(|mesh| &mesh.materials), &context.store, limit),
+    };
+    // One large image takes as long as many tiers.
+    let (found, images) = rayon::join(|| derived(robot, (job.options.tiers, limit), context, &mut distinct), images);
+    diagnostics.extend(found);
     diagnostics.extend(textures(robot, &references.textures, files, base, (limit, pixels)));
     diagnostics.extend(untextured(robot));
     if !references.controller_files.is_empty() {
         diagnostics.extend(controllers(robot, &references.controller_files, files, base));
     }
-    Ok(diagnostics)
+    Ok(Loaded { diagnostics, images })
 }
 
 /// Whether meshes of so many bytes and triangles are beyond the limits; `place` is that of the robot.

@@ -3,7 +3,7 @@
 //! Distances are asked one way round: whether points of one surface lie within a bound of the other. That is cheaper than the
 //! distance itself, since the search ends at the first triangle that is near enough. This module knows nothing but triangles.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Triangles in a box of the tree.
 const LEAF: usize = 4;
@@ -16,8 +16,10 @@ pub(super) struct Surface {
     triangles: Vec<([Point; 3], u32)>,
     /// The children of node `i` are `2 i + 1` and `2 i + 2`; the leaves are the nodes without children.
     boxes: Vec<Bounds>,
-    /// How many boxes may yet be looked into: where big triangles lie close to each other, none can be ruled out.
-    steps: Cell<usize>,
+    /// How many boxes have been looked into.
+    steps: AtomicUsize,
+    /// How many boxes may be looked into: where big triangles lie close to each other, none can be ruled out.
+    most_steps: usize,
 }
 
 /// The boxes that may be looked into, per triangle of the tree and point that is asked about.
@@ -57,6 +59,9 @@ impl Bounds {
     }
 }
 
+/// So many triangles at most are arranged by one core.
+const TOGETHER: usize = 4096;
+
 /// Orders triangles by their middles so that those of each of `leaves` leaves, and of each of its halves and so on, lie together.
 fn arrange(order: &mut [(Point, u32)], leaves: usize) {
     if leaves <= 1 {
@@ -70,9 +75,14 @@ fn arrange(order: &mut [(Point, u32)], leaves: usize) {
     if half > 0 {
         order.select_nth_unstable_by(half, |a, b| a.0[axis].total_cmp(&b.0[axis]));
     }
+    let count = order.len();
     let (left, right) = order.split_at_mut(half);
-    arrange(left, leaves / 2);
-    arrange(right, leaves / 2);
+    if count > TOGETHER {
+        rayon::join(|| arrange(left, leaves / 2), || arrange(right, leaves / 2));
+    } else {
+        arrange(left, leaves / 2);
+        arrange(right, leaves / 2);
+    }
 }
 
 /// The middles of triangles, three times as far from the origin, and their numbers.
@@ -135,8 +145,9 @@ impl Surface {
         let corners = |triangle: u32| triangles[triangle as usize].map(|i| points[i as usize]);
         let leaves = triangles.len().div_ceil(LEAF).next_power_of_two();
         let triangles: Vec<_> = along_a_curve(&middles(points, triangles)).map(|i| (corners(i), i)).collect();
-        let steps = Cell::new(MOST_STEPS.saturating_mul(triangles.len().saturating_add(points.len())));
-        let mut surface = Self { triangles, boxes: vec![Bounds::EMPTY; 2 * leaves - 1], steps };
+        let most_steps = MOST_STEPS.saturating_mul(triangles.len().saturating_add(points.len()));
+        let boxes = vec![Bounds::EMPTY; 2 * leaves - 1];
+        let mut surface = Self { triangles, boxes, steps: AtomicUsize::new(0), most_steps };
         for leaf in 0..leaves {
             let mut bounds = Bounds::EMPTY;
             let triangles = &surface.triangles[surface.first(leaf)..surface.first(leaf + 1)];
@@ -152,7 +163,7 @@ impl Surface {
 
     /// Whether so much was asked that there are no answers any more.
     pub(super) fn is_spent(&self) -> bool {
-        self.steps.get() == 0
+        self.steps.load(Ordering::Relaxed) > self.most_steps
     }
 
     /// How many leaves there are.
@@ -170,17 +181,26 @@ impl Surface {
         self.find(point, distance).is_some()
     }
 
-    /// The number of a triangle that is at most `distance` away from `point`.
+    /// The number of a triangle that is at most `distance` away from `point`. Which one does not depend on what was asked before.
     pub(super) fn find(&self, point: Point, distance: f32) -> Option<usize> {
+        if self.is_spent() {
+            return None;
+        }
+        let mut steps = 0;
+        let found = self.found(point, distance, &mut steps);
+        self.steps.fetch_add(steps, Ordering::Relaxed);
+        found
+    }
+
+    /// The same; counts in `steps` the boxes that are looked into.
+    fn found(&self, point: Point, distance: f32, steps: &mut usize) -> Option<usize> {
         let limit = distance * distance;
         // Of each level at most one box waits: the farther of two.
         let mut waiting = [0_u32; u32::BITS as usize];
         let mut count = 1;
-        let mut steps = self.steps.get();
-        while count > 0 && steps > 0 {
+        while count > 0 {
             count -= 1;
-            steps -= 1;
-            self.steps.set(steps);
+            *steps += 1;
             let node = waiting[count] as usize;
             let child = 2 * node + 1;
             let Some(&[left, right]) = self.boxes.get(child..child + 2).and_then(<[Bounds]>::first_chunk) else {

@@ -1,6 +1,9 @@
 //! Normals from geometry, for corners whose source gives none.
 
+use std::ops::Range;
+
 use nalgebra::Vector3;
+use rayon::prelude::*;
 
 use super::assembly::NONE;
 
@@ -38,63 +41,110 @@ pub(super) fn fill(
     shading: Shading,
     mut add: impl FnMut([f32; 3]) -> Option<u32>,
 ) {
-    let faces: Vec<Vector3<f64>> = triangles.iter().map(|t| face_normal(points, *t)).collect();
-    let mut rounded = |normal: Vector3<f64>| {
-        let normal = normal.map(|x| (x * STEPS + TO_WHOLE - TO_WHOLE) / STEPS);
-        add([normal.x as f32, normal.y as f32, normal.z as f32]).unwrap_or(0)
+    let faces = || -> Vec<Vector3<f64>> {
+        triangles.par_iter().with_min_len(PORTION).map(|triangle| face_normal(points, *triangle)).collect()
     };
+    let mut add = |normal: [f32; 3]| add(normal).unwrap_or(0);
     if shading == Shading::Flat {
-        for (face, corners) in faces.iter().zip(corner_normals) {
+        for (face, corners) in faces().iter().zip(corner_normals) {
             if corners.contains(&NONE) {
-                let normal = rounded(*face);
+                let normal = add(rounded(*face));
                 corners.iter_mut().filter(|i| **i == NONE).for_each(|i| *i = normal);
             }
         }
         return;
     }
-    let angles: Vec<[f64; 3]> = triangles.iter().map(|t| angles(points, *t)).collect();
+    let angles = || triangles.par_iter().with_min_len(PORTION).map(|triangle| angles(points, *triangle)).collect();
+    let ((faces, angles), (starts, around)) =
+        rayon::join(|| (faces(), angles()), || corners_of_points(points.len(), triangles));
+    let fill = Fill { faces, angles, starts, around };
     let corner_normals = corner_normals.as_flattened_mut();
-    let (starts, around) = corners_of_points(points.len(), triangles);
-    let cos_crease = CREASE_DEGREES.to_radians().cos();
-    let mut fans = Fans::default();
-    for point in 0..points.len() {
-        let corners = &around[starts[point] as usize..starts[point + 1] as usize];
-        if corners.iter().all(|corner| corner_normals[corner.number as usize] != NONE) {
-            continue;
-        }
-        // Most points of technical shapes lie inside of a plane.
-        let face = faces[corners[0].triangle()];
-        if corners.iter().all(|corner| faces[corner.triangle()] == face) {
-            let normal = rounded(face);
-            for corner in corners {
-                let slot = &mut corner_normals[corner.number as usize];
-                if *slot == NONE {
-                    *slot = normal;
-                }
+    // Normals are told apart by one after the other, in the order of their points; so there are the same, however many cores there are.
+    let firsts: Vec<usize> = (0..points.len()).step_by(PORTION).collect();
+    for firsts in firsts.chunks(PORTIONS) {
+        let given = &*corner_normals;
+        let portion = |first: &usize| fill.portion(*first..points.len().min(first + PORTION), given);
+        let portions: Vec<Portion> = firsts.par_iter().map(portion).collect();
+        for Portion { normals, corners } in portions {
+            let numbers: Vec<u32> = normals.into_iter().map(&mut add).collect();
+            for (corner, normal) in corners {
+                corner_normals[corner as usize] = numbers[normal as usize];
             }
-            continue;
         }
-        fans.join(corners, &faces, cos_crease);
-        fans.sums.clear();
-        fans.sums.resize(corners.len(), Vector3::zeros());
-        for (i, corner) in corners.iter().enumerate() {
-            let fan = fans.root(i);
-            fans.sums[fan] += faces[corner.triangle()] * angles.as_flattened()[corner.number as usize];
-        }
-        fans.normals.clear();
-        fans.normals.resize(corners.len(), NONE);
-        for (i, corner) in corners.iter().enumerate() {
-            let slot = &mut corner_normals[corner.number as usize];
-            if *slot == NONE {
+    }
+}
+
+/// How many triangles or points are worked on by one core at a time, …
+const PORTION: usize = 1024;
+
+/// … and how many portions of points are there at once.
+const PORTIONS: usize = 64;
+
+fn rounded(normal: Vector3<f64>) -> [f32; 3] {
+    let normal = normal.map(|x| (x * STEPS + TO_WHOLE - TO_WHOLE) / STEPS);
+    [normal.x as f32, normal.y as f32, normal.z as f32]
+}
+
+/// What smooth normals are made of.
+struct Fill {
+    /// The normal of each triangle.
+    faces: Vec<Vector3<f64>>,
+    /// The angles of each triangle.
+    angles: Vec<[f64; 3]>,
+    /// Of each point where its corners begin in `around`.
+    starts: Vec<u32>,
+    around: Vec<Around>,
+}
+
+/// The normals at some points.
+#[derive(Default)]
+struct Portion {
+    normals: Vec<[f32; 3]>,
+    /// The numbers of corners, and their normals.
+    corners: Vec<(u32, u32)>,
+}
+
+impl Fill {
+    /// The normals of those corners at some points that `given` has none for.
+    fn portion(&self, points: Range<usize>, given: &[u32]) -> Portion {
+        let Self { faces, angles, starts, around } = self;
+        let cos_crease = CREASE_DEGREES.to_radians().cos();
+        let mut fans = Fans::default();
+        let Portion { mut normals, mut corners } = Portion::default();
+        for point in points {
+            let here = &around[starts[point] as usize..starts[point + 1] as usize];
+            if here.iter().all(|corner| given[corner.number as usize] != NONE) {
+                continue;
+            }
+            let lacking = here.iter().enumerate().filter(|(_, corner)| given[corner.number as usize] == NONE);
+            // Most points of technical shapes lie inside of a plane.
+            let face = faces[here[0].triangle()];
+            if here.iter().all(|corner| faces[corner.triangle()] == face) {
+                corners.extend(lacking.map(|(_, corner)| (corner.number, normals.len() as u32)));
+                normals.push(rounded(face));
+                continue;
+            }
+            fans.join(here, faces, cos_crease);
+            fans.sums.clear();
+            fans.sums.resize(here.len(), Vector3::zeros());
+            for (i, corner) in here.iter().enumerate() {
+                let fan = fans.root(i);
+                fans.sums[fan] += faces[corner.triangle()] * angles.as_flattened()[corner.number as usize];
+            }
+            fans.normals.clear();
+            fans.normals.resize(here.len(), NONE);
+            for (i, corner) in lacking {
                 let fan = fans.root(i);
                 if fans.normals[fan] == NONE {
+                    fans.normals[fan] = normals.len() as u32;
                     // Triangles back to back cancel each other; any of them is then as good as another.
                     let normal = fans.sums[fan].try_normalize(1e-9).unwrap_or(faces[corner.triangle()]);
-                    fans.normals[fan] = rounded(normal);
+                    normals.push(rounded(normal));
                 }
-                *slot = fans.normals[fan];
+                corners.push((corner.number, fans.normals[fan]));
             }
         }
+        Portion { normals, corners }
     }
 }
 

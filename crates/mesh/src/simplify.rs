@@ -9,12 +9,12 @@
 mod proof;
 mod topology;
 
-use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use meshopt::SimplifyOptions;
 use nalgebra::Vector3;
+use rayon::prelude::*;
 
 use self::proof::{Astray, Large, Proof, large};
 use self::topology::{Around, components};
@@ -74,9 +74,10 @@ pub fn tiers(mesh: &Mesh) -> Tiers {
     }
     let Some(source) = Source::new(mesh) else { return Tiers::default() };
     let medium = source.tier(MEDIUM_DEVIATION, None);
-    let low = source.tier(LOW_DEVIATION, medium.as_ref());
-    let mesh_of = |tier: Tier| Arc::new(source.mesh_of(tier.triangles));
-    Tiers { medium: medium.map(mesh_of), low: low.map(mesh_of) }
+    let mesh_of = |tier: &Tier| Arc::new(source.mesh_of(&tier.triangles));
+    let low = || source.tier(LOW_DEVIATION, medium.as_ref()).as_ref().map(mesh_of);
+    let (low, medium) = rayon::join(low, || medium.as_ref().map(mesh_of));
+    Tiers { medium, low }
 }
 
 /// How many triangles share the point that most do.
@@ -114,9 +115,9 @@ struct Tier {
     /// Their points, the least first.
     faces: Vec<[u32; 3]>,
     /// These by their places, once that is needed.
-    surface: OnceCell<Surface>,
+    surface: OnceLock<Surface>,
     /// These by their points, once that is needed.
-    around: OnceCell<Around>,
+    around: OnceLock<Around>,
 }
 
 /// How many points are gone to in search of a triangle, …
@@ -131,7 +132,7 @@ const MOST_LOOKED_AT: usize = 32;
 impl Tier {
     fn new(source: &Source<'_>, triangles: Vec<[u32; 3]>) -> Self {
         let faces = triangles.iter().map(|t| source.face(t)).collect();
-        Self { triangles, faces, surface: OnceCell::new(), around: OnceCell::new() }
+        Self { triangles, faces, surface: OnceLock::new(), around: OnceLock::new() }
     }
 
     fn around(&self, source: &Source<'_>) -> &Around {
@@ -273,7 +274,14 @@ impl<'a> Source<'a> {
         let points: Vec<[f32; 3]> = mesh.points.iter().map(|p| [0, 1, 2].map(|k| p[k] - middle[k])).collect();
         let (vertices, triangles) = vertices(mesh);
         let faces: Vec<[u32; 3]> = triangles.iter().map(|t| least_first(t.map(|i| vertices[i as usize].point))).collect();
-        let (components, component_count) = components(points.len(), &faces);
+        let around = OnceLock::new();
+        let ((components, component_count), large) = rayon::join(
+            || components(points.len(), &faces),
+            || {
+                around.get_or_init(|| Around::new(points.len(), &faces));
+                large(&points, &faces, diagonal * SPACING)
+            },
+        );
         Some(Self {
             mesh,
             diagonal,
@@ -281,8 +289,8 @@ impl<'a> Source<'a> {
             vertices,
             components,
             component_count,
-            large: large(&points, &faces, diagonal * SPACING),
-            whole: Tier { triangles, faces, surface: OnceCell::new(), around: OnceCell::new() },
+            large,
+            whole: Tier { triangles, faces, surface: OnceLock::new(), around },
             points,
         })
     }
@@ -343,16 +351,18 @@ impl<'a> Source<'a> {
     ) -> Result<Tier, Unfit> {
         let mut attempt = Attempt::new(self, from, units);
         let mut made: Vec<Vec<[u32; 3]>> = vec![Vec::new(); units.triangles.len()];
-        let mut numbers = vec![NONE; self.vertices.len()];
         for round in 0..ROUNDS {
-            for (unit, made) in made.iter_mut().enumerate().filter(|(unit, _)| attempt.again[*unit]) {
+            let again: Vec<(usize, &mut Vec<[u32; 3]>)> =
+                made.iter_mut().enumerate().filter(|(unit, _)| attempt.again[*unit]).collect();
+            let numbers = || vec![NONE; self.vertices.len()];
+            again.into_par_iter().for_each_init(numbers, |numbers, (unit, made)| {
                 let triangles: Vec<[u32; 3]> = units.triangles[unit].iter().map(|&i| from.triangles[i as usize]).collect();
                 *made = if attempt.kept[unit] {
                     triangles
                 } else {
-                    self.collapsed(&triangles, proof.bound * estimate, &attempt.locked, &mut numbers)
+                    self.collapsed(&triangles, proof.bound * estimate, &attempt.locked, numbers)
                 };
-            }
+            });
             let triangles = made.concat();
             if triangles.is_empty() || most.is_some_and(|most| triangles.len() > most) {
                 return Err(Unfit::Heavy);
@@ -437,9 +447,10 @@ impl<'a> Source<'a> {
     }
 
     /// The mesh of these triangles of vertices.
-    fn mesh_of(&self, mut triangles: Vec<[u32; 3]>) -> Mesh {
+    fn mesh_of(&self, triangles: &[[u32; 3]]) -> Mesh {
         let mesh = self.mesh;
         let part_of = |triangle: &[u32; 3]| self.vertices[triangle[0] as usize].part;
+        let mut triangles = triangles.to_vec();
         triangles.sort_by_key(part_of);
         let mut parts: Vec<Part> = Vec::new();
         for run in triangles.chunk_by(|a, b| part_of(a) == part_of(b)) {

@@ -55,7 +55,7 @@ pub fn draw(
     let forms = Forms::of(robot);
     let (binary, stored) = forms.stored(options.extent.compression, store, &options.limit);
     let mut drawings =
-        Drawings { paint: Paint::new(images(robot, store, &options.limit, diagnostics)), binary, ..Drawings::default() };
+        Drawings { paint: Paint::new(images(robot, options, store, diagnostics)), binary, ..Drawings::default() };
     let (known, told) = (HashMap::new(), HashSet::new());
     let mut meshes = Meshes { robot, forms: &forms, stored: &stored, unpainted, known, told, diagnostics };
     for (index, link) in robot.links.iter().enumerate() {
@@ -69,7 +69,12 @@ pub fn draw(
 }
 
 /// The pictures of all materials, by their keys; `None` for those that can't be had.
-fn images(robot: &Robot, store: &Store, limit: &TimeLimit, diagnostics: &mut Vec<Diagnostic>) -> HashMap<String, Option<Made>> {
+fn images(
+    robot: &Robot,
+    Options { images, limit, .. }: &Options,
+    store: &Store,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> HashMap<String, Option<Made>> {
     let of_meshes = robot.meshes.iter().flat_map(|source| &source.mesh.materials);
     let mut room = MAX_PIXELS_TOGETHER;
     let mut distinct: HashMap<String, Option<Picture<'_>>> = HashMap::new();
@@ -91,7 +96,7 @@ fn images(robot: &Robot, store: &Store, limit: &TimeLimit, diagnostics: &mut Vec
         let found = Diagnostic::new(&codes::TEXTURES_LEFT_OUT, Place::default(), message);
         diagnostics.push(found.help("scale the images down, or put roughness and metalness into green and blue of one image"));
     }
-    let made = |(key, picture): (String, Option<Picture<'_>>)| (key, picture.and_then(|picture| picture.made(store)));
+    let made = |(key, picture): (String, Option<Picture<'_>>)| (key, picture.and_then(|picture| picture.made(images, store)));
     let in_time = |(_, picture): &(String, Option<Picture<'_>>)| {
         !limit.is_over(|| format!("fitting the image {}", picture.map_or("", |picture| picture.name())))
     };

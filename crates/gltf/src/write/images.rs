@@ -1,5 +1,6 @@
 //! Images as every glTF viewer can use them: with sides that are powers of two, which repetition and mipmaps need in WebGL 1.
 
+use std::collections::HashMap;
 use std::io::Cursor;
 use std::sync::Arc;
 
@@ -8,11 +9,13 @@ use fast_image_resize::pixels::{U8x3, U8x4};
 use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageBuffer, ImageReader};
+use rayon::prelude::*;
 
 use super::binary::Content;
 use urdf_usd_mesh::{self as mesh, is_grey, with_memory_for};
 use urdf_usd_robot::{Channel, ImageFormat, Map, MapRole, Material, Texture};
 use urdf_usd_store::{Key, Store};
+use urdf_usd_time_limit::TimeLimit;
 
 /// Sides up to this length are rounded up to a power of two, longer ones down.
 const LONGEST: u32 = 8192;
@@ -219,10 +222,32 @@ impl<'a> Picture<'a> {
         })
     }
 
-    /// The picture as every viewer can use it, from `store` if that has it.
-    pub fn made(&self, store: &Store) -> Option<Made> {
+    /// The picture as every viewer can use it, from `images` or `store` if one of them has it.
+    pub fn made(&self, images: &Images, store: &Store) -> Option<Made> {
         let texture = self.texture(store)?;
-        Some(Made { content: Content::new(fitted(&texture, store)), texture })
+        let bytes = images.0.get(&texture.sha256).cloned().unwrap_or_else(|| fitted(&texture, store));
+        Some(Made { content: Content::new(bytes), texture })
+    }
+}
+
+/// Images of meshes that a glTF has otherwise than the mesh files have them, made before the glTF is written: they take long, and need nothing
+/// of the robot but its meshes' materials.
+#[derive(Clone, Debug, Default)]
+pub struct Images(HashMap<String, Vec<u8>>);
+
+impl Images {
+    /// Those of `materials`, from `store` if that has them; if the time is up, fewer.
+    pub fn of<'a>(materials: impl Iterator<Item = &'a Material>, store: &Store, limit: &TimeLimit) -> Self {
+        let mut distinct: HashMap<&str, &Texture> = HashMap::new();
+        for picture in materials.flat_map(|material| Pictures::of(material).all()) {
+            if let Picture::Plain(texture) = picture {
+                distinct.entry(&texture.sha256).or_insert(texture);
+            }
+        }
+        let textures: Vec<&Texture> = distinct.into_values().filter(|texture| fitting_size(texture).is_some()).collect();
+        let in_time = |texture: &&&Texture| !limit.is_over(|| format!("fitting the image {}", texture.name));
+        let made = |texture: &&Texture| (texture.sha256.clone(), fitted(texture, store));
+        Self(textures.par_iter().filter(in_time).map(made).collect())
     }
 }
 
@@ -373,7 +398,7 @@ mod tests {
         assert_eq!((image.dimensions(), image.get_pixel(7, 2).0), ((8, 8), [255, 72, 40, 255]));
         leaf.maps.get_mut(&MapRole::Opacity).unwrap().texture =
             Arc::new(Texture { bytes: Vec::new().into(), ..Texture::clone(&grey) });
-        assert!(Pictures::of(&leaf).base_color.unwrap().made(&Store::none()).is_none());
+        assert!(Pictures::of(&leaf).base_color.unwrap().made(&Images::default(), &Store::none()).is_none());
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod tangents;
 mod tests;
 
 pub use compact::Compression;
+pub use images::Images;
 pub use mesh::write_mesh;
 pub use options::{Extent, Options};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};

@@ -1,6 +1,7 @@
 //! What to write, and how.
 
 use super::compact::Compression;
+use super::images::Images;
 use crate::source::Source;
 use urdf_usd_robot::Base;
 use urdf_usd_time_limit::TimeLimit;
@@ -14,6 +15,8 @@ pub struct Options {
     pub extent: Extent,
     /// Whether the base is held to the world. Counts with [`Extent::physics`].
     pub base: Base,
+    /// Images that are made already.
+    pub images: Images,
     /// How long it may take; when that is over, what was written so far is returned.
     pub limit: TimeLimit,
 }

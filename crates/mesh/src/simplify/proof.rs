@@ -4,12 +4,16 @@
 //! is few triangles away from it. Only where that fails, all triangles are searched.
 
 use nalgebra::Vector3;
+use rayon::prelude::*;
 
 use super::super::deviation::{is_near, squared_distance};
 use super::topology::Around;
 use super::{Map, NONE, Set, Source, Tier, next_corner};
 
 type Point = [f32; 3];
+
+/// How many triangles or points at least are looked at by one core: fewer are not worth to be shared.
+const PORTION: usize = 256;
 
 /// What is known of a tier. What was measured once need not be when the tier is tried again.
 pub(super) struct Proof {
@@ -28,6 +32,7 @@ pub(super) struct Proof {
 }
 
 /// A place of a triangle of the source beside its corners.
+#[derive(Clone, Copy)]
 pub(super) struct Large {
     place: Point,
     /// The number of the triangle.
@@ -101,10 +106,10 @@ impl Proof {
         is_last: bool,
     ) -> Option<(Astray, Tier)> {
         let mut tier = Tier::new(source, triangles);
-        let mut known: Vec<Option<u32>> = tier.faces.iter().map(|face| number_in(source, face)).collect();
-        let numbers = 0..tier.faces.len() as u32;
-        let far =
-            numbers.filter(|&i| known[i as usize].is_none() && !self.is_fit(source, tier.triangles[i as usize])).collect();
+        let mut known: Vec<Option<u32>> =
+            tier.faces.par_iter().with_min_len(PORTION).map(|face| number_in(source, face)).collect();
+        let new = (0..).zip(&known).filter(|(_, known)| known.is_none()).map(|(number, _)| number).collect();
+        let far = self.unfit(source, &tier, new);
         let triangles = self.mend(source, &mut tier, &mut known, far, units);
         let mut astray = Astray { triangles, places: Vec::new() };
         self.take(tier.faces.clone());
@@ -116,29 +121,70 @@ impl Proof {
         (!source.whole.is_spent() && !tier.is_spent()).then_some((astray, tier))
     }
 
-    /// Whether a triangle (of vertices) has an area, is not turned round and lies on the source.
+    /// Those of the tier's triangles with these `numbers` that are not fit, as [`Self::is_fit`] says of one.
+    fn unfit(&mut self, source: &Source<'_>, tier: &Tier, mut numbers: Vec<u32>) -> Vec<u32> {
+        let proved = &self.proved;
+        numbers =
+            numbers.into_par_iter().with_min_len(PORTION).filter(|&i| !proved.contains(&tier.faces[i as usize])).collect();
+        let lie = |&i: &u32| self.lies(source, tier.triangles[i as usize]);
+        let lie: Vec<bool> = numbers.par_iter().with_min_len(PORTION).map(lie).collect();
+        // Each edge once, though two triangles have it.
+        let mut edges: Vec<[u32; 2]> = Vec::new();
+        for (number, _) in numbers.iter().zip(&lie).filter(|(_, lies)| **lies) {
+            let long = long_edges(&source.points, tier.faces[*number as usize], source.spacing());
+            edges.extend(long.filter(|edge| self.proved_edges.insert(*edge)));
+        }
+        let is_far = |edge: &[u32; 2]| !self.is_edge_near(source, *edge);
+        let far: Vec<[u32; 2]> = edges.into_par_iter().with_min_len(PORTION).filter(is_far).collect();
+        for edge in &far {
+            self.proved_edges.remove(edge);
+        }
+        let mut far = Vec::new();
+        for (number, lies) in numbers.into_iter().zip(lie) {
+            let face = tier.faces[number as usize];
+            let mut edges = long_edges(&source.points, face, source.spacing());
+            if lies && edges.all(|edge| self.proved_edges.contains(&edge)) {
+                self.proved.insert(face);
+            } else {
+                far.push(number);
+            }
+        }
+        far
+    }
+
+    /// Whether a triangle (of vertices) has an area, is not turned round and lies on the source with its middle and those of its long edges.
+    /// Its corners do, since the points of a tier are points of the source.
     fn is_fit(&mut self, source: &Source<'_>, triangle: [u32; 3]) -> bool {
         let face = source.face(&triangle);
         if self.proved.contains(&face) {
             return true;
         }
-        // The points of a tier are points of the source.
-        let is_near = |place: Point| {
-            let from = source.nearest_corner(face, place);
-            source.whole.find(source, place, Some(from), self.bound).is_some()
-        };
         let mut edges = long_edges(&source.points, face, source.spacing());
-        let is_fit = has_area(source, triangle)
-            && !is_turned(source, triangle)
-            && is_near(middle(source.corners(face)))
+        let is_fit = self.lies(source, triangle)
             && edges.all(|edge| {
-                self.proved_edges.contains(&edge)
-                    || is_near(middle(edge.map(|point| source.points[point as usize]))) && self.proved_edges.insert(edge)
+                self.proved_edges.contains(&edge) || self.is_edge_near(source, edge) && self.proved_edges.insert(edge)
             });
         if is_fit {
             self.proved.insert(face);
         }
         is_fit
+    }
+
+    /// The same, but for the edges.
+    fn lies(&self, source: &Source<'_>, triangle: [u32; 3]) -> bool {
+        let face = source.face(&triangle);
+        has_area(source, triangle) && !is_turned(source, triangle) && self.is_near(source, face, middle(source.corners(face)))
+    }
+
+    /// Whether the middle of an edge lies on the source.
+    fn is_edge_near(&self, source: &Source<'_>, [from, to]: [u32; 2]) -> bool {
+        let place = middle([from, to].map(|point| source.points[point as usize]));
+        self.is_near(source, [from, to, from], place)
+    }
+
+    /// Whether a place of a triangle (of points) lies on the source.
+    fn is_near(&self, source: &Source<'_>, face: [u32; 3], place: Point) -> bool {
+        source.whole.find(source, place, Some(source.nearest_corner(face, place)), self.bound).is_some()
     }
 
     /// Turns the diagonals of triangles that are `far` away or turned round, and of those beside them, where that makes both fit. Mostly
@@ -227,47 +273,76 @@ impl Proof {
         }
     }
 
-    /// Searches the tier for the points that no neighbour helped, from where a neighbour lies.
+    /// Searches the tier for the points that no neighbour helped, from where a neighbour lies; and then for those whose neighbours have been
+    /// found by that, and so on.
     fn search_points(&mut self, source: &Source<'_>, tier: &Tier, astray: &mut Astray) {
+        /// How often it is gone on: what is left then is searched everywhere.
+        const TURNS: usize = 16;
         let around = source.whole.around(source);
-        for (&place, point) in source.points.iter().zip(0..) {
-            let faces = around.of(point);
-            if self.near[point as usize] != NONE || faces.is_empty() {
-                continue;
+        let is_left = |point: &u32| self.near[*point as usize] == NONE && !around.of(*point).is_empty();
+        let mut left: Vec<u32> = (0..source.points.len() as u32).filter(is_left).collect();
+        let mut far = Vec::new();
+        for turn in 0..=TURNS {
+            let beside = |point: u32| {
+                let neighbours = around.of(point).iter().flat_map(|&face| source.whole.faces[face as usize]);
+                let near = neighbours.map(|neighbour| self.near[neighbour as usize]).find(|near| *near != NONE);
+                near.map(|triangle| source.nearest_corner(self.tier[triangle as usize], source.points[point as usize]))
+            };
+            let from: Vec<Option<u32>> = left.par_iter().with_min_len(PORTION).map(|point| beside(*point)).collect();
+            let is_last = turn == TURNS || from.iter().all(Option::is_none);
+            let (now, later) = left.into_iter().zip(from).partition::<Vec<_>, _>(|(_, from)| is_last || from.is_some());
+            let find =
+                |(point, from): &(u32, Option<u32>)| tier.find(source, source.points[*point as usize], *from, self.bound);
+            let found: Vec<Option<u32>> = now.par_iter().with_min_len(PORTION).map(find).collect();
+            for ((point, _), found) in now.into_iter().zip(found) {
+                match found {
+                    Some(found) => self.near[point as usize] = found,
+                    None => far.push(point),
+                }
             }
-            let neighbours = faces.iter().flat_map(|&face| source.whole.faces[face as usize]);
-            let beside = neighbours.map(|neighbour| self.near[neighbour as usize]).find(|near| *near != NONE);
-            let from = beside.map(|triangle| source.nearest_corner(self.tier[triangle as usize], place));
-            match tier.find(source, place, from, self.bound) {
-                Some(found) => self.near[point as usize] = found,
-                None => astray.places.push(place),
+            left = later.into_iter().map(|(point, _)| point).collect();
+            if left.is_empty() {
+                break;
             }
         }
+        far.sort_unstable();
+        astray.places.extend(far.into_iter().map(|point| source.points[point as usize]));
     }
 
     /// Searches the tier for places of the source's large triangles.
     fn search_large(&mut self, source: &Source<'_>, tier: &Tier, known: &[Option<u32>], astray: &mut Astray) {
         let mut is_there = vec![false; source.whole.faces.len()];
         known.iter().flatten().for_each(|&i| is_there[i as usize] = true);
-        let mut last = NONE;
-        for (at, &Large { place, face }) in source.large.iter().enumerate() {
-            if is_there[face as usize] || self.near_large[at] != NONE {
-                continue;
-            }
+        let is_left = |at: &usize| !is_there[source.large[*at].face as usize] && self.near_large[*at] == NONE;
+        let left: Vec<usize> = (0..source.large.len()).filter(is_left).collect();
+        let find = |at: usize, last: u32| {
+            let Large { place, face } = source.large[at];
             let face = source.whole.faces[face as usize];
             let [a, b, c] = face.map(|point| self.near[point as usize]);
             let found = [last, a, b, c].into_iter().find(|t| self.is_on(source, place, *t));
-            let found = found.or_else(|| {
+            found.or_else(|| {
                 let near = self.near[source.nearest_corner(face, place) as usize];
                 let from = self.tier.get(near as usize).map(|triangle| source.nearest_corner(*triangle, place));
                 tier.find(source, place, from, self.bound)
-            });
+            })
+        };
+        // Many lie where the one before does.
+        let find_all = |portion: &[usize]| -> Vec<Option<u32>> {
+            let mut last = NONE;
+            portion
+                .iter()
+                .map(|&at| {
+                    let found = find(at, last);
+                    last = found.unwrap_or(last);
+                    found
+                })
+                .collect()
+        };
+        let found: Vec<Vec<Option<u32>>> = left.par_chunks(PORTION).map(find_all).collect();
+        for (at, found) in left.into_iter().zip(found.into_iter().flatten()) {
             match found {
-                Some(found) => {
-                    last = found;
-                    self.near_large[at] = found;
-                }
-                None => astray.places.push(place),
+                Some(found) => self.near_large[at] = found,
+                None => astray.places.push(source.large[at].place),
             }
         }
     }
