@@ -48,6 +48,7 @@ use library::Library;
 pub use library::finest;
 use plan::{Flattened, Plan};
 pub use planning::DEFAULT_POSE_PROPERTIES;
+use rayon::prelude::*;
 pub use read::{
     BodyMass, DENSITY, InterfaceSummary, JointSummary, LinkSummary, OfStage, Outcome, ReadError, Summary, TierSet,
     VariantSummary, body_masses, inspect, read, read_frames, read_interfaces, read_stage, read_tiers,
@@ -215,6 +216,41 @@ impl Scene<'_> {
     }
 }
 
+/// Builds a layer; `None` if nothing would be in it.
+type Build = fn(&Scene<'_>, &mut Vec<Diagnostic>) -> Option<Layer>;
+
+/// The layers that entries pull in, those that take longest first.
+const LAYERS: [(&str, Build); 8] = [
+    ("base.usda", |scene, _| Some(base::layer(scene))),
+    ("physics.usda", |scene, found| Some(physics::layer(scene, found))),
+    ("urdf.usda", |scene, _| Some(urdf::layer(scene))),
+    ("instances.usda", |scene, _| (!scene.library.instances.is_empty()).then(|| instances::layer(scene))),
+    ("ros.usda", |scene, _| Some(ros::layer(scene))),
+    ("materials.usda", |scene, _| (!scene.library.materials.is_empty()).then(|| materials::layer(scene))),
+    ("planning.usda", |scene, _| planning::layer(scene)),
+    ("extended_physics.usda", |scene, _| extended_physics::layer(scene)),
+];
+
+/// A layer of the asset that is written.
+struct WrittenLayer {
+    path: String,
+    /// `None` if there is none, or the time is up.
+    text: Option<String>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl WrittenLayer {
+    fn new(scene: &Scene<'_>, path: &str, build: impl FnOnce(&mut Vec<Diagnostic>) -> Option<Layer>) -> Self {
+        let mut diagnostics = Vec::new();
+        let layer = if scene.is_over(path) { None } else { build(&mut diagnostics) };
+        let text = layer.map(|layer| layer.data().and_then(text::write)).transpose().unwrap_or_else(|error| {
+            diagnostics.push(internal(scene, path, &error));
+            None
+        });
+        Self { path: path.to_owned(), text, diagnostics }
+    }
+}
+
 /// Writes the asset of a robot: the layers of REP-158 §1.2.1 with the entry `<entry>.usda`, and its textures.
 ///
 /// The same robot and options give the same bytes, whatever is in `store`.
@@ -222,56 +258,42 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
     let plan = Plan::new(robot, options.base, options.bodies);
     let scene = Scene { robot, options, plan, library: Library::new(robot) };
     let mut diagnostics = findings(&scene);
-    let mut layers = vec![
-        ("base.usda".to_owned(), base::layer(&scene)),
-        ("physics.usda".to_owned(), physics::layer(&scene, &mut diagnostics)),
-        ("ros.usda".to_owned(), ros::layer(&scene)),
-        ("urdf.usda".to_owned(), urdf::layer(&scene)),
-    ];
-    // Layers that nothing would pull in are not written.
-    if !scene.library.instances.is_empty() {
-        layers.push(("instances.usda".to_owned(), instances::layer(&scene)));
-    }
-    if !scene.library.materials.is_empty() {
-        layers.push(("materials.usda".to_owned(), materials::layer(&scene)));
-    }
-    layers.extend(planning::layer(&scene).map(|layer| ("planning.usda".to_owned(), layer)));
-    layers.extend(extended_physics::layer(&scene).map(|layer| ("extended_physics.usda".to_owned(), layer)));
-    let sublayers: Vec<&str> =
-        entry::ORDER.iter().copied().filter(|name| layers.iter().any(|(path, _)| path == name)).collect();
-    layers.push((format!("{}.usda", options.entry), entry::layer(&scene, &sublayers)));
     let mut of_overlays = BTreeSet::new();
+    let mut builds: Vec<(String, Build)> = LAYERS.into_iter().map(|(path, build)| (path.to_owned(), build)).collect();
+    for overlay in &options.overlays {
+        let path = format!("{}.usda", overlay.as_str());
+        of_overlays.insert(path.clone());
+        builds.push(match overlay {
+            Overlay::Isaac => (path, |scene, found| Some(isaac::layer(scene, found))),
+            Overlay::Newton => (path, |scene, found| Some(newton::layer(scene, found))),
+            Overlay::OpenPbr => (path, |scene, _| Some(openpbr::layer(scene))),
+        });
+    }
+    let has_meshes = !scene.library.meshes.is_empty() && !scene.is_over("geometries.usdc");
+    let (mut layers, geometries) = rayon::join(
+        || -> Vec<WrittenLayer> {
+            let builds = builds.into_par_iter().with_max_len(1);
+            builds.map(|(path, build)| WrittenLayer::new(&scene, &path, |found| build(&scene, found))).collect()
+        },
+        || has_meshes.then(|| geometries::bytes(&scene, store)),
+    );
+    let is_there = |name: &&str| layers.iter().any(|layer| layer.path == *name && layer.text.is_some());
+    let sublayers: Vec<&str> = entry::ORDER.into_iter().filter(is_there).collect();
+    layers.push(WrittenLayer::new(&scene, &format!("{}.usda", options.entry), |_| Some(entry::layer(&scene, &sublayers))));
     for &overlay in &options.overlays {
-        let layer = match overlay {
-            Overlay::Isaac => isaac::layer(&scene, &mut diagnostics),
-            Overlay::Newton => newton::layer(&scene, &mut diagnostics),
-            Overlay::OpenPbr => openpbr::layer(&scene),
-        };
-        let (path, entry) = (format!("{}.usda", overlay.as_str()), format!("{}.{}.usda", options.entry, overlay.as_str()));
-        of_overlays.extend([path.clone(), entry.clone()]);
-        layers.push((path, layer));
-        layers.push((entry, entry::overlay(&scene, overlay)));
+        let path = format!("{}.{}.usda", options.entry, overlay.as_str());
+        of_overlays.insert(path.clone());
+        layers.push(WrittenLayer::new(&scene, &path, |_| Some(entry::overlay(&scene, overlay))));
     }
 
     let mut files = BTreeMap::new();
-    for (path, layer) in layers {
-        if scene.is_over(&path) {
-            break;
-        }
-        match layer.data().and_then(text::write) {
-            Ok(text) => {
-                files.insert(path, text.into_bytes());
-            }
-            Err(error) => diagnostics.push(internal(&scene, &path, &error)),
-        }
+    for WrittenLayer { path, text, diagnostics: found } in layers {
+        diagnostics.extend(found);
+        files.extend(text.map(|text| (path, text.into_bytes())));
     }
-    if !scene.library.meshes.is_empty() && !scene.is_over("geometries.usdc") {
-        match geometries::bytes(&scene, store) {
-            Ok(bytes) => {
-                files.insert("geometries.usdc".to_owned(), bytes);
-            }
-            Err(error) => diagnostics.push(internal(&scene, "geometries.usdc", &error)),
-        }
+    match geometries.transpose() {
+        Ok(bytes) => files.extend(bytes.map(|bytes| ("geometries.usdc".to_owned(), bytes))),
+        Err(error) => diagnostics.push(internal(&scene, "geometries.usdc", &error)),
     }
     for (path, texture) in &scene.library.textures {
         files.insert(path.clone(), texture.bytes.to_vec());
