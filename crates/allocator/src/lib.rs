@@ -84,8 +84,8 @@ const ARENA: (libmimalloc_sys::mi_option_t, c_long) = (AT_THE_END + 1, 1 << 20);
 
 /// Sets the allocator up, once, before threads begin: for one conversion or the like if the program `is_over_soon`.
 ///
-/// On Linux no huge pages are used, here and by the programs that are started from here: mimalloc asks for them, and the kernel would clear
-/// two megabytes for what needs some kilobytes.
+/// On Linux no huge pages are used, here and by the programs that are started from here: the kernel would clear two megabytes for what
+/// needs some kilobytes. mimalloc is built not to ask for them, since its first memory is older than this call.
 pub fn set_up(is_over_soon: bool) {
     // Where the kernel does not know of it, huge pages only cost time.
     #[cfg(target_os = "linux")]
