@@ -306,8 +306,13 @@ fn convert(arguments: &Convert) -> ExitCode {
         let expanded = expanded.clone();
         move |text: &str| *expanded.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned())
     };
-    let context =
-        convert::Context { store, progress: bar.listener(), expanded: Some(Box::new(keep)), ..convert::Context::default() };
+    let context = convert::Context {
+        store,
+        begin: Some(work_here),
+        progress: bar.listener(),
+        expanded: Some(Box::new(keep)),
+        ..convert::Context::default()
+    };
     let result = convert::convert(&job, &context);
     bar.clear();
     let expanded = expanded.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -331,6 +336,14 @@ fn convert(arguments: &Convert) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Makes this thread one of those that share work: else it would wait for them, and each time that work is handed over takes as long as a
+/// small file. There is one more in any case, so that what other threads hand over is never left.
+fn work_here() {
+    let threads = std::thread::available_parallelism().map_or(2, |processors| processors.get().max(2));
+    // There may be such threads already; then they do the work.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
 }
 
 /// The file that is converted: of an asset's directory its entry, of another folder the robot in it.

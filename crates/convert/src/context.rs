@@ -22,6 +22,8 @@ pub type Tell = dyn Fn(Progress<'_>) + Send + Sync;
 pub struct Context {
     /// Where work that takes time is kept from one conversion to the next.
     pub store: Store,
+    /// Called before the work of a conversion begins; not if nothing has to be done.
+    pub begin: Option<fn()>,
     /// Called from several threads as the work goes on.
     pub progress: Option<Box<Tell>>,
     /// Called with what xacro made of the source, if it is xacro: the text that places with [`expanded`] are in.

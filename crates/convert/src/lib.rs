@@ -256,6 +256,7 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     if let Some(report) = memo::recall(job, hash.as_deref(), &context.store, start) {
         return Ok(report);
     }
+    context.begin.iter().for_each(|begin| begin());
     // Whoever watches the files that were used tries again when one changes, whatever it was about them.
     let result = catch_unwind(AssertUnwindSafe(|| run(job, (expanded, hash.as_deref()), &files, context, (start, &limit))))
         .unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
