@@ -97,7 +97,7 @@ impl Referrer<'_> {
 /// The tiers of a mesh that [`load`] gave.
 pub fn kept_tiers(mesh: &Mesh, store: &Store) -> Tiers {
     // The number changes with what `tiers` makes of a mesh.
-    let key = key_of("tiers 3", mesh, store);
+    let key = key_of("tiers 4", mesh, store);
     key.and_then(|key| store.get(&key, |bytes| decode_tiers(bytes, &mesh.materials))).unwrap_or_else(|| {
         let mut tiers = tiers(mesh);
         for tier in [&mut tiers.medium, &mut tiers.low].into_iter().flatten() {

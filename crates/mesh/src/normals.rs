@@ -329,8 +329,13 @@ mod tests {
             points.extend([[cos, sin, 0.0], [cos, sin, if i % 2 == 0 { 1.0 } else { -1.0 }]]);
             triangles.push([0, 2 * i + 1, 2 * i + 2]);
         }
-        let normals = filled(&points, &triangles, Shading::Smooth);
+        let by = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| filled(&points, &triangles, Shading::Smooth))
+        };
+        let normals = by(1);
         assert!(normals.iter().all(|corners| corners[0] == corners[1] && corners[1] == corners[2]));
+        assert_eq!(by(5), normals, "they are the same, however many threads there are");
     }
 
     #[test]

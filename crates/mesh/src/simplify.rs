@@ -1,11 +1,12 @@
 //! Meshes with fewer triangles, for where the source's are not needed (`mesh_medium` and `mesh_low` of REP-158 §1.3.2).
 //!
-//! meshopt collapses edges; its estimate of the error is no bound. So what it gives is measured against the source, and where it
-//! lies too far off or is turned round, the source's points are kept and it has to try again: not all of the mesh, but the part in which
-//! that is. The medium tier takes two steps. The first simplifies cells of the mesh with their borders kept, and only a little; so the
+//! meshopt collapses edges; its estimate of the error is no bound. So what it gives is measured against the source. Where it lies too far
+//! off or is turned round it is mended; where that can't be done, the source's points are kept and it has to try again: not all of the mesh,
+//! but the part in which that is. The medium tier takes two steps. The first simplifies cells of the mesh with their borders kept, and only a little; so the
 //! second, on whole components, has less to do each time that it is tried. Points and texture coordinates of a tier are some of the
 //! source's, and its normals are the source's or their means: nothing is moved or made.
 
+mod mend;
 mod proof;
 mod topology;
 
@@ -367,17 +368,15 @@ impl<'a> Source<'a> {
             if triangles.is_empty() || most.is_some_and(|most| triangles.len() > most) {
                 return Err(Unfit::Heavy);
             }
-            let unit_of: Vec<u32> = (0..).zip(&made).flat_map(|(unit, made)| made.iter().map(move |_| unit)).collect();
-            let (astray, tier) = proof.astray(self, triangles, &unit_of, most.is_some()).ok_or(Unfit::Far)?;
+            let mut unit_of: Vec<u32> = (0..).zip(&made).flat_map(|(unit, made)| made.iter().map(move |_| unit)).collect();
+            let (astray, tier) = proof.astray(self, triangles, &mut unit_of, most.is_some()).ok_or(Unfit::Far)?;
             if astray.is_empty() {
                 return Ok(tier);
             }
             // What was mended stays so.
-            let mut rest = &tier.triangles[..];
-            for made in &mut made {
-                let (own, others) = rest.split_at(made.len());
-                made.copy_from_slice(own);
-                rest = others;
+            made.iter_mut().for_each(Vec::clear);
+            for (triangle, unit) in tier.triangles.iter().zip(&unit_of) {
+                made[*unit as usize].push(*triangle);
             }
             attempt.keep(self, &astray, &unit_of, &tier.faces, proof.bound)?;
             if round + 2 == ROUNDS {
@@ -770,23 +769,25 @@ mod tests {
         let source = Source::new(&mesh).unwrap();
         let bound = MEDIUM_DEVIATION * source.diagonal;
         let astray = |triangles: Vec<[u32; 3]>, is_last| {
-            let units = vec![0; triangles.len()];
-            Proof::new(&source, bound).astray(&source, triangles, &units, is_last).map(|(astray, _)| astray).unwrap()
+            let mut units = vec![0; triangles.len()];
+            Proof::new(&source, bound).astray(&source, triangles, &mut units, is_last).unwrap()
         };
         let all = source.whole.triangles.clone();
-        assert!(astray(all.clone(), true).is_empty());
+        assert!(astray(all.clone(), true).0.is_empty());
         // A hole.
         let mut holed = all.clone();
         holed.drain(400..500);
-        assert!(astray(holed.clone(), false).is_empty());
-        let places = astray(holed, true).places;
+        assert!(astray(holed.clone(), false).0.is_empty());
+        let places = astray(holed, true).0.places;
         assert!(!places.is_empty() && places.len() < 400, "{}", places.len());
         // A triangle that is turned round, and one right through the ball.
         let mut wrong = all;
         let [a, b, c] = wrong[700];
         wrong[700] = [b, a, c];
         wrong[900][1] = wrong[1500][1];
-        assert_eq!(astray(wrong, false).triangles, [700, 900]);
+        let (astray, tier) = astray(wrong, false);
+        // The first is gone, and the one beside it.
+        assert_eq!((astray.triangles, tier.triangles.len()), (vec![898], source.whole.triangles.len() - 2));
     }
 
     #[test]
@@ -810,13 +811,49 @@ mod tests {
         let mut folded = moved.whole.triangles.clone();
         (folded[700], folded[beside]) = ([c, a, d], [d, b, c]);
         let mut units = vec![0; folded.len()];
-        let proof = |units: &[u32]| Proof::new(&moved, bound * 20.0).astray(&moved, folded.clone(), units, false).unwrap();
+        let proof = |units: &[u32]| {
+            Proof::new(&moved, bound * 20.0).astray(&moved, folded.clone(), &mut units.to_vec(), false).unwrap()
+        };
         let (astray, tier) = proof(&units);
         assert!(astray.is_empty());
         let made = [700, beside].map(|i| tier.faces[i]);
         assert!(made.iter().all(|face| moved.whole.faces.contains(face)), "{made:?}");
         units[beside] = 1;
         assert_eq!(proof(&units).0.triangles, [beside as u32]);
+    }
+
+    #[test]
+    fn a_fold_beside_a_seam_is_mended_on_its_other_side() {
+        // Two squares at a right angle. The middle of the edge between them is a little outside of the first.
+        let points = vec![[0.0, 0.0, 0.0], [1.0, -1e-4, 0.0], [2.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.0, -1.0]];
+        let triangles = vec![[0, 1, 3], [1, 2, 3], [1, 0, 4], [2, 1, 4]];
+        let normals =
+            Corners { values: vec![[0.0, 0.0, 1.0], [0.0, -1.0, 0.0]], indices: vec![[0; 3], [0; 3], [1; 3], [1; 3]] };
+        let parts = vec![Part { triangles: 0..4, material: None }];
+        let mesh = Mesh { points, triangles, normals, uvs: None, colors: None, parts, materials: Vec::new(), digest: [0; 32] };
+        let source = Source::new(&mesh).unwrap();
+        let [first, second, third, fourth] = source.whole.triangles[..] else { panic!() };
+        // The second has one triangle along the edge, and what is missing beside it is one of the first, upside down.
+        let folded = vec![first, second, [first[0], second[1], first[1]], [fourth[0], third[1], third[2]]];
+        let mut units = vec![0; 4];
+        let (astray, tier) = Proof::new(&source, 0.01).astray(&source, folded, &mut units, true).unwrap();
+        assert!(astray.is_empty());
+        let rotated = |t: &[u32; 3]| least_first(*t);
+        let sorted = |tier: &Tier| tier.triangles.iter().map(rotated).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(sorted(&tier), sorted(&source.whole));
+    }
+
+    #[test]
+    fn tiers_are_the_same_however_many_threads_make_them() {
+        let mut mesh = ball(60, false, true);
+        mesh.points.iter_mut().for_each(|p| *p = p.map(|x| x * (1.0 + 0.02 * (p[0] * 9.0).sin() * (p[1] * 7.0).cos())));
+        let by = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| tiers(&mesh))
+        };
+        let one = by(1);
+        assert!(one.medium.is_some() && one.low.is_some());
+        assert_eq!(by(5), one);
     }
 
     #[test]
@@ -829,13 +866,13 @@ mod tests {
         let apex = around[0].iter().copied().find(|&i| i != dent).unwrap();
         let filled = around.iter().filter(|t| !t.contains(&apex)).map(|t| t.map(|i| if i == dent { apex } else { i }));
         rest.extend(filled);
-        let units = vec![0; rest.len()];
-        let flat = Proof::new(&source, 0.02).astray(&source, rest.clone(), &units, true).unwrap().0;
+        let mut units = vec![0; rest.len()];
+        let flat = Proof::new(&source, 0.02).astray(&source, rest.clone(), &mut units, true).unwrap().0;
         assert!(flat.is_empty());
         let mut mesh = mesh.clone();
         mesh.points[source.vertices[dent as usize].point as usize] = [0.0; 3];
         let dented = Source::new(&mesh).unwrap();
-        let (astray, _) = Proof::new(&dented, 0.02).astray(&dented, rest, &units, true).unwrap();
+        let (astray, _) = Proof::new(&dented, 0.02).astray(&dented, rest, &mut units, true).unwrap();
         assert!(astray.places.iter().any(|place| Vector3::from(*place).norm() < 0.1));
         assert!(!astray.triangles.is_empty());
     }

@@ -7,13 +7,16 @@ use nalgebra::Vector3;
 use rayon::prelude::*;
 
 use super::super::deviation::{is_near, squared_distance};
-use super::topology::Around;
+use super::mend::Mending;
 use super::{Map, NONE, Set, Source, Tier, next_corner};
 
 type Point = [f32; 3];
 
 /// How many triangles or points at least are looked at by one core: fewer are not worth to be shared.
 const PORTION: usize = 256;
+
+/// How often a tier is mended: what lies beside something that was mended has to wait.
+const MENDINGS: usize = 4;
 
 /// What is known of a tier. What was measured once need not be when the tier is tried again.
 pub(super) struct Proof {
@@ -96,21 +99,23 @@ impl Proof {
     }
 
     /// The tier of these `triangles` (of vertices), and where it is farther than the bound from the source or turned round; and where the
-    /// source is farther from the tier, if it `is_last`, so that no other will be made from it. `None` if that takes too long to say. Where
-    /// two triangles of one of the `units` can take the other diagonal of their quadrilateral, so that both are near, they do.
+    /// source is farther from the tier, if it `is_last`, so that no other will be made from it. `None` if that takes too long to say. What can be
+    /// mended is, within each of the `units`.
     pub(super) fn astray(
         &mut self,
         source: &Source<'_>,
         triangles: Vec<[u32; 3]>,
-        units: &[u32],
+        units: &mut Vec<u32>,
         is_last: bool,
     ) -> Option<(Astray, Tier)> {
         let mut tier = Tier::new(source, triangles);
-        let mut known: Vec<Option<u32>> =
-            tier.faces.par_iter().with_min_len(PORTION).map(|face| number_in(source, face)).collect();
+        let mut known = numbers_in(source, &tier);
         let new = (0..).zip(&known).filter(|(_, known)| known.is_none()).map(|(number, _)| number).collect();
-        let far = self.unfit(source, &tier, new);
-        let triangles = self.mend(source, &mut tier, &mut known, far, units);
+        let mut triangles = self.unfit(source, &tier, new);
+        if !triangles.is_empty() {
+            triangles = self.mend(source, &mut tier, units, triangles);
+            known = numbers_in(source, &tier);
+        }
         let mut astray = Astray { triangles, places: Vec::new() };
         self.take(tier.faces.clone());
         if is_last {
@@ -187,49 +192,22 @@ impl Proof {
         source.whole.find(source, place, Some(source.nearest_corner(face, place)), self.bound).is_some()
     }
 
-    /// Turns the diagonals of triangles that are `far` away or turned round, and of those beside them, where that makes both fit. Mostly
-    /// such a triangle is narrow, and a fold over the one at its longest side. Gives those that are left.
-    fn mend(
-        &mut self,
-        source: &Source<'_>,
-        tier: &mut Tier,
-        known: &mut [Option<u32>],
-        mut far: Vec<u32>,
-        units: &[u32],
-    ) -> Vec<u32> {
-        if far.is_empty() {
-            return far;
-        }
-        let point = |vertex: u32| source.vertices[vertex as usize].point;
-        let around = Around::new(source.points.len(), &tier.faces);
-        // The triangles that are around something else by now than `around` says.
-        let mut is_moved = vec![false; tier.faces.len()];
-        for &number in &far {
-            let [a, b, c] = tier.triangles[number as usize];
-            let turned = [[a, b, c], [b, c, a], [c, a, b]].into_iter().find_map(|[from, to, own]| {
-                let is_beside = |other: &&u32| {
-                    **other != number
-                        && units[**other as usize] == units[number as usize]
-                        && edges(tier.triangles[**other as usize]).contains(&[to, from])
-                };
-                let beside = *around.of(point(from)).iter().find(is_beside)?;
-                let other = tier.triangles[beside as usize].into_iter().find(|vertex| ![from, to].contains(vertex))?;
-                let has_diagonal = |face: &u32| tier.faces[*face as usize].contains(&point(other));
-                let made = [[own, from, other], [other, to, own]];
-                let fits = ![number, beside].iter().any(|face| is_moved[*face as usize])
-                    && !around.of(point(own)).iter().any(has_diagonal)
-                    && made.into_iter().all(|made| self.is_fit(source, made));
-                fits.then_some([(number, made[0]), (beside, made[1])])
-            });
-            for (number, triangle) in turned.into_iter().flatten() {
-                let face = source.face(&triangle);
-                (tier.triangles[number as usize], tier.faces[number as usize]) = (triangle, face);
-                known[number as usize] = number_in(source, &face);
-                face.iter().flat_map(|&point| around.of(point)).for_each(|&face| is_moved[face as usize] = true);
+    /// Mends triangles that are `far` away or turned round, as far as that can be done. Gives those that are left.
+    fn mend(&mut self, source: &Source<'_>, tier: &mut Tier, units: &mut Vec<u32>, far: Vec<u32>) -> Vec<u32> {
+        let mut left = far;
+        for _ in 0..MENDINGS {
+            let before = left.len();
+            let mut mending = Mending::new(source, tier, units);
+            for &number in &left {
+                mending.mend(number, |triangle| self.is_fit(source, triangle));
+            }
+            left = mending.finish(left);
+            left.retain(|number| !self.is_fit(source, tier.triangles[*number as usize]));
+            if left.is_empty() || left.len() == before {
+                break;
             }
         }
-        far.retain(|number| !self.is_fit(source, tier.triangles[*number as usize]));
-        far
+        left
     }
 
     /// Whether a place is near a triangle of the tier.
@@ -319,6 +297,10 @@ impl Proof {
             let Large { place, face } = source.large[at];
             let face = source.whole.faces[face as usize];
             let [a, b, c] = face.map(|point| self.near[point as usize]);
+            // What lies between places that are near one triangle is no farther from it.
+            if a != NONE && a == b && b == c {
+                return Some(a);
+            }
             let found = [last, a, b, c].into_iter().find(|t| self.is_on(source, place, *t));
             found.or_else(|| {
                 let near = self.near[source.nearest_corner(face, place) as usize];
@@ -346,6 +328,11 @@ impl Proof {
             }
         }
     }
+}
+
+/// The number that each triangle of a tier has in the source, if it is there.
+fn numbers_in(source: &Source<'_>, tier: &Tier) -> Vec<Option<u32>> {
+    tier.faces.par_iter().with_min_len(PORTION).map(|face| number_in(source, face)).collect()
 }
 
 /// The number that a triangle of a tier (of points, the least first) has in the source, if it is there.
