@@ -2,9 +2,9 @@
 //!
 //! meshopt collapses edges; its estimate of the error is no bound. So what it gives is measured against the source. Where it lies too far
 //! off or is turned round it is mended; where that can't be done, the source's points are kept and it has to try again: not all of the mesh,
-//! but the part in which that is. The medium tier takes two steps. The first simplifies cells of the mesh with their borders kept, and only a little; so the
-//! second, on whole components, has less to do each time that it is tried. Points and texture coordinates of a tier are some of the
-//! source's, and its normals are the source's or their means: nothing is moved or made.
+//! but the part in which that is. The medium tier takes two steps. The first simplifies cells of the mesh with their borders kept, and only
+//! a little; so the second, on whole components, has less to do each time that it is tried. Points and texture coordinates of a tier are
+//! some of the source's, and its normals are the source's or their means: nothing is moved or made.
 
 mod mend;
 mod proof;
