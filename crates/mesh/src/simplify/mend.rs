@@ -5,6 +5,7 @@
 
 use nalgebra::Vector3;
 
+use super::super::deviation::{is_near, squared_distance};
 use super::topology::Around;
 use super::{Source, Tier};
 
@@ -14,6 +15,8 @@ const MOST_AT_A_POINT: usize = 32;
 /// A tier that is being mended.
 pub(super) struct Mending<'a, 's> {
     source: &'a Source<'s>,
+    /// How far anything may be moved.
+    bound: f32,
     tier: &'a mut Tier,
     /// The unit of each triangle. Triangles of different units are not mended together.
     units: &'a mut Vec<u32>,
@@ -33,10 +36,10 @@ struct Change {
 }
 
 impl<'a, 's> Mending<'a, 's> {
-    pub(super) fn new(source: &'a Source<'s>, tier: &'a mut Tier, units: &'a mut Vec<u32>) -> Self {
+    pub(super) fn new(source: &'a Source<'s>, bound: f32, tier: &'a mut Tier, units: &'a mut Vec<u32>) -> Self {
         let count = tier.faces.len();
         let around = Around::new(source.points.len(), &tier.faces);
-        Self { source, tier, units, around, is_moved: vec![false; count], is_gone: vec![false; count] }
+        Self { source, bound, tier, units, around, is_moved: vec![false; count], is_gone: vec![false; count] }
     }
 
     /// Mends a triangle if that can be done with triangles (of vertices) that are fit.
@@ -50,7 +53,7 @@ impl<'a, 's> Mending<'a, 's> {
         let change = turned.or_else(|| {
             let mut edges = edges.map(|[from, to, _]| [from, to]);
             let place = |vertex: u32| self.source.points[self.point(vertex) as usize];
-            let length = |[from, to]: &[u32; 2]| super::squared_distance(place(*from), place(*to));
+            let length = |[from, to]: &[u32; 2]| squared_distance(place(*from), place(*to));
             edges.sort_by(|p, q| length(p).total_cmp(&length(q)));
             let ways = edges.into_iter().flat_map(|[from, to]| [[from, to], [to, from]]);
             ways.into_iter().find_map(|[from, to]| self.collapsed(number, from, to, &mut fits))
@@ -64,10 +67,10 @@ impl<'a, 's> Mending<'a, 's> {
         self.source.vertices[vertex as usize].point
     }
 
-    /// The triangle and the one beside it with the other diagonal of their quadrilateral. Across a seam, both go to the other side: the
-    /// triangle has next to no area, as its corners are on the seam.
+    /// The triangle and the one beside it with the other diagonal of their quadrilateral. Across a seam of normals both go to its other side,
+    /// and so they do between two parts, if the triangle is that narrow.
     fn turned(&self, number: u32, [from, to, own]: [u32; 3], fits: &mut impl FnMut([u32; 3]) -> bool) -> Option<Change> {
-        let Self { tier, units, around, is_moved, .. } = self;
+        let Self { source, bound, tier, units, around, is_moved, .. } = self;
         let points = [from, to].map(|vertex| self.point(vertex));
         let is_beside = |other: &&u32| {
             let [a, b, c] = tier.triangles[**other as usize].map(|vertex| self.point(vertex));
@@ -76,11 +79,21 @@ impl<'a, 's> Mending<'a, 's> {
         let mut beside = around.of(points[0]).iter().filter(is_beside);
         let beside = beside.next().copied().filter(|_| beside.next().is_none())?;
         let [there_from, there_to] = points.map(|point| self.vertex_at(beside, point));
+        let (there_from, there_to) = (there_from?, there_to?);
+        let look = |vertex: u32| (source.vertices[vertex as usize].uv, source.vertices[vertex as usize].color);
+        if [there_from, there_to].map(look) != [from, to].map(look) {
+            return None;
+        }
+        let place = |point: u32| source.points[point as usize];
+        let is_narrow = || is_near(place(self.point(own)), &[points[0], points[1], points[0]].map(place), *bound);
+        if self.part(beside) != self.part(number) && !is_narrow() {
+            return None;
+        }
         let other = tier.triangles[beside as usize].into_iter().find(|vertex| !points.contains(&self.point(*vertex)))?;
-        let is_seam = [there_from?, there_to?] != [from, to];
+        let is_seam = [there_from, there_to] != [from, to];
         let own = if is_seam { self.vertex_for(beside, self.point(own), own, self.part(beside))? } else { own };
         let has_diagonal = |face: &u32| tier.faces[*face as usize].contains(&self.point(other));
-        let made = [(number, [own, there_from?, other]), (beside, [other, there_to?, own])];
+        let made = [(number, [own, there_from, other]), (beside, [other, there_to, own])];
         let can_be = !is_moved[beside as usize]
             && units[beside as usize] == units[number as usize]
             && !around.of(self.point(own)).iter().any(has_diagonal)
@@ -121,6 +134,8 @@ impl<'a, 's> Mending<'a, 's> {
         let can_be = at_from.len() <= MOST_AT_A_POINT
             && at_to.len() <= MOST_AT_A_POINT
             && at_from.iter().all(|face| units[*face as usize] == units[number as usize])
+            // The border of parts is not looked at when a triangle is held against the source.
+            && at_from.iter().all(|face| self.part(*face) == self.part(number))
             && !at_from.iter().chain(at_to).any(|face| is_moved[*face as usize]);
         let beside = |at: &[u32], point: u32| {
             let mut points: Vec<u32> = at.iter().flat_map(|face| tier.faces[*face as usize]).filter(|p| *p != point).collect();

@@ -197,7 +197,7 @@ impl Proof {
         let mut left = far;
         for _ in 0..MENDINGS {
             let before = left.len();
-            let mut mending = Mending::new(source, tier, units);
+            let mut mending = Mending::new(source, self.bound, tier, units);
             for &number in &left {
                 mending.mend(number, |triangle| self.is_fit(source, triangle));
             }
