@@ -2,8 +2,8 @@
 //!
 //! meshopt collapses edges; its estimate of the error is no bound. So what it gives is measured against the source. Where it lies too far
 //! off or is turned round it is mended; where that can't be done, the source's points are kept and it has to try again: not all of the mesh,
-//! but the part in which that is. The medium tier takes two steps. The first simplifies cells of the mesh with their borders kept, and only
-//! a little; so the second, on whole components, has less to do each time that it is tried. Points and texture coordinates of a tier are
+//! but the part in which that is. Of large meshes that lose most of their triangles the medium tier takes two steps. The first simplifies
+//! cells of the mesh with their borders kept, and only a little; so the second, on whole components, has less to do. Points and texture coordinates of a tier are
 //! some of the source's, and its normals are the source's or their means: nothing is moved or made.
 
 mod mend;
@@ -49,8 +49,17 @@ const ESTIMATE: f32 = 0.5;
 /// The same of what the medium tier is begun with.
 const BEGINNING: f32 = 0.3;
 
-/// How many triangles at most are begun together; smaller meshes are not begun, but simplified at once.
+/// How many triangles at most are begun together.
 const CELL: usize = 2000;
+
+/// Meshes with no more triangles are not begun, but simplified at once.
+const MANY: usize = 32_000;
+
+/// One in so many cells is looked at to see if it is worth beginning, …
+const SAMPLE: usize = 10;
+
+/// … which it is if that leaves no more than this part of the triangles.
+const WORTH_BEGINNING: f64 = 0.35;
 
 /// How often simplification is tried, each time with more of the source kept.
 const ROUNDS: usize = 8;
@@ -327,8 +336,9 @@ impl<'a> Source<'a> {
         let from = finer.unwrap_or(&self.whole);
         let most = Some((MAX_SHARE * from.triangles.len() as f64) as usize);
         let mut proof = Proof::new(self, deviation * self.diagonal);
-        if finer.is_none() && from.triangles.len() > CELL {
-            let begun = self.simplified(from, &Units::cells(self, from), BEGINNING, None, &mut proof).ok()?;
+        let cells = (finer.is_none() && from.triangles.len() > MANY).then(|| Units::cells(self, from));
+        if let Some(cells) = cells.filter(|cells| self.is_worth_beginning(from, cells, proof.bound)) {
+            let begun = self.simplified(from, &cells, BEGINNING, None, &mut proof).ok()?;
             match self.simplified(&begun, &Units::components(self, &begun), ESTIMATE, most, &mut proof) {
                 Ok(tier) => return Some(tier),
                 Err(Unfit::Heavy) => return None,
@@ -337,6 +347,19 @@ impl<'a> Source<'a> {
             }
         }
         self.simplified(from, &Units::components(self, from), ESTIMATE, most, &mut proof).ok()
+    }
+
+    /// Whether few enough triangles are left of some of the cells to begin with them: else it takes longer than it saves.
+    fn is_worth_beginning(&self, from: &Tier, cells: &Units, bound: f32) -> bool {
+        let locked = Attempt::new(self, from, cells).locked;
+        let sample = cells.triangles.par_iter().skip(SAMPLE / 2).step_by(SAMPLE);
+        let counts = sample.map(|cell| {
+            let triangles: Vec<[u32; 3]> = cell.iter().map(|&i| from.triangles[i as usize]).collect();
+            let mut numbers = vec![NONE; self.vertices.len()];
+            (triangles.len(), self.collapsed(&triangles, bound * BEGINNING, &locked, &mut numbers).len())
+        });
+        let (all, left) = counts.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        left as f64 <= WORTH_BEGINNING * all as f64
     }
 
     /// What is left of `from` up to an error that is estimated to be this part of the bound, and proved to be within it. Units that are
@@ -725,7 +748,7 @@ mod tests {
     #[test]
     fn several_components_of_several_cells_stay_near() {
         // Three balls with waves on them, of different sizes: some are tried again, some are not.
-        let mut mesh = ball(50, false, false);
+        let mut mesh = ball(75, false, false);
         let one = mesh.clone();
         for (size, at) in [(0.3, 1.5), (0.05, 2.0)] {
             let first = mesh.points.len() as u32;
@@ -739,7 +762,10 @@ mod tests {
             *point = point.map(|x| x * wave);
         }
         mesh.parts[0].triangles = 0..mesh.triangles.len();
-        assert!(mesh.triangles.len() > 4 * CELL);
+        assert!(mesh.triangles.len() > MANY);
+        let source = Source::new(&mesh).unwrap();
+        let cells = Units::cells(&source, &source.whole);
+        assert!(source.is_worth_beginning(&source.whole, &cells, MEDIUM_DEVIATION * source.diagonal));
         let (low, high) = mesh.bounds().unwrap();
         let diagonal = (Vector3::from(high) - Vector3::from(low)).norm();
         let Tiers { medium: Some(medium), low: Some(low) } = tiers(&mesh) else { panic!("a tier is missing") };
