@@ -412,6 +412,17 @@ mod tests {
     }
 
     #[test]
+    fn images_are_made_ahead_where_they_do_not_fit() {
+        let named = |name: &str, width| Arc::new(Texture { sha256: name.to_owned(), ..texture(width, 64, ImageFormat::Png) });
+        let (odd, even) = (named("odd", 85), named("even", 128));
+        let materials = [&odd, &even, &odd].map(|texture| material(&[(MapRole::Normal, texture, Channel::Red)]));
+        let images = Images::of(materials.iter(), &Store::none(), &TimeLimit::default());
+        assert_eq!(images.0, HashMap::from([("odd".to_owned(), fitted(&odd, &Store::none()))]));
+        let over = TimeLimit::new(Some(std::time::Duration::ZERO), Arc::default());
+        assert!(Images::of(materials.iter(), &Store::none(), &over).0.is_empty());
+    }
+
+    #[test]
     fn large_images_stay() {
         for (side, stays) in [(4097, true), (1000, false)] {
             let odd = texture(side, 4096, ImageFormat::Jpeg);
