@@ -145,6 +145,11 @@ impl Tier {
         Self { triangles, faces, surface: OnceLock::new(), around: OnceLock::new() }
     }
 
+    /// The triangles (of vertices) with these numbers.
+    fn some(&self, numbers: &[u32]) -> Vec<[u32; 3]> {
+        numbers.iter().map(|&number| self.triangles[number as usize]).collect()
+    }
+
     fn around(&self, source: &Source<'_>) -> &Around {
         self.around.get_or_init(|| Around::new(source.points.len(), &self.faces))
     }
@@ -354,7 +359,7 @@ impl<'a> Source<'a> {
         let locked = Attempt::new(self, from, cells).locked;
         let sample = cells.triangles.par_iter().skip(SAMPLE / 2).step_by(SAMPLE);
         let counts = sample.map(|cell| {
-            let triangles: Vec<[u32; 3]> = cell.iter().map(|&i| from.triangles[i as usize]).collect();
+            let triangles = from.some(cell);
             let mut numbers = vec![NONE; self.vertices.len()];
             (triangles.len(), self.collapsed(&triangles, bound * BEGINNING, &locked, &mut numbers).len())
         });
@@ -380,7 +385,7 @@ impl<'a> Source<'a> {
                 made.iter_mut().enumerate().filter(|(unit, _)| attempt.again[*unit]).collect();
             let numbers = || vec![NONE; self.vertices.len()];
             again.into_par_iter().for_each_init(numbers, |numbers, (unit, made)| {
-                let triangles: Vec<[u32; 3]> = units.triangles[unit].iter().map(|&i| from.triangles[i as usize]).collect();
+                let triangles = from.some(&units.triangles[unit]);
                 *made = if attempt.kept[unit] {
                     triangles
                 } else {
