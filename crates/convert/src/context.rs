@@ -2,12 +2,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
+use urdf_usd_robot::Lost;
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::TimeLimit;
 
@@ -94,6 +96,15 @@ impl Longest {
         let longest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         longest.as_ref().map_or_else(String::new, |(took, name)| format!("; {name} took longest, {:.1} s", took.as_secs_f64()))
     }
+}
+
+/// What `work` makes with a store; again with one that gives nothing, if arrays of meshes went from the store meanwhile, or were spoilt.
+///
+/// # Errors
+/// What `work` panicked with.
+pub(super) fn unless_lost<T>(store: &Store, work: impl Fn(&Store) -> T) -> std::thread::Result<T> {
+    let tried = |store: &Store| catch_unwind(AssertUnwindSafe(|| work(store)));
+    tried(store).or_else(|panic| if panic.is::<Lost>() { tried(&store.anew()) } else { Err(panic) })
 }
 
 impl Context {

@@ -37,7 +37,6 @@ pub mod xrdf;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -258,8 +257,8 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     }
     context.begin.iter().for_each(|begin| begin());
     // Whoever watches the files that were used tries again when one changes, whatever it was about them.
-    let result = catch_unwind(AssertUnwindSafe(|| run(job, (expanded, hash.as_deref()), &files, context, (start, &limit))))
-        .unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
+    let run = |store: &Store| run(job, (&expanded, hash.as_deref()), &files, (context, store), (start, &limit));
+    let result = context::unless_lost(&context.store, run).unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
     let used = files.used();
     let result = match result {
         Ok((report, written)) => {
@@ -295,19 +294,19 @@ fn defect(panic: &(dyn std::any::Any + Send)) -> Diagnostic {
 
 fn run(
     job: &Job,
-    (expanded, hash): (Option<source::Input>, Option<&str>),
+    (expanded, hash): (&Option<source::Input>, Option<&str>),
     files: &Arc<resolve::Files>,
-    context: &Context,
+    (context, store): (&Context, &Store),
     (start, limit): (Instant, &TimeLimit),
 ) -> Result<(Report, resolve::States), Vec<Diagnostic>> {
-    let source = expanded.map_or_else(|| source::open(&job.source, hash, files), Ok).map_err(|d| vec![d])?;
+    let source = expanded.clone().map_or_else(|| source::open(&job.source, hash, files), Ok).map_err(|d| vec![d])?;
     let source::Reading { mut robot, mut references, mut diagnostics, sha256: source_hash, namespace, version } =
         source.read(job, files).map_err(|found| source.told(found))?;
     let read = start.elapsed();
     in_time(limit, "loading meshes")?;
 
     let base = source.file.as_deref().and_then(Path::parent);
-    let images = match load::load(&mut robot, &references, files, (job, limit), context, base) {
+    let images = match load::load(&mut robot, &references, files, (job, limit), (context, store), base) {
         Ok(load::Loaded { diagnostics: found, images }) => {
             diagnostics.extend(found);
             images
@@ -353,10 +352,9 @@ fn run(
         sha256: &source_hash,
         namespace: &namespace,
     };
-    let (mut outputs, written) = write((job, limit), (&robot, images), &origin, &context.store, &mut diagnostics);
+    let (mut outputs, written) = write((job, limit), (&robot, images), &origin, store, &mut diagnostics);
     if job.options.formats.urdf || job.options.formats.sdf {
-        let (files, found) =
-            description::write(&robot, &references, (&job.options, limit), (&name, &directory), &context.store);
+        let (files, found) = description::write(&robot, &references, (&job.options, limit), (&name, &directory), store);
         outputs.extend(files);
         diagnostics.extend(found);
     }
@@ -395,7 +393,7 @@ fn run(
         .meshes
         .iter()
         .filter(|source| seen.insert(Arc::as_ptr(&source.mesh)))
-        .map(|source| source.mesh.triangles.len())
+        .map(|source| source.mesh.outline().triangles)
         .sum();
     let counts = Counts {
         links: robot.links.len(),
@@ -460,14 +458,14 @@ fn supplement(
 /// If the robot can't be read.
 pub fn read_robot(job: &Job, context: &Context) -> Result<(Robot, Vec<Diagnostic>), Failure> {
     let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone()))));
-    described(job, &files, context, false).map_err(|diagnostics| Failure { diagnostics, used: files.used() })
+    described(job, &files, (context, &context.store), false).map_err(|diagnostics| Failure { diagnostics, used: files.used() })
 }
 
 /// The robot of a job, with its SRDF and XRDF, and with meshes if they are wanted.
 fn described(
     job: &Job,
     files: &Arc<resolve::Files>,
-    context: &Context,
+    (context, store): (&Context, &Store),
     has_meshes: bool,
 ) -> Result<(Robot, Vec<Diagnostic>), Vec<Diagnostic>> {
     let limit = TimeLimit::new(job.options.time_limit, context.cancelled.clone());
@@ -481,7 +479,7 @@ fn described(
     let mut load = || -> Result<Vec<Diagnostic>, Diagnostic> {
         let mut found = Vec::new();
         if has_meshes {
-            found.extend(load::load(&mut robot, &references, files, (job, &limit), context, base)?.diagnostics);
+            found.extend(load::load(&mut robot, &references, files, (job, &limit), (context, store), base)?.diagnostics);
         }
         found.extend(supplement(&mut robot, &mut references, job, files)?);
         Ok(found)

@@ -13,6 +13,7 @@ use urdf_usd_gltf::Images;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::{File, Files, Located};
 use urdf_usd_robot::{Geometry, Material, MaterialId, Mesh, MeshId, Robot, Shape, Texture, Tiers};
+use urdf_usd_store::Store;
 use urdf_usd_time_limit::TimeLimit;
 use urdf_usd_urdf::{self as urdf, MeshReference, References, srdf, xrdf};
 
@@ -43,12 +44,12 @@ pub(super) fn load(
     references: &References,
     files: &Files,
     (job, limit): (&Job, &TimeLimit),
-    context: &Context,
+    (context, store): (&Context, &Store),
     base: Option<&Path>,
 ) -> Result<Loaded, Diagnostic> {
     let mut distinct = Distinct::default();
     let (missing, mut diagnostics) =
-        meshes(robot, &references.meshes, files, (job.options.meshes, limit), context, base, &mut distinct)?;
+        meshes(robot, &references.meshes, files, (job.options.meshes, limit), (context, store), base, &mut distinct)?;
     let mut pixels = mesh::MAX_PIXELS_TOGETHER;
     diagnostics.extend(bound_pixels(robot, &mut pixels));
     if job.options.stand_ins {
@@ -57,10 +58,10 @@ pub(super) fn load(
     let loaded: Vec<Arc<Mesh>> = robot.meshes.iter().map(|source| source.mesh.clone()).collect();
     let images = || match job.options.formats {
         Formats { glb: false, gltf: false, .. } => Images::default(),
-        _ => Images::of(loaded.iter().flat_map(|mesh| &mesh.materials), &context.store, limit),
+        _ => Images::of(loaded.iter().flat_map(|mesh| &mesh.materials), store, limit),
     };
     // One large image takes as long as many tiers.
-    let (found, images) = rayon::join(|| derived(robot, (job.options.tiers, limit), context, &mut distinct), images);
+    let (found, images) = rayon::join(|| derived(robot, (job.options.tiers, limit), (context, store), &mut distinct), images);
     diagnostics.extend(found);
     diagnostics.extend(textures(robot, &references.textures, files, base, (limit, pixels)));
     diagnostics.extend(untextured(robot));
@@ -88,7 +89,7 @@ fn meshes<'a>(
     references: &'a [MeshReference],
     files: &Files,
     (options, limit): (mesh::Options, &TimeLimit),
-    context: &Context,
+    (context, store): (&Context, &Store),
     base: Option<&Path>,
     distinct: &mut Distinct,
 ) -> Result<(Vec<&'a MeshReference>, Vec<Diagnostic>), Diagnostic> {
@@ -128,9 +129,9 @@ fn meshes<'a>(
             if triangles.load(Ordering::Relaxed) > MAX_TRIANGLES {
                 return (None, Vec::new());
             }
-            match mesh::load(file, files, options, &context.store) {
+            match mesh::load(file, files, options, store) {
                 Ok((mesh, found)) => {
-                    triangles.fetch_add(mesh.triangles.len(), Ordering::Relaxed);
+                    triangles.fetch_add(mesh.outline().triangles, Ordering::Relaxed);
                     let found = found.into_iter().map(|d| at_reference(d, &reference.place)).collect();
                     (Some(Arc::new(mesh)), found)
                 }
@@ -254,7 +255,7 @@ fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
                 // A mesh whose every part has a material of its own doesn't show the robot's.
                 Geometry::Mesh { mesh, .. } => {
                     let mesh = &robot.meshes[mesh.0].mesh;
-                    mesh.uvs.is_none() && mesh.parts.iter().any(|part| part.material.is_none())
+                    !mesh.outline().has_uvs && mesh.parts.iter().any(|part| part.material.is_none())
                 }
                 Geometry::Missing { .. } => false,
                 _ => true,
@@ -306,7 +307,7 @@ fn unreadable(error: &mesh::Error, file: &Path, place: &Place) -> Diagnostic {
 fn derived(
     robot: &mut Robot,
     (tiers, limit): (super::Tiers, &TimeLimit),
-    context: &Context,
+    (context, store): (&Context, &Store),
     distinct: &mut Distinct,
 ) -> Vec<Diagnostic> {
     enum Derived {
@@ -329,16 +330,20 @@ fn derived(
         robot.meshes.iter().rev().map(|source| (Arc::as_ptr(&source.mesh) as usize, source.uri.as_str())).collect();
     let name = |mesh: &Arc<Mesh>| {
         let uri = names.get(&(Arc::as_ptr(mesh) as usize)).copied().unwrap_or_default();
-        format!("{} ({} triangles)", uri.rsplit('/').next().unwrap_or(uri), mesh.triangles.len())
+        format!("{} ({} triangles)", uri.rsplit('/').next().unwrap_or(uri), mesh.outline().triangles)
     };
     let made = context.all(
         Step::Derive,
         limit,
         &jobs,
-        (|(mesh, _)| mesh.triangles.len(), |(mesh, _)| name(mesh)),
+        (|(mesh, _)| mesh.outline().triangles, |(mesh, _)| name(mesh)),
         |(mesh, collider)| match collider {
-            None => Derived::Tiers(mesh::kept_tiers(mesh, &context.store)),
-            Some(_) => Derived::Hull(Box::new(mesh::kept_hull(mesh, &context.store)), mesh.is_watertight()),
+            None => Derived::Tiers(mesh::kept_tiers(mesh, store)),
+            Some(_) => {
+                let hull = mesh::kept_hull(mesh, store);
+                let is_watertight = hull.as_ref().map_or_else(|_| mesh.is_watertight(), |hull| hull.is_of_watertight);
+                Derived::Hull(Box::new(hull), is_watertight)
+            }
         },
     );
     let mut diagnostics = Vec::new();
@@ -536,7 +541,7 @@ mod tests {
 
     #[test]
     fn textures_of_meshes_have_room_together() {
-        use urdf_usd_robot::{ImageFormat, Material, Mesh, MeshSource, Robot, Texture};
+        use urdf_usd_robot::{ImageFormat, Material, MeshSource, Robot, Texture};
         let png = |side: u32| {
             let mut bytes = std::io::Cursor::new(Vec::new());
             image::DynamicImage::new_rgb8(side, 2).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
@@ -552,7 +557,8 @@ mod tests {
             };
             let material = Material { base_color_texture: Some(texture.into()), ..Material::plain("m", [1.0; 4]) };
             let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-            let mesh = Mesh { materials: vec![material], ..urdf_usd_mesh::convex_hull(&corners).unwrap() };
+            let mut mesh = urdf_usd_mesh::convex_hull(&corners).unwrap();
+            mesh.materials = vec![material];
             MeshSource::new(format!("{side}.dae"), Default::default(), mesh.into())
         };
         let mut robot: Robot = urdf_usd_urdf::read(URDF, None).robot.unwrap();

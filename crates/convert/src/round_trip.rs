@@ -62,7 +62,7 @@ pub(super) fn loaded_with(urdf: &Path, packages: &Path) -> (Robot, urdf::Referen
         ..Job::new(Source::File(urdf.to_owned()), "")
     };
     let (limit, context) = (TimeLimit::default(), Context::default());
-    load::load(&mut robot, &outcome.references, &files, (&job, &limit), &context, urdf.parent()).unwrap();
+    load::load(&mut robot, &outcome.references, &files, (&job, &limit), (&context, &context.store), urdf.parent()).unwrap();
     (robot, outcome.references)
 }
 

@@ -111,6 +111,7 @@ const USD_ENDINGS: [&str; 4] = ["usd", "usda", "usdc", "usdz"];
 const START: u64 = 256;
 
 /// A source that was opened.
+#[derive(Clone)]
 pub(super) struct Input {
     /// What [`SourceInfo::kind`](super::SourceInfo::kind) says.
     pub kind: &'static str,
@@ -123,6 +124,7 @@ pub(super) struct Input {
     expanded: Option<Vec<Diagnostic>>,
 }
 
+#[derive(Clone)]
 enum Content {
     Urdf(Arc<str>),
     Gltf(Arc<[u8]>),

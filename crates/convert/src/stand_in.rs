@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
     use urdf_usd_diagnostic::Place;
-    use urdf_usd_robot::{Corners, Mesh, Part};
+    use urdf_usd_robot::{Corners, Mesh, MeshArrays, Part};
     use urdf_usd_urdf::References;
 
     /// A link `a` with the visual mesh a.stl, which nobody loaded, and this before it.
@@ -181,16 +181,14 @@ mod tests {
         let (mut robot, mut references) =
             robot("<collision><geometry><mesh filename='b.stl' scale='-1 2 1'/></geometry></collision>");
         let b = references.meshes.iter().position(|reference| reference.uri == "b.stl").unwrap();
-        let mesh = Mesh {
+        let arrays = MeshArrays {
             points: vec![[0.0; 3], [2.0, 0.0, 0.0], [0.0, 3.0, 0.0]],
             triangles: vec![[0, 1, 2]],
             normals: Corners { values: vec![[0.0, 0.0, 1.0]], indices: vec![[0; 3]] },
             uvs: None,
             colors: None,
-            parts: vec![Part { triangles: 0..1, material: None }],
-            materials: Vec::new(),
-            digest: [0; 32],
         };
+        let mesh = Mesh::new(arrays, vec![Part { triangles: 0..1, material: None }], Vec::new());
         references.meshes.remove(b).settle(&mut robot, Arc::new(mesh));
         let (shape, _) = stand_in((robot, references));
         assert!((size(&shape) - Vector3::new(2.0, 6.0, 6e-3)).norm() < 1e-9, "flat ones get a thickness");

@@ -427,7 +427,7 @@ fn encoded(linear: f32) -> u8 {
 mod tests {
     use super::*;
     use urdf_usd_diagnostic::Place;
-    use urdf_usd_robot::{Corners, MeshSource, Part};
+    use urdf_usd_robot::{Corners, MeshArrays, MeshSource, Part};
 
     const SIDE: usize = 64;
 
@@ -518,7 +518,7 @@ mod tests {
     fn the_colours_of_corners_show_where_nothing_else_has_a_colour() {
         // A square that the camera looks at from its front: red to its left, blue to its right.
         let [right, up] = [camera().row(0).transpose(), camera().row(1).transpose()].map(|v| v.map(|x| x as f32));
-        let square = |opacity| Mesh {
+        let square = |opacity| MeshArrays {
             points: [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(u, v)| (right * u + up * v).into()).to_vec(),
             triangles: vec![[0, 1, 2], [0, 2, 3]],
             normals: Corners { values: vec![camera().row(2).transpose().map(|x| x as f32).into()], indices: vec![[0; 3]; 2] },
@@ -527,10 +527,8 @@ mod tests {
                 values: vec![[1.0, 0.0, 0.0, opacity], [0.0, 0.0, 1.0, opacity]],
                 indices: vec![[0, 1, 1], [0, 1, 0]],
             }),
-            parts: vec![Part { triangles: 0..2, material: None }],
-            materials: Vec::new(),
-            digest: [0; 32],
         };
+        let square = |opacity| Mesh::new(square(opacity), vec![Part { triangles: 0..2, material: None }], Vec::new());
         let pixels = |material: &str, opacity| {
             let mut robot = link(&[format!("<visual><geometry><sphere radius='1'/></geometry>{material}</visual>")]);
             let mesh = robot.add_mesh(MeshSource::new("square.stl", Place::default(), std::sync::Arc::new(square(opacity))));

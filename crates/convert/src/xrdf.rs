@@ -1,6 +1,7 @@
 //! XRDF files for robots of any source: checked against one, and written for one.
 
 use std::collections::BTreeSet;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +10,7 @@ use nalgebra::{Point3, Vector3};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::context::{Progress, Step};
+use super::context::{Progress, Step, unless_lost};
 use super::{Context, Failure, Job, codes, described};
 use urdf_usd_diagnostic::{Code, Diagnostic, did_you_mean, nearest};
 use urdf_usd_resolve as resolve;
@@ -19,6 +20,7 @@ use urdf_usd_robot::{
     Robot, Shape, Sphere, SphereGroup, touches,
 };
 use urdf_usd_spheres::{self as spheres, Wanted};
+use urdf_usd_store::Store;
 use urdf_usd_urdf::xrdf;
 
 /// Accelerations and jerks that are assumed: those of NVIDIA's XRDF of the UR10e, in rad/s² and rad/s³ (m/s² and m/s³).
@@ -122,7 +124,7 @@ pub fn check(job: &Job, context: &Context) -> Result<(String, Vec<Diagnostic>), 
     let fail = |diagnostics| Failure { diagnostics, used: files.used() };
     let file = job.options.xrdf.as_deref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     let is_of_xrdf = |found: &Diagnostic| found.place.file.as_deref() == file.as_deref();
-    let (robot, found) = described(job, &files, context, false).map_err(fail)?;
+    let (robot, found) = described(job, &files, (context, &context.store), false).map_err(fail)?;
     Ok((robot.name, found.into_iter().filter(is_of_xrdf).collect()))
 }
 
@@ -131,9 +133,13 @@ pub fn check(job: &Job, context: &Context) -> Result<(String, Vec<Diagnostic>), 
 /// # Errors
 /// If the robot can't be read, has nothing to fit spheres to, or lacks what an option names.
 pub fn write(job: &Job, options: &Options, context: &Context) -> Result<Written, Failure> {
+    unless_lost(&context.store, |store| write_with(store, job, options, context)).unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+fn write_with(store: &Store, job: &Job, options: &Options, context: &Context) -> Result<Written, Failure> {
     let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone()))));
     let (mut robot, mut diagnostics) =
-        described(job, &files, context, true).map_err(|diagnostics| Failure { diagnostics, used: files.used() })?;
+        described(job, &files, (context, store), true).map_err(|diagnostics| Failure { diagnostics, used: files.used() })?;
     match plan(&mut robot, options, context, &mut diagnostics) {
         Ok(links) => {
             let planning = &robot.planning;

@@ -10,7 +10,7 @@ use nalgebra::{Matrix3, Matrix4, Point3, Vector3};
 
 use super::normals::{self, Shading};
 use super::{Error, Source, codes, maps};
-use urdf_usd_robot::{Corners, Material, Mesh, Part};
+use urdf_usd_robot::{Corners, Material, Mesh, MeshArrays, Part};
 
 /// The index that stands for "none": of a normal, a texture coordinate, a material.
 pub(super) const NONE: u32 = u32::MAX;
@@ -246,16 +246,14 @@ impl Assembly {
             Some(order) => order.iter().map(|&i| list[i as usize]).collect(),
             None => list,
         };
-        Ok(Mesh {
+        let arrays = MeshArrays {
             points: self.points.values,
             triangles: reorder(self.triangles),
             normals: Corners { values: self.normals.values, indices: reorder(self.corner_normals) },
             uvs: uvs.map(|uvs| Corners { values: uvs.values, indices: reorder(uvs.indices) }),
             colors: colors.map(|colors| Corners { values: colors.values, indices: reorder(colors.indices) }),
-            parts,
-            materials: self.materials,
-            digest: [0; 32],
-        })
+        };
+        Ok(Mesh::new(arrays, parts, self.materials))
     }
 
     /// Triangles that were dropped may have left points behind.

@@ -1,7 +1,8 @@
 //! Meshes, their tiers and their hulls by way of a [`Store`]: what is there is not made again.
 //!
 //! A loaded mesh is kept under the content and name of its file, with what came of each reference in it: another material library
-//! or image is another mesh. Tiers and hulls are kept under the digest of their mesh.
+//! or image is another mesh. Tiers and hulls are kept under the digest of their mesh. Arrays are apart from the rest, each mesh's under
+//! its own digest, and are only had from there if somebody needs them ([`Mesh::kept`]).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +14,10 @@ use sha2::{Digest, Sha256};
 use super::{Error, Options, Source, codes, convex_hull, file_name, reference, thick_hull, tiers};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_resolve::{self as resolve, Files, Located};
-use urdf_usd_robot::{Channel, Corners, ImageFormat, ImagePlacement, Map, MapRole, Material, Mesh, Part, Texture, Tiers, Wrap};
+use urdf_usd_robot::{
+    Channel, Corners, ImageFormat, ImagePlacement, Map, MapRole, Material, Mesh, MeshArrays, Outline, Part, Texture, Tiers,
+    Wrap,
+};
 use urdf_usd_store::{self as store, Key, Store};
 
 /// Reads a mesh file as [`read`](super::read) does, unless `store` has it. The mesh has its digest.
@@ -24,7 +28,7 @@ pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -
     let key_for = |content: [u8; 32]| {
         let name = file_name(&located.path);
         // The number changes with what reading makes of a file.
-        Key::of("mesh 2").and(name.as_bytes()).and(format!("{options:?}").as_bytes()).and(&content).key()
+        Key::of("mesh 3").and(name.as_bytes()).and(format!("{options:?}").as_bytes()).and(&content).key()
     };
     let known = if store.keeps() { Some(content(located, files, store)?) } else { None };
     let place = Referrer { path: &located.path, files, store };
@@ -43,6 +47,7 @@ pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -
     let diagnostics = source.finish();
     // The file may be another one by now than when its content was looked up.
     if let Some(content) = known.filter(|content| *content == *Sha256::digest(&file.bytes)) {
+        keep(&mesh, store);
         store.put(&key_for(content), || encode(&mesh, &diagnostics, &asked, place));
     }
     Ok((mesh, diagnostics))
@@ -97,13 +102,14 @@ impl Referrer<'_> {
 /// The tiers of a mesh that [`load`] gave.
 pub fn kept_tiers(mesh: &Mesh, store: &Store) -> Tiers {
     // The number changes with what `tiers` makes of a mesh.
-    let key = key_of("tiers 4", mesh, store);
-    key.and_then(|key| store.get(&key, |bytes| decode_tiers(bytes, &mesh.materials))).unwrap_or_else(|| {
+    let key = key_of("tiers 5", mesh, store);
+    key.and_then(|key| store.get(&key, |bytes| decode_tiers(bytes, &mesh.materials, store))).unwrap_or_else(|| {
         let mut tiers = tiers(mesh);
         for tier in [&mut tiers.medium, &mut tiers.low].into_iter().flatten() {
             Arc::make_mut(tier).digest = digest(tier);
         }
         if let Some(key) = key {
+            [&tiers.medium, &tiers.low].into_iter().flatten().for_each(|tier| keep(tier, store));
             store.put(&key, || encode_tiers(&tiers));
         }
         tiers
@@ -117,6 +123,8 @@ pub struct Hull {
     pub mesh: Mesh,
     /// Whether it has a thickness that the mesh has not ([`thick_hull`]).
     pub is_thickened: bool,
+    /// Whether the mesh itself is watertight.
+    pub is_of_watertight: bool,
 }
 
 /// The convex hull of a mesh that [`load`] gave; with a thickness if the mesh is flat or straight.
@@ -124,22 +132,28 @@ pub struct Hull {
 /// # Errors
 /// Those of [`thick_hull`].
 pub fn kept_hull(mesh: &Mesh, store: &Store) -> Result<Hull, Error> {
-    let made = |kind: &str, make: fn(&[[f32; 3]]) -> Result<Mesh, Error>| {
-        let key = key_of(kind, mesh, store);
-        if let Some(hull) = key.and_then(|key| store.get(&key, |bytes| Reader::geometries(bytes, Vec::new())?.pop())) {
-            return Ok(hull);
-        }
-        let mut hull = make(&mesh.points)?;
-        hull.digest = digest(&hull);
-        if let Some(key) = key {
-            store.put(&key, || entry(&[&hull], (), &[]));
-        }
-        Ok(hull)
-    };
-    match made("hull", convex_hull) {
-        Ok(mesh) => Ok(Hull { mesh, is_thickened: false }),
-        Err(_) => made("thick hull", thick_hull).map(|mesh| Hull { mesh, is_thickened: true }),
+    let key = key_of("hull 2", mesh, store);
+    if let Some(hull) = key.and_then(|key| store.get(&key, |bytes| decode_hull(bytes, store))) {
+        return Ok(hull);
     }
+    let (mut hull, is_thickened) = match convex_hull(&mesh.points) {
+        Ok(hull) => (hull, false),
+        Err(_) => (thick_hull(&mesh.points)?, true),
+    };
+    hull.digest = digest(&hull);
+    let is_of_watertight = mesh.is_watertight();
+    if let Some(key) = key {
+        keep(&hull, store);
+        store.put(&key, || entry(&[&hull], [is_thickened, is_of_watertight], &[]));
+    }
+    Ok(Hull { mesh: hull, is_thickened, is_of_watertight })
+}
+
+fn decode_hull(bytes: &[u8], store: &Store) -> Option<Hull> {
+    let (head, mut reader) = Reader::head::<[bool; 2]>(bytes)?;
+    let mesh = reader.meshes(head.shapes, &[], store)?.pop()?;
+    let [is_thickened, is_of_watertight] = head.more;
+    Some(Hull { mesh, is_thickened, is_of_watertight })
 }
 
 fn key_of(kind: &str, mesh: &Mesh, store: &Store) -> Option<Key> {
@@ -157,12 +171,15 @@ pub fn digest(mesh: &Mesh) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// What is in an entry beside the arrays of meshes.
+/// What there is to say of the meshes of an entry, and `more`.
 #[derive(Serialize, Deserialize)]
 struct Head<T> {
-    shapes: Vec<Shape>,
+    shapes: Vec<(Shape, KeptOutline)>,
     more: T,
 }
+
+/// What an [`Outline`] has beside what a [`Shape`] says: the bits of the bounds, and whether some corner is not opaque.
+type KeptOutline = (Option<[[u32; 3]; 2]>, bool);
 
 /// How long the arrays of a mesh are, and its parts.
 #[derive(Serialize, Deserialize)]
@@ -201,12 +218,26 @@ fn arrays(mesh: &Mesh) -> Vec<&[u8]> {
     arrays
 }
 
-/// An entry that holds `meshes`, what there is `more` of them, and `blobs`.
+/// An entry of `meshes` without their arrays, of what there is `more` of them, and of `blobs`.
 fn entry(meshes: &[&Mesh], more: impl Serialize, blobs: &[&[u8]]) -> Vec<u8> {
-    let head = Head { shapes: meshes.iter().map(|mesh| Shape::of(mesh)).collect(), more };
+    let shape = |mesh: &&Mesh| {
+        let Outline { bounds, has_translucent_corners, .. } = *mesh.outline();
+        let bounds = bounds.map(|(low, high)| [low, high].map(|corner| corner.map(f32::to_bits)));
+        (Shape::of(mesh), (bounds, has_translucent_corners))
+    };
+    let head = Head { shapes: meshes.iter().map(shape).collect(), more };
     let digests = meshes.iter().map(|mesh| &mesh.digest[..]);
-    let arrays: Vec<&[u8]> = digests.chain(meshes.iter().flat_map(|mesh| arrays(mesh))).chain(blobs.iter().copied()).collect();
-    store::pack(&head, &arrays)
+    store::pack(&head, &digests.chain(blobs.iter().copied()).collect::<Vec<_>>())
+}
+
+/// The key of the arrays of a mesh with this digest.
+fn key_of_arrays(digest: &[u8; 32]) -> Key {
+    Key::of("arrays").and(digest).key()
+}
+
+/// Keeps the arrays of a mesh.
+fn keep(mesh: &Mesh, store: &Store) {
+    store.put(&key_of_arrays(&mesh.digest), || arrays(mesh).concat());
 }
 
 /// Takes an entry apart. Whatever does not fit makes it `None`.
@@ -247,23 +278,36 @@ impl<'a> Reader<'a> {
         Some(Corners { values: self.array(values)?, indices: self.indices(triangles, values)? })
     }
 
-    fn meshes(&mut self, shapes: &[Shape], materials: Vec<Material>) -> Option<Vec<Mesh>> {
-        let digests: Vec<[u8; 32]> = shapes.iter().map(|_| self.take(32)?.try_into().ok()).collect::<Option<_>>()?;
-        let mesh = |(shape, digest): (&Shape, [u8; 32])| {
-            let points = self.array(shape.points)?;
-            let triangles = self.indices(shape.triangles, shape.points)?;
-            let normals = self.corners(shape.normals, shape.triangles)?;
-            let uvs = shape.uvs.map_or(Some(None), |values| self.corners(values, shape.triangles).map(Some))?;
-            let colors = shape.colors.map_or(Some(None), |values| self.corners(values, shape.triangles).map(Some))?;
-            let parts = parts(shape, materials.len())?;
-            Some(Mesh { points, triangles, normals, uvs, colors, parts, materials: materials.clone(), digest })
-        };
-        shapes.iter().zip(digests).map(mesh).collect()
+    fn arrays(mut self, shape: &Shape) -> Option<MeshArrays> {
+        let points = self.array(shape.points)?;
+        let triangles = self.indices(shape.triangles, shape.points)?;
+        let normals = self.corners(shape.normals, shape.triangles)?;
+        let uvs = shape.uvs.map_or(Some(None), |values| self.corners(values, shape.triangles).map(Some))?;
+        let colors = shape.colors.map_or(Some(None), |values| self.corners(values, shape.triangles).map(Some))?;
+        self.rest.is_empty().then_some(MeshArrays { points, triangles, normals, uvs, colors })
     }
 
-    fn geometries(bytes: &'a [u8], materials: Vec<Material>) -> Option<Vec<Mesh>> {
-        let (head, mut reader) = Self::head::<()>(bytes)?;
-        reader.meshes(&head.shapes, materials)
+    /// Meshes whose arrays are in `store`.
+    fn meshes(&mut self, shapes: Vec<(Shape, KeptOutline)>, materials: &[Material], store: &Store) -> Option<Vec<Mesh>> {
+        let mesh = |(shape, (bounds, has_translucent_corners)): (Shape, KeptOutline)| {
+            let digest: [u8; 32] = self.take(32)?.try_into().ok()?;
+            let key = key_of_arrays(&digest);
+            if !store.has(&key) {
+                return None;
+            }
+            let parts = parts(&shape, materials.len())?;
+            let outline = Outline {
+                triangles: shape.triangles,
+                bounds: bounds.map(|corners| corners.map(|corner| corner.map(f32::from_bits)).into()),
+                has_uvs: shape.uvs.is_some(),
+                has_colors: shape.colors.is_some(),
+                has_translucent_corners,
+            };
+            let store = store.clone();
+            let kept = move || store.get(&key, |bytes| Reader { rest: bytes }.arrays(&shape));
+            Some(Mesh::kept(outline, Arc::new(kept), parts, materials.to_vec(), digest))
+        };
+        shapes.into_iter().map(mesh).collect()
     }
 }
 
@@ -284,9 +328,9 @@ fn encode_tiers(tiers: &Tiers) -> Vec<u8> {
     entry(&meshes, [tiers.medium.is_some(), tiers.low.is_some()], &[])
 }
 
-fn decode_tiers(bytes: &[u8], materials: &[Material]) -> Option<Tiers> {
+fn decode_tiers(bytes: &[u8], materials: &[Material], store: &Store) -> Option<Tiers> {
     let (head, mut reader) = Reader::head::<[bool; 2]>(bytes)?;
-    let mut meshes = reader.meshes(&head.shapes, materials.to_vec())?.into_iter();
+    let mut meshes = reader.meshes(head.shapes, materials, store)?.into_iter();
     let [medium, low] = head.more.map(|there| if there { meshes.next().map(Arc::new) } else { None });
     Some(Tiers { medium, low })
 }
@@ -404,7 +448,7 @@ fn decode(bytes: &[u8], referrer: Referrer) -> Option<(Mesh, Vec<Diagnostic>)> {
     if references.iter().any(|(reference, known)| referrer.outcome(reference) != *known) {
         return None;
     }
-    let mut mesh = reader.meshes(&head.shapes, vec![Material::plain("", [1.0; 4]); materials.len()])?.pop()?;
+    let mut mesh = reader.meshes(head.shapes, &vec![Material::plain("", [1.0; 4]); materials.len()], referrer.store)?.pop()?;
     let textures: Vec<Arc<Texture>> =
         textures.into_iter().map(|picture| picture.texture(&mut reader).map(Arc::new)).collect::<Option<_>>()?;
     mesh.materials = materials.into_iter().map(|surface| surface.material(&textures)).collect::<Option<_>>()?;
@@ -611,7 +655,7 @@ mod tests {
         let (made, hull) = (kept_tiers(&mesh, &store), kept_hull(&mesh, &store).unwrap());
         let (plain, plain_hull) = (tiers(&mesh), convex_hull(&mesh.points).unwrap());
         assert!(made.medium.is_some() && made.low.is_some());
-        let same = |a: &Mesh, b: &Mesh| Mesh { digest: [0; 32], ..a.clone() } == Mesh { digest: [0; 32], ..b.clone() };
+        let same = |a: &Mesh, b: &Mesh| **a == **b && (&a.parts, &a.materials) == (&b.parts, &b.materials);
         for (tier, plain) in [(&made.medium, &plain.medium), (&made.low, &plain.low)] {
             assert!(same(tier.as_ref().unwrap(), plain.as_ref().unwrap()));
         }

@@ -13,7 +13,7 @@ use nalgebra::Vector3;
 use robust::{Coord3D, orient3d};
 
 use super::{Error, codes, deviation};
-use urdf_usd_robot::{Corners, Mesh, Part};
+use urdf_usd_robot::{Corners, Mesh, MeshArrays, Part};
 
 /// A hull thinner than this part of its extent is flat: single precision holds no more.
 const FLAT: f64 = 1e-6;
@@ -566,7 +566,7 @@ fn mesh(points: &[[f32; 3]], cloud: &Cloud, hull: &[[u32; 3]]) -> Mesh {
     let normals =
         Corners { values: hull.iter().map(normal).collect(), indices: (0..hull.len() as u32).map(|i| [i; 3]).collect() };
     let parts = vec![Part { triangles: 0..triangles.len(), material: None }];
-    Mesh { points: kept, triangles, normals, uvs: None, colors: None, parts, materials: Vec::new(), digest: [0; 32] }
+    Mesh::new(MeshArrays { points: kept, triangles, normals, uvs: None, colors: None }, parts, Vec::new())
 }
 
 #[cfg(test)]

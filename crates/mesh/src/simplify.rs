@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use self::proof::{Astray, Large, Proof, large};
 use self::topology::{Around, components};
 use super::deviation::{Surface, clusters, distance_squared, is_near, squared_distance};
-use urdf_usd_robot::{Corners, Mesh, Part, Tiers};
+use urdf_usd_robot::{Corners, Mesh, MeshArrays, Part, Tiers};
 
 /// How far the medium tier may lie from the source, as a part of the diagonal of its bounding box.
 pub const MEDIUM_DEVIATION: f32 = 0.001;
@@ -496,16 +496,8 @@ impl<'a> Source<'a> {
             Corners { values, indices }
         });
         let normals = distinct(vertices().map(|t| t.map(|v| v.normal)));
-        Mesh {
-            points,
-            triangles: point_indices,
-            normals,
-            uvs,
-            colors,
-            parts,
-            materials: mesh.materials.clone(),
-            digest: [0; 32],
-        }
+        let arrays = MeshArrays { points, triangles: point_indices, normals, uvs, colors };
+        Mesh::new(arrays, parts, mesh.materials.clone())
     }
 }
 
@@ -721,7 +713,7 @@ mod tests {
         let part = |triangles, material| Part { triangles, material: Some(material) };
         let parts = if halves { vec![part(0..count / 2, 0), part(count / 2..count, 1)] } else { vec![part(0..count, 0)] };
         let materials = vec![Material::plain("a", [1.0; 4]), Material::plain("b", [0.0; 4])];
-        Mesh { points, triangles, normals, uvs: None, colors: None, parts, materials, digest: [0; 32] }
+        Mesh::new(MeshArrays { points, triangles, normals, uvs: None, colors: None }, parts, materials)
     }
 
     fn distinct_points(mesh: &Mesh) -> Set<[u32; 3]> {
@@ -861,7 +853,7 @@ mod tests {
         let normals =
             Corners { values: vec![[0.0, 0.0, 1.0], [0.0, -1.0, 0.0]], indices: vec![[0; 3], [0; 3], [1; 3], [1; 3]] };
         let parts = vec![Part { triangles: 0..4, material: None }];
-        let mesh = Mesh { points, triangles, normals, uvs: None, colors: None, parts, materials: Vec::new(), digest: [0; 32] };
+        let mesh = Mesh::new(MeshArrays { points, triangles, normals, uvs: None, colors: None }, parts, Vec::new());
         let source = Source::new(&mesh).unwrap();
         let [first, second, third, fourth] = source.whole.triangles[..] else { panic!() };
         // The second has one triangle along the edge, and what is missing beside it is one of the first, upside down.

@@ -289,7 +289,7 @@ mod tests {
             let normals: Vec<_> = mesh.normals.indices.iter().map(|t| t.map(|i| mesh.normals.values[i as usize])).collect();
             // The edge between the plate and what stands on it is hard, whatever normals the file has.
             assert_eq!(normals, [[[0.0, 0.0, 1.0]; 3], [[0.0, 0.0, 1.0]; 3], [[0.0, -1.0, 0.0]; 3]], "{name}");
-            assert_eq!((mesh.colors, codes_of(&diagnostics)), (None, found.to_vec()), "{name}");
+            assert_eq!((&mesh.colors, codes_of(&diagnostics)), (&None, found.to_vec()), "{name}");
         }
     }
 
@@ -319,7 +319,7 @@ mod tests {
     fn attributes_that_are_no_colors() {
         for name in ["meshlab_plain.stl", "white.stl", "garbage.stl"] {
             let (mesh, _) = read_file(&format!("stl/{name}")).unwrap();
-            assert_eq!((mesh.points.len(), mesh.colors), (5, None), "{name}");
+            assert_eq!((mesh.points.len(), &mesh.colors), (5, &None), "{name}");
         }
     }
 }

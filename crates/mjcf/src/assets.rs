@@ -12,7 +12,7 @@ use super::names::Unique;
 use super::{Findings, codes};
 use urdf_usd_mesh::{mean_color, write};
 use urdf_usd_robot::{
-    Corners, Geometry, ImageFormat, LinkId, Material, Mesh, PLAIN_IOR, Part, Robot, Shape, Texture, Wrap, decimal,
+    Corners, Geometry, ImageFormat, LinkId, Material, Mesh, MeshArrays, PLAIN_IOR, Part, Robot, Shape, Texture, Wrap, decimal,
 };
 use urdf_usd_xml::{Attributes, Document, number, numbers};
 
@@ -330,16 +330,14 @@ fn piece(mesh: &Mesh, look: Option<usize>) -> Mesh {
         }));
     }
     let part = Part { triangles: 0..triangles.len(), material: None };
-    Mesh {
+    let arrays = MeshArrays {
         normals: corners(&mesh.normals, ranges()),
         uvs: mesh.uvs.as_ref().map(|uvs| corners(uvs, ranges())),
         colors: mesh.colors.as_ref().map(|colors| corners(colors, ranges())),
         points,
         triangles,
-        parts: vec![part],
-        materials: Vec::new(),
-        digest: [0; 32],
-    }
+    };
+    Mesh::new(arrays, vec![part], Vec::new())
 }
 
 /// The values of some triangles' corners.

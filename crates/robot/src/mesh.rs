@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, OnceLock};
 
 use nalgebra::Vector3;
 
@@ -13,8 +15,34 @@ use super::{ImagePlacement, Material};
 /// Points are in metres in the mesh's own frame, exactly as URDF means it: a `scale` of the geometry is not applied. Winding is
 /// counter-clockwise seen from outside. Points are welded; normals and texture coordinates belong to corners, so a hard edge
 /// does not tear the surface.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// Its arrays are reached by dereferencing it ([`MeshArrays`]). Those of a mesh that is kept elsewhere ([`Self::kept`]) are only had when
+/// somebody does so: most of what there is to say of a mesh is in its [`Outline`].
+#[derive(Clone)]
 pub struct Mesh {
+    arrays: OnceLock<MeshArrays>,
+    outline: OnceLock<Outline>,
+    /// Where the arrays are had if they are not there.
+    kept: Option<Arc<Kept>>,
+    /// Runs of triangles with one material, in order, covering all triangles; at least one.
+    pub parts: Vec<Part>,
+    /// The mesh's own materials, which `parts` refer to.
+    pub materials: Vec<Material>,
+    /// What tells this geometry from others: SHA-256 of its arrays and parts. Zero where nobody computed it, which stands for no geometry
+    /// at all.
+    pub digest: [u8; 32],
+}
+
+/// Has the arrays of a mesh from where they are kept; `None` if they are not there any more.
+pub type Kept = dyn Fn() -> Option<MeshArrays> + Send + Sync;
+
+/// What a panic carries if the arrays of a mesh are no longer where they were kept. Who has meshes with such arrays begins anew without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost;
+
+/// The arrays of a [`Mesh`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeshArrays {
     /// Positions.
     pub points: Vec<[f32; 3]>,
     /// Indices into `points`, three per triangle, none repeated within one.
@@ -26,13 +54,63 @@ pub struct Mesh {
     /// Colours of the corners, if the source has any: linear red, green, blue and opacity, each 0 to 1. They show where neither the
     /// part nor the robot names a material, and where a part's material says so ([`Material::shows_corner_colors`]).
     pub colors: Option<Corners<[f32; 4]>>,
-    /// Runs of triangles with one material, in order, covering all triangles; at least one.
-    pub parts: Vec<Part>,
-    /// The mesh's own materials, which `parts` refer to.
-    pub materials: Vec<Material>,
-    /// What tells this geometry from others: SHA-256 of all the above but the materials. Zero where nobody computed it, which stands
-    /// for no geometry at all.
-    pub digest: [u8; 32],
+}
+
+/// What can be said of a mesh without its arrays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outline {
+    /// How many triangles it has.
+    pub triangles: usize,
+    /// The smallest and largest coordinates; `None` if there are no points.
+    pub bounds: Option<([f32; 3], [f32; 3])>,
+    /// Whether it has texture coordinates.
+    pub has_uvs: bool,
+    /// Whether it has colours.
+    pub has_colors: bool,
+    /// Whether some of these are not opaque.
+    pub has_translucent_corners: bool,
+}
+
+impl Outline {
+    fn of(arrays: &MeshArrays) -> Self {
+        let bounds = arrays.points.first().map(|&first| {
+            arrays.points.iter().fold((first, first), |(mut low, mut high), p| {
+                for k in 0..3 {
+                    low[k] = low[k].min(p[k]);
+                    high[k] = high[k].max(p[k]);
+                }
+                (low, high)
+            })
+        });
+        Self {
+            triangles: arrays.triangles.len(),
+            bounds,
+            has_uvs: arrays.uvs.is_some(),
+            has_colors: arrays.colors.is_some(),
+            has_translucent_corners: arrays.colors.iter().flat_map(|colors| &colors.values).any(|color| color[3] < 1.0),
+        }
+    }
+
+    /// Of the mesh with this scale: rounding keeps the order of numbers.
+    fn scaled(self, scale: Vector3<f64>) -> Self {
+        let bounds = self.bounds.map(|(low, high)| {
+            let ends: [[f32; 2]; 3] = std::array::from_fn(|k| {
+                let [a, b] = [low[k], high[k]].map(|end| scaled(end, scale[k]));
+                [a.min(b), a.max(b)]
+            });
+            (ends.map(|[low, _]| low), ends.map(|[_, high]| high))
+        });
+        Self { bounds, ..self }
+    }
+}
+
+/// Ends what needs arrays that can't be had. It is not a fault to be told of, so no hook is run.
+fn lost<T>() -> T {
+    std::panic::resume_unwind(Box::new(Lost))
+}
+
+fn scaled(coordinate: f32, scale: f64) -> f32 {
+    (f64::from(coordinate) * scale) as f32
 }
 
 /// A value per corner of every triangle, shared where equal.
@@ -40,14 +118,14 @@ pub struct Mesh {
 pub struct Corners<T> {
     /// The distinct values.
     pub values: Vec<T>,
-    /// Indices into `values`, as many as `Mesh::triangles`.
+    /// Indices into `values`, as many as [`MeshArrays::triangles`].
     pub indices: Vec<[u32; 3]>,
 }
 
 /// A run of triangles with one material.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The triangles, as indices into [`Mesh::triangles`].
+    /// The triangles, as indices into [`MeshArrays::triangles`].
     pub triangles: std::ops::Range<usize>,
     /// An index into [`Mesh::materials`]; `None` where the source assigns none, so that the robot's own material shows.
     pub material: Option<usize>,
@@ -62,7 +140,69 @@ pub struct Tiers {
     pub low: Option<Arc<Mesh>>,
 }
 
+impl Deref for Mesh {
+    type Target = MeshArrays;
+
+    /// # Panics
+    /// With [`Lost`], if the arrays are kept elsewhere and are not there any more.
+    fn deref(&self) -> &MeshArrays {
+        self.arrays.get_or_init(|| self.fetched())
+    }
+}
+
+impl DerefMut for Mesh {
+    /// # Panics
+    /// As [`Self::deref`].
+    fn deref_mut(&mut self) -> &mut MeshArrays {
+        if !self.has_arrays() {
+            self.arrays = self.fetched().into();
+        }
+        // They may be others from now on.
+        (self.outline, self.kept) = (OnceLock::new(), None);
+        self.arrays.get_mut().unwrap_or_else(lost)
+    }
+}
+
+impl PartialEq for Mesh {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.parts, &self.materials, self.digest) == (&other.parts, &other.materials, other.digest) && **self == **other
+    }
+}
+
+impl fmt::Debug for Mesh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { arrays, parts, materials, digest, .. } = self;
+        let mut shown = f.debug_struct("Mesh");
+        shown.field("arrays", arrays).field("parts", parts).field("materials", materials).field("digest", digest).finish()
+    }
+}
+
 impl Mesh {
+    /// A mesh of these arrays, without a digest.
+    pub fn new(arrays: MeshArrays, parts: Vec<Part>, materials: Vec<Material>) -> Self {
+        Self { arrays: arrays.into(), outline: OnceLock::new(), kept: None, parts, materials, digest: [0; 32] }
+    }
+
+    /// A mesh whose arrays are kept elsewhere. `outline` and `digest` are those of what `kept` gives.
+    pub fn kept(outline: Outline, kept: Arc<Kept>, parts: Vec<Part>, materials: Vec<Material>, digest: [u8; 32]) -> Self {
+        Self { arrays: OnceLock::new(), outline: outline.into(), kept: Some(kept), parts, materials, digest }
+    }
+
+    /// Its arrays, from where they are kept.
+    fn fetched(&self) -> MeshArrays {
+        self.kept.as_ref().and_then(|kept| kept()).unwrap_or_else(lost)
+    }
+
+    /// What can be said of it without its arrays.
+    pub fn outline(&self) -> &Outline {
+        self.outline.get_or_init(|| Outline::of(self))
+    }
+
+    /// Whether its arrays are there, or would have to be fetched.
+    pub fn has_arrays(&self) -> bool {
+        self.arrays.get().is_some()
+    }
+
     /// The mesh with texture coordinates that say where on its images a corner is, whatever the placement of these. `other` is the material
     /// of parts that have none of their own.
     #[must_use]
@@ -73,7 +213,7 @@ impl Mesh {
         };
         let moved: Vec<(&Part, ImagePlacement)> = self.parts.iter().filter_map(|part| Some((part, placement(part)?))).collect();
         let mut mesh = Cow::Borrowed(self);
-        if moved.is_empty() || self.uvs.is_none() {
+        if moved.is_empty() || !self.outline().has_uvs {
             return mesh;
         }
         let Some(uvs) = &mut mesh.to_mut().uvs else { return mesh };
@@ -94,29 +234,22 @@ impl Mesh {
     /// is negative.
     #[must_use]
     pub fn scaled(&self, scale: Vector3<f64>) -> Self {
-        let mut mesh = self.clone();
+        let mut mesh = match &self.kept {
+            Some(kept) if !self.has_arrays() => {
+                let kept = kept.clone();
+                let kept = move || kept().map(|arrays| arrays.scaled(scale));
+                let (parts, materials) = (self.parts.clone(), self.materials.clone());
+                Self::kept(self.outline().scaled(scale), Arc::new(kept), parts, materials, self.digest)
+            }
+            _ => {
+                let mesh = Self::new(MeshArrays::clone(self).scaled(scale), self.parts.clone(), self.materials.clone());
+                Self { outline: self.outline().scaled(scale).into(), digest: self.digest, ..mesh }
+            }
+        };
         if mesh.digest != [0; 32] {
             // As good as computed anew: what else would differ in nothing but these bits of its hash?
             let bytes = scale.iter().flat_map(|factor| (factor.to_bits() ^ 1.0_f64.to_bits()).to_le_bytes());
             mesh.digest.iter_mut().zip(bytes).for_each(|(digest, byte)| *digest ^= byte);
-        }
-        for point in &mut mesh.points {
-            *point = std::array::from_fn(|k| (f64::from(point[k]) * scale[k]) as f32);
-        }
-        // Normals stay at right angles to the surface by the inverse; its determinant, which has no say in a direction, is left out.
-        let across = Vector3::new(scale.y * scale.z, scale.z * scale.x, scale.x * scale.y) * scale.product().signum();
-        if scale.abs() != Vector3::repeat(scale.x.abs()) || scale.min() < 0.0 {
-            for normal in &mut mesh.normals.values {
-                let turned = Vector3::from(normal.map(f64::from)).component_mul(&across).try_normalize(0.0);
-                *normal = turned.map_or(*normal, |turned| [turned.x, turned.y, turned.z].map(|x| x as f32));
-            }
-        }
-        if scale.product() < 0.0 {
-            let uvs = mesh.uvs.iter_mut().flat_map(|uvs| &mut uvs.indices);
-            let colors = mesh.colors.iter_mut().flat_map(|colors| &mut colors.indices);
-            for corners in mesh.triangles.iter_mut().chain(&mut mesh.normals.indices).chain(uvs).chain(colors) {
-                corners.swap(1, 2);
-            }
         }
         mesh
     }
@@ -150,21 +283,34 @@ impl Mesh {
         (0..self.points.len()).all(|a| from(a).iter().all(|&b| from(b as usize).binary_search(&(a as u32)).is_ok()))
     }
 
-    /// Whether it has colours and some of them are not opaque.
-    pub fn has_translucent_corners(&self) -> bool {
-        self.colors.iter().flat_map(|colors| &colors.values).any(|color| color[3] < 1.0)
-    }
-
     /// The smallest and largest coordinates; `None` if there are no points.
     pub fn bounds(&self) -> Option<([f32; 3], [f32; 3])> {
-        let first = *self.points.first()?;
-        Some(self.points.iter().fold((first, first), |(mut low, mut high), p| {
-            for k in 0..3 {
-                low[k] = low[k].min(p[k]);
-                high[k] = high[k].max(p[k]);
+        self.outline().bounds
+    }
+}
+
+impl MeshArrays {
+    /// See [`Mesh::scaled`].
+    fn scaled(mut self, scale: Vector3<f64>) -> Self {
+        for point in &mut self.points {
+            *point = std::array::from_fn(|k| scaled(point[k], scale[k]));
+        }
+        // Normals stay at right angles to the surface by the inverse; its determinant, which has no say in a direction, is left out.
+        let across = Vector3::new(scale.y * scale.z, scale.z * scale.x, scale.x * scale.y) * scale.product().signum();
+        if scale.abs() != Vector3::repeat(scale.x.abs()) || scale.min() < 0.0 {
+            for normal in &mut self.normals.values {
+                let turned = Vector3::from(normal.map(f64::from)).component_mul(&across).try_normalize(0.0);
+                *normal = turned.map_or(*normal, |turned| [turned.x, turned.y, turned.z].map(|x| x as f32));
             }
-            (low, high)
-        }))
+        }
+        if scale.product() < 0.0 {
+            let uvs = self.uvs.iter_mut().flat_map(|uvs| &mut uvs.indices);
+            let colors = self.colors.iter_mut().flat_map(|colors| &mut colors.indices);
+            for corners in self.triangles.iter_mut().chain(&mut self.normals.indices).chain(uvs).chain(colors) {
+                corners.swap(1, 2);
+            }
+        }
+        self
     }
 }
 
@@ -180,7 +326,8 @@ mod tests {
         let values = vec![[0.0, 0.0, -1.0], [0.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [slanted; 3]];
         let normals = Corners { values, indices: (0..4).map(|i| [i; 3]).collect() };
         let parts = vec![Part { triangles: 0..4, material: None }];
-        Mesh { points, triangles, normals, uvs: None, colors: None, parts, materials: Vec::new(), digest: [1; 32] }
+        let mesh = Mesh::new(MeshArrays { points, triangles, normals, uvs: None, colors: None }, parts, Vec::new());
+        Mesh { digest: [1; 32], ..mesh }
     }
 
     fn geometric_normal(mesh: &Mesh, triangle: usize) -> Vector3<f32> {
@@ -209,9 +356,14 @@ mod tests {
     fn watertight_is_what_has_two_triangles_at_every_edge() {
         let mesh = tetrahedron();
         assert!(mesh.is_watertight());
-        let open = Mesh { triangles: mesh.triangles[1..].to_vec(), ..mesh.clone() };
-        let doubled = Mesh { triangles: [&mesh.triangles[..], &mesh.triangles[..]].concat(), ..mesh.clone() };
-        let turned = Mesh { triangles: vec![[0, 1, 2], [0, 1, 3], [0, 3, 2], [1, 2, 3]], ..mesh };
+        let with = |triangles: Vec<[u32; 3]>| {
+            let mut other = mesh.clone();
+            other.triangles = triangles;
+            other
+        };
+        let open = with(mesh.triangles[1..].to_vec());
+        let doubled = with([&mesh.triangles[..], &mesh.triangles[..]].concat());
+        let turned = with(vec![[0, 1, 2], [0, 1, 3], [0, 3, 2], [1, 2, 3]]);
         assert!(!open.is_watertight() && !doubled.is_watertight() && !turned.is_watertight());
     }
 }

@@ -54,13 +54,16 @@ impl Disk {
         if *trailer != trailer_of(content) {
             return None;
         }
-        let used = fs::metadata(&path).and_then(|meta| meta.modified()).ok()?;
-        if used.elapsed().is_ok_and(|age| age > AGE) {
-            // Only the order of going depends on it.
-            let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        if !is_used(&path) {
+            return None;
         }
         bytes.truncate(length);
         Some(bytes)
+    }
+
+    /// Whether there is an entry, spoilt or not.
+    pub fn has(&self, key: &Key) -> bool {
+        is_used(&self.path(key))
     }
 
     pub fn put(&self, key: &Key, content: Vec<u8>) {
@@ -95,6 +98,16 @@ impl Disk {
             }
         }
     }
+}
+
+/// Notes that an entry is used, and says whether it is there.
+fn is_used(path: &Path) -> bool {
+    let Ok(used) = fs::metadata(path).and_then(|meta| meta.modified()) else { return false };
+    if used.elapsed().is_ok_and(|age| age > AGE) {
+        // Only the order of going depends on it.
+        let _ = File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
+    }
+    true
 }
 
 fn trailer_of(content: &[u8]) -> [u8; TRAILER] {

@@ -8,6 +8,7 @@ mod disk;
 mod memory;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -56,9 +57,14 @@ impl KeyOf {
     }
 }
 
-/// Keeps bytes by their [`Key`]; nothing, if its limit is 0. Safe to share between threads, and on disk between processes.
-#[derive(Debug, Default)]
-pub struct Store(Place);
+/// Keeps bytes by their [`Key`]; nothing, if its limit is 0. Safe to share between threads, and on disk between processes. Clones are the
+/// same store.
+#[derive(Clone, Debug, Default)]
+pub struct Store {
+    place: Arc<Place>,
+    /// Whether nothing that it has is given.
+    is_anew: bool,
+}
 
 #[derive(Debug, Default)]
 enum Place {
@@ -77,7 +83,7 @@ impl Store {
 
     /// One in memory. What was not asked for longest goes when there are more than `limit` bytes.
     pub fn in_memory(limit: u64) -> Self {
-        if limit == 0 { Self::none() } else { Self(Place::Memory(Memory::new(limit))) }
+        if limit == 0 { Self::none() } else { Self::at(Place::Memory(Memory::new(limit))) }
     }
 
     /// One in a directory, which is made when it is first written to. What was not asked for longest goes when there are more than
@@ -85,7 +91,22 @@ impl Store {
     ///
     /// What other builds of this program put there is not used.
     pub fn on_disk(directory: &Path, limit: u64) -> Self {
-        if limit == 0 { Self::none() } else { Self(Place::Disk(Disk::new(directory, limit))) }
+        if limit == 0 { Self::none() } else { Self::at(Place::Disk(Disk::new(directory, limit))) }
+    }
+
+    fn at(place: Place) -> Self {
+        Self { place: place.into(), is_anew: false }
+    }
+
+    /// The same store for whoever makes all anew: nothing that it has is given, and what is made is kept.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self { is_anew: true, ..self.clone() }
+    }
+
+    /// The place that is asked.
+    fn asked(&self) -> &Place {
+        if self.is_anew { &Place::Nowhere } else { &self.place }
     }
 
     /// Where the person's programs keep such things: `$XDG_CACHE_HOME/urdf_usd`, or `~/.cache/urdf_usd`; `None` if there is no
@@ -99,12 +120,21 @@ impl Store {
 
     /// Whether anything is kept.
     pub fn keeps(&self) -> bool {
-        !matches!(self.0, Place::Nowhere)
+        !matches!(*self.place, Place::Nowhere)
+    }
+
+    /// Whether something is kept under `key`, which counts as asking for it. It may be spoilt, and it may go.
+    pub fn has(&self, key: &Key) -> bool {
+        match self.asked() {
+            Place::Nowhere => false,
+            Place::Memory(memory) => memory.get(key).is_some(),
+            Place::Disk(disk) => disk.has(key),
+        }
     }
 
     /// What is kept under `key`, made into a value; `None` also if `read` cannot make anything of it.
     pub fn get<T>(&self, key: &Key, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
-        match &self.0 {
+        match self.asked() {
             Place::Nowhere => None,
             Place::Memory(memory) => read(&memory.get(key)?),
             Place::Disk(disk) => read(&disk.get(key)?),
@@ -113,7 +143,7 @@ impl Store {
 
     /// What is kept under `key`, for whoever needs bytes of their own.
     pub fn take(&self, key: &Key) -> Option<Vec<u8>> {
-        match &self.0 {
+        match self.asked() {
             Place::Nowhere => None,
             Place::Memory(memory) => memory.get(key).map(|bytes| bytes.to_vec()),
             Place::Disk(disk) => disk.get(key),
@@ -122,7 +152,7 @@ impl Store {
 
     /// Keeps what `write` makes.
     pub fn put(&self, key: &Key, write: impl FnOnce() -> Vec<u8>) {
-        match &self.0 {
+        match &*self.place {
             Place::Nowhere => {}
             Place::Memory(memory) => memory.put(*key, write().into()),
             Place::Disk(disk) => disk.put(key, write()),
@@ -131,7 +161,7 @@ impl Store {
 
     /// Brings a store on disk that was put into back below its limit.
     pub fn trim(&self) {
-        if let Place::Disk(disk) = &self.0 {
+        if let Place::Disk(disk) = &*self.place {
             disk.trim();
         }
     }

@@ -74,7 +74,7 @@ mod tests {
     use std::path::Path;
 
     use nalgebra::Vector3;
-    use urdf_usd_robot::{Corners, Part};
+    use urdf_usd_robot::{Corners, MeshArrays, Part};
 
     use super::*;
     use crate::read;
@@ -95,16 +95,14 @@ mod tests {
         let (mut robot, references) = (outcome.robot.unwrap(), outcome.references);
         let sphere = Geometry::Sphere { radius: 1.0 };
         robot.links[1].visuals[3].geometry = sphere.clone();
-        let mesh = Mesh {
+        let arrays = MeshArrays {
             points: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
             triangles: vec![[0, 1, 2]],
             normals: Corners { values: vec![[0.0, 0.0, 1.0]], indices: vec![[0; 3]] },
             uvs: None,
             colors: None,
-            parts: vec![Part { triangles: 0..1, material: None }],
-            materials: Vec::new(),
-            digest: [0; 32],
         };
+        let mesh = Mesh::new(arrays, vec![Part { triangles: 0..1, material: None }], Vec::new());
         let uris: Vec<&str> = references.meshes.iter().map(|reference| reference.uri.as_str()).collect();
         assert_eq!(uris, ["a.stl", "b.stl"]);
         let id = references.meshes[0].settle(&mut robot, Arc::new(mesh.clone()));

@@ -2,12 +2,13 @@
 
 use super::author::{Attribute, Layer, Value, dictionary, string};
 use super::{Overlay, Scene, extents};
+use urdf_usd_store::Store;
 
 /// The layers that the entry pulls in, strongest first.
 pub(super) const ORDER: [&str; 6] =
     ["ros.usda", "extended_physics.usda", "planning.usda", "urdf.usda", "physics.usda", "base.usda"];
 
-pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str]) -> Layer {
+pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str], store: &Store) -> Layer {
     let (mut layer, root) = super::layer(scene, &format!("The robot {}", scene.robot.name));
     layer.sublayers(sublayers.iter().map(|path| format!("./{path}")));
     let options = scene.options;
@@ -21,7 +22,7 @@ pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str]) -> Layer {
     }
     let mut prim = layer.def(&root, "Xform");
     prim.kind("component").asset_info(info);
-    let extents = extents::hint(scene);
+    let extents = extents::hint(scene, store);
     if !extents.is_empty() {
         prim.apply(["GeomModelAPI"]).attribute("extentsHint", Attribute::float3_array(extents));
     }

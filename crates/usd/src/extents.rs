@@ -9,6 +9,7 @@ use super::library::{ColliderForm, DEFAULT_TIER, Form};
 use super::plan::LinkPlan;
 use super::planning;
 use urdf_usd_robot::{Geometry, Mesh, Pose};
+use urdf_usd_store::{Key, Store};
 
 /// The bounds of points, in the default prim.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,27 +42,47 @@ impl Bounds {
     }
 }
 
+/// What takes space.
+enum Body<'a> {
+    Primitive(&'a Geometry),
+    Mesh(&'a Mesh),
+}
+
 /// `extentsHint` of the default prim, all joints at zero, in the default variants: a pair of corners for each purpose in USD's
-/// order (default, render, proxy, guide), without empty ones at the end. Empty if the robot has no geometry.
-pub(super) fn hint(scene: &Scene<'_>) -> Vec<[f32; 3]> {
-    let (mut seen, mut touched) = (Bounds::EMPTY, Bounds::EMPTY);
+/// order (default, render, proxy, guide), without empty ones at the end. Empty if the robot has no geometry. Where meshes reach is in
+/// `store`, if they stood there before.
+pub(super) fn hint(scene: &Scene<'_>, store: &Store) -> Vec<[f32; 3]> {
     let library = &scene.library;
+    let (mut visible, mut colliding) = (Vec::new(), Vec::new());
     for (plan, (visuals, colliders)) in scene.plan.links.iter().zip(library.visuals.iter().zip(&library.colliders)) {
         for visual in visuals {
-            let place = Place::new(plan, &visual.pose, visual.scale);
-            seen.add(match &library.instances[visual.looks[DEFAULT_TIER].instance].form {
-                Form::Primitive(geometry) => place.bounds_of_primitive(geometry),
-                Form::Mesh(mesh) => place.bounds_of_mesh(&library.meshes[*mesh].mesh),
-            });
+            let body = match &library.instances[visual.looks[DEFAULT_TIER].instance].form {
+                Form::Primitive(geometry) => Body::Primitive(geometry),
+                Form::Mesh(mesh) => Body::Mesh(&library.meshes[*mesh].mesh),
+            };
+            visible.push((Place::new(plan, &visual.pose, visual.scale), body));
         }
         for collider in colliders {
-            let place = Place::new(plan, &collider.pose, collider.scale);
-            touched.add(match &collider.form {
-                ColliderForm::Primitive(geometry) => place.bounds_of_primitive(geometry),
-                ColliderForm::Mesh { convex_hull, .. } => place.bounds_of_mesh(&library.meshes[*convex_hull].mesh),
-            });
+            let body = match &collider.form {
+                ColliderForm::Primitive(geometry) => Body::Primitive(geometry),
+                ColliderForm::Mesh { convex_hull, .. } => Body::Mesh(&library.meshes[*convex_hull].mesh),
+            };
+            colliding.push((Place::new(plan, &collider.pose, collider.scale), body));
         }
     }
+    let all = || visible.iter().chain(&colliding);
+    let mut of_meshes =
+        bounds_of_meshes(all().filter_map(|(place, body)| as_mesh(body).map(|mesh| (place, mesh))), store).into_iter();
+    let mut around = |bodies: &[(Place, Body<'_>)]| {
+        bodies.iter().fold(Bounds::EMPTY, |mut bounds, (place, body)| {
+            bounds.add(match body {
+                Body::Primitive(geometry) => place.bounds_of_primitive(geometry),
+                Body::Mesh(_) => of_meshes.next().unwrap_or(Bounds::EMPTY),
+            });
+            bounds
+        })
+    };
+    let (seen, mut touched) = (around(&visible), around(&colliding));
     for (link, sphere) in scene
         .robot
         .planning
@@ -82,6 +103,39 @@ pub(super) fn hint(scene: &Scene<'_>) -> Vec<[f32; 3]> {
     if corners.as_flattened().iter().all(|x| x.is_finite()) { corners } else { Vec::new() }
 }
 
+fn as_mesh<'a>(body: &Body<'a>) -> Option<&'a Mesh> {
+    match body {
+        Body::Primitive(_) => None,
+        Body::Mesh(mesh) => Some(mesh),
+    }
+}
+
+/// The bounds of meshes where they stand, in their order, from `store` if it has them: going through all points takes as long as all
+/// layers, and their arrays may not be at hand.
+fn bounds_of_meshes<'a>(meshes: impl Iterator<Item = (&'a Place, &'a Mesh)>, store: &Store) -> Vec<Bounds> {
+    let meshes: Vec<_> = meshes.collect();
+    let has_key = store.keeps() && !meshes.is_empty() && meshes.iter().all(|(_, mesh)| mesh.digest != [0; 32]);
+    let key = has_key.then(|| {
+        let keys = meshes.iter().fold(Key::of("extents"), |key, (place, mesh)| key.and(&mesh.digest).and(&place.bytes()));
+        keys.key()
+    });
+    let known = |bytes: &[u8]| {
+        let numbers: &[[u8; 8]] = bytes.as_chunks().0;
+        let corners: Vec<Vector3<f64>> =
+            numbers.as_chunks().0.iter().map(|corner: &[_; 3]| corner.map(f64::from_le_bytes).into()).collect();
+        let bounds: Vec<Bounds> = corners.as_chunks().0.iter().map(|&[low, high]| Bounds { low, high }).collect();
+        (bounds.len() == meshes.len()).then_some(bounds)
+    };
+    key.and_then(|key| store.get(&key, known)).unwrap_or_else(|| {
+        let bounds: Vec<Bounds> = meshes.iter().map(|(place, mesh)| place.bounds_of_mesh(mesh)).collect();
+        if let Some(key) = key {
+            let corners = || bounds.iter().flat_map(|bounds| [bounds.low, bounds.high]);
+            store.put(&key, || corners().flat_map(|corner| corner.data.0[0]).flat_map(f64::to_le_bytes).collect());
+        }
+        bounds
+    })
+}
+
 /// Where a shape stands in the default prim.
 struct Place {
     linear: Matrix3<f64>,
@@ -93,6 +147,11 @@ impl Place {
         let pose = link.rest * pose;
         let scale = Matrix3::from_diagonal(&scale.unwrap_or_else(|| Vector3::repeat(1.0)));
         Self { linear: pose.rotation.to_rotation_matrix().into_inner() * scale, origin: pose.translation.vector }
+    }
+
+    /// What tells it from other places.
+    fn bytes(&self) -> Vec<u8> {
+        self.linear.iter().chain(self.origin.iter()).copied().flat_map(f64::to_le_bytes).collect()
     }
 
     fn bounds_of_mesh(&self, mesh: &Mesh) -> Bounds {

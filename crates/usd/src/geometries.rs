@@ -80,7 +80,7 @@ fn author_mesh<'a>(layer: &mut Layer, path: &str, mesh: &'a Mesh, arrays: &mut A
         let colors = values.iter().map(|&[red, green, blue, _]| [red, green, blue]);
         prim.attribute("primvars:displayColor", Attribute::color3f_array(colors).interpolation("faceVarying"))
             .attribute("primvars:displayColor:indices", indices(arrays, of_corners));
-        if mesh.has_translucent_corners() {
+        if mesh.outline().has_translucent_corners {
             let opacities = Attribute::float_array(values.iter().map(|color| color[3]));
             prim.attribute("primvars:displayOpacity", opacities.interpolation("faceVarying"))
                 .attribute("primvars:displayOpacity:indices", indices(arrays, of_corners));

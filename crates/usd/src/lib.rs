@@ -279,7 +279,8 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
     );
     let is_there = |name: &&str| layers.iter().any(|layer| layer.path == *name && layer.text.is_some());
     let sublayers: Vec<&str> = entry::ORDER.into_iter().filter(is_there).collect();
-    layers.push(WrittenLayer::new(&scene, &format!("{}.usda", options.entry), |_| Some(entry::layer(&scene, &sublayers))));
+    layers
+        .push(WrittenLayer::new(&scene, &format!("{}.usda", options.entry), |_| Some(entry::layer(&scene, &sublayers, store))));
     for &overlay in &options.overlays {
         let path = format!("{}.{}.usda", options.entry, overlay.as_str());
         of_overlays.insert(path.clone());

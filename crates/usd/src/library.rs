@@ -61,12 +61,12 @@ pub(super) struct FromCorners {
 impl FromCorners {
     /// What `material` takes on `mesh`. UsdPreviewSurface has no product of a texture and colours, so a texture shows alone.
     fn of(material: &Material, mesh: Option<&Mesh>) -> Self {
-        let Some(mesh) = mesh.filter(|mesh| material.shows_corner_colors && mesh.colors.is_some()) else {
+        let Some(mesh) = mesh.filter(|mesh| material.shows_corner_colors && mesh.outline().has_colors) else {
             return Self::default();
         };
         let texture = material.base_color_texture.as_ref();
         let has_alpha = texture.is_some_and(|texture| texture.has_alpha) || material.maps.contains_key(&MapRole::Opacity);
-        Self { color: texture.is_none(), opacity: !has_alpha && mesh.has_translucent_corners() }
+        Self { color: texture.is_none(), opacity: !has_alpha && mesh.outline().has_translucent_corners }
     }
 }
 
@@ -357,7 +357,7 @@ impl Builder<'_> {
         }
         let is_there = self.mesh_index.contains_key(&MeshKey { mesh: Arc::as_ptr(mesh), scale: bits(scale) });
         let is_first = self.scaled.insert(Arc::as_ptr(mesh));
-        let copies = if is_first || is_there { 0 } else { mesh.triangles.len() };
+        let copies = if is_first || is_there { 0 } else { mesh.outline().triangles };
         let split = if is_bakeable(mesh, scale) && self.copied.saturating_add(copies) <= MAX_COPIED {
             self.copied += copies;
             Scale { baked: scale, left: None }
@@ -401,7 +401,7 @@ impl Builder<'_> {
             }
         }
         let covering = match &subsets[..] {
-            [only] if only.faces.len() == mesh.triangles.len() => Some(only.material),
+            [only] if only.faces.len() == mesh.outline().triangles => Some(only.material),
             _ => {
                 self.library.meshes[index].subsets = subsets;
                 None
@@ -422,7 +422,7 @@ impl Builder<'_> {
             return index;
         }
         if let Form::Mesh(mesh) = *form
-            && self.library.meshes[mesh].mesh.colors.is_some()
+            && self.library.meshes[mesh].mesh.outline().has_colors
         {
             let mesh = self.library.meshes[mesh].mesh.clone();
             return self.material(&Material::of_corners("corner_colors"), "corner_colors", Some(&mesh));

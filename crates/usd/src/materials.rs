@@ -296,20 +296,19 @@ mod tests {
     use std::sync::Arc;
 
     use crate::{Options, Overlay, write};
-    use urdf_usd_robot::{Corners, ImageFormat, Material, Mesh, Part, Texture};
+    use urdf_usd_robot::{Corners, ImageFormat, Material, Mesh, MeshArrays, Part, Texture};
 
     /// Two triangles; the first has no material of its own, the second has `own`.
     fn sheet(colors: Option<[[f32; 4]; 2]>, own: Material) -> Mesh {
-        Mesh {
+        let arrays = MeshArrays {
             points: vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 2.0, 0.0], [0.0, 2.0, 0.0]],
             triangles: vec![[0, 1, 2], [0, 2, 3]],
             normals: Corners { values: vec![[0.0, 0.0, 1.0]], indices: vec![[0; 3]; 2] },
             uvs: Some(Corners { values: vec![[0.0; 2]], indices: vec![[0; 3]; 2] }),
             colors: colors.map(|values| Corners { values: values.to_vec(), indices: vec![[0, 1, 1], [0; 3]] }),
-            parts: vec![Part { triangles: 0..1, material: None }, Part { triangles: 1..2, material: Some(0) }],
-            materials: vec![own],
-            digest: [0; 32],
-        }
+        };
+        let parts = vec![Part { triangles: 0..1, material: None }, Part { triangles: 1..2, material: Some(0) }];
+        Mesh::new(arrays, parts, vec![own])
     }
 
     /// The layers of a robot with one visual that shows `mesh`, by name.

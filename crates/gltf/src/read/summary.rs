@@ -170,7 +170,7 @@ impl RobotSummary {
         };
         let shapes = || robot.links.iter().flat_map(|link| link.visuals.iter().chain(&link.collisions));
         let used: HashSet<MeshId> = meshes(shapes()).collect();
-        let triangles = used.iter().filter_map(|mesh| Some(robot.meshes.get(mesh.0)?.mesh.triangles.len())).sum();
+        let triangles = used.iter().filter_map(|mesh| Some(robot.meshes.get(mesh.0)?.mesh.outline().triangles)).sum();
         Self {
             name: robot.name.clone(),
             source: model.source.clone(),

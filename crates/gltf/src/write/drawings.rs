@@ -148,7 +148,7 @@ impl Form<'_> {
 
     /// Whether the colours of the mesh's corners show where `material` does: where there is no material, or where it says so.
     fn shows_colors(&self, material: Option<&Material>) -> bool {
-        self.mesh.is_some_and(|mesh| mesh.colors.is_some()) && material.is_none_or(|material| material.shows_corner_colors)
+        self.mesh.is_some_and(|mesh| mesh.outline().has_colors) && material.is_none_or(|material| material.shows_corner_colors)
     }
 }
 

@@ -166,7 +166,7 @@ fn image_position([u, v]: [f32; 2]) -> [f32; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use urdf_usd_robot::Corners;
+    use urdf_usd_robot::{Corners, MeshArrays};
 
     fn corner(position: [f32; 3], uv: [f32; 2]) -> Corner {
         Corner { position, normal: [0.0, 0.0, 2.0], uv }
@@ -201,7 +201,7 @@ mod tests {
         let normals = Corners { values: vec![[0.0, 0.0, 2.0]], indices: vec![[0; 3]; triangles.len()] };
         let part = Part { triangles: 0..triangles.len(), material: None };
         let (parts, points) = (vec![part.clone()], vec![A, B, C, NOWHERE]);
-        (Mesh { points, triangles, normals, uvs, colors, parts, materials: Vec::new(), digest: [0; 32] }, part)
+        (Mesh::new(MeshArrays { points, triangles, normals, uvs, colors }, parts, Vec::new()), part)
     }
 
     #[test]

@@ -90,16 +90,15 @@ fn mesh_source(uri: &str, mesh: Mesh) -> MeshSource {
 
 /// Two triangles: one of no material, one of the mesh's own.
 fn sheet() -> Mesh {
-    Mesh {
+    let arrays = MeshArrays {
         points: vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 2.0, 0.0], [0.0, 2.0, 0.0]],
         triangles: vec![[0, 1, 2], [0, 2, 3]],
         normals: Corners { values: vec![[0.0, 0.0, 1.0]], indices: vec![[0; 3]; 2] },
         uvs: None,
         colors: None,
-        parts: vec![Part { triangles: 0..1, material: None }, Part { triangles: 1..2, material: Some(0) }],
-        materials: vec![Material::plain("own", [0.0, 1.0, 0.0, 0.5])],
-        digest: [0; 32],
-    }
+    };
+    let parts = vec![Part { triangles: 0..1, material: None }, Part { triangles: 1..2, material: Some(0) }];
+    Mesh::new(arrays, parts, vec![Material::plain("own", [0.0, 1.0, 0.0, 0.5])])
 }
 
 fn png() -> Vec<u8> {

@@ -151,8 +151,8 @@ fn inputs() {
     assert_eq!(corners(&mesh), [[square[0], square[1], square[2]], [square[0], square[2], square[3]]]);
     let (up, tilted) = ([0.0, 0.0, 1.0], [0.0, 0.6, 0.8]);
     assert_eq!([at(&mesh.normals, 0), at(&mesh.normals, 1)], [[up, up, tilted], [up, tilted, tilted]]);
-    let uvs = mesh.uvs.unwrap();
-    assert_eq!([at(&uvs, 0), at(&uvs, 1)], [[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]);
+    let uvs = mesh.uvs.as_ref().unwrap();
+    assert_eq!([at(uvs, 0), at(uvs, 1)], [[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]);
     assert_eq!(mesh.materials[0].base_color_texture.as_ref().unwrap().name, "red");
 }
 

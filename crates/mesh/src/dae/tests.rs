@@ -93,7 +93,7 @@ fn inputs_at_offsets_of_their_own() {
     check(&mesh);
     let normals = mesh.normals.indices[0].map(|i| mesh.normals.values[i as usize]);
     assert_eq!(normals, [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0], [0.0, 0.0, 1.0]]);
-    let uvs = mesh.uvs.unwrap();
+    let uvs = mesh.uvs.as_ref().unwrap();
     assert_eq!(uvs.indices[0].map(|i| uvs.values[i as usize]), [[0.0, 0.0], [1.0, 0.0], [1.0, 0.5]]);
 }
 
@@ -427,7 +427,7 @@ fn a_binding_chooses_the_texture_coordinates() {
         "target=\"#m\"><bind_vertex_input semantic=\"UV\" input_semantic=\"TEXCOORD\" input_set=\"1\"/></instance_material>",
     );
     for (text, first) in [(text, [0.0, 0.0]), (bound, [0.25, 0.25])] {
-        let uvs = read("a.dae", text.as_bytes()).unwrap().0.uvs.unwrap();
+        let uvs = read("a.dae", text.as_bytes()).unwrap().0.uvs.clone().unwrap();
         assert_eq!(uvs.values[uvs.indices[0][0] as usize], first);
     }
 }

@@ -100,7 +100,7 @@ fn buffers_of_every_kind() {
         assert_eq!(mesh.points, SQUARE);
         assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
         assert_eq!(mesh.normals.values, [[0.0, -1.0, 0.0]]);
-        let uvs = mesh.uvs.unwrap();
+        let uvs = mesh.uvs.as_ref().unwrap();
         assert_eq!(uvs.indices[0].map(|i| uvs.values[i as usize]), [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]);
         assert_eq!(mesh.materials[0].base_color, [1.0; 4]);
         assert_eq!((mesh.materials[0].metallic, mesh.materials[0].roughness), (1.0, 1.0));
@@ -275,7 +275,7 @@ fn texture_transforms() {
     let mesh = read_json(&document).unwrap().0;
     // It is in the coordinates.
     assert!(!mesh.materials[0].base_color_placement.is_moved());
-    let uvs = mesh.uvs.unwrap();
+    let uvs = mesh.uvs.as_ref().unwrap();
     // (0, 1) of the file: scaled (0, 4), turned (4, 0), moved (4.5, 0.25).
     let first = uvs.values[uvs.indices[0][0] as usize];
     assert!((first[0] - 4.5).abs() < 1e-5 && (first[1] - 0.75).abs() < 1e-5, "{first:?}");
@@ -378,7 +378,7 @@ fn a_scene_of_nodes() {
     assert_near(triangles[2].1.into_iter().flatten(), [5.0, 0.0, 0.0, 6.0, 0.0, 2.0, 5.0, 0.0, 2.0]);
     // What is hidden, or in another scene, is not there.
     assert_eq!(triangles.len(), 4);
-    assert_near(mesh.normals.values.into_iter().flatten(), [0.0, -1.0, 0.0]);
+    assert_near(mesh.normals.values.iter().copied().flatten(), [0.0, -1.0, 0.0]);
 }
 
 #[test]

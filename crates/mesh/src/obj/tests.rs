@@ -13,7 +13,7 @@ fn corners_of_every_kind() {
         assert_eq!(mesh.points, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]);
         assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
         assert_eq!(mesh.normals.values, [[0.0, 0.0, 1.0]]);
-        let uvs = mesh.uvs.unwrap();
+        let uvs = mesh.uvs.as_ref().unwrap();
         let uv: Vec<_> = uvs.indices.iter().map(|t| t.map(|i| uvs.values[i as usize])).collect();
         assert_eq!(uv, [[[0.0, 0.0], [1.0, 0.25], [0.0, 0.0]], [[0.0, 0.0], [1.0, 0.25], [0.0, 0.0]]]);
         assert_eq!(codes_of(&diagnostics), ["mesh-skipped-primitives", "mesh-bad-values"]);
@@ -91,7 +91,7 @@ fn polygons_of_every_kind() {
     assert!(areas.iter().all(|area| *area > 0.0), "{areas:?}");
     assert_eq!((areas.len(), areas[..2].iter().sum::<f32>(), areas[2..].iter().sum::<f32>()), (6, 2.0, 3.0));
     assert_eq!(mesh.normals.values, [[0.0, 0.0, 1.0]]);
-    assert_eq!((mesh.uvs, mesh.colors, mesh.parts.len()), (None, None, 1));
+    assert_eq!((&mesh.uvs, &mesh.colors, mesh.parts.len()), (&None, &None, 1));
     assert_eq!(codes_of(&diagnostics), ["mesh-skipped-primitives"]);
     assert!(diagnostics[0].message.contains(" 2 lines"), "{}", diagnostics[0].message);
 }
@@ -107,7 +107,7 @@ fn weights_divide() {
 fn what_corners_have() {
     let (mesh, diagnostics) = read_file("obj/corners.obj").unwrap();
     assert_eq!((mesh.points.as_slice(), diagnostics.len()), (&RECTANGLE[..], 0));
-    let uvs = mesh.uvs.unwrap();
+    let uvs = mesh.uvs.as_ref().unwrap();
     let uvs: Vec<_> = uvs.indices.iter().map(|t| t.map(|i| uvs.values[i as usize])).collect();
     assert_eq!(uvs, [[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], [[0.25, 0.0], [0.0, 0.0], [0.0, 0.0]]]);
     let normals = mesh.normals.indices.iter().flatten().flat_map(|i| mesh.normals.values[*i as usize]);

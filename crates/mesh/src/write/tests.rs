@@ -76,10 +76,14 @@ fn obj_holds_colours_of_corners_and_images() {
     let with_uvs = mesh(&Polygons { uvs, ..polygons() });
     let file = urdf_usd_resolve::File { path: "wood.png".into(), bytes: png.clone().into() };
     let wood = Material { base_color_texture: Some(crate::texture(&file).unwrap()), ..Material::plain("wood", [1.0; 4]) };
-    let with_uvs = Mesh { materials: vec![wood.clone(), wood], ..with_uvs };
+    let mut with_uvs = with_uvs;
+    with_uvs.materials = vec![wood.clone(), wood];
     let written = obj(&with_uvs, None, "a.mtl", &mut |texture: &Arc<_>| format!("{}.png", texture.name));
     let mtl = written.mtl.unwrap();
     let (again, found) = read_with("a.obj", written.obj.as_bytes(), &[("a.mtl", mtl.as_bytes()), ("wood.png", &png)]).unwrap();
     assert!(found.is_empty(), "{found:?}");
-    assert_eq!((again.uvs, &again.materials[0].base_color_texture), (with_uvs.uvs, &with_uvs.materials[0].base_color_texture));
+    assert_eq!(
+        (&again.uvs, &again.materials[0].base_color_texture),
+        (&with_uvs.uvs, &with_uvs.materials[0].base_color_texture)
+    );
 }

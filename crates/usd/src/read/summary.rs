@@ -348,7 +348,7 @@ fn triangles(robot: &Robot, of: fn(&urdf_usd_robot::Link) -> &[Shape]) -> usize 
         Geometry::Mesh { mesh, .. } => Some(&robot.meshes.get(mesh.0)?.mesh),
         _ => None,
     });
-    meshes.map(|mesh| mesh.triangles.len()).sum()
+    meshes.map(|mesh| mesh.outline().triangles).sum()
 }
 
 /// The variants of an asset, each with the triangles that it has.
