@@ -112,7 +112,7 @@ fn hull(bencher: Bencher, case: &Case) {
 #[divan::bench(args = cases(), sample_count = 10, sample_size = 1, max_time = 10)]
 fn write_usd(bencher: Bencher, case: &Case) {
     let (robot, options) = (robot_of(&case.mesh), usd::Options { entry: "bench".to_owned(), ..Default::default() });
-    let bytes: usize = usd::write(&robot, &options, &Store::none()).files.values().map(Vec::len).sum();
+    let bytes: u64 = usd::write(&robot, &options, &Store::none()).files.values().map(|content| content.length()).sum();
     bencher
         .counter(BytesCount::new(bytes))
         .counter(ItemsCount::new(case.mesh.triangles.len()))

@@ -34,7 +34,7 @@ fn checked(files: &publish::Files, entry: &str, directory: &Path, resolve: &reso
     for (path, content) in files.iter().filter(|(path, _)| !is_apart(path)) {
         let path = here.join(path);
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        content.write(&path)?;
+        publish::write(content, &path)?;
     }
     // Which types the sourced workspace does not have, the conversion tells itself (`ros-type-missing`).
     let packages = Some(Arc::new(resolve::Resolver::new(resolve.clone())));

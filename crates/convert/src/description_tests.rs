@@ -31,7 +31,7 @@ impl Folder {
         for (path, content) in files {
             let path = here.join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            content.write(&path).unwrap();
+            crate::publish::write(&content, &path).unwrap();
         }
         let text = std::fs::read_to_string(here.join("r.urdf")).unwrap();
         (Self(folder), text, diagnostics)
@@ -110,7 +110,7 @@ fn its_urdf_through_openusd_is_the_same_the_second_time(urdf: &Path, robot: &Rob
         for (path, bytes) in &asset.files {
             let path = folder.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, bytes).unwrap();
+            std::fs::write(path, bytes.bytes().unwrap()).unwrap();
         }
         Some(usd::read(&folder.path().join("r.usda"), &Default::default()).unwrap().robot)
     };

@@ -58,8 +58,8 @@ use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
 use urdf_usd_gltf as gltf;
 use urdf_usd_mjcf as mjcf;
 use urdf_usd_resolve as resolve;
-use urdf_usd_robot::{Captured, Robot};
-use urdf_usd_store::Store;
+use urdf_usd_robot::{Captured, Robot, lost};
+use urdf_usd_store::{Content, Store};
 use urdf_usd_time_limit::{Ended, TimeLimit};
 use urdf_usd_usd as usd;
 
@@ -429,7 +429,7 @@ fn run(
     // From here on it is done as a whole or not at all.
     in_time(limit, "publishing the files")?;
     spare_inputs(&report, &outputs, files)?;
-    let written = publish(&mut report, outputs, write, start, ms)?;
+    let written = publish(&mut report, outputs, store, write, start, ms)?;
     Ok((report, written))
 }
 
@@ -499,7 +499,7 @@ fn spare_inputs(report: &Report, outputs: &publish::Files, files: &resolve::File
     let replaced = outputs.keys().chain(last.iter().filter(|path| !outputs.contains_key(*path)));
     let mut inputs = replaced.filter_map(|path| {
         let input = report.directory.join(path).canonicalize().ok().filter(|input| used.contains(input))?;
-        let is_kept = outputs.get(path).is_some_and(|content| content.is_in(&input));
+        let is_kept = outputs.get(path).is_some_and(|content| publish::is_in(content, &input));
         (!is_kept).then_some(input)
     });
     let Some(input) = inputs.next() else { return Ok(()) };
@@ -565,7 +565,7 @@ pub fn write_asset(
         used: Vec::new(),
     };
     let files = files.into_iter().map(|(path, bytes)| (path, bytes.into())).collect();
-    publish(&mut report, files, Duration::ZERO, start, milliseconds)?;
+    publish(&mut report, files, &Store::none(), Duration::ZERO, start, milliseconds)?;
     Ok(report)
 }
 
@@ -573,6 +573,7 @@ pub fn write_asset(
 fn publish(
     report: &mut Report,
     outputs: publish::Files,
+    store: &Store,
     before: Duration,
     start: Instant,
     ms: impl Fn(Duration) -> f64,
@@ -587,6 +588,7 @@ fn publish(
     };
     let listed = |directory: &Path| previous(directory).1.into_iter().chain([REPORT.to_owned()]).collect();
     let slot = publish::Slot::lock(&parent, &report.name, listed).map_err(failed)?;
+    let slot = slot.knowing(memo::published(&report.directory, store));
     let paths: Vec<PathBuf> =
         outputs.keys().map(String::as_str).chain([REPORT]).map(|path| slot.directory().join(path)).collect();
     let (last, mut ours) = previous(&slot.directory());
@@ -594,17 +596,23 @@ fn publish(
     report.revision = last + u64::from(report.changed);
     let infos = || -> Vec<FileInfo> {
         let infos = outputs.par_iter();
-        let sha256 = |content: &publish::Content| hex(&content.pieces().fold(Sha256::new(), Sha256::chain_update).finalize());
-        infos.map(|(path, content)| FileInfo { path: path.clone(), bytes: content.len(), sha256: sha256(content) }).collect()
+        let sha256 = |content: &Content| content.sha256().unwrap_or_else(lost).to_owned();
+        infos.map(|(path, content)| FileInfo { path: path.clone(), bytes: content.length(), sha256: sha256(content) }).collect()
+    };
+    // While the lock is held: after it, the files may be another writer's.
+    let states = |report: &Report| {
+        let states = resolve::States::now(&paths);
+        memo::remember_published(report, &states, store);
+        states
     };
     if !report.changed {
         report.files = infos();
         report.timings_ms.total = ms(start.elapsed());
-        return Ok(resolve::States::now(&paths));
+        return Ok(states(report));
     }
     ours.push(REPORT.to_owned());
     // Each is a quarter of the time of a small change.
-    let (infos, staged) = rayon::join(infos, || slot.stage(&outputs, &ours));
+    let (staged, infos) = rayon::join(|| slot.stage(&outputs, &ours), infos);
     let mut staged = staged.map_err(failed)?;
     report.files = infos;
     // The report is part of the revision, so its own publication is all that it can't time.
@@ -614,8 +622,7 @@ fn publish(
         vec![Diagnostic::new(&codes::INTERNAL, Place::default(), format!("the report cannot be written: {error}"))]
     })?;
     staged.add(REPORT, &text.into()).and_then(|()| staged.publish()).map_err(failed)?;
-    // While the lock is held: after it, these may be another writer's.
-    Ok(resolve::States::now(&paths))
+    Ok(states(report))
 }
 
 /// The number of the revision in a directory, and its files; 0 and none if there is no report, or it can't be understood: then everything
@@ -692,7 +699,7 @@ fn write(
     let mut files = gltf;
     files.extend(asset.usdz.map(|package| (format!("{name}.usdz"), package.into())));
     if job.options.formats.usd {
-        files.extend(asset.files.into_iter().map(|(path, bytes)| (path, bytes.into())));
+        files.extend(asset.files);
     }
     (files, asset.written)
 }
@@ -715,12 +722,19 @@ fn write_gltf(
         let (document, bytes) = gltf.gltf(&binary);
         files.insert(format!("{name}.gltf"), document.into());
         if !bytes.is_empty() {
-            files.insert(binary, bytes.to_vec().into());
+            files.insert(binary, Content::of(bytes, None));
         }
     }
     if formats.glb {
-        match gltf.glb_in_two() {
-            Ok(glb) => files.extend([(format!("{name}.glb"), glb.into())]),
+        match gltf.glb_in_pieces() {
+            Ok(glb) => {
+                let glb = Content::of(glb, None);
+                files.insert(format!("{name}.glb"), glb.clone());
+                // It is mostly the largest file, and there before the others are.
+                rayon::spawn(move || {
+                    glb.sha256();
+                });
+            }
             Err(diagnostic) => found.push(diagnostic),
         }
     }

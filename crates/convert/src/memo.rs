@@ -1,11 +1,12 @@
 //! Conversions that need not be made again, since neither the job nor any file changed: not what was read, not what was looked for
 //! in vain, not what was written.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::publish::Known;
 use super::report::{Report, Timings};
 use super::{Job, Options, Source};
 use urdf_usd_resolve::{COARSE, States};
@@ -49,6 +50,26 @@ pub(super) fn remember(job: &Job, hash: Option<&str>, store: &Store, report: &Re
         let memo = Memo { read, written, report, directory, name, root, namespace, used };
         store.put(&key, || serde_json::to_vec(&memo).unwrap_or_default());
     }
+}
+
+/// What is known of the files that were published in `directory` last.
+pub(super) fn published(directory: &Path, store: &Store) -> Known {
+    let known = key_of(directory, store).and_then(|key| store.get(&key, |bytes| serde_json::from_slice(bytes).ok()));
+    known.unwrap_or_default()
+}
+
+/// Keeps what is known of the files of a revision that was just published.
+pub(super) fn remember_published(report: &Report, states: &States, store: &Store) {
+    if let Some(key) = key_of(&report.directory, store) {
+        let sha256 = report.files.iter().map(|file| (file.path.clone(), file.sha256.clone())).collect();
+        let known = Known { sha256, states: states.clone() };
+        store.put(&key, || serde_json::to_vec(&known).unwrap_or_default());
+    }
+}
+
+fn key_of(directory: &Path, store: &Store) -> Option<Key> {
+    let folder = std::env::current_dir().ok().filter(|_| store.keeps())?;
+    Some(Key::of("published").and(folder.join(directory).as_os_str().as_encoded_bytes()).key())
 }
 
 /// `None` if nothing is kept, or the outcome depends on more than the job and files: on the date, on what a workspace holds.
@@ -137,6 +158,64 @@ mod tests {
         write(&urdf, &text.replace("'a'>", "'b'>"), false);
         let young = convert(&job(&root));
         assert!(young.changed && !is_recalled(&convert(&job(&root))));
+    }
+
+    #[test]
+    fn a_changed_limit_needs_no_arrays_of_meshes_and_what_lacks_them_makes_all_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let urdf = |upper: u32| {
+            let mesh = |kind: &str| {
+                format!("<{kind}><geometry><mesh filename='package://p/a.obj' scale='2 1 1'/></geometry></{kind}>")
+            };
+            let text = format!(
+                "<robot name='r'><link name='a'>{}{}</link><link name='b'/><joint name='j' type='revolute'><parent link='a'/>\
+                 <child link='b'/><limit lower='0' upper='{upper}' effort='1' velocity='1'/></joint></robot>",
+                mesh("visual"),
+                mesh("collision")
+            );
+            write(&root.join("r.urdf"), &text, true);
+        };
+        let corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]].map(|[x, y, z]| format!("v {x} {y} {z}\n")).concat();
+        let obj = root.join("second/p/a.obj");
+        write(&obj, &(corners + "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"), true);
+        let files = resolve::Files::new(std::sync::Arc::new(resolve::Resolver::new(job(&root).options.resolve)));
+        let located = files.locate(&obj.to_string_lossy(), None).unwrap();
+        let (mesh, _) = urdf_usd_mesh::load(&located, &files, Default::default(), &Store::none()).unwrap();
+        let hull = urdf_usd_mesh::kept_hull(&mesh, &Store::none()).unwrap().mesh;
+        let keys = [mesh, hull].map(|mesh| urdf_usd_store::Key::of("arrays").and(&mesh.digest).key());
+
+        for store in [Store::on_disk(&root.join("cache"), 1 << 20), Store::in_memory(1 << 20)] {
+            let context = Context { store: store.clone(), ..Context::default() };
+            let out = tempfile::tempdir().unwrap();
+            let job =
+                |formats| Job { options: Options { formats, ..job(&root).options }, ..Job::new(job(&root).source, out.path()) };
+            let job = |names: &[&str]| job(crate::Formats::parse(names).unwrap());
+            let bytes = |report: &Report, file: &str| fs::read(report.directory.join(file)).unwrap();
+            urdf(1);
+            let first = convert(&job(&["usd", "glb"]), &context).unwrap();
+            let layer = bytes(&first, "geometries.usdc");
+            assert!(keys.iter().all(|key| store.has(key)));
+            keys.iter().for_each(|key| store.put(key, || "spoilt"));
+            let is_spoilt = || keys.iter().all(|key| store.take(key).is_some_and(|bytes| &*bytes == b"spoilt"));
+            urdf(2);
+            let second = convert(&job(&["usd", "glb"]), &context).unwrap();
+            assert!(second.changed && second.revision == 2 && bytes(&second, "geometries.usdc") == layer && is_spoilt());
+            // What is there is looked at if somebody touched it.
+            fs::write(second.directory.join("geometries.usdc"), [&layer[..layer.len() - 1], b"x"].concat()).unwrap();
+            urdf(3);
+            let third = convert(&job(&["usd", "glb"]), &context).unwrap();
+            assert!(bytes(&third, "geometries.usdc") == layer && is_spoilt());
+            let hash = |file: &str| third.files.iter().find(|info| info.path == file).unwrap().sha256.clone();
+            assert_eq!(hash("geometries.usdc"), crate::sha256(&layer));
+            assert_eq!(hash("r.glb"), crate::sha256(&bytes(&third, "r.glb")));
+
+            let with_meshes = convert(&job(&["usd", "urdf"]), &context).unwrap();
+            assert!(!is_spoilt() && with_meshes.files.iter().any(|file| file.path.starts_with("meshes/")));
+            let plain = Job { output_dir: root.join("plain"), ..job(&["usd", "urdf"]) };
+            let plain = convert(&plain, &Context::default()).unwrap();
+            assert_eq!(with_meshes.files, plain.files);
+        }
     }
 
     #[test]

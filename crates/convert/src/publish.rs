@@ -15,9 +15,14 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use rustix::fs::{CWD, RenameFlags, XattrFlags, getxattr, listxattr, removexattr, renameat_with, setxattr};
+use serde::{Deserialize, Serialize};
 
 use super::REPORT;
+use urdf_usd_resolve::States;
+use urdf_usd_robot::lost;
+use urdf_usd_store::Content;
 
 /// How often the last revision's directory is emptied once more because something was saved into it meanwhile.
 const PASSES: usize = 10;
@@ -31,56 +36,52 @@ const WORKABLE: u32 = 0o700;
 /// The files of a revision: relative paths with forward slashes, and contents.
 pub(super) type Files = BTreeMap<String, Content>;
 
-/// What is in a file, in pieces that follow each other: so what is large need not be copied to be put behind what is small.
-#[derive(Debug, PartialEq)]
-pub(super) struct Content(Vec<Vec<u8>>);
+/// What is known of the files of the published revision without reading them.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Known {
+    /// Their SHA-256 in lower-case hex, by relative path …
+    pub sha256: BTreeMap<String, String>,
+    /// … while they are in these states.
+    pub states: States,
+}
 
-impl From<Vec<u8>> for Content {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self(vec![bytes])
+impl Known {
+    /// Whether the file at `path`, `relative` in the asset, is known to hold `content`.
+    fn says(&self, path: &Path, relative: &str, content: &Content) -> bool {
+        let known = self.sha256.get(relative).map(String::as_str);
+        known.is_some() && known == content.known_sha256() && self.states.holds(path)
     }
 }
 
-impl From<[Vec<u8>; 2]> for Content {
-    fn from(pieces: [Vec<u8>; 2]) -> Self {
-        Self(pieces.into())
-    }
+/// The bytes of `content`, in pieces.
+fn pieces(content: &Content) -> &[Bytes] {
+    content.pieces().unwrap_or_else(lost)
 }
 
-impl Content {
-    pub(super) fn pieces(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.iter().map(Vec::as_slice)
-    }
+/// Writes `content` to a file.
+pub(super) fn write(content: &Content, path: &Path) -> io::Result<()> {
+    let pieces = pieces(content);
+    let mut file = File::create(path)?;
+    pieces.iter().try_for_each(|piece| file.write_all(piece))
+}
 
-    /// How many bytes there are.
-    pub(super) fn len(&self) -> u64 {
-        self.pieces().map(|piece| piece.len() as u64).sum()
-    }
+/// Whether the file holds exactly these bytes.
+pub(super) fn is_in(content: &Content, path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == content.length())
+        && begins_with(path, pieces(content)).unwrap_or(false)
+}
 
-    /// Writes them to a file.
-    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
-        let mut file = File::create(path)?;
-        self.pieces().try_for_each(|piece| file.write_all(piece))
-    }
-
-    /// Whether the file holds exactly these bytes.
-    pub(super) fn is_in(&self, path: &Path) -> bool {
-        fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == self.len())
-            && self.begins(path).unwrap_or(false)
-    }
-
-    /// Whether the file begins with these bytes. It is read in steps: most that differ do so early.
-    fn begins(&self, path: &Path) -> io::Result<bool> {
-        let (mut file, mut read) = (File::open(path)?, vec![0; COMPARED]);
-        for bytes in self.pieces().flat_map(|piece| piece.chunks(COMPARED)) {
-            let read = &mut read[..bytes.len()];
-            file.read_exact(read)?;
-            if read != bytes {
-                return Ok(false);
-            }
+/// Whether the file begins with these bytes. It is read in steps: most that differ do so early.
+fn begins_with(path: &Path, pieces: &[Bytes]) -> io::Result<bool> {
+    let (mut file, mut read) = (File::open(path)?, vec![0; COMPARED]);
+    for bytes in pieces.iter().flat_map(|piece| piece.chunks(COMPARED)) {
+        let read = &mut read[..bytes.len()];
+        file.read_exact(read)?;
+        if read != bytes {
+            return Ok(false);
         }
-        Ok(true)
     }
+    Ok(true)
 }
 
 /// An operation on a path that failed.
@@ -148,6 +149,8 @@ impl Stamp {
 pub(super) struct Slot {
     parent: PathBuf,
     name: String,
+    /// What is known of what is there.
+    known: Known,
     /// Makes a hard link.
     link: fn(&Path, &Path) -> io::Result<()>,
     // Held for its lock; the file itself is never removed, or two writers could hold locks on two files of one name.
@@ -167,8 +170,8 @@ impl Slot {
         let path = parent.join(format!(".{name}.lock"));
         let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(at("write", &path))?;
         lock.lock().map_err(at("lock", &path))?;
-        let slot =
-            Self { parent: parent.to_owned(), name: name.to_owned(), link: |from, to| fs::hard_link(from, to), _lock: lock };
+        let link = |from: &Path, to: &Path| fs::hard_link(from, to);
+        let slot = Self { parent: parent.to_owned(), name: name.to_owned(), known: Known::default(), link, _lock: lock };
         remove(&slot.staging())?;
         let retired = slot.retired();
         if Stamp::of(&retired)?.is_some() {
@@ -181,6 +184,17 @@ impl Slot {
             }
         }
         Ok(slot)
+    }
+
+    /// The same with what is known of the published revision.
+    pub(super) fn knowing(self, known: Known) -> Self {
+        Self { known, ..self }
+    }
+
+    /// Whether the file `relative` of the published revision holds `content`.
+    fn has(&self, relative: &str, content: &Content) -> bool {
+        let path = self.directory().join(relative);
+        self.known.says(&path, relative, content) || is_in(content, &path)
     }
 
     /// Where the asset is.
@@ -200,10 +214,10 @@ impl Slot {
     pub(super) fn holds(&self, files: &Files, previous: &[String]) -> bool {
         // A change mostly shows in small files.
         let mut smallest_first: Vec<_> = files.iter().collect();
-        smallest_first.sort_by_key(|(_, content)| content.len());
+        smallest_first.sort_by_key(|(_, content)| content.length());
         previous.len() == files.len()
             && previous.iter().all(|path| files.contains_key(path))
-            && smallest_first.into_iter().all(|(path, content)| content.is_in(&self.directory().join(path)))
+            && smallest_first.into_iter().all(|(path, content)| self.has(path, content))
     }
 
     /// Makes a revision of `files` beside the last one. `previous` names the files of that: those that are not in `files` are not in the
@@ -364,10 +378,10 @@ impl Staged<'_> {
     pub(super) fn add(&mut self, path: &str, content: &Content) -> Result<(), Error> {
         let (old, new) = (self.slot.directory().join(path), self.slot.staging().join(path));
         self.slot.make_folder(Path::new(path).parent().unwrap_or(Path::new("")), &mut self.made)?;
-        if content.is_in(&old) && self.slot.keep(&old, &new) {
+        if self.slot.has(path, content) && self.slot.keep(&old, &new) {
             return Ok(());
         }
-        content.write(&new).map_err(at("write", &new))
+        write(content, &new).map_err(at("write", &new))
     }
 
     /// Puts it in the place of the last revision.
@@ -543,7 +557,7 @@ fn remove(directory: &Path) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMPARED, Content, Files, Slot, remove_folders, take_attributes};
+    use super::{COMPARED, Content, Files, Known, Slot, is_in, remove_folders, take_attributes, write};
     use rustix::fs::{XattrFlags, getxattr, setxattr};
     use std::ffi::OsString;
     use std::fs;
@@ -552,6 +566,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::Path;
     use std::time::{Duration, SystemTime};
+    use urdf_usd_resolve::States;
 
     fn files(entries: &[(&str, &str)]) -> Files {
         entries.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec().into())).collect()
@@ -607,14 +622,30 @@ mod tests {
     fn a_file_of_pieces_is_told_from_others() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.glb");
-        let content = |last: u8| Content::from([b"head".to_vec(), [vec![7; 2 * COMPARED], vec![last]].concat()]);
-        content(1).write(&path).unwrap();
+        let content = |last: u8| Content::of(vec!["head".into(), [vec![7; 2 * COMPARED], vec![last]].concat().into()], None);
+        write(&content(1), &path).unwrap();
         assert_eq!(fs::read(&path).unwrap(), [b"head".to_vec(), vec![7; 2 * COMPARED], vec![1]].concat());
-        assert!(content(1).is_in(&path) && !content(2).is_in(&path));
+        assert!(is_in(&content(1), &path) && !is_in(&content(2), &path));
         // A beginning is not the whole, on either side.
-        assert!(!Content::from(b"head".to_vec()).is_in(&path) && !Content::from(Vec::new()).is_in(&path));
+        assert!(!is_in(&"head".into(), &path) && !is_in(&"".into(), &path));
         fs::write(&path, "head").unwrap();
-        assert!(!content(1).is_in(&path) && Content::from(b"head".to_vec()).is_in(&path));
+        assert!(!is_in(&content(1), &path) && is_in(&"head".into(), &path));
+    }
+
+    #[test]
+    fn a_file_whose_hash_is_known_is_not_read_while_nobody_touches_it() {
+        let parent = tempfile::tempdir().unwrap();
+        let slot = lock(parent.path());
+        publish(&slot, &files(&[("arm.usda", "one")]), &[]);
+        let path = slot.directory().join("arm.usda");
+        let known = || Known { sha256: [("arm.usda".to_owned(), "hash".to_owned())].into(), states: States::now([&path]) };
+        let content = |sha256: &str| Content::of(vec!["two".into()], Some(sha256.to_owned()));
+        let slot = slot.knowing(known());
+        // What it holds does not count then.
+        assert!(slot.has("arm.usda", &content("hash")) && !slot.has("arm.usda", &content("other")));
+        assert!(!slot.has("arm.usda", &"two".into()) && slot.has("arm.usda", &"one".into()));
+        fs::File::options().append(true).open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert!(!slot.has("arm.usda", &content("hash")));
     }
 
     #[test]

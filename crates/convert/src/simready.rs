@@ -173,7 +173,7 @@ fn generated_on(directory: &Path, metadata: &str, files: &publish::Files) -> Str
         json["usd_date_generated"].as_str().map(str::to_owned)
     };
     let today = || time::date(time::now());
-    match files.iter().all(|(path, content)| content.is_in(&directory.join(path))) {
+    match files.iter().all(|(path, content)| publish::is_in(content, &directory.join(path))) {
         true => last().unwrap_or_else(today),
         false => today(),
     }

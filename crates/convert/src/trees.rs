@@ -77,10 +77,10 @@ fn written(robot: &Robot, base: Base, bodies: Bodies) -> Option<Asset> {
     let asset = usd::write(robot, &options, &Store::none());
     let folder = tempfile::tempdir().unwrap();
     for (path, bytes) in &asset.files {
-        std::fs::write(folder.path().join(path), bytes).unwrap();
+        std::fs::write(folder.path().join(path), bytes.bytes().unwrap()).unwrap();
     }
     let entry = folder.path().join("r.usda");
-    let physics = String::from_utf8(asset.files["physics.usda"].clone()).unwrap();
+    let physics = String::from_utf8(asset.files["physics.usda"].bytes().unwrap().into()).unwrap();
     let frames = usd::read_frames(&entry).unwrap();
     match usd::inspect(&entry, &Default::default()) {
         Ok((summary, _)) => Some(Asset { summary, frames, physics }),

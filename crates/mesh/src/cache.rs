@@ -532,7 +532,10 @@ impl Picture {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::path::{Path, PathBuf};
+
+    use urdf_usd_robot::Lost;
 
     use super::*;
     use crate::test::files;
@@ -574,11 +577,13 @@ mod tests {
         // Proof that the second came from the store: it says what the store says.
         let store = Store::in_memory(1 << 20);
         let content = Sha256::digest(OBJ);
-        let key = Key::of("mesh 2").and(b"a.obj").and(format!("{:?}", Options::default()).as_bytes()).and(&content).key();
+        let key = Key::of("mesh 3").and(b"a.obj").and(format!("{:?}", Options::default()).as_bytes()).and(&content).key();
         let (path, files) = (folder.path().join("a.obj"), files());
         store.put(&key, || {
             let mut other = fresh.0.clone();
             other.points[0] = [7.0; 3];
+            other.digest = digest(&other);
+            keep(&other, &store);
             encode(&other, &[], &[], Referrer { path: &path, files: &files, store: &Store::none() })
         });
         assert_eq!(loaded(folder.path(), "a.obj", &store).0.points[0], [7.0; 3]);
@@ -612,7 +617,9 @@ mod tests {
         example(folder.path());
         let store = Store::on_disk(&cache, 1 << 20);
         let fresh = loaded(folder.path(), "a.obj", &store);
-        let [path] = &entries(&cache)[..] else { panic!() };
+        let mut paths = entries(&cache);
+        paths.sort_by_key(|path| fs::metadata(path).unwrap().len());
+        let [arrays, path] = &paths[..] else { panic!() };
         let whole = fs::read(path).unwrap();
         for cut in [0, 5, whole.len() / 2, whole.len() - 1] {
             fs::write(path, &whole[..cut]).unwrap();
@@ -622,15 +629,31 @@ mod tests {
         // Whole, but of another make: nothing is believed that does not fit.
         let body = &whole[..whole.len() - 8];
         let (obj, files) = (folder.path().join("a.obj"), files());
-        let referrer = Referrer { path: &obj, files: &files, store: &Store::none() };
+        let referrer = Referrer { path: &obj, files: &files, store: &store };
+        assert_eq!(decode(body, referrer).unwrap(), fresh);
         for at in 0..body.len() {
             let mut spoilt = body.to_vec();
             spoilt[at] ^= 0x55;
-            let _ = decode(&spoilt, referrer);
+            if let Some((mesh, _)) = decode(&spoilt, referrer) {
+                let arrays = catch_unwind(AssertUnwindSafe(|| mesh.points.len()));
+                assert!(arrays.map_or_else(|panic| panic.is::<Lost>(), |points| points == fresh.0.points.len()));
+            }
         }
         for cut in 0..body.len() {
             assert!(decode(&body[..cut], referrer).is_none());
         }
+        // The arrays are missed when somebody needs them, and then all is made anew.
+        let whole = fs::read(arrays).unwrap();
+        for cut in [0, 5, whole.len() / 2, whole.len() - 1] {
+            fs::write(arrays, &whole[..cut]).unwrap();
+            let (mesh, found) = loaded(folder.path(), "a.obj", &store);
+            assert_eq!((mesh.digest, mesh.outline(), &found), (fresh.0.digest, fresh.0.outline(), &fresh.1));
+            assert!(catch_unwind(AssertUnwindSafe(|| mesh.points.len())).unwrap_err().is::<Lost>());
+            assert_eq!(loaded(folder.path(), "a.obj", &store.anew()), fresh);
+            assert_eq!(fs::read(arrays).unwrap(), whole);
+        }
+        fs::remove_file(arrays).unwrap();
+        assert!(loaded(folder.path(), "a.obj", &store).0.has_arrays());
     }
 
     #[test]

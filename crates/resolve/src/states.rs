@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub const COARSE: Duration = Duration::from_secs(2);
 
 /// The states of files at some time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct States(Vec<(PathBuf, State)>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +101,12 @@ impl States {
     /// Whether they can be relied on.
     pub fn are_sure(&self) -> bool {
         self.0.iter().all(|(_, state)| *state != State::Unsure)
+    }
+
+    /// Whether `path` is among them and is what it was, and that is sure.
+    pub fn holds(&self, path: &Path) -> bool {
+        let known = self.0.iter().find(|(known, _)| known == path);
+        known.is_some_and(|(_, state)| *state != State::Unsure && State::of(path) == *state)
     }
 
     /// Whether they are what they were, and that is sure.

@@ -37,7 +37,7 @@ pub use material::{
     Channel, ImageFormat, ImagePlacement, LookVariant, Map, MapRole, Material, PLAIN_CLEARCOAT_ROUGHNESS, PLAIN_IOR, Texture,
     VisualPart, Wrap,
 };
-pub use mesh::{Corners, Kept, Lost, Mesh, MeshArrays, Outline, Part, Tiers};
+pub use mesh::{Corners, Kept, Lost, Mesh, MeshArrays, Outline, Part, Tiers, lost};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
 pub use planning::{Coordinate, DEFAULT_POSE, PlacedSpheres, Planning, PlanningCollision, Sphere, SphereGroup, Touch, touches};
 pub use roles::Base;

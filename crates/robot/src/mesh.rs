@@ -36,7 +36,8 @@ pub struct Mesh {
 /// Has the arrays of a mesh from where they are kept; `None` if they are not there any more.
 pub type Kept = dyn Fn() -> Option<MeshArrays> + Send + Sync;
 
-/// What a panic carries if the arrays of a mesh are no longer where they were kept. Who has meshes with such arrays begins anew without.
+/// What a panic carries if something, such as the arrays of a mesh, is no longer where it was kept. Who made use of what is kept begins
+/// anew without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost;
 
@@ -104,8 +105,9 @@ impl Outline {
     }
 }
 
-/// Ends what needs arrays that can't be had. It is not a fault to be told of, so no hook is run.
-fn lost<T>() -> T {
+/// Ends what needs something that was kept and can't be had, with a panic that carries [`Lost`]. It is not a fault to be told of, so no hook
+/// is run.
+pub fn lost<T>() -> T {
     std::panic::resume_unwind(Box::new(Lost))
 }
 

@@ -66,7 +66,7 @@ impl Disk {
         is_used(&self.path(key))
     }
 
-    pub fn put(&self, key: &Key, content: Vec<u8>) {
+    pub fn put(&self, key: &Key, content: &[u8]) {
         let length = content.len() as u64;
         if length <= self.limit && write(&self.path(key), content).is_ok() {
             self.put.fetch_add(length, Ordering::Relaxed);
@@ -117,13 +117,13 @@ fn trailer_of(content: &[u8]) -> [u8; TRAILER] {
     trailer
 }
 
-fn write(path: &Path, mut content: Vec<u8>) -> io::Result<()> {
+fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let Some(folder) = path.parent() else { return Err(io::ErrorKind::InvalidInput.into()) };
-    content.extend(trailer_of(&content));
     fs::create_dir_all(folder)?;
     // A name of its own until it is whole: nobody reads a part of it, and of two writers either may win.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&content)?;
+    file.write_all(content)?;
+    file.write_all(&trailer_of(content))?;
     file.persist(path)?;
     Ok(())
 }
@@ -181,7 +181,7 @@ mod tests {
     fn spoilt_entries_are_none_and_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let disk = Disk::new(folder.path(), 1000);
-        disk.put(&key(0), b"some content".to_vec());
+        disk.put(&key(0), b"some content");
         let path = disk.path(&key(0));
         let whole = fs::read(&path).unwrap();
         let mut flipped = whole.clone();
@@ -190,7 +190,7 @@ mod tests {
             fs::write(&path, spoilt).unwrap();
             assert_eq!(disk.get(&key(0)), None);
         }
-        disk.put(&key(0), b"some content".to_vec());
+        disk.put(&key(0), b"some content");
         assert_eq!(disk.get(&key(0)).unwrap(), b"some content");
     }
 
@@ -198,7 +198,7 @@ mod tests {
     fn a_store_that_cannot_be_written_keeps_nothing() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let disk = Disk::new(&file.path().join("cache"), 1000);
-        disk.put(&key(0), vec![1]);
+        disk.put(&key(0), &[1]);
         disk.trim();
         assert_eq!(disk.get(&key(0)), None);
     }
@@ -209,7 +209,7 @@ mod tests {
         let disk = Disk::new(folder.path(), 10 * LOOK_AFTER);
         let old = SystemTime::now() - Duration::from_secs(100_000);
         for i in 0..12 {
-            disk.put(&key(i), vec![0; LOOK_AFTER as usize - TRAILER]);
+            disk.put(&key(i), &vec![0; LOOK_AFTER as usize - TRAILER]);
             let file = File::options().append(true).open(disk.path(&key(i))).unwrap();
             file.set_modified(old + Duration::from_secs(i)).unwrap();
         }

@@ -2,17 +2,21 @@
 //! date.
 //!
 //! A store is in memory, for a program that stays, or on disk, shared by all processes of a person. Losing any of it costs time
-//! and nothing else; so a disk that is full, read-only or spoilt is no error. This module knows bytes, nothing of what they mean.
+//! and nothing else; so a disk that is full, read-only or spoilt is no error. [`Content`] is what a file is to hold, which may be in a store
+//! alone. This module knows bytes, nothing of what they mean.
 
+mod content;
 mod disk;
 mod memory;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+pub use self::content::Content;
 use self::disk::Disk;
 use self::memory::Memory;
 
@@ -26,6 +30,10 @@ pub const DISK_BYTES: u64 = 2 << 30;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key([u8; 32]);
 
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A [`Key`] in the making.
 #[derive(Clone, Debug)]
 pub struct KeyOf(Sha256);
@@ -36,9 +44,14 @@ impl Key {
         KeyOf(Sha256::new()).and(kind.as_bytes())
     }
 
+    /// What tells it from others.
+    pub fn bytes(&self) -> [u8; 32] {
+        self.0
+    }
+
     /// In lower-case hex.
     fn hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&self.0)
     }
 }
 
@@ -141,21 +154,21 @@ impl Store {
         }
     }
 
-    /// What is kept under `key`, for whoever needs bytes of their own.
-    pub fn take(&self, key: &Key) -> Option<Vec<u8>> {
+    /// What is kept under `key`. In memory it is shared.
+    pub fn take(&self, key: &Key) -> Option<Bytes> {
         match self.asked() {
             Place::Nowhere => None,
-            Place::Memory(memory) => memory.get(key).map(|bytes| bytes.to_vec()),
-            Place::Disk(disk) => disk.get(key),
+            Place::Memory(memory) => memory.get(key),
+            Place::Disk(disk) => disk.get(key).map(Bytes::from),
         }
     }
 
     /// Keeps what `write` makes.
-    pub fn put(&self, key: &Key, write: impl FnOnce() -> Vec<u8>) {
+    pub fn put<T: Into<Bytes>>(&self, key: &Key, write: impl FnOnce() -> T) {
         match &*self.place {
             Place::Nowhere => {}
             Place::Memory(memory) => memory.put(*key, write().into()),
-            Place::Disk(disk) => disk.put(key, write()),
+            Place::Disk(disk) => disk.put(key, &write().into()),
         }
     }
 
@@ -192,6 +205,7 @@ mod tests {
 
     fn bytes(store: &Store, key: &Key) -> Option<Vec<u8>> {
         let taken = store.take(key);
+        let taken = taken.map(Vec::from);
         assert_eq!(taken, store.get(key, |bytes| Some(bytes.to_vec())));
         taken
     }
@@ -217,16 +231,16 @@ mod tests {
         let key = Key::of("test").key();
         for store in [Store::in_memory(1000), Store::on_disk(&directory, 1000)] {
             assert!(store.keeps() && bytes(&store, &key).is_none());
-            store.put(&key, || b"value".to_vec());
+            store.put(&key, || &b"value"[..]);
             assert_eq!(bytes(&store, &key).unwrap(), b"value");
-            store.put(&key, || b"newer".to_vec());
+            store.put(&key, || &b"newer"[..]);
             assert_eq!(bytes(&store, &key).unwrap(), b"newer");
             assert_eq!(store.get(&key, |_| None::<()>), None);
         }
         // Another process finds what is on disk.
         assert_eq!(bytes(&Store::on_disk(&directory, 1000), &key).unwrap(), b"newer");
         let none = Store::none();
-        none.put(&key, || unreachable!());
+        none.put(&key, || -> Bytes { unreachable!() });
         assert!(!Store::in_memory(0).keeps() && !Store::on_disk(&directory, 0).keeps());
         assert!(!none.keeps() && bytes(&none, &key).is_none());
     }

@@ -1,7 +1,9 @@
 //! A store in memory.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
 
 use super::Key;
 
@@ -22,7 +24,7 @@ struct State {
 
 #[derive(Debug)]
 struct Entry {
-    bytes: Arc<[u8]>,
+    bytes: Bytes,
     used: u64,
 }
 
@@ -31,7 +33,7 @@ impl Memory {
         Self { limit, state: Mutex::default() }
     }
 
-    pub fn get(&self, key: &Key) -> Option<Arc<[u8]>> {
+    pub fn get(&self, key: &Key) -> Option<Bytes> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.now += 1;
         let now = state.now;
@@ -40,7 +42,7 @@ impl Memory {
         Some(entry.bytes.clone())
     }
 
-    pub fn put(&self, key: Key, bytes: Arc<[u8]>) {
+    pub fn put(&self, key: Key, bytes: Bytes) {
         if bytes.len() as u64 > self.limit {
             return;
         }
@@ -80,15 +82,15 @@ mod tests {
         let key = |i: u64| Key::of("test").and(&i.to_le_bytes()).key();
         let memory = Memory::new(100);
         for i in 0..10 {
-            memory.put(key(i), [0; 10].into());
+            memory.put(key(i), vec![0; 10].into());
         }
         assert!(memory.get(&key(0)).is_some());
-        memory.put(key(10), [0; 10].into());
+        memory.put(key(10), vec![0; 10].into());
         let left: Vec<u64> = (0..=10).filter(|i| memory.get(&key(*i)).is_some()).collect();
         assert_eq!(left, [0, 5, 6, 7, 8, 9, 10]);
         memory.put(key(11), vec![0; 101].into());
         assert!(memory.get(&key(11)).is_none(), "larger than all");
-        memory.put(key(10), [0; 20].into());
+        memory.put(key(10), vec![0; 20].into());
         assert_eq!(memory.state.lock().unwrap().bytes, 80);
     }
 }

@@ -130,7 +130,7 @@ fn bounds_of_meshes<'a>(meshes: impl Iterator<Item = (&'a Place, &'a Mesh)>, sto
         let bounds: Vec<Bounds> = meshes.iter().map(|(place, mesh)| place.bounds_of_mesh(mesh)).collect();
         if let Some(key) = key {
             let corners = || bounds.iter().flat_map(|bounds| [bounds.low, bounds.high]);
-            store.put(&key, || corners().flat_map(|corner| corner.data.0[0]).flat_map(f64::to_le_bytes).collect());
+            store.put(&key, || corners().flat_map(|corner| corner.data.0[0]).flat_map(f64::to_le_bytes).collect::<Vec<u8>>());
         }
         bounds
     })

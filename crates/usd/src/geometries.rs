@@ -5,24 +5,27 @@ use super::author::{self, Attribute, Layer};
 use super::library::{MeshEntry, Subset};
 use super::{Scene, crate_file};
 use urdf_usd_robot::{Corners, Mesh};
-use urdf_usd_store::{Key, Store};
+use urdf_usd_store::{Content, Key, Store};
 
-/// The layer's bytes, from `store` if it has them.
-pub(super) fn bytes(scene: &Scene<'_>, store: &Store) -> Result<Vec<u8>, author::Error> {
+/// The layer, from `store` if it has it. It is only fetched from there if somebody needs its bytes.
+pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, author::Error> {
     let made = || {
         let mut arrays = Arrays::default();
         let layer = layer(scene, &mut arrays);
-        layer.data().and_then(|data| crate_file::write_with(data, &arrays))
+        layer.data().and_then(|data| crate_file::write_with(data, &arrays)).map(Content::from)
     };
-    let Some(key) = store.keeps().then(|| key(scene)).flatten() else { return made() };
-    if let Some(known) = store.take(&key) {
-        return Ok(known);
+    let Some(bytes) = store.keeps().then(|| key(scene)).flatten() else { return made() };
+    let hash = Key::of("hash of geometries").and(&bytes.bytes()).key();
+    let known: Option<(u64, String)> = store.get(&hash, |hash| serde_json::from_slice(hash).ok());
+    if let Some((length, sha256)) = known.filter(|_| store.has(&bytes)) {
+        return Ok(Content::kept(store.clone(), bytes, length, sha256));
     }
-    let bytes = made()?;
+    let content = made()?;
     if scene.options.limit.ended().is_none() {
-        store.put(&key, || bytes.clone());
+        store.put(&bytes, || content.bytes().unwrap_or_default());
+        store.put(&hash, || serde_json::to_vec(&(content.length(), content.sha256())).unwrap_or_default());
     }
-    Ok(bytes)
+    Ok(content)
 }
 
 /// What decides the layer: names, geometry, and which faces are for which material. `None` if some mesh has no digest.

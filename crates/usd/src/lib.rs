@@ -43,6 +43,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use author::Layer;
+use bytes::Bytes;
 pub use isaac::{Chain, Isaac, PosePrim};
 use library::Library;
 pub use library::finest;
@@ -60,8 +61,8 @@ pub use urdf_usd_stage::{Options as ReadOptions, VariantChoice};
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 pub use urdf_usd_robot::Base;
 pub use urdf_usd_robot::frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
-use urdf_usd_robot::{JointKind, LinkId, Robot, Role, names};
-use urdf_usd_store::Store;
+use urdf_usd_robot::{JointKind, LinkId, Robot, Role, lost, names};
+use urdf_usd_store::{Content, Store};
 use urdf_usd_time_limit::TimeLimit;
 
 /// How the prims of bodies are nested.
@@ -192,7 +193,7 @@ pub struct Written {
 #[derive(Debug)]
 pub struct Asset {
     /// Contents by path relative to the asset's directory.
-    pub files: BTreeMap<String, Vec<u8>>,
+    pub files: BTreeMap<String, Content>,
     /// The package of the same files without the overlays', if asked for.
     pub usdz: Option<Vec<u8>>,
     /// What is in them.
@@ -275,7 +276,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
             let builds = builds.into_par_iter().with_max_len(1);
             builds.map(|(path, build)| WrittenLayer::new(&scene, &path, |found| build(&scene, found))).collect()
         },
-        || has_meshes.then(|| geometries::bytes(&scene, store)),
+        || has_meshes.then(|| geometries::content(&scene, store)),
     );
     let is_there = |name: &&str| layers.iter().any(|layer| layer.path == *name && layer.text.is_some());
     let sublayers: Vec<&str> = entry::ORDER.into_iter().filter(is_there).collect();
@@ -290,18 +291,20 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
     let mut files = BTreeMap::new();
     for WrittenLayer { path, text, diagnostics: found } in layers {
         diagnostics.extend(found);
-        files.extend(text.map(|text| (path, text.into_bytes())));
+        files.extend(text.map(|text| (path, text.into())));
     }
     match geometries.transpose() {
-        Ok(bytes) => files.extend(bytes.map(|bytes| ("geometries.usdc".to_owned(), bytes))),
+        Ok(bytes) => files.extend(bytes.map(|content| ("geometries.usdc".to_owned(), content))),
         Err(error) => diagnostics.push(internal(&scene, "geometries.usdc", &error)),
     }
     for (path, texture) in &scene.library.textures {
-        files.insert(path.clone(), texture.bytes.to_vec());
+        let bytes = Bytes::from_owner(texture.bytes.clone());
+        files.insert(path.clone(), Content::of(vec![bytes], Some(texture.sha256.clone())));
     }
     let usdz = (options.usdz && !scene.is_over("the package")).then(|| {
         let packed = files.iter().filter(|(path, _)| !of_overlays.contains(*path));
-        usdz::package(&format!("{}.usda", options.entry), packed.map(|(path, bytes)| (path.as_str(), bytes.as_slice())))
+        let packed: Vec<_> = packed.map(|(path, content)| (path.as_str(), content.bytes().unwrap_or_else(lost))).collect();
+        usdz::package(&format!("{}.usda", options.entry), packed.iter().map(|(path, bytes)| (*path, &**bytes)))
     });
     let usdz = usdz.and_then(|package| {
         package.map_err(|error| diagnostics.push(internal(&scene, &format!("{}.usdz", options.entry), &error))).ok()
@@ -391,7 +394,7 @@ mod tests {
         let robot = urdf_usd_urdf::read(&format!("<robot name=\"r\">{inside}</robot>"), None).robot.unwrap();
         let Asset { files, diagnostics, .. } =
             write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
-        (files, diagnostics)
+        (files.into_iter().map(|(path, content)| (path, content.bytes().unwrap().into())).collect(), diagnostics)
     }
 
     const BALL: &str = "<geometry><sphere radius=\"1\"/></geometry>";

@@ -321,7 +321,7 @@ mod tests {
         outcome.references.meshes[0].settle(&mut robot, Arc::new(mesh));
         let options = Options { entry: "r".into(), overlays: vec![Overlay::OpenPbr], ..Options::default() };
         let asset = write(&robot, &options, &urdf_usd_store::Store::none());
-        move |name| String::from_utf8(asset.files[name].clone()).unwrap()
+        move |name| String::from_utf8(asset.files[name].bytes().unwrap().into()).unwrap()
     }
 
     const OPAQUE: [[f32; 4]; 2] = [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]];

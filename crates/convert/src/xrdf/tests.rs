@@ -218,7 +218,7 @@ geometry:
     for (path, bytes) in urdf_usd_usd::write(&robot, &options, &Store::none()).files {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, bytes).unwrap();
+        std::fs::write(path, bytes.bytes().unwrap()).unwrap();
     }
     let outcome = urdf_usd_usd::read(&folder.path().join("r.usda"), &urdf_usd_usd::ReadOptions::default()).unwrap();
     assert!(said(&outcome.robot) == said(&robot), "{:?}\n{:?}", said(&outcome.robot), said(&robot));

@@ -18,7 +18,7 @@ const SPECIFICATION: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/E
 #[test]
 fn the_sampler_is_clean_in_both_containers() {
     assert_eq!(check(SAMPLER.as_bytes(), None), []);
-    assert_eq!(check(&glb::pack(SAMPLER.as_bytes(), vec![0; 76]).unwrap().concat(), None), []);
+    assert_eq!(check(&glb::pack(SAMPLER.as_bytes(), vec![0; 76].into()).unwrap().concat(), None), []);
 }
 
 #[test]
@@ -173,7 +173,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), end in any::<prop::sample::Index>(), is_glb: bool) {
-        let mut bytes = if is_glb { glb::pack(SAMPLER.as_bytes(), vec![0; 76]).unwrap().concat() } else { SAMPLER.as_bytes().to_vec() };
+        let mut bytes = if is_glb { glb::pack(SAMPLER.as_bytes(), vec![0; 76].into()).unwrap().concat() } else { SAMPLER.as_bytes().to_vec() };
         for (place, byte) in changes {
             let place = place.index(bytes.len());
             bytes[place] = byte;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -24,7 +25,8 @@ const ELEMENT_ARRAY_BUFFER: u32 = 34963;
 /// A buffer in the making.
 #[derive(Default)]
 pub struct Binary {
-    pub bytes: Vec<u8>,
+    /// The bytes.
+    pub buffer: Pieces,
     pub views: Vec<BufferView>,
     pub accessors: Vec<Accessor>,
     /// The length of what compressed views stand for.
@@ -53,14 +55,76 @@ pub struct SurfaceAccessors {
     pub indices: Index,
 }
 
+/// Bytes in pieces that follow each other, so that what is large need not be copied to be put behind something else.
+#[derive(Debug, Default)]
+pub struct Pieces {
+    pieces: Vec<Bytes>,
+    /// What follows these.
+    last: Vec<u8>,
+    /// How many bytes there are in all.
+    length: usize,
+}
+
+impl Pieces {
+    /// So many bytes at least are a piece of their own.
+    const LARGE: usize = 16 << 10;
+
+    /// Puts `bytes` behind them.
+    pub fn push(&mut self, bytes: &Bytes) {
+        self.length += bytes.len();
+        if bytes.len() < Self::LARGE {
+            self.last.extend(&**bytes);
+        } else {
+            self.end_last();
+            self.pieces.push(bytes.clone());
+        }
+    }
+
+    /// Puts zeros behind them up to a multiple of four.
+    pub fn align(&mut self) {
+        let zeros = self.length.next_multiple_of(4) - self.length;
+        self.last.resize(self.last.len() + zeros, 0);
+        self.length += zeros;
+    }
+
+    fn end_last(&mut self) {
+        if !self.last.is_empty() {
+            self.pieces.push(std::mem::take(&mut self.last).into());
+        }
+    }
+
+    /// How many bytes there are.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// All of them.
+    pub fn pieces(&mut self) -> Vec<Bytes> {
+        self.end_last();
+        self.pieces.clone()
+    }
+
+    fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        self.pieces.iter().map(|piece| &**piece).chain([&*self.last])
+    }
+}
+
+#[cfg(test)]
+impl From<Vec<u8>> for Pieces {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { length: bytes.len(), pieces: Vec::new(), last: bytes }
+    }
+}
+
 /// Bytes, and a hash by which equal ones are found.
 pub struct Content {
-    bytes: Vec<u8>,
+    bytes: Bytes,
     digest: [u8; 32],
 }
 
 impl Content {
-    pub fn new(bytes: Vec<u8>) -> Self {
+    pub fn new(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
         Self { digest: Sha256::digest(&bytes).into(), bytes }
     }
 
@@ -187,16 +251,6 @@ impl Packed {
     }
 }
 
-impl Packed {
-    /// How many bytes of a buffer it takes, if nothing of it is there already.
-    pub fn length(&self) -> usize {
-        let Self { positions, normals, uvs, tangents, colors, indices, translucent: _ } = self;
-        let arrays = [Some(positions), Some(normals), uvs.as_ref(), tangents.as_ref(), colors.as_ref(), Some(indices)];
-        let length = |array: &Array| array.stream.as_ref().map_or(array.content.bytes.len(), |stream| stream.bytes.len());
-        arrays.into_iter().flatten().map(|array| length(array).next_multiple_of(4)).sum()
-    }
-}
-
 /// Leaves the smallest of all arrays as it is, if all are compressed: programs that don't know the extension see no use of a buffer
 /// that holds nothing else.
 pub fn keep_one_plain<'a>(surfaces: impl Iterator<Item = &'a mut Packed>) {
@@ -273,11 +327,6 @@ fn indices(indices: &[u32], vertices: usize) -> Array {
 }
 
 impl Binary {
-    /// An empty one with room for so many bytes: to grow, it would have to be there twice for a moment.
-    pub fn with_room(bytes: usize) -> Self {
-        Self { bytes: Vec::with_capacity(bytes), ..Self::default() }
-    }
-
     /// The view that holds `content`, new if there is none yet.
     pub fn view(&mut self, content: &Content, target: Option<u32>) -> Index {
         self.view_of(content, BufferView { target, ..BufferView::default() }, None, None)
@@ -314,10 +363,10 @@ impl Binary {
     }
 
     /// Where `bytes` are now. Four is the largest component, and an accessor must begin on a multiple of its own.
-    fn append(&mut self, bytes: &[u8]) -> usize {
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-        let offset = self.bytes.len();
-        self.bytes.extend(bytes);
+    fn append(&mut self, bytes: &Bytes) -> usize {
+        self.buffer.align();
+        let offset = self.buffer.len();
+        self.buffer.push(bytes);
         offset
     }
 
@@ -375,11 +424,11 @@ impl Binary {
             accessors: self.accessors.iter().map(accessor).collect(),
             forms: forms.iter().map(|form| (form.parts.clone(), form.grid.map(|grid| grid.bits()))).collect(),
         };
-        store::pack(&kept, &[&self.bytes])
+        store::pack(&kept, &self.buffer.slices().collect::<Vec<_>>())
     }
 
     /// What [`Self::encode`] made; `None` if anything does not fit.
-    pub fn decode(mut entry: Vec<u8>) -> Option<(Self, Vec<StoredForm>)> {
+    pub fn decode(mut entry: Bytes) -> Option<(Self, Vec<StoredForm>)> {
         let (kept, bytes) = store::unpack::<Kept>(&entry)?;
         let length = bytes.len();
         let ends_in = |offset: usize, length: usize, all: usize| offset.checked_add(length).is_some_and(|end| end <= all);
@@ -417,13 +466,14 @@ impl Binary {
         let form = |(parts, grid): KeptForm| StoredForm { parts, grid: grid.map(Grid::from_bits) };
         let forms = kept.forms.into_iter().map(form).collect();
         entry.truncate(length);
-        let binary = Self { bytes: entry, fallback: kept.fallback, views: kept.views, accessors, ..Self::default() };
+        let buffer = Pieces { pieces: vec![entry], last: Vec::new(), length };
+        let binary = Self { buffer, fallback: kept.fallback, views: kept.views, accessors, ..Self::default() };
         Some((binary, forms))
     }
 
     /// The buffer that holds it all, and the one that is nowhere and that compressed views stand for; none if there is nothing.
     pub fn buffers(&self) -> Vec<Buffer> {
-        let real = Buffer { byte_length: self.bytes.len(), ..Buffer::default() };
+        let real = Buffer { byte_length: self.buffer.len(), ..Buffer::default() };
         let extensions = Some(BufferExtensions { meshopt: FallbackBuffer { fallback: true } });
         let nowhere = Buffer { byte_length: self.fallback, extensions, ..Buffer::default() };
         [real, nowhere].into_iter().filter(|buffer| buffer.byte_length > 0).collect()
@@ -466,12 +516,13 @@ mod tests {
             let surface = binary.surface(&Packed::new(surface(), grid.as_ref(), compression));
             let stored = vec![StoredForm { parts: vec![Some(surface), None], grid }, StoredForm::default()];
             let entry = binary.encode(&stored);
-            let (again, forms) = Binary::decode(entry.clone()).unwrap();
-            assert_eq!((&again.bytes, &forms), (&binary.bytes, &stored));
+            let (again, forms) = Binary::decode(entry.clone().into()).unwrap();
+            let bytes = |binary: &Binary| binary.buffer.slices().collect::<Vec<_>>().concat();
+            assert_eq!((bytes(&again), &forms), (bytes(&binary), &stored));
             let json = |binary: &Binary| serde_json::to_string(&(&binary.views, &binary.accessors, binary.buffers())).unwrap();
             assert_eq!(json(&again), json(&binary));
             for cut in 0..entry.len() {
-                assert!(Binary::decode(entry[..cut].to_vec()).is_none());
+                assert!(Binary::decode(entry[..cut].to_vec().into()).is_none());
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use bytes::Bytes;
 
 use super::numbers::bounds;
 use super::surface::Surface;
@@ -95,9 +95,9 @@ impl Grid {
 }
 
 /// Bytes that stand for others.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Stream {
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
     pub stride: usize,
     pub count: usize,
     pub mode: StreamMode,
@@ -114,7 +114,7 @@ impl Stream {
             _ => return None,
         };
         let count = bytes.len() / stride;
-        let bytes = encoded.ok().filter(|_| count > 0)?;
+        let bytes = encoded.ok().filter(|_| count > 0)?.into();
         Some(Self { bytes, stride, count, mode: StreamMode::Attributes, filter: None })
     }
 
@@ -128,7 +128,7 @@ impl Stream {
 
     /// Of the corners of triangles, which come out as integers of `stride` bytes. Triangles may begin with another corner then.
     pub fn triangles(indices: &[u32], vertices: usize, stride: usize) -> Option<Self> {
-        let bytes = meshopt::encode_index_buffer(indices, vertices).ok().filter(|_| !indices.is_empty())?;
+        let bytes = meshopt::encode_index_buffer(indices, vertices).ok().filter(|_| !indices.is_empty())?.into();
         Some(Self { bytes, stride, count: indices.len(), mode: StreamMode::Triangles, filter: None })
     }
 }

@@ -216,8 +216,7 @@ impl<'a> Forms<'a> {
             let mut forms: Vec<PackedForm> =
                 self.list.par_iter().filter(in_time).map(|form| form.packed(compression)).collect();
             binary::keep_one_plain(forms.iter_mut().flat_map(|form| &mut form.parts).flatten());
-            let parts = forms.iter().flat_map(|form| &form.parts).flatten();
-            let mut binary = Binary::with_room(parts.map(Packed::length).sum());
+            let mut binary = Binary::default();
             let store_form = |form: PackedForm| {
                 let parts = form.parts.into_iter().map(|part| Some(binary.surface(&part?))).collect();
                 StoredForm { parts, grid: form.grid }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Cursor;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{U8x3, U8x4};
 use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
@@ -171,11 +172,11 @@ impl<'a> Picture<'a> {
         }
         let key = Key::of("packed image 2").and(self.key().as_bytes()).key();
         let png = store.take(&key).or_else(|| {
-            let png = self.together()?;
+            let png = Bytes::from(self.together()?);
             store.put(&key, || png.clone());
             Some(png)
         });
-        Some(mesh::made(self.name().to_owned(), png?, self.has_alpha()))
+        Some(mesh::made(self.name().to_owned(), png?.into(), self.has_alpha()))
     }
 
     /// The PNG of what is put together; smaller images are scaled up.
@@ -233,7 +234,7 @@ impl<'a> Picture<'a> {
 /// Images of meshes that a glTF has otherwise than the mesh files have them, made before the glTF is written: they take long, and need nothing
 /// of the robot but its meshes' materials.
 #[derive(Clone, Debug, Default)]
-pub struct Images(HashMap<String, Vec<u8>>);
+pub struct Images(HashMap<String, Bytes>);
 
 impl Images {
     /// Those of `materials`, from `store` if that has them; if the time is up, fewer.
@@ -253,17 +254,22 @@ impl Images {
 
 /// The bytes of `texture`'s file, in its format. Images that fit, and those that can't be read, stay as they are: whether an
 /// image is whole is not for a writer to judge.
-pub fn fitted(texture: &Texture, store: &Store) -> Vec<u8> {
-    let Some(size) = fitting_size(texture) else { return texture.bytes.to_vec() };
+pub fn fitted(texture: &Texture, store: &Store) -> Bytes {
+    let Some(size) = fitting_size(texture) else { return as_is(texture) };
     let key = Key::of("fitted image 2").and(texture.sha256.as_bytes()).key();
     let known = store.take(&key);
     known
         .or_else(|| {
-            let made = scaled(texture, size)?;
+            let made = Bytes::from(scaled(texture, size)?);
             store.put(&key, || made.clone());
             Some(made)
         })
-        .unwrap_or_else(|| texture.bytes.to_vec())
+        .unwrap_or_else(|| as_is(texture))
+}
+
+/// The bytes of a texture's file, which are not copied.
+pub fn as_is(texture: &Texture) -> Bytes {
+    Bytes::from_owner(texture.bytes.clone())
 }
 
 /// The size that an image should have, if it is not its own.

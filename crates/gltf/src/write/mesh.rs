@@ -42,7 +42,7 @@ pub fn write_mesh(
         buffer_views: drawings.binary.views,
         ..Document::default()
     };
-    let written = Written { document, binary: drawings.binary.bytes, diagnostics: Vec::new() };
+    let written = Written { document, binary: drawings.binary.buffer, diagnostics: Vec::new() };
     Ok((written.glb()?, diagnostics))
 }
 

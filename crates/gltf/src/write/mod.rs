@@ -27,12 +27,14 @@ mod tangents;
 #[cfg(test)]
 mod tests;
 
+use bytes::Bytes;
 pub use compact::Compression;
 pub use images::Images;
 pub use mesh::write_mesh;
 pub use options::{Extent, Options};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+pub(crate) use self::binary::Pieces;
 use self::drawings::Unpainted;
 use crate::glb;
 use crate::json::document::{Document, RootExtensions, Scene, Variant, Variants};
@@ -45,7 +47,7 @@ use urdf_usd_store::Store;
 #[derive(Debug)]
 pub struct Written {
     document: Document,
-    binary: Vec<u8>,
+    binary: Pieces,
     /// What of the robot the file can't hold.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -56,14 +58,14 @@ impl Written {
     /// # Errors
     /// [`codes::TOO_LARGE`] if that is more than a GLB can hold.
     pub fn glb(self) -> Result<Vec<u8>, Diagnostic> {
-        self.glb_in_two().map(|pieces| pieces.concat())
+        self.glb_in_pieces().map(|pieces| pieces.concat())
     }
 
-    /// The same in two pieces, which need not be copied to be written one after the other.
+    /// The same in pieces, which need not be copied to be written one after the other.
     ///
     /// # Errors
     /// Those of [`Self::glb`].
-    pub fn glb_in_two(self) -> Result<[Vec<u8>; 2], Diagnostic> {
+    pub fn glb_in_pieces(self) -> Result<Vec<Bytes>, Diagnostic> {
         let json = serde_json::to_vec(&self.document).ok();
         json.and_then(|json| glb::pack(&json, self.binary)).ok_or_else(|| {
             let name = self.document.scenes.first().map_or("", |scene| &scene.name);
@@ -72,15 +74,15 @@ impl Written {
         })
     }
 
-    /// The document alone, for people to read, and the bytes that it says are in a file named `binary` beside it.
-    pub fn gltf(&mut self, binary: &str) -> (Vec<u8>, &[u8]) {
+    /// The document alone, for people to read, and the bytes that it says are in a file named `binary` beside it, in pieces.
+    pub fn gltf(&mut self, binary: &str) -> (Vec<u8>, Vec<Bytes>) {
         let uri = utf8_percent_encode(binary, IN_URI).to_string();
         self.document.buffers.iter_mut().take(1).for_each(|buffer| buffer.uri = Some(uri.clone()));
         let mut json = serde_json::to_vec_pretty(&self.document).unwrap_or_default();
         json.push(b'\n');
         // In a GLB it has none.
         self.document.buffers.iter_mut().take(1).for_each(|buffer| buffer.uri = None);
-        (json, &self.binary)
+        (json, self.binary.pieces())
     }
 }
 
@@ -139,5 +141,5 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
         extensions: RootExtensions { kinematics: Kinematics { models: vec![model] }, shapes, rigid_bodies, lights, variants },
         ..Document::default()
     };
-    Written { document, binary: drawings.binary.bytes, diagnostics }
+    Written { document, binary: drawings.binary.buffer, diagnostics }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::binary::{Binary, Content};
-use super::images::{Made, Picture, Pictures};
+use super::images::{Made, Picture, Pictures, as_is};
 use crate::json::document::{
     AlphaMode, Clearcoat, EmissiveStrength, Image, Ior, Material, MaterialExtensions, MetallicRoughness, NormalReference,
     OcclusionReference, Sampling, Specular, Texture, TextureExtensions, TextureReference, TextureTransform,
@@ -174,7 +174,7 @@ impl Paint {
         // A picture that nobody made ready is made as it is.
         let made = self.made.remove(&key).unwrap_or_else(|| {
             let texture = picture.texture(&Store::none())?;
-            Some(Made { content: Content::new(texture.bytes.to_vec()), texture })
+            Some(Made { content: Content::new(as_is(&texture)), texture })
         });
         let index = made.map(|Made { texture, content }| {
             let buffer_view = binary.view(&content, None);

@@ -151,13 +151,13 @@ fn a_sensor_brings_the_frame_that_its_source_names() {
         (vec!["/r/base/arm/gps"], vec!["/r/base/arm/silent"], vec!["/r/base/arm/clash"])
     );
     let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
-    let text = String::from_utf8(asset.files["ros.usda"].clone()).unwrap();
+    let text = String::from_utf8(asset.files["ros.usda"].bytes().unwrap().into()).unwrap();
     for line in ["ros:frame:id = \"left/probe\"", "ros:frame:id = \"seen\"", "ros:topic:override_frame_id = \"map\""] {
         assert_eq!(text.matches(line).count(), 1, "{line} in\n{text}");
     }
     let directory = tempfile::tempdir().unwrap();
     for (path, bytes) in &asset.files {
-        std::fs::write(directory.path().join(path), bytes).unwrap();
+        std::fs::write(directory.path().join(path), bytes.bytes().unwrap()).unwrap();
     }
     // No robot_state_publisher tells them.
     let frames = read_frames(&directory.path().join("r.usda")).unwrap().frames;
@@ -227,7 +227,7 @@ fn what_only_simulators_offer_is_left_out() {
     let mut robot = robot(vec![clock]);
     robot.interfaces = vec![topic("spawn", "simulation_interfaces/srv/SpawnEntity")];
     let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
-    let text = String::from_utf8(asset.files["ros.usda"].clone()).unwrap();
+    let text = String::from_utf8(asset.files["ros.usda"].bytes().unwrap().into()).unwrap();
     assert!(
         text.contains("\"ticks\"") && !text.contains("/clock") && !text.contains("Clock") && !text.contains("spawn"),
         "{text}"
@@ -247,7 +247,7 @@ fn robot_wide_interfaces_are_there_once() {
     let disabled = Interface { name: "grip".to_owned(), starts_enabled: false, ..action.clone() };
     robot.interfaces = vec![topic("joint_states", "x/msg/Y"), action.clone(), command, action, disabled];
     let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
-    let text = String::from_utf8(asset.files["ros.usda"].clone()).unwrap();
+    let text = String::from_utf8(asset.files["ros.usda"].bytes().unwrap().into()).unwrap();
     assert_eq!(text.matches("def Xform \"").count(), 5, "{text}");
     for line in [
         "def Xform \"arm_follow\" (",
@@ -266,7 +266,7 @@ fn only_a_cameras_own_frame_is_from_a_sensor() {
     let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
     let directory = tempfile::tempdir().unwrap();
     for (path, bytes) in &asset.files {
-        std::fs::write(directory.path().join(path), bytes).unwrap();
+        std::fs::write(directory.path().join(path), bytes.bytes().unwrap()).unwrap();
     }
     let frames = read_frames(&directory.path().join("r.usda")).unwrap().frames;
     let own: Vec<&AssetFrame> = frames.iter().filter(|frame| frame.from_sensor).collect();
@@ -282,7 +282,7 @@ fn only_a_cameras_own_frame_is_from_a_sensor() {
     );
     let directory = tempfile::tempdir().unwrap();
     for (path, bytes) in &with_link.files {
-        std::fs::write(directory.path().join(path), bytes).unwrap();
+        std::fs::write(directory.path().join(path), bytes.bytes().unwrap()).unwrap();
     }
     let frames = read_frames(&directory.path().join("r.usda")).unwrap().frames;
     let optical = frames.iter().find(|frame| frame.id == "optical").unwrap();

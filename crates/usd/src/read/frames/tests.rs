@@ -262,7 +262,7 @@ fn what_is_written_moves_as_the_robot_does() {
         let written = crate::write(&robot, &options, &urdf_usd_store::Store::none());
         let folder = tempfile::tempdir().unwrap();
         for (path, bytes) in &written.files {
-            std::fs::write(folder.path().join(path), bytes).unwrap();
+            std::fs::write(folder.path().join(path), bytes.bytes().unwrap()).unwrap();
         }
         let asset = read_frames(&folder.path().join("r.usda")).unwrap();
         let (of_robot, of_asset) = (Model::of(&robot), asset.model().unwrap());

@@ -128,7 +128,7 @@ fn a_contact_that_gives_nothing_back_has_one_name() {
         let options = Options { entry: "r".into(), ..Options::default() };
         let asset = write(robot, &options, &Store::none());
         let (_, bytes) = asset.files.iter().find(|(path, _)| path.ends_with("physics.usda")).unwrap();
-        String::from_utf8(bytes.to_vec()).unwrap()
+        String::from_utf8(bytes.bytes().unwrap().into()).unwrap()
     };
     assert_eq!(physics(&robot).matches("def Material ").count(), 1);
     assert!(physics(&robot).contains("def Material \"friction_1_0_5\""), "{}", physics(&robot));
@@ -321,7 +321,7 @@ fn again(robot: &Robot, bodies: Bodies) -> (Robot, Vec<Diagnostic>) {
     for (path, bytes) in &asset.files {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, bytes).unwrap();
+        std::fs::write(path, bytes.bytes().unwrap()).unwrap();
     }
     let read = read(&folder.path().join("r.usda"), &Default::default()).unwrap();
     (read.robot, read.diagnostics)
@@ -824,7 +824,10 @@ fn robots_come_back() {
             if asset.written.bodies == 0 {
                 continue;
             }
-            asset.files.iter().for_each(|(name, bytes)| std::fs::write(folder.path().join(name), bytes).unwrap());
+            asset
+                .files
+                .iter()
+                .for_each(|(name, bytes)| std::fs::write(folder.path().join(name), bytes.bytes().unwrap()).unwrap());
             let read = read(&folder.path().join("r.usda"), &Default::default()).unwrap().robot;
             same(&robot, &read, bodies == Bodies::Nested);
         }
@@ -872,7 +875,7 @@ fn shown(materials: &str, meshes: &str) -> [(Vec<Option<Material>>, Vec<Diagnost
     let asset = write(&first.robot, &Options { entry: "again".into(), ..Options::default() }, &Store::none());
     for (name, bytes) in &asset.files {
         std::fs::create_dir_all(at(name).parent().unwrap()).unwrap();
-        std::fs::write(at(name), bytes).unwrap();
+        std::fs::write(at(name), bytes.bytes().unwrap()).unwrap();
     }
     let second = read(&at("again.usda"), &Default::default()).unwrap();
     [first, second].map(|read| (materials(&read.robot), read.diagnostics))
@@ -1029,7 +1032,7 @@ fn a_camera_of_parallel_rays_comes_back() {
     assert_eq!(view(&robot), (Some(0.5), 640, 320, 0.1, 4.0));
     let folder = tempfile::tempdir().unwrap();
     let asset = write(&robot, &Options { entry: "r".into(), ..Options::default() }, &Store::none());
-    asset.files.iter().for_each(|(name, bytes)| std::fs::write(folder.path().join(name), bytes).unwrap());
+    asset.files.iter().for_each(|(name, bytes)| std::fs::write(folder.path().join(name), bytes.bytes().unwrap()).unwrap());
     let again = read(&folder.path().join("r.usda"), &Default::default()).unwrap().robot;
     let (width, pixels, height, near, far) = view(&again);
     assert_eq!((width, pixels, height), (Some(0.5), 640, 320));

@@ -1,0 +1,98 @@
+//! Bytes that are at hand, or in a store until somebody needs them.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use super::{Key, Store, hex};
+
+/// Bytes, as they are in a file, and what is known of them. Clones are the same: what one comes to know, all know.
+#[derive(Clone, Debug)]
+pub struct Content(Arc<Known>);
+
+#[derive(Debug)]
+struct Known {
+    /// In pieces that follow each other: so what is large need not be copied to be put behind what is small.
+    pieces: OnceLock<Vec<Bytes>>,
+    /// Where they are if they are not at hand.
+    kept: Option<(Store, Key)>,
+    length: u64,
+    sha256: OnceLock<Option<String>>,
+}
+
+impl<T: Into<Bytes>> From<T> for Content {
+    fn from(bytes: T) -> Self {
+        Self::of(vec![bytes.into()], None)
+    }
+}
+
+impl Content {
+    /// These pieces, one after the other, and their SHA-256 in lower-case hex if it is known.
+    pub fn of(pieces: Vec<Bytes>, sha256: Option<String>) -> Self {
+        let length = pieces.iter().map(|piece| piece.len() as u64).sum();
+        let sha256 = sha256.map_or_else(OnceLock::new, |known| Some(known).into());
+        Self(Known { pieces: pieces.into(), kept: None, length, sha256 }.into())
+    }
+
+    /// What `store` has under `key`: so many bytes of this SHA-256.
+    pub fn kept(store: Store, key: Key, length: u64, sha256: String) -> Self {
+        Self(Known { pieces: OnceLock::new(), kept: Some((store, key)), length, sha256: Some(sha256).into() }.into())
+    }
+
+    /// How many bytes there are.
+    pub fn length(&self) -> u64 {
+        self.0.length
+    }
+
+    /// Their SHA-256 in lower-case hex, if somebody knew or asked already.
+    pub fn known_sha256(&self) -> Option<&str> {
+        self.0.sha256.get()?.as_deref()
+    }
+
+    /// Their SHA-256 in lower-case hex; `None` as for [`Self::pieces`]. Who asks while another does waits for that one's answer.
+    pub fn sha256(&self) -> Option<&str> {
+        let hash = || self.pieces().map(|pieces| hex(&pieces.iter().fold(Sha256::new(), Sha256::chain_update).finalize()));
+        self.0.sha256.get_or_init(hash).as_deref()
+    }
+
+    /// The bytes, in pieces; `None` if the store has them no more.
+    pub fn pieces(&self) -> Option<&[Bytes]> {
+        if self.0.pieces.get().is_none() {
+            let (store, key) = self.0.kept.as_ref()?;
+            let bytes = store.take(key).filter(|bytes| bytes.len() as u64 == self.0.length)?;
+            let _ = self.0.pieces.set(vec![bytes]);
+        }
+        self.0.pieces.get().map(Vec::as_slice)
+    }
+
+    /// The bytes as one; `None` as for [`Self::pieces`].
+    pub fn bytes(&self) -> Option<Bytes> {
+        match self.pieces()? {
+            [only] => Some(only.clone()),
+            pieces => Some(pieces.concat().into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHA256_OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    #[test]
+    fn bytes_are_the_same_in_pieces_and_from_a_store() {
+        let store = Store::in_memory(1000);
+        let key = Key::of("test").key();
+        store.put(&key, || &b"abc"[..]);
+        let pieces = Content::of(vec![Bytes::from("a"), Bytes::from("bc")], None);
+        assert_eq!(pieces.known_sha256(), None);
+        for content in [pieces, Content::from("abc"), Content::kept(store.clone(), key, 3, SHA256_OF_ABC.to_owned())] {
+            assert_eq!((content.length(), content.bytes().as_deref()), (3, Some(&b"abc"[..])));
+            assert_eq!((content.sha256(), content.known_sha256()), (Some(SHA256_OF_ABC), Some(SHA256_OF_ABC)));
+        }
+        let (gone, other) = (Key::of("gone").key(), Content::kept(store.clone(), key, 4, String::new()));
+        assert!(Content::kept(store, gone, 3, String::new()).pieces().is_none() && other.bytes().is_none());
+    }
+}
