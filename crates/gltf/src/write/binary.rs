@@ -1,10 +1,11 @@
 //! The binary buffer, and the accessors and views into it. Equal content is stored once.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use bytes::Bytes;
+use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::compact::{self, Compression, Grid, Stream};
 use super::numbers::{self, bounds, eight_bits};
@@ -38,7 +39,7 @@ pub struct Binary {
 
 /// Content, target, stride, and what the content is read as, so that attributes of equal bytes have a view each: two attributes in one
 /// view need a `byteStride` (glTF 2.0, §3.6.2.4).
-type ViewKey = ([u8; 32], Option<u32>, Option<usize>, Reading);
+type ViewKey = (Content, Option<u32>, Option<usize>, Reading);
 /// Component type, kind, and whether there are bounds, which only positions and times have. Nothing of an image.
 type Reading = Option<(u32, &'static str, bool)>;
 
@@ -116,16 +117,23 @@ impl From<Vec<u8>> for Pieces {
     }
 }
 
-/// Bytes, and a hash by which equal ones are found.
+/// Bytes, and a hash by which equal ones are found: it is made by all cores, before they are put behind each other.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Content {
+    hash: u64,
     bytes: Bytes,
-    digest: [u8; 32],
+}
+
+impl Hash for Content {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.hash.hash(state);
+    }
 }
 
 impl Content {
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        Self { digest: Sha256::digest(&bytes).into(), bytes }
+        Self { hash: FixedState::default().hash_one(&bytes), bytes }
     }
 
     /// The bytes of `values`, each of N.
@@ -334,7 +342,7 @@ impl Binary {
 
     /// The view that holds `content`, or the `stream` that stands for it; `like` says what else it is.
     fn view_of(&mut self, content: &Content, like: BufferView, reading: Reading, stream: Option<&Stream>) -> Index {
-        let key = (content.digest, like.target, like.byte_stride, reading);
+        let key = (content.clone(), like.target, like.byte_stride, reading);
         if let Some(&known) = self.views_known.get(&key) {
             return known;
         }
