@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
+
 use crate::convert::{self, Context, Formats, Job, Options, Report, Source, Tiers};
 use crate::store::{Key, KeyOf, Store, pack, unpack};
 use crate::usd::{TierSet, VariantChoice, read_tiers};
@@ -27,7 +29,7 @@ pub(crate) struct Drawing {
     /// Of the bytes, lower-case hex.
     pub(crate) sha256: String,
     /// The file.
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: Bytes,
 }
 
 /// Makes drawings and keeps them.
@@ -87,7 +89,7 @@ impl Drawings {
             let made = make(entry, variants, cancelled.clone());
             if key(content(entry)?, variants) == before {
                 let drawing = made?;
-                self.kept.put(&before, || pack(&drawing.sha256, &[&drawing.bytes]));
+                self.kept.put_content(&before, &pack(&drawing.sha256, [drawing.bytes.clone()]));
                 return Ok(drawing);
             }
         }
@@ -95,7 +97,9 @@ impl Drawings {
     }
 
     fn kept(&self, key: &Key) -> Option<Drawing> {
-        self.kept.get(key, |bytes| unpack(bytes).map(|(sha256, bytes)| Drawing { sha256, bytes: bytes.to_vec() }))
+        let entry = self.kept.take(key)?;
+        let (sha256, bytes) = unpack(&entry)?;
+        Some(Drawing { sha256, bytes: entry.slice_ref(bytes) })
     }
 }
 
@@ -139,7 +143,7 @@ fn make(entry: &Path, variants: &[VariantChoice], cancelled: Arc<AtomicBool>) ->
     let name = file.file_name().unwrap_or_default();
     let listed = report.files.iter().find(|listed| *listed.path == *name).ok_or("the conversion wrote no GLB")?;
     let bytes = fs::read(&file).map_err(|error| format!("what was drawn cannot be read: {error}"))?;
-    Ok(Drawing { sha256: listed.sha256.clone(), bytes })
+    Ok(Drawing { sha256: listed.sha256.clone(), bytes: bytes.into() })
 }
 
 #[cfg(test)]

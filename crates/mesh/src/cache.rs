@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -18,7 +19,7 @@ use urdf_usd_robot::{
     Channel, Corners, ImageFormat, ImagePlacement, Map, MapRole, Material, Mesh, MeshArrays, Outline, Part, Texture, Tiers,
     Wrap,
 };
-use urdf_usd_store::{self as store, Key, Store};
+use urdf_usd_store::{self as store, Content, Key, Store};
 
 /// Reads a mesh file as [`read`](super::read) does, unless `store` has it. The mesh has its digest.
 ///
@@ -48,7 +49,7 @@ pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -
     // The file may be another one by now than when its content was looked up.
     if let Some(content) = known.filter(|content| *content == *Sha256::digest(&file.bytes)) {
         keep(&mesh, store);
-        store.put(&key_for(content), || encode(&mesh, &diagnostics, &asked, place));
+        store.put_content(&key_for(content), &encode(&mesh, &diagnostics, &asked, place));
     }
     Ok((mesh, diagnostics))
 }
@@ -110,7 +111,7 @@ pub fn kept_tiers(mesh: &Mesh, store: &Store) -> Tiers {
         }
         if let Some(key) = key {
             [&tiers.medium, &tiers.low].into_iter().flatten().for_each(|tier| keep(tier, store));
-            store.put(&key, || encode_tiers(&tiers));
+            store.put_content(&key, &encode_tiers(&tiers));
         }
         tiers
     })
@@ -144,7 +145,7 @@ pub fn kept_hull(mesh: &Mesh, store: &Store) -> Result<Hull, Error> {
     let is_of_watertight = mesh.is_watertight();
     if let Some(key) = key {
         keep(&hull, store);
-        store.put(&key, || entry(&[&hull], [is_thickened, is_of_watertight], &[]));
+        store.put_content(&key, &entry(&[&hull], [is_thickened, is_of_watertight], Vec::new()));
     }
     Ok(Hull { mesh: hull, is_thickened, is_of_watertight })
 }
@@ -219,15 +220,15 @@ fn arrays(mesh: &Mesh) -> Vec<&[u8]> {
 }
 
 /// An entry of `meshes` without their arrays, of what there is `more` of them, and of `blobs`.
-fn entry(meshes: &[&Mesh], more: impl Serialize, blobs: &[&[u8]]) -> Vec<u8> {
+fn entry(meshes: &[&Mesh], more: impl Serialize, blobs: Vec<Bytes>) -> Content {
     let shape = |mesh: &&Mesh| {
         let Outline { bounds, has_translucent_corners, .. } = *mesh.outline();
         let bounds = bounds.map(|(low, high)| [low, high].map(|corner| corner.map(f32::to_bits)));
         (Shape::of(mesh), (bounds, has_translucent_corners))
     };
     let head = Head { shapes: meshes.iter().map(shape).collect(), more };
-    let digests = meshes.iter().map(|mesh| &mesh.digest[..]);
-    store::pack(&head, &digests.chain(blobs.iter().copied()).collect::<Vec<_>>())
+    let digests = meshes.iter().map(|mesh| Bytes::copy_from_slice(&mesh.digest));
+    store::pack(&head, digests.chain(blobs))
 }
 
 /// The key of the arrays of a mesh with this digest.
@@ -323,9 +324,9 @@ fn parts(shape: &Shape, materials: usize) -> Option<Vec<Part>> {
     fits.then_some(parts)
 }
 
-fn encode_tiers(tiers: &Tiers) -> Vec<u8> {
+fn encode_tiers(tiers: &Tiers) -> Content {
     let meshes: Vec<&Mesh> = [&tiers.medium, &tiers.low].into_iter().flatten().map(|tier| &**tier).collect();
-    entry(&meshes, [tiers.medium.is_some(), tiers.low.is_some()], &[])
+    entry(&meshes, [tiers.medium.is_some(), tiers.low.is_some()], Vec::new())
 }
 
 fn decode_tiers(bytes: &[u8], materials: &[Material], store: &Store) -> Option<Tiers> {
@@ -389,7 +390,7 @@ struct Picture {
     bytes: usize,
 }
 
-fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], referrer: Referrer) -> Vec<u8> {
+fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], referrer: Referrer) -> Content {
     let mut pictures: Vec<Arc<Texture>> = Vec::new();
     let mut index_of = |texture: &Arc<Texture>| {
         pictures.iter().position(|other| Arc::ptr_eq(other, texture)).unwrap_or_else(|| {
@@ -419,8 +420,8 @@ fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], referrer: R
         materials,
         textures: pictures.iter().map(|texture| Picture::of(texture)).collect(),
     };
-    let blobs: Vec<&[u8]> = pictures.iter().map(|texture| &*texture.bytes).collect();
-    entry(&[mesh], loaded, &blobs)
+    let blobs = pictures.iter().map(|texture| Bytes::from_owner(texture.bytes.clone())).collect();
+    entry(&[mesh], loaded, blobs)
 }
 
 fn kept_map(role: MapRole, map: &Map, index_of: &mut impl FnMut(&Arc<Texture>) -> usize) -> KeptMap {
@@ -579,7 +580,7 @@ mod tests {
         let content = Sha256::digest(OBJ);
         let key = Key::of("mesh 3").and(b"a.obj").and(format!("{:?}", Options::default()).as_bytes()).and(&content).key();
         let (path, files) = (folder.path().join("a.obj"), files());
-        store.put(&key, || {
+        store.put_content(&key, &{
             let mut other = fresh.0.clone();
             other.points[0] = [7.0; 3];
             other.digest = digest(&other);

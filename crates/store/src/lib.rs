@@ -168,7 +168,16 @@ impl Store {
         match &*self.place {
             Place::Nowhere => {}
             Place::Memory(memory) => memory.put(*key, write().into()),
-            Place::Disk(disk) => disk.put(key, &write().into()),
+            Place::Disk(disk) => disk.put(key, &[write().into()]),
+        }
+    }
+
+    /// Keeps `content`, of which no copy is made on the way to a disk.
+    pub fn put_content(&self, key: &Key, content: &Content) {
+        match &*self.place {
+            Place::Nowhere => {}
+            Place::Memory(memory) => content.bytes().into_iter().for_each(|bytes| memory.put(*key, bytes)),
+            Place::Disk(disk) => content.pieces().into_iter().for_each(|pieces| disk.put(key, pieces)),
         }
     }
 
@@ -182,13 +191,10 @@ impl Store {
 
 /// An entry of arrays as they are in memory, and of a head, in JSON, that says what they are. It stands behind them: so who owns the
 /// entry can cut it off and has the arrays.
-pub fn pack(head: &impl Serialize, arrays: &[&[u8]]) -> Vec<u8> {
-    let head = serde_json::to_vec(head).unwrap_or_default();
-    let mut bytes = Vec::with_capacity(16 + head.len() + arrays.iter().map(|array| array.len()).sum::<usize>());
-    arrays.iter().for_each(|array| bytes.extend(*array));
-    bytes.extend(&head);
-    bytes.extend((head.len() as u64).to_le_bytes());
-    bytes
+pub fn pack(head: &impl Serialize, arrays: impl IntoIterator<Item = Bytes>) -> Content {
+    let mut head = serde_json::to_vec(head).unwrap_or_default();
+    head.extend((head.len() as u64).to_le_bytes());
+    Content::of(arrays.into_iter().chain([head.into()]).collect(), None)
 }
 
 /// Takes apart what [`pack`] made: the head, and the arrays one after the other.

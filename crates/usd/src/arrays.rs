@@ -5,8 +5,10 @@
 //! if the layer had the arrays itself. This module knows neither layers nor meshes.
 
 use std::collections::HashMap;
-use std::io::{self, Cursor, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::sync::Arc;
 
+use bytes::Bytes;
 use rayon::prelude::*;
 
 /// Shorter arrays of integers are not coded.
@@ -15,17 +17,26 @@ const MIN_CODED: usize = 16;
 /// The bits in a placeholder of floats: they are no number, and none that a calculation gives.
 const MARK: u32 = 0xffa5_5e1d;
 
-/// What stands before an array: how many values it has; and before a coded one how many bytes, too.
-const COUNT: usize = size_of::<u64>();
-
 /// Arrays that are put in the places of their placeholders.
 #[derive(Default)]
 pub(super) struct Arrays<'a>(Vec<Array<'a>>);
 
 enum Array<'a> {
     Ints(Ints<'a>),
-    /// The number of vectors, and their floats.
-    Vectors(usize, &'a [f32]),
+    /// The number of vectors, and their bytes.
+    Vectors(usize, Bytes),
+}
+
+/// Vectors that something owns which others have, too: their bytes are those of the file, and need not be copied.
+struct Vectors<T, const N: usize> {
+    owner: Arc<T>,
+    vectors: fn(&T) -> &[[f32; N]],
+}
+
+impl<T, const N: usize> AsRef<[u8]> for Vectors<T, N> {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice((self.vectors)(&self.owner).as_flattened())
+    }
 }
 
 /// An array of integers.
@@ -74,31 +85,33 @@ impl<'a> Arrays<'a> {
         placeholder(self.0.len() - 1)
     }
 
-    /// The one vector that a layer has in the place of an array of them. `N` is 2 or 3.
-    pub(super) fn vectors<const N: usize>(&mut self, vectors: &'a [[f32; N]]) -> [f32; N] {
+    /// The one vector that a layer has in the place of an array of them, which `owner` has. `N` is 2 or 3.
+    pub(super) fn vectors<T, const N: usize>(&mut self, owner: &Arc<T>, vectors: fn(&T) -> &[[f32; N]]) -> [f32; N]
+    where
+        T: Send + Sync + 'static,
+    {
         let number = self.0.len() as u32;
-        self.0.push(Array::Vectors(vectors.len(), vectors.as_flattened()));
+        let bytes = Bytes::from_owner(Vectors { owner: owner.clone(), vectors });
+        self.0.push(Array::Vectors(vectors(owner).len(), bytes));
         std::array::from_fn(|k| f32::from_bits(if k == 1 { number } else { MARK }))
     }
 
-    /// What `write` writes, with the arrays in the places of their placeholders.
+    /// What `write` writes, with the arrays in the places of their placeholders, in pieces.
     ///
     /// # Errors
     /// What `write` says, and if an array has not exactly one place.
-    pub(super) fn written(&self, write: impl FnOnce(&mut Output<'_>) -> Result<(), String>) -> Result<Vec<u8>, String> {
-        let contents: Vec<Content<'_>> = self.0.par_iter().map(Content::of).collect();
-        let bytes: usize = contents.iter().map(|content| 2 * COUNT + content.bytes().len()).sum();
+    pub(super) fn written(&self, write: impl FnOnce(&mut Output) -> Result<(), String>) -> Result<Vec<Bytes>, String> {
+        let contents: Vec<Content> = self.0.par_iter().map(Content::of).collect();
         let ints = (0..).zip(&self.0).filter(|(_, array)| matches!(array, Array::Ints(_)));
         let mut output = Output {
-            // What else there is, is small.
-            file: Cursor::new(Vec::with_capacity(bytes + bytes / 16)),
+            file: File::default(),
             placeholders: ints.map(|(number, _)| (coded(placeholder(number).into_iter()), number)).collect(),
             places: vec![0; contents.len()],
             contents,
         };
         write(&mut output)?;
         match output.places.iter().all(|places| *places == 1) {
-            true => Ok(output.file.into_inner()),
+            true => Ok(output.file.into_pieces()),
             false => Err("an array has not exactly one place".to_owned()),
         }
     }
@@ -112,38 +125,102 @@ fn placeholder(number: usize) -> Vec<i32> {
 }
 
 /// An array as it is in the file, after its count.
-enum Content<'a> {
-    Coded(usize, Vec<u8>),
-    Plain(usize, &'a [u8]),
+struct Content {
+    is_coded: bool,
+    count: usize,
+    bytes: Bytes,
 }
 
-impl<'a> Content<'a> {
-    fn of(array: &Array<'a>) -> Self {
+impl Content {
+    fn of(array: &Array<'_>) -> Self {
         match array {
-            Array::Ints(ints) => Self::Coded(ints.len(), ints.coded()),
-            Array::Vectors(count, floats) => Self::Plain(*count, bytemuck::cast_slice(floats)),
+            Array::Ints(ints) => Self { is_coded: true, count: ints.len(), bytes: ints.coded().into() },
+            Array::Vectors(count, bytes) => Self { is_coded: false, count: *count, bytes: bytes.clone() },
         }
     }
+}
 
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Coded(_, bytes) => bytes,
-            Self::Plain(_, bytes) => bytes,
+/// So many bytes at least are a piece of their own.
+const LARGE: usize = 16 << 10;
+
+/// A file in memory, in pieces. It is written from its beginning to its end; only what stands before the first large array or behind the
+/// last one may be written to again.
+#[derive(Default)]
+struct File {
+    /// What stands before the first large array …
+    first: Vec<u8>,
+    /// … that and the other pieces, …
+    pieces: Vec<Bytes>,
+    /// … and what stands behind the last one.
+    last: Vec<u8>,
+    /// How many bytes there are.
+    length: usize,
+    position: usize,
+}
+
+impl File {
+    /// What stands at the end.
+    fn end(&mut self) -> &mut Vec<u8> {
+        if self.pieces.is_empty() { &mut self.first } else { &mut self.last }
+    }
+
+    /// Takes so many bytes from the end.
+    fn shorten(&mut self, bytes: usize) {
+        let end = self.end();
+        end.truncate(end.len().saturating_sub(bytes));
+        self.length -= bytes;
+        self.position = self.length;
+    }
+
+    /// Puts an array at the end.
+    fn push(&mut self, bytes: &Bytes) {
+        if bytes.len() < LARGE {
+            self.end().extend(&**bytes);
+        } else {
+            if !self.last.is_empty() {
+                self.pieces.push(std::mem::take(&mut self.last).into());
+            }
+            self.pieces.push(bytes.clone());
         }
+        self.length += bytes.len();
+        self.position = self.length;
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.position >= self.length {
+            let zeros = self.position - self.length;
+            self.end().extend(std::iter::repeat_n(0, zeros));
+            self.end().extend(bytes);
+            self.length = self.position + bytes.len();
+        } else {
+            let start_of_last = self.length - self.last.len();
+            let (part, start) =
+                if self.position < self.first.len() { (&mut self.first, 0) } else { (&mut self.last, start_of_last) };
+            let at = self.position.checked_sub(start);
+            let place = at.and_then(|at| part.get_mut(at..at + bytes.len()));
+            place.ok_or_else(|| io::Error::other("this part of the file can't be written again"))?.copy_from_slice(bytes);
+        }
+        self.position += bytes.len();
+        Ok(())
+    }
+
+    fn into_pieces(self) -> Vec<Bytes> {
+        let (first, last) = (Bytes::from(self.first), Bytes::from(self.last));
+        [first].into_iter().chain(self.pieces).chain([last]).filter(|piece| !piece.is_empty()).collect()
     }
 }
 
 /// A file in memory in which arrays take the places of their placeholders.
-pub(super) struct Output<'a> {
-    file: Cursor<Vec<u8>>,
-    contents: Vec<Content<'a>>,
+pub(super) struct Output {
+    file: File,
+    contents: Vec<Content>,
     /// The numbers of arrays of integers, by their placeholders as they are written.
     placeholders: HashMap<Vec<u8>, usize>,
     /// How many places each array has.
     places: Vec<usize>,
 }
 
-impl Output<'_> {
+impl Output {
     /// The number of the array whose placeholder this is.
     fn array(&self, bytes: &[u8]) -> Option<usize> {
         let number = match bytes.as_chunks() {
@@ -152,36 +229,32 @@ impl Output<'_> {
             }
             _ => return self.placeholders.get(bytes).copied(),
         };
-        matches!(self.contents.get(number), Some(Content::Plain(..))).then_some(number)
+        self.contents.get(number).is_some_and(|content| !content.is_coded).then_some(number)
     }
 }
 
-impl Write for Output<'_> {
+impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Some(number) = self.array(bytes) else { return self.file.write(bytes) };
-        self.places[number] += 1;
-        // What stands before the array is of the placeholder.
-        let (before, count) = match &self.contents[number] {
-            Content::Coded(count, _) => ([MIN_CODED as u64, bytes.len() as u64].map(u64::to_le_bytes).concat(), count),
-            Content::Plain(count, _) => (1_u64.to_le_bytes().to_vec(), count),
+        let Some(number) = self.array(bytes) else {
+            self.file.write(bytes)?;
+            return Ok(bytes.len());
         };
-        if !self.file.get_ref().ends_with(&before) || self.file.position() != self.file.get_ref().len() as u64 {
+        self.places[number] += 1;
+        let Content { is_coded, count, bytes: array } = &self.contents[number];
+        // What stands before the array is of the placeholder.
+        let before = match is_coded {
+            true => [MIN_CODED as u64, bytes.len() as u64].map(u64::to_le_bytes).concat(),
+            false => 1_u64.to_le_bytes().to_vec(),
+        };
+        if !self.file.end().ends_with(&before) || self.file.position != self.file.length {
             return Err(io::Error::other("there is no count before an array"));
         }
-        let count = (*count as u64).to_le_bytes();
-        let content = self.contents[number].bytes();
-        let end = self.file.get_ref().len() - before.len();
-        self.file.get_mut().truncate(end);
-        self.file.set_position(end as u64);
-        self.file.write_all(&count)?;
-        if before.len() > COUNT {
-            self.file.write_all(&(content.len() as u64).to_le_bytes())?;
+        self.file.shorten(before.len());
+        self.file.write(&(*count as u64).to_le_bytes())?;
+        if *is_coded {
+            self.file.write(&(array.len() as u64).to_le_bytes())?;
         }
-        self.file.write_all(content)?;
-        // It has no second place.
-        if let Content::Coded(_, content) = &mut self.contents[number] {
-            *content = Vec::new();
-        }
+        self.file.push(array);
         Ok(bytes.len())
     }
 
@@ -190,9 +263,16 @@ impl Write for Output<'_> {
     }
 }
 
-impl Seek for Output<'_> {
+impl Seek for Output {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.file.seek(to)
+        let position = match to {
+            SeekFrom::Start(position) => i64::try_from(position).ok(),
+            SeekFrom::End(offset) => (self.file.length as i64).checked_add(offset),
+            SeekFrom::Current(offset) => (self.file.position as i64).checked_add(offset),
+        };
+        let position = position.and_then(|position| usize::try_from(position).ok());
+        self.file.position = position.ok_or_else(|| io::Error::other("this is no place in the file"))?;
+        Ok(self.file.position as u64)
     }
 }
 
@@ -264,11 +344,11 @@ mod tests {
 
     fn written(layer: &Layer, arrays: &Arrays<'_>) -> Result<Vec<u8>, String> {
         let data = layer.data().unwrap();
-        arrays.written(|out| CrateWriter::write(data, out).map_err(|error| error.to_string()))
+        arrays.written(|out| CrateWriter::write(data, out).map_err(|error| error.to_string())).map(|pieces| pieces.concat())
     }
 
     /// Asserts that a layer with placeholders becomes what one with the arrays themselves does.
-    fn check(ints: &[Vec<u32>], same: (i32, usize), vectors: &[Vec<[f32; 3]>], pairs: &[[f32; 2]]) {
+    fn check(ints: &[Vec<u32>], same: (i32, usize), vectors: &[Arc<Vec<[f32; 3]>>], pairs: &[[f32; 2]]) {
         let mut arrays = Arrays::default();
         let mut plain = Layer::new("Arrays", "Arrays");
         plain.def("/Arrays", "Scope");
@@ -281,12 +361,14 @@ mod tests {
         for (i, vectors) in vectors.iter().enumerate() {
             let name = format!("v{i}");
             plain.over("/Arrays").attribute(&name, Attribute::point3f_array(vectors.iter().copied()));
-            layer.over("/Arrays").attribute(&name, Attribute::point3f_array([arrays.vectors(vectors)]));
+            layer.over("/Arrays").attribute(&name, Attribute::point3f_array([arrays.vectors(vectors, |vectors| vectors)]));
         }
         plain.over("/Arrays").attribute("same", Attribute::int_array(vec![same.0; same.1]));
         layer.over("/Arrays").attribute("same", Attribute::int_array(arrays.ints(Ints::Same(same.0, same.1))));
         plain.over("/Arrays").attribute("pairs", Attribute::tex_coord2f_array(pairs.iter().copied()));
-        layer.over("/Arrays").attribute("pairs", Attribute::tex_coord2f_array([arrays.vectors(pairs)]));
+        layer
+            .over("/Arrays")
+            .attribute("pairs", Attribute::tex_coord2f_array([arrays.vectors(&Arc::new(pairs.to_vec()), |pairs| pairs)]));
         assert!(written(&layer, &arrays).unwrap() == written(&plain, &Arrays::default()).unwrap());
     }
 
@@ -296,7 +378,7 @@ mod tests {
         let ties: Vec<u32> = (0..40).map(|i| if i % 4 < 2 { i } else { 50_000 - i }).collect();
         let many: Vec<u32> = (0..100_000_u32).map(|i| i.wrapping_mul(2_654_435_761) >> 14).collect();
         let ints = [vec![], vec![1, 2, 3], (0..15).collect(), (0..16).collect(), far, ties.clone(), ties, many];
-        let vectors = [vec![], vec![[1.0, -0.0, 3.5]], (0..1000).map(|i| [i as f32, 0.5, -1e-9]).collect()];
+        let vectors = [vec![], vec![[1.0, -0.0, 3.5]], (0..10_000).map(|i| [i as f32, 0.5, -1e-9]).collect()].map(Arc::new);
         check(&ints, (3, 5000), &vectors, &[[0.25, 1.0], [0.5, -2.0]]);
         check(&[], (3, 0), &[], &[]);
         check(&[], (-1, 15), &[], &[]);
@@ -305,10 +387,10 @@ mod tests {
 
     #[test]
     fn an_array_has_one_place() {
-        let points = [[0.0; 3]];
+        let points = Arc::new(vec![[0.0_f32; 3]]);
         for places in [0, 2] {
             let mut arrays = Arrays::default();
-            let placeholder = arrays.vectors(&points);
+            let placeholder = arrays.vectors(&points, |points| points);
             let mut layer = Layer::new("Arrays", "Arrays");
             layer.def("/Arrays", "Scope");
             for place in 0..places {

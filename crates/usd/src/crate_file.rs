@@ -4,14 +4,17 @@
 //! expressions, relocates, splines and time codes needs more than 0.8.0, so a layer without them is marked as that, and a layer
 //! with them is refused. This module knows no robot and no file system.
 
+use std::io::{Seek, SeekFrom, Write};
+
+use bytes::Bytes;
 use openusd::sdf::{self, AbstractData, Value};
 use openusd::usdc::CrateWriter;
 
-use super::arrays::Arrays;
+use super::arrays::{Arrays, Output};
 use super::author::Error;
 
 /// Where the version stands in the file's header, and what is put there.
-const VERSION_AT: usize = 8;
+const VERSION_AT: u64 = 8;
 const VERSION: [u8; 3] = [0, 8, 0];
 
 /// How deep prims may be nested: `openusd` writes the tree of paths by recursion.
@@ -26,27 +29,25 @@ const MAX_NESTING: usize = 32;
 /// The first spec or value that crate version 0.8.0 cannot hold: time codes, path expressions, relocates, splines, strings with a
 /// NUL, asset paths with control characters, prims nested deeper than 256.
 pub fn write(data: &sdf::Data) -> Result<Vec<u8>, Error> {
-    write_with(data, &Arrays::default())
+    write_with(data, &Arrays::default()).map(|pieces| pieces.concat())
 }
 
-/// The same for data that has placeholders of `arrays`.
+/// The same in pieces, for data that has placeholders of `arrays`.
 ///
 /// # Errors
 /// Those of [`write`], and if an array has not exactly one place.
-pub(super) fn write_with(data: &sdf::Data, arrays: &Arrays<'_>) -> Result<Vec<u8>, Error> {
+pub(super) fn write_with(data: &sdf::Data, arrays: &Arrays<'_>) -> Result<Vec<Bytes>, Error> {
     let paths = data.spec_paths();
     for path in &paths {
         check(data, path)?;
     }
     check_first_token(data, &paths)?;
-    let mut bytes = arrays
-        .written(|out| CrateWriter::write(data, out).map_err(|e| e.to_string()))
-        .map_err(|reason| Error { path: "/".to_owned(), reason })?;
-    match bytes.get_mut(VERSION_AT..VERSION_AT + VERSION.len()) {
-        Some(version) => version.copy_from_slice(&VERSION),
-        None => return Err(Error { path: "/".to_owned(), reason: "the crate has no header".to_owned() }),
-    }
-    Ok(bytes)
+    let write = |out: &mut Output| {
+        CrateWriter::write(data, &mut *out).map_err(|error| error.to_string())?;
+        let marked = out.seek(SeekFrom::Start(VERSION_AT)).and_then(|_| out.write_all(&VERSION));
+        marked.map_err(|error| format!("the crate has no header: {error}"))
+    };
+    arrays.written(write).map_err(|reason| Error { path: "/".to_owned(), reason })
 }
 
 fn check(data: &sdf::Data, path: &sdf::Path) -> Result<(), Error> {

@@ -1,5 +1,7 @@
 //! `geometries.usdc`: every distinct mesh once with the faces that its materials are for, and nothing else.
 
+use std::sync::Arc;
+
 use super::arrays::{Arrays, Ints};
 use super::author::{self, Attribute, Layer};
 use super::library::{MeshEntry, Subset};
@@ -12,7 +14,7 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, autho
     let made = || {
         let mut arrays = Arrays::default();
         let layer = layer(scene, &mut arrays);
-        layer.data().and_then(|data| crate_file::write_with(data, &arrays)).map(Content::from)
+        layer.data().and_then(|data| crate_file::write_with(data, &arrays)).map(|pieces| Content::of(pieces, None))
     };
     let Some(bytes) = store.keeps().then(|| key(scene)).flatten() else { return made() };
     let hash = Key::of("hash of geometries").and(&bytes.bytes()).key();
@@ -22,7 +24,7 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, autho
     }
     let content = made()?;
     if scene.options.limit.ended().is_none() {
-        store.put(&bytes, || content.bytes().unwrap_or_default());
+        store.put_content(&bytes, &content);
         store.put(&hash, || serde_json::to_vec(&(content.length(), content.sha256())).unwrap_or_default());
     }
     Ok(content)
@@ -58,7 +60,7 @@ fn layer<'a>(scene: &'a Scene<'_>, arrays: &mut Arrays<'a>) -> Layer {
     layer
 }
 
-fn author_mesh<'a>(layer: &mut Layer, path: &str, mesh: &'a Mesh, arrays: &mut Arrays<'a>) {
+fn author_mesh<'a>(layer: &mut Layer, path: &str, mesh: &'a Arc<Mesh>, arrays: &mut Arrays<'a>) {
     let indices = |arrays: &mut Arrays<'a>, indices: &'a [[u32; 3]]| {
         Attribute::int_array(arrays.ints(Ints::Indices(indices.as_flattened())))
     };
@@ -69,13 +71,14 @@ fn author_mesh<'a>(layer: &mut Layer, path: &str, mesh: &'a Mesh, arrays: &mut A
     prim.attribute("faceVertexCounts", Attribute::int_array(arrays.ints(Ints::Same(3, mesh.triangles.len()))))
         .attribute("faceVertexIndices", indices(arrays, &mesh.triangles))
         .attribute("orientation", Attribute::token("rightHanded").uniform())
-        .attribute("points", Attribute::point3f_array([arrays.vectors(&mesh.points)]))
+        .attribute("points", Attribute::point3f_array([arrays.vectors(mesh, |mesh| &mesh.points)]))
         .attribute("subdivisionScheme", Attribute::token("none").uniform());
-    let normals = Attribute::normal3f_array([arrays.vectors(&mesh.normals.values)]);
+    let normals = Attribute::normal3f_array([arrays.vectors(mesh, |mesh| &mesh.normals.values)]);
     prim.attribute("primvars:normals", normals.interpolation("faceVarying"))
         .attribute("primvars:normals:indices", indices(arrays, &mesh.normals.indices));
     if let Some(uvs) = &mesh.uvs {
-        let values = Attribute::tex_coord2f_array([arrays.vectors(&uvs.values)]);
+        let values = arrays.vectors(mesh, |mesh| mesh.uvs.as_ref().map_or(&[], |uvs| &uvs.values));
+        let values = Attribute::tex_coord2f_array([values]);
         prim.attribute("primvars:st", values.interpolation("faceVarying"))
             .attribute("primvars:st:indices", indices(arrays, &uvs.indices));
     }

@@ -104,10 +104,6 @@ impl Pieces {
         self.end_last();
         self.pieces.clone()
     }
-
-    fn slices(&self) -> impl Iterator<Item = &[u8]> {
-        self.pieces.iter().map(|piece| &**piece).chain([&*self.last])
-    }
 }
 
 #[cfg(test)]
@@ -420,7 +416,7 @@ impl Binary {
     }
 
     /// The buffer and what is in it, for a store. It holds nothing but `forms`.
-    pub fn encode(&self, forms: &[StoredForm]) -> Vec<u8> {
+    pub fn encode(&mut self, forms: &[StoredForm]) -> store::Content {
         let accessor = |a: &Accessor| {
             let kind = KINDS.iter().position(|kind| *kind == a.kind).unwrap_or(0);
             let bounds = [&a.min, &a.max].map(|bound| bound.iter().map(|x| x.to_bits()).collect());
@@ -432,7 +428,7 @@ impl Binary {
             accessors: self.accessors.iter().map(accessor).collect(),
             forms: forms.iter().map(|form| (form.parts.clone(), form.grid.map(|grid| grid.bits()))).collect(),
         };
-        store::pack(&kept, &self.buffer.slices().collect::<Vec<_>>())
+        store::pack(&kept, self.buffer.pieces())
     }
 
     /// What [`Self::encode`] made; `None` if anything does not fit.
@@ -523,14 +519,13 @@ mod tests {
             let mut binary = Binary::default();
             let surface = binary.surface(&Packed::new(surface(), grid.as_ref(), compression));
             let stored = vec![StoredForm { parts: vec![Some(surface), None], grid }, StoredForm::default()];
-            let entry = binary.encode(&stored);
-            let (again, forms) = Binary::decode(entry.clone().into()).unwrap();
-            let bytes = |binary: &Binary| binary.buffer.slices().collect::<Vec<_>>().concat();
-            assert_eq!((bytes(&again), &forms), (bytes(&binary), &stored));
+            let entry = binary.encode(&stored).bytes().unwrap();
+            let (mut again, forms) = Binary::decode(entry.clone()).unwrap();
+            assert_eq!((again.buffer.pieces().concat(), &forms), (binary.buffer.pieces().concat(), &stored));
             let json = |binary: &Binary| serde_json::to_string(&(&binary.views, &binary.accessors, binary.buffers())).unwrap();
             assert_eq!(json(&again), json(&binary));
             for cut in 0..entry.len() {
-                assert!(Binary::decode(entry[..cut].to_vec().into()).is_none());
+                assert!(Binary::decode(entry.slice(..cut)).is_none());
             }
         }
     }

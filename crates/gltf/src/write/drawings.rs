@@ -223,7 +223,7 @@ impl<'a> Forms<'a> {
             };
             let stored: Vec<StoredForm> = forms.into_iter().map(store_form).collect();
             if let Some(key) = key.filter(|_| limit.ended().is_none()) {
-                store.put(&key, || binary.encode(&stored));
+                store.put_content(&key, &binary.encode(&stored));
             }
             (binary, stored)
         })
