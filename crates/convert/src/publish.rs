@@ -16,6 +16,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use rayon::prelude::*;
 use rustix::fs::{CWD, RenameFlags, XattrFlags, getxattr, listxattr, removexattr, renameat_with, setxattr};
 use serde::{Deserialize, Serialize};
 
@@ -232,11 +233,24 @@ impl Slot {
         let mut made = Vec::new();
         self.make_folder(Path::new(""), &mut made)?;
         let kept = self.keep_others(&ours, &mut made)?;
-        let mut staged = Staged { slot: self, ours, kept, made };
-        for (path, content) in files {
-            staged.add(path, content)?;
+        for path in files.keys() {
+            self.make_folder(folder_of(path), &mut made)?;
         }
-        Ok(staged)
+        // As many at a time as there are cores: what takes long is to copy large ones to the system.
+        let files: Vec<(&String, &Content)> = files.iter().collect();
+        let put: Vec<Result<(), Error>> =
+            files.into_par_iter().with_max_len(1).map(|(path, content)| self.put(path, content)).collect();
+        put.into_iter().collect::<Result<(), Error>>()?;
+        Ok(Staged { slot: self, ours, kept, made })
+    }
+
+    /// Puts a file into the new revision, whose folder is there.
+    fn put(&self, path: &str, content: &Content) -> Result<(), Error> {
+        let (old, new) = (self.directory().join(path), self.staging().join(path));
+        if self.has(path, content) && self.keep(&old, &new) {
+            return Ok(());
+        }
+        write(content, &new).map_err(at("write", &new))
     }
 
     /// Makes a folder of the new revision and those above it. Each is like the last revision's: its mode, its owner as far as that is
@@ -376,12 +390,8 @@ pub(super) struct Staged<'a> {
 impl Staged<'_> {
     /// Adds a file that is among those of this revision or the last one.
     pub(super) fn add(&mut self, path: &str, content: &Content) -> Result<(), Error> {
-        let (old, new) = (self.slot.directory().join(path), self.slot.staging().join(path));
-        self.slot.make_folder(Path::new(path).parent().unwrap_or(Path::new("")), &mut self.made)?;
-        if self.slot.has(path, content) && self.slot.keep(&old, &new) {
-            return Ok(());
-        }
-        write(content, &new).map_err(at("write", &new))
+        self.slot.make_folder(folder_of(path), &mut self.made)?;
+        self.slot.put(path, content)
     }
 
     /// Puts it in the place of the last revision.
@@ -400,6 +410,11 @@ impl Staged<'_> {
             }
         }
     }
+}
+
+/// The folder that a file is in, as relative as its path.
+fn folder_of(path: &str) -> &Path {
+    Path::new(path).parent().unwrap_or(Path::new(""))
 }
 
 /// Brings a file of people from the retired revision to its place in the new one, unless what stands there came later. `kept`: what
