@@ -1,29 +1,82 @@
 //! Threads for conversions: each has a pool of its own while it runs.
 //!
-//! In one pool for all, a conversion that never comes back would hold up the others: their threads take each other's work on.
+//! In one pool for all, a conversion that never comes back would hold up the others: their threads take each other's work on. Once there was
+//! no conversion for a while, the memory that they had goes back to the system.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// How many threads all pools have together, about; each has two at least.
 const MOST_THREADS: usize = 256;
 
+/// For how long no conversion begins or ends before their memory is given back: the next one would have to get it again.
+const REST: Duration = Duration::from_secs(1);
+
 /// Pools that are made when they are needed, and used again.
 pub(super) struct Pools {
     free: Mutex<Vec<ThreadPool>>,
     threads: usize,
+    rest: Arc<Rest>,
+}
+
+/// Waits until nothing is converted any more.
+#[derive(Default)]
+struct Rest {
+    /// How many conversions began and ended.
+    events: AtomicUsize,
+    is_awaited: AtomicBool,
+}
+
+impl Rest {
+    /// Notes that a conversion begins.
+    fn begin(&self) {
+        self.events.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Notes that a conversion ended, and has memory given back once none did for a while.
+    fn end(self: &Arc<Self>) {
+        self.events.fetch_add(1, Ordering::SeqCst);
+        if self.is_awaited.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let rest = self.clone();
+        let wait = move || {
+            loop {
+                let before = rest.events.load(Ordering::SeqCst);
+                std::thread::sleep(REST);
+                if rest.events.load(Ordering::SeqCst) == before {
+                    break;
+                }
+            }
+            rest.is_awaited.store(false, Ordering::SeqCst);
+            urdf_usd_allocator::give_back();
+        };
+        // Without a thread it waits for the next conversion.
+        if std::thread::Builder::new().name("rest".to_owned()).spawn(wait).is_err() {
+            self.is_awaited.store(false, Ordering::SeqCst);
+        }
+    }
 }
 
 impl Pools {
     /// For so many conversions at a time.
     pub(super) fn new(workers: usize) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { free: Mutex::default(), threads: (MOST_THREADS / workers.max(1)).min(processors).max(2) }
+        Self { free: Mutex::default(), threads: (MOST_THREADS / workers.max(1)).min(processors).max(2), rest: Arc::default() }
     }
 
     /// Does something in a pool. One in which it panics is not used again.
     pub(super) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.rest.begin();
+        let result = self.run_in_pool(work);
+        self.rest.end();
+        result
+    }
+
+    fn run_in_pool<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let made = || ThreadPoolBuilder::new().num_threads(self.threads).thread_name(|n| format!("convert {n}")).build().ok();
         let known = free().pop();
