@@ -470,7 +470,8 @@ impl Binary {
         let form = |(parts, grid): KeptForm| StoredForm { parts, grid: grid.map(Grid::from_bits) };
         let forms = kept.forms.into_iter().map(form).collect();
         entry.truncate(length);
-        let buffer = Pieces { pieces: vec![entry], last: Vec::new(), length };
+        let mut buffer = Pieces::default();
+        buffer.push(&entry);
         let binary = Self { buffer, fallback: kept.fallback, views: kept.views, accessors, ..Self::default() };
         Some((binary, forms))
     }
@@ -528,6 +529,8 @@ mod tests {
                 assert!(Binary::decode(entry.slice(..cut)).is_none());
             }
         }
+        let nothing = Binary::default().encode(&[]).bytes().unwrap();
+        assert!(Binary::decode(nothing).unwrap().0.buffer.pieces().is_empty());
     }
 
     proptest! {
