@@ -130,7 +130,9 @@ fn make(entry: &Path, variants: &[VariantChoice], cancelled: Arc<AtomicBool>) ->
         ..Options::default()
     };
     let job = Job { options, ..Job::new(Source::File(entry.to_owned()), folder.path()) };
-    let report = convert::convert(&job, &Context { cancelled, ..Context::default() }).map_err(|failure| {
+    let result = convert::convert(&job, &Context { cancelled, ..Context::default() });
+    urdf_usd_allocator::give_back();
+    let report = result.map_err(|failure| {
         failure.diagnostics.first().map_or_else(
             || failure.to_string(),
             |found| match found.help.as_str() {

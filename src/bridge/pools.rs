@@ -12,7 +12,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// How many threads all pools have together, about; each has two at least.
 const MOST_THREADS: usize = 256;
 
-/// For how long no conversion begins or ends before their memory is given back: the next one would have to get it again.
+/// For how long nothing is converted before the memory is given back: the next conversion would have to get it again.
 const REST: Duration = Duration::from_secs(1);
 
 /// Pools that are made when they are needed, and used again.
@@ -25,29 +25,36 @@ pub(super) struct Pools {
 /// Waits until nothing is converted any more.
 #[derive(Default)]
 struct Rest {
-    /// How many conversions began and ended.
-    events: AtomicUsize,
+    running: AtomicUsize,
+    /// How many conversions ended.
+    ended: AtomicUsize,
     is_awaited: AtomicBool,
 }
 
-impl Rest {
-    /// Notes that a conversion begins.
-    fn begin(&self) {
-        self.events.fetch_add(1, Ordering::SeqCst);
-    }
+/// A conversion that runs.
+struct Running(Arc<Rest>);
 
-    /// Notes that a conversion ended, and has memory given back once none did for a while.
-    fn end(self: &Arc<Self>) {
-        self.events.fetch_add(1, Ordering::SeqCst);
-        if self.is_awaited.swap(true, Ordering::SeqCst) {
+impl Running {
+    fn new(rest: &Arc<Rest>) -> Self {
+        rest.running.fetch_add(1, Ordering::SeqCst);
+        Self(rest.clone())
+    }
+}
+
+impl Drop for Running {
+    /// Has memory given back once nothing was converted for a while.
+    fn drop(&mut self) {
+        let rest = self.0.clone();
+        rest.ended.fetch_add(1, Ordering::SeqCst);
+        rest.running.fetch_sub(1, Ordering::SeqCst);
+        if rest.is_awaited.swap(true, Ordering::SeqCst) {
             return;
         }
-        let rest = self.clone();
         let wait = move || {
             loop {
-                let before = rest.events.load(Ordering::SeqCst);
+                let before = rest.ended.load(Ordering::SeqCst);
                 std::thread::sleep(REST);
-                if rest.events.load(Ordering::SeqCst) == before {
+                if rest.running.load(Ordering::SeqCst) == 0 && rest.ended.load(Ordering::SeqCst) == before {
                     break;
                 }
             }
@@ -56,7 +63,7 @@ impl Rest {
         };
         // Without a thread it waits for the next conversion.
         if std::thread::Builder::new().name("rest".to_owned()).spawn(wait).is_err() {
-            self.is_awaited.store(false, Ordering::SeqCst);
+            self.0.is_awaited.store(false, Ordering::SeqCst);
         }
     }
 }
@@ -70,13 +77,7 @@ impl Pools {
 
     /// Does something in a pool. One in which it panics is not used again.
     pub(super) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        self.rest.begin();
-        let result = self.run_in_pool(work);
-        self.rest.end();
-        result
-    }
-
-    fn run_in_pool<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        let _running = Running::new(&self.rest);
         let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let made = || ThreadPoolBuilder::new().num_threads(self.threads).thread_name(|n| format!("convert {n}")).build().ok();
         let known = free().pop();

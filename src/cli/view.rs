@@ -151,6 +151,7 @@ impl Maker {
             ..Context::default()
         };
         let result = convert::convert(&self.job, &context);
+        urdf_usd_allocator::give_back();
         bar.clear();
         let expanded = expanded.lock().unwrap_or_else(PoisonError::into_inner).take();
         match result {
@@ -174,7 +175,9 @@ impl Maker {
 
     /// Converts again.
     fn again(&self) -> Result<Report, Failure> {
-        convert::convert(&self.job, &Context { store: kept(false).unwrap_or_default(), ..Context::default() })
+        let result = convert::convert(&self.job, &Context { store: kept(false).unwrap_or_default(), ..Context::default() });
+        urdf_usd_allocator::give_back();
+        result
     }
 }
 

@@ -29,25 +29,28 @@ extern "C" fn _Znam(size: usize) -> *mut c_void {
 
 /// `operator delete(void*)`.
 #[unsafe(no_mangle)]
-extern "C" fn _ZdlPv(place: *mut c_void) {
+unsafe extern "C" fn _ZdlPv(place: *mut c_void) {
     // SAFETY: it is what `new` gave, which malloc had.
     unsafe { free(place) }
 }
 
 /// `operator delete[](void*)`.
 #[unsafe(no_mangle)]
-extern "C" fn _ZdaPv(place: *mut c_void) {
-    _ZdlPv(place);
+unsafe extern "C" fn _ZdaPv(place: *mut c_void) {
+    // SAFETY: as is asked of the caller.
+    unsafe { _ZdlPv(place) }
 }
 
 /// `operator delete(void*, std::size_t)`.
 #[unsafe(no_mangle)]
-extern "C" fn _ZdlPvm(place: *mut c_void, _size: usize) {
-    _ZdlPv(place);
+unsafe extern "C" fn _ZdlPvm(place: *mut c_void, _size: usize) {
+    // SAFETY: as is asked of the caller.
+    unsafe { _ZdlPv(place) }
 }
 
 /// `operator delete[](void*, std::size_t)`.
 #[unsafe(no_mangle)]
-extern "C" fn _ZdaPvm(place: *mut c_void, _size: usize) {
-    _ZdlPv(place);
+unsafe extern "C" fn _ZdaPvm(place: *mut c_void, _size: usize) {
+    // SAFETY: as is asked of the caller.
+    unsafe { _ZdlPv(place) }
 }

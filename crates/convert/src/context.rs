@@ -98,7 +98,8 @@ impl Longest {
     }
 }
 
-/// What `work` makes with a store; again with one that gives nothing, if arrays of meshes went from the store meanwhile, or were spoilt.
+/// What `work` makes with a store; again with one that gives nothing, if something that is kept there, such as arrays of meshes, went
+/// meanwhile or was spoilt.
 ///
 /// # Errors
 /// What `work` panicked with.

@@ -591,6 +591,8 @@ fn publish(
     let slot = slot.knowing(memo::published(&report.directory, store));
     let paths: Vec<PathBuf> =
         outputs.keys().map(String::as_str).chain([REPORT]).map(|path| slot.directory().join(path)).collect();
+    // What is compared from here on may be written to by somebody else meanwhile.
+    let at_first = resolve::States::now(&paths);
     let (last, mut ours) = previous(&slot.directory());
     report.changed = !(last > 0 && slot.holds(&outputs, &ours));
     report.revision = last + u64::from(report.changed);
@@ -602,7 +604,7 @@ fn publish(
     // While the lock is held: after it, the files may be another writer's.
     let states = |report: &Report| {
         let states = resolve::States::now(&paths);
-        memo::remember_published(report, &states, store);
+        memo::remember_published(report, states.clone().unless_written_since(&at_first), store);
         states
     };
     if !report.changed {

@@ -25,6 +25,8 @@ use urdf_usd_store::{self as store, Content, Key, Store};
 ///
 /// # Errors
 /// Those of [`read`](super::read), and if the file can't be read.
+///
+/// What comes of it from a `store` on disk may lose its arrays: see [`Mesh::kept`], here and below.
 pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -> Result<(Mesh, Vec<Diagnostic>), Error> {
     let key_for = |content: [u8; 32]| {
         let name = file_name(&located.path);
@@ -292,10 +294,7 @@ impl<'a> Reader<'a> {
     fn meshes(&mut self, shapes: Vec<(Shape, KeptOutline)>, materials: &[Material], store: &Store) -> Option<Vec<Mesh>> {
         let mesh = |(shape, (bounds, has_translucent_corners)): (Shape, KeptOutline)| {
             let digest: [u8; 32] = self.take(32)?.try_into().ok()?;
-            let key = key_of_arrays(&digest);
-            if !store.has(&key) {
-                return None;
-            }
+            let arrays = store.later(&key_of_arrays(&digest))?;
             let parts = parts(&shape, materials.len())?;
             let outline = Outline {
                 triangles: shape.triangles,
@@ -304,8 +303,7 @@ impl<'a> Reader<'a> {
                 has_colors: shape.colors.is_some(),
                 has_translucent_corners,
             };
-            let store = store.clone();
-            let kept = move || store.get(&key, |bytes| Reader { rest: bytes }.arrays(&shape));
+            let kept = move || Reader { rest: &arrays()? }.arrays(&shape);
             Some(Mesh::kept(outline, Arc::new(kept), parts, materials.to_vec(), digest))
         };
         shapes.into_iter().map(mesh).collect()

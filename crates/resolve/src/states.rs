@@ -98,6 +98,23 @@ impl States {
         self
     }
 
+    /// The same without files that were written to since they were in the states `before`.
+    #[must_use]
+    pub fn unless_written_since(mut self, before: &Self) -> Self {
+        let is_written = |(path, now): &(PathBuf, State)| {
+            let was = before.0.iter().find(|(known, _)| known == path).map(|(_, state)| *state);
+            match (was, *now) {
+                (
+                    Some(State::File { bytes, inode, modified, .. }),
+                    State::File { bytes: bytes_now, inode: inode_now, modified: modified_now, .. },
+                ) => inode == inode_now && (bytes, modified) != (bytes_now, modified_now),
+                _ => false,
+            }
+        };
+        self.0.retain(|state| !is_written(state));
+        self
+    }
+
     /// Whether they can be relied on.
     pub fn are_sure(&self) -> bool {
         self.0.iter().all(|(_, state)| *state != State::Unsure)
@@ -128,5 +145,28 @@ impl Seen {
 
     pub fn states(&self) -> States {
         States(self.0.iter().map(|(path, state)| (path.clone(), *state)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::States;
+
+    #[test]
+    fn what_was_written_to_since_is_left_out_and_what_took_its_place_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let [kept, written, replaced, new] = ["kept", "written", "replaced", "new"].map(|name| folder.path().join(name));
+        [&kept, &written, &replaced].map(|path| fs::write(path, "one").unwrap());
+        let paths = [kept, written, replaced, new];
+        let before = States::now(&paths);
+        fs::write(&paths[1], "other").unwrap();
+        let other = folder.path().join("other");
+        fs::write(&other, "other").unwrap();
+        fs::rename(&other, &paths[2]).unwrap();
+        fs::write(&paths[3], "other").unwrap();
+        let now = States::now(&paths).unless_written_since(&before);
+        assert_eq!(paths.each_ref().map(|path| now.holds(path)), [true, false, true, true]);
     }
 }

@@ -1,22 +1,28 @@
 //! Bytes that are at hand, or in a store until somebody needs them.
 
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use super::{Key, Store, hex};
+use super::{Later, hex};
 
 /// Bytes, as they are in a file, and what is known of them. Clones are the same: what one comes to know, all know.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Content(Arc<Known>);
 
-#[derive(Debug)]
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Content").field("length", &self.0.length).field("sha256", &self.0.sha256).finish_non_exhaustive()
+    }
+}
+
 struct Known {
     /// In pieces that follow each other: so what is large need not be copied to be put behind what is small.
     pieces: OnceLock<Vec<Bytes>>,
     /// Where they are if they are not at hand.
-    kept: Option<(Store, Key)>,
+    kept: Option<Later>,
     length: u64,
     sha256: OnceLock<Option<String>>,
 }
@@ -35,9 +41,9 @@ impl Content {
         Self(Known { pieces: pieces.into(), kept: None, length, sha256 }.into())
     }
 
-    /// What `store` has under `key`: so many bytes of this SHA-256.
-    pub fn kept(store: Store, key: Key, length: u64, sha256: String) -> Self {
-        Self(Known { pieces: OnceLock::new(), kept: Some((store, key)), length, sha256: Some(sha256).into() }.into())
+    /// What is kept in a store: so many bytes of this SHA-256.
+    pub fn kept(kept: Later, length: u64, sha256: String) -> Self {
+        Self(Known { pieces: OnceLock::new(), kept: Some(kept), length, sha256: Some(sha256).into() }.into())
     }
 
     /// How many bytes there are.
@@ -59,8 +65,7 @@ impl Content {
     /// The bytes, in pieces; `None` if the store has them no more.
     pub fn pieces(&self) -> Option<&[Bytes]> {
         if self.0.pieces.get().is_none() {
-            let (store, key) = self.0.kept.as_ref()?;
-            let bytes = store.take(key).filter(|bytes| bytes.len() as u64 == self.0.length)?;
+            let bytes = self.0.kept.as_ref()?().filter(|bytes| bytes.len() as u64 == self.0.length)?;
             let _ = self.0.pieces.set(vec![bytes]);
         }
         self.0.pieces.get().map(Vec::as_slice)
@@ -78,21 +83,39 @@ impl Content {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Key, Store};
 
     const SHA256_OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
     #[test]
     fn bytes_are_the_same_in_pieces_and_from_a_store() {
-        let store = Store::in_memory(1000);
+        let folder = tempfile::tempdir().unwrap();
         let key = Key::of("test").key();
-        store.put(&key, || &b"abc"[..]);
         let pieces = Content::of(vec![Bytes::from("a"), Bytes::from("bc")], None);
         assert_eq!(pieces.known_sha256(), None);
-        for content in [pieces, Content::from("abc"), Content::kept(store.clone(), key, 3, SHA256_OF_ABC.to_owned())] {
+        let mut contents = vec![pieces, Content::from("abc")];
+        for store in [Store::in_memory(10), Store::on_disk(folder.path(), 10)] {
+            assert!(store.later(&key).is_none());
+            store.put(&key, || &b"abc"[..]);
+            contents.push(Content::kept(store.later(&key).unwrap(), 3, SHA256_OF_ABC.to_owned()));
+            assert!(Content::kept(store.later(&key).unwrap(), 4, String::new()).bytes().is_none());
+            assert!(store.anew().later(&key).is_none());
+        }
+        for content in contents {
             assert_eq!((content.length(), content.bytes().as_deref()), (3, Some(&b"abc"[..])));
             assert_eq!((content.sha256(), content.known_sha256()), (Some(SHA256_OF_ABC), Some(SHA256_OF_ABC)));
         }
-        let (gone, other) = (Key::of("gone").key(), Content::kept(store.clone(), key, 4, String::new()));
-        assert!(Content::kept(store, gone, 3, String::new()).pieces().is_none() && other.bytes().is_none());
+    }
+
+    #[test]
+    fn what_was_in_memory_stays_and_what_was_on_disk_may_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = Key::of("test").key();
+        for (store, stays) in [(Store::in_memory(10), true), (Store::on_disk(folder.path(), 10), false)] {
+            store.put(&key, || &b"abc"[..]);
+            let later = store.later(&key).unwrap();
+            store.put(&key, || &b"another"[..]);
+            assert_eq!(later().as_deref() == Some(&b"abc"[..]), stays);
+        }
     }
 }

@@ -34,6 +34,9 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Has what is kept; `None` if it is not there any more.
+pub type Later = Box<dyn Fn() -> Option<Bytes> + Send + Sync>;
+
 /// A [`Key`] in the making.
 #[derive(Clone, Debug)]
 pub struct KeyOf(Sha256);
@@ -136,12 +139,17 @@ impl Store {
         !matches!(*self.place, Place::Nowhere)
     }
 
-    /// Whether something is kept under `key`, which counts as asking for it. It may be spoilt, and it may go.
-    pub fn has(&self, key: &Key) -> bool {
+    /// What is kept under `key`, for whoever may need it later. `None` if there is nothing. What is on disk may be spoilt, or go until then;
+    /// what is in memory stays.
+    pub fn later(&self, key: &Key) -> Option<Later> {
         match self.asked() {
-            Place::Nowhere => false,
-            Place::Memory(memory) => memory.get(key).is_some(),
-            Place::Disk(disk) => disk.has(key),
+            Place::Nowhere => None,
+            Place::Memory(memory) => memory.get(key).map(|bytes| -> Later { Box::new(move || Some(bytes.clone())) }),
+            Place::Disk(disk) => disk.has(key).then(|| {
+                let (store, key) = (self.clone(), *key);
+                let later: Later = Box::new(move || store.take(&key));
+                later
+            }),
         }
     }
 

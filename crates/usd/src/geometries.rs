@@ -19,8 +19,8 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, autho
     let Some(bytes) = store.keeps().then(|| key(scene)).flatten() else { return made() };
     let hash = Key::of("hash of geometries").and(&bytes.bytes()).key();
     let known: Option<(u64, String)> = store.get(&hash, |hash| serde_json::from_slice(hash).ok());
-    if let Some((length, sha256)) = known.filter(|_| store.has(&bytes)) {
-        return Ok(Content::kept(store.clone(), bytes, length, sha256));
+    if let Some(((length, sha256), kept)) = known.zip(store.later(&bytes)) {
+        return Ok(Content::kept(kept, length, sha256));
     }
     let content = made()?;
     if scene.options.limit.ended().is_none() {
