@@ -158,7 +158,9 @@ mod tests {
     fn what_was_written_to_since_is_left_out_and_what_took_its_place_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let [kept, written, replaced, new] = ["kept", "written", "replaced", "new"].map(|name| folder.path().join(name));
-        [&kept, &written, &replaced].map(|path| fs::write(path, "one").unwrap());
+        for path in [&kept, &written, &replaced] {
+            fs::write(path, "one").unwrap();
+        }
         let paths = [kept, written, replaced, new];
         let before = States::now(&paths);
         fs::write(&paths[1], "other").unwrap();
