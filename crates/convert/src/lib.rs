@@ -59,7 +59,7 @@ use urdf_usd_gltf as gltf;
 use urdf_usd_mjcf as mjcf;
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::{Captured, Robot, lost};
-use urdf_usd_store::{Content, Store};
+use urdf_usd_store::{Content, Store, hex};
 use urdf_usd_time_limit::{Ended, TimeLimit};
 use urdf_usd_usd as usd;
 
@@ -759,8 +759,4 @@ pub fn file_name(robot: &str) -> String {
 /// SHA-256 in lower-case hex.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -30,7 +30,8 @@ pub const DISK_BYTES: u64 = 2 << 30;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key([u8; 32]);
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes in lower-case hex.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
