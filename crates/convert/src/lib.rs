@@ -264,7 +264,8 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
         Ok((report, written)) => {
             let report = Report { used, ..report };
             // What lacked descriptors may have them the next time.
-            if let Some(read) = files.states(started - memo::MARGIN).filter(|_| !is_out_of_files(&report.diagnostics)) {
+            if !is_out_of_files(&report.diagnostics) {
+                let read = files.states(started - memo::MARGIN);
                 memo::remember(job, hash.as_deref(), &context.store, &report, read, written);
             }
             Ok(report)

@@ -125,8 +125,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let (urdf, mesh) = (root.join("r.urdf"), root.join("second/p/a.stl"));
-        let text = "<robot name='r'><link name='a'><visual><geometry><mesh filename='package://p/a.stl'/></geometry></visual></link></robot>";
-        write(&urdf, text, true);
+        // One of its meshes is refused.
+        let visual = |mesh: &str| format!("<visual><geometry><mesh filename='{mesh}'/></geometry></visual>");
+        let visuals = visual("package://p/a.stl") + &visual("/nowhere/b.stl");
+        let text = format!("<robot name='r'><link name='a'>{visuals}</link></robot>");
+        write(&urdf, &text, true);
         write(&mesh, STL, true);
         let context = Context { store: Store::on_disk(&root.join("cache"), 1 << 20), ..Context::default() };
         let convert = |job: &Job| convert(job, &context).unwrap();

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use super::candidates::near_names;
-use super::package::{Search, manifests_around};
+use super::lookups::Lookups;
+use super::package::{MANIFEST, Search, manifests_around};
 use super::roots::Roots;
 use super::states::{Seen, States, stamp};
 use super::uri::{Reference, join_inside, normalised, parse};
@@ -47,18 +48,19 @@ pub struct Located {
 #[derive(Debug)]
 pub struct Files {
     resolver: Arc<Resolver>,
+    lookups: Lookups,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     folders: Vec<PathBuf>,
+    /// Packages that were found.
+    packages: HashMap<String, Package>,
     read: HashMap<PathBuf, Arc<[u8]>>,
     used: BTreeSet<PathBuf>,
     /// What all that was opened, and all that decides what references mean, was like when it was first looked at.
     seen: Seen,
-    /// Whether a reference was refused, which may depend on more than is in `seen`.
-    refused: bool,
 }
 
 impl State {
@@ -72,15 +74,15 @@ impl State {
 impl Files {
     /// No files yet.
     pub fn new(resolver: Arc<Resolver>) -> Self {
-        Self { resolver, state: Mutex::default() }
+        Self { resolver, lookups: Lookups::default(), state: Mutex::default() }
     }
 
     /// Says that the URDF is in `folder`: what is in it, or in the package that it belongs to, may be read.
     pub fn allow(&self, folder: &Path) {
         let mut state = self.state();
         // As given, for a package that was installed by links, and as the file system has it.
-        for folder in [absolute(folder), folder.canonicalize().unwrap_or_default()] {
-            manifests_around(&folder).iter().for_each(|manifest| state.seen.note(manifest));
+        for folder in [absolute(folder), self.lookups.real_folder(folder).unwrap_or_default()] {
+            manifests_around(&folder, &self.lookups).iter().for_each(|manifest| state.seen.note(manifest));
             let settled = !folder.components().any(|c| c == Component::ParentDir) && folder.is_absolute();
             if settled && !state.folders.contains(&folder) {
                 state.folders.push(folder);
@@ -112,7 +114,7 @@ impl Files {
         let path = &absolute(path);
         let shown = path.display().to_string();
         self.state().note(path.clone());
-        let real = path.canonicalize().map_err(|error| match error.kind() {
+        let real = self.lookups.real_file(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => missing(&shown, path),
             _ => unreadable(path, &error),
         })?;
@@ -155,14 +157,6 @@ impl Files {
     /// # Errors
     /// Those of [`Self::open`], but for files that cannot be read.
     pub fn locate(&self, uri: &str, base: Option<&Path>) -> Result<Located, Error> {
-        let located = self.find(uri, base);
-        if located.as_ref().is_err_and(|error| *error.code == codes::NOT_ALLOWED) {
-            self.state().refused = true;
-        }
-        located
-    }
-
-    fn find(&self, uri: &str, base: Option<&Path>) -> Result<Located, Error> {
         let folders = self.state().folders.clone();
         let (candidates, package) = match parse(uri)? {
             Reference::Package { name, spellings } => {
@@ -180,8 +174,9 @@ impl Files {
             }
             Reference::Path { spellings } => (located(uri, &spellings, base)?, None),
         };
-        let roots = Roots { options: &self.resolver.options, folders: &folders, seen: RefCell::default() };
-        let package_roots = package.map(|package| package.roots()).unwrap_or_default();
+        let roots =
+            Roots { options: &self.resolver.options, folders: &folders, lookups: &self.lookups, seen: RefCell::default() };
+        let package_roots = package.map(|package| package.roots(&self.lookups)).unwrap_or_default();
         let allowed = |path: &Path| {
             let allowed = package_roots.iter().any(|root| path.starts_with(root)) || roots.allow(path);
             roots.seen.take().iter().for_each(|place| self.state().seen.note(place));
@@ -193,14 +188,14 @@ impl Files {
             // Where a link comes before `..`, the file system goes another way than the spelling.
             state.seen.note(candidate);
             drop(state);
-            match candidate.canonicalize() {
+            match self.lookups.real_file(candidate) {
                 Ok(real) if allowed(&real) => return self.found(uri, real),
-                Ok(real) => return Err(not_allowed(uri, &real, &roots)),
+                Ok(real) => return Err(self.refused(uri, &real, &roots)),
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
                 Err(error) if existing_part(candidate).is_some_and(|real| allowed(&real)) => {
                     return Err(unreadable(candidate, &error));
                 }
-                Err(_) => return Err(not_allowed(uri, &normalised(candidate), &roots)),
+                Err(_) => return Err(self.refused(uri, &normalised(candidate), &roots)),
             }
         }
         let candidate = normalised(candidates.first().map_or(Path::new(""), PathBuf::as_path));
@@ -208,7 +203,7 @@ impl Files {
         if existing_part(&candidate).is_some_and(|real| allowed(&real)) {
             Err(missing(uri, &candidate))
         } else {
-            Err(not_allowed(uri, &candidate, &roots))
+            Err(self.refused(uri, &candidate, &roots))
         }
     }
 
@@ -218,11 +213,10 @@ impl Files {
         self.state().used.iter().cloned().collect()
     }
 
-    /// The states of all that decided what came of references, as they were when each was first looked at; `None` if that may depend
-    /// on more. What changed since `started` is in no state to rely on.
-    pub fn states(&self, started: SystemTime) -> Option<States> {
-        let state = self.state();
-        (!state.refused).then(|| state.seen.states().since(started))
+    /// The states of all that decided what came of references, as they were when each was first looked at. What changed since `started`
+    /// is in no state to rely on.
+    pub fn states(&self, started: SystemTime) -> States {
+        self.state().seen.states().since(started)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -231,14 +225,38 @@ impl Files {
     }
 
     fn package(&self, name: &str, folders: &[PathBuf], uri: &str) -> Result<Package, Error> {
-        let mut search = Search { name, seen: Vec::new(), looked: Vec::new() };
+        // With more folders of URDFs, a package is still found where it was.
+        if let Some(package) = self.state().packages.get(name) {
+            return Ok(package.clone());
+        }
+        let mut search = Search::new(name, &self.lookups);
         let found = search.run(&self.resolver.options, folders);
-        search.seen.iter().for_each(|place| self.state().seen.note(place));
-        found.ok_or_else(|| {
-            let mut state = self.state();
+        let mut state = self.state();
+        search.seen.iter().for_each(|place| state.seen.note(place));
+        let Some(package) = found else {
             state.used.extend(search.looked.iter().map(|(place, _)| place.clone()));
-            search.error(uri)
-        })
+            return Err(search.error(uri));
+        };
+        state.packages.insert(name.to_owned(), package.clone());
+        Ok(package)
+    }
+
+    /// The error for `path`, which lies in none of the `roots`. It notes what that depends on: where the folders above the file are, and
+    /// where the roots are.
+    fn refused(&self, uri: &str, path: &Path, roots: &Roots) -> Error {
+        let mut state = self.state();
+        for folder in path.ancestors() {
+            state.seen.note(folder);
+            if folder.exists() {
+                break;
+            }
+        }
+        for folder in roots.named() {
+            state.seen.note(folder);
+            state.seen.note(&folder.join(MANIFEST));
+        }
+        drop(state);
+        not_allowed(uri, path, roots)
     }
 
     /// The file `real`, which is free of symbolic links and may be read.

@@ -20,6 +20,7 @@ pub mod codes;
 mod error;
 mod files;
 mod interfaces;
+mod lookups;
 mod package;
 mod roots;
 mod states;
@@ -27,6 +28,8 @@ mod uri;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+
+use lookups::Lookups;
 
 pub use error::Error;
 pub use files::{File, Files, Located, MAX_BYTES};
@@ -90,7 +93,8 @@ impl Resolver {
     /// If it is in none of the places; the message lists them.
     pub fn package(&self, name: &str, urdf_folder: Option<&Path>) -> Result<Package, Error> {
         let folders: Vec<PathBuf> = urdf_folder.and_then(|folder| std::path::absolute(folder).ok()).into_iter().collect();
-        let mut search = package::Search { name, seen: Vec::new(), looked: Vec::new() };
+        let lookups = Lookups::default();
+        let mut search = package::Search::new(name, &lookups);
         search.run(&self.options, &folders).ok_or_else(|| search.error(&format!("package://{name}")))
     }
 
@@ -100,7 +104,7 @@ impl Resolver {
         let mut names: Vec<String> = self.options.packages.iter().map(|(name, _)| name.clone()).collect();
         for path in &self.options.package_paths {
             let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-            names.extend(package::package_in(path).map(|package| package.name));
+            names.extend(package::package_in(path, &Lookups::default()).map(|package| package.name));
             names
                 .extend(entries.filter(|entry| entry.path().is_dir()).filter_map(|entry| entry.file_name().into_string().ok()));
         }

@@ -4,10 +4,11 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use super::lookups::Lookups;
 use super::{Error, Options, codes};
 
 /// The file that makes a folder a package.
-const MANIFEST: &str = "package.xml";
+pub(super) const MANIFEST: &str = "package.xml";
 
 /// No package.xml is anywhere near this size.
 const MAX_MANIFEST: u64 = 1 << 20;
@@ -32,13 +33,13 @@ impl Package {
     /// `colcon build --symlink-install` makes every installed file, package.xml among them, a link to the file in the source
     /// folder. So where package.xml is such a link, the folder that it leads to is the package too, provided that the manifest
     /// there bears the package's name. Nothing else that a link in a package may lead to is part of it.
-    pub(super) fn roots(&self) -> Vec<PathBuf> {
-        let mut roots: Vec<PathBuf> = self.folder.canonicalize().into_iter().collect();
-        if let Ok(manifest) = self.folder.join(MANIFEST).canonicalize()
+    pub(super) fn roots(&self, lookups: &Lookups) -> Vec<PathBuf> {
+        let mut roots: Vec<PathBuf> = lookups.real_folder(&self.folder).into_iter().collect();
+        if let Ok(manifest) = lookups.real_file(&self.folder.join(MANIFEST))
             && manifest.file_name().is_some_and(|name| name == MANIFEST)
             && let Some(source) = manifest.parent()
             && is_below_top(source)
-            && manifest_name(source).as_deref() == Some(&self.name)
+            && lookups.manifest_name(source).as_deref() == Some(&self.name)
             && !roots.iter().any(|root| root == source)
         {
             roots.push(source.to_owned());
@@ -49,24 +50,26 @@ impl Package {
 
 /// The package that `folder` belongs to: that of the nearest package.xml in it or above it.
 pub fn package_of(folder: &Path) -> Option<Package> {
-    folder
-        .ancestors()
-        .take_while(|folder| is_below_top(folder))
-        .find(|folder| folder.join(MANIFEST).is_file())
-        .and_then(|folder| Some(Package { name: manifest_name(folder)?, folder: folder.to_owned() }))
+    package_around(folder, &Lookups::default())
+}
+
+/// The same, with what was asked before.
+pub(super) fn package_around(folder: &Path, lookups: &Lookups) -> Option<Package> {
+    let folder = folder.ancestors().take_while(|folder| is_below_top(folder)).find(|folder| lookups.has_manifest(folder))?;
+    package_in(folder, lookups)
 }
 
 /// The package whose package.xml is in `folder` itself.
-pub(super) fn package_in(folder: &Path) -> Option<Package> {
-    Some(Package { name: manifest_name(folder)?, folder: folder.to_owned() })
+pub(super) fn package_in(folder: &Path, lookups: &Lookups) -> Option<Package> {
+    Some(Package { name: lookups.manifest_name(folder)?, folder: folder.to_owned() })
 }
 
 /// The manifests, there or not, that decide which package `folder` belongs to.
-pub(super) fn manifests_around(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn manifests_around(folder: &Path, lookups: &Lookups) -> Vec<PathBuf> {
     let mut manifests = Vec::new();
     for folder in folder.ancestors().take_while(|folder| is_below_top(folder)) {
         manifests.push(folder.join(MANIFEST));
-        if folder.join(MANIFEST).is_file() {
+        if lookups.has_manifest(folder) {
             break;
         }
     }
@@ -78,18 +81,12 @@ fn is_below_top(folder: &Path) -> bool {
     folder.parent().is_some()
 }
 
-/// The `<name>` in the package.xml of `folder`.
-fn manifest_name(folder: &Path) -> Option<String> {
-    manifest_text(folder, "name")
-}
-
 /// What stands in the element `tag` of the package.xml of `folder`.
-fn manifest_text(folder: &Path, tag: &str) -> Option<String> {
+pub(super) fn manifest_text(folder: &Path, tag: &str) -> Option<String> {
     let path = folder.join(MANIFEST);
-    if !path.is_file() {
-        return None;
-    }
-    let mut text = String::new();
+    let meta = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    // Room for all of it, and for finding that there is no more.
+    let mut text = String::with_capacity(meta.len().min(MAX_MANIFEST) as usize + 1);
     fs::File::open(path).ok()?.take(MAX_MANIFEST).read_to_string(&mut text).ok()?;
     let document = roxmltree::Document::parse(text.trim_start_matches('\u{feff}')).ok()?;
     let package = Some(document.root_element()).filter(|root| root.has_tag_name("package"))?;
@@ -100,13 +97,18 @@ fn manifest_text(folder: &Path, tag: &str) -> Option<String> {
 /// A search for a package: what was looked at so far.
 pub(super) struct Search<'a> {
     pub name: &'a str,
+    pub lookups: &'a Lookups,
     /// Every path whose being there, or content, had a say.
     pub seen: Vec<PathBuf>,
     /// What was looked at, and what was wrong with it.
     pub looked: Vec<(PathBuf, String)>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    pub fn new(name: &'a str, lookups: &'a Lookups) -> Self {
+        Self { name, lookups, seen: Vec::new(), looked: Vec::new() }
+    }
+
     /// Goes through everything in the documented order. `folders` are those of the URDF.
     pub fn run(&mut self, options: &Options, folders: &[PathBuf]) -> Option<Package> {
         if let Some((_, folder)) = options.packages.iter().find(|(name, _)| name == self.name) {
@@ -135,12 +137,12 @@ impl Search<'_> {
     /// `path/NAME`, whether or not it has a package.xml, or `path` itself if its package.xml bears the name.
     fn in_package_path(&mut self, path: &Path) -> Option<Package> {
         self.seen.push(path.join(MANIFEST));
-        if manifest_name(path).as_deref() == Some(self.name) {
+        if self.lookups.manifest_name(path).as_deref() == Some(self.name) {
             return Some(self.found(path));
         }
         let folder = path.join(self.name);
         self.seen.push(folder.join(MANIFEST));
-        match manifest_name(&folder) {
+        match self.lookups.manifest_name(&folder) {
             Some(other) if other != self.name => self.miss(folder, format!("its package.xml says \"{other}\"")),
             _ => self.folder(&folder, "no such folder"),
         }
@@ -161,8 +163,8 @@ impl Search<'_> {
 
     /// The package that holds the URDF, if it has the name.
     fn around(&mut self, folder: &Path) -> Option<Package> {
-        self.seen.extend(manifests_around(folder));
-        match package_of(folder) {
+        self.seen.extend(manifests_around(folder, self.lookups));
+        match package_around(folder, self.lookups) {
             Some(package) if package.name == self.name => Some(package),
             Some(other) => self.miss(other.folder.join(MANIFEST), format!("says \"{}\"", other.name)),
             None => self.miss(folder.to_owned(), "no package.xml in it or above it"),

@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use super::Options;
-use super::package::{Search, manifests_around, marker, package_of};
+use super::lookups::Lookups;
+use super::package::{MANIFEST, Search, manifests_around, marker, package_around};
+use super::{Options, Package};
 
 /// The rule that decides which files may be read. All paths in it are free of symbolic links.
 ///
@@ -18,6 +19,7 @@ pub(super) struct Roots<'a> {
     pub options: &'a Options,
     /// The folders of the URDF, as they were given.
     pub folders: &'a [PathBuf],
+    pub lookups: &'a Lookups,
     /// Paths whose being there, or content, had a say.
     pub seen: RefCell<Vec<PathBuf>>,
 }
@@ -25,41 +27,42 @@ pub(super) struct Roots<'a> {
 impl Roots<'_> {
     /// Whether the file or folder `path`, which is free of symbolic links, may be read.
     pub fn allow(&self, path: &Path) -> bool {
+        let within = |root: &PathBuf| self.lookups.real_folder(root).is_some_and(|root| path.starts_with(root));
+        let in_package = |package: Package| package.roots(self.lookups).iter().any(|root| path.starts_with(root));
+        let given = |(name, folder): &(String, PathBuf)| Package { name: name.clone(), folder: folder.clone() };
         let options = self.options;
-        let named = options.allowed_roots.iter().chain(options.packages.iter().map(|(_, folder)| folder));
-        let mut named = named.chain(&options.package_paths).chain(self.folders);
-        let within = |root: &PathBuf| root.canonicalize().is_ok_and(|root| path.starts_with(root));
-        named.any(within)
-            || self
-                .options
-                .packages
-                .iter()
-                .any(|(name, folder)| super::Package { name: name.clone(), folder: folder.clone() }.roots().iter().any(within))
-            || self
-                .folders
-                .iter()
-                .filter_map(|folder| package_of(folder))
-                .flat_map(|package| package.roots())
-                .any(|root| within(&root))
+        self.named().any(within)
+            || self.folders.iter().any(within)
+            || options.packages.iter().map(given).any(in_package)
+            || self.folders.iter().filter_map(|folder| package_around(folder, self.lookups)).any(in_package)
             || options.ament_prefixes.iter().any(|prefix| self.in_ament_share(prefix, path))
             || self.in_known_package(path)
     }
 
+    /// The folders that a person named.
+    pub fn named(&self) -> impl Iterator<Item = &PathBuf> {
+        let options = self.options;
+        let packages = options.packages.iter().map(|(_, folder)| folder);
+        options.allowed_roots.iter().chain(packages).chain(&options.package_paths)
+    }
+
     /// Whether the package that `path` lies in is the one that its name stands for.
     fn in_known_package(&self, path: &Path) -> bool {
-        self.seen.borrow_mut().extend(path.parent().map(manifests_around).unwrap_or_default());
-        let Some(package) = package_of(path) else { return false };
-        let mut search = Search { name: &package.name, seen: Vec::new(), looked: Vec::new() };
+        self.seen.borrow_mut().extend(path.parent().map(|folder| manifests_around(folder, self.lookups)).unwrap_or_default());
+        let Some(package) = package_around(path, self.lookups) else { return false };
+        let mut search = Search::new(&package.name, self.lookups);
         let known = search.run(self.options, self.folders);
         self.seen.borrow_mut().extend(search.seen);
         let Some(known) = known else { return false };
-        known.roots().iter().any(|root| path.starts_with(root))
+        self.seen.borrow_mut().push(known.folder.join(MANIFEST));
+        known.roots(self.lookups).iter().any(|root| path.starts_with(root))
     }
 
     /// The folders that a person can do something about, for messages.
     pub fn names(&self) -> Vec<PathBuf> {
         let options = self.options;
-        let packages = self.folders.iter().filter_map(|folder| package_of(folder)).map(|package| package.folder);
+        let packages =
+            self.folders.iter().filter_map(|folder| package_around(folder, self.lookups)).map(|package| package.folder);
         let mut names: Vec<PathBuf> = self.folders.iter().cloned().chain(packages).collect();
         names.extend(options.packages.iter().map(|(_, folder)| folder.clone()));
         names.extend(options.package_paths.iter().chain(&options.allowed_roots).cloned());
@@ -71,12 +74,15 @@ impl Roots<'_> {
 
     /// Whether `path` lies in the share folder of a package that the ament index of `prefix` has.
     fn in_ament_share(&self, prefix: &Path, path: &Path) -> bool {
-        let Ok(share) = prefix.join("share").canonicalize() else { return false };
+        let share = prefix.join("share");
+        self.seen.borrow_mut().push(share.clone());
+        let Some(share) = self.lookups.real_folder(&share) else { return false };
         let name = path.strip_prefix(&share).ok().and_then(|inside| inside.iter().next()).and_then(|name| name.to_str());
         name.is_some_and(|name| {
             let marker = marker(prefix, name);
-            self.seen.borrow_mut().push(marker.clone());
-            share.join(name).is_dir() && marker.is_file()
+            let folder = share.join(name);
+            self.seen.borrow_mut().extend([marker.clone(), folder.clone()]);
+            folder.is_dir() && marker.is_file()
         })
     }
 }

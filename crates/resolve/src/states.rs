@@ -19,7 +19,9 @@ pub struct States(Vec<(PathBuf, State)>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
     Absent,
-    Folder,
+    Folder {
+        inode: u64,
+    },
     File {
         bytes: u64,
         inode: u64,
@@ -45,7 +47,7 @@ impl State {
 impl From<&Metadata> for State {
     fn from(meta: &Metadata) -> Self {
         if meta.is_dir() {
-            return Self::Folder;
+            return Self::Folder { inode: meta.ino() };
         }
         Self::File {
             bytes: meta.len(),

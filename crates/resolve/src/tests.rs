@@ -2,9 +2,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use tempfile::TempDir;
 
+use super::lookups::Lookups;
 use super::{Error, File, Files, Options, Resolver, prefixes};
 
 /// A folder with files in it, gone at the end of the test.
@@ -181,6 +183,54 @@ fn links_are_resolved_before_the_check() {
     assert!(error.help.contains("allowed roots"), "{error}");
     assert_eq!(code(files.open("package://robot/folder/s", None)), "resolve-not-allowed");
     assert_eq!(code(files.open("package://robot/folder/none", None)), "resolve-not-allowed");
+}
+
+#[test]
+fn a_refusal_lasts_until_what_it_depends_on_changes() {
+    let world = World::new(&[("a/x", ""), ("b/f", "")]).link("root", "a");
+    let options = Options { allowed_roots: vec![world.at("root")], ..Options::default() };
+    let refusal = |name: &str| {
+        let files = files(options.clone());
+        assert_eq!(code(files.open(&world.at(name).display().to_string(), None)), "resolve-not-allowed");
+        files.states(SystemTime::now())
+    };
+    let (there, missing) = (refusal("b/f"), refusal("gone/deep/f"));
+    assert!(there.hold() && missing.hold());
+    fs::remove_file(world.at("root")).unwrap();
+    symlink(world.at("b"), world.at("root")).unwrap();
+    assert!(!there.hold());
+    let missing = [refusal("gone/deep/f"), refusal("a/deep/f")];
+    assert!(missing.iter().all(super::States::hold));
+    ["gone", "a/deep"].iter().for_each(|link| symlink(world.at("b"), world.at(link)).unwrap());
+    assert!(!missing.iter().any(super::States::hold));
+}
+
+#[test]
+fn files_are_where_the_file_system_has_them() {
+    let world = World::new(&[("a/b/f", ""), ("c/g", "")]).link("a/l", "c").link("a/b/m", "c/g").link("a/n", "nowhere");
+    let lookups = Lookups::default();
+    let kind = |result: std::io::Result<PathBuf>| result.map_err(|error| error.kind());
+    for path in [
+        "a/b/f",
+        "a/b/./f",
+        "a/b/../b/f",
+        "a/b",
+        "a/b/",
+        "a/b/f/",
+        "a/b/f/.",
+        "a/l/g",
+        "a/l/../c/g",
+        "a/b/m",
+        "a/n",
+        "a/b/f/x",
+        "x/y",
+        "..",
+    ] {
+        let path = world.at(path);
+        for _ in 0..2 {
+            assert_eq!(kind(lookups.real_file(&path)), kind(path.canonicalize()), "{}", path.display());
+        }
+    }
 }
 
 #[test]
