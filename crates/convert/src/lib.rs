@@ -256,9 +256,11 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
         return Ok(report);
     }
     context.begin.iter().for_each(|begin| begin());
+    let store = memo::for_job(job, &context.store);
     // Whoever watches the files that were used tries again when one changes, whatever it was about them.
     let run = |store: &Store| run(job, (&expanded, hash.as_deref()), &files, (context, store), (start, &limit));
-    let result = context::unless_lost(&context.store, run).unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
+    let result = context::unless_lost(&store, run).unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
+    store.keep_together();
     let used = files.used();
     let result = match result {
         Ok((report, written)) => {
@@ -430,7 +432,7 @@ fn run(
     // From here on it is done as a whole or not at all.
     in_time(limit, "publishing the files")?;
     spare_inputs(&report, &outputs, files)?;
-    let written = publish(&mut report, outputs, store, write, start, ms)?;
+    let written = publish(&mut report, outputs, &context.store, write, start, ms)?;
     Ok((report, written))
 }
 
@@ -499,7 +501,7 @@ fn spare_inputs(report: &Report, outputs: &publish::Files, files: &resolve::File
     let last = previous(&report.directory).1;
     let replaced = outputs.keys().chain(last.iter().filter(|path| !outputs.contains_key(*path)));
     let mut inputs = replaced.filter_map(|path| {
-        let input = report.directory.join(path).canonicalize().ok().filter(|input| used.contains(input))?;
+        let input = files.real(&report.directory.join(path)).ok().filter(|input| used.contains(input))?;
         let is_kept = outputs.get(path).is_some_and(|content| publish::is_in(content, &input));
         (!is_kept).then_some(input)
     });

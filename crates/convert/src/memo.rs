@@ -32,7 +32,7 @@ struct Memo {
 /// The outcome of `job`, if nothing changed since it was converted last. `hash`: of the text of its
 /// source, where that is in the job or xacro made it.
 pub(super) fn recall(job: &Job, hash: Option<&str>, store: &Store, start: Instant) -> Option<Report> {
-    let memo: Memo = store.get(&key(job, hash, store)?, |bytes| serde_json::from_slice(bytes).ok())?;
+    let memo: Memo = store.get(&key("conversion", job, hash, store)?, |bytes| serde_json::from_slice(bytes).ok())?;
     if !(memo.read.hold() && memo.written.hold()) {
         return None;
     }
@@ -43,13 +43,18 @@ pub(super) fn recall(job: &Job, hash: Option<&str>, store: &Store, start: Instan
 
 /// Keeps the outcome of `job`: what it was made from, and what was left of it.
 pub(super) fn remember(job: &Job, hash: Option<&str>, store: &Store, report: &Report, read: States, written: States) {
-    if let Some(key) = key(job, hash, store).filter(|_| read.are_sure()) {
+    if let Some(key) = key("conversion", job, hash, store).filter(|_| read.are_sure()) {
         let report = report.clone();
         let (directory, name, root) = (report.directory.clone(), report.name.clone(), report.root.clone());
         let (namespace, used) = (report.namespace.clone(), report.used.clone());
         let memo = Memo { read, written, report, directory, name, root, namespace, used };
         store.put(&key, || serde_json::to_vec(&memo).unwrap_or_default());
     }
+}
+
+/// A store for what conversions of `job` ask for, whatever text it has.
+pub(super) fn for_job(job: &Job, store: &Store) -> Store {
+    key("job", job, None, store).map_or_else(|| store.clone(), |key| store.for_job(&key))
 }
 
 /// What is known of the files that were published in `directory` last.
@@ -72,8 +77,8 @@ fn key_of(directory: &Path, store: &Store) -> Option<Key> {
     Some(Key::of("published").and(folder.join(directory).as_os_str().as_encoded_bytes()).key())
 }
 
-/// `None` if nothing is kept, or the outcome depends on more than the job and files: on the date, on what a workspace holds.
-fn key(job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> {
+/// The key of what is of some `kind` about a job. `None` if nothing is kept, or the outcome depends on more than the job and files: on the date, on what a workspace holds.
+fn key(kind: &str, job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> {
     if !store.keeps() || job.options.simready || job.options.dated || job.options.check {
         return None;
     }
@@ -87,7 +92,7 @@ fn key(job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> {
     }
     // Relative paths of the job start from it.
     let folder = std::env::current_dir().ok()?;
-    let key = Key::of("conversion").and(folder.as_os_str().as_encoded_bytes()).and(format!("{job:?}").as_bytes());
+    let key = Key::of(kind).and(folder.as_os_str().as_encoded_bytes()).and(format!("{job:?}").as_bytes());
     Some(key.and(hash.unwrap_or_default().as_bytes()).key())
 }
 

@@ -233,8 +233,11 @@ impl Slot {
         let mut made = Vec::new();
         self.make_folder(Path::new(""), &mut made)?;
         let kept = self.keep_others(&ours, &mut made)?;
-        for path in files.keys() {
-            self.make_folder(folder_of(path), &mut made)?;
+        // Those of one folder follow each other.
+        let mut folders: Vec<&Path> = files.keys().map(|path| folder_of(path)).collect();
+        folders.dedup();
+        for folder in folders {
+            self.make_folder(folder, &mut made)?;
         }
         // As many at a time as there are cores: what takes long is to copy large ones to the system.
         let files: Vec<(&String, &Content)> = files.iter().collect();

@@ -330,7 +330,7 @@ fn sha256_of(path: &Path) -> std::io::Result<String> {
     let mut part = vec![0; 1 << 16];
     loop {
         match file.read(&mut part)? {
-            0 => return Ok(digest.finalize().iter().map(|b| format!("{b:02x}")).collect()),
+            0 => return Ok(urdf_usd_store::hex(&digest.finalize())),
             length => digest.update(part.get(..length).unwrap_or_default()),
         }
     }

@@ -390,7 +390,7 @@ fn unreadable(error: image::ImageError) -> Error {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    urdf_usd_store::hex(&Sha256::digest(bytes))
 }
 
 /// The mean of all pixels, linear with opacity: what stands in for a picture that cannot be placed. `None` if it can't be read.

@@ -138,6 +138,14 @@ impl Files {
         real.into_iter().for_each(|real| state.note(real));
     }
 
+    /// The file `path`, symbolic links resolved.
+    ///
+    /// # Errors
+    /// Those of [`Path::canonicalize`].
+    pub fn real(&self, path: &Path) -> io::Result<PathBuf> {
+        self.lookups.real_file(path)
+    }
+
     /// What references are resolved by.
     pub fn resolver(&self) -> &Arc<Resolver> {
         &self.resolver

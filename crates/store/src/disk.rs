@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use super::Key;
+use super::{Key, hex};
 
 /// Ends every entry, after its content's CRC-32.
 const MARK: [u8; 4] = *b"kept";
@@ -163,12 +163,11 @@ fn build() -> &'static str {
         {
             hash.update(format!("{} {:?}", meta.len(), meta.modified().ok()));
             // Where times are set by rule: the headers, in which the linker's identification of the build stands.
-            let mut head = Vec::new();
+            let mut head = Vec::with_capacity(HEAD as usize);
             let _ = File::open(program).and_then(|file| file.take(HEAD).read_to_end(&mut head));
             hash.update(&head);
         }
-        let hash: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        format!("{}-{hash}", env!("CARGO_PKG_VERSION"))
+        format!("{}-{}", env!("CARGO_PKG_VERSION"), hex(&hash.finalize()[..8]))
     })
 }
 

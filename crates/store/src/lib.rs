@@ -8,6 +8,7 @@
 mod content;
 mod disk;
 mod memory;
+mod together;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use sha2::{Digest, Sha256};
 pub use self::content::Content;
 use self::disk::Disk;
 use self::memory::Memory;
+use self::together::Together;
 
 /// How many bytes are kept if nobody says otherwise: in memory …
 pub const MEMORY_BYTES: u64 = 512 << 20;
@@ -32,7 +34,8 @@ pub struct Key([u8; 32]);
 
 /// Bytes in lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(digit).collect()
 }
 
 /// Has what is kept; `None` if it is not there any more.
@@ -81,6 +84,8 @@ pub struct Store {
     place: Arc<Place>,
     /// Whether nothing that it has is given.
     is_anew: bool,
+    /// The small entries of the job that it is for.
+    together: Option<Arc<Together>>,
 }
 
 #[derive(Debug, Default)]
@@ -112,13 +117,35 @@ impl Store {
     }
 
     fn at(place: Place) -> Self {
-        Self { place: place.into(), is_anew: false }
+        Self { place: place.into(), ..Self::default() }
     }
 
     /// The same store for whoever makes all anew: nothing that it has is given, and what is made is kept.
     #[must_use]
     pub fn anew(&self) -> Self {
         Self { is_anew: true, ..self.clone() }
+    }
+
+    /// The same store for a job that asks for the same again and again, named by `key`: on disk, the small entries that it asks for are
+    /// kept in one entry besides, which is read here and written by [`Self::keep_together`].
+    #[must_use]
+    pub fn for_job(&self, key: &Key) -> Self {
+        let Place::Disk(disk) = &*self.place else { return self.clone() };
+        Self { together: Some(Together::new(*key, disk.get(key).map(Bytes::from)).into()), ..self.clone() }
+    }
+
+    /// Keeps the small entries of the job that this store is for, if they are others than the last time.
+    pub fn keep_together(&self) {
+        if let (Place::Disk(disk), Some(together)) = (&*self.place, &self.together)
+            && let Some(bytes) = together.changed()
+        {
+            disk.put(&together.key, &[bytes]);
+        }
+    }
+
+    /// Notes an entry of the job.
+    fn note(&self, key: &Key, bytes: &[u8]) {
+        self.together.iter().for_each(|together| together.note(key, bytes));
     }
 
     /// The place that is asked.
@@ -156,11 +183,7 @@ impl Store {
 
     /// What is kept under `key`, made into a value; `None` also if `read` cannot make anything of it.
     pub fn get<T>(&self, key: &Key, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
-        match self.asked() {
-            Place::Nowhere => None,
-            Place::Memory(memory) => read(&memory.get(key)?),
-            Place::Disk(disk) => read(&disk.get(key)?),
-        }
+        read(&self.take(key)?)
     }
 
     /// What is kept under `key`. In memory it is shared.
@@ -168,7 +191,11 @@ impl Store {
         match self.asked() {
             Place::Nowhere => None,
             Place::Memory(memory) => memory.get(key),
-            Place::Disk(disk) => disk.get(key).map(Bytes::from),
+            Place::Disk(disk) => self.together.as_ref().and_then(|together| together.get(key)).or_else(|| {
+                let bytes = disk.get(key)?;
+                self.note(key, &bytes);
+                Some(bytes.into())
+            }),
         }
     }
 
@@ -177,7 +204,11 @@ impl Store {
         match &*self.place {
             Place::Nowhere => {}
             Place::Memory(memory) => memory.put(*key, write().into()),
-            Place::Disk(disk) => disk.put(key, &[write().into()]),
+            Place::Disk(disk) => {
+                let bytes = write().into();
+                self.note(key, &bytes);
+                disk.put(key, &[bytes]);
+            }
         }
     }
 
@@ -186,7 +217,13 @@ impl Store {
         match &*self.place {
             Place::Nowhere => {}
             Place::Memory(memory) => content.bytes().into_iter().for_each(|bytes| memory.put(*key, bytes)),
-            Place::Disk(disk) => content.pieces().into_iter().for_each(|pieces| disk.put(key, pieces)),
+            Place::Disk(disk) => {
+                let Some(pieces) = content.pieces() else { return };
+                if content.length() <= together::SMALL as u64 {
+                    self.note(key, &pieces.concat());
+                }
+                disk.put(key, pieces);
+            }
         }
     }
 
@@ -237,6 +274,33 @@ mod tests {
             assert!(keys[i + 1..].iter().all(|other| other != key));
         }
         assert_eq!(keys[0], Key::of("a").and(b"bc").key());
+    }
+
+    #[test]
+    fn small_entries_of_a_job_are_kept_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::on_disk(folder.path(), 1 << 20);
+        let (job, large, small) = (Key::of("job").key(), Key::of("large").key(), |i: u8| Key::of("small").and(&[i]).key());
+        let together = |key: &Key| store.take(key).map(|bytes| bytes.len());
+        let with_job = store.for_job(&job);
+        with_job.put(&large, || vec![1; 5000]);
+        (0..3).for_each(|i| with_job.put_content(&small(i), &vec![i; 10].into()));
+        with_job.keep_together();
+        assert_eq!(together(&job), Some(3 * (32 + 4 + 10)));
+        // From here on they are not looked for one by one, but for the store of those who make all anew.
+        (0..3).for_each(|i| store.put(&small(i), || vec![7; 20]));
+        let with_job = store.for_job(&job);
+        for i in 0..2 {
+            assert_eq!(with_job.take(&small(i)).unwrap(), vec![i; 10]);
+            assert_eq!((with_job.anew().take(&small(i)), store.take(&small(i)).unwrap()), (None, vec![7; 20].into()));
+        }
+        assert_eq!(bytes(&with_job, &large).unwrap(), [1; 5000]);
+        with_job.put(&small(4), || vec![4; 30]);
+        with_job.keep_together();
+        // What nobody asks for any more goes.
+        assert_eq!(together(&job), Some(2 * (32 + 4 + 10) + 32 + 4 + 30));
+        store.put(&job, || [&[0; 32][..], &[255; 9]].concat());
+        assert_eq!(store.for_job(&job).take(&small(0)).unwrap(), vec![7; 20]);
     }
 
     #[test]
