@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -44,6 +45,8 @@ impl<T, const N: usize> AsRef<[u8]> for Vectors<T, N> {
 pub(super) enum Ints<'a> {
     /// Indices; what is more than a signed integer holds is the largest one.
     Indices(&'a [u32]),
+    /// Indices that follow each other, in ranges.
+    Ranges(&'a [Range<u32>]),
     /// A value so many times.
     Same(i32, usize),
 }
@@ -52,6 +55,7 @@ impl Ints<'_> {
     fn len(self) -> usize {
         match self {
             Self::Indices(indices) => indices.len(),
+            Self::Ranges(ranges) => ranges.iter().map(Range::len).sum(),
             Self::Same(_, count) => count,
         }
     }
@@ -59,6 +63,7 @@ impl Ints<'_> {
     fn values(self) -> Vec<i32> {
         match self {
             Self::Indices(indices) => indices.iter().map(|&index| signed(index)).collect(),
+            Self::Ranges(ranges) => ranges.iter().cloned().flatten().map(signed).collect(),
             Self::Same(value, count) => vec![value; count],
         }
     }
@@ -66,6 +71,8 @@ impl Ints<'_> {
     fn coded(self) -> Vec<u8> {
         match self {
             Self::Indices(indices) => coded(indices.iter().map(|&index| signed(index))),
+            // How many there are must be known beforehand.
+            Self::Ranges(_) => coded(self.values().into_iter()),
             Self::Same(value, count) => coded(std::iter::repeat_n(value, count)),
         }
     }
@@ -365,6 +372,9 @@ mod tests {
         }
         plain.over("/Arrays").attribute("same", Attribute::int_array(vec![same.0; same.1]));
         layer.over("/Arrays").attribute("same", Attribute::int_array(arrays.ints(Ints::Same(same.0, same.1))));
+        let ranges = Ints::Ranges(&[3..20, 0..2, 0..0, 100..400, u32::MAX - 1..u32::MAX]);
+        plain.over("/Arrays").attribute("ranges", Attribute::int_array(ranges.values()));
+        layer.over("/Arrays").attribute("ranges", Attribute::int_array(arrays.ints(ranges)));
         plain.over("/Arrays").attribute("pairs", Attribute::tex_coord2f_array(pairs.iter().copied()));
         layer
             .over("/Arrays")

@@ -40,7 +40,9 @@ fn key(scene: &Scene<'_>) -> Option<Key> {
         key = key.and(name.as_bytes()).and(&mesh.digest).and(&subsets.len().to_le_bytes());
         for Subset { material, faces } in subsets {
             let name = &scene.library.materials[*material].name;
-            key = key.and(name.as_bytes()).and(bytemuck::cast_slice(faces));
+            key = faces.iter().fold(key.and(name.as_bytes()).and(&faces.len().to_le_bytes()), |key, faces| {
+                key.and(&faces.start.to_le_bytes()).and(&faces.end.to_le_bytes())
+            });
         }
     }
     Some(key.key())
@@ -100,7 +102,7 @@ fn author_subsets<'a>(scene: &Scene<'_>, layer: &mut Layer, path: &str, entry: &
     if entry.subsets.is_empty() {
         return;
     }
-    let covered: usize = entry.subsets.iter().map(|subset| subset.faces.len()).sum();
+    let covered: usize = entry.subsets.iter().map(Subset::count).sum();
     let family = if covered == entry.mesh.triangles.len() { "partition" } else { "nonOverlapping" };
     layer.over(path).attribute("subsetFamily:materialBind:familyType", Attribute::token(family).uniform());
     for Subset { material, faces } in &entry.subsets {
@@ -108,6 +110,6 @@ fn author_subsets<'a>(scene: &Scene<'_>, layer: &mut Layer, path: &str, entry: &
             .def(&format!("{path}/{}", scene.library.materials[*material].name), "GeomSubset")
             .attribute("elementType", Attribute::token("face").uniform())
             .attribute("familyName", Attribute::token("materialBind").uniform())
-            .attribute("indices", Attribute::int_array(arrays.ints(Ints::Indices(faces))));
+            .attribute("indices", Attribute::int_array(arrays.ints(Ints::Ranges(faces))));
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use nalgebra::Vector3;
@@ -30,7 +31,14 @@ pub(super) struct MeshEntry {
 /// The faces of a mesh that have one material.
 pub(super) struct Subset {
     pub material: MaterialIndex,
-    pub faces: Vec<u32>,
+    pub faces: Vec<Range<u32>>,
+}
+
+impl Subset {
+    /// How many faces there are.
+    pub fn count(&self) -> usize {
+        self.faces.iter().map(Range::len).sum()
+    }
 }
 
 /// A material of materials.usda.
@@ -185,7 +193,7 @@ struct MeshKey {
 /// scale is on the leaf.
 const MAX_COPIED: usize = 4 << 20;
 /// The sizes in metres, from the origin, that points with the scale in them may have: those that single precision holds without loss.
-const BAKED_SIZES: std::ops::Range<f64> = 1e-20..1e20;
+const BAKED_SIZES: Range<f64> = 1e-20..1e20;
 
 /// What makes two materials look alike: numbers by their bits, and the texture.
 type LooksKey = ([u32; 10], Option<(String, bool)>, Vec<MapKey>, FromCorners, String);
@@ -396,12 +404,12 @@ impl Builder<'_> {
             // Readers bound meshes far below what an index can count.
             let faces = part.triangles.start as u32..part.triangles.end as u32;
             match subsets.iter_mut().find(|subset| subset.material == material) {
-                Some(subset) => subset.faces.extend(faces),
-                None => subsets.push(Subset { material, faces: faces.collect() }),
+                Some(subset) => subset.faces.push(faces),
+                None => subsets.push(Subset { material, faces: vec![faces] }),
             }
         }
         let covering = match &subsets[..] {
-            [only] if only.faces.len() == mesh.outline().triangles => Some(only.material),
+            [only] if only.count() == mesh.outline().triangles => Some(only.material),
             _ => {
                 self.library.meshes[index].subsets = subsets;
                 None
