@@ -9,9 +9,6 @@ mod material;
 mod meshopt;
 mod parts;
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -27,8 +24,9 @@ use self::material::Look;
 pub use self::parts::{Meshes, Wanted, WantedPrimitive, open, text};
 use super::assembly::{Assembly, Corner, NONE, Surface};
 use super::normals::Shading;
+use super::texture::Loaded;
 use super::{Error, Source, UpAxis, codes};
-use urdf_usd_robot::{Material, Mesh, Texture};
+use urdf_usd_robot::{Material, Mesh};
 
 /// What a primitive costs of the elements that a file may have, over what it holds: so also empty ones have an end.
 const COST_OF_PRIMITIVE: usize = 16;
@@ -179,7 +177,7 @@ struct Reader<'a, 's, 'f> {
     /// Of the document's materials, their indices in `looks`.
     look_index: Vec<Option<usize>>,
     /// By texture; `None` if it can't be used, which has been reported.
-    images: HashMap<usize, Option<Arc<Texture>>>,
+    images: Loaded<usize>,
     visited: Vec<bool>,
     skipped: usize,
     /// Whether all stays as the file has it: colours of vertices count even where all are white, and images keep their placements,
@@ -196,7 +194,7 @@ impl<'a, 's, 'f> Reader<'a, 's, 'f> {
             assembly: Assembly::new(source.file.bytes.len()),
             looks: Vec::new(),
             look_index: vec![None; root.materials.len()],
-            images: HashMap::new(),
+            images: Default::default(),
             visited: vec![false; root.nodes.len()],
             skipped: 0,
             is_kept: false,

@@ -52,6 +52,7 @@ pub use self::hull::{convex_hull, thick_hull};
 pub use self::maps::replace_by_mean;
 pub use self::polygons::{PerCorner, Polygons, from_polygons};
 pub use self::simplify::tiers;
+use self::texture::Use;
 pub use self::texture::{MAX_PIXELS_TOGETHER, is_deep, mean_color, pixels, texture, texture_within};
 pub use self::texture::{is_grey, made, png, with_memory_for};
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
@@ -253,12 +254,12 @@ struct Source<'a> {
     files: &'a Files,
     options: Options,
     findings: Collector,
-    /// By reference; `None` if the image can't be used, which has been reported.
-    textures: HashMap<String, Option<Arc<Texture>>>,
+    /// Images by reference.
+    textures: texture::Loaded<String>,
     /// Images as maps have them, each made once; `None` if one can't be read.
     maps: HashMap<(String, texture::Values), Option<Arc<Texture>>>,
-    /// Whether bump maps hold normals, by the hashes of their images.
-    with_normals: HashMap<String, bool>,
+    /// Whether bump maps hold normals, by the hashes of their images; `None` if one can't be decoded.
+    with_normals: HashMap<String, Option<bool>>,
     /// How many pixels all images together may still have.
     pixels: u64,
     /// The references that were opened, or tried.
@@ -272,7 +273,7 @@ impl<'a> Source<'a> {
             files,
             options,
             findings: Collector::new(Most::OfEachCode(FINDINGS_PER_CODE)),
-            textures: HashMap::new(),
+            textures: Default::default(),
             maps: HashMap::new(),
             with_normals: HashMap::new(),
             pixels: MAX_PIXELS_TOGETHER,
@@ -318,35 +319,40 @@ impl<'a> Source<'a> {
         reference::open(reference, self.folder(), self.files)
     }
 
-    /// The image that the mesh refers to, loaded once. A failure is reported once.
-    fn texture(&mut self, reference: &str) -> Option<Arc<Texture>> {
-        if let Some(known) = self.textures.get(reference) {
-            return known.clone();
+    /// The image that the mesh refers to, loaded once for each use. A failure is reported once.
+    fn texture(&mut self, reference: &str, usage: Use) -> Option<Arc<Texture>> {
+        let reference = reference.to_owned();
+        if let Some(known) = self.textures.get(&reference, usage) {
+            return known;
         }
-        let loaded = match self.open(reference) {
-            Ok(file) => self.loaded(&file, reference),
+        let is_counted = self.textures.has(&reference);
+        let loaded = match self.open(&reference) {
+            Ok(file) => self.loaded(&file, &reference, usage, is_counted),
             Err(reason) => {
                 let help = "put the image where the mesh refers to it, or beside the mesh";
                 self.report(&codes::TEXTURE_MISSING, format!("the image `{reference}` can't be opened: {reason}"), help);
                 None
             }
         };
-        self.textures.insert(reference.to_owned(), loaded.clone());
+        self.textures.insert(reference, usage, loaded.clone());
         loaded
     }
 
-    /// The image in `bytes`, which the mesh holds itself under `name`.
-    fn embedded_texture(&mut self, name: &str, bytes: &[u8]) -> Option<Arc<Texture>> {
-        self.loaded(&File { path: name.into(), bytes: bytes.into() }, name)
+    /// The image in `bytes`, which the mesh holds itself under `name`; see [`Self::loaded`].
+    fn embedded_texture(&mut self, name: &str, bytes: &[u8], usage: Use, is_counted: bool) -> Option<Arc<Texture>> {
+        self.loaded(&File { path: name.into(), bytes: bytes.into() }, name, usage, is_counted)
     }
 
-    fn loaded(&mut self, file: &File, name: &str) -> Option<Arc<Texture>> {
-        match texture::inspected(file, &mut self.pixels) {
+    /// The image in a file. `is_counted`: it was loaded for another use, so its pixels are among those of all images together, and what
+    /// there is to say of it was reported.
+    fn loaded(&mut self, file: &File, name: &str, usage: Use, is_counted: bool) -> Option<Arc<Texture>> {
+        let mut counted = u64::MAX;
+        match texture::inspected(file, usage, if is_counted { &mut counted } else { &mut self.pixels }) {
             Ok((texture, holds_normals)) => {
-                if let Some(holds_normals) = holds_normals {
+                if holds_normals.is_some() {
                     self.with_normals.insert(texture.sha256.clone(), holds_normals);
                 }
-                if is_deep(file) {
+                if !is_counted && is_deep(file) {
                     let message = format!("the image `{name}` has more than 8 bits a channel; the upper 8 count");
                     self.report(&codes::TEXTURE_DEEP, message, "");
                 }

@@ -55,9 +55,18 @@ impl Source<'_> {
         Some(Map::of(made, channel))
     }
 
-    /// Whether an image that is called a bump map holds normals.
-    pub(super) fn holds_normals(&mut self, image: &Arc<Texture>) -> bool {
-        *self.with_normals.entry(image.sha256.clone()).or_insert_with(|| texture::holds_normals(image))
+    /// Whether an image that is called a bump map holds normals. `None` if it can't be decoded, which is reported once.
+    pub(super) fn holds_normals(&mut self, image: &Arc<Texture>) -> Option<bool> {
+        if let Some(known) = self.with_normals.get(&image.sha256) {
+            return *known;
+        }
+        let holds_normals = texture::holds_normals(image);
+        if holds_normals.is_none() {
+            let message = format!("the image `{}` can't be decoded", image.name);
+            self.report(&codes::TEXTURE_UNREADABLE, message, "export the image again");
+        }
+        self.with_normals.insert(image.sha256.clone(), holds_normals);
+        holds_normals
     }
 }
 

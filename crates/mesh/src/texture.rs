@@ -1,6 +1,7 @@
 //! Images: PNG and JPEG as they are, other formats as PNG.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::io::Cursor;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,6 +38,45 @@ const MEMORY: u64 = 8 << 20;
 /// … and this many more for each pixel: the widest have 16.
 const MEMORY_PER_PIXEL: u64 = 32;
 
+/// What an image is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Use {
+    /// Its alpha is opacity.
+    Transparent,
+    /// Its alpha means nothing, or is looked at elsewhere: so most need not be decoded.
+    Opaque,
+}
+
+/// Images that were loaded, each once for each use; `None` if one can't be used, which has been reported.
+#[derive(Debug)]
+pub(super) struct Loaded<K>(HashMap<(K, Use), Option<Arc<Texture>>>);
+
+impl<K> Default for Loaded<K> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<K: Clone + Eq + Hash> Loaded<K> {
+    /// What came of an image; `None` if it has to be loaded yet.
+    pub fn get(&self, key: &K, usage: Use) -> Option<Option<Arc<Texture>>> {
+        let known = |usage| self.0.get(&(key.clone(), usage)).cloned();
+        known(usage).or_else(|| match usage {
+            Use::Opaque => known(Use::Transparent).map(|image| image.map(opaque)),
+            Use::Transparent => known(Use::Opaque).filter(Option::is_none),
+        })
+    }
+
+    /// Whether it was loaded, for whatever use.
+    pub fn has(&self, key: &K) -> bool {
+        [Use::Transparent, Use::Opaque].iter().any(|usage| self.get(key, *usage).is_some())
+    }
+
+    pub fn insert(&mut self, key: K, usage: Use, image: Option<Arc<Texture>>) {
+        self.0.insert((key, usage), image);
+    }
+}
+
 /// Reads an image: PNG of up to eight bits and JPEG are kept byte for byte; PNG of sixteen bits, TIFF, BMP, TGA, GIF (its first
 /// picture), WebP and JPEG in inks (CMYK) become PNG of eight bits (REP-158 §3.2). The content decides, not the name; only older TGA files, which have no mark of their own, must be
 /// named so.
@@ -55,15 +95,15 @@ pub fn texture(file: &File) -> Result<Arc<Texture>, Error> {
 /// # Errors
 /// Those of [`texture`], and `texture-too-many-pixels`.
 pub fn texture_within(file: &File, room: &mut u64) -> Result<Arc<Texture>, Error> {
-    Ok(inspected(file, room)?.0)
+    Ok(inspected(file, Use::Transparent, room)?.0)
 }
 
-/// The same, and whether it holds normals ([`holds_normals`]), if it had to be decoded anyway.
-pub(super) fn inspected(file: &File, room: &mut u64) -> Result<(Arc<Texture>, Option<bool>), Error> {
+/// The same for some use, and whether it holds normals ([`holds_normals`]), if it had to be decoded anyway.
+pub(super) fn inspected(file: &File, usage: Use, room: &mut u64) -> Result<(Arc<Texture>, Option<bool>), Error> {
     if file.bytes.len() > MAX_BYTES {
         return Err(too_large(format!("it has {} bytes", file.bytes.len())));
     }
-    let Inspected { format, converted, has_alpha, holds_normals } = inspect(&file.path, &file.bytes, room)?;
+    let Inspected { format, converted, has_alpha, holds_normals } = inspect(&file.path, &file.bytes, usage, room)?;
     let bytes = converted.map_or_else(|| file.bytes.clone(), Arc::from);
     let texture = Texture { name: stem(&file.path), format, sha256: sha256(&bytes), bytes, has_alpha };
     Ok((Arc::new(texture), holds_normals))
@@ -99,7 +139,7 @@ pub fn with_memory_for<T>(pixels: u64, work: impl FnOnce() -> T) -> T {
 }
 
 /// The same image for a material to which its alpha means nothing.
-pub(super) fn opaque(texture: Arc<Texture>) -> Arc<Texture> {
+fn opaque(texture: Arc<Texture>) -> Arc<Texture> {
     if texture.has_alpha { Arc::new(Texture { has_alpha: false, ..Texture::clone(&texture) }) } else { texture }
 }
 
@@ -114,7 +154,7 @@ struct Inspected {
     holds_normals: Option<bool>,
 }
 
-fn inspect(path: &Path, bytes: &[u8], room: &mut u64) -> Result<Inspected, Error> {
+fn inspect(path: &Path, bytes: &[u8], usage: Use, room: &mut u64) -> Result<Inspected, Error> {
     let format = format(path, bytes)?;
     let decoder = decoder(format, bytes)?;
     let (width, height) = decoder.dimensions();
@@ -131,7 +171,10 @@ fn inspect(path: &Path, bytes: &[u8], room: &mut u64) -> Result<Inspected, Error
         _ => None,
     };
     match kept {
-        Some(format) if !decoder.color_type().has_alpha() => {
+        Some(format) if usage == Use::Opaque || !decoder.color_type().has_alpha() => {
+            if format == ImageFormat::Png && !is_whole(bytes) {
+                return Err(Error::new(&codes::TEXTURE_UNREADABLE, "it is cut off or damaged").help("export the image again"));
+            }
             Ok(Inspected { format, converted: None, has_alpha: false, holds_normals: None })
         }
         Some(format) => with_memory_for(pixels, || {
@@ -150,9 +193,33 @@ fn inspect(path: &Path, bytes: &[u8], room: &mut u64) -> Result<Inspected, Error
             };
             let converted = Some(png(&image).map_err(unreadable)?);
             let holds_normals = Some(is_of_normals(&image));
-            Ok(Inspected { format: ImageFormat::Png, converted, has_alpha: transparent, holds_normals })
+            Ok(Inspected {
+                format: ImageFormat::Png,
+                converted,
+                has_alpha: transparent && usage == Use::Transparent,
+                holds_normals,
+            })
         }),
     }
+}
+
+/// Whether the chunks of a PNG that hold its picture are what they were when it was written, by their CRC, up to the last.
+fn is_whole(png: &[u8]) -> bool {
+    let mut rest = png.get(8..).unwrap_or_default();
+    while let Some((length, after)) = rest.split_first_chunk::<4>()
+        && let Some((chunk, after)) = after.split_at_checked((u32::from_be_bytes(*length) as usize).saturating_add(4))
+        && let Some((crc, after)) = after.split_first_chunk::<4>()
+    {
+        // Those that begin with a small letter are no part of the picture.
+        if chunk[0].is_ascii_uppercase() && crc32fast::hash(chunk) != u32::from_be_bytes(*crc) {
+            return false;
+        }
+        if chunk.starts_with(b"IEND") {
+            return true;
+        }
+        rest = after;
+    }
+    false
 }
 
 /// The bytes of a PNG of an image.
@@ -219,9 +286,29 @@ pub fn made(name: String, png: Vec<u8>, has_alpha: bool) -> Arc<Texture> {
 }
 
 /// Whether nearly all pixels of an image are unit vectors that look out of it, so that it holds normals whatever it is called. In an
-/// image of heights all channels are the same.
-pub(super) fn holds_normals(texture: &Texture) -> bool {
-    with_memory_for(pixels(texture), || image::load_from_memory(&texture.bytes).is_ok_and(|image| is_of_normals(&image)))
+/// image of heights all channels are the same. `None` if it can't be decoded.
+pub(super) fn holds_normals(texture: &Texture) -> Option<bool> {
+    with_memory_for(pixels(texture), || {
+        let begins = texture.format == ImageFormat::Png && begins_with_normals(&texture.bytes);
+        if begins { Some(true) } else { image::load_from_memory(&texture.bytes).ok().map(|image| is_of_normals(&image)) }
+    })
+}
+
+/// Whether the upper eighth of a PNG holds normals: then so does the rest, which takes most of the time to decode.
+fn begins_with_normals(bytes: &[u8]) -> bool {
+    let decoder = png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: MEMORY as usize });
+    let Ok(mut reader) = decoder.read_info() else { return false };
+    let are_normals = match reader.output_color_type() {
+        (png::ColorType::Rgb, png::BitDepth::Eight) => are_normals::<3>,
+        (png::ColorType::Rgba, png::BitDepth::Eight) => are_normals::<4>,
+        _ => return false,
+    };
+    let mut rows = Vec::new();
+    for _ in 0..reader.info().height.div_ceil(8) {
+        let Ok(Some(row)) = reader.next_row() else { return false };
+        rows.extend_from_slice(row.data());
+    }
+    !reader.info().interlaced && are_normals(&rows)
 }
 
 /// The same of an image that is decoded.
@@ -682,14 +769,78 @@ mod tests {
             });
             read("a.png", &encoded(&DynamicImage::ImageRgb8(image), image::ImageFormat::Png)).unwrap()
         };
-        assert!(holds_normals(&normals(0.0)) && holds_normals(&normals(0.7)));
+        assert_eq!([0.0, 0.7].map(|bend| holds_normals(&normals(bend))), [Some(true); 2]);
         for grey in [0, 54, 128, 201, 255] {
             let image = DynamicImage::ImageLuma8(image::GrayImage::from_pixel(4, 4, image::Luma([grey])));
-            assert!(!holds_normals(&read("a.png", &encoded(&image, image::ImageFormat::Png)).unwrap()), "{grey}");
+            let image = read("a.png", &encoded(&image, image::ImageFormat::Png)).unwrap();
+            assert_eq!(holds_normals(&image), Some(false), "{grey}");
         }
         let wood =
             DynamicImage::ImageRgb8(image::RgbImage::from_fn(8, 8, |x, y| image::Rgb([150 + x as u8, 100 + y as u8, 60])));
-        assert!(!holds_normals(&read("a.png", &encoded(&wood, image::ImageFormat::Png)).unwrap()));
+        assert_eq!(holds_normals(&read("a.png", &encoded(&wood, image::ImageFormat::Png)).unwrap()), Some(false));
+    }
+
+    #[test]
+    fn the_beginning_of_normals_is_enough() {
+        let (up, other) = (image::Rgba([128, 128, 255, 9]), image::Rgba([150, 100, 60, 9]));
+        let encoded = |first: u32, height: u32| {
+            let image = image::RgbaImage::from_fn(16, height, |_, y| if y < first { up } else { other });
+            let image = DynamicImage::ImageRgba8(image);
+            let plain = DynamicImage::ImageRgb8(image.to_rgb8());
+            [image, plain].map(|image| encoded(&image, image::ImageFormat::Png))
+        };
+        let verdict = |bytes: &[u8]| {
+            holds_normals(&Texture { bytes: bytes.into(), ..Texture::clone(&made("a".into(), Vec::new(), false)) })
+        };
+        for (first, height, expected) in [(2, 16, true), (1, 16, false), (15, 16, true), (3, 17, true), (2, 17, false)] {
+            assert_eq!(encoded(first, height).map(|bytes| verdict(&bytes)), [Some(expected); 2], "{first} of {height}");
+        }
+        for bytes in encoded(16, 16) {
+            assert_eq!(verdict(&bytes[..40]), None);
+        }
+    }
+
+    #[test]
+    fn an_image_whose_alpha_means_nothing_is_not_decoded() {
+        // There is no such block in a compressed picture as one of kind 7.
+        let chunks = |kind: u8| {
+            let data = [0x78, 1, kind, 5, 0, 0xfa, 0xff, 0, 1, 2, 3, 9, 0, 0x26, 0, 0x10];
+            png(&[(b"IHDR", &ihdr(1, 1, [8, 6, 0])), (b"IDAT", &data), (b"IEND", b"")])
+        };
+        let file = |bytes: &[u8]| File { path: "a.png".into(), bytes: bytes.into() };
+        let read = |bytes: &[u8], usage| inspected(&file(bytes), usage, &mut { MAX_PIXELS_TOGETHER });
+        let whole = chunks(1);
+        assert!(read(&whole, Use::Transparent).unwrap().0.has_alpha && !read(&whole, Use::Opaque).unwrap().0.has_alpha);
+        assert!(read(&chunks(7), Use::Transparent).is_err() && read(&chunks(7), Use::Opaque).is_ok());
+    }
+
+    #[test]
+    fn a_damaged_png_is_told_without_decoding_it() {
+        let whole = encoded(&DynamicImage::ImageRgb8(rgba(9).into_rgb8()), image::ImageFormat::Png);
+        let at = whole.windows(4).position(|name| name == b"IDAT").unwrap() + 6;
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        assert!(read("a.png", &whole).is_ok());
+        for bytes in [&damaged[..], &whole[..at], &whole[..whole.len() - 1]] {
+            assert_eq!(read("a.png", bytes), Err("texture-unreadable"));
+        }
+    }
+
+    #[test]
+    fn an_image_is_loaded_once_for_each_use_that_needs_it() {
+        let mut loaded = Loaded::default();
+        let image = made("a".into(), Vec::new(), true);
+        assert!(!loaded.has(&1) && loaded.get(&1, Use::Opaque).is_none());
+        loaded.insert(1, Use::Transparent, Some(image.clone()));
+        assert!(
+            !loaded.get(&1, Use::Opaque).unwrap().unwrap().has_alpha
+                && loaded.get(&1, Use::Transparent).unwrap().unwrap().has_alpha
+        );
+        loaded.insert(2, Use::Opaque, Some(opaque(image)));
+        assert!(loaded.has(&2) && loaded.get(&2, Use::Transparent).is_none());
+        // What can't be used can't be used for anything, and is reported once.
+        loaded.insert(3, Use::Opaque, None);
+        assert_eq!(loaded.get(&3, Use::Transparent), Some(None));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use roxmltree::Node;
 
 use super::{Reader, child, children, find, floats, text};
 use crate::maps::{self, Laid};
-use crate::texture::{self, Values};
+use crate::texture::{Use, Values};
 use crate::{MAX_IOR, codes};
 use urdf_usd_robot::{Channel, Map, MapRole, Material, Texture};
 
@@ -59,11 +59,10 @@ impl<'a> Look<'a> {
         // A constant material shows its emission and nothing else.
         let (diffuse, glow) = if is_constant { (emission, None) } else { (scope.paint(reader, shader, "diffuse"), emission) };
         let (opacity, opacity_from) = scope.opacity(reader, shader);
-        let (mut lies, mut image, mut texture) = (None, None, None);
+        let (mut lies, mut image) = (None, None);
         let colour = match diffuse {
             Some(Paint::Colour(colour)) => linear(colour),
             Some(Paint::Image { image: of, texcoord }) => {
-                texture = of.load(reader);
                 (lies, image) = (Some(texcoord), Some(of));
                 [1.0; 3]
             }
@@ -71,6 +70,9 @@ impl<'a> Look<'a> {
         };
         let has_alpha =
             opacity_from.as_ref().is_some_and(|from| Some(&from.image) == image.as_ref() && from.values == Values::Alpha);
+        // An image's alpha means something only where the material says so.
+        let usage = if has_alpha { Use::Transparent } else { Use::Opaque };
+        let texture = image.as_ref().and_then(|image| image.load(reader, usage));
         let opacity = if opacity > 0.0 {
             opacity.min(1.0)
         } else {
@@ -82,18 +84,17 @@ impl<'a> Look<'a> {
         // Exporters write 1, at which nothing would mirror, where they have nothing to say.
         let ior = scope.number(reader, shader, "index_of_refraction").filter(|ior| *ior > 1.0);
         material.ior = ior.map_or(material.ior, |ior| ior.min(MAX_IOR) as f32);
-        // An image's alpha means something only where the material says so.
-        material.base_color_texture = texture.map(|texture| if has_alpha { texture } else { texture::opaque(texture) });
+        material.base_color_texture = texture;
         let mut laid = Laid::new(lies);
         if let Some(Paint::Image { image, texcoord }) = glow
-            && let Some(texture) = image.load(reader)
+            && let Some(texture) = image.load(reader, Use::Opaque)
         {
             material.emissive = [1.0; 3];
-            let map = Map::of(texture::opaque(texture), Channel::Red);
+            let map = Map::of(texture, Channel::Red);
             maps::add(&mut material, MapRole::Emissive, map, laid.fits(texcoord), reader.source);
         }
         if let Some(Opacity { image, values, texcoord }) = opacity_from.filter(|_| !has_alpha)
-            && let Some(texture) = image.load(reader)
+            && let Some(texture) = image.load(reader, Use::Opaque)
             && let Some(map) = reader.source.map(&texture, values, Channel::Red)
         {
             maps::add(&mut material, MapRole::Opacity, map, laid.fits(texcoord), reader.source);
@@ -116,17 +117,18 @@ fn shader<'a, 'input>(effect: Node<'a, 'input>) -> Option<(Node<'a, 'input>, Nod
 }
 
 impl<'a, 'input> Image<'a, 'input> {
-    fn load(&self, reader: &mut Reader<'a, 'input, '_, '_>) -> Option<Arc<Texture>> {
+    fn load(&self, reader: &mut Reader<'a, 'input, '_, '_>, usage: Use) -> Option<Arc<Texture>> {
         match self {
-            Self::File(reference) => reader.source.texture(reference),
+            Self::File(reference) => reader.source.texture(reference, usage),
             Self::Here(hex) => {
-                if let Some(known) = reader.embedded.get(&hex.id()) {
-                    return known.clone();
+                if let Some(known) = reader.embedded.get(&hex.id(), usage) {
+                    return known;
                 }
                 let image = hex.ancestors().find(|node| node.tag_name().name() == "image");
                 let name = image.and_then(|image| image.attribute("name").or_else(|| image.attribute("id")));
-                let texture = reader.source.embedded_texture(name.unwrap_or("image"), &bytes(&text(*hex)));
-                reader.embedded.insert(hex.id(), texture.clone());
+                let (bytes, is_counted) = (bytes(&text(*hex)), reader.embedded.has(&hex.id()));
+                let texture = reader.source.embedded_texture(name.unwrap_or("image"), &bytes, usage, is_counted);
+                reader.embedded.insert(hex.id(), usage, texture.clone());
                 texture
             }
         }
@@ -170,8 +172,9 @@ impl<'a, 'input> Scope<'a, 'input> {
             extras.flat_map(|technique| technique.children()).find(|node| named(node) && child(*node, "texture").is_some());
         let Some(node) = found else { return };
         let Some(Paint::Image { image, texcoord }) = self.paint_of(reader, node) else { return };
-        let Some(texture) = image.load(reader) else { return };
-        if !reader.source.holds_normals(&texture) {
+        let Some(texture) = image.load(reader, Use::Opaque) else { return };
+        let Some(holds_normals) = reader.source.holds_normals(&texture) else { return };
+        if !holds_normals {
             let message = format!(
                 "the <{}> image of the material `{}` holds heights, which say no slope without a scale; it is left out",
                 node.tag_name().name(),

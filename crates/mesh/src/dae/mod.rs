@@ -18,7 +18,6 @@ mod transform;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
-use std::sync::Arc;
 
 use nalgebra::Matrix4;
 use percent_encoding::percent_decode_str;
@@ -30,8 +29,9 @@ use super::assembly::{Assembly, NONE, Surface};
 use super::normals::Shading;
 use super::polygon::Triangulator;
 use super::{Error, Source, UpAxis, codes};
+use crate::texture::Loaded;
 use urdf_usd_diagnostic::Code;
-use urdf_usd_robot::{Mesh, Texture};
+use urdf_usd_robot::Mesh;
 
 /// How deep nodes may be nested, instances of nodes included.
 const MAX_DEPTH: usize = 128;
@@ -124,7 +124,7 @@ fn read_document(source: &mut Source, xml: Text) -> Result<Mesh, Error> {
         transforms: HashMap::new(),
         geometries: HashMap::new(),
         looks: HashMap::new(),
-        embedded: HashMap::new(),
+        embedded: Default::default(),
         unbound: HashSet::new(),
         path: Vec::new(),
         nodes: 0,
@@ -233,7 +233,7 @@ struct Reader<'a, 'input, 's, 'f> {
     /// Materials by their elements.
     looks: HashMap<NodeId, Option<Rc<Look<'a>>>>,
     /// Images within the file, by their elements; `None` if one can't be used.
-    embedded: HashMap<NodeId, Option<Arc<Texture>>>,
+    embedded: Loaded<NodeId>,
     /// Material symbols that have been reported as unbound.
     unbound: HashSet<&'a str>,
     /// The nodes that the walk is in.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Reader, decode_data, has_extension, plainly};
 use crate::assembly::NONE;
 use crate::maps::{self, Laid};
-use crate::texture::{self, Values};
+use crate::texture::{Use, Values};
 use crate::{Error, MAX_IOR, codes, stem};
 use urdf_usd_robot::{Channel, ImagePlacement, Map, MapRole, Material, PLAIN_IOR, Texture, Wrap};
 
@@ -162,7 +162,8 @@ impl<'a> Reader<'a, '_, '_> {
             factor[3] = 1.0;
         }
         let factor = factor.map(|x| unit(x, 1.0));
-        let image = info.as_ref().and_then(|info| self.image(info.index));
+        let usage = if opacity == Opacity::Opaque { Use::Opaque } else { Use::Transparent };
+        let image = info.as_ref().and_then(|info| self.image(info.index, usage));
         let has_image = image.is_some();
         if image.is_some() && factor[..3] != [1.0; 3] {
             simplified.push("multiplies its texture with a colour".to_owned());
@@ -218,8 +219,7 @@ impl<'a> Reader<'a, '_, '_> {
             self.source.report(&codes::SIMPLIFIED, format!("the material `{name}` {what}"), "");
         }
         let mut result = Material::plain(name, factor);
-        let see_through = opacity != Opacity::Opaque;
-        result.base_color_texture = image.map(|image| if see_through { image } else { texture::opaque(image) });
+        result.base_color_texture = image;
         result.metallic = unit(metallic, 1.0);
         result.roughness = unit(roughness, 1.0);
         result.emissive = emissive;
@@ -242,9 +242,9 @@ impl<'a> Reader<'a, '_, '_> {
         };
         let mut laid = Laid::new(info.as_ref().map(lies));
         for (role, info, channel, strength) in maps.into_iter().filter(|_| !unlit) {
-            let Some(image) = self.image(info.index) else { continue };
+            let Some(image) = self.image(info.index, Use::Opaque) else { continue };
             let map = match role {
-                MapRole::Emissive => Some(Map::of(texture::opaque(image), channel)),
+                MapRole::Emissive => Some(Map::of(image, channel)),
                 _ => self.source.map(&image, Values::Channels, channel),
             };
             let Some(map) = map else { continue };
@@ -263,20 +263,21 @@ impl<'a> Reader<'a, '_, '_> {
         Look { material: result, plain: None, colored: None, opacity, texcoord, placement }
     }
 
-    fn image(&mut self, index: usize) -> Option<Arc<Texture>> {
-        if let Some(known) = self.images.get(&index) {
-            return known.clone();
+    fn image(&mut self, index: usize, usage: Use) -> Option<Arc<Texture>> {
+        if let Some(known) = self.images.get(&index, usage) {
+            return known;
         }
-        let image = self.read_image(index).unwrap_or_else(|error| {
+        let image = self.read_image(index, usage).unwrap_or_else(|error| {
             self.source.report(error.code, error.message, &error.help);
             None
         });
-        self.images.insert(index, image.clone());
+        self.images.insert(index, usage, image.clone());
         image
     }
 
     /// The image of a texture. `None` if it can't be used, which has been reported.
-    fn read_image(&mut self, texture: usize) -> Result<Option<Arc<Texture>>, Error> {
+    fn read_image(&mut self, texture: usize, usage: Use) -> Result<Option<Arc<Texture>>, Error> {
+        let is_counted = self.images.has(&texture);
         let missing = |message: String| Error::new(&codes::TEXTURE_MISSING, message).help("use PNG or JPEG images");
         let Some(texture) = self.root.textures.get(texture) else {
             return Err(missing(format!("there is no texture {texture}")));
@@ -300,15 +301,15 @@ impl<'a> Reader<'a, '_, '_> {
             (Some(uri), _) => Ok(match uri.strip_prefix("data:") {
                 Some(data) => {
                     let bytes = decode_data(data).unwrap_or_default();
-                    self.source.embedded_texture(&name, &bytes)
+                    self.source.embedded_texture(&name, &bytes, usage, is_counted)
                 }
-                None => self.source.texture(uri),
+                None => self.source.texture(uri, usage),
             }),
             (None, Some(view)) => {
                 let bytes = self.buffers.view(view.value(), &mut self.assembly, self.source);
                 let bytes = bytes.map_err(|error| missing(format!("image {index} can't be had: {error}")))?;
                 let bytes = bytes.ok_or_else(|| missing(format!("image {index} lies outside of its buffer")))?.to_vec();
-                Ok(self.source.embedded_texture(&name, &bytes))
+                Ok(self.source.embedded_texture(&name, &bytes, usage, is_counted))
             }
             (None, None) => Err(missing(format!("image {index} has no data"))),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{lines, name_after, number};
 use crate::maps::{self, Laid};
-use crate::texture::{self as images, Values};
+use crate::texture::{Use, Values};
 use crate::{MAX_IOR, Source, codes};
 use urdf_usd_robot::{Channel, Map, MapRole, Material, Texture};
 
@@ -138,7 +138,11 @@ impl Library {
     /// The material of a name, and how its images lie if not plainly.
     pub fn material(&self, name: &str, source: &mut Source) -> Option<(Material, Option<Placement>)> {
         let definition = self.materials.get(name)?;
-        let texture = definition.texture.as_ref().and_then(|of| Some((definition.image(&of.path, source)?, of)));
+        // An image's alpha is opacity only where the material says so.
+        let is_opacity = |path: &str| definition.maps.get(&MapRole::Opacity).is_some_and(|opacity| opacity.path == path);
+        let usage = |path: &str| if is_opacity(path) { Use::Transparent } else { Use::Opaque };
+        let texture =
+            definition.texture.as_ref().and_then(|of| Some((definition.image(&of.path, usage(&of.path), source)?, of)));
         let stand_in = if texture.is_some() { 1.0 } else { 0.8 };
         let diffuse = definition.diffuse.filter(|c| texture.is_none() || *c != [0.0; 3]).unwrap_or([stand_in; 3]);
         let mut opacity = definition.opacity.or(definition.transparency.map(|t| 1.0 - t)).unwrap_or(1.0);
@@ -154,10 +158,8 @@ impl Library {
         // Exporters write 1, at which nothing would mirror, where they have nothing to say.
         material.ior = definition.ior.filter(|ior| *ior > 1.0).map_or(material.ior, |ior| ior.min(MAX_IOR) as f32);
         let mut laid = Laid::new(texture.as_ref().map(|(_, of)| of.placement.clone()));
-        if let Some((texture, of)) = texture {
-            // An image's alpha is opacity only where the material says so.
-            let alpha = definition.maps.get(&MapRole::Opacity).is_some_and(|opacity| opacity.path == of.path);
-            material.base_color_texture = Some(if alpha { texture } else { images::opaque(texture) });
+        if let Some((texture, _)) = texture {
+            material.base_color_texture = Some(texture);
         }
         definition.add_maps(&mut material, &mut laid, source);
         material.cut_out();
@@ -206,7 +208,8 @@ impl Definition {
             if role == MapRole::Opacity && self.texture.as_ref().is_some_and(|color| color.path == picture.path) {
                 continue;
             }
-            let Some(image) = self.image(&picture.path, source) else { continue };
+            let usage = if role == MapRole::Opacity { Use::Transparent } else { Use::Opaque };
+            let Some(image) = self.image(&picture.path, usage, source) else { continue };
             let Some(map) = picture.map(role, &image, source) else { continue };
             match role {
                 // The image takes the place of the number.
@@ -221,11 +224,11 @@ impl Definition {
         }
         let mut without_place = Vec::new();
         if let Some(picture) = &self.bump
-            && let Some(image) = self.image(&picture.path, source)
+            && let Some(image) = self.image(&picture.path, Use::Opaque, source)
         {
             if self.maps.contains_key(&MapRole::Normal) {
                 without_place.push(format!("bump ({}), beside its image of normals", picture.path));
-            } else if !source.holds_normals(&image) {
+            } else if source.holds_normals(&image) == Some(false) {
                 let message = format!(
                     "the bump image `{}` of the material `{}` holds heights, which say no slope without a scale; it is left out",
                     picture.path, material.name
@@ -260,10 +263,10 @@ impl Definition {
     }
 
     /// An image, looked for beside the library, then beside the mesh.
-    fn image(&self, path: &str, source: &mut Source) -> Option<Arc<Texture>> {
+    fn image(&self, path: &str, usage: Use, source: &mut Source) -> Option<Arc<Texture>> {
         let beside_library = format!("{}{path}", self.folder);
         let found = !self.folder.is_empty() && source.open(&beside_library).is_ok();
-        source.texture(if found { &beside_library } else { path })
+        source.texture(if found { &beside_library } else { path }, usage)
     }
 }
 
@@ -272,7 +275,7 @@ impl Picture {
     fn map(&self, role: MapRole, image: &Arc<Texture>, source: &mut Source) -> Option<Map> {
         let plain = |texture: Arc<Texture>| Map { strength: self.strength, ..Map::of(texture, Channel::Red) };
         match (role, self.channel) {
-            (MapRole::Emissive, _) => Some(Map::of(images::opaque(image.clone()), Channel::Red)),
+            (MapRole::Emissive, _) => Some(Map::of(image.clone(), Channel::Red)),
             (MapRole::Normal, _) => Some(plain(source.map(image, Values::Channels, Channel::Red)?.texture)),
             // An image that has opacity means that.
             (MapRole::Opacity, None) if image.has_alpha => source.map(image, Values::Alpha, Channel::Red),
