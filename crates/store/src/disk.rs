@@ -167,7 +167,7 @@ fn build() -> &'static str {
             let _ = File::open(program).and_then(|file| file.take(HEAD).read_to_end(&mut head));
             hash.update(&head);
         }
-        format!("{}-{}", env!("CARGO_PKG_VERSION"), hex(&hash.finalize()[..8]))
+        format!("{}-{}", env!("CARGO_PKG_VERSION"), hex(hash.finalize().first_chunk::<8>().map_or(&[], |first| first)))
     })
 }
 
