@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::write::Pieces;
+use urdf_usd_store::Pieces;
 
 const HEADER: usize = 12;
 const CHUNK_HEADER: usize = 8;
@@ -10,9 +10,9 @@ const CHUNK_HEADER: usize = 8;
 /// One GLB of the document's JSON and its binary buffer, which may be empty, in pieces. Those of the buffer are not copied. `None` if that is
 /// more than a GLB can hold.
 pub fn pack(json: &[u8], mut binary: Pieces) -> Option<Vec<Bytes>> {
-    binary.align();
+    binary.fill_up(binary.len().next_multiple_of(4));
     let json_length = json.len().next_multiple_of(4);
-    let binary_length = if binary.len() == 0 { 0 } else { CHUNK_HEADER + binary.len() };
+    let binary_length = if binary.is_empty() { 0 } else { CHUNK_HEADER + binary.len() };
     let length = HEADER + CHUNK_HEADER + json_length + binary_length;
     let mut head = Vec::with_capacity(HEADER + CHUNK_HEADER + json_length + CHUNK_HEADER);
     head.extend(b"glTF");
@@ -22,7 +22,7 @@ pub fn pack(json: &[u8], mut binary: Pieces) -> Option<Vec<Bytes>> {
     head.extend(b"JSON");
     head.extend(json);
     head.resize(HEADER + CHUNK_HEADER + json_length, b' ');
-    if binary.len() > 0 {
+    if !binary.is_empty() {
         head.extend(u32::try_from(binary.len()).ok()?.to_le_bytes());
         head.extend(b"BIN\0");
     }

@@ -8,6 +8,7 @@
 mod content;
 mod disk;
 mod memory;
+mod pieces;
 mod together;
 
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use sha2::{Digest, Sha256};
 pub use self::content::Content;
 use self::disk::Disk;
 use self::memory::Memory;
+pub use self::pieces::Pieces;
 use self::together::Together;
 
 /// How many bytes are kept if nobody says otherwise: in memory …

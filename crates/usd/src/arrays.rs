@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rayon::prelude::*;
+use urdf_usd_store::Pieces;
 
 /// Shorter arrays of integers are not coded.
 const MIN_CODED: usize = 16;
@@ -147,73 +148,64 @@ impl Content {
     }
 }
 
-/// So many bytes at least are a piece of their own.
-const LARGE: usize = 16 << 10;
-
-/// A file in memory, in pieces. It is written from its beginning to its end; only what stands before the first large array or behind the
-/// last one may be written to again.
+/// A file in memory, in pieces. It is written from its beginning to its end; only what stands before the first array or behind the last
+/// large one may be written to again.
 #[derive(Default)]
 struct File {
-    /// What stands before the first large array …
+    /// What stands before the first array …
     first: Vec<u8>,
-    /// … that and the other pieces, …
-    pieces: Vec<Bytes>,
-    /// … and what stands behind the last one.
-    last: Vec<u8>,
-    /// How many bytes there are.
-    length: usize,
+    /// … and from there on.
+    rest: Pieces,
     position: usize,
 }
 
 impl File {
-    /// What stands at the end.
-    fn end(&mut self) -> &mut Vec<u8> {
-        if self.pieces.is_empty() { &mut self.first } else { &mut self.last }
+    /// How many bytes there are.
+    fn length(&self) -> usize {
+        self.first.len() + self.rest.len()
     }
 
-    /// Takes so many bytes from the end.
-    fn shorten(&mut self, bytes: usize) {
-        let end = self.end();
-        end.truncate(end.len().saturating_sub(bytes));
-        self.length -= bytes;
-        self.position = self.length;
+    /// Whether these bytes stand at the end, and the next ones come behind them.
+    fn ends_with(&mut self, bytes: &[u8]) -> bool {
+        let last = if self.rest.is_empty() { &self.first[..] } else { self.rest.last() };
+        last.ends_with(bytes) && self.position == self.length()
     }
 
-    /// Puts an array at the end.
-    fn push(&mut self, bytes: &Bytes) {
-        if bytes.len() < LARGE {
-            self.end().extend(&**bytes);
+    /// Puts an array at the end, in the place of so many bytes that stand there.
+    fn put(&mut self, replaced: usize, counts: &[u8], array: &Bytes) {
+        if self.rest.is_empty() {
+            self.first.truncate(self.first.len().saturating_sub(replaced));
         } else {
-            if !self.last.is_empty() {
-                self.pieces.push(std::mem::take(&mut self.last).into());
-            }
-            self.pieces.push(bytes.clone());
+            self.rest.shorten(replaced);
         }
-        self.length += bytes.len();
-        self.position = self.length;
+        self.rest.extend(counts);
+        self.rest.push(array);
+        self.position = self.length();
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.position >= self.length {
-            let zeros = self.position - self.length;
-            self.end().extend(std::iter::repeat_n(0, zeros));
-            self.end().extend(bytes);
-            self.length = self.position + bytes.len();
+        let (length, end) = (self.length(), self.position + bytes.len());
+        if self.position >= length {
+            if self.rest.is_empty() {
+                self.first.resize(self.position, 0);
+                self.first.extend(bytes);
+            } else {
+                self.rest.fill_up(self.position - self.first.len());
+                self.rest.extend(bytes);
+            }
         } else {
-            let start_of_last = self.length - self.last.len();
-            let (part, start) =
-                if self.position < self.first.len() { (&mut self.first, 0) } else { (&mut self.last, start_of_last) };
-            let at = self.position.checked_sub(start);
-            let place = at.and_then(|at| part.get_mut(at..at + bytes.len()));
+            let is_first = self.position < self.first.len();
+            let part = if is_first { &mut self.first[..] } else { self.rest.last() };
+            let start = if is_first { 0 } else { length - part.len() };
+            let place = self.position.checked_sub(start).and_then(|at| part.get_mut(at..end - start));
             place.ok_or_else(|| io::Error::other("this part of the file can't be written again"))?.copy_from_slice(bytes);
         }
-        self.position += bytes.len();
+        self.position = end;
         Ok(())
     }
 
-    fn into_pieces(self) -> Vec<Bytes> {
-        let (first, last) = (Bytes::from(self.first), Bytes::from(self.last));
-        [first].into_iter().chain(self.pieces).chain([last]).filter(|piece| !piece.is_empty()).collect()
+    fn into_pieces(mut self) -> Vec<Bytes> {
+        [Bytes::from(self.first)].into_iter().chain(self.rest.pieces()).filter(|piece| !piece.is_empty()).collect()
     }
 }
 
@@ -253,15 +245,12 @@ impl Write for Output {
             true => [MIN_CODED as u64, bytes.len() as u64].map(u64::to_le_bytes).concat(),
             false => 1_u64.to_le_bytes().to_vec(),
         };
-        if !self.file.end().ends_with(&before) || self.file.position != self.file.length {
+        if !self.file.ends_with(&before) {
             return Err(io::Error::other("there is no count before an array"));
         }
-        self.file.shorten(before.len());
-        self.file.write(&(*count as u64).to_le_bytes())?;
-        if *is_coded {
-            self.file.write(&(array.len() as u64).to_le_bytes())?;
-        }
-        self.file.push(array);
+        let counts = [*count as u64, array.len() as u64].map(u64::to_le_bytes);
+        let counts = if *is_coded { &counts[..] } else { &counts[..1] };
+        self.file.put(before.len(), counts.as_flattened(), array);
         Ok(bytes.len())
     }
 
@@ -274,7 +263,7 @@ impl Seek for Output {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let position = match to {
             SeekFrom::Start(position) => i64::try_from(position).ok(),
-            SeekFrom::End(offset) => (self.file.length as i64).checked_add(offset),
+            SeekFrom::End(offset) => (self.file.length() as i64).checked_add(offset),
             SeekFrom::Current(offset) => (self.file.position as i64).checked_add(offset),
         };
         let position = position.and_then(|position| usize::try_from(position).ok());

@@ -14,7 +14,7 @@ use crate::json::document::{
     Accessor, Buffer, BufferExtensions, BufferView, BufferViewExtensions, CompressedView, FallbackBuffer,
 };
 use crate::json::values::Index;
-use urdf_usd_store as store;
+use urdf_usd_store::{self as store, Pieces};
 
 const BYTE: u32 = 5120;
 const FLOAT: u32 = 5126;
@@ -54,63 +54,6 @@ pub struct SurfaceAccessors {
     /// Whether some of the colours are not opaque.
     pub translucent: bool,
     pub indices: Index,
-}
-
-/// Bytes in pieces that follow each other, so that what is large need not be copied to be put behind something else.
-#[derive(Debug, Default)]
-pub struct Pieces {
-    pieces: Vec<Bytes>,
-    /// What follows these.
-    last: Vec<u8>,
-    /// How many bytes there are in all.
-    length: usize,
-}
-
-impl Pieces {
-    /// So many bytes at least are a piece of their own.
-    const LARGE: usize = 16 << 10;
-
-    /// Puts `bytes` behind them.
-    pub fn push(&mut self, bytes: &Bytes) {
-        self.length += bytes.len();
-        if bytes.len() < Self::LARGE {
-            self.last.extend(&**bytes);
-        } else {
-            self.end_last();
-            self.pieces.push(bytes.clone());
-        }
-    }
-
-    /// Puts zeros behind them up to a multiple of four.
-    pub fn align(&mut self) {
-        let zeros = self.length.next_multiple_of(4) - self.length;
-        self.last.resize(self.last.len() + zeros, 0);
-        self.length += zeros;
-    }
-
-    fn end_last(&mut self) {
-        if !self.last.is_empty() {
-            self.pieces.push(std::mem::take(&mut self.last).into());
-        }
-    }
-
-    /// How many bytes there are.
-    pub fn len(&self) -> usize {
-        self.length
-    }
-
-    /// All of them.
-    pub fn pieces(&mut self) -> Vec<Bytes> {
-        self.end_last();
-        self.pieces.clone()
-    }
-}
-
-#[cfg(test)]
-impl From<Vec<u8>> for Pieces {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self { length: bytes.len(), pieces: Vec::new(), last: bytes }
-    }
 }
 
 /// Bytes, and a hash by which equal ones are found: it is made by all cores, before they are put behind each other.
@@ -368,7 +311,7 @@ impl Binary {
 
     /// Where `bytes` are now. Four is the largest component, and an accessor must begin on a multiple of its own.
     fn append(&mut self, bytes: &Bytes) -> usize {
-        self.buffer.align();
+        self.buffer.fill_up(self.buffer.len().next_multiple_of(4));
         let offset = self.buffer.len();
         self.buffer.push(bytes);
         offset

@@ -34,14 +34,13 @@ pub use mesh::write_mesh;
 pub use options::{Extent, Options};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-pub(crate) use self::binary::Pieces;
 use self::drawings::Unpainted;
 use crate::glb;
 use crate::json::document::{Document, RootExtensions, Scene, Variant, Variants};
 use crate::json::kinematics::Kinematics;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::Robot;
-use urdf_usd_store::Store;
+use urdf_usd_store::{Pieces, Store};
 
 /// What was written.
 #[derive(Debug)]

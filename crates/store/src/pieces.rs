@@ -1,0 +1,109 @@
+//! Bytes that are put together of others.
+
+use bytes::Bytes;
+
+/// So many bytes at least are a piece of their own.
+const LARGE: usize = 16 << 10;
+
+/// Bytes in pieces that follow each other, so that what is large need not be copied to be put behind something else.
+#[derive(Debug, Default)]
+pub struct Pieces {
+    pieces: Vec<Bytes>,
+    /// What follows these.
+    last: Vec<u8>,
+    /// How many bytes there are in all.
+    length: usize,
+}
+
+impl Pieces {
+    /// Puts `bytes` behind them, without a copy if they are many.
+    pub fn push(&mut self, bytes: &Bytes) {
+        if bytes.len() < LARGE {
+            self.extend(bytes);
+        } else {
+            self.length += bytes.len();
+            self.end_last();
+            self.pieces.push(bytes.clone());
+        }
+    }
+
+    /// Puts a copy of `bytes` behind them.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        self.last.extend(bytes);
+        self.length += bytes.len();
+    }
+
+    /// Puts zeros behind them up to `length`.
+    pub fn fill_up(&mut self, length: usize) {
+        let zeros = length.saturating_sub(self.length);
+        self.last.resize(self.last.len() + zeros, 0);
+        self.length += zeros;
+    }
+
+    /// Takes so many bytes away that were put behind the last large piece; fewer if there are not so many.
+    pub fn shorten(&mut self, bytes: usize) {
+        let left = self.last.len().saturating_sub(bytes);
+        self.length -= self.last.len() - left;
+        self.last.truncate(left);
+    }
+
+    /// What was put behind the last large piece, to be written to again.
+    pub fn last(&mut self) -> &mut [u8] {
+        &mut self.last
+    }
+
+    /// How many bytes there are.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// All of them.
+    pub fn pieces(&mut self) -> Vec<Bytes> {
+        self.end_last();
+        self.pieces.clone()
+    }
+
+    fn end_last(&mut self) {
+        if !self.last.is_empty() {
+            self.pieces.push(std::mem::take(&mut self.last).into());
+        }
+    }
+}
+
+impl From<Vec<u8>> for Pieces {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { length: bytes.len(), pieces: Vec::new(), last: bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_large_is_a_piece_of_its_own() {
+        let large = Bytes::from(vec![7; LARGE]);
+        let mut pieces = Pieces::default();
+        assert!(pieces.is_empty() && pieces.pieces().is_empty());
+        pieces.push(&b"ab"[..].into());
+        pieces.extend(b"cd");
+        pieces.push(&large);
+        pieces.extend(b"efgh");
+        pieces.shorten(1);
+        pieces.last()[0] = b'E';
+        pieces.fill_up(LARGE + 9);
+        pieces.fill_up(3);
+        assert_eq!(pieces.len(), LARGE + 9);
+        let all = pieces.pieces();
+        assert_eq!([&all[0][..], &all[2]], [&b"abcd"[..], b"Efg\0\0"]);
+        assert_eq!(all[1].as_ptr(), large.as_ptr());
+        // From the large piece nothing can be taken away.
+        pieces.shorten(9);
+        assert_eq!((pieces.len(), pieces.pieces().len()), (LARGE + 9, 3));
+    }
+}
