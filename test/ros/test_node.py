@@ -486,6 +486,27 @@ def hills(path, size):
     path.write_bytes(bytes(80) + len(facets).to_bytes(4, "little") + facets.tobytes())
 
 
+def test_memory_of_a_conversion_goes_back_to_the_system(start, peer, assets, tmp_path):
+    node = start(allowed_roots=[str(tmp_path)])
+    node.logged("listening to /robot_description")
+
+    def memory():
+        """Megabytes that it has, and the most that it had, but for what it has of files."""
+        lines = Path(f"/proc/{node.process.pid}/status").read_text().splitlines()
+        has = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in lines if line.endswith("kB")}
+        return has["RssAnon"], has["VmHWM"] - has["RssFile"]
+
+    before, _ = memory()
+    hills(tmp_path / "hills.stl", 200)
+    mesh = f'<visual><geometry><mesh filename="file://{tmp_path}/hills.stl"/></geometry></visual>'
+    description(peer, f'<robot name="large"><link name="base">{mesh}</link></robot>')
+    asset(assets, "large")
+    _, most = memory()
+    assert most > before + 20
+    enough = lambda: memory()[0] < most - (most - before) / 4  # noqa: E731
+    ros_peer.until(enough, PATIENCE, f"memory to go back: {before:.1f} MB, {most:.1f} MB")
+
+
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "busy"])
 def test_signals_end_it_cleanly(start, peer, signal_number, busy, tmp_path):
