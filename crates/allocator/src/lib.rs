@@ -2,7 +2,7 @@
 //!
 //! Knows nothing of what the memory is for.
 
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#[cfg(all(target_os = "linux", target_pointer_width = "64", not(feature = "libstdcxx")))]
 mod new;
 
 /// Sets the allocator up, once, before threads begin. What was freed stays with the process until it ends, or until [`give_back`]: a

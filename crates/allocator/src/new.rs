@@ -1,6 +1,9 @@
 //! `new` and `delete` of C++, for the little C++ that is linked into the program (meshoptimizer): a third of the time in which the program
 //! starts would go into loading the library that has them, and nothing else of it is used.
 //!
+//! Not for programs with other C++ in them, which may count on an exception where no memory is left: Fast DDS throws away a message that says
+//! that it is larger than all memory.
+//!
 //! A program may replace them (C++17, [replacement.functions]). They are named as the Itanium ABI names them, with a size of 64 bits.
 
 use std::ffi::c_void;

@@ -222,6 +222,11 @@ impl Graph {
         self.known().matched.contains_key(&(own, other))
     }
 
+    /// All ends that `own` is connected with.
+    pub(super) fn all_matches(&self, own: Gid) -> Vec<Gid> {
+        self.known().matched.keys().filter(|(one, _)| *one == own).map(|(_, other)| *other).collect()
+    }
+
     /// The ends of the participant `prefix` that `own` is connected with.
     pub(super) fn matches(&self, own: Gid, prefix: Prefix) -> Vec<Gid> {
         self.connections(own, prefix).into_iter().map(|connection| connection.other).collect()

@@ -109,7 +109,17 @@ pub(super) fn own_address(other: Ipv4Addr) -> Option<Ipv4Addr> {
 /// For how long others keep a node that is stopped, with what they asked it, and how often it tells them that it is there. The lease is
 /// longer than that of other nodes, 10 s: as long as with RustDDS.
 #[cfg(feature = "cyclone")]
-const LEASE: &str = "<LeaseDuration>80s</LeaseDuration><SPDPInterval>8s</SPDPInterval>";
+const LEASE: &str = "<LeaseDuration>80s</LeaseDuration>";
+
+/// How often a node tells others that it is there, …
+#[cfg(feature = "cyclone")]
+const ANNOUNCED: &str = "<SPDPInterval>8s</SPDPInterval>";
+
+/// … and how often those of this machine alone, for as long as it is there. Cyclone 0.10, which ROS 2 Jazzy has, announces itself there to
+/// 127.0.0.1, and Cyclone 11 does not listen to announcements that come by an interface that it has not chosen for all else: so such nodes
+/// meet by the announcements of this one, to each port that one may be at, whether or not somebody was there before.
+#[cfg(feature = "cyclone")]
+const ANNOUNCED_HERE: &str = "<SPDPInterval>1s</SPDPInterval><InitialLocatorPruneDelay>inf</InitialLocatorPruneDelay>";
 
 /// Cyclone's configuration as `rcl` and `rmw_cyclonedds_cpp` of Jazzy make it: what ROS says, and on top of it what the variable of
 /// Cyclone's own says.
@@ -133,8 +143,11 @@ pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
     } else {
         "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>".to_owned()
     };
+    let announced = if reach == Reach::Localhost { ANNOUNCED_HERE } else { ANNOUNCED };
     let peers = if peers.is_empty() { peers } else { format!("<Peers>{peers}</Peers>") };
-    format!("<CycloneDDS><Domain>{general}<Discovery>{LEASE}{discovery}{peers}</Discovery></Domain></CycloneDDS>,{own}")
+    format!(
+        "<CycloneDDS><Domain>{general}<Discovery>{LEASE}{announced}{discovery}{peers}</Discovery></Domain></CycloneDDS>,{own}"
+    )
 }
 
 /// A text as the value of an attribute.
@@ -230,27 +243,29 @@ mod tests {
         let indices = "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>";
         let silent = "<General><AllowMulticast>false</AllowMulticast></General>";
         for (variables, expected) in [
-            (&[][..], format!("<Discovery>{LEASE}{indices}</Discovery>")),
+            (&[][..], format!("<Discovery>{LEASE}{ANNOUNCED}{indices}</Discovery>")),
             (
                 &[("ROS_STATIC_PEERS", "10.0.0.7; a\"&b;")],
                 format!(
-                    "<Discovery>{LEASE}{indices}<Peers><Peer address=\"10.0.0.7\"/><Peer address=\"a&quot;&amp;b\"/></Peers></Discovery>"
+                    "<Discovery>{LEASE}{ANNOUNCED}{indices}<Peers><Peer address=\"10.0.0.7\"/><Peer address=\"a&quot;&amp;b\"/></Peers></Discovery>"
                 ),
             ),
             (
                 &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"), ("ROS_STATIC_PEERS", "h")],
                 format!(
-                    "{silent}<Discovery>{LEASE}{indices}<Peers><Peer address=\"localhost\"/><Peer address=\"h\"/></Peers></Discovery>"
+                    "{silent}<Discovery>{LEASE}{ANNOUNCED_HERE}{indices}<Peers><Peer address=\"localhost\"/><Peer address=\"h\"/></Peers></Discovery>"
                 ),
             ),
             (
                 &[("ROS_LOCALHOST_ONLY", "1"), ("ROS_STATIC_PEERS", "h")],
-                format!("{silent}<Discovery>{LEASE}{indices}<Peers><Peer address=\"localhost\"/></Peers></Discovery>"),
+                format!(
+                    "{silent}<Discovery>{LEASE}{ANNOUNCED_HERE}{indices}<Peers><Peer address=\"localhost\"/></Peers></Discovery>"
+                ),
             ),
             (
                 &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF"), ("ROS_STATIC_PEERS", "h")],
                 format!(
-                    "{silent}<Discovery>{LEASE}<ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{}</Tag></Discovery>",
+                    "{silent}<Discovery>{LEASE}{ANNOUNCED}<ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{}</Tag></Discovery>",
                     std::process::id()
                 ),
             ),

@@ -1,6 +1,7 @@
 //! RTPS messages made here, for Fast DDS, where RustDDS falls short.
 //!
-//! **Long answers.** Fast DDS knows an answer by the identity of the request beside it, in the inline QoS. RustDDS 0.15 cuts what is
+//! **Long requests and answers.** Fast DDS knows an answer by the identity of the request beside it, in the inline QoS, and the reader that waits
+//! for it by that beside the request. RustDDS 0.15 cuts what is
 //! longer than a datagram into fragments and writes a byte too many before their inline QoS, so that no reader takes them. The same
 //! sample is therefore sent once more from here, as it should be, under the identity of the writer in RustDDS: to the reader both are
 //! one, and what it acknowledges is known there. (RTPS 2.5, sections 9.4.4, 9.4.5.5, 9.4.5.9, 9.4.5.11, 9.6.3.)

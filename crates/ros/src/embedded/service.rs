@@ -36,10 +36,10 @@ const UNWRITTEN: Duration = Duration::from_secs(60);
 const APART: Duration = Duration::from_millis(5);
 /// How often to look after what nothing tells.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long a long answer waits to be acknowledged before it is sent again; then twice as long, and so on.
-const ANSWER_AGAIN: Duration = Duration::from_millis(20);
-/// How often a long answer is sent at most: for five seconds.
-const MOST_ANSWERS: u32 = 8;
+/// How long a long request or answer waits to be acknowledged before it is sent again; then twice as long, and so on.
+const LONG_AGAIN: Duration = Duration::from_millis(20);
+/// How often it is sent at most: for five seconds.
+const MOST_TIMES: u32 = 8;
 /// How many datagrams are sent without a pause, that a reader's buffer holds them.
 const DATAGRAMS_AT_ONCE: usize = 32;
 /// The pause.
@@ -68,6 +68,13 @@ pub(super) trait Format: Send + Sync + 'static {
 
     /// What a request or answer says, and of which call.
     fn unpack(arrived: &Arrived) -> Result<(Call, Bytes), String>;
+
+    /// Sends a request, and gives the number that it has among the messages of `writer`.
+    fn ask(
+        session: &Arc<Session>,
+        writer: &SessionWriter,
+        request: (Bytes, Option<Related>),
+    ) -> impl Future<Output = Result<i64, Diagnostic>> + Send;
 
     /// Sends the answer of `call`.
     fn answer(
@@ -105,6 +112,10 @@ impl Format for Cyclone {
         Ok((Call { caller: arrived.writer, client, sequence }, [front, body].concat().into()))
     }
 
+    async fn ask(_: &Arc<Session>, writer: &SessionWriter, (request, _): (Bytes, Option<Related>)) -> Result<i64, Diagnostic> {
+        writer.write(request, None, None).await.map_err(unsent)
+    }
+
     async fn answer(end: &Answers, _: Call, (answer, _): (Bytes, Option<Related>)) -> Result<(), Diagnostic> {
         end.writer.write(answer, None, None).await.map_err(unsent)?;
         Ok(())
@@ -137,38 +148,61 @@ impl Format for FastDds {
         Ok((Call { caller: id.writer, client: 0, sequence: id.number }, arrived.payload.clone()))
     }
 
-    async fn answer(end: &Answers, call: Call, (answer, related): (Bytes, Option<Related>)) -> Result<(), Diagnostic> {
-        let writer = &end.writer.writer;
-        // To that reader alone, where it is known: the others would keep it, each among its last ten.
-        let reader = Some(call.caller).filter(|reader| end.session.graph.has_matched(writer.gid(), *reader));
-        let number = end.writer.write(answer.clone(), related, reader).await.map_err(unsent)?;
-        let Some(reader) = reader.filter(|_| answer.len() > rtps::LONGEST_WHOLE) else { return Ok(()) };
-        let related = related.unwrap_or(Related { writer: writer.gid(), number });
-        let sample = rtps::Sample { writer: writer.gid(), reader, number, related, payload: &answer };
-        let session = end.session.clone();
-        let addresses = tokio::task::spawn_blocking(move || session.dds.addresses(reader)).await.map_err(unsent)?;
-        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(unsent)?;
-        for attempt in 0..MOST_ANSWERS {
-            for (n, datagram) in sample.datagrams().enumerate() {
-                for address in &addresses {
-                    // Of several addresses one is the right one; what is lost is sent again.
-                    let _ = socket.send_to(&datagram, address);
-                }
-                if n % DATAGRAMS_AT_ONCE == DATAGRAMS_AT_ONCE - 1 {
-                    tokio::time::sleep(BREATH).await;
-                }
-            }
-            tokio::time::sleep(ANSWER_AGAIN * (1 << attempt)).await;
-            if writer.is_acknowledged() {
-                break;
+    async fn ask(
+        session: &Arc<Session>,
+        writer: &SessionWriter,
+        (request, related): (Bytes, Option<Related>),
+    ) -> Result<i64, Diagnostic> {
+        let number = writer.write(request.clone(), related, None).await.map_err(unsent)?;
+        if let Some(related) = related {
+            let by = writer.writer.gid();
+            for reader in session.graph.all_matches(by) {
+                send_long(session, writer, &rtps::Sample { writer: by, reader, number, related, payload: &request }).await?;
             }
         }
-        Ok(())
+        Ok(number)
+    }
+
+    async fn answer(end: &Answers, call: Call, (answer, related): (Bytes, Option<Related>)) -> Result<(), Diagnostic> {
+        let writer = end.writer.writer.gid();
+        // To that reader alone, where it is known: the others would keep it, each among its last ten.
+        let reader = Some(call.caller).filter(|reader| end.session.graph.has_matched(writer, *reader));
+        let number = end.writer.write(answer.clone(), related, reader).await.map_err(unsent)?;
+        let Some(reader) = reader else { return Ok(()) };
+        let related = related.unwrap_or(Related { writer, number });
+        send_long(&end.session, &end.writer, &rtps::Sample { writer, reader, number, related, payload: &answer }).await
     }
 }
 
+/// Sends once more what RustDDS cut into fragments that Fast DDS can't read, until it is acknowledged or a few seconds are over; nothing, if it
+/// fits into one.
+async fn send_long(session: &Arc<Session>, writer: &SessionWriter, sample: &rtps::Sample<'_>) -> Result<(), Diagnostic> {
+    if sample.payload.len() <= rtps::LONGEST_WHOLE {
+        return Ok(());
+    }
+    let (session, reader) = (session.clone(), sample.reader);
+    let addresses = tokio::task::spawn_blocking(move || session.dds.addresses(reader)).await.map_err(unsent)?;
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(unsent)?;
+    for attempt in 0..MOST_TIMES {
+        for (n, datagram) in sample.datagrams().enumerate() {
+            for address in &addresses {
+                // Of several addresses one is the right one; what is lost is sent again.
+                let _ = socket.send_to(&datagram, address);
+            }
+            if n % DATAGRAMS_AT_ONCE == DATAGRAMS_AT_ONCE - 1 {
+                tokio::time::sleep(BREATH).await;
+            }
+        }
+        tokio::time::sleep(LONG_AGAIN * (1 << attempt)).await;
+        if writer.writer.is_acknowledged() {
+            break;
+        }
+    }
+    Ok(())
+}
+
 fn unsent(why: impl std::fmt::Debug) -> Diagnostic {
-    transport("an answer could not be sent", why)
+    transport("it could not be sent", why)
 }
 
 /// A service that is offered.
@@ -435,8 +469,7 @@ impl Embedded {
         };
         writer.writer.settle().await;
         let call = Call { caller: reader.gid(), client: client(writer.writer.gid()), sequence: F::FIRST };
-        let (request, related) = F::pack(call, &request);
-        let sent = writer.write(request, related, None).await;
+        let sent = F::ask(&session, &writer, F::pack(call, &request)).await;
         let sent = sent.map_err(|e| transport(&format!("{service} can't be called"), e))?;
         let mut answers = std::pin::pin!(reader.stream());
         while let Some(answer) = answers.next().await {
