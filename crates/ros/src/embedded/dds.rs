@@ -104,6 +104,12 @@ pub(super) enum Event {
 /// Why something could not be read or written.
 pub(super) struct Fault(String);
 
+impl From<std::io::Error> for Fault {
+    fn from(error: std::io::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
 /// The same.
 pub(super) type ReadError = Fault;
 

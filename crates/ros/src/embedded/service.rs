@@ -9,7 +9,7 @@ use futures::{FutureExt, StreamExt};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::dds::{Arrived, DdsTopic, Gid, Related};
+use super::dds::{Arrived, DdsTopic, Fault, Gid, Related};
 use super::ends::{End, InSession, SeenMessages};
 use super::graph::Connection;
 use super::session::{CATCH_UP, Session, SessionWriter};
@@ -74,7 +74,7 @@ pub(super) trait Format: Send + Sync + 'static {
         session: &Arc<Session>,
         writer: &SessionWriter,
         request: (Bytes, Option<Related>),
-    ) -> impl Future<Output = Result<i64, Diagnostic>> + Send;
+    ) -> impl Future<Output = Result<i64, Fault>> + Send;
 
     /// Sends the answer of `call`.
     fn answer(
@@ -112,8 +112,8 @@ impl Format for Cyclone {
         Ok((Call { caller: arrived.writer, client, sequence }, [front, body].concat().into()))
     }
 
-    async fn ask(_: &Arc<Session>, writer: &SessionWriter, (request, _): (Bytes, Option<Related>)) -> Result<i64, Diagnostic> {
-        writer.write(request, None, None).await.map_err(unsent)
+    async fn ask(_: &Arc<Session>, writer: &SessionWriter, (request, _): (Bytes, Option<Related>)) -> Result<i64, Fault> {
+        writer.write(request, None, None).await
     }
 
     async fn answer(end: &Answers, _: Call, (answer, _): (Bytes, Option<Related>)) -> Result<(), Diagnostic> {
@@ -152,8 +152,8 @@ impl Format for FastDds {
         session: &Arc<Session>,
         writer: &SessionWriter,
         (request, related): (Bytes, Option<Related>),
-    ) -> Result<i64, Diagnostic> {
-        let number = writer.write(request.clone(), related, None).await.map_err(unsent)?;
+    ) -> Result<i64, Fault> {
+        let number = writer.write(request.clone(), related, None).await?;
         if let Some(related) = related {
             let by = writer.writer.gid();
             for reader in session.graph.all_matches(by) {
@@ -170,19 +170,20 @@ impl Format for FastDds {
         let number = end.writer.write(answer.clone(), related, reader).await.map_err(unsent)?;
         let Some(reader) = reader else { return Ok(()) };
         let related = related.unwrap_or(Related { writer, number });
-        send_long(&end.session, &end.writer, &rtps::Sample { writer, reader, number, related, payload: &answer }).await
+        let sample = rtps::Sample { writer, reader, number, related, payload: &answer };
+        send_long(&end.session, &end.writer, &sample).await.map_err(unsent)
     }
 }
 
 /// Sends once more what RustDDS cut into fragments that Fast DDS can't read, until it is acknowledged or a few seconds are over; nothing, if it
 /// fits into one.
-async fn send_long(session: &Arc<Session>, writer: &SessionWriter, sample: &rtps::Sample<'_>) -> Result<(), Diagnostic> {
+async fn send_long(session: &Arc<Session>, writer: &SessionWriter, sample: &rtps::Sample<'_>) -> Result<(), Fault> {
     if sample.payload.len() <= rtps::LONGEST_WHOLE {
         return Ok(());
     }
     let (session, reader) = (session.clone(), sample.reader);
-    let addresses = tokio::task::spawn_blocking(move || session.dds.addresses(reader)).await.map_err(unsent)?;
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(unsent)?;
+    let addresses = tokio::task::spawn_blocking(move || session.dds.addresses(reader)).await.map_err(std::io::Error::from)?;
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     for attempt in 0..MOST_TIMES {
         for (n, datagram) in sample.datagrams().enumerate() {
             for address in &addresses {
@@ -202,7 +203,7 @@ async fn send_long(session: &Arc<Session>, writer: &SessionWriter, sample: &rtps
 }
 
 fn unsent(why: impl std::fmt::Debug) -> Diagnostic {
-    transport("it could not be sent", why)
+    transport("an answer could not be sent", why)
 }
 
 /// A service that is offered.
