@@ -260,7 +260,10 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     // Whoever watches the files that were used tries again when one changes, whatever it was about them.
     let run = |store: &Store| run(job, (&expanded, hash.as_deref()), &files, (context, store), (start, &limit));
     let result = context::unless_lost(&store, run).unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
-    store.keep_together();
+    // One that ended early asked for a part alone.
+    if result.is_ok() {
+        store.keep_together();
+    }
     let used = files.used();
     let result = match result {
         Ok((report, written)) => {
@@ -501,7 +504,7 @@ fn spare_inputs(report: &Report, outputs: &publish::Files, files: &resolve::File
     let last = previous(&report.directory).1;
     let replaced = outputs.keys().chain(last.iter().filter(|path| !outputs.contains_key(*path)));
     let mut inputs = replaced.filter_map(|path| {
-        let input = files.real(&report.directory.join(path)).ok().filter(|input| used.contains(input))?;
+        let input = report.directory.join(path).canonicalize().ok().filter(|input| used.contains(input))?;
         let is_kept = outputs.get(path).is_some_and(|content| publish::is_in(content, &input));
         (!is_kept).then_some(input)
     });

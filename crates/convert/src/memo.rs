@@ -77,7 +77,7 @@ fn key_of(directory: &Path, store: &Store) -> Option<Key> {
     Some(Key::of("published").and(folder.join(directory).as_os_str().as_encoded_bytes()).key())
 }
 
-/// The key of what is of some `kind` about a job. `None` if nothing is kept, or the outcome depends on more than the job and files: on the date, on what a workspace holds.
+/// The key of an entry of a `kind` for a job. `None` if nothing is kept, or the outcome depends on more than the job and files: on the date, on what a workspace holds.
 fn key(kind: &str, job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> {
     if !store.keeps() || job.options.simready || job.options.dated || job.options.check {
         return None;
@@ -184,9 +184,16 @@ mod tests {
             );
             write(&root.join("r.urdf"), &text, true);
         };
-        let corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]].map(|[x, y, z]| format!("v {x} {y} {z}\n")).concat();
+        // Its arrays, and those of its hull, are larger than what is kept together.
+        let corner = |i: u32| {
+            let (turn, z) = (2.4 * f64::from(i), f64::from(i) / 100.0 - 1.0);
+            let radius = (1.0 - z * z).sqrt();
+            format!("v {} {} {z}\n", radius * turn.cos(), radius * turn.sin())
+        };
+        let corners: String = (1..200).map(corner).collect();
+        let faces: String = (1..198).map(|i| format!("f {i} {} {}\n", i + 1, i + 2)).collect();
         let obj = root.join("second/p/a.obj");
-        write(&obj, &(corners + "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"), true);
+        write(&obj, &(corners + &faces), true);
         let files = resolve::Files::new(std::sync::Arc::new(resolve::Resolver::new(job(&root).options.resolve)));
         let located = files.locate(&obj.to_string_lossy(), None).unwrap();
         let (mesh, _) = urdf_usd_mesh::load(&located, &files, Default::default(), &Store::none()).unwrap();

@@ -9,7 +9,7 @@
 //! revision's directory is emptied entry by entry, and nothing that is not known to be in the new one is removed. This module knows
 //! files and bytes, nothing of what is in them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File, FileTimes, FileType, Metadata, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -233,10 +233,7 @@ impl Slot {
         let mut made = Vec::new();
         self.make_folder(Path::new(""), &mut made)?;
         let kept = self.keep_others(&ours, &mut made)?;
-        // Those of one folder follow each other.
-        let mut folders: Vec<&Path> = files.keys().map(|path| folder_of(path)).collect();
-        folders.dedup();
-        for folder in folders {
+        for folder in files.keys().map(|path| folder_of(path)).collect::<BTreeSet<&Path>>() {
             self.make_folder(folder, &mut made)?;
         }
         // As many at a time as there are cores: what takes long is to copy large ones to the system.

@@ -349,8 +349,9 @@ impl<'a> Source<'a> {
         let mut counted = u64::MAX;
         match texture::inspected(file, usage, if is_counted { &mut counted } else { &mut self.pixels }) {
             Ok((texture, holds_normals)) => {
+                // An image is the same to all materials.
                 if holds_normals.is_some() {
-                    self.with_normals.insert(texture.sha256.clone(), holds_normals);
+                    self.with_normals.entry(texture.sha256.clone()).or_insert(holds_normals);
                 }
                 if !is_counted && is_deep(file) {
                     let message = format!("the image `{name}` has more than 8 bits a channel; the upper 8 count");

@@ -1,7 +1,7 @@
 //! Opening what references name.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use super::candidates::near_names;
 use super::lookups::Lookups;
-use super::package::{MANIFEST, Search, manifests_around};
+use super::package::{Search, manifests_around};
 use super::roots::Roots;
 use super::states::{Seen, States, stamp};
 use super::uri::{Reference, join_inside, normalised, parse};
@@ -61,6 +61,8 @@ struct State {
     used: BTreeSet<PathBuf>,
     /// What all that was opened, and all that decides what references mean, was like when it was first looked at.
     seen: Seen,
+    /// Where what was refused is, symbolic links resolved: the deepest part of it that there is. Empty if nothing was refused.
+    refused: BTreeMap<PathBuf, Option<PathBuf>>,
 }
 
 impl State {
@@ -81,7 +83,7 @@ impl Files {
     pub fn allow(&self, folder: &Path) {
         let mut state = self.state();
         // As given, for a package that was installed by links, and as the file system has it.
-        for folder in [absolute(folder), self.lookups.real_folder(folder).unwrap_or_default()] {
+        for folder in [absolute(folder), self.lookups.real(folder).unwrap_or_default()] {
             manifests_around(&folder, &self.lookups).iter().for_each(|manifest| state.seen.note(manifest));
             let settled = !folder.components().any(|c| c == Component::ParentDir) && folder.is_absolute();
             if settled && !state.folders.contains(&folder) {
@@ -114,7 +116,7 @@ impl Files {
         let path = &absolute(path);
         let shown = path.display().to_string();
         self.state().note(path.clone());
-        let real = self.lookups.real_file(path).map_err(|error| match error.kind() {
+        let real = path.canonicalize().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => missing(&shown, path),
             _ => unreadable(path, &error),
         })?;
@@ -136,14 +138,6 @@ impl Files {
         let mut state = self.state();
         state.note(path);
         real.into_iter().for_each(|real| state.note(real));
-    }
-
-    /// The file `path`, symbolic links resolved.
-    ///
-    /// # Errors
-    /// Those of [`Path::canonicalize`].
-    pub fn real(&self, path: &Path) -> io::Result<PathBuf> {
-        self.lookups.real_file(path)
     }
 
     /// What references are resolved by.
@@ -196,14 +190,14 @@ impl Files {
             // Where a link comes before `..`, the file system goes another way than the spelling.
             state.seen.note(candidate);
             drop(state);
-            match self.lookups.real_file(candidate) {
+            match candidate.canonicalize() {
                 Ok(real) if allowed(&real) => return self.found(uri, real),
-                Ok(real) => return Err(self.refused(uri, &real, &roots)),
+                Ok(real) => return Err(self.refused(uri, (candidate, &real), &roots)),
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
                 Err(error) if existing_part(candidate).is_some_and(|real| allowed(&real)) => {
                     return Err(unreadable(candidate, &error));
                 }
-                Err(_) => return Err(self.refused(uri, &normalised(candidate), &roots)),
+                Err(_) => return Err(self.refused(uri, (candidate, &normalised(candidate)), &roots)),
             }
         }
         let candidate = normalised(candidates.first().map_or(Path::new(""), PathBuf::as_path));
@@ -211,7 +205,7 @@ impl Files {
         if existing_part(&candidate).is_some_and(|real| allowed(&real)) {
             Err(missing(uri, &candidate))
         } else {
-            Err(self.refused(uri, &candidate, &roots))
+            Err(self.refused(uri, (&candidate, &candidate), &roots))
         }
     }
 
@@ -224,7 +218,11 @@ impl Files {
     /// The states of all that decided what came of references, as they were when each was first looked at. What changed since `started`
     /// is in no state to rely on.
     pub fn states(&self, started: SystemTime) -> States {
-        self.state().seen.states().since(started)
+        let state = self.state();
+        let states = state.seen.states().since(started);
+        // What may be read depends on where the folders are that may be.
+        let roots = if state.refused.is_empty() { Vec::new() } else { self.lookups.asked() };
+        states.with_real(state.refused.clone().into_iter().chain(roots))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -249,19 +247,17 @@ impl Files {
         Ok(package)
     }
 
-    /// The error for `path`, which lies in none of the `roots`. It notes what that depends on: where the folders above the file are, and
-    /// where the roots are.
-    fn refused(&self, uri: &str, path: &Path, roots: &Roots) -> Error {
+    /// The error for `path`, which lies in none of the `roots`, and what `candidate` led to. It notes where that is by now, or the deepest folder
+    /// above it that there is, and which are not there.
+    fn refused(&self, uri: &str, (candidate, path): (&Path, &Path), roots: &Roots) -> Error {
         let mut state = self.state();
-        for folder in path.ancestors() {
-            state.seen.note(folder);
-            if folder.exists() {
+        for part in candidate.ancestors() {
+            let real = part.canonicalize().ok();
+            let is_there = real.is_some();
+            state.refused.insert(part.to_owned(), real);
+            if is_there {
                 break;
             }
-        }
-        for folder in roots.named() {
-            state.seen.note(folder);
-            state.seen.note(&folder.join(MANIFEST));
         }
         drop(state);
         not_allowed(uri, path, roots)

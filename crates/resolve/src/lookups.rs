@@ -1,17 +1,16 @@
-//! What the file system says of folders and packages, asked once for each: of the hundreds of references of a robot, most ask for the
-//! same few.
+//! What the file system says of the folders that may be read and of packages, asked once for each: of the hundreds of references of a robot,
+//! most ask for the same few. Where a file itself is that somebody is about to open, is asked anew each time.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::{fs, io};
 
 use super::package::{MANIFEST, manifest_text};
 
 /// Answers that were given, for as long as one conversion takes. It can be shared between threads.
 #[derive(Debug, Default)]
 pub(super) struct Lookups {
-    /// Folders, symbolic links resolved; `None` where there is none.
+    /// Paths, symbolic links resolved; `None` where there is nothing.
     real: Mutex<HashMap<PathBuf, Option<PathBuf>>>,
     /// What there is to say of the package.xml of folders; `None` where there is none.
     manifests: Mutex<HashMap<PathBuf, Option<Manifest>>>,
@@ -25,27 +24,15 @@ struct Manifest {
 }
 
 impl Lookups {
-    /// The folder `path`, symbolic links resolved, if it exists.
-    pub fn real_folder(&self, path: &Path) -> Option<PathBuf> {
+    /// The file or folder `path`, symbolic links resolved, if it exists.
+    pub fn real(&self, path: &Path) -> Option<PathBuf> {
         once(&self.real, path, || path.canonicalize().ok())
     }
 
-    /// The file `path`, symbolic links resolved.
-    ///
-    /// # Errors
-    /// Those of [`Path::canonicalize`].
-    pub fn real_file(&self, path: &Path) -> io::Result<PathBuf> {
-        // What ends in a name is in its folder, unless it is a link.
-        if let (Some(name), Some(folder)) = (path.file_name(), path.parent())
-            && path.as_os_str().as_encoded_bytes().ends_with(name.as_encoded_bytes())
-            && let Some(folder) = self.real_folder(folder)
-        {
-            let real = folder.join(name);
-            if !fs::symlink_metadata(&real)?.is_symlink() {
-                return Ok(real);
-            }
-        }
-        path.canonicalize()
+    /// All that [`Self::real`] was asked for, and what it said.
+    pub fn asked(&self) -> Vec<(PathBuf, Option<PathBuf>)> {
+        let real = self.real.lock().unwrap_or_else(PoisonError::into_inner);
+        real.iter().map(|(path, real)| (path.clone(), real.clone())).collect()
     }
 
     /// Whether `folder` has a package.xml.

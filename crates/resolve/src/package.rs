@@ -34,8 +34,8 @@ impl Package {
     /// folder. So where package.xml is such a link, the folder that it leads to is the package too, provided that the manifest
     /// there bears the package's name. Nothing else that a link in a package may lead to is part of it.
     pub(super) fn roots(&self, lookups: &Lookups) -> Vec<PathBuf> {
-        let mut roots: Vec<PathBuf> = lookups.real_folder(&self.folder).into_iter().collect();
-        if let Ok(manifest) = lookups.real_file(&self.folder.join(MANIFEST))
+        let mut roots: Vec<PathBuf> = lookups.real(&self.folder).into_iter().collect();
+        if let Some(manifest) = lookups.real(&self.folder.join(MANIFEST))
             && manifest.file_name().is_some_and(|name| name == MANIFEST)
             && let Some(source) = manifest.parent()
             && is_below_top(source)
@@ -53,7 +53,7 @@ pub fn package_of(folder: &Path) -> Option<Package> {
     package_around(folder, &Lookups::default())
 }
 
-/// The same, with what was asked before.
+/// The same, by answers that `lookups` remembers.
 pub(super) fn package_around(folder: &Path, lookups: &Lookups) -> Option<Package> {
     let folder = folder.ancestors().take_while(|folder| is_below_top(folder)).find(|folder| lookups.has_manifest(folder))?;
     package_in(folder, lookups)

@@ -27,28 +27,22 @@ pub(super) struct Roots<'a> {
 impl Roots<'_> {
     /// Whether the file or folder `path`, which is free of symbolic links, may be read.
     pub fn allow(&self, path: &Path) -> bool {
-        let within = |root: &PathBuf| self.lookups.real_folder(root).is_some_and(|root| path.starts_with(root));
+        let within = |root: &PathBuf| self.lookups.real(root).is_some_and(|root| path.starts_with(root));
         let in_package = |package: Package| package.roots(self.lookups).iter().any(|root| path.starts_with(root));
         let given = |(name, folder): &(String, PathBuf)| Package { name: name.clone(), folder: folder.clone() };
         let options = self.options;
-        self.named().any(within)
-            || self.folders.iter().any(within)
+        let mut named = options.allowed_roots.iter().chain(options.packages.iter().map(|(_, folder)| folder));
+        named.any(within)
+            || options.package_paths.iter().chain(self.folders).any(within)
             || options.packages.iter().map(given).any(in_package)
             || self.folders.iter().filter_map(|folder| package_around(folder, self.lookups)).any(in_package)
             || options.ament_prefixes.iter().any(|prefix| self.in_ament_share(prefix, path))
             || self.in_known_package(path)
     }
 
-    /// The folders that a person named.
-    pub fn named(&self) -> impl Iterator<Item = &PathBuf> {
-        let options = self.options;
-        let packages = options.packages.iter().map(|(_, folder)| folder);
-        options.allowed_roots.iter().chain(packages).chain(&options.package_paths)
-    }
-
     /// Whether the package that `path` lies in is the one that its name stands for.
     fn in_known_package(&self, path: &Path) -> bool {
-        self.seen.borrow_mut().extend(path.parent().map(|folder| manifests_around(folder, self.lookups)).unwrap_or_default());
+        self.seen.borrow_mut().extend(manifests_around(path, self.lookups));
         let Some(package) = package_around(path, self.lookups) else { return false };
         let mut search = Search::new(&package.name, self.lookups);
         let known = search.run(self.options, self.folders);
@@ -76,7 +70,7 @@ impl Roots<'_> {
     fn in_ament_share(&self, prefix: &Path, path: &Path) -> bool {
         let share = prefix.join("share");
         self.seen.borrow_mut().push(share.clone());
-        let Some(share) = self.lookups.real_folder(&share) else { return false };
+        let Some(share) = self.lookups.real(&share) else { return false };
         let name = path.strip_prefix(&share).ok().and_then(|inside| inside.iter().next()).and_then(|name| name.to_str());
         name.is_some_and(|name| {
             let marker = marker(prefix, name);

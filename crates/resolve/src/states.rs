@@ -14,14 +14,12 @@ pub const COARSE: Duration = Duration::from_secs(2);
 
 /// The states of files at some time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct States(Vec<(PathBuf, State)>);
+pub struct States(Vec<(PathBuf, State)>, Vec<(PathBuf, Option<PathBuf>)>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
     Absent,
-    Folder {
-        inode: u64,
-    },
+    Folder,
     File {
         bytes: u64,
         inode: u64,
@@ -47,7 +45,7 @@ impl State {
 impl From<&Metadata> for State {
     fn from(meta: &Metadata) -> Self {
         if meta.is_dir() {
-            return Self::Folder { inode: meta.ino() };
+            return Self::Folder;
         }
         Self::File {
             bytes: meta.len(),
@@ -86,7 +84,13 @@ impl States {
 
     /// The states of `paths` as they are.
     pub fn now<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
-        Self(paths.into_iter().map(|path| (path.clone(), State::of(path))).collect())
+        Self(paths.into_iter().map(|path| (path.clone(), State::of(path))).collect(), Vec::new())
+    }
+
+    /// The same with paths and where they are, symbolic links resolved; `None` where there is nothing.
+    pub(super) fn with_real(mut self, real: impl IntoIterator<Item = (PathBuf, Option<PathBuf>)>) -> Self {
+        self.1.extend(real);
+        self
     }
 
     /// The same, but for what may have changed from `since` on, by the times of files or by what they are now.
@@ -130,7 +134,9 @@ impl States {
 
     /// Whether they are what they were, and that is sure.
     pub fn hold(&self) -> bool {
-        self.are_sure() && self.0.iter().all(|(path, state)| State::of(path) == *state)
+        self.are_sure()
+            && self.0.iter().all(|(path, state)| State::of(path) == *state)
+            && self.1.iter().all(|(path, real)| path.canonicalize().ok() == *real)
     }
 }
 
@@ -146,7 +152,7 @@ impl Seen {
     }
 
     pub fn states(&self) -> States {
-        States(self.0.iter().map(|(path, state)| (path.clone(), *state)).collect())
+        States(self.0.iter().map(|(path, state)| (path.clone(), *state)).collect(), Vec::new())
     }
 }
 

@@ -129,7 +129,7 @@ impl Store {
     }
 
     /// The same store for a job that asks for the same again and again, named by `key`: on disk, the small entries that it asks for are
-    /// kept in one entry besides, which is read here and written by [`Self::keep_together`].
+    /// also kept together in one entry, which is read here and written by [`Self::keep_together`].
     #[must_use]
     pub fn for_job(&self, key: &Key) -> Self {
         let Place::Disk(disk) = &*self.place else { return self.clone() };
@@ -143,6 +143,11 @@ impl Store {
         {
             disk.put(&together.key, &[bytes]);
         }
+    }
+
+    /// Notes that a large entry took the place of one of the job.
+    fn note_large(&self, key: &Key) {
+        self.together.iter().for_each(|together| together.note_large(key));
     }
 
     /// Notes an entry of the job.
@@ -221,8 +226,10 @@ impl Store {
             Place::Memory(memory) => content.bytes().into_iter().for_each(|bytes| memory.put(*key, bytes)),
             Place::Disk(disk) => {
                 let Some(pieces) = content.pieces() else { return };
-                if content.length() <= together::SMALL as u64 {
-                    self.note(key, &pieces.concat());
+                match pieces {
+                    [piece] => self.note(key, piece),
+                    _ if content.length() <= together::SMALL as u64 => self.note(key, &pieces.concat()),
+                    _ => self.note_large(key),
                 }
                 disk.put(key, pieces);
             }
@@ -289,7 +296,7 @@ mod tests {
         (0..3).for_each(|i| with_job.put_content(&small(i), &vec![i; 10].into()));
         with_job.keep_together();
         assert_eq!(together(&job), Some(3 * (32 + 4 + 10)));
-        // From here on they are not looked for one by one, but for the store of those who make all anew.
+        // From here on they come from there; nothing does for those who make all anew.
         (0..3).for_each(|i| store.put(&small(i), || vec![7; 20]));
         let with_job = store.for_job(&job);
         for i in 0..2 {
@@ -298,11 +305,16 @@ mod tests {
         }
         assert_eq!(bytes(&with_job, &large).unwrap(), [1; 5000]);
         with_job.put(&small(4), || vec![4; 30]);
+        // What was put is what is given, also where something large takes the place of something small.
+        with_job.put(&small(0), || vec![9; 11]);
+        assert_eq!(with_job.take(&small(0)).unwrap(), vec![9; 11]);
+        with_job.put_content(&small(2), &vec![8; 6000].into());
         with_job.keep_together();
+        assert_eq!(store.for_job(&job).take(&small(2)).unwrap(), vec![8; 6000]);
         // What nobody asks for any more goes.
-        assert_eq!(together(&job), Some(2 * (32 + 4 + 10) + 32 + 4 + 30));
+        assert_eq!(together(&job), Some(3 * (32 + 4) + 11 + 10 + 30));
         store.put(&job, || [&[0; 32][..], &[255; 9]].concat());
-        assert_eq!(store.for_job(&job).take(&small(0)).unwrap(), vec![7; 20]);
+        assert_eq!(store.for_job(&job).take(&small(1)).unwrap(), vec![7; 20]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The small entries that one job asks for, kept in one entry besides: to open hundreds of files takes longer than all else that is done
+//! The small entries that one job asks for, also kept together in one entry: to open hundreds of files takes longer than all else that is done
 //! with them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -20,25 +20,43 @@ pub(super) struct Together {
     known: HashMap<Key, Bytes>,
     /// Those that were asked for or put this time.
     used: Mutex<HashMap<Key, Bytes>>,
+    /// Those in whose place large ones were put.
+    replaced: Mutex<HashSet<Key>>,
 }
 
 impl Together {
     /// `kept`: what [`Self::changed`] gave the last time.
     pub fn new(key: Key, kept: Option<Bytes>) -> Self {
-        Self { key, known: kept.map(entries).unwrap_or_default(), used: Mutex::default() }
+        Self { key, known: kept.map(entries).unwrap_or_default(), used: Mutex::default(), replaced: Mutex::default() }
     }
 
     pub fn get(&self, key: &Key) -> Option<Bytes> {
-        let bytes = self.known.get(key)?;
-        self.used().insert(*key, bytes.clone());
+        let mut used = self.used();
+        // What was put since is newer.
+        if let Some(bytes) = used.get(key) {
+            return Some(bytes.clone());
+        }
+        let bytes = self.known.get(key).filter(|_| !self.replaced().contains(key))?;
+        used.insert(*key, bytes.clone());
         Some(bytes.clone())
     }
 
     /// Notes an entry that was asked for elsewhere, or put.
     pub fn note(&self, key: &Key, bytes: &[u8]) {
+        let mut used = self.used();
         if bytes.len() <= SMALL {
-            self.used().insert(*key, Bytes::copy_from_slice(bytes));
+            used.insert(*key, Bytes::copy_from_slice(bytes));
+        } else {
+            drop(used);
+            self.note_large(key);
         }
+    }
+
+    /// Notes that a large entry took the place of a small one.
+    pub fn note_large(&self, key: &Key) {
+        let mut used = self.used();
+        used.remove(key);
+        self.replaced().insert(*key);
     }
 
     /// What to keep under the key, if it is another than the last time.
@@ -54,6 +72,11 @@ impl Together {
             bytes.extend_from_slice(entry);
         }
         Some(bytes.freeze())
+    }
+
+    /// Asked for while [`Self::used`] is held, never the other way round.
+    fn replaced(&self) -> MutexGuard<'_, HashSet<Key>> {
+        self.replaced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn used(&self) -> MutexGuard<'_, HashMap<Key, Bytes>> {

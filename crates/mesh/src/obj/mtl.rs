@@ -228,20 +228,33 @@ impl Definition {
         {
             if self.maps.contains_key(&MapRole::Normal) {
                 without_place.push(format!("bump ({}), beside its image of normals", picture.path));
-            } else if source.holds_normals(&image) == Some(false) {
-                let message = format!(
-                    "the bump image `{}` of the material `{}` holds heights, which say no slope without a scale; it is left out",
-                    picture.path, material.name
-                );
-                source.report(&codes::SIMPLIFIED, message, "bake it into an image of normals, and name that with `norm`");
-            } else if let Some(map) = picture.map(MapRole::Normal, &image, source) {
-                let message = format!(
-                    "the bump image `{}` of the material `{}` holds normals, and is taken for what it is",
-                    picture.path, material.name
-                );
-                source.report(&codes::SIMPLIFIED, message, "name it with `norm`");
-                let fits = laid.fits(picture.placement.clone());
-                maps::add(material, MapRole::Normal, map, fits, source);
+            } else {
+                match source.holds_normals(&image) {
+                    // Which was reported.
+                    None => {}
+                    Some(false) => {
+                        let message = format!(
+                            "the bump image `{}` of the material `{}` holds heights, which say no slope without a scale; it is left out",
+                            picture.path, material.name
+                        );
+                        source.report(
+                            &codes::SIMPLIFIED,
+                            message,
+                            "bake it into an image of normals, and name that with `norm`",
+                        );
+                    }
+                    Some(true) => {
+                        if let Some(map) = picture.map(MapRole::Normal, &image, source) {
+                            let message = format!(
+                                "the bump image `{}` of the material `{}` holds normals, and is taken for what it is",
+                                picture.path, material.name
+                            );
+                            source.report(&codes::SIMPLIFIED, message, "name it with `norm`");
+                            let fits = laid.fits(picture.placement.clone());
+                            maps::add(material, MapRole::Normal, map, fits, source);
+                        }
+                    }
+                }
             }
         }
         let is_color = |path: &String| self.texture.as_ref().is_some_and(|color| color.path == *path);
