@@ -102,7 +102,7 @@ struct Work {
 enum Outcome {
     Unchanged,
     Refused,
-    Tried { attempt: Attempt, robot_namespace: RobotNamespace, origin: Origin, heard_from: Option<PublisherId> },
+    Tried { attempt: Box<Attempt>, robot_namespace: RobotNamespace, origin: Origin, heard_from: Option<PublisherId> },
 }
 
 /// What a worker brings back.
@@ -363,7 +363,7 @@ impl<N: Node> Engine<N> {
         let Work { job, robot_namespace, origin, heard_from } = work;
         self.running.begin(task, move |number| {
             let outcome = match attempt(job, last.as_ref(), &*convert) {
-                Some(attempt) => Outcome::Tried { attempt, robot_namespace, origin, heard_from },
+                Some(attempt) => Outcome::Tried { attempt: Box::new(attempt), robot_namespace, origin, heard_from },
                 None => Outcome::Unchanged,
             };
             Done::Order { key, number, outcome }
@@ -586,7 +586,7 @@ fn answer(
         }
     };
     caller.send(response);
-    Outcome::Tried { attempt, robot_namespace: RobotNamespace::Own, origin: Origin::Call, heard_from: None }
+    Outcome::Tried { attempt: Box::new(attempt), robot_namespace: RobotNamespace::Own, origin: Origin::Call, heard_from: None }
 }
 
 /// Where an asset is below the output directory: its key.

@@ -33,7 +33,7 @@ impl<N: Node> Engine<N> {
                         }
                         self.tried_file(&origin, &key, &report.used);
                         let found = report.clone();
-                        self.wrote(key.clone(), number, attempt, robot_namespace, origin, heard_from);
+                        self.wrote(key.clone(), number, *attempt, robot_namespace, origin, heard_from);
                         self.note_starved(&key, &found.diagnostics);
                     }
                     // The caller was told; nothing of the node's own has failed.
@@ -41,7 +41,7 @@ impl<N: Node> Engine<N> {
                     Err(failure) => {
                         self.tried_file(&origin, &key, &failure.used);
                         let found = failure.diagnostics.clone();
-                        self.failed(key.clone(), number, attempt, robot_namespace, origin, heard_from);
+                        self.failed(key.clone(), number, *attempt, robot_namespace, origin, heard_from);
                         self.note_starved(&key, &found);
                     }
                 }

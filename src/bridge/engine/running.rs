@@ -161,7 +161,7 @@ impl<N: Node> Engine<N> {
                 let used = self.robots.get(&key).map_or_else(Vec::new, |robot| robot.used.clone());
                 let fingerprint = Fingerprint::of_job(job.clone());
                 let result = Err(Failure { diagnostics: vec![why.clone()], used });
-                let attempt = Attempt { job, result, fingerprint, took };
+                let attempt = Box::new(Attempt { job, result, fingerprint, took });
                 self.finish_order(key, number, Outcome::Tried { attempt, robot_namespace, origin, heard_from });
             }
             Task::Call { caller, .. } => {
