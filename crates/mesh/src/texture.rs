@@ -299,8 +299,8 @@ pub(super) fn holds_normals(texture: &Texture) -> Option<bool> {
     })
 }
 
-/// Whether the upper eighth of a PNG holds normals. Then all of it is taken to, which saves most of the time: nobody has been seen to put
-/// something else below them.
+/// Whether the upper eighth of a PNG holds normals. Then all of it is taken to, which saves most of the time: an atlas
+/// with something else below them is not known to us.
 fn begins_with_normals(bytes: &[u8]) -> bool {
     let decoder = png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: MEMORY as usize });
     let Ok(mut reader) = decoder.read_info() else { return false };

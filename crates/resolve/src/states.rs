@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// How coarsely file systems note times, the coarsest of them.
 pub const COARSE: Duration = Duration::from_secs(2);
 
-/// The states of files at some time.
+/// The states of files at some time; and where paths led to then, symbolic links resolved, if that mattered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct States(Vec<(PathBuf, State)>, Vec<(PathBuf, Option<PathBuf>)>);
 

@@ -30,7 +30,7 @@ pub const MEMORY_BYTES: u64 = 512 << 20;
 /// … and on disk.
 pub const DISK_BYTES: u64 = 2 << 30;
 
-/// The name of what is kept: a hash of what it was made from.
+/// The name of what is kept: a hash of what it was made from, or of whom it is about, where what is put later takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key([u8; 32]);
 
