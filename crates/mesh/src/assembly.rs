@@ -233,6 +233,8 @@ impl Assembly {
             };
             return Err(Error::new(&codes::EMPTY, what).help("check that the mesh was exported with its faces"));
         }
+        // No point comes any more.
+        self.points.index = HashTable::default();
         self.drop_unused_points();
         self.fill_normals(shading);
         // Corners without a value have the origin of the image, and white.

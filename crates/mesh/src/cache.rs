@@ -40,16 +40,17 @@ pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -
         files.forget(located);
         return Ok(kept);
     }
-    let file = files.read(located).map_err(unreadable)?;
+    let resolve::File { path, bytes } = files.read(located).map_err(unreadable)?;
     // Nobody else reads it, and all files of a robot together are a large part of what it takes.
     files.forget(located);
-    let mut source = Source::new(&file, files, options);
-    let mut mesh = source.read()?;
+    // The file may be another one by now than when its content was looked up.
+    let known = known.filter(|content| *content == *Sha256::digest(&bytes));
+    let mut source = Source::new(&path, files, options);
+    let mut mesh = source.read(bytes)?;
     mesh.digest = digest(&mesh);
     let asked = source.asked.take();
     let diagnostics = source.finish();
-    // The file may be another one by now than when its content was looked up.
-    if let Some(content) = known.filter(|content| *content == *Sha256::digest(&file.bytes)) {
+    if let Some(content) = known {
         keep(&mesh, store);
         store.put_content(&key_for(content), &encode(&mesh, &diagnostics, &asked, place));
     }

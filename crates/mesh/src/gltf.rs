@@ -9,6 +9,8 @@ mod material;
 mod meshopt;
 mod parts;
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -59,22 +61,28 @@ const BASE64: GeneralPurpose =
     GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent));
 
 /// Reads the file.
-pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
-    let bytes = source.file.bytes.clone();
-    let (text, binary) = container_parts(&bytes)?;
-    let root = root(text, &bytes, source)?;
-    let mut reader = Reader::new(&root, binary, source);
+pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error> {
+    let (assembly, lost) = read_bytes(source, &bytes)?;
+    drop(bytes);
+    let mesh = assembly.finish(source, Shading::Flat);
+    match lost {
+        // Without its buffer a file has no triangle: that is why, and nobody else tells.
+        Some(lost) if mesh.as_ref().is_err_and(|error| error.code == &codes::EMPTY) => Err(without_buffer(&lost, source)),
+        _ => mesh,
+    }
+}
+
+/// What is in a file, and why its first buffer that is missing can't be had.
+fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<(Assembly, Option<String>), Error> {
+    let (text, binary) = container_parts(bytes)?;
+    let root = root(text, bytes, source)?;
+    let mut reader = Reader::new(&root, (binary, bytes.len()), source);
     reader.scene()?;
     let Reader { assembly, skipped, source, buffers, .. } = reader;
     if skipped > 0 {
         source.report(&codes::SKIPPED, format!("{skipped} sets of points or lines are left out"), "");
     }
-    let mesh = assembly.finish(source, Shading::Flat);
-    match buffers.lost {
-        // Without its buffer a file has no triangle: that is why, and nobody else tells.
-        Some(lost) if mesh.as_ref().is_err_and(|error| error.code == &codes::EMPTY) => Err(without_buffer(&lost, source)),
-        _ => mesh,
-    }
+    Ok((assembly, buffers.lost))
 }
 
 /// The refusal of a file whose buffer is missing. Findings of a file that is refused are not told, so images that are missing, too,
@@ -165,7 +173,7 @@ const DRACO: &str = "KHR_draco_mesh_compression";
 
 /// How the command line of glTF Transform makes another file of this one.
 fn plainly(source: &Source, command: &str) -> String {
-    let name = super::file_name(&source.file.path);
+    let name = super::file_name(source.path);
     format!("write it without with `gltf-transform {command} {name} plain_{name}`, and use that file")
 }
 
@@ -187,11 +195,12 @@ struct Reader<'a, 's, 'f> {
 }
 
 impl<'a, 's, 'f> Reader<'a, 's, 'f> {
-    fn new(root: &'a Root, binary: Option<&'a [u8]>, source: &'s mut Source<'f>) -> Self {
+    /// Of a file of so many bytes.
+    fn new(root: &'a Root, (binary, length): (Option<&'a [u8]>, usize), source: &'s mut Source<'f>) -> Self {
         Self {
             root,
             buffers: Buffers::new(root, binary),
-            assembly: Assembly::new(source.file.bytes.len()),
+            assembly: Assembly::new(length),
             looks: Vec::new(),
             look_index: vec![None; root.materials.len()],
             images: Default::default(),

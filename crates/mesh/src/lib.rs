@@ -160,19 +160,20 @@ impl FromStr for UpAxis {
 /// # Errors
 /// If nothing of it can be used: the codes are those of [`codes`] with severity error.
 pub fn read(file: &File, files: &Files, options: Options) -> Result<(Mesh, Vec<Diagnostic>), Error> {
-    let mut source = Source::new(file, files, options);
-    let mesh = source.read()?;
+    let mut source = Source::new(&file.path, files, options);
+    let mesh = source.read(file.bytes.clone())?;
     Ok((mesh, source.finish()))
 }
 
 impl Source<'_> {
-    fn read(&mut self) -> Result<Mesh, Error> {
-        let source = self;
-        match Format::of(&source.file.path, &source.file.bytes)? {
-            Format::Stl => stl::read(source),
-            Format::Obj => obj::read(source),
-            Format::Dae => dae::read(source),
-            Format::Gltf => gltf::read(source),
+    /// The mesh in the content of the file. That is let go of, and so is what is made of it on the way, before the mesh is finished: all at
+    /// once is a multiple of what the mesh takes.
+    fn read(&mut self, bytes: Arc<[u8]>) -> Result<Mesh, Error> {
+        match Format::of(self.path, &bytes)? {
+            Format::Stl => stl::read(self, bytes),
+            Format::Obj => obj::read(self, bytes),
+            Format::Dae => dae::read(self, bytes),
+            Format::Gltf => gltf::read(self, bytes),
         }
     }
 }
@@ -248,9 +249,9 @@ impl Format {
     }
 }
 
-/// A mesh file that is being read: its content, the way to other files, and what is found on the way.
+/// A mesh file that is being read: the way to other files, and what is found on the way.
 struct Source<'a> {
-    file: &'a File,
+    path: &'a Path,
     files: &'a Files,
     options: Options,
     findings: Collector,
@@ -267,9 +268,9 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn new(file: &'a File, files: &'a Files, options: Options) -> Self {
+    fn new(path: &'a Path, files: &'a Files, options: Options) -> Self {
         Self {
-            file,
+            path,
             files,
             options,
             findings: Collector::new(Most::OfEachCode(FINDINGS_PER_CODE)),
@@ -293,24 +294,26 @@ impl<'a> Source<'a> {
 
     /// Reports a finding at a line, 0 if there is none.
     fn report_at(&mut self, code: &'static Code, line: u32, message: impl Into<String>, help: &str) {
-        let place = Place { line, ..Place::file(&self.file.path) };
-        let message = format!("{}: {}", file_name(&self.file.path), message.into());
+        let place = Place { line, ..Place::file(self.path) };
+        let message = format!("{}: {}", file_name(self.path), message.into());
         self.findings.push(Diagnostic::new(code, place, message).help(help));
     }
 
     /// All findings.
     fn finish(self) -> Vec<Diagnostic> {
         let (mut findings, omitted) = self.findings.finish();
-        let name = file_name(&self.file.path);
-        findings.extend(omitted.into_iter().map(|more| {
-            more.summary(Place::file(&self.file.path), format!("{name}: {} more findings of this kind", more.count))
-        }));
+        let name = file_name(self.path);
+        findings.extend(
+            omitted
+                .into_iter()
+                .map(|more| more.summary(Place::file(self.path), format!("{name}: {} more findings of this kind", more.count))),
+        );
         findings
     }
 
     /// The folder that relative references start from.
     fn folder(&self) -> Option<&'a Path> {
-        self.file.path.parent()
+        self.path.parent()
     }
 
     /// Opens a file that the mesh refers to in one of the ways that exporters write.

@@ -41,30 +41,25 @@ pub(super) fn fill(
     shading: Shading,
     mut add: impl FnMut([f32; 3]) -> Option<u32>,
 ) {
-    let faces = || -> Vec<Vector3<f64>> {
-        triangles.par_iter().with_min_len(PORTION).map(|triangle| face_normal(points, *triangle)).collect()
-    };
     let mut add = |normal: [f32; 3]| add(normal).unwrap_or(0);
     if shading == Shading::Flat {
-        for (face, corners) in faces().iter().zip(corner_normals) {
+        for (triangle, corners) in triangles.iter().zip(corner_normals) {
             if corners.contains(&NONE) {
-                let normal = add(rounded(*face));
+                let normal = add(rounded(face_normal(points, *triangle)));
                 corners.iter_mut().filter(|i| **i == NONE).for_each(|i| *i = normal);
             }
         }
         return;
     }
-    let angles = || triangles.par_iter().with_min_len(PORTION).map(|triangle| angles(points, *triangle)).collect();
-    let ((faces, angles), (starts, around)) =
-        rayon::join(|| (faces(), angles()), || corners_of_points(points.len(), triangles));
-    let fill = Fill { faces, angles, starts, around };
+    let (starts, around) = corners_of_points(points.len(), triangles);
+    let fill = Fill { points, triangles, starts, around };
     let corner_normals = corner_normals.as_flattened_mut();
     // Normals are told apart by one after the other, in the order of their points; so there are the same, however many cores there are.
     let firsts: Vec<usize> = (0..points.len()).step_by(PORTION).collect();
     for firsts in firsts.chunks(PORTIONS) {
         let given = &*corner_normals;
-        let portion = |first: &usize| fill.portion(*first..points.len().min(first + PORTION), given);
-        let portions: Vec<Portion> = firsts.par_iter().map(portion).collect();
+        let portion = |fans: &mut Fans, first: &usize| fill.portion(*first..points.len().min(first + PORTION), given, fans);
+        let portions: Vec<Portion> = firsts.par_iter().map_init(|| Fans::new(&fill), portion).collect();
         for Portion { normals, corners } in portions {
             let numbers: Vec<u32> = normals.into_iter().map(&mut add).collect();
             for (corner, normal) in corners {
@@ -74,7 +69,7 @@ pub(super) fn fill(
     }
 }
 
-/// How many triangles or points are worked on by one core at a time, …
+/// How many points are worked on by one core at a time, …
 const PORTION: usize = 1024;
 
 /// … and how many portions of points are there at once.
@@ -86,14 +81,13 @@ fn rounded(normal: Vector3<f64>) -> [f32; 3] {
 }
 
 /// What smooth normals are made of.
-struct Fill {
-    /// The normal of each triangle.
-    faces: Vec<Vector3<f64>>,
-    /// The angles of each triangle.
-    angles: Vec<[f64; 3]>,
+struct Fill<'a> {
+    points: &'a [[f32; 3]],
+    triangles: &'a [[u32; 3]],
     /// Of each point where its corners begin in `around`.
     starts: Vec<u32>,
-    around: Vec<Around>,
+    /// The numbers of corners: three times the triangle's, and which of its corners it is.
+    around: Vec<u32>,
 }
 
 /// The normals at some points.
@@ -104,89 +98,115 @@ struct Portion {
     corners: Vec<(u32, u32)>,
 }
 
-impl Fill {
+impl Fill<'_> {
     /// The normals of those corners at some points that `given` has none for.
-    fn portion(&self, points: Range<usize>, given: &[u32]) -> Portion {
-        let Self { faces, angles, starts, around } = self;
+    fn portion(&self, points: Range<usize>, given: &[u32], fans: &mut Fans) -> Portion {
         let cos_crease = CREASE_DEGREES.to_radians().cos();
-        let mut fans = Fans::default();
         let Portion { mut normals, mut corners } = Portion::default();
         for point in points {
-            let here = &around[starts[point] as usize..starts[point + 1] as usize];
-            if here.iter().all(|corner| given[corner.number as usize] != NONE) {
+            let here = &self.around[self.starts[point] as usize..self.starts[point + 1] as usize];
+            if here.iter().all(|&number| given[number as usize] != NONE) {
                 continue;
             }
-            let lacking = here.iter().enumerate().filter(|(_, corner)| given[corner.number as usize] == NONE);
+            let lacking = here.iter().enumerate().filter(|(_, number)| given[**number as usize] == NONE);
             // Most points of technical shapes lie inside of a plane.
-            let face = faces[here[0].triangle()];
-            if here.iter().all(|corner| faces[corner.triangle()] == face) {
-                corners.extend(lacking.map(|(_, corner)| (corner.number, normals.len() as u32)));
+            let face = fans.known.face(self, here[0] / 3);
+            if here.iter().all(|number| fans.known.face(self, number / 3) == face) {
+                corners.extend(lacking.map(|(_, &number)| (number, normals.len() as u32)));
                 normals.push(rounded(face));
                 continue;
             }
-            fans.join(here, faces, cos_crease);
+            fans.set(self, here);
+            fans.join(cos_crease);
             fans.sums.clear();
             fans.sums.resize(here.len(), Vector3::zeros());
-            for (i, corner) in here.iter().enumerate() {
+            for (i, &number) in here.iter().enumerate() {
                 let fan = fans.root(i);
-                fans.sums[fan] += faces[corner.triangle()] * angles.as_flattened()[corner.number as usize];
+                fans.sums[fan] += fans.corners[i].face * fans.known.angles(self, number / 3)[number as usize % 3];
             }
             fans.normals.clear();
             fans.normals.resize(here.len(), NONE);
-            for (i, corner) in lacking {
+            for (i, &number) in lacking {
                 let fan = fans.root(i);
                 if fans.normals[fan] == NONE {
                     fans.normals[fan] = normals.len() as u32;
                     // Triangles back to back cancel each other; any of them is then as good as another.
-                    let normal = fans.sums[fan].try_normalize(1e-9).unwrap_or(faces[corner.triangle()]);
+                    let normal = fans.sums[fan].try_normalize(1e-9).unwrap_or(fans.corners[i].face);
                     normals.push(rounded(normal));
                 }
-                corners.push((corner.number, fans.normals[fan]));
+                corners.push((number, fans.normals[fan]));
             }
         }
         Portion { normals, corners }
     }
 }
 
+/// The normals and angles of those triangles that were asked for last: points that follow each other have most of them in common, and all
+/// of a large mesh take twice the memory of the mesh.
+struct Known {
+    faces: Vec<(u32, Vector3<f64>)>,
+    angles: Vec<(u32, [f64; 3])>,
+}
+
+impl Known {
+    /// The most that are held.
+    const MOST: usize = 2048;
+
+    fn new(triangles: usize) -> Self {
+        let slots = triangles.clamp(1, Self::MOST).next_power_of_two();
+        Self { faces: vec![(NONE, Vector3::zeros()); slots], angles: vec![(NONE, [0.0; 3]); slots] }
+    }
+
+    fn face(&mut self, fill: &Fill<'_>, triangle: u32) -> Vector3<f64> {
+        let slot = triangle as usize & (self.faces.len() - 1);
+        let (of, face) = &mut self.faces[slot];
+        if *of != triangle {
+            (*of, *face) = (triangle, face_normal(fill.points, fill.triangles[triangle as usize]));
+        }
+        *face
+    }
+
+    fn angles(&mut self, fill: &Fill<'_>, triangle: u32) -> [f64; 3] {
+        let slot = triangle as usize & (self.angles.len() - 1);
+        let (of, known) = &mut self.angles[slot];
+        if *of != triangle {
+            (*of, *known) = (triangle, angles(fill.points, fill.triangles[triangle as usize]));
+        }
+        *known
+    }
+}
+
 /// A triangle's corner at some point.
-#[derive(Clone, Copy)]
 struct Around {
-    /// Three times the triangle's, and which of its corners it is.
-    number: u32,
     /// The triangle's next corner, and the one before.
     ends: [u32; 2],
+    /// The triangle's normal.
+    face: Vector3<f64>,
 }
 
-impl Around {
-    fn triangle(self) -> usize {
-        self.number as usize / 3
+/// The numbers of the corners at each point, in the order of triangles: those of point `i` are at `starts[i]..starts[i + 1]`.
+fn corners_of_points(points: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, Vec<u32>) {
+    // Two further on than where they are counted, and one further on than where they are found in the end.
+    let mut starts = vec![0_u32; points + 2];
+    for &point in triangles.as_flattened() {
+        starts[point as usize + 2] += 1;
     }
-}
-
-/// The corners at each point, in the order of triangles: those of point `i` are at `starts[i]..starts[i + 1]`.
-fn corners_of_points(points: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, Vec<Around>) {
-    let mut starts = vec![0_u32; points + 1];
-    for &point in triangles.iter().flatten() {
-        starts[point as usize + 1] += 1;
+    for i in 2..starts.len() {
+        starts[i] += starts[i - 1];
     }
-    for i in 0..points {
-        starts[i + 1] += starts[i];
-    }
-    let mut next = starts.clone();
-    let mut around = vec![Around { number: 0, ends: [0; 2] }; triangles.len() * 3];
-    for (&[a, b, c], first) in triangles.iter().zip((0..).step_by(3)) {
-        for (number, point, ends) in [(first, a, [b, c]), (first + 1, b, [c, a]), (first + 2, c, [a, b])] {
-            let next = &mut next[point as usize];
-            around[*next as usize] = Around { number, ends };
-            *next += 1;
-        }
+    let mut around = vec![0; triangles.len() * 3];
+    for (number, &point) in (0..).zip(triangles.as_flattened()) {
+        let next = &mut starts[point as usize + 1];
+        around[*next as usize] = number;
+        *next += 1;
     }
     (starts, around)
 }
 
 /// Which corners of a point belong together; kept between points for its memory.
-#[derive(Default)]
 struct Fans {
+    known: Known,
+    corners: Vec<Around>,
     parents: Vec<u32>,
     /// The far end of an edge, and below it the corner that has it: one word is compared faster than two.
     edges: Vec<u64>,
@@ -195,15 +215,30 @@ struct Fans {
 }
 
 impl Fans {
-    fn join(&mut self, corners: &[Around], faces: &[Vector3<f64>], cos_crease: f64) {
+    fn new(fill: &Fill<'_>) -> Self {
+        let known = Known::new(fill.triangles.len());
+        Self { known, corners: Vec::new(), parents: Vec::new(), edges: Vec::new(), sums: Vec::new(), normals: Vec::new() }
+    }
+
+    /// Sets the corners, by their numbers.
+    fn set(&mut self, fill: &Fill<'_>, numbers: &[u32]) {
+        self.corners.clear();
+        for number in numbers {
+            let [a, b, c] = fill.triangles[*number as usize / 3];
+            let ends = [[b, c], [c, a], [a, b]][*number as usize % 3];
+            self.corners.push(Around { ends, face: self.known.face(fill, number / 3) });
+        }
+    }
+
+    fn join(&mut self, cos_crease: f64) {
         self.parents.clear();
-        self.parents.extend(0..corners.len() as u32);
-        if corners.len() <= PAIRWISE {
-            self.join_few(corners, faces, cos_crease);
+        self.parents.extend(0..self.corners.len() as u32);
+        if self.corners.len() <= PAIRWISE {
+            self.join_few(cos_crease);
             return;
         }
         self.edges.clear();
-        for (i, corner) in corners.iter().enumerate() {
+        for (i, corner) in self.corners.iter().enumerate() {
             self.edges.extend(corner.ends.map(|far| u64::from(far) << 32 | i as u64));
         }
         self.edges.sort_unstable();
@@ -215,8 +250,7 @@ impl Fans {
             for a in start..end {
                 for b in a + 1..end.min(a + 1 + reach) {
                     let [a, b] = [a, b].map(|edge| self.edges[edge] as u32 as usize);
-                    let (face_a, face_b) = (&faces[corners[a].triangle()], &faces[corners[b].triangle()]);
-                    if face_a.dot(face_b) >= cos_crease {
+                    if self.corners[a].face.dot(&self.corners[b].face) >= cos_crease {
                         self.unite(a, b);
                     }
                 }
@@ -226,12 +260,12 @@ impl Fans {
     }
 
     /// The same of few corners, as most points have: each is held against each, without an order of edges.
-    fn join_few(&mut self, corners: &[Around], faces: &[Vector3<f64>], cos_crease: f64) {
-        for (a, corner) in corners.iter().enumerate() {
-            let face = &faces[corner.triangle()];
-            for (b, other) in corners.iter().enumerate().skip(a + 1) {
+    fn join_few(&mut self, cos_crease: f64) {
+        for a in 0..self.corners.len() {
+            for b in a + 1..self.corners.len() {
+                let [corner, other] = [a, b].map(|i| &self.corners[i]);
                 let shares_edge = corner.ends.iter().any(|end| other.ends.contains(end));
-                if shares_edge && face.dot(&faces[other.triangle()]) >= cos_crease {
+                if shares_edge && corner.face.dot(&other.face) >= cos_crease {
                     self.unite(a, b);
                 }
             }

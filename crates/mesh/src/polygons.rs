@@ -11,7 +11,7 @@ use super::normals::Shading;
 use super::polygon::Triangulator;
 use super::{Error, Options, Source, digest};
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_resolve::{File, Files, Resolver};
+use urdf_usd_resolve::{Files, Resolver};
 use urdf_usd_robot::{Material, Mesh};
 
 /// A surface as scenes hold it. Indices need not be valid, values need not be finite: what can't be used is left out and reported.
@@ -63,9 +63,8 @@ impl<T> PerCorner<T> {
 /// # Errors
 /// If no face has an area.
 pub fn from_polygons(polygons: &Polygons, file: &Path) -> Result<(Mesh, Vec<Diagnostic>), Error> {
-    let file = File { path: file.to_owned(), bytes: Arc::from([]) };
     let files = Files::new(Arc::new(Resolver::new(Default::default())));
-    let mut source = Source::new(&file, &files, Options::default());
+    let mut source = Source::new(file, &files, Options::default());
     let mut assembly = Assembly::new(polygons.corners.len().saturating_mul(16));
     let materials: Vec<u32> = polygons.materials.iter().map(|material| assembly.material(material.clone())).collect();
     let mut triangles: Vec<[Corner; 3]> = Vec::new();

@@ -3,6 +3,8 @@
 //! Normals in the file are ignored, as they are in practice unreliable; they follow from the triangles. Colours are read where the
 //! attribute bytes hold them in one of the known dialects ([`Dialect`]).
 
+use std::sync::Arc;
+
 use super::assembly::Assembly;
 use super::normals::Shading;
 use super::{Error, Source, codes};
@@ -25,14 +27,14 @@ fn declared(bytes: &[u8]) -> Option<u32> {
 }
 
 /// Reads the file.
-pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
-    let bytes = &source.file.bytes;
+pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error> {
     let mut assembly = Assembly::new(bytes.len());
-    if !is_binary(bytes) && is_text(bytes) {
-        read_ascii(bytes, &mut assembly);
+    if !is_binary(&bytes) && is_text(&bytes) {
+        read_ascii(&bytes, &mut assembly);
     } else {
-        read_binary(source, &mut assembly)?;
+        read_binary(&bytes, source, &mut assembly)?;
     }
+    drop(bytes);
     assembly.finish(source, Shading::Smooth)
 }
 
@@ -44,9 +46,8 @@ fn is_text(bytes: &[u8]) -> bool {
         && text.iter().all(|&b| b >= b' ' || b.is_ascii_whitespace() || b == 0x0B)
 }
 
-fn read_binary(source: &mut Source, assembly: &mut Assembly) -> Result<(), Error> {
-    let bytes = source.file.bytes.clone();
-    let Some(declared) = declared(&bytes) else {
+fn read_binary(bytes: &[u8], source: &mut Source, assembly: &mut Assembly) -> Result<(), Error> {
+    let Some(declared) = declared(bytes) else {
         return Err(Error::new(
             &codes::UNREADABLE,
             format!("the file has only {} bytes, less than a binary STL's header", bytes.len()),

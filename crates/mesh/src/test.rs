@@ -1,6 +1,6 @@
 //! What the tests of this module share.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
@@ -18,11 +18,10 @@ pub(super) fn files() -> Files {
     files
 }
 
-/// A source with no content.
+/// A source of some file.
 pub(super) fn source() -> Source<'static> {
-    static FILE: LazyLock<File> = LazyLock::new(|| File { path: PathBuf::from("test.mesh"), bytes: [].into() });
     static FILES: LazyLock<Files> = LazyLock::new(files);
-    Source::new(&FILE, &FILES, Default::default())
+    Source::new(Path::new("test.mesh"), &FILES, Default::default())
 }
 
 /// Reads `bytes` as the content of a file `name` in a folder of its own.

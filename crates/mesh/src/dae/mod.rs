@@ -18,6 +18,7 @@ mod transform;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use nalgebra::Matrix4;
 use percent_encoding::percent_decode_str;
@@ -43,16 +44,21 @@ const MAX_NODES: usize = 100_000;
 const MAX_PREFIXES: usize = 16;
 
 /// Reads the file.
-pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
-    let bytes = source.file.bytes.clone();
-    let mut text = decode(&bytes);
+pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error> {
+    let assembly = read_bytes(source, &bytes)?;
+    drop(bytes);
+    assembly.finish(source, Shading::Smooth)
+}
+
+fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<Assembly, Error> {
+    let mut text = decode(bytes);
     // XML may not begin with space; files do.
     let space = text.len() - text.trim_start().len();
     let first_line = 1 + text[..space].matches('\n').count() as u32;
     for _ in 0..MAX_PREFIXES {
         let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
         let error = match Document::parse_with_options(&text[space..], options) {
-            Ok(document) => return read_document(source, Text { document: &document, first_line }),
+            Ok(document) => return read_document(source, Text { document: &document, first_line }, bytes.len()),
             Err(error) => error,
         };
         // The `<extra>` of some exporters has prefixes that are not declared.
@@ -106,7 +112,7 @@ impl Text<'_, '_> {
     }
 }
 
-fn read_document(source: &mut Source, xml: Text) -> Result<Mesh, Error> {
+fn read_document(source: &mut Source, xml: Text, length: usize) -> Result<Assembly, Error> {
     let root = xml.document.root_element();
     if root.tag_name().name() != "COLLADA" {
         return Err(Error::new(
@@ -119,7 +125,7 @@ fn read_document(source: &mut Source, xml: Text) -> Result<Mesh, Error> {
     let mut reader = Reader {
         xml,
         ids: ids(root),
-        assembly: Assembly::new(source.file.bytes.len()),
+        assembly: Assembly::new(length),
         triangulator: Triangulator::new(),
         transforms: HashMap::new(),
         geometries: HashMap::new(),
@@ -132,8 +138,7 @@ fn read_document(source: &mut Source, xml: Text) -> Result<Mesh, Error> {
         source,
     };
     reader.scene(root)?;
-    let Reader { assembly, source, .. } = reader;
-    assembly.finish(source, Shading::Smooth)
+    Ok(reader.assembly)
 }
 
 fn unreadable(error: &roxmltree::Error, first_line: u32) -> Error {

@@ -296,7 +296,7 @@ impl<'a> Reader<'a, '_, '_> {
                 },
             ));
         };
-        let name = image.name.clone().unwrap_or_else(|| format!("{}_image{index}", stem(&self.source.file.path)));
+        let name = image.name.clone().unwrap_or_else(|| format!("{}_image{index}", stem(self.source.path)));
         match (&image.uri, image.buffer_view) {
             (Some(uri), _) => Ok(match uri.strip_prefix("data:") {
                 Some(data) => {

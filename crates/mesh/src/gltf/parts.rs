@@ -41,10 +41,10 @@ pub fn open<T>(
     files: &Files,
     work: impl FnOnce(&mut Meshes<'_, '_, '_>) -> T,
 ) -> Result<(T, Vec<Diagnostic>), Error> {
-    let mut source = Source::new(file, files, Default::default());
+    let mut source = Source::new(&file.path, files, Default::default());
     let (text, binary) = container_parts(&file.bytes)?;
     let root = root(text, &file.bytes, &source)?;
-    let mut meshes = Meshes(Reader::new(&root, binary, &mut source));
+    let mut meshes = Meshes(Reader::new(&root, (binary, file.bytes.len()), &mut source));
     meshes.0.is_kept = true;
     let result = work(&mut meshes);
     Ok((result, source.finish()))

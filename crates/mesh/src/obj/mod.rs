@@ -7,6 +7,7 @@ mod mtl;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use nalgebra::Matrix4;
 
@@ -30,14 +31,14 @@ pub(super) fn looks_like(text: &[u8]) -> bool {
 }
 
 /// Reads the file.
-pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
-    let bytes = source.file.bytes.clone();
+pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error> {
     let mut assembly = Assembly::new(bytes.len());
     let mut object = Object::default();
     let mut triangulator = Triangulator::new();
     for line in lines(&bytes) {
         object.line(&line, &mut triangulator);
     }
+    drop(bytes);
     assembly.unusable(object.unusable);
     if object.skipped > 0 {
         source.report(
@@ -51,6 +52,7 @@ pub(super) fn read(source: &mut Source) -> Result<Mesh, Error> {
     object.bind_colors();
     let Object { positions, normals, uvs, colors, triangles, .. } = &object;
     assembly.add(&Surface { positions, normals, uvs, colors, triangles, runs: &runs }, &Matrix4::identity())?;
+    drop(object);
     assembly.finish(source, Shading::Smooth)
 }
 
