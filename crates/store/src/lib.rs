@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 pub use self::content::Content;
 use self::disk::Disk;
 use self::memory::Memory;
-pub use self::pieces::Pieces;
+pub use self::pieces::{Pieces, bytes_of};
 use self::together::Together;
 
 /// How many bytes are kept if nobody says otherwise: in memory …

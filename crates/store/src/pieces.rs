@@ -1,6 +1,20 @@
 //! Bytes that are put together of others.
 
+use bytemuck::NoUninit;
 use bytes::Bytes;
+
+/// The bytes of `values` as they are in memory, and so in the files of little-endian formats on the machines that this is for. No copy is made.
+pub fn bytes_of<T: NoUninit + Send>(mut values: Vec<T>) -> Bytes {
+    struct Owner<T>(Vec<T>);
+    impl<T: NoUninit> AsRef<[u8]> for Owner<T> {
+        fn as_ref(&self) -> &[u8] {
+            bytemuck::cast_slice(&self.0)
+        }
+    }
+    // They stay for long, and what is not used of them would.
+    values.shrink_to_fit();
+    Bytes::from_owner(Owner(values))
+}
 
 /// So many bytes at least are a piece of their own.
 const LARGE: usize = 16 << 10;

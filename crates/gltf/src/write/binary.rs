@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
 use super::compact::{self, Compression, Grid, Stream};
-use super::numbers::{self, bounds, eight_bits};
+use super::numbers::{bounds, eight_bits};
 use super::surface::Surface;
 use crate::json::document::{
     Accessor, Buffer, BufferExtensions, BufferView, BufferViewExtensions, CompressedView, FallbackBuffer,
@@ -161,37 +161,36 @@ impl Packed {
         let surface = if compress { compact::ordered(surface) } else { surface };
         let translucent = surface.colors.iter().flatten().any(|color| color[3] != u16::MAX);
         let squeezed = |array: Array, stride| if compress { array.compressed(stride) } else { array };
-        let plain = |positions: &[[f32; 3]]| {
-            let (low, high) = bounds(positions);
+        let plain = |positions: Vec<[f32; 3]>| {
+            let (low, high) = bounds(&positions);
             Array { bounds: [low.to_vec(), high.to_vec()], ..floats(positions, "VEC3") }
         };
-        let uvs = surface.uvs.as_ref().map(|uvs| {
-            let narrow = grid.and_then(|_| shares(uvs));
+        let Surface { positions, normals, uvs, tangents, colors, indices } = surface;
+        let uvs = uvs.map(|uvs| {
+            let narrow = grid.and_then(|_| shares(&uvs));
             narrow.map_or_else(|| squeezed(floats(uvs, "VEC2"), 8), |narrow| squeezed(narrow, 4))
         });
-        let mut indices = indices(&surface.indices, surface.positions.len());
-        if compress {
-            let stride = if indices.component_type == UNSIGNED_SHORT { 2 } else { 4 };
-            indices.stream = Stream::triangles(&surface.indices, surface.positions.len(), stride);
-        }
+        let stride = if positions.len() <= MOST_NARROW { 2 } else { 4 };
+        let stream = if compress { Stream::triangles(&indices, positions.len(), stride) } else { None };
+        let indices = Array { stream, ..numbers(indices, positions.len()) };
         Self {
             positions: match grid {
-                Some(grid) => squeezed(steps(&surface.positions, grid), 8),
-                None => plain(&surface.positions),
+                Some(grid) => squeezed(steps(&positions, grid), 8),
+                None => plain(positions),
             },
             normals: match grid {
                 Some(_) => {
-                    let array = directions(&surface.normals);
-                    if compress { Array { stream: Stream::normals(&surface.normals), ..array } } else { array }
+                    let stream = if compress { Stream::normals(&normals) } else { None };
+                    Array { stream, ..directions(&normals) }
                 }
-                None => floats(&surface.normals, "VEC3"),
+                None => floats(normals, "VEC3"),
             },
             uvs,
-            tangents: surface.tangents.as_ref().map(|tangents| match grid {
-                Some(_) => squeezed(turned(tangents), 4),
+            tangents: tangents.map(|tangents| match grid {
+                Some(_) => squeezed(turned(&tangents), 4),
                 None => floats(tangents, "VEC4"),
             }),
-            colors: surface.colors.as_ref().map(|colors| squeezed(sixteen_bits(colors), 8)),
+            colors: colors.map(|colors| squeezed(sixteen_bits(&colors), 8)),
             translucent,
             indices,
         }
@@ -213,8 +212,9 @@ pub fn keep_one_plain<'a>(surfaces: impl Iterator<Item = &'a mut Packed>) {
     }
 }
 
-fn floats<const N: usize>(values: &[[f32; N]], kind: &'static str) -> Array {
-    Array::new(Content::of(values.as_flattened(), f32::to_le_bytes), FLOAT, values.len(), kind)
+fn floats<const N: usize>(values: Vec<[f32; N]>, kind: &'static str) -> Array {
+    let count = values.len();
+    Array::new(Content::new(store::bytes_of(values)), FLOAT, count, kind)
 }
 
 /// Positions counted in `grid`; elements begin on multiples of four bytes.
@@ -253,7 +253,7 @@ fn turned(tangents: &[[f32; 4]]) -> Array {
 /// Texture coordinates in 16 bits; `None` if some lie outside the image, where the bits end.
 fn shares(uvs: &[[f32; 2]]) -> Option<Array> {
     let inside = uvs.as_flattened().iter().all(|share| (0.0..=1.0).contains(share));
-    let content = inside.then(|| Content::of(uvs.as_flattened(), |share| numbers::sixteen_bits(share).to_le_bytes()))?;
+    let content = inside.then(|| Content::of(uvs.as_flattened(), |share| super::numbers::sixteen_bits(share).to_le_bytes()))?;
     Some(Array { normalized: true, ..Array::new(content, UNSIGNED_SHORT, uvs.len(), "VEC2") })
 }
 
@@ -263,14 +263,18 @@ fn sixteen_bits(colors: &[[u16; 4]]) -> Array {
     Array { normalized: true, ..Array::new(content, UNSIGNED_SHORT, colors.len(), "VEC4") }
 }
 
-fn indices(indices: &[u32], vertices: usize) -> Array {
-    // 65535 itself would restart the primitive.
-    let (component_type, content) = if vertices <= usize::from(u16::MAX) {
-        (UNSIGNED_SHORT, Content::of(indices, |i| (i as u16).to_le_bytes()))
+/// So many vertices at most have indices of two bytes: 65535 itself would restart the primitive.
+const MOST_NARROW: usize = u16::MAX as usize;
+
+/// Indices of so many vertices.
+fn numbers(indices: Vec<u32>, vertices: usize) -> Array {
+    let count = indices.len();
+    let (component_type, content) = if vertices <= MOST_NARROW {
+        (UNSIGNED_SHORT, Content::of(&indices, |i| (i as u16).to_le_bytes()))
     } else {
-        (UNSIGNED_INT, Content::of(indices, u32::to_le_bytes))
+        (UNSIGNED_INT, Content::new(store::bytes_of(indices)))
     };
-    Array::new(content, component_type, indices.len(), "SCALAR")
+    Array::new(content, component_type, count, "SCALAR")
 }
 
 impl Binary {
@@ -319,7 +323,7 @@ impl Binary {
 
     /// Values over time, for animations: the accessor of `values`, with bounds if they are times.
     pub fn samples<const N: usize>(&mut self, values: &[[f32; N]], kind: &'static str) -> Index {
-        let mut array = floats(values, kind);
+        let mut array = floats(values.to_vec(), kind);
         if N == 1 {
             let flat = values.as_flattened();
             array.bounds = [flat.first(), flat.last()].map(|end| end.into_iter().copied().collect());
@@ -527,7 +531,7 @@ mod tests {
 
     #[test]
     fn indices_are_wide_only_where_they_must_be() {
-        let (narrow, wide) = (indices(&[0, 1, 65534], 65535), indices(&[0, 1, 65535], 65536));
+        let (narrow, wide) = (numbers(vec![0, 1, 65534], 65535), numbers(vec![0, 1, 65535], 65536));
         assert_eq!((narrow.component_type, &*narrow.content.bytes), (UNSIGNED_SHORT, &[0, 0, 1, 0, 254, 255][..]));
         assert_eq!((wide.component_type, wide.content.bytes.len()), (UNSIGNED_INT, 12));
     }

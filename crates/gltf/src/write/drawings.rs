@@ -11,7 +11,7 @@ use super::compact::{Compression, Grid};
 use super::images::{Made, Picture, Pictures};
 use super::options::Options;
 use super::paint::{Ground, Paint};
-use super::surface::{Surface, Wanted};
+use super::surface::{Surface, Vertices, Wanted};
 use super::{binary, codes, solids, surface, tangents};
 use crate::json::document::{Attributes, Mapping, Mappings, Mesh, Primitive, PrimitiveExtensions};
 use crate::json::values::Index;
@@ -129,12 +129,13 @@ impl Form<'_> {
                 vec![surface]
             }
             Some(mesh) => {
-                let of_part = |(part, &wanted): (&Part, &Wanted)| {
-                    let mut surface = surface::of_part(mesh, part, wanted);
+                let vertices = || Vertices::new(mesh.points.len());
+                let of_part = |vertices: &mut Vertices, (part, &wanted): (&Part, &Wanted)| {
+                    let mut surface = surface::of_part(mesh, part, wanted, vertices);
                     surface.iter_mut().filter(|_| wanted.tangents).for_each(tangents::add);
                     surface
                 };
-                mesh.parts.par_iter().zip(&self.wanted).map(of_part).collect()
+                mesh.parts.par_iter().zip(&self.wanted).map_init(vertices, of_part).collect()
             }
         }
     }

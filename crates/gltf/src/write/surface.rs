@@ -97,19 +97,17 @@ impl Builder {
 
 /// One part of a mesh, without tangents; `None` if nothing of it can be drawn. What is `wanted` counts only where the mesh has it.
 ///
-/// Corners that share their point, normal and so on are one vertex, numbered as they first appear.
-pub fn of_part(mesh: &Mesh, part: &Part, wanted: Wanted) -> Option<Surface> {
-    const NONE: u32 = u32::MAX;
+/// Corners that share their point, normal and so on are one vertex, numbered as they first appear. `vertices` are those of the mesh, for all of
+/// its parts in turn.
+pub fn of_part(mesh: &Mesh, part: &Part, wanted: Wanted, vertices: &mut Vertices) -> Option<Surface> {
     let uvs = mesh.uvs.as_ref().filter(|_| wanted.uvs);
     let colors = mesh.colors.as_ref().filter(|_| wanted.colors);
-    let triangles = part.triangles.len();
     let mut surface = Surface {
         uvs: uvs.map(|_| Vec::new()),
         colors: colors.map(|_| Vec::new()),
-        indices: Vec::with_capacity(triangles * 3),
+        indices: Vec::with_capacity(part.triangles.len() * 3),
         ..Surface::default()
     };
-    let mut known: HashMap<[u32; 4], u32, FixedState> = HashMap::with_capacity_and_hasher(triangles, FixedState::default());
     for triangle in part.triangles.clone() {
         let Some(points) = mesh.triangles.get(triangle) else { break };
         let positions = points.map(|point| mesh.points.get(point as usize));
@@ -122,7 +120,7 @@ pub fn of_part(mesh: &Mesh, part: &Part, wanted: Wanted) -> Option<Surface> {
         let color_indices = colors.and_then(|colors| colors.indices.get(triangle)).copied().unwrap_or([NONE; 3]);
         for (k, position) in [a, b, c].into_iter().enumerate() {
             let next = surface.positions.len() as u32;
-            let index = *known.entry([points[k], normals[k], uv_indices[k], color_indices[k]]).or_insert(next);
+            let index = vertices.of(points[k], [normals[k], uv_indices[k], color_indices[k]]);
             surface.indices.push(index);
             if index < next {
                 continue;
@@ -138,7 +136,60 @@ pub fn of_part(mesh: &Mesh, part: &Part, wanted: Wanted) -> Option<Surface> {
             }
         }
     }
+    vertices.clear(mesh.triangles.get(part.triangles.clone()).unwrap_or_default());
     (!surface.indices.is_empty()).then_some(surface)
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The vertices of one part of a mesh by their points and what else they have, numbered as they first appear.
+pub struct Vertices {
+    /// Of each point its vertex that came last; [`NONE`] if it has none.
+    last: Vec<u32>,
+    /// Of each vertex the one of its point that came before, and what it has beside the point.
+    vertices: Vec<(u32, [u32; 3])>,
+    /// Those of points that have more than [`Self::FEW`]: to go through all of them would take time with the square of their number.
+    many: HashMap<(u32, [u32; 3]), u32, FixedState>,
+}
+
+impl Vertices {
+    const FEW: usize = 16;
+
+    /// None yet, of a mesh with so many points.
+    pub fn new(points: usize) -> Self {
+        Self { last: vec![NONE; points], vertices: Vec::new(), many: HashMap::default() }
+    }
+
+    /// Leaves none, where there were those of these triangles: it takes no longer than these, however many points the mesh has.
+    fn clear(&mut self, triangles: &[[u32; 3]]) {
+        for &point in triangles.as_flattened() {
+            self.last.get_mut(point as usize).into_iter().for_each(|last| *last = NONE);
+        }
+        self.vertices.clear();
+        self.many.clear();
+    }
+
+    /// The number of the vertex at a point, which is in range, with these others.
+    fn of(&mut self, point: u32, others: [u32; 3]) -> u32 {
+        let Some(last) = self.last.get_mut(point as usize) else { return NONE };
+        let new = self.vertices.len() as u32;
+        let mut at = *last;
+        for _ in 0..Self::FEW {
+            let Some(&(before, known)) = self.vertices.get(at as usize) else {
+                self.vertices.push((std::mem::replace(last, new), others));
+                return new;
+            };
+            if known == others {
+                return at;
+            }
+            at = before;
+        }
+        let number = *self.many.entry((point, others)).or_insert(new);
+        if number == new {
+            self.vertices.push((NONE, others));
+        }
+        number
+    }
 }
 
 /// Whether a triangle draws nothing: some of its corners are equal, or no numbers.
@@ -209,22 +260,24 @@ mod tests {
         let corners =
             |values: Vec<[f32; 2]>| Corners { values, indices: vec![[0, 1, 1], [1, 1, 1], [0, 1, 1], [0; 3], [0; 3]] };
         let (mesh, part) = mesh(Some(corners(vec![[0.5, 0.25], [1.0, 0.0]])), None);
-        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true, ..Wanted::default() }).unwrap();
+        let mut vertices = Vertices::new(mesh.points.len());
+        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true, ..Wanted::default() }, &mut vertices).unwrap();
         assert_eq!(surface.indices, [0, 1, 2, 3, 1, 2, 0, 1, 2]);
         assert_eq!(surface.positions, [[0.0; 3], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0; 3]]);
         assert_eq!(surface.normals, [[0.0, 1.0, 0.0]; 4]);
         assert_eq!(surface.uvs.unwrap(), [[0.5, 0.75], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]);
         assert_eq!(surface.colors, None);
-        let plain = of_part(&mesh, &part, Wanted::default()).unwrap();
+        let plain = of_part(&mesh, &part, Wanted::default(), &mut vertices).unwrap();
         assert_eq!((plain.indices, plain.uvs), (vec![0, 1, 2, 0, 1, 2, 0, 1, 2], None));
-        assert_eq!(of_part(&mesh, &Part { triangles: 3..5, material: None }, Wanted::default()), None);
+        assert_eq!(of_part(&mesh, &Part { triangles: 3..5, material: None }, Wanted::default(), &mut vertices), None);
     }
 
     #[test]
     fn corners_of_two_colours_are_two_vertices() {
         let values = vec![[0.0, 0.5, 1.0, 0.25], [f32::NAN, 2.0, -1.0, 1.0]];
         let (mesh, part) = mesh(None, Some(Corners { values, indices: vec![[0; 3], [1; 3], [0; 3], [0; 3], [0; 3]] }));
-        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true, ..Wanted::default() }).unwrap();
+        let mut vertices = Vertices::new(mesh.points.len());
+        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true, ..Wanted::default() }, &mut vertices).unwrap();
         assert_eq!(surface.indices, [0, 1, 2, 3, 4, 5, 0, 1, 2]);
         let colors = surface.colors.unwrap();
         assert_eq!((colors[0], colors[3]), ([0, 32768, 65535, 16384], [0, 65535, 0, 65535]));
@@ -232,6 +285,19 @@ mod tests {
         let values: Vec<u16> =
             (0..=255).map(|i| sixteen_bits(urdf_usd_robot::Material::linear(f64::from(i) / 255.0) as f32)).collect();
         assert!(values.is_sorted_by(|a, b| a < b), "{values:?}");
+    }
+
+    #[test]
+    fn many_vertices_at_a_point() {
+        const COUNT: u32 = 100_000;
+        let mut vertices = Vertices::new(2);
+        for _ in 0..2 {
+            assert!((0..COUNT).all(|i| vertices.of(i % 2, [i / 2, 7, NONE]) == i));
+        }
+        assert_eq!(vertices.of(0, [0, 8, NONE]), COUNT);
+        assert_eq!(vertices.vertices.len() as u32, COUNT + 1);
+        vertices.clear(&[[0, 0, 1]]);
+        assert_eq!([0, 1, 1].map(|point| vertices.of(point, [3, 7, NONE])), [0, 1, 1]);
     }
 
     #[test]
