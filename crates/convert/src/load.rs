@@ -337,9 +337,9 @@ fn derived(
         limit,
         &jobs,
         (|(mesh, _)| mesh.outline().triangles, |(mesh, _)| name(mesh)),
-        |(mesh, collider)| match collider {
-            None => Derived::Tiers(mesh::kept_tiers(mesh, store)),
-            Some(_) => {
+        |(mesh, collider)| match (&*mesh.for_now(), collider) {
+            (mesh, None) => Derived::Tiers(mesh::kept_tiers(mesh, store)),
+            (mesh, Some(_)) => {
                 let hull = mesh::kept_hull(mesh, store);
                 let is_watertight = hull.as_ref().map_or_else(|_| mesh.is_watertight(), |hull| hull.is_of_watertight);
                 Derived::Hull(Box::new(hull), is_watertight)

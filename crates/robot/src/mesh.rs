@@ -205,6 +205,23 @@ impl Mesh {
         self.arrays.get().is_some()
     }
 
+    /// The mesh for a while: arrays that are kept elsewhere are there for as long as what this gives, and no longer. All of a robot's take
+    /// much memory.
+    ///
+    /// # Panics
+    /// Where its arrays are reached, as [`Self::deref`].
+    pub fn for_now(&self) -> Cow<'_, Self> {
+        if self.has_arrays() { Cow::Borrowed(self) } else { Cow::Owned(self.clone()) }
+    }
+
+    /// Its arrays.
+    ///
+    /// # Panics
+    /// As [`Self::deref`].
+    pub fn into_arrays(mut self) -> MeshArrays {
+        self.arrays.take().unwrap_or_else(|| self.fetched())
+    }
+
     /// The mesh with texture coordinates that say where on its images a corner is, whatever the placement of these. `other` is the material
     /// of parts that have none of their own.
     #[must_use]
@@ -233,21 +250,13 @@ impl Mesh {
     }
 
     /// The mesh with its points multiplied by `scale`, metres; its winding stays counter-clockwise where an odd number of the factors
-    /// is negative.
+    /// is negative. Its arrays are made of this one's when somebody needs them.
     #[must_use]
-    pub fn scaled(&self, scale: Vector3<f64>) -> Self {
-        let mut mesh = match &self.kept {
-            Some(kept) if !self.has_arrays() => {
-                let kept = kept.clone();
-                let kept = move || kept().map(|arrays| arrays.scaled(scale));
-                let (parts, materials) = (self.parts.clone(), self.materials.clone());
-                Self::kept(self.outline().scaled(scale), Arc::new(kept), parts, materials, self.digest)
-            }
-            _ => {
-                let mesh = Self::new(MeshArrays::clone(self).scaled(scale), self.parts.clone(), self.materials.clone());
-                Self { outline: self.outline().scaled(scale).into(), digest: self.digest, ..mesh }
-            }
-        };
+    pub fn scaled(self: &Arc<Self>, scale: Vector3<f64>) -> Self {
+        let of = self.clone();
+        let kept = move || Some(of.for_now().into_owned().into_arrays().scaled(scale));
+        let (parts, materials) = (self.parts.clone(), self.materials.clone());
+        let mut mesh = Self::kept(self.outline().scaled(scale), Arc::new(kept), parts, materials, self.digest);
         if mesh.digest != [0; 32] {
             // As good as computed anew: what else would differ in nothing but these bits of its hash?
             let bytes = scale.iter().flat_map(|factor| (factor.to_bits() ^ 1.0_f64.to_bits()).to_le_bytes());
@@ -339,7 +348,7 @@ mod tests {
 
     #[test]
     fn scaled_meshes_keep_their_normals_and_winding() {
-        let mesh = tetrahedron();
+        let mesh = Arc::new(tetrahedron());
         for scale in
             [[1.0, 1.0, 1.0], [1e-3, 1e-3, 1e-3], [1.0, 2.0, 5.0], [-1.0, 1.0, 1.0], [-2.0, -0.5, 3.0], [-1.0, -1.0, -4.0]]
         {

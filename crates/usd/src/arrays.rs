@@ -2,7 +2,8 @@
 //!
 //! `openusd` codes arrays of integers one after the other, and wants to have all arrays copied into the layer. So the layer has a small
 //! placeholder in the place of each, and where `openusd` writes that, [`Output`] writes the array. The file is the same in every byte as
-//! if the layer had the arrays itself. This module knows neither layers nor meshes.
+//! if the layer had the arrays itself. Arrays of meshes that are kept elsewhere are had mesh by mesh, and of each what is not in the file
+//! goes at once. This module knows no layers.
 
 use std::collections::HashMap;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -11,7 +12,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rayon::prelude::*;
-use urdf_usd_store::Pieces;
+use urdf_usd_robot::{Mesh, MeshArrays};
+use urdf_usd_store::{Pieces, bytes_of};
 
 /// Shorter arrays of integers are not coded.
 const MIN_CODED: usize = 16;
@@ -27,7 +29,30 @@ enum Array<'a> {
     Ints(Ints<'a>),
     /// The number of vectors, and their bytes.
     Vectors(usize, Bytes),
+    /// Of a mesh whose arrays are not at hand.
+    Kept(&'a Arc<Mesh>, Kept),
 }
+
+impl Array<'_> {
+    /// Whether both are had from the same mesh.
+    fn is_with(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::Kept(mesh, _), Self::Kept(other, _)) if Arc::ptr_eq(mesh, other))
+    }
+}
+
+/// Which array of a mesh it is.
+#[derive(Clone, Copy)]
+pub(super) enum Kept {
+    Indices(Indices),
+    Pairs(Take<2>),
+    Triples(Take<3>),
+}
+
+/// Where a mesh has indices.
+pub(super) type Indices = fn(&MeshArrays) -> &[[u32; 3]];
+
+/// Where a mesh has vectors, which may be taken from it.
+pub(super) type Take<const N: usize> = fn(&mut MeshArrays) -> &mut Vec<[f32; N]>;
 
 /// Vectors that something owns which others have, too: their bytes are those of the file, and need not be copied.
 struct Vectors<T, const N: usize> {
@@ -83,6 +108,18 @@ fn signed(index: u32) -> i32 {
     i32::try_from(index).unwrap_or(i32::MAX)
 }
 
+impl From<Take<2>> for Kept {
+    fn from(take: Take<2>) -> Self {
+        Self::Pairs(take)
+    }
+}
+
+impl From<Take<3>> for Kept {
+    fn from(take: Take<3>) -> Self {
+        Self::Triples(take)
+    }
+}
+
 impl<'a> Arrays<'a> {
     /// What a layer has in the place of an array of integers: a placeholder, or if they are few the integers themselves.
     pub(super) fn ints(&mut self, ints: Ints<'a>) -> Vec<i32> {
@@ -93,15 +130,46 @@ impl<'a> Arrays<'a> {
         placeholder(self.0.len() - 1)
     }
 
-    /// The one vector that a layer has in the place of an array of them, which `owner` has. `N` is 2 or 3.
-    pub(super) fn vectors<T, const N: usize>(&mut self, owner: &Arc<T>, vectors: fn(&T) -> &[[f32; N]]) -> [f32; N]
+    /// As [`Self::ints`], of what a mesh has for each corner of its triangles.
+    pub(super) fn indices(&mut self, mesh: &'a Arc<Mesh>, indices: Indices) -> Vec<i32> {
+        if mesh.has_arrays() {
+            return self.ints(Ints::Indices(indices(mesh).as_flattened()));
+        }
+        if mesh.outline().triangles * 3 < MIN_CODED {
+            return Ints::Indices(indices(&mesh.for_now()).as_flattened()).values();
+        }
+        self.0.push(Array::Kept(mesh, Kept::Indices(indices)));
+        placeholder(self.0.len() - 1)
+    }
+
+    /// The one vector that a layer has in the place of an array of them, which a mesh has at `vectors`, or `take` takes from it. `N` is 2 or
+    /// 3.
+    pub(super) fn vectors<const N: usize>(
+        &mut self,
+        mesh: &'a Arc<Mesh>,
+        vectors: fn(&Mesh) -> &[[f32; N]],
+        take: Take<N>,
+    ) -> [f32; N]
     where
-        T: Send + Sync + 'static,
+        Kept: From<Take<N>>,
     {
-        let number = self.0.len() as u32;
+        if mesh.has_arrays() {
+            return self.shared(mesh, vectors);
+        }
+        self.0.push(Array::Kept(mesh, take.into()));
+        self.vector()
+    }
+
+    /// The same of vectors that `owner` has.
+    fn shared<T: Send + Sync + 'static, const N: usize>(&mut self, owner: &Arc<T>, vectors: fn(&T) -> &[[f32; N]]) -> [f32; N] {
         let bytes = Bytes::from_owner(Vectors { owner: owner.clone(), vectors });
         self.0.push(Array::Vectors(vectors(owner).len(), bytes));
-        std::array::from_fn(|k| f32::from_bits(if k == 1 { number } else { MARK }))
+        self.vector()
+    }
+
+    /// What stands for the last array.
+    fn vector<const N: usize>(&self) -> [f32; N] {
+        std::array::from_fn(|k| f32::from_bits(if k == 1 { self.0.len() as u32 - 1 } else { MARK }))
     }
 
     /// What `write` writes, with the arrays in the places of their placeholders, in pieces.
@@ -109,8 +177,9 @@ impl<'a> Arrays<'a> {
     /// # Errors
     /// What `write` says, and if an array has not exactly one place.
     pub(super) fn written(&self, write: impl FnOnce(&mut Output) -> Result<(), String>) -> Result<Vec<Bytes>, String> {
-        let contents: Vec<Content> = self.0.par_iter().map(Content::of).collect();
-        let ints = (0..).zip(&self.0).filter(|(_, array)| matches!(array, Array::Ints(_)));
+        let by_mesh: Vec<&[Array<'_>]> = self.0.chunk_by(Array::is_with).collect();
+        let contents: Vec<Content> = by_mesh.into_par_iter().flat_map(contents).collect();
+        let ints = (0..).zip(&self.0).filter(|(_, array)| matches!(array, Array::Ints(_) | Array::Kept(_, Kept::Indices(_))));
         let mut output = Output {
             file: File::default(),
             placeholders: ints.map(|(number, _)| (coded(placeholder(number).into_iter()), number)).collect(),
@@ -140,12 +209,37 @@ struct Content {
 }
 
 impl Content {
-    fn of(array: &Array<'_>) -> Self {
+    fn of(ints: Ints<'_>) -> Self {
+        Self { is_coded: true, count: ints.len(), bytes: ints.coded().into() }
+    }
+
+    fn of_taken<const N: usize>(vectors: &mut Vec<[f32; N]>) -> Self {
+        Self { is_coded: false, count: vectors.len(), bytes: bytes_of(std::mem::take(vectors)) }
+    }
+}
+
+/// The contents of an array, or of several of one mesh.
+fn contents(arrays: &[Array<'_>]) -> Vec<Content> {
+    let mesh = match arrays {
+        [Array::Ints(ints)] => return vec![Content::of(*ints)],
+        [Array::Vectors(count, bytes)] => return vec![Content { is_coded: false, count: *count, bytes: bytes.clone() }],
+        [Array::Kept(mesh, _), ..] => mesh,
+        _ => return Vec::new(),
+    };
+    let mut mesh = mesh.for_now().into_owned().into_arrays();
+    let indices = arrays.par_iter().map(|array| match array {
+        Array::Kept(_, Kept::Indices(indices)) => Some(Content::of(Ints::Indices(indices(&mesh).as_flattened()))),
+        _ => None,
+    });
+    let mut contents: Vec<Option<Content>> = indices.collect();
+    for (array, content) in arrays.iter().zip(&mut contents) {
         match array {
-            Array::Ints(ints) => Self { is_coded: true, count: ints.len(), bytes: ints.coded().into() },
-            Array::Vectors(count, bytes) => Self { is_coded: false, count: *count, bytes: bytes.clone() },
+            Array::Kept(_, Kept::Pairs(pairs)) => *content = Some(Content::of_taken(pairs(&mut mesh))),
+            Array::Kept(_, Kept::Triples(triples)) => *content = Some(Content::of_taken(triples(&mut mesh))),
+            _ => {}
         }
     }
+    contents.into_iter().flatten().collect()
 }
 
 /// A file in memory, in pieces. It is written from its beginning to its end; only what stands before the first array or behind the last
@@ -357,7 +451,7 @@ mod tests {
         for (i, vectors) in vectors.iter().enumerate() {
             let name = format!("v{i}");
             plain.over("/Arrays").attribute(&name, Attribute::point3f_array(vectors.iter().copied()));
-            layer.over("/Arrays").attribute(&name, Attribute::point3f_array([arrays.vectors(vectors, |vectors| vectors)]));
+            layer.over("/Arrays").attribute(&name, Attribute::point3f_array([arrays.shared(vectors, |vectors| vectors)]));
         }
         plain.over("/Arrays").attribute("same", Attribute::int_array(vec![same.0; same.1]));
         layer.over("/Arrays").attribute("same", Attribute::int_array(arrays.ints(Ints::Same(same.0, same.1))));
@@ -367,7 +461,7 @@ mod tests {
         plain.over("/Arrays").attribute("pairs", Attribute::tex_coord2f_array(pairs.iter().copied()));
         layer
             .over("/Arrays")
-            .attribute("pairs", Attribute::tex_coord2f_array([arrays.vectors(&Arc::new(pairs.to_vec()), |pairs| pairs)]));
+            .attribute("pairs", Attribute::tex_coord2f_array([arrays.shared(&Arc::new(pairs.to_vec()), |pairs| pairs)]));
         assert!(written(&layer, &arrays).unwrap() == written(&plain, &Arrays::default()).unwrap());
     }
 
@@ -389,7 +483,7 @@ mod tests {
         let points = Arc::new(vec![[0.0_f32; 3]]);
         for places in [0, 2] {
             let mut arrays = Arrays::default();
-            let placeholder = arrays.vectors(&points, |points| points);
+            let placeholder = arrays.shared(&points, |points| points);
             let mut layer = Layer::new("Arrays", "Arrays");
             layer.def("/Arrays", "Scope");
             for place in 0..places {

@@ -3,6 +3,7 @@
 //! This module computes; it authors nothing.
 
 use nalgebra::{Matrix3, Vector3};
+use rayon::prelude::*;
 
 use super::Scene;
 use super::library::{ColliderForm, DEFAULT_TIER, Form};
@@ -127,7 +128,7 @@ fn bounds_of_meshes<'a>(meshes: impl Iterator<Item = (&'a Place, &'a Mesh)>, sto
         (bounds.len() == meshes.len()).then_some(bounds)
     };
     key.and_then(|key| store.get(&key, known)).unwrap_or_else(|| {
-        let bounds: Vec<Bounds> = meshes.iter().map(|(place, mesh)| place.bounds_of_mesh(mesh)).collect();
+        let bounds: Vec<Bounds> = meshes.par_iter().map(|(place, mesh)| place.bounds_of_mesh(&mesh.for_now())).collect();
         if let Some(key) = key {
             let corners = || bounds.iter().flat_map(|bounds| [bounds.low, bounds.high]);
             store.put(&key, || corners().flat_map(|corner| corner.data.0[0]).flat_map(f64::to_le_bytes).collect::<Vec<u8>>());

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::arrays::{Arrays, Ints};
+use super::arrays::{Arrays, Indices, Ints};
 use super::author::{self, Attribute, Layer};
 use super::library::{MeshEntry, Subset};
 use super::{Scene, crate_file};
-use urdf_usd_robot::{Corners, Mesh};
+use urdf_usd_robot::{Corners, Mesh, Outline, lost};
 use urdf_usd_store::{Content, Key, Store};
 
 /// The layer, from `store` if it has it. It is only fetched from there if somebody needs its bytes.
@@ -63,37 +63,48 @@ fn layer<'a>(scene: &'a Scene<'_>, arrays: &mut Arrays<'a>) -> Layer {
 }
 
 fn author_mesh<'a>(layer: &mut Layer, path: &str, mesh: &'a Arc<Mesh>, arrays: &mut Arrays<'a>) {
-    let indices = |arrays: &mut Arrays<'a>, indices: &'a [[u32; 3]]| {
-        Attribute::int_array(arrays.ints(Ints::Indices(indices.as_flattened())))
-    };
+    let indices = |arrays: &mut Arrays<'a>, of: Indices| Attribute::int_array(arrays.indices(mesh, of));
+    let &Outline { triangles, has_uvs, has_colors, has_translucent_corners, .. } = mesh.outline();
     let mut prim = layer.def(path, "Mesh");
     if let Some((low, high)) = mesh.bounds() {
         prim.attribute("extent", Attribute::float3_array([low, high]));
     }
-    prim.attribute("faceVertexCounts", Attribute::int_array(arrays.ints(Ints::Same(3, mesh.triangles.len()))))
-        .attribute("faceVertexIndices", indices(arrays, &mesh.triangles))
+    prim.attribute("faceVertexCounts", Attribute::int_array(arrays.ints(Ints::Same(3, triangles))))
+        .attribute("faceVertexIndices", indices(arrays, |mesh| &mesh.triangles))
         .attribute("orientation", Attribute::token("rightHanded").uniform())
-        .attribute("points", Attribute::point3f_array([arrays.vectors(mesh, |mesh| &mesh.points)]))
+        .attribute("points", Attribute::point3f_array([arrays.vectors(mesh, |mesh| &mesh.points, |mesh| &mut mesh.points)]))
         .attribute("subdivisionScheme", Attribute::token("none").uniform());
-    let normals = Attribute::normal3f_array([arrays.vectors(mesh, |mesh| &mesh.normals.values)]);
+    let normals = arrays.vectors(mesh, |mesh| &mesh.normals.values, |mesh| &mut mesh.normals.values);
+    let normals = Attribute::normal3f_array([normals]);
     prim.attribute("primvars:normals", normals.interpolation("faceVarying"))
-        .attribute("primvars:normals:indices", indices(arrays, &mesh.normals.indices));
-    if let Some(uvs) = &mesh.uvs {
-        let values = arrays.vectors(mesh, |mesh| mesh.uvs.as_ref().map_or(&[], |uvs| &uvs.values));
+        .attribute("primvars:normals:indices", indices(arrays, |mesh| &mesh.normals.indices));
+    if has_uvs {
+        let values = arrays.vectors(mesh, |mesh| &of(&mesh.uvs).values, |mesh| &mut of_mut(&mut mesh.uvs).values);
         let values = Attribute::tex_coord2f_array([values]);
         prim.attribute("primvars:st", values.interpolation("faceVarying"))
-            .attribute("primvars:st:indices", indices(arrays, &uvs.indices));
+            .attribute("primvars:st:indices", indices(arrays, |mesh| &of(&mesh.uvs).indices));
     }
-    if let Some(Corners { values, indices: of_corners }) = &mesh.colors {
+    if has_colors {
+        let mesh = mesh.for_now();
+        let values = &of(&mesh.colors).values;
         let colors = values.iter().map(|&[red, green, blue, _]| [red, green, blue]);
         prim.attribute("primvars:displayColor", Attribute::color3f_array(colors).interpolation("faceVarying"))
-            .attribute("primvars:displayColor:indices", indices(arrays, of_corners));
-        if mesh.outline().has_translucent_corners {
+            .attribute("primvars:displayColor:indices", indices(arrays, |mesh| &of(&mesh.colors).indices));
+        if has_translucent_corners {
             let opacities = Attribute::float_array(values.iter().map(|color| color[3]));
             prim.attribute("primvars:displayOpacity", opacities.interpolation("faceVarying"))
-                .attribute("primvars:displayOpacity:indices", indices(arrays, of_corners));
+                .attribute("primvars:displayOpacity:indices", indices(arrays, |mesh| &of(&mesh.colors).indices));
         }
     }
+}
+
+/// What a mesh was seen to have.
+fn of<T>(corners: &Option<Corners<T>>) -> &Corners<T> {
+    corners.as_ref().unwrap_or_else(lost)
+}
+
+fn of_mut<T>(corners: &mut Option<Corners<T>>) -> &mut Corners<T> {
+    corners.as_mut().unwrap_or_else(lost)
 }
 
 /// The faces of each material of a mesh that has several, by the material's name. The materials themselves are bound in
@@ -103,7 +114,7 @@ fn author_subsets<'a>(scene: &Scene<'_>, layer: &mut Layer, path: &str, entry: &
         return;
     }
     let covered: usize = entry.subsets.iter().map(Subset::count).sum();
-    let family = if covered == entry.mesh.triangles.len() { "partition" } else { "nonOverlapping" };
+    let family = if covered == entry.mesh.outline().triangles { "partition" } else { "nonOverlapping" };
     layer.over(path).attribute("subsetFamily:materialBind:familyType", Attribute::token(family).uniform());
     for Subset { material, faces } in &entry.subsets {
         layer

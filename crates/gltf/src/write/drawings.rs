@@ -129,6 +129,7 @@ impl Form<'_> {
                 vec![surface]
             }
             Some(mesh) => {
+                let mesh = &*mesh.for_now();
                 let vertices = || Vertices::new(mesh.points.len());
                 let of_part = |vertices: &mut Vertices, (part, &wanted): (&Part, &Wanted)| {
                     let mut surface = surface::of_part(mesh, part, wanted, vertices);
