@@ -59,10 +59,13 @@ use urdf_usd_gltf as gltf;
 use urdf_usd_mjcf as mjcf;
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::{Captured, Robot, lost};
-use urdf_usd_store::{Content, Store, hex};
+use urdf_usd_store::{Content, Spill, Store, hex};
 use urdf_usd_time_limit::{Ended, TimeLimit};
 use urdf_usd_usd as usd;
 
+/// How many bytes of meshes and of what is written a conversion has in memory, but for those that are worked on; the rest is in a
+/// temporary file. It is several times what robots with half a million triangles take.
+const IN_MEMORY: usize = 48 << 20;
 /// What the text of an XRDF that is in no file is called in diagnostics.
 const XRDF_TEXT: &str = "<xrdf>";
 /// The folder of the MJCF's mesh files and images.
@@ -239,6 +242,11 @@ impl std::error::Error for Failure {}
 /// If nothing could be published: see [`Failure::diagnostics`]. A broken part of the robot is no failure (unless
 /// [`Options::strict`]): it is a diagnostic of the report.
 pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
+    convert_within(IN_MEMORY, job, context)
+}
+
+/// The same with so many bytes in memory as [`IN_MEMORY`] says.
+fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Report, Failure> {
     let (start, started) = (Instant::now(), SystemTime::now());
     let limit = TimeLimit::new(job.options.time_limit, context.cancelled.clone());
     let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone()))));
@@ -256,7 +264,7 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
         return Ok(report);
     }
     context.begin.iter().for_each(|begin| begin());
-    let store = memo::for_job(job, &context.store);
+    let store = memo::for_job(job, &context.store).spilling(Spill::new(&job.output_dir, in_memory));
     // Whoever watches the files that were used tries again when one changes, whatever it was about them.
     let run = |store: &Store| run(job, (&expanded, hash.as_deref()), &files, (context, store), (start, &limit));
     let result = context::unless_lost(&store, run).unwrap_or_else(|panic| Err(vec![defect(&*panic)]));

@@ -133,7 +133,7 @@ fn meshes<'a>(
                 Ok((mesh, found)) => {
                     triangles.fetch_add(mesh.outline().triangles, Ordering::Relaxed);
                     let found = found.into_iter().map(|d| at_reference(d, &reference.place)).collect();
-                    (Some(Arc::new(mesh)), found)
+                    (Some(Arc::new(mesh::spilled(mesh, store))), found)
                 }
                 Err(error) => (None, vec![unreadable(&error, &file.path, &reference.place)]),
             }
@@ -338,7 +338,11 @@ fn derived(
         &jobs,
         (|(mesh, _)| mesh.outline().triangles, |(mesh, _)| name(mesh)),
         |(mesh, collider)| match (&*mesh.for_now(), collider) {
-            (mesh, None) => Derived::Tiers(mesh::kept_tiers(mesh, store)),
+            (mesh, None) => {
+                let spilled = |tier: Arc<Mesh>| Arc::new(mesh::spilled(Arc::unwrap_or_clone(tier), store));
+                let Tiers { medium, low } = mesh::kept_tiers(mesh, store);
+                Derived::Tiers(Tiers { medium: medium.map(spilled), low: low.map(spilled) })
+            }
             (mesh, Some(_)) => {
                 let hull = mesh::kept_hull(mesh, store);
                 let is_watertight = hull.as_ref().map_or_else(|_| mesh.is_watertight(), |hull| hull.is_of_watertight);

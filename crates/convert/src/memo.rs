@@ -169,6 +169,54 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_fit_into_memory_is_written_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        // A wavy sheet with texture coordinates, in two parts.
+        const SIDE: usize = 42;
+        let mut obj = String::new();
+        for (i, j) in (0..SIDE).flat_map(|i| (0..SIDE).map(move |j| (i as f64, j as f64))) {
+            obj += &format!("v {i} {j} {}\nvt {} {}\n", (i / 5.0).sin() * (j / 7.0).cos(), i / 42.0, j / 42.0);
+        }
+        for (i, j) in (0..SIDE - 1).flat_map(|i| (0..SIDE - 1).map(move |j| (i, j))) {
+            let [a, b, c, d] = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)].map(|(i, j)| i * SIDE + j + 1);
+            obj += &format!("usemtl m{}\nf {a}/{a} {b}/{b} {c}/{c}\nf {a}/{a} {c}/{c} {d}/{d}\n", i / 20);
+        }
+        write(&root.join("second/p/a.obj"), &obj, true);
+        let shape = |kind: &str, scale: &str| {
+            format!("<{kind}><geometry><mesh filename='package://p/a.obj' scale='{scale}'/></geometry></{kind}>")
+        };
+        let (plain, scaled) = (shape("visual", "1 1 1"), shape("visual", "0.001 -0.001 0.002") + &shape("collision", "2 2 2"));
+        write(&root.join("r.urdf"), &format!("<robot name='r'><link name='a'>{plain}{scaled}</link></robot>"), true);
+        let formats = crate::Formats::parse(&crate::Formats::NAMES).unwrap();
+        let mut written: Vec<std::collections::BTreeMap<String, Vec<u8>>> = Vec::new();
+        for (n, in_memory) in [usize::MAX, 0, 200_000].into_iter().enumerate() {
+            let stores = [Store::none(), Store::in_memory(1 << 24), Store::on_disk(&root.join(format!("cache{n}")), 1 << 24)];
+            for (compression, store) in stores.into_iter().flat_map(|store| {
+                [urdf_usd_gltf::Compression::None, urdf_usd_gltf::Compression::Meshopt]
+                    .map(|compression| (compression, store.clone()))
+            }) {
+                let out = tempfile::tempdir().unwrap();
+                let mut options = Options { formats, ..job(&root).options };
+                options.gltf.compression = compression;
+                let job = Job { options, ..Job::new(job(&root).source, out.path()) };
+                let context = Context { store, ..Context::default() };
+                let report = crate::convert_within(in_memory, &job, &context).unwrap();
+                let bytes = |file: &crate::FileInfo| {
+                    let bytes = fs::read(report.directory.join(&file.path)).unwrap();
+                    assert_eq!((bytes.len() as u64, crate::sha256(&bytes)), (file.bytes, file.sha256.clone()), "{}", file.path);
+                    (file.path.clone(), bytes)
+                };
+                written.push(report.files.iter().map(bytes).collect());
+            }
+        }
+        assert!(["geometries.usdc", "r.glb"].iter().all(|file| written[0][*file].len() > 60_000));
+        for (n, files) in written.iter().enumerate() {
+            assert!(*files == written[n % 2], "{n}");
+        }
+    }
+
+    #[test]
     fn a_changed_limit_needs_no_arrays_of_meshes_and_what_lacks_them_makes_all_anew() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();

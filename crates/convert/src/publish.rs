@@ -54,32 +54,33 @@ impl Known {
     }
 }
 
-/// The bytes of `content`, in pieces.
-fn pieces(content: &Content) -> &[Bytes] {
-    content.pieces().unwrap_or_else(lost)
+/// The bytes of `content`, one part after the other.
+fn chunks(content: &Content) -> impl Iterator<Item = Bytes> {
+    content.chunks().map(|chunk| chunk.unwrap_or_else(lost))
 }
 
 /// Writes `content` to a file.
 pub(super) fn write(content: &Content, path: &Path) -> io::Result<()> {
-    let pieces = pieces(content);
     let mut file = File::create(path)?;
-    pieces.iter().try_for_each(|piece| file.write_all(piece))
+    chunks(content).try_for_each(|chunk| file.write_all(&chunk))
 }
 
 /// Whether the file holds exactly these bytes.
 pub(super) fn is_in(content: &Content, path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == content.length())
-        && begins_with(path, pieces(content)).unwrap_or(false)
+        && begins_with(path, content).unwrap_or(false)
 }
 
 /// Whether the file begins with these bytes. It is read in steps: most that differ do so early.
-fn begins_with(path: &Path, pieces: &[Bytes]) -> io::Result<bool> {
+fn begins_with(path: &Path, content: &Content) -> io::Result<bool> {
     let (mut file, mut read) = (File::open(path)?, vec![0; COMPARED]);
-    for bytes in pieces.iter().flat_map(|piece| piece.chunks(COMPARED)) {
-        let read = &mut read[..bytes.len()];
-        file.read_exact(read)?;
-        if read != bytes {
-            return Ok(false);
+    for chunk in chunks(content) {
+        for bytes in chunk.chunks(COMPARED) {
+            let read = &mut read[..bytes.len()];
+            file.read_exact(read)?;
+            if read != bytes {
+                return Ok(false);
+            }
         }
     }
     Ok(true)
@@ -637,7 +638,7 @@ mod tests {
     fn a_file_of_pieces_is_told_from_others() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.glb");
-        let content = |last: u8| Content::of(vec!["head".into(), [vec![7; 2 * COMPARED], vec![last]].concat().into()], None);
+        let content = |last: u8| Content::of([b"head".to_vec(), [vec![7; 2 * COMPARED], vec![last]].concat()], None);
         write(&content(1), &path).unwrap();
         assert_eq!(fs::read(&path).unwrap(), [b"head".to_vec(), vec![7; 2 * COMPARED], vec![1]].concat());
         assert!(is_in(&content(1), &path) && !is_in(&content(2), &path));
@@ -654,7 +655,7 @@ mod tests {
         publish(&slot, &files(&[("arm.usda", "one")]), &[]);
         let path = slot.directory().join("arm.usda");
         let known = || Known { sha256: [("arm.usda".to_owned(), "hash".to_owned())].into(), states: States::now([&path]) };
-        let content = |sha256: &str| Content::of(vec!["two".into()], Some(sha256.to_owned()));
+        let content = |sha256: &str| Content::of(["two"], Some(sha256.to_owned()));
         let slot = slot.knowing(known());
         // What it holds does not count then.
         assert!(slot.has("arm.usda", &content("hash")) && !slot.has("arm.usda", &content("other")));

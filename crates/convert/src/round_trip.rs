@@ -209,7 +209,7 @@ fn other_forms(robot: &Robot, name: &str) {
         let mut written = gltf::write(robot, &gltf::Options { extent, ..options() }, &Store::none());
         let (document, binary) = written.gltf("r data.bin");
         std::fs::write(&path, document).unwrap();
-        std::fs::write(path.with_file_name("r data.bin"), binary.concat()).unwrap();
+        std::fs::write(path.with_file_name("r data.bin"), urdf_usd_store::joined(&binary).unwrap()).unwrap();
         let files = no_files();
         let file = files.input(&path).unwrap();
         let model = read(&file.bytes, &file.path, &files, name);

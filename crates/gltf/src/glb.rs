@@ -1,15 +1,13 @@
 //! The binary container of glTF 2.0 (specification, chapter 4).
 
-use bytes::Bytes;
-
-use urdf_usd_store::Pieces;
+use urdf_usd_store::{Piece, Pieces};
 
 const HEADER: usize = 12;
 const CHUNK_HEADER: usize = 8;
 
 /// One GLB of the document's JSON and its binary buffer, which may be empty, in pieces. Those of the buffer are not copied. `None` if that is
 /// more than a GLB can hold.
-pub fn pack(json: &[u8], mut binary: Pieces) -> Option<Vec<Bytes>> {
+pub fn pack(json: &[u8], mut binary: Pieces) -> Option<Vec<Piece>> {
     binary.fill_up(binary.len().next_multiple_of(4));
     let json_length = json.len().next_multiple_of(4);
     let binary_length = if binary.is_empty() { 0 } else { CHUNK_HEADER + binary.len() };
@@ -26,17 +24,22 @@ pub fn pack(json: &[u8], mut binary: Pieces) -> Option<Vec<Bytes>> {
         head.extend(u32::try_from(binary.len()).ok()?.to_le_bytes());
         head.extend(b"BIN\0");
     }
-    Some([Bytes::from(head)].into_iter().chain(binary.pieces()).collect())
+    Some([Piece::from(head)].into_iter().chain(binary.pieces()).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use urdf_usd_store::joined;
+
+    use super::*;
+
     #[test]
     fn chunks_are_padded_and_an_empty_buffer_left_out() {
-        let both = super::pack(b"{}", vec![1, 2, 3, 4, 5].into()).unwrap().concat();
+        let packed = |binary| joined(&pack(b"{}", binary).unwrap()).unwrap();
+        let both = packed(vec![1, 2, 3, 4, 5].into());
         assert_eq!(both.len(), 12 + 8 + 4 + 8 + 8);
         assert_eq!(&both[20..24], b"{}  ");
         assert_eq!(&both[32..], [1, 2, 3, 4, 5, 0, 0, 0]);
-        assert_eq!(super::pack(b"{}", super::Pieces::default()).unwrap().concat().len(), 24);
+        assert_eq!(packed(Pieces::default()).len(), 24);
     }
 }

@@ -19,7 +19,7 @@ use urdf_usd_robot::{
     Channel, Corners, ImageFormat, ImagePlacement, Map, MapRole, Material, Mesh, MeshArrays, Outline, Part, Texture, Tiers,
     Wrap,
 };
-use urdf_usd_store::{self as store, Content, Key, Store};
+use urdf_usd_store::{self as store, Content, Key, Later, Store};
 
 /// Reads a mesh file as [`read`](super::read) does, unless `store` has it. The mesh has its digest.
 ///
@@ -242,6 +242,28 @@ fn key_of_arrays(digest: &[u8; 32]) -> Key {
 /// Keeps the arrays of a mesh.
 fn keep(mesh: &Mesh, store: &Store) {
     store.put(&key_of_arrays(&mesh.digest), || arrays(mesh).concat());
+}
+
+/// The mesh without its arrays, if the job of `store` holds too much for them to stay in memory: they are had from `store`, or from where the
+/// job spills to. It has its digest.
+#[must_use]
+pub fn spilled(mesh: Mesh, store: &Store) -> Mesh {
+    if !mesh.has_arrays() {
+        return mesh;
+    }
+    let arrays = arrays(&mesh);
+    if !store.is_to_spill(arrays.iter().map(|array| array.len()).sum()) {
+        return mesh;
+    }
+    let had = store.later(&key_of_arrays(&mesh.digest)).or_else(|| {
+        let piece = store.spill(&arrays)?;
+        let later: Later = Box::new(move || piece.bytes());
+        Some(later)
+    });
+    let Some(had) = had else { return mesh };
+    let (outline, shape) = (*mesh.outline(), Shape::of(&mesh));
+    let kept = move || Reader { rest: &had()? }.arrays(&shape);
+    Mesh::kept(outline, Arc::new(kept), mesh.parts, mesh.materials, mesh.digest)
 }
 
 /// Takes an entry apart. Whatever does not fit makes it `None`.
@@ -536,6 +558,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use urdf_usd_robot::Lost;
+    use urdf_usd_store::Spill;
 
     use super::*;
     use crate::test::files;
@@ -654,6 +677,27 @@ mod tests {
         }
         fs::remove_file(arrays).unwrap();
         assert!(loaded(folder.path(), "a.obj", &store).0.has_arrays());
+    }
+
+    #[test]
+    fn what_is_too_much_for_memory_is_had_from_the_store_or_the_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nvt 1 0\nf 1/1 2/2 3/1\nf 1/2 3/1 4/2\nf 1/1 4/2 2/1\n";
+        fs::write(folder.path().join("a.obj"), text).unwrap();
+        for store in [Store::none(), Store::in_memory(1 << 20), Store::on_disk(&folder.path().join("cache"), 1 << 20)] {
+            let mesh = || loaded(folder.path(), "a.obj", &store.anew()).0;
+            let spilling = |limit| store.clone().spilling(Spill::new(folder.path(), limit));
+            let (there, all) =
+                (mesh(), mesh().points.len() * 12 + mesh().triangles.len() * 12 * 3 + mesh().normals.values.len() * 12 + 16);
+            for (limit, stays) in [(all, true), (all - 1, false)] {
+                let mesh = spilled(mesh(), &spilling(limit));
+                assert_eq!(mesh.has_arrays(), stays);
+                assert_eq!((mesh.outline(), &*mesh.for_now()), (there.outline(), &there));
+                assert_eq!((mesh.has_arrays(), mesh.into_arrays()), (stays, there.clone().into_arrays()));
+            }
+            // Who makes all anew has all in memory.
+            assert!(spilled(mesh(), &spilling(0).anew()).has_arrays());
+        }
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Bytes that are at hand, or in a store until somebody needs them.
 
 use std::fmt;
+use std::iter;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
+use super::spill::{Piece, joined};
 use super::{Later, hex};
 
 /// Bytes, as they are in a file, and what is known of them. Clones are the same: what one comes to know, all know.
@@ -20,7 +22,7 @@ impl fmt::Debug for Content {
 
 struct Known {
     /// In pieces that follow each other: so what is large need not be copied to be put behind what is small.
-    pieces: OnceLock<Vec<Bytes>>,
+    pieces: OnceLock<Vec<Piece>>,
     /// Where they are if they are not at hand.
     kept: Option<Later>,
     length: u64,
@@ -29,13 +31,14 @@ struct Known {
 
 impl<T: Into<Bytes>> From<T> for Content {
     fn from(bytes: T) -> Self {
-        Self::of(vec![bytes.into()], None)
+        Self::of([bytes.into()], None)
     }
 }
 
 impl Content {
     /// These pieces, one after the other, and their SHA-256 in lower-case hex if it is known.
-    pub fn of(pieces: Vec<Bytes>, sha256: Option<String>) -> Self {
+    pub fn of(pieces: impl IntoIterator<Item: Into<Piece>>, sha256: Option<String>) -> Self {
+        let pieces: Vec<Piece> = pieces.into_iter().map(Into::into).collect();
         let length = pieces.iter().map(|piece| piece.len() as u64).sum();
         let sha256 = sha256.map_or_else(OnceLock::new, |known| Some(known).into());
         Self(Known { pieces: pieces.into(), kept: None, length, sha256 }.into())
@@ -56,26 +59,35 @@ impl Content {
         self.0.sha256.get()?.as_deref()
     }
 
-    /// Their SHA-256 in lower-case hex; `None` as for [`Self::pieces`]. Who asks while another does waits for that one's answer.
+    /// Their SHA-256 in lower-case hex; `None` as for [`Self::bytes`]. Who asks while another does waits for that one's answer.
     pub fn sha256(&self) -> Option<&str> {
-        let hash = || self.pieces().map(|pieces| hex(&pieces.iter().fold(Sha256::new(), Sha256::chain_update).finalize()));
+        let hash = || {
+            let hash = self.chunks().try_fold(Sha256::new(), |hash, chunk| Some(hash.chain_update(chunk?)))?;
+            Some(hex(&hash.finalize()))
+        };
         self.0.sha256.get_or_init(hash).as_deref()
     }
 
-    /// The bytes, in pieces; `None` if the store has them no more.
-    pub fn pieces(&self) -> Option<&[Bytes]> {
+    fn pieces(&self) -> Option<&[Piece]> {
         if self.0.pieces.get().is_none() {
             let bytes = self.0.kept.as_ref()?().filter(|bytes| bytes.len() as u64 == self.0.length)?;
-            let _ = self.0.pieces.set(vec![bytes]);
+            let _ = self.0.pieces.set(vec![bytes.into()]);
         }
         self.0.pieces.get().map(Vec::as_slice)
     }
 
-    /// The bytes as one; `None` as for [`Self::pieces`].
+    /// The bytes, one part after the other, so that not all have to be in memory at once; `None` for what is there no more.
+    pub fn chunks(&self) -> impl Iterator<Item = Option<Bytes>> {
+        let pieces = self.pieces();
+        let lost = iter::repeat_n(None, usize::from(pieces.is_none()));
+        pieces.into_iter().flatten().flat_map(Piece::chunks).chain(lost)
+    }
+
+    /// The bytes as one; `None` if the store has them no more.
     pub fn bytes(&self) -> Option<Bytes> {
         match self.pieces()? {
-            [only] => Some(only.clone()),
-            pieces => Some(pieces.concat().into()),
+            [only] => only.bytes(),
+            pieces => joined(pieces).map(Bytes::from),
         }
     }
 }
@@ -91,7 +103,7 @@ mod tests {
     fn bytes_are_the_same_in_pieces_and_from_a_store() {
         let folder = tempfile::tempdir().unwrap();
         let key = Key::of("test").key();
-        let pieces = Content::of(vec![Bytes::from("a"), Bytes::from("bc")], None);
+        let pieces = Content::of(["a", "bc"], None);
         assert_eq!(pieces.known_sha256(), None);
         let mut contents = vec![pieces, Content::from("abc")];
         for store in [Store::in_memory(10), Store::on_disk(folder.path(), 10)] {

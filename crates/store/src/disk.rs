@@ -7,10 +7,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use super::{Key, hex};
+use super::{Content, Key, hex};
 
 /// Ends every entry, after its content's CRC-32.
 const MARK: [u8; 4] = *b"kept";
@@ -52,7 +51,9 @@ impl Disk {
         let mut bytes = fs::read(&path).ok()?;
         let length = bytes.len().checked_sub(TRAILER)?;
         let (content, trailer) = bytes.split_at(length);
-        if *trailer != trailer_of([content]) {
+        let mut hash = crc32fast::Hasher::new();
+        hash.update(content);
+        if *trailer != trailer_of(hash) {
             return None;
         }
         if !is_used(&path) {
@@ -67,8 +68,8 @@ impl Disk {
         is_used(&self.path(key))
     }
 
-    pub fn put(&self, key: &Key, content: &[Bytes]) {
-        let length = content.iter().map(|piece| piece.len() as u64).sum();
+    pub fn put(&self, key: &Key, content: &Content) {
+        let length = content.length();
         if length <= self.limit && write(&self.path(key), content).is_ok() {
             self.put.fetch_add(length, Ordering::Relaxed);
         }
@@ -111,22 +112,25 @@ fn is_used(path: &Path) -> bool {
     true
 }
 
-fn trailer_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> [u8; TRAILER] {
+fn trailer_of(hash: crc32fast::Hasher) -> [u8; TRAILER] {
     let mut trailer = [0; TRAILER];
-    let mut hash = crc32fast::Hasher::new();
-    pieces.into_iter().for_each(|piece| hash.update(piece));
     trailer[..4].copy_from_slice(&hash.finalize().to_le_bytes());
     trailer[4..].copy_from_slice(&MARK);
     trailer
 }
 
-fn write(path: &Path, content: &[Bytes]) -> io::Result<()> {
+fn write(path: &Path, content: &Content) -> io::Result<()> {
     let Some(folder) = path.parent() else { return Err(io::ErrorKind::InvalidInput.into()) };
     fs::create_dir_all(folder)?;
     // A name of its own until it is whole: nobody reads a part of it, and of two writers either may win.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    content.iter().try_for_each(|piece| file.write_all(piece))?;
-    file.write_all(&trailer_of(content.iter().map(|piece| &**piece)))?;
+    let mut hash = crc32fast::Hasher::new();
+    for chunk in content.chunks() {
+        let chunk = chunk.ok_or(io::ErrorKind::NotFound)?;
+        file.write_all(&chunk)?;
+        hash.update(&chunk);
+    }
+    file.write_all(&trailer_of(hash))?;
     file.persist(path)?;
     Ok(())
 }
@@ -183,7 +187,7 @@ mod tests {
     fn spoilt_entries_are_none_and_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let disk = Disk::new(folder.path(), 1000);
-        disk.put(&key(0), &["some ".into(), "content".into()]);
+        disk.put(&key(0), &Content::of(["some ", "content"], None));
         let path = disk.path(&key(0));
         let whole = fs::read(&path).unwrap();
         let mut flipped = whole.clone();
@@ -192,7 +196,7 @@ mod tests {
             fs::write(&path, spoilt).unwrap();
             assert_eq!(disk.get(&key(0)), None);
         }
-        disk.put(&key(0), &["some ".into(), "content".into()]);
+        disk.put(&key(0), &Content::of(["some ", "content"], None));
         assert_eq!(disk.get(&key(0)).unwrap(), b"some content");
     }
 
@@ -200,7 +204,7 @@ mod tests {
     fn a_store_that_cannot_be_written_keeps_nothing() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let disk = Disk::new(&file.path().join("cache"), 1000);
-        disk.put(&key(0), &["1".into()]);
+        disk.put(&key(0), &"1".into());
         disk.trim();
         assert_eq!(disk.get(&key(0)), None);
     }
@@ -211,7 +215,7 @@ mod tests {
         let disk = Disk::new(folder.path(), 10 * LOOK_AFTER);
         let old = SystemTime::now() - Duration::from_secs(100_000);
         for i in 0..12 {
-            disk.put(&key(i), &[vec![0; LOOK_AFTER as usize - TRAILER].into()]);
+            disk.put(&key(i), &vec![0; LOOK_AFTER as usize - TRAILER].into());
             let file = File::options().append(true).open(disk.path(&key(i))).unwrap();
             file.set_modified(old + Duration::from_secs(i)).unwrap();
         }

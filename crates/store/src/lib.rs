@@ -3,12 +3,13 @@
 //!
 //! A store is in memory, for a program that stays, or on disk, shared by all processes of a person. Losing any of it costs time
 //! and nothing else; so a disk that is full, read-only or spoilt is no error. [`Content`] is what a file is to hold, which may be in a store
-//! alone. This module knows bytes, nothing of what they mean.
+//! alone, or in the temporary file that a job spills to. This module knows bytes, nothing of what they mean.
 
 mod content;
 mod disk;
 mod memory;
 mod pieces;
+mod spill;
 mod together;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ pub use self::content::Content;
 use self::disk::Disk;
 use self::memory::Memory;
 pub use self::pieces::{Pieces, bytes_of};
+pub use self::spill::{Piece, Spill, joined};
 use self::together::Together;
 
 /// How many bytes are kept if nobody says otherwise: in memory …
@@ -88,6 +90,8 @@ pub struct Store {
     is_anew: bool,
     /// The small entries of the job that it is for.
     together: Option<Arc<Together>>,
+    /// Where the job that it is for puts what is too much for memory.
+    spill: Option<Arc<Spill>>,
 }
 
 #[derive(Debug, Default)]
@@ -122,10 +126,33 @@ impl Store {
         Self { place: place.into(), ..Self::default() }
     }
 
-    /// The same store for whoever makes all anew: nothing that it has is given, and what is made is kept.
+    /// The same store for whoever makes all anew: nothing that it has is given, and what is made is kept. All stays in memory.
     #[must_use]
     pub fn anew(&self) -> Self {
-        Self { is_anew: true, ..self.clone() }
+        Self { is_anew: true, spill: None, ..self.clone() }
+    }
+
+    /// The same store for a job that puts what it makes into a temporary file once much is in memory.
+    #[must_use]
+    pub fn spilling(self, spill: Spill) -> Self {
+        Self { spill: Some(spill.into()), ..self }
+    }
+
+    /// Counts so many bytes that the job is going to hold, and says whether they are too many to stay in memory.
+    pub fn is_to_spill(&self, length: usize) -> bool {
+        self.spill.as_ref().is_some_and(|spill| spill.is_due(length))
+    }
+
+    /// Puts `parts`, one after the other, into the job's temporary file. `None` if that can't be.
+    pub fn spill(&self, parts: &[&[u8]]) -> Option<Piece> {
+        self.spill.as_ref()?.put(parts)
+    }
+
+    /// The bytes, in the job's temporary file if they are too many to stay in memory.
+    pub fn piece(&self, bytes: Bytes) -> Piece {
+        let is_to_spill = bytes.len() >= pieces::LARGE && self.is_to_spill(bytes.len());
+        let spilled = if is_to_spill { self.spill(&[&bytes]) } else { None };
+        spilled.unwrap_or_else(|| bytes.into())
     }
 
     /// The same store for a job that asks for the same again and again, named by `key`: on disk, the small entries that it asks for are
@@ -141,7 +168,7 @@ impl Store {
         if let (Place::Disk(disk), Some(together)) = (&*self.place, &self.together)
             && let Some(bytes) = together.changed()
         {
-            disk.put(&together.key, &[bytes]);
+            disk.put(&together.key, &bytes.into());
         }
     }
 
@@ -214,7 +241,7 @@ impl Store {
             Place::Disk(disk) => {
                 let bytes = write().into();
                 self.note(key, &bytes);
-                disk.put(key, &[bytes]);
+                disk.put(key, &bytes.into());
             }
         }
     }
@@ -225,13 +252,12 @@ impl Store {
             Place::Nowhere => {}
             Place::Memory(memory) => content.bytes().into_iter().for_each(|bytes| memory.put(*key, bytes)),
             Place::Disk(disk) => {
-                let Some(pieces) = content.pieces() else { return };
-                match pieces {
-                    [piece] => self.note(key, piece),
-                    _ if content.length() <= together::SMALL as u64 => self.note(key, &pieces.concat()),
-                    _ => self.note_large(key),
+                let small = if content.length() <= together::SMALL as u64 { content.bytes() } else { None };
+                match small {
+                    Some(bytes) => self.note(key, &bytes),
+                    None => self.note_large(key),
                 }
-                disk.put(key, pieces);
+                disk.put(key, content);
             }
         }
     }
@@ -246,10 +272,10 @@ impl Store {
 
 /// An entry of arrays as they are in memory, and of a head, in JSON, that says what they are. It stands behind them: so who owns the
 /// entry can cut it off and has the arrays.
-pub fn pack(head: &impl Serialize, arrays: impl IntoIterator<Item = Bytes>) -> Content {
+pub fn pack(head: &impl Serialize, arrays: impl IntoIterator<Item: Into<Piece>>) -> Content {
     let mut head = serde_json::to_vec(head).unwrap_or_default();
     head.extend((head.len() as u64).to_le_bytes());
-    Content::of(arrays.into_iter().chain([head.into()]).collect(), None)
+    Content::of(arrays.into_iter().map(Into::into).chain([head.into()]), None)
 }
 
 /// Takes apart what [`pack`] made: the head, and the arrays one after the other.

@@ -3,6 +3,8 @@
 use bytemuck::NoUninit;
 use bytes::Bytes;
 
+use super::spill::Piece;
+
 /// The bytes of `values` as they are in memory, and so in the files of little-endian formats on the machines that this is for. No copy is made.
 pub fn bytes_of<T: NoUninit + Send>(mut values: Vec<T>) -> Bytes {
     struct Owner<T>(Vec<T>);
@@ -17,12 +19,12 @@ pub fn bytes_of<T: NoUninit + Send>(mut values: Vec<T>) -> Bytes {
 }
 
 /// So many bytes at least are a piece of their own.
-const LARGE: usize = 16 << 10;
+pub(super) const LARGE: usize = 16 << 10;
 
 /// Bytes in pieces that follow each other, so that what is large need not be copied to be put behind something else.
 #[derive(Debug, Default)]
 pub struct Pieces {
-    pieces: Vec<Bytes>,
+    pieces: Vec<Piece>,
     /// What follows these.
     last: Vec<u8>,
     /// How many bytes there are in all.
@@ -30,14 +32,16 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Puts `bytes` behind them, without a copy if they are many.
-    pub fn push(&mut self, bytes: &Bytes) {
-        if bytes.len() < LARGE {
-            self.extend(bytes);
-        } else {
-            self.length += bytes.len();
-            self.end_last();
-            self.pieces.push(bytes.clone());
+    /// Puts `piece` behind them, without a copy if it is large.
+    pub fn push(&mut self, piece: &Piece) {
+        let small = if piece.len() < LARGE { piece.bytes() } else { None };
+        match small {
+            Some(bytes) => self.extend(&bytes),
+            None => {
+                self.length += piece.len();
+                self.end_last();
+                self.pieces.push(piece.clone());
+            }
         }
     }
 
@@ -77,7 +81,7 @@ impl Pieces {
     }
 
     /// All of them.
-    pub fn pieces(&mut self) -> Vec<Bytes> {
+    pub fn pieces(&mut self) -> Vec<Piece> {
         self.end_last();
         self.pieces.clone()
     }
@@ -104,16 +108,16 @@ mod tests {
         let large = Bytes::from(vec![7; LARGE]);
         let mut pieces = Pieces::default();
         assert!(pieces.is_empty() && pieces.pieces().is_empty());
-        pieces.push(&b"ab"[..].into());
+        pieces.push(&Piece::from(&b"ab"[..]));
         pieces.extend(b"cd");
-        pieces.push(&large);
+        pieces.push(&large.clone().into());
         pieces.extend(b"efgh");
         pieces.shorten(1);
         pieces.last()[0] = b'E';
         pieces.fill_up(LARGE + 9);
         pieces.fill_up(3);
         assert_eq!(pieces.len(), LARGE + 9);
-        let all = pieces.pieces();
+        let all: Vec<Bytes> = pieces.pieces().iter().filter_map(Piece::bytes).collect();
         assert_eq!([&all[0][..], &all[2]], [&b"abcd"[..], b"Efg\0\0"]);
         assert_eq!(all[1].as_ptr(), large.as_ptr());
         // From the large piece nothing can be taken away.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rayon::prelude::*;
 use urdf_usd_robot::{Mesh, MeshArrays};
-use urdf_usd_store::{Pieces, bytes_of};
+use urdf_usd_store::{Piece, Pieces, Store, bytes_of};
 
 /// Shorter arrays of integers are not coded.
 const MIN_CODED: usize = 16;
@@ -172,13 +172,18 @@ impl<'a> Arrays<'a> {
         std::array::from_fn(|k| f32::from_bits(if k == 1 { self.0.len() as u32 - 1 } else { MARK }))
     }
 
-    /// What `write` writes, with the arrays in the places of their placeholders, in pieces.
+    /// What `write` writes, with the arrays in the places of their placeholders, in pieces. The job of `store` may spill those of meshes that
+    /// are kept elsewhere.
     ///
     /// # Errors
     /// What `write` says, and if an array has not exactly one place.
-    pub(super) fn written(&self, write: impl FnOnce(&mut Output) -> Result<(), String>) -> Result<Vec<Bytes>, String> {
+    pub(super) fn written(
+        &self,
+        store: &Store,
+        write: impl FnOnce(&mut Output) -> Result<(), String>,
+    ) -> Result<Vec<Piece>, String> {
         let by_mesh: Vec<&[Array<'_>]> = self.0.chunk_by(Array::is_with).collect();
-        let contents: Vec<Content> = by_mesh.into_par_iter().flat_map(contents).collect();
+        let contents: Vec<Content> = by_mesh.into_par_iter().flat_map(|arrays| contents(arrays, store)).collect();
         let ints = (0..).zip(&self.0).filter(|(_, array)| matches!(array, Array::Ints(_) | Array::Kept(_, Kept::Indices(_))));
         let mut output = Output {
             file: File::default(),
@@ -205,37 +210,37 @@ fn placeholder(number: usize) -> Vec<i32> {
 struct Content {
     is_coded: bool,
     count: usize,
-    bytes: Bytes,
+    bytes: Piece,
 }
 
 impl Content {
-    fn of(ints: Ints<'_>) -> Self {
-        Self { is_coded: true, count: ints.len(), bytes: ints.coded().into() }
+    fn of(ints: Ints<'_>, store: &Store) -> Self {
+        Self { is_coded: true, count: ints.len(), bytes: store.piece(ints.coded().into()) }
     }
 
-    fn of_taken<const N: usize>(vectors: &mut Vec<[f32; N]>) -> Self {
-        Self { is_coded: false, count: vectors.len(), bytes: bytes_of(std::mem::take(vectors)) }
+    fn of_taken<const N: usize>(vectors: &mut Vec<[f32; N]>, store: &Store) -> Self {
+        Self { is_coded: false, count: vectors.len(), bytes: store.piece(bytes_of(std::mem::take(vectors))) }
     }
 }
 
 /// The contents of an array, or of several of one mesh.
-fn contents(arrays: &[Array<'_>]) -> Vec<Content> {
+fn contents(arrays: &[Array<'_>], store: &Store) -> Vec<Content> {
     let mesh = match arrays {
-        [Array::Ints(ints)] => return vec![Content::of(*ints)],
-        [Array::Vectors(count, bytes)] => return vec![Content { is_coded: false, count: *count, bytes: bytes.clone() }],
+        [Array::Ints(ints)] => return vec![Content::of(*ints, store)],
+        [Array::Vectors(count, bytes)] => return vec![Content { is_coded: false, count: *count, bytes: bytes.clone().into() }],
         [Array::Kept(mesh, _), ..] => mesh,
         _ => return Vec::new(),
     };
     let mut mesh = mesh.for_now().into_owned().into_arrays();
     let indices = arrays.par_iter().map(|array| match array {
-        Array::Kept(_, Kept::Indices(indices)) => Some(Content::of(Ints::Indices(indices(&mesh).as_flattened()))),
+        Array::Kept(_, Kept::Indices(indices)) => Some(Content::of(Ints::Indices(indices(&mesh).as_flattened()), store)),
         _ => None,
     });
     let mut contents: Vec<Option<Content>> = indices.collect();
     for (array, content) in arrays.iter().zip(&mut contents) {
         match array {
-            Array::Kept(_, Kept::Pairs(pairs)) => *content = Some(Content::of_taken(pairs(&mut mesh))),
-            Array::Kept(_, Kept::Triples(triples)) => *content = Some(Content::of_taken(triples(&mut mesh))),
+            Array::Kept(_, Kept::Pairs(pairs)) => *content = Some(Content::of_taken(pairs(&mut mesh), store)),
+            Array::Kept(_, Kept::Triples(triples)) => *content = Some(Content::of_taken(triples(&mut mesh), store)),
             _ => {}
         }
     }
@@ -266,7 +271,7 @@ impl File {
     }
 
     /// Puts an array at the end, in the place of so many bytes that stand there.
-    fn put(&mut self, replaced: usize, counts: &[u8], array: &Bytes) {
+    fn put(&mut self, replaced: usize, counts: &[u8], array: &Piece) {
         if self.rest.is_empty() {
             self.first.truncate(self.first.len().saturating_sub(replaced));
         } else {
@@ -298,8 +303,8 @@ impl File {
         Ok(())
     }
 
-    fn into_pieces(mut self) -> Vec<Bytes> {
-        [Bytes::from(self.first)].into_iter().chain(self.rest.pieces()).filter(|piece| !piece.is_empty()).collect()
+    fn into_pieces(mut self) -> Vec<Piece> {
+        [Piece::from(self.first)].into_iter().chain(self.rest.pieces()).filter(|piece| !piece.is_empty()).collect()
     }
 }
 
@@ -429,12 +434,15 @@ mod tests {
     use openusd::usdc::CrateWriter;
     use proptest::prelude::*;
 
+    use urdf_usd_store::joined;
+
     use super::*;
     use crate::author::{Attribute, Layer};
 
     fn written(layer: &Layer, arrays: &Arrays<'_>) -> Result<Vec<u8>, String> {
         let data = layer.data().unwrap();
-        arrays.written(|out| CrateWriter::write(data, out).map_err(|error| error.to_string())).map(|pieces| pieces.concat())
+        let write = |out: &mut Output| CrateWriter::write(data, out).map_err(|error| error.to_string());
+        arrays.written(&Store::none(), write).map(|pieces| joined(&pieces).unwrap())
     }
 
     /// Asserts that a layer with placeholders becomes what one with the arrays themselves does.

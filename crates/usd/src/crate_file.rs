@@ -6,12 +6,13 @@
 
 use std::io::{Seek, SeekFrom, Write};
 
-use bytes::Bytes;
 use openusd::sdf::{self, AbstractData, Value};
 use openusd::usdc::CrateWriter;
 
 use super::arrays::{Arrays, Output};
 use super::author::Error;
+use urdf_usd_robot::lost;
+use urdf_usd_store::{Piece, Store, joined};
 
 /// Where the version stands in the file's header, and what is put there.
 const VERSION_AT: u64 = 8;
@@ -29,14 +30,15 @@ const MAX_NESTING: usize = 32;
 /// The first spec or value that crate version 0.8.0 cannot hold: time codes, path expressions, relocates, splines, strings with a
 /// NUL, asset paths with control characters, prims nested deeper than 256.
 pub fn write(data: &sdf::Data) -> Result<Vec<u8>, Error> {
-    write_with(data, &Arrays::default()).map(|pieces| pieces.concat())
+    let pieces = write_with(data, &Arrays::default(), &Store::none())?;
+    Ok(joined(&pieces).unwrap_or_else(lost))
 }
 
-/// The same in pieces, for data that has placeholders of `arrays`.
+/// The same in pieces, for data that has placeholders of `arrays`, which the job of `store` may spill.
 ///
 /// # Errors
 /// Those of [`write`], and if an array has not exactly one place.
-pub(super) fn write_with(data: &sdf::Data, arrays: &Arrays<'_>) -> Result<Vec<Bytes>, Error> {
+pub(super) fn write_with(data: &sdf::Data, arrays: &Arrays<'_>, store: &Store) -> Result<Vec<Piece>, Error> {
     let paths = data.spec_paths();
     for path in &paths {
         check(data, path)?;
@@ -47,7 +49,7 @@ pub(super) fn write_with(data: &sdf::Data, arrays: &Arrays<'_>) -> Result<Vec<By
         let marked = out.seek(SeekFrom::Start(VERSION_AT)).and_then(|_| out.write_all(&VERSION));
         marked.map_err(|error| format!("the crate has no header: {error}"))
     };
-    arrays.written(write).map_err(|reason| Error { path: "/".to_owned(), reason })
+    arrays.written(store, write).map_err(|reason| Error { path: "/".to_owned(), reason })
 }
 
 fn check(data: &sdf::Data, path: &sdf::Path) -> Result<(), Error> {

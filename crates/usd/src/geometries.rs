@@ -14,7 +14,7 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, autho
     let made = || {
         let mut arrays = Arrays::default();
         let layer = layer(scene, &mut arrays);
-        layer.data().and_then(|data| crate_file::write_with(data, &arrays)).map(|pieces| Content::of(pieces, None))
+        layer.data().and_then(|data| crate_file::write_with(data, &arrays, store)).map(|pieces| Content::of(pieces, None))
     };
     let Some(bytes) = store.keeps().then(|| key(scene)).flatten() else { return made() };
     let hash = Key::of("hash of geometries").and(&bytes.bytes()).key();

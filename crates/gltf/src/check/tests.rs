@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{RULES, check, codes, findings::MOST_PER_CODE};
 use crate::glb;
 use urdf_usd_diagnostic::Example;
+use urdf_usd_store::joined;
 
 const SAMPLER: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/EXT_robot_kinematics/test/sampler.gltf"));
 const BROKEN: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/EXT_robot_kinematics/test/broken.json"));
@@ -18,7 +19,7 @@ const SPECIFICATION: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/E
 #[test]
 fn the_sampler_is_clean_in_both_containers() {
     assert_eq!(check(SAMPLER.as_bytes(), None), []);
-    assert_eq!(check(&glb::pack(SAMPLER.as_bytes(), vec![0; 76].into()).unwrap().concat(), None), []);
+    assert_eq!(check(&joined(&glb::pack(SAMPLER.as_bytes(), vec![0; 76].into()).unwrap()).unwrap(), None), []);
 }
 
 #[test]
@@ -173,7 +174,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), end in any::<prop::sample::Index>(), is_glb: bool) {
-        let mut bytes = if is_glb { glb::pack(SAMPLER.as_bytes(), vec![0; 76].into()).unwrap().concat() } else { SAMPLER.as_bytes().to_vec() };
+        let mut bytes = if is_glb { joined(&glb::pack(SAMPLER.as_bytes(), vec![0; 76].into()).unwrap()).unwrap() } else { SAMPLER.as_bytes().to_vec() };
         for (place, byte) in changes {
             let place = place.index(bytes.len());
             bytes[place] = byte;

@@ -14,7 +14,7 @@ use crate::json::document::{
     Accessor, Buffer, BufferExtensions, BufferView, BufferViewExtensions, CompressedView, FallbackBuffer,
 };
 use crate::json::values::Index;
-use urdf_usd_store::{self as store, Pieces};
+use urdf_usd_store::{self as store, Piece, Pieces, Store};
 
 const BYTE: u32 = 5120;
 const FLOAT: u32 = 5126;
@@ -57,11 +57,14 @@ pub struct SurfaceAccessors {
 }
 
 /// Bytes, and a hash by which equal ones are found: it is made by all cores, before they are put behind each other.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 pub struct Content {
     hash: u64,
-    bytes: Bytes,
+    bytes: Piece,
 }
+
+/// What can't be read any more is equal to nothing, and is as good as lost.
+impl Eq for Content {}
 
 impl Hash for Content {
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -72,7 +75,7 @@ impl Hash for Content {
 impl Content {
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        Self { hash: FixedState::default().hash_one(&bytes), bytes }
+        Self { hash: FixedState::default().hash_one(&bytes), bytes: bytes.into() }
     }
 
     /// The bytes of `values`, each of N.
@@ -132,6 +135,14 @@ impl Array {
         Self { content, component_type, normalized: false, count, kind, bounds: Default::default(), stride: None, stream: None }
     }
 
+    /// The same, its content where the job of `store` spills to if it has to.
+    fn spilled(mut self, store: &Store) -> Self {
+        if let Some(bytes) = self.content.bytes.bytes() {
+            self.content.bytes = store.piece(bytes);
+        }
+        self
+    }
+
     /// What its view is read as.
     fn reading(&self) -> Reading {
         Some((self.component_type, self.kind, !self.bounds[0].is_empty()))
@@ -139,7 +150,7 @@ impl Array {
 
     /// Compressed as elements of `stride` bytes.
     fn compressed(self, stride: usize) -> Self {
-        Self { stream: Stream::attributes(&self.content.bytes, stride), ..self }
+        Self { stream: self.content.bytes.bytes().and_then(|bytes| Stream::attributes(&bytes, stride)), ..self }
     }
 }
 
@@ -155,8 +166,8 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// What takes time in storing a surface, and needs no buffer. With a grid numbers are narrow.
-    pub fn new(surface: Surface, grid: Option<&Grid>, compression: Compression) -> Self {
+    /// What takes time in storing a surface, and needs no buffer. With a grid numbers are narrow. The job of `store` may spill them.
+    pub fn new(surface: Surface, grid: Option<&Grid>, compression: Compression, store: &Store) -> Self {
         let compress = compression == Compression::Meshopt;
         let surface = if compress { compact::ordered(surface) } else { surface };
         let translucent = surface.colors.iter().flatten().any(|color| color[3] != u16::MAX);
@@ -173,26 +184,31 @@ impl Packed {
         let stride = if positions.len() <= MOST_NARROW { 2 } else { 4 };
         let stream = if compress { Stream::triangles(&indices, positions.len(), stride) } else { None };
         let indices = Array { stream, ..numbers(indices, positions.len()) };
+        let positions = match grid {
+            Some(grid) => squeezed(steps(&positions, grid), 8),
+            None => plain(positions),
+        };
+        let normals = match grid {
+            Some(_) => {
+                let stream = if compress { Stream::normals(&normals) } else { None };
+                Array { stream, ..directions(&normals) }
+            }
+            None => floats(normals, "VEC3"),
+        };
+        let tangents = tangents.map(|tangents| match grid {
+            Some(_) => squeezed(turned(&tangents), 4),
+            None => floats(tangents, "VEC4"),
+        });
+        let colors = colors.map(|colors| squeezed(sixteen_bits(&colors), 8));
+        let spilled = |array: Array| array.spilled(store);
         Self {
-            positions: match grid {
-                Some(grid) => squeezed(steps(&positions, grid), 8),
-                None => plain(positions),
-            },
-            normals: match grid {
-                Some(_) => {
-                    let stream = if compress { Stream::normals(&normals) } else { None };
-                    Array { stream, ..directions(&normals) }
-                }
-                None => floats(normals, "VEC3"),
-            },
-            uvs,
-            tangents: tangents.map(|tangents| match grid {
-                Some(_) => squeezed(turned(&tangents), 4),
-                None => floats(tangents, "VEC4"),
-            }),
-            colors: colors.map(|colors| squeezed(sixteen_bits(&colors), 8)),
+            positions: spilled(positions),
+            normals: spilled(normals),
+            uvs: uvs.map(spilled),
+            tangents: tangents.map(spilled),
+            colors: colors.map(spilled),
             translucent,
-            indices,
+            indices: spilled(indices),
         }
     }
 }
@@ -295,7 +311,7 @@ impl Binary {
             Some(stream) => {
                 let meshopt = CompressedView {
                     buffer: 0,
-                    byte_offset: self.append(&stream.bytes),
+                    byte_offset: self.append(&stream.bytes.clone().into()),
                     byte_length: stream.bytes.len(),
                     byte_stride: stream.stride,
                     count: stream.count,
@@ -314,7 +330,7 @@ impl Binary {
     }
 
     /// Where `bytes` are now. Four is the largest component, and an accessor must begin on a multiple of its own.
-    fn append(&mut self, bytes: &Bytes) -> usize {
+    fn append(&mut self, bytes: &Piece) -> usize {
         self.buffer.fill_up(self.buffer.len().next_multiple_of(4));
         let offset = self.buffer.len();
         self.buffer.push(bytes);
@@ -418,7 +434,7 @@ impl Binary {
         let forms = kept.forms.into_iter().map(form).collect();
         entry.truncate(length);
         let mut buffer = Pieces::default();
-        buffer.push(&entry);
+        buffer.push(&entry.into());
         let binary = Self { buffer, fallback: kept.fallback, views: kept.views, accessors, ..Self::default() };
         Some((binary, forms))
     }
@@ -465,11 +481,11 @@ mod tests {
         for compression in [Compression::None, Compression::Quantize, Compression::Meshopt] {
             let grid = (compression != Compression::None).then(|| Grid::around([&surface()])).flatten();
             let mut binary = Binary::default();
-            let surface = binary.surface(&Packed::new(surface(), grid.as_ref(), compression));
+            let surface = binary.surface(&Packed::new(surface(), grid.as_ref(), compression, &Store::none()));
             let stored = vec![StoredForm { parts: vec![Some(surface), None], grid }, StoredForm::default()];
             let entry = binary.encode(&stored).bytes().unwrap();
             let (mut again, forms) = Binary::decode(entry.clone()).unwrap();
-            assert_eq!((again.buffer.pieces().concat(), &forms), (binary.buffer.pieces().concat(), &stored));
+            assert_eq!((store::joined(&again.buffer.pieces()), &forms), (store::joined(&binary.buffer.pieces()), &stored));
             let json = |binary: &Binary| serde_json::to_string(&(&binary.views, &binary.accessors, binary.buffers())).unwrap();
             assert_eq!(json(&again), json(&binary));
             for cut in 0..entry.len() {
@@ -509,7 +525,7 @@ mod tests {
             for surface in surfaces.iter().map(surface) {
                 let grid = (compression != Compression::None).then(|| Grid::around([&surface])).flatten();
                 let SurfaceAccessors { position, normal, uv, tangent, color, indices, .. } =
-                    binary.surface(&Packed::new(surface, grid.as_ref(), compression));
+                    binary.surface(&Packed::new(surface, grid.as_ref(), compression, &Store::none()));
                 used.extend([Some(position), Some(normal), uv, tangent, color, Some(indices)].into_iter().flatten());
             }
             used.push(binary.samples(&[[0.0_f32], [0.0], [1.0]], "SCALAR"));
@@ -532,7 +548,7 @@ mod tests {
     #[test]
     fn indices_are_wide_only_where_they_must_be() {
         let (narrow, wide) = (numbers(vec![0, 1, 65534], 65535), numbers(vec![0, 1, 65535], 65536));
-        assert_eq!((narrow.component_type, &*narrow.content.bytes), (UNSIGNED_SHORT, &[0, 0, 1, 0, 254, 255][..]));
+        assert_eq!((narrow.component_type, narrow.content.bytes), (UNSIGNED_SHORT, vec![0, 0, 1, 0, 254, 255].into()));
         assert_eq!((wide.component_type, wide.content.bytes.len()), (UNSIGNED_INT, 12));
     }
 }

@@ -141,10 +141,10 @@ impl Form<'_> {
         }
     }
 
-    fn packed(&self, compression: Compression) -> PackedForm {
+    fn packed(&self, compression: Compression, store: &Store) -> PackedForm {
         let surfaces = self.surfaces();
         let grid = (compression != Compression::None).then(|| Grid::around(surfaces.iter().flatten())).flatten();
-        let pack = |surface: Option<Surface>| Some(Packed::new(surface?, grid.as_ref(), compression));
+        let pack = |surface: Option<Surface>| Some(Packed::new(surface?, grid.as_ref(), compression, store));
         PackedForm { parts: surfaces.into_par_iter().map(pack).collect(), grid }
     }
 
@@ -216,7 +216,7 @@ impl<'a> Forms<'a> {
         key.and_then(|key| store.take(&key).and_then(Binary::decode)).unwrap_or_else(|| {
             let in_time = |form: &&Form<'_>| !limit.is_over(|| format!("writing {} into the glTF", form.name));
             let mut forms: Vec<PackedForm> =
-                self.list.par_iter().filter(in_time).map(|form| form.packed(compression)).collect();
+                self.list.par_iter().filter(in_time).map(|form| form.packed(compression, store)).collect();
             binary::keep_one_plain(forms.iter_mut().flat_map(|form| &mut form.parts).flatten());
             let mut binary = Binary::default();
             let store_form = |form: PackedForm| {

@@ -27,7 +27,6 @@ mod tangents;
 #[cfg(test)]
 mod tests;
 
-use bytes::Bytes;
 pub use compact::Compression;
 pub use images::Images;
 pub use mesh::write_mesh;
@@ -39,8 +38,8 @@ use crate::glb;
 use crate::json::document::{Document, RootExtensions, Scene, Variant, Variants};
 use crate::json::kinematics::Kinematics;
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_robot::Robot;
-use urdf_usd_store::{Pieces, Store};
+use urdf_usd_robot::{Robot, lost};
+use urdf_usd_store::{Piece, Pieces, Store, joined};
 
 /// What was written.
 #[derive(Debug)]
@@ -57,14 +56,14 @@ impl Written {
     /// # Errors
     /// [`codes::TOO_LARGE`] if that is more than a GLB can hold.
     pub fn glb(self) -> Result<Vec<u8>, Diagnostic> {
-        self.glb_in_pieces().map(|pieces| pieces.concat())
+        self.glb_in_pieces().map(|pieces| joined(&pieces).unwrap_or_else(lost))
     }
 
     /// The same in pieces, which need not be copied to be written one after the other.
     ///
     /// # Errors
     /// Those of [`Self::glb`].
-    pub fn glb_in_pieces(self) -> Result<Vec<Bytes>, Diagnostic> {
+    pub fn glb_in_pieces(self) -> Result<Vec<Piece>, Diagnostic> {
         let json = serde_json::to_vec(&self.document).ok();
         json.and_then(|json| glb::pack(&json, self.binary)).ok_or_else(|| {
             let name = self.document.scenes.first().map_or("", |scene| &scene.name);
@@ -74,7 +73,7 @@ impl Written {
     }
 
     /// The document alone, for people to read, and the bytes that it says are in a file named `binary` beside it, in pieces.
-    pub fn gltf(&mut self, binary: &str) -> (Vec<u8>, Vec<Bytes>) {
+    pub fn gltf(&mut self, binary: &str) -> (Vec<u8>, Vec<Piece>) {
         let uri = utf8_percent_encode(binary, IN_URI).to_string();
         self.document.buffers.iter_mut().take(1).for_each(|buffer| buffer.uri = Some(uri.clone()));
         let mut json = serde_json::to_vec_pretty(&self.document).unwrap_or_default();
