@@ -10,10 +10,10 @@ const LEAF: usize = 4;
 
 type Point = [f32; 3];
 
-/// Triangles to search, in a tree of boxes around them.
+/// Triangles to search, in a tree of boxes around them. They are not in it: of a large mesh that would be as much as the mesh.
 pub(super) struct Surface {
-    /// The corners of each and its number, in the order of the tree's leaves.
-    triangles: Vec<([Point; 3], u32)>,
+    /// Their numbers, in the order of the tree's leaves.
+    numbers: Vec<u32>,
     /// The children of node `i` are `2 i + 1` and `2 i + 2`; the leaves are the nodes without children.
     boxes: Vec<Bounds>,
     /// How many boxes have been looked into.
@@ -85,23 +85,21 @@ fn arrange(order: &mut [(Point, u32)], leaves: usize) {
     }
 }
 
-/// The middles of triangles, three times as far from the origin, and their numbers.
-fn middles(points: &[Point], triangles: &[[u32; 3]]) -> Vec<(Point, u32)> {
-    let middle = |triangle: &[u32; 3]| {
-        let [a, b, c] = triangle.map(|i| points[i as usize]);
-        [0, 1, 2].map(|k| a[k] + b[k] + c[k])
-    };
-    triangles.iter().map(middle).zip(0..).collect()
+/// The middle of a triangle, three times as far from the origin.
+fn middle(points: &[Point], triangle: &[u32; 3]) -> Point {
+    let [a, b, c] = triangle.map(|i| points[i as usize]);
+    [0, 1, 2].map(|k| a[k] + b[k] + c[k])
 }
 
 /// The numbers of triangles in such an order that those that follow each other mostly lie together: along Morton's curve, on which places
 /// that share the first bits of all their coordinates follow each other. To take them apart by their middles makes better boxes, and takes
 /// five times as long.
-fn along_a_curve(middles: &[(Point, u32)]) -> impl Iterator<Item = u32> {
+fn along_a_curve(points: &[Point], triangles: &[[u32; 3]]) -> impl Iterator<Item = u32> {
     /// Of each coordinate.
     const BITS: u32 = 20;
     let mut bounds = Bounds::EMPTY;
-    middles.iter().for_each(|(middle, _)| bounds.add(*middle));
+    let middles = || triangles.iter().map(|triangle| middle(points, triangle));
+    middles().for_each(|middle| bounds.add(middle));
     let longest = bounds.longest_axis();
     let size = bounds.high[longest] - bounds.low[longest];
     let scale = if size > 0.0 { (1_u32 << BITS) as f32 / size } else { 0.0 };
@@ -120,7 +118,7 @@ fn along_a_curve(middles: &[(Point, u32)]) -> impl Iterator<Item = u32> {
         bits
     };
     let code = |middle: &Point| (0..3).fold(0, |code, k| code << 1 | spread((middle[k] - bounds.low[k]) * scale));
-    let mut order: Vec<(u64, u32)> = middles.iter().map(|(middle, number)| (code(middle), *number)).collect();
+    let mut order: Vec<(u64, u32)> = middles().map(|middle| code(&middle)).zip(0..).collect();
     order.sort_unstable();
     order.into_iter().map(|(_, number)| number)
 }
@@ -128,7 +126,7 @@ fn along_a_curve(middles: &[(Point, u32)]) -> impl Iterator<Item = u32> {
 /// The numbers of triangles, in order, in groups that lie together, of no more than `size`. Every index of a triangle is one of `points`.
 pub(super) fn clusters(points: &[Point], triangles: &[[u32; 3]], size: usize) -> Vec<Vec<u32>> {
     let count = triangles.len().div_ceil(size.max(1)).next_power_of_two();
-    let mut order = middles(points, triangles);
+    let mut order: Vec<(Point, u32)> = triangles.iter().map(|triangle| middle(points, triangle)).zip(0..).collect();
     arrange(&mut order, count);
     let clusters = (0..count).map(|i| {
         let [from, to] = [i, i + 1].map(|i| order.len() * i / count);
@@ -142,16 +140,15 @@ pub(super) fn clusters(points: &[Point], triangles: &[[u32; 3]], size: usize) ->
 impl Surface {
     /// Every index of a triangle is one of `points`.
     pub(super) fn new(points: &[Point], triangles: &[[u32; 3]]) -> Self {
-        let corners = |triangle: u32| triangles[triangle as usize].map(|i| points[i as usize]);
         let leaves = triangles.len().div_ceil(LEAF).next_power_of_two();
-        let triangles: Vec<_> = along_a_curve(&middles(points, triangles)).map(|i| (corners(i), i)).collect();
+        let numbers: Vec<u32> = along_a_curve(points, triangles).collect();
         let most_steps = MOST_STEPS.saturating_mul(triangles.len().saturating_add(points.len()));
         let boxes = vec![Bounds::EMPTY; 2 * leaves - 1];
-        let mut surface = Self { triangles, boxes, steps: AtomicUsize::new(0), most_steps };
+        let mut surface = Self { numbers, boxes, steps: AtomicUsize::new(0), most_steps };
         for leaf in 0..leaves {
             let mut bounds = Bounds::EMPTY;
-            let triangles = &surface.triangles[surface.first(leaf)..surface.first(leaf + 1)];
-            triangles.iter().flat_map(|(corners, _)| corners).for_each(|corner| bounds.add(*corner));
+            let corners = surface.leaf(leaf).iter().flat_map(|&number| triangles[number as usize]);
+            corners.for_each(|corner| bounds.add(points[corner as usize]));
             surface.boxes[leaves - 1 + leaf] = bounds;
         }
         for node in (0..leaves - 1).rev() {
@@ -171,29 +168,26 @@ impl Surface {
         self.boxes.len().div_ceil(2)
     }
 
-    /// The first triangle of a leaf.
-    fn first(&self, leaf: usize) -> usize {
-        self.triangles.len() * leaf / self.leaves()
+    /// The numbers of the triangles of a leaf.
+    fn leaf(&self, leaf: usize) -> &[u32] {
+        let first = |leaf: usize| self.numbers.len() * leaf / self.leaves();
+        &self.numbers[first(leaf)..first(leaf + 1)]
     }
 
-    /// Whether some triangle is at most `distance` away from `point`.
-    pub(super) fn is_within(&self, point: Point, distance: f32) -> bool {
-        self.find(point, distance).is_some()
-    }
-
-    /// The number of a triangle that is at most `distance` away from `point`. Which one does not depend on what was asked before.
-    pub(super) fn find(&self, point: Point, distance: f32) -> Option<usize> {
+    /// The number of a triangle that is at most `distance` away from `point`; `corners` gives those of the triangles that it was made of. Which
+    /// one does not depend on what was asked before.
+    pub(super) fn find(&self, point: Point, distance: f32, corners: impl Fn(usize) -> [Point; 3]) -> Option<usize> {
         if self.is_spent() {
             return None;
         }
         let mut steps = 0;
-        let found = self.found(point, distance, &mut steps);
+        let found = self.found(point, distance, corners, &mut steps);
         self.steps.fetch_add(steps, Ordering::Relaxed);
         found
     }
 
     /// The same; counts in `steps` the boxes that are looked into.
-    fn found(&self, point: Point, distance: f32, steps: &mut usize) -> Option<usize> {
+    fn found(&self, point: Point, distance: f32, corners: impl Fn(usize) -> [Point; 3], steps: &mut usize) -> Option<usize> {
         let limit = distance * distance;
         // Of each level at most one box waits: the farther of two.
         let mut waiting = [0_u32; u32::BITS as usize];
@@ -205,10 +199,10 @@ impl Surface {
             let child = 2 * node + 1;
             let Some(&[left, right]) = self.boxes.get(child..child + 2).and_then(<[Bounds]>::first_chunk) else {
                 let leaf = node + 1 - self.leaves();
-                let triangles = &self.triangles[self.first(leaf)..self.first(leaf + 1)];
-                match triangles.iter().find(|(corners, _)| distance_squared(point, corners) <= limit) {
-                    Some((_, number)) => return Some(*number as usize),
+                let mut numbers = self.leaf(leaf).iter().map(|number| *number as usize);
+                match numbers.find(|number| distance_squared(point, &corners(*number)) <= limit) {
                     None => continue,
+                    found => return found,
                 }
             };
             let (left, right) = (left.distance_squared(point), right.distance_squared(point));
@@ -319,7 +313,9 @@ mod tests {
         ) {
             let triangles: Vec<[u32; 3]> = (0..points.len() as u32 - 2).map(|i| [i, i + 1, i + 2]).collect();
             let all = triangles.iter().map(|t| distance_squared(at, &t.map(|i| points[i as usize]))).fold(f32::INFINITY, f32::min);
-            prop_assert_eq!(Surface::new(&points, &triangles).is_within(at, distance), all <= distance * distance);
+            let corners = |number: usize| triangles[number].map(|i| points[i as usize]);
+            let found = Surface::new(&points, &triangles).find(at, distance, corners);
+            prop_assert_eq!(found.is_some(), all <= distance * distance);
         }
     }
 

@@ -269,9 +269,12 @@ impl Cloud {
             {
                 growth.take(point);
             }
-            let surface = deviation::Surface::new(points, &alive(&growth.faces));
+            let faces = alive(&growth.faces);
+            let surface = deviation::Surface::new(points, &faces);
+            let corners = |face: usize| faces[face].map(|corner| points[corner as usize]);
             let tolerance = (DEVIATION * self.diagonal) as f32;
-            if growth.left.points.iter().all(|missed| surface.is_within(points[*missed as usize], tolerance)) {
+            let is_near = |missed: &u32| surface.find(points[*missed as usize], tolerance, corners).is_some();
+            if growth.left.points.iter().all(is_near) {
                 break;
             }
         }

@@ -158,7 +158,13 @@ impl Tier {
     /// is shorter the nearer it is; then everywhere.
     fn find(&self, source: &Source<'_>, place: [f32; 3], from: Option<u32>, distance: f32) -> Option<u32> {
         let on_the_way = from.and_then(|from| self.find_from(source, place, from, distance));
-        on_the_way.or_else(|| self.surface(source).find(place, distance).map(|found| found as u32))
+        on_the_way.or_else(|| self.search(source, place, distance).map(|found| found as u32))
+    }
+
+    /// The number of a triangle that is at most `distance` away from a place, wherever it is.
+    fn search(&self, source: &Source<'_>, place: [f32; 3], distance: f32) -> Option<usize> {
+        let surface = self.surface.get_or_init(|| Surface::new(&source.points, &self.faces));
+        surface.find(place, distance, |number| source.corners(self.faces[number]))
     }
 
     fn find_from(&self, source: &Source<'_>, place: [f32; 3], from: u32, distance: f32) -> Option<u32> {
@@ -210,10 +216,6 @@ impl Tier {
             }
         }
         is_found.then_some(best.1)
-    }
-
-    fn surface(&self, source: &Source<'_>) -> &Surface {
-        self.surface.get_or_init(|| Surface::new(&source.points, &self.faces))
     }
 
     /// Whether so much was asked of its surface that there are no answers any more.
@@ -598,7 +600,7 @@ impl<'a> Attempt<'a> {
         }
         let mut locked = self.locked.clone();
         for &place in &astray.places {
-            let found = self.from.surface(source).find(place, bound).ok_or(Unfit::Far)?;
+            let found = self.from.search(source, place, bound).ok_or(Unfit::Far)?;
             let (unit, face) = (self.units.numbers[found] as usize, &self.from.faces[found]);
             self.again[unit] = true;
             self.kept[unit] |= all(&self.locked, face);
@@ -772,15 +774,18 @@ mod tests {
             check(tier);
             assert!(distinct_points(tier).is_subset(&distinct_points(&mesh)));
             let bound = diagonal * deviation * 1.01;
+            let is_within = |surface: &Surface, mesh: &Mesh, point: [f32; 3], bound: f32| {
+                surface.find(point, bound, |i| mesh.triangles[i].map(|i| mesh.points[i as usize])).is_some()
+            };
             let source = Surface::new(&mesh.points, &mesh.triangles);
             // A surface of few triangles answers few questions.
             assert!(mesh.points.chunks(500).all(|points| {
                 let surface = Surface::new(&tier.points, &tier.triangles);
-                points.iter().all(|&point| surface.is_within(point, bound))
+                points.iter().all(|&point| is_within(&surface, tier, point, bound))
             }));
             assert!(tier.triangles.iter().all(|t| {
                 let [a, b, c] = t.map(|i| Vector3::from(tier.points[i as usize]));
-                source.is_within(((a + b + c) / 3.0).into(), bound)
+                is_within(&source, &mesh, ((a + b + c) / 3.0).into(), bound)
             }));
         }
         assert_eq!(tiers(&mesh), Tiers { medium: Some(medium), low: Some(low) });
